@@ -1,0 +1,44 @@
+import tseslint from "typescript-eslint";
+
+const clockRule = {
+  "no-restricted-globals": ["error", "setTimeout", "setInterval"],
+  "no-restricted-syntax": [
+    "error",
+    {
+      selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']",
+      message: "Take the time from the Clock port (src/runtime/clock.ts).",
+    },
+    {
+      selector: "NewExpression[callee.name='Date'][arguments.length=0]",
+      message: "Take the time from the Clock port (src/runtime/clock.ts).",
+    },
+    {
+      selector: "CallExpression[callee.object.name='Math'][callee.property.name='random']",
+      message: "Take randomness from the Random port (src/runtime/random.ts).",
+    },
+  ],
+};
+
+export default tseslint.config(
+  { ignores: ["dist/", "node_modules/", "bench/**/*.mjs", "coverage/"] },
+  {
+    files: ["**/*.ts"],
+    extends: [tseslint.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { projectService: true } },
+    rules: {
+      "@typescript-eslint/switch-exhaustiveness-check": "error",
+      "@typescript-eslint/no-floating-promises": "error",
+      "@typescript-eslint/restrict-template-expressions": [
+        "error",
+        { allowNumber: true, allowBoolean: true },
+      ],
+      "@typescript-eslint/consistent-type-imports": "error",
+      eqeqeq: "error",
+    },
+  },
+  { files: ["src/**/*.ts"], ignores: ["src/runtime/**"], rules: clockRule },
+  {
+    files: ["src/**/*.ts"],
+    rules: { "max-lines": ["error", { max: 250 }], "max-lines-per-function": ["error", { max: 40 }] },
+  },
+);

@@ -1,0 +1,47 @@
+import type { BridgeEvent } from "../../greenhouse/bridge-events.js";
+import type { CommandResult } from "../../greenhouse/command/outcomes.js";
+import type { PlatformReader, PlatformWriter } from "../../greenhouse/ports.js";
+import type { RecordBody } from "../../journal/records.js";
+import type { Clock } from "../../runtime/clock.js";
+import type { Logger } from "../../runtime/logger.js";
+import type { GreenhouseStore } from "../store.js";
+import type { Command, CommandRequest, Phase } from "./command.js";
+
+export interface CommandJournal {
+  append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
+  state(): { readonly available: boolean; readonly reason: string | null };
+}
+
+export interface CommandPlatform extends Pick<PlatformReader, "connection" | "value">, PlatformWriter {
+  /** One new sign-in after a refusal; whether there is another credential to try. */
+  renewCredential(signal: AbortSignal): Promise<boolean>;
+}
+
+/** Where a command's life is shown. Nothing here may throw. */
+export interface CommandAudience {
+  phase(command: Command, phase: Phase): void;
+  result(
+    result: CommandResult,
+    about: Pick<CommandRequest, "controllerId" | "target" | "targetId" | "response">,
+  ): void;
+  event(event: BridgeEvent): void;
+  /** After a refused or failed command whoever showed the asked state has to see the true one again. */
+  showAgain(code: string): void;
+}
+
+export interface CommandPorts {
+  readonly platform: CommandPlatform;
+  readonly store: GreenhouseStore;
+  readonly journal: CommandJournal;
+  readonly audience: CommandAudience;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly newId: () => string;
+}
+
+export interface CommandRules {
+  readonly readOnly: boolean;
+  readonly dryRun: boolean;
+  readonly maxAgeMs: number;
+  readonly requireAge: boolean;
+}

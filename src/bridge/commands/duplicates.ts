@@ -1,0 +1,88 @@
+import type { CommandResult } from "../../greenhouse/command/outcomes.js";
+
+interface Seen {
+  readonly canonical: string;
+  readonly payloadKey: string;
+  result: CommandResult | null;
+  endedMono: number | null;
+}
+
+const ownIdMs = 12 * 3_600_000;
+const samePayloadMs = 2_000;
+
+export type Duplicate =
+  | { readonly type: "none" }
+  | { readonly type: "duplicate"; readonly original: CommandResult | null }
+  /** The id was used for another command. */
+  | { readonly type: "other_command" };
+
+/**
+ * Which commands were taken before: by the sender's id for 12 h, and without one the newest of an actuator while it is
+ * open or within 2 s of its end.
+ */
+export class Duplicates {
+  readonly #byId = new Map<string, Seen>();
+  readonly #newest = new Map<string, Seen>();
+
+  /** Results of earlier runs that still count. `agoMs` is how long ago they ended. */
+  remember(
+    lane: string,
+    id: string,
+    canonical: string,
+    result: CommandResult,
+    agoMs: number,
+    monoNow: number,
+  ): void {
+    this.#byId.set(`${lane} ${id}`, { canonical, payloadKey: "", result, endedMono: monoNow - agoMs });
+  }
+
+  find(
+    lane: string,
+    own: { readonly id: string | null; readonly canonical: string; readonly payloadKey: string },
+    monoNow: number,
+  ): Duplicate {
+    if (own.id === null) {
+      const newest = this.#newest.get(lane);
+      const fresh = newest && (newest.endedMono === null || monoNow - newest.endedMono <= samePayloadMs);
+      return fresh && newest.payloadKey === own.payloadKey
+        ? { type: "duplicate", original: newest.result }
+        : { type: "none" };
+    }
+    const seen = this.#byId.get(`${lane} ${own.id}`);
+    if (!seen || (seen.endedMono !== null && monoNow - seen.endedMono > ownIdMs)) return { type: "none" };
+    return seen.canonical === own.canonical
+      ? { type: "duplicate", original: seen.result }
+      : { type: "other_command" };
+  }
+
+  taken(
+    lane: string,
+    own: { readonly id: string | null; readonly canonical: string; readonly payloadKey: string },
+  ): Seen {
+    const seen: Seen = {
+      canonical: own.canonical,
+      payloadKey: own.payloadKey,
+      result: null,
+      endedMono: null,
+    };
+    this.#newest.set(lane, seen);
+    if (own.id !== null) this.#byId.set(`${lane} ${own.id}`, seen);
+    return seen;
+  }
+
+  ended(seen: Seen, result: CommandResult, monoNow: number): void {
+    seen.result = result;
+    seen.endedMono = monoNow;
+    if (this.#byId.size > maxIds) this.#forgetOld(monoNow);
+  }
+
+  #forgetOld(monoNow: number): void {
+    for (const [key, seen] of this.#byId) {
+      const old = seen.endedMono !== null && monoNow - seen.endedMono > ownIdMs;
+      if (old || this.#byId.size > 2 * maxIds) this.#byId.delete(key);
+    }
+  }
+}
+
+/** Far more than a greenhouse sends in 12 h; beyond it the oldest ids are forgotten first. */
+const maxIds = 20_000;

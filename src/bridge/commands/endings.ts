@@ -1,0 +1,65 @@
+import type { Step } from "../../greenhouse/command/plan.js";
+import type { StepReport } from "../../greenhouse/command/outcomes.js";
+import type { ActuatorSettings } from "../../greenhouse/settings.js";
+import { type Ending, spelled } from "./report.js";
+import type { StepEnd } from "./send-step.js";
+
+export function stepReport(settings: ActuatorSettings, step: Step, end: StepEnd): StepReport {
+  const { purpose, address, value } = step;
+  const read_back = spelled(settings, end.readBack);
+  return { purpose, address, value, attempts: end.attempts, code: end.code, read_back };
+}
+
+const halfWay = {
+  mode: "mode_not_confirmed",
+  lead_in: "lead_in_not_confirmed",
+  value: null,
+  stop: null,
+} as const;
+
+/** The command's end once a step did not lead on to the next, or the last one ended; null when the next step may go. */
+export function endingAfter(step: Step, end: StepEnd, isLast: boolean): Ending | null {
+  const rest = { requestId: end.requestId, readBack: end.readBack };
+  const shown = end.readBack === null ? "nothing" : `"${String(end.readBack)}"`;
+  switch (end.type) {
+    case "confirmed":
+      return isLast ? { outcome: "confirmed", reason: null, message: null, ...rest } : null;
+    case "unconfirmed":
+      return {
+        outcome: "unconfirmed",
+        reason: halfWay[step.purpose],
+        message: `The platform accepted ${step.value} for address ${step.address} but shows ${shown}. Nothing is sent again: check the actuator, its local switch and the address.`,
+        ...rest,
+      };
+    case "unknown":
+      return {
+        outcome: "unknown",
+        reason: halfWay[step.purpose],
+        message: `${step.value} was sent to address ${step.address} but no value could be read since. Check the actuator before sending again.`,
+        ...rest,
+      };
+    case "rejected":
+      return {
+        outcome: "rejected",
+        reason: end.unauthorized ? "unauthorized" : null,
+        message: end.message,
+        ...rest,
+      };
+    case "not_sent":
+      return { outcome: "failed", reason: "not_sent", message: end.message, ...rest };
+    case "failed":
+      return {
+        outcome: "failed",
+        reason: halfWay[step.purpose],
+        message: `Sending ${step.value} to address ${step.address} ended without an answer, and the platform shows ${shown}: it did not happen. Send it again if it is still wanted.`,
+        ...rest,
+      };
+    case "interrupted":
+      return {
+        outcome: "superseded",
+        reason: "after_sending",
+        message: "A newer command took its place after its value had been sent.",
+        ...rest,
+      };
+  }
+}

@@ -1,0 +1,141 @@
+import type { StepReport } from "../../greenhouse/command/outcomes.js";
+import { expired } from "../../greenhouse/command/age.js";
+import { stepsOf, type Step } from "../../greenhouse/command/plan.js";
+import { canonical } from "../../greenhouse/command/words.js";
+import { check, type PostMemory } from "./checks.js";
+import type { Command, Phase } from "./command.js";
+import type { CommandPorts } from "./command-ports.js";
+import { endingAfter, stepReport } from "./endings.js";
+import { type Ending, refused, superseded, wantedValue } from "./report.js";
+import { sendStep } from "./send-step.js";
+
+/** What the lane of the actuator has to know and may say while a command runs. */
+export interface ExecutionHooks {
+  readonly memory: PostMemory;
+  readonly dryRun: boolean;
+  /** The command is about to POST for the first time: whoever is still confirming gives way now. */
+  readonly aboutToPost: () => void;
+  readonly posted: () => void;
+  /** Every step has been sent; the actuator is free for a newer command. */
+  readonly allSent: () => void;
+  readonly phase: (phase: Phase) => void;
+  /** Aborts confirming when a newer command takes over. */
+  readonly quit: AbortSignal;
+  /** Set when a stop waits: no further step may be sent. */
+  readonly isStopped: () => boolean;
+}
+
+/** One command from its checks to its end. Never rejects for anything the platform does. */
+export async function execute(command: Command, hooks: ExecutionHooks, ports: CommandPorts): Promise<Ending> {
+  if (command.wanted.type === "stop") return executeStop(command, hooks, ports);
+  hooks.phase("checking");
+  const journaled = journalTaken(command, ports);
+  const checked = await check(command, hooks.memory, ports, hooks.quit);
+  if ("outcome" in checked) return checked;
+  if (checked.already) return { outcome: "already", reason: null, message: null, readBack: checked.readBack };
+  if (hooks.dryRun) {
+    return {
+      outcome: "dry_run",
+      reason: null,
+      message: "Everything was checked; nothing was sent because it is a dry run.",
+      readBack: checked.readBack,
+    };
+  }
+  const reason = await journaled;
+  if (reason !== null)
+    return refused(
+      "journal_unavailable",
+      `Nothing was sent because the journal cannot be written: ${reason}`,
+    );
+  if (hooks.isStopped()) return superseded("before_sending");
+  if (ports.clock.monotonic() > command.deadlineMono) return refusedExpired();
+  hooks.aboutToPost();
+  return sendAll(command, checked.steps, hooks, ports);
+}
+
+const refusedExpired = (): Ending => refused(expired().reason, expired().message);
+
+async function executeStop(command: Command, hooks: ExecutionHooks, ports: CommandPorts): Promise<Ending> {
+  if (ports.clock.monotonic() > command.deadlineMono) return refusedExpired();
+  if (hooks.dryRun)
+    return { outcome: "dry_run", reason: null, message: "A dry run sends nothing, not even a stop." };
+  const reason = await journalTaken(command, ports);
+  if (reason !== null) ports.log.error({ reason }, "a stop is sent although the journal cannot be written");
+  hooks.aboutToPost();
+  return sendAll(command, stepsOf(command.settings, command.wanted, null), hooks, ports);
+}
+
+async function sendAll(
+  command: Command,
+  steps: readonly Step[],
+  hooks: ExecutionHooks,
+  ports: CommandPorts,
+): Promise<Ending> {
+  const sentAt = ports.clock.now();
+  const reports: StepReport[] = [];
+  for (const [place, step] of steps.entries()) {
+    const cut = place > 0 ? cutShort(command, hooks, ports) : null;
+    if (cut) return { ...cut, steps: reports, sentAt };
+    const isLast = place === steps.length - 1;
+    hooks.phase("sending");
+    const end = await sendStep(command, step, ports, {
+      quit: hooks.quit,
+      onPosted: hooks.posted,
+      onSettling: () => {
+        if (!isLast) return;
+        hooks.phase("confirming");
+        hooks.allSent();
+      },
+    });
+    reports.push(stepReport(command.settings, step, end));
+    const ending = endingAfter(step, end, isLast);
+    if (ending)
+      return { ...ending, steps: reports, sentAt: end.type === "not_sent" && place === 0 ? null : sentAt };
+  }
+  return { outcome: "unknown", reason: null, message: "The command had no steps.", steps: reports, sentAt };
+}
+
+function cutShort(command: Command, hooks: ExecutionHooks, ports: CommandPorts): Ending | null {
+  if (hooks.isStopped()) return superseded("after_sending");
+  if (ports.clock.monotonic() <= command.deadlineMono) return null;
+  return {
+    outcome: "failed",
+    reason: "expired_midway",
+    message:
+      "The command grew older than its max_age half way; the steps told here were done, the rest was not sent.",
+  };
+}
+
+/** The record that must be on disk before the first byte of a POST; resolves with the reason when it is not. */
+async function journalTaken(command: Command, { journal }: CommandPorts): Promise<string | null> {
+  const { settings, wanted } = command;
+  try {
+    await journal.append(
+      {
+        type: "command_taken",
+        controller: command.code,
+        actuator: command.targetId,
+        target: command.target,
+        id: command.id,
+        command: canonical(wanted),
+        value: wantedValue(wanted),
+        steps: stepsOf(settings, wanted, null).map(({ purpose, address, value }) => ({
+          purpose,
+          address,
+          value,
+        })),
+        by: command.by,
+        via: command.via,
+        payload_hash: command.payloadKey,
+        received_at: new Date(command.receivedAt).toISOString(),
+        max_age_ms: Math.round(command.deadlineMono - command.receivedMono),
+        force: command.force,
+        own_id: command.ownId,
+      },
+      { durable: true },
+    );
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : "unknown reason";
+  }
+}

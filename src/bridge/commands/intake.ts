@@ -1,0 +1,116 @@
+import { ageAllowance } from "../../greenhouse/command/age.js";
+import type { Refusal } from "../../greenhouse/command/outcomes.js";
+import { type CommandPayload, type PayloadRules, readPayload } from "../../greenhouse/command/payload.js";
+import { canonical, readWanted, type Wanted } from "../../greenhouse/command/words.js";
+import type { ActuatorSettings } from "../../greenhouse/settings.js";
+import type { CommandRequest } from "./command.js";
+import type { CommandRules } from "./command-ports.js";
+
+/** What the rules of taking a command look at; gathered by the commander, judged here. */
+export interface Circumstances {
+  readonly rules: CommandRules;
+  readonly settings: ActuatorSettings | null;
+  readonly now: number;
+  readonly clockTrusted: boolean;
+  readonly otherBridge: boolean;
+  readonly shuttingDown: boolean;
+  readonly journalProblem: string | null;
+  readonly overloaded: boolean;
+}
+
+export interface Understood {
+  readonly payload: CommandPayload;
+  readonly wanted: Wanted;
+  readonly canonical: string;
+  readonly allowedMs: number;
+}
+
+export interface NotTaken {
+  readonly refusal: Refusal;
+  /** What could be read of it, for the result. */
+  readonly payload: CommandPayload | null;
+  readonly canonical: string | null;
+}
+
+const notTaken = (
+  refusal: Refusal,
+  payload: CommandPayload | null = null,
+  word: string | null = null,
+): NotTaken => ({
+  refusal,
+  payload,
+  canonical: word,
+});
+
+/** Takes a request apart and refuses what must not be taken; everything else is understood but not yet checked. */
+export function understand(
+  request: CommandRequest,
+  around: Circumstances,
+  text: PayloadRules,
+): Understood | NotTaken {
+  if (around.overloaded) {
+    return notTaken({
+      reason: "overloaded",
+      message: "More than 600 commands a minute arrive; slow the sender down.",
+    });
+  }
+  const payload = readPayload(request.payload, text);
+  if ("reason" in payload) return notTaken(payload);
+  if (request.retained) return notTaken(retained, payload);
+  if (around.settings === null) return notTaken(unknownTarget(request), payload);
+  const wanted = readWanted(payload.command, around.settings);
+  if ("reason" in wanted) return notTaken(wanted, payload);
+  const word = canonical(wanted);
+  const standing = standingRefusal(around, wanted);
+  if (standing) return notTaken(standing, payload, word);
+  const allowed = ageAllowance({
+    at: payload.at,
+    expiryMs: request.expiryMs,
+    payloadMaxAgeMs: payload.maxAgeMs,
+    maxAgeMs: around.rules.maxAgeMs,
+    requireAge: around.rules.requireAge,
+    now: around.now,
+    clockTrusted: around.clockTrusted,
+  });
+  if (typeof allowed !== "number") return notTaken(allowed, payload, word);
+  return { payload, wanted, canonical: word, allowedMs: allowed };
+}
+
+const retained: Refusal = {
+  reason: "retained",
+  message:
+    "The command was retained by the broker, so nobody knows how old it is. Send commands without the retain flag, and clear the topic with an empty retained message.",
+};
+
+const unknownTarget = (request: CommandRequest): Refusal => ({
+  reason: "unknown_actuator",
+  message: `There is no ${request.target} "${request.targetId}" on a controller "${request.controllerId}"; see the configuration and bridge/controllers.`,
+});
+
+function standingRefusal(around: Circumstances, wanted: Wanted): Refusal | null {
+  if (around.shuttingDown)
+    return {
+      reason: "shutting_down",
+      message: "The bridge is shutting down; send the command again when it is back.",
+    };
+  if (around.rules.readOnly)
+    return {
+      reason: "read_only",
+      message: "The bridge is read-only: set commands.read_only to false to allow commands.",
+    };
+  if (around.settings?.readOnly)
+    return { reason: "read_only", message: "This actuator is read-only in the configuration." };
+  if (around.otherBridge) {
+    return {
+      reason: "other_bridge",
+      message: "Another bridge is connected for the same account; stop one of the two.",
+    };
+  }
+  if (around.journalProblem !== null && wanted.type !== "stop") {
+    return {
+      reason: "journal_unavailable",
+      message: `The journal cannot be written, so no command is taken: ${around.journalProblem}`,
+    };
+  }
+  return null;
+}

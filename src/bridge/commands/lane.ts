@@ -1,0 +1,217 @@
+import { canonical } from "../../greenhouse/command/words.js";
+import type { Command, Phase } from "./command.js";
+import type { CommandPorts } from "./command-ports.js";
+import { execute } from "./execution.js";
+import { waitUntil } from "./read-back.js";
+import { type Ending, refused, superseded } from "./report.js";
+import { expired } from "../../greenhouse/command/age.js";
+
+interface Running {
+  readonly command: Command;
+  readonly quit: AbortController;
+  confirming: boolean;
+  posted: boolean;
+  /** Who took over the read-backs, when an equal command came. */
+  heir: Command | null;
+}
+
+export interface LanePorts extends CommandPorts {
+  readonly dryRun: (command: Command) => boolean;
+  readonly finished: (command: Command, ending: Ending) => void;
+}
+
+/**
+ * The commands of one actuator, over all its addresses: one is checked and sent at a time, one more may be confirming,
+ * one may wait (the newest), and a stop goes before all of them.
+ */
+export class Lane {
+  readonly #ports: LanePorts;
+  #waiting: Command | null = null;
+  #stop: Command | null = null;
+  #active: Running | null = null;
+  #confirming: Running | null = null;
+  #pause: AbortController | null = null;
+  #firstPostAt: number | null = null;
+  #postEndedAt: number | null = null;
+  #unread = false;
+  #closed = false;
+
+  constructor(ports: LanePorts, unread: boolean) {
+    this.#ports = ports;
+    this.#unread = unread;
+  }
+
+  get isIdle(): boolean {
+    return (
+      this.#active === null && this.#confirming === null && this.#waiting === null && this.#stop === null
+    );
+  }
+
+  /** All commands not ended yet. */
+  open(): readonly Command[] {
+    return [this.#active?.command, this.#confirming?.command, this.#waiting, this.#stop].flatMap(
+      (one) => one ?? [],
+    );
+  }
+
+  submit(command: Command): void {
+    if (command.wanted.type === "stop") {
+      this.#drop(this.#stop);
+      this.#drop(this.#waiting);
+      this.#waiting = null;
+      this.#stop = command;
+      this.#active?.quit.abort();
+    } else {
+      this.#drop(this.#waiting);
+      this.#waiting = command;
+    }
+    this.#ports.audience.phase(command, "waiting");
+    this.#pause?.abort();
+    void this.#next();
+  }
+
+  /** A valid read begun at `startedMono`: true when it accounts for POSTs nobody had read back. */
+  readSince(startedMono: number): boolean {
+    if (!this.#unread || (this.#postEndedAt !== null && startedMono < this.#postEndedAt)) return false;
+    this.#unread = false;
+    return true;
+  }
+
+  /** Ms since our last POST; null when there was none in this run. */
+  sincePostMs(): number | null {
+    return this.#postEndedAt === null ? null : this.#ports.clock.monotonic() - this.#postEndedAt;
+  }
+
+  /** Takes nothing new; what waits or is only being checked ends refused, what was sent stays open for the next start. */
+  close(): void {
+    this.#closed = true;
+    const ending = refused(
+      "shutting_down",
+      "The bridge is shutting down; send the command again when it is back.",
+    );
+    for (const command of [this.#waiting, this.#stop]) if (command) this.#ports.finished(command, ending);
+    this.#waiting = null;
+    this.#stop = null;
+    this.#pause?.abort();
+    this.#active?.quit.abort();
+    this.#confirming?.quit.abort();
+  }
+
+  #drop(command: Command | null): void {
+    if (command) this.#ports.finished(command, superseded("before_sending"));
+  }
+
+  async #next(): Promise<void> {
+    if (this.#active !== null || this.#pause !== null || this.#closed) return;
+    const command = this.#stop ?? this.#waiting;
+    if (!command) return;
+    if (command !== this.#stop && !(await this.#intervalOver(command))) {
+      void this.#next();
+      return;
+    }
+    if (command === this.#stop) this.#stop = null;
+    else this.#waiting = null;
+    if (this.#takesOver(command)) void this.#next();
+    else await this.#run(command);
+  }
+
+  /** Waits for `min_interval`; false when something newer or its age ended the wait. */
+  async #intervalOver(command: Command): Promise<boolean> {
+    const from = this.#firstPostAt === null ? 0 : this.#firstPostAt + command.settings.minIntervalMs;
+    if (from <= this.#ports.clock.monotonic()) return true;
+    this.#pause = new AbortController();
+    const { signal } = this.#pause;
+    await waitUntil(Math.min(from, command.deadlineMono + 1), this.#ports, signal);
+    this.#pause = null;
+    if (signal.aborted || this.#closed) return false;
+    if (this.#ports.clock.monotonic() <= command.deadlineMono) return true;
+    this.#waiting = null;
+    this.#ports.finished(command, refused(expired().reason, expired().message));
+    return false;
+  }
+
+  /** An equal command takes over the read-backs of the one being confirmed instead of sending again. */
+  #takesOver(command: Command): boolean {
+    const running = this.#confirming;
+    if (running === null || command.force || command.wanted.type === "stop") return false;
+    if (canonical(running.command.wanted) !== canonical(command.wanted)) return false;
+    this.#ports.finished(running.heir ?? running.command, superseded("after_sending"));
+    running.heir = command;
+    this.#ports.audience.phase(command, "confirming");
+    return true;
+  }
+
+  async #run(command: Command): Promise<void> {
+    const running: Running = {
+      command,
+      quit: new AbortController(),
+      confirming: false,
+      posted: false,
+      heir: null,
+    };
+    this.#active = running;
+    const ending = await this.#execute(running);
+    if (this.#active === running) this.#active = null;
+    if (this.#confirming === running) this.#confirming = null;
+    const told = this.#told(running, ending);
+    if (told !== null) this.#ports.finished(running.heir ?? command, told);
+    void this.#next();
+  }
+
+  /** What to say of a command that was cut off; null leaves it open for the next start. */
+  #told(running: Running, ending: Ending): Ending | null {
+    if (!running.quit.signal.aborted) return ending;
+    if (running.posted) return this.#closed && ending.outcome === "superseded" ? null : ending;
+    return this.#closed ? shuttingDown() : superseded("before_sending");
+  }
+
+  async #execute(running: Running): Promise<Ending> {
+    const { command } = running;
+    try {
+      return await execute(command, this.#hooks(running), this.#ports);
+    } catch (error) {
+      if (running.quit.signal.aborted) return superseded(running.posted ? "after_sending" : "before_sending");
+      this.#ports.log.error({ err: error, command: command.id }, "a command ended by a defect of the bridge");
+      const message =
+        "A defect of the bridge ended the command; what was sent may have taken effect. Check the actuator.";
+      return running.posted
+        ? { outcome: "unknown", reason: null, message }
+        : refused("platform_unavailable", message);
+    }
+  }
+
+  #hooks(running: Running): Parameters<typeof execute>[1] {
+    const { command, quit } = running;
+    const phase = (name: Phase) => {
+      this.#ports.audience.phase(command, name);
+    };
+    return {
+      memory: { firstPostAt: this.#firstPostAt, lastPostEndedAt: this.#postEndedAt, unread: this.#unread },
+      dryRun: this.#ports.dryRun(command),
+      quit: quit.signal,
+      phase,
+      isStopped: () => this.#stop !== null || this.#closed,
+      aboutToPost: () => {
+        this.#confirming?.quit.abort();
+        this.#firstPostAt = this.#ports.clock.monotonic();
+      },
+      posted: () => {
+        const at = this.#ports.clock.monotonic();
+        running.posted = true;
+        this.#postEndedAt = at;
+        this.#unread = true;
+        if (command.target === "actuator")
+          this.#ports.store.dispatch(command.code, { type: "posted", actuator: command.targetId, at });
+      },
+      allSent: () => {
+        running.confirming = true;
+        this.#confirming = running;
+        if (this.#active === running) this.#active = null;
+        void this.#next();
+      },
+    };
+  }
+}
+
+const shuttingDown = (): Ending =>
+  refused("shutting_down", "The bridge is shutting down; send the command again when it is back.");

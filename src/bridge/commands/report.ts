@@ -1,0 +1,95 @@
+import { decodeValue, textOf } from "../../greenhouse/actuator-values.js";
+import type {
+  CommandResult,
+  Outcome,
+  RefusalReason,
+  StepReport,
+  Via,
+} from "../../greenhouse/command/outcomes.js";
+import { canonical, type Wanted } from "../../greenhouse/command/words.js";
+import type { RawValue } from "../../greenhouse/ports.js";
+import type { ActuatorSettings } from "../../greenhouse/settings.js";
+import type { Command } from "./command.js";
+
+/** How a command ended, in the words of the result. */
+export interface Ending {
+  readonly outcome: Outcome;
+  readonly reason: string | null;
+  readonly message: string | null;
+  readonly requestId?: string | null;
+  readonly steps?: readonly StepReport[];
+  readonly readBack?: RawValue | null;
+  /** Epoch ms of the first POST. */
+  readonly sentAt?: number | null;
+}
+
+export const refused = (reason: RefusalReason, message: string): Ending => ({
+  outcome: "refused",
+  reason,
+  message,
+});
+
+export const superseded = (when: "before_sending" | "after_sending"): Ending => ({
+  outcome: "superseded",
+  reason: when,
+  message:
+    when === "before_sending"
+      ? "A newer command took its place before anything was sent."
+      : "A newer command took its place after its value had been sent.",
+});
+
+export const wantedValue = (wanted: Wanted): string =>
+  wanted.type === "position" ? String(wanted.degree) : wanted.value;
+
+/** The table's spelling where the kind decodes it. */
+export const spelled = (settings: ActuatorSettings, raw: RawValue | null): string | null =>
+  raw === null ? null : decodeValue(settings, raw).value || textOf(raw);
+
+export interface Asked {
+  readonly id: string;
+  readonly controllerId: string;
+  readonly targetId: string;
+  readonly command: string | null;
+  readonly value: string | null;
+  readonly by: string | null;
+  readonly via: Via;
+  readonly receivedAt: number;
+  readonly receivedMono: number;
+  readonly settings: ActuatorSettings | null;
+}
+
+export const askedBy = (command: Command): Asked => ({
+  ...command,
+  command: canonical(command.wanted),
+  value: wantedValue(command.wanted),
+});
+
+export function resultOf(asked: Asked, ending: Ending, now: number, monoNow: number): CommandResult {
+  const readBack = ending.readBack ?? null;
+  return {
+    id: asked.id,
+    controller: asked.controllerId,
+    actuator: asked.targetId,
+    command: asked.command,
+    value: asked.value,
+    outcome: ending.outcome,
+    reason: ending.reason,
+    message: ending.message,
+    request_id: ending.requestId ?? null,
+    by: asked.by,
+    via: asked.via,
+    steps: ending.steps ?? [],
+    read_back: asked.settings
+      ? spelled(asked.settings, readBack)
+      : readBack === null
+        ? null
+        : textOf(readBack),
+    received_at: iso(asked.receivedAt),
+    sent_at: ending.sentAt ? iso(ending.sentAt) : null,
+    finished_at: iso(now),
+    duration_ms: Math.max(0, Math.round(monoNow - asked.receivedMono)),
+    repeated: false,
+  };
+}
+
+const iso = (at: number) => new Date(at).toISOString();

@@ -1,0 +1,83 @@
+import { isCamera } from "../greenhouse/device-types.js";
+import type { Availability } from "../greenhouse/model.js";
+import type { DeviceRecord } from "../greenhouse/ports.js";
+import type { GreenhouseStore } from "./store.js";
+
+export type InventoryNews =
+  | { readonly type: "account_empty" }
+  | { readonly type: "added" | "removed"; readonly code: string; readonly name: string };
+
+const availabilityOf = (record: DeviceRecord): Availability =>
+  record.online === null ? "unknown" : record.online ? "online" : "offline";
+
+/**
+ * Follows the account's lists. Nothing is taken away by an empty list; a controller absent for long enough of the
+ * others is, unless the configuration names it. `monotonicMs` counts absence, so a clock that is set removes nothing.
+ */
+export class Inventory {
+  readonly #store: GreenhouseStore;
+  readonly #removeAfterMs: number;
+  readonly #tell: (news: InventoryNews) => void;
+  #controllers = new Set<string>();
+  #devices: ReadonlySet<string> | null = null;
+  #listedOnce = false;
+
+  constructor(store: GreenhouseStore, removeAfterMs: number, tell: (news: InventoryNews) => void) {
+    this.#store = store;
+    this.#removeAfterMs = removeAfterMs;
+    this.#tell = tell;
+  }
+
+  /** Whether a successful list that was not empty has been seen since start; nothing may be cleared before. */
+  get isKnown(): boolean {
+    return this.#listedOnce;
+  }
+
+  /** The answer of `GET /api/control/mqtt`. */
+  controllersListed(records: readonly DeviceRecord[], monotonicMs: number): void {
+    if (records.length === 0) {
+      this.#tell({ type: "account_empty" });
+      return;
+    }
+    this.#controllers = new Set(records.map((record) => record.code));
+    for (const record of records) this.#seen(record, availabilityOf(record));
+    this.#listedOnce = true;
+    this.#judgeAbsence(monotonicMs);
+  }
+
+  /** The answers of `GET /api/device`: other devices have no online flag of their own. */
+  devicesListed(records: readonly DeviceRecord[]): void {
+    if (records.length === 0) return;
+    this.#devices = new Set(records.map((record) => record.code));
+    for (const record of records) {
+      if (!this.#controllers.has(record.code)) this.#seen(record, availabilityOf(record));
+    }
+  }
+
+  /** Whether a code has readings to poll. */
+  hasReadings(code: string): boolean {
+    const controller = this.#store.get(code);
+    return controller !== undefined && !isCamera(controller.info.type);
+  }
+
+  #seen(record: DeviceRecord, availability: Availability): void {
+    if (!this.#store.wants(record.code)) return;
+    const isNew = this.#store.get(record.code) === undefined;
+    this.#store.admit(record.code);
+    this.#store.dispatch(record.code, { type: "listed", record, availability });
+    if (isNew) this.#tell({ type: "added", code: record.code, name: record.name ?? record.code });
+  }
+
+  #judgeAbsence(monotonicMs: number): void {
+    for (const controller of [...this.#store.controllers()]) {
+      const { code, name, record } = controller.info;
+      const onlyDevice = record !== null && !this.#controllers.has(code) && this.#devices === null;
+      if (this.#controllers.has(code) || this.#devices?.has(code) || onlyDevice) continue;
+      this.#store.dispatch(code, { type: "absent", since: monotonicMs });
+      const since = controller.absentSince ?? monotonicMs;
+      if (this.#store.isConfigured(code) || monotonicMs - since < this.#removeAfterMs) continue;
+      this.#store.remove(code);
+      this.#tell({ type: "removed", code, name });
+    }
+  }
+}

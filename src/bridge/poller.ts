@@ -1,0 +1,168 @@
+import { PlatformError, type PlatformHost } from "../greenhouse/platform-error.js";
+import type { Logger } from "../runtime/logger.js";
+import type { Random } from "../runtime/random.js";
+import { type RequestBudget, stretchFactor } from "./budget.js";
+import { type DueJob, PollBook } from "./poll-book.js";
+import { jobIntervalMs, jobsOf, type PollIntervals, type PollJob } from "./poll-jobs.js";
+import { perform, type PollPorts } from "./poll-reads.js";
+import { nextDueAt } from "./schedule.js";
+
+export interface PollerPorts extends PollPorts {
+  readonly budget: RequestBudget;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+export interface PollerSettings {
+  readonly intervals: PollIntervals;
+  readonly concurrency: number;
+  readonly requestsPerMinute: number;
+  /** Told when the demand changes: by how much intervals stretch. */
+  readonly onStretch: (factor: number) => void;
+}
+
+const idleMs = 60_000;
+
+/** Asks for everything in turn: one request per job at a time, spread over the interval, within the budget. */
+export class Poller {
+  readonly #settings: PollerSettings;
+  readonly #ports: PollerPorts;
+  readonly #book = new PollBook();
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #awaited = new Map<string, (() => void)[]>();
+  #stretch = 1;
+  #demandChanged = true;
+  #wake: (() => void) | null = null;
+
+  constructor(settings: PollerSettings, ports: PollerPorts) {
+    this.#settings = settings;
+    this.#ports = ports;
+  }
+
+  get stretch(): number {
+    return this.#stretch;
+  }
+
+  /** Polls until the signal aborts; running requests are aborted with it. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#book.add({ kind: "controllers" });
+    this.#book.add({ kind: "devices" });
+    for (const controller of this.#ports.store.controllers()) this.follow(controller.info.code);
+    const wake = () => this.#wake?.();
+    signal.addEventListener("abort", wake);
+    while (!signal.aborted) {
+      const pauseMs = this.#startDue(signal);
+      if (pauseMs > 0) await this.#pause(pauseMs, signal);
+    }
+    signal.removeEventListener("abort", wake);
+    await Promise.allSettled(this.#running.values());
+  }
+
+  /** Takes up a controller's jobs. */
+  follow(code: string): void {
+    const controller = this.#ports.store.get(code);
+    if (!controller) return;
+    for (const job of jobsOf(controller, this.#ports.inventory.hasReadings(code))) this.#book.add(job);
+    this.#demandChanged = true;
+    this.#wake?.();
+  }
+
+  forget(code: string): void {
+    this.#book.remove((job) => concerns(job, code));
+    this.#demandChanged = true;
+  }
+
+  hostReachable(host: PlatformHost, reachable: boolean): void {
+    const now = this.#ports.clock.monotonic();
+    if (reachable) this.#book.hostBack(host, now);
+    else this.#book.hostAway(host, now);
+    this.#wake?.();
+  }
+
+  /** Asks for everything (of one controller, where given) and resolves when each has been tried. */
+  async refresh(code?: string): Promise<void> {
+    const now = this.#ports.clock.monotonic();
+    const names = this.#book.makeDue(now, (job) => code === undefined || concerns(job, code));
+    this.#wake?.();
+    await Promise.all(names.map((name) => this.#nextEnd(name)));
+  }
+
+  #nextEnd(name: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.#awaited.set(name, [...(this.#awaited.get(name) ?? []), resolve]);
+    });
+  }
+
+  /** Starts what is due; returns how long to sleep. */
+  #startDue(signal: AbortSignal): number {
+    this.#adjustStretch();
+    while (this.#running.size < this.#settings.concurrency) {
+      const now = this.#ports.clock.monotonic();
+      const waitMs = this.#book.waitMs(now) ?? idleMs;
+      if (waitMs > 0) return waitMs;
+      const budgetMs = this.#ports.budget.waitMs(now);
+      if (budgetMs > 0) return budgetMs;
+      const due = this.#book.take(now);
+      if (due !== null && !this.#running.has(due.name)) this.#start(due, signal);
+    }
+    return idleMs;
+  }
+
+  #start({ name, job }: DueJob, signal: AbortSignal): void {
+    this.#ports.budget.spend(this.#ports.clock.monotonic());
+    const done = perform(job, this.#ports, signal)
+      .catch((error: unknown) => {
+        if (!signal.aborted) this.#failed(name, error);
+      })
+      .finally(() => {
+        this.#ended(name, job);
+      });
+    this.#running.set(name, done);
+  }
+
+  #failed(name: string, error: unknown): void {
+    if (!(error instanceof PlatformError))
+      this.#ports.log.error({ err: error, job: name }, "a poll failed unexpectedly");
+    else if (error.facts.kind !== "paused") this.#ports.log.debug({ job: name }, error.message);
+  }
+
+  #ended(name: string, job: PollJob): void {
+    this.#running.delete(name);
+    const intervalMs = this.#plainIntervalMs(job) * this.#stretch;
+    this.#book.runAgainAt(
+      name,
+      nextDueAt(name, this.#ports.clock.monotonic(), intervalMs, this.#ports.random()),
+    );
+    for (const resolve of this.#awaited.get(name) ?? []) resolve();
+    this.#awaited.delete(name);
+    this.#wake?.();
+  }
+
+  #adjustStretch(): void {
+    if (!this.#demandChanged) return;
+    this.#demandChanged = false;
+    let perMinute = 0;
+    for (const job of this.#book.jobs()) perMinute += 60_000 / this.#plainIntervalMs(job);
+    const stretch = stretchFactor(perMinute, this.#settings.requestsPerMinute);
+    if (stretch === this.#stretch) return;
+    this.#stretch = stretch;
+    this.#settings.onStretch(stretch);
+  }
+
+  #plainIntervalMs(job: PollJob): number {
+    const controller = "code" in job ? this.#ports.store.get(job.code) : undefined;
+    return jobIntervalMs(job, this.#settings.intervals, controller);
+  }
+
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const sleep = new AbortController();
+    this.#wake = () => {
+      sleep.abort();
+    };
+    await this.#ports.clock.wait(Math.min(ms, idleMs), sleep.signal).catch(() => undefined);
+    this.#wake = null;
+  }
+}
+
+const concerns = (job: PollJob, code: string) => "code" in job && job.code === code;

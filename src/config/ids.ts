@@ -1,0 +1,29 @@
+import { expecting } from "./expectation.js";
+import { text } from "./values.js";
+import { z } from "zod";
+
+const idPattern = /^[a-z0-9_-]{1,64}$/;
+const idRule = 'an id of a-z, 0-9, "_" and "-" (at most 64)';
+
+export const topicId = () => text(idRule, idPattern);
+
+/** The same as the key of a map, with an example made from what was written. */
+export const idKey = () =>
+  z.string().regex(idPattern, { error: (issue) => `expected ${idRule}${likeThis(issue.input)}` });
+
+function likeThis(key: unknown): string {
+  if (typeof key !== "string") return "";
+  const cleaned = key
+    .toLowerCase()
+    .replace(/[^a-z0-9_-]+/g, "_")
+    .replace(/^_+|_+$/g, "")
+    .slice(0, 64);
+  return cleaned === "" ? "" : `, such as "${cleaned}"`;
+}
+
+const codePattern = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/;
+
+export const deviceCode = () =>
+  z.string().regex(codePattern, {
+    error: expecting('a device code of letters, digits, ".", "_" and "-" (at most 64)'),
+  });

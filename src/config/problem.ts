@@ -1,0 +1,73 @@
+/** Keys and list positions from the root of the file to one value. */
+export type Path = readonly (string | number)[];
+
+/** Something wrong (or doubtful) in a configuration. `line` and `column` count from 1; null means the file as a whole. */
+export interface Problem {
+  readonly file: string;
+  readonly line: number | null;
+  readonly column: number | null;
+  /** `controllers.GH-0001.actuators.roof.adress`; empty for the file as a whole. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** What a check finds, before it is known where in the file it stands. */
+export interface Finding {
+  readonly path: Path;
+  /** Which of the two a reader should look at; a missing key leads to its section. */
+  readonly on: "key" | "value";
+  readonly message: string;
+}
+
+/** A problem of a file that has no key to point at. */
+export function fileProblem(
+  file: string,
+  message: string,
+  place: { readonly line?: number; readonly column?: number } = {},
+): Problem {
+  return { file, line: place.line ?? null, column: place.column ?? null, path: "", message };
+}
+
+const shownKey = /^[\p{L}\p{N}\p{M}._%°/-]{1,64}$/u;
+
+/** A key with blanks may be a mistyped `key: value` pair, so only its first word is shown: the rest may be a secret. */
+function formatKey(key: string): string {
+  if (shownKey.test(key)) return key;
+  const [word] = key.split(/[^\p{L}\p{N}\p{M}._-]/u, 1);
+  return `"${(word ?? "").slice(0, 64)}…"`;
+}
+
+export function formatPath(path: Path): string {
+  return path
+    .map((part, at) => (typeof part === "number" ? `[${part}]` : `${at === 0 ? "" : "."}${formatKey(part)}`))
+    .join("");
+}
+
+/** `config.yaml:12:9 controllers.GH-0001.id: …`, always one line. */
+export function formatProblem(problem: Problem): string {
+  const place =
+    problem.line === null ? problem.file : `${problem.file}:${problem.line}:${problem.column ?? 1}`;
+  return `${place}${problem.path === "" ? "" : ` ${problem.path}`}: ${problem.message}`;
+}
+
+/** Sorted by place, without repeats. */
+export function inOrder(problems: readonly Problem[]): Problem[] {
+  const unique = new Map(problems.map((problem) => [formatProblem(problem), problem]));
+  return [...unique.values()].sort(
+    (a, b) =>
+      (a.file < b.file ? -1 : a.file > b.file ? 1 : 0) ||
+      (a.line ?? 0) - (b.line ?? 0) ||
+      (a.column ?? 0) - (b.column ?? 0),
+  );
+}
+
+const mostShown = 100;
+
+/** The first problems, and how many more there are: a file that is something else entirely can have a million. */
+export function inBrief(problems: readonly Problem[]): Problem[] {
+  const all = inOrder(problems);
+  const last = all[mostShown - 1];
+  if (all.length <= mostShown || last === undefined) return all;
+  const more = `and ${all.length - mostShown} more problems after this`;
+  return [...all.slice(0, mostShown), { ...last, path: "", message: more }];
+}

@@ -1,0 +1,91 @@
+import { configuredLoad, requestsPerMinuteNeeded } from "./demand.js";
+import { formatDuration } from "./duration.js";
+import { isLoopback } from "./loopback.js";
+import { isPasswordHash } from "./password-hash.js";
+import type { Finding } from "./problem.js";
+import type { Configuration } from "./schema.js";
+
+/** What works but is probably not wanted. `has` tells whether a key stands in the file. */
+export function doubtsAbout(
+  configuration: Configuration,
+  has: (path: readonly string[]) => boolean,
+): Finding[] {
+  return [
+    ...platformDoubts(configuration),
+    ...brokerDoubts(configuration, has),
+    ...pollingDoubts(configuration),
+    ...reachDoubts(configuration),
+  ];
+}
+
+const value = (path: Finding["path"], message: string): Finding => ({ path, on: "value", message });
+
+function platformDoubts({ platform }: Configuration): Finding[] {
+  const open = [platform.business_url, platform.realtime_url].some(
+    (url) => url.startsWith("http:") && !isLoopback(new URL(url).hostname),
+  );
+  return open
+    ? [value(["platform", "allow_insecure"], "the token travels unencrypted and can be read on the way")]
+    : [];
+}
+
+function brokerDoubts({ mqtt, broker }: Configuration, has: (path: readonly string[]) => boolean): Finding[] {
+  const plain = broker.users.flatMap(({ password }, at) =>
+    isPasswordHash(password)
+      ? []
+      : [
+          value(
+            ["broker", "users", at, "password"],
+            "plain password; `greenhouse2mqtt passwd` makes a hash that can stand here instead",
+          ),
+        ],
+  );
+  const unused: Finding[] =
+    mqtt.url !== undefined && has(["broker"])
+      ? [
+          {
+            path: ["broker"],
+            on: "key",
+            message: "without effect, because mqtt.url names another broker; the embedded one is not started",
+          },
+        ]
+      : [];
+  const unverified = mqtt.tls.reject_unauthorized
+    ? []
+    : [value(["mqtt", "tls", "reject_unauthorized"], "the broker's certificate is not verified")];
+  return [...plain, ...unused, ...unverified];
+}
+
+function pollingDoubts(configuration: Configuration): Finding[] {
+  const { polling, platform } = configuration;
+  const findings: Finding[] = [];
+  if (polling.controllers < 300_000)
+    findings.push(
+      value(["polling", "controllers"], "the platform asks for 5m or more between controller lists"),
+    );
+  if (polling.stale_after < polling.sensors)
+    findings.push(
+      value(
+        ["polling", "stale_after"],
+        `readings would be stale before the next poll (polling.sensors is ${formatDuration(polling.sensors)})`,
+      ),
+    );
+  const needed = Math.ceil(requestsPerMinuteNeeded(polling, configuredLoad(configuration)));
+  if (platform.requests_per_minute > 0 && needed > platform.requests_per_minute)
+    findings.push(
+      value(
+        ["platform", "requests_per_minute"],
+        `polling the controllers below takes about ${needed} requests a minute; all intervals will be stretched`,
+      ),
+    );
+  return findings;
+}
+
+function reachDoubts({ http, mirror, controllers }: Configuration): Finding[] {
+  const findings: Finding[] = [];
+  if (http !== false && !isLoopback(http.host) && http.token === undefined)
+    findings.push(value(["http", "host"], "other machines can reach this address and http.token is not set"));
+  if (mirror === "listed" && Object.values(controllers).every(({ ignore }) => ignore))
+    findings.push(value(["mirror"], "nothing is mirrored, because no controller is listed below"));
+  return findings;
+}

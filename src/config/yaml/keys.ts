@@ -1,0 +1,19 @@
+import { isScalar } from "yaml";
+
+export type Key =
+  | { readonly ok: true; readonly key: string; readonly offset: number | null }
+  | { readonly ok: false; readonly message: string; readonly offset: number | null };
+
+/** A key as written (`0012`, `on`), or why it cannot be one. */
+export function keyOf(node: unknown): Key {
+  if (!isScalar(node))
+    return { ok: false, message: "expected a plain key, not a list, section or alias", offset: null };
+  const offset = node.range?.[0] ?? null;
+  const key = typeof node.value === "string" ? node.value : (node.source ?? "");
+  if (node.tag !== undefined || node.anchor !== undefined)
+    return { ok: false, message: "tags and anchors are not allowed before a key", offset };
+  if (key === "") return { ok: false, message: "expected a key before the colon", offset };
+  // Never copied as a key: it would change the object instead of adding to it.
+  if (key === "__proto__") return { ok: false, message: "this name cannot be used as a key", offset };
+  return { ok: true, key, offset };
+}

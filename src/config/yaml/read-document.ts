@@ -1,0 +1,182 @@
+import { isAlias, isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap, type YAMLSeq } from "yaml";
+import type { z } from "zod";
+import { fieldFacts } from "../facts.js";
+import { suggestion } from "../nearest.js";
+import type { Path } from "../problem.js";
+import { literalSecret } from "./literal-secret.js";
+import { keyOf } from "./keys.js";
+import { Places } from "./places.js";
+import { resolveReference, type ReferenceSources } from "./references.js";
+import { shapeOf, type Shape } from "./shape.js";
+import type { Source } from "./source.js";
+
+/** Stands for a value that could not be read and is reported already, so that nothing else complains about it. */
+export const unreadable = Symbol("unreadable");
+
+export interface ReadFault {
+  readonly offset: number;
+  readonly path: Path;
+  readonly message: string;
+}
+
+/** A document as plain values, and what was noticed on the way. */
+export interface Reading {
+  readonly value: unknown;
+  readonly faults: readonly ReadFault[];
+  readonly places: Places;
+  readonly unreadable: readonly Path[];
+  /** Secrets that stand in the file itself. */
+  readonly literalSecrets: readonly Path[];
+}
+
+interface Notes {
+  readonly source: Source;
+  readonly references: ReferenceSources;
+  readonly places: Places;
+  readonly faults: ReadFault[];
+  readonly unreadable: Path[];
+  readonly literalSecrets: Path[];
+}
+
+/** Where reading stands: what is expected there, and the offset to report when the node comes from elsewhere. */
+interface Spot {
+  readonly path: Path;
+  readonly shape: Shape;
+  readonly secret: boolean;
+  readonly referencedAt: number | null;
+}
+
+const anything: Shape = { type: "anything" };
+
+/**
+ * YAML nodes → plain values, led by the schema: where it wants text, scalars are taken as written (`0012`). Keys
+ * without a value count as absent. Unknown and repeated keys, tags, anchors and references are dealt with here.
+ */
+export function readDocument(source: Source, schema: z.core.$ZodType, references: ReferenceSources): Reading {
+  const notes: Notes = {
+    source,
+    references,
+    places: new Places(),
+    faults: [],
+    unreadable: [],
+    literalSecrets: [],
+  };
+  const spot: Spot = { path: [], shape: shapeOf(schema), secret: false, referencedAt: null };
+  const value = readNode(notes, source.root, spot);
+  return { ...notes, value };
+}
+
+function readNode(notes: Notes, node: Node | null, spot: Spot): unknown {
+  if (node === null) return null;
+  const offset = spot.referencedAt ?? startOf(notes.source, node);
+  notes.places.setValue(spot.path, offset);
+  const refuse = (message: string | null) => {
+    if (message !== null) notes.faults.push({ offset, path: spot.path, message });
+    notes.unreadable.push(spot.path);
+    return unreadable;
+  };
+  if (isAlias(node)) return refuse("aliases (*name) are not allowed; write the value out");
+  if ("anchor" in node && node.anchor !== undefined)
+    return refuse("anchors (&name) are not allowed; write the value where it is needed");
+  if (node.tag === "!env" || node.tag === "!secret") {
+    if (!isScalar(node)) return refuse(`expected a name after ${node.tag}`);
+    if (spot.referencedAt !== null) return refuse("!env and !secret are not allowed in the file of secrets");
+    const resolved = resolveReference(node.tag, String(node.value), notes.references);
+    return resolved.ok
+      ? readNode(notes, resolved.node, { ...spot, referencedAt: offset })
+      : refuse(resolved.message);
+  }
+  if (node.tag !== undefined && !standardTag.test(node.tag))
+    return refuse(`unknown tag; !env NAME and !secret name are known`);
+  if (isMap(node)) return readMap(notes, node, { ...spot, shape: shapeFor(spot.shape, "section", "map") });
+  if (isSeq(node)) return readList(notes, node, { ...spot, shape: shapeFor(spot.shape, "list") });
+  return isScalar(node) ? readScalar(notes, node, spot) : refuse("expected a value");
+}
+
+const standardTag = /^tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq)$/;
+
+/** A tag belongs to the value a reader sees, although the parser's range starts behind it. */
+function startOf(source: Source, node: Node): number {
+  const offset = node.range?.[0] ?? 0;
+  if (node.tag !== "!env" && node.tag !== "!secret") return offset;
+  const tagged = source.text.lastIndexOf(node.tag, offset);
+  return tagged === -1 ? offset : tagged;
+}
+
+function shapeFor(shape: Shape, ...types: readonly Shape["type"][]): Shape {
+  const options = shape.type === "either" ? shape.options : [shape];
+  return options.find((option) => types.includes(option.type)) ?? anything;
+}
+
+function readMap(notes: Notes, node: YAMLMap, spot: Spot): unknown {
+  const entries = new Map<string, unknown>();
+  for (const pair of node.items) {
+    const found = keyOf(pair.key);
+    const at = spot.referencedAt ?? found.offset ?? node.range?.[0] ?? 0;
+    if (!found.ok) {
+      notes.faults.push({ offset: at, path: spot.path, message: found.message });
+      continue;
+    }
+    const key = found.key;
+    const path = [...spot.path, key];
+    const expected = childOf(spot.shape, key);
+    if (expected === null)
+      notes.faults.push({ offset: at, path, message: `unknown key${suggestion(key, keysOf(spot.shape))}` });
+    else if (entries.has(key))
+      notes.faults.push({ offset: at, path, message: "this key stands here twice; keep one of them" });
+    else {
+      notes.places.setKey(path, at);
+      const value = isNode(pair.value) ? pair.value : null;
+      const child = { ...spot, path, shape: expected.shape, secret: spot.secret || expected.secret };
+      entries.set(key, readNode(notes, value, child) ?? emptyValue(spot.shape, expected.shape));
+    }
+  }
+  return Object.fromEntries([...entries].filter(([, value]) => value !== absent));
+}
+
+const isNode = (value: unknown): value is Node =>
+  isMap(value) || isSeq(value) || isScalar(value) || isAlias(value);
+
+const absent = Symbol("absent");
+
+/** `GH-0001:` alone is an entry without settings; `ca:` alone in a section is a key that is not given. */
+function emptyValue(parent: Shape, child: Shape): unknown {
+  if (parent.type === "anything") return null;
+  if (parent.type === "section") return absent;
+  return child.type === "section" ? {} : undefined;
+}
+
+interface Child {
+  readonly shape: Shape;
+  readonly secret: boolean;
+}
+
+function childOf(shape: Shape, key: string): Child | null {
+  if (shape.type === "map") return { shape: shapeOf(shape.value), secret: false };
+  if (shape.type !== "section") return { shape: anything, secret: false };
+  const schema = shape.keys.get(key);
+  if (schema === undefined) return null;
+  return { shape: shapeOf(schema), secret: fieldFacts.get(schema)?.secret === true };
+}
+
+const keysOf = (shape: Shape): string[] => (shape.type === "section" ? [...shape.keys.keys()] : []);
+
+function readList(notes: Notes, node: YAMLSeq, spot: Spot): unknown {
+  const item = spot.shape.type === "list" ? shapeOf(spot.shape.item) : anything;
+  return node.items.map((value, at) => {
+    const path = [...spot.path, at];
+    const read = readNode(notes, isNode(value) ? value : null, { ...spot, path, shape: item });
+    return read ?? (item.type === "anything" ? null : undefined);
+  });
+}
+
+function readScalar(notes: Notes, node: Scalar, spot: Spot): unknown {
+  const { value, source } = node;
+  if (value === null) return null;
+  const written = typeof value === "string" ? value : (source ?? "");
+  if (spot.secret && spot.referencedAt === null && literalSecret(spot.path, spot.shape, written))
+    notes.literalSecrets.push(spot.path);
+  if (spot.shape.type === "text") return written;
+  const changed = spot.shape.type === "anything" && typeof value === "number" && String(value) !== written;
+  return changed ? written : value;
+}

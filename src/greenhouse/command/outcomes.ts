@@ -1,0 +1,80 @@
+/** How a command can end; a closed list. */
+export const outcomes = [
+  "confirmed",
+  "already",
+  "dry_run",
+  "refused",
+  "superseded",
+  "rejected",
+  "unconfirmed",
+  "failed",
+  "unknown",
+] as const;
+export type Outcome = (typeof outcomes)[number];
+
+export const refusalReasons = [
+  "retained",
+  "expired",
+  "no_age",
+  "clock",
+  "duplicate",
+  "bad_payload",
+  "unknown_actuator",
+  "unknown_command",
+  "out_of_range",
+  "read_only",
+  "controller_offline",
+  "platform_unavailable",
+  "no_read_back",
+  "journal_unavailable",
+  "overloaded",
+  "other_bridge",
+  "interlock",
+  "shutting_down",
+] as const;
+export type RefusalReason = (typeof refusalReasons)[number];
+
+export interface Refusal {
+  readonly reason: RefusalReason;
+  /** A sentence: what is wrong and what to do about it. */
+  readonly message: string;
+}
+
+export type StepPurpose = "mode" | "lead_in" | "value" | "stop";
+
+/** One value POSTed to one address, as the result tells it. */
+export interface StepReport {
+  readonly purpose: StepPurpose;
+  readonly address: string;
+  readonly value: string;
+  readonly attempts: number;
+  readonly code: string | null;
+  readonly read_back: string | null;
+}
+
+/** What the bridge itself knows about the sender: text, or named facts such as `{client, user}`. */
+export type Via = string | Readonly<Record<string, string | null>> | null;
+
+/** The published and journaled end of a command; every field is always present. */
+export interface CommandResult {
+  readonly id: string;
+  readonly controller: string;
+  readonly actuator: string;
+  readonly command: string | null;
+  readonly value: string | null;
+  readonly outcome: Outcome;
+  readonly reason: string | null;
+  readonly message: string | null;
+  readonly request_id: string | null;
+  readonly by: string | null;
+  readonly via: Via;
+  readonly steps: readonly StepReport[];
+  readonly read_back: string | null;
+  readonly received_at: string;
+  readonly sent_at: string | null;
+  readonly finished_at: string;
+  readonly duration_ms: number;
+  readonly repeated: boolean;
+  /** The first result, when this is the answer to a duplicate. */
+  readonly original?: CommandResult;
+}

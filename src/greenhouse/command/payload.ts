@@ -1,0 +1,131 @@
+import type { Refusal } from "./outcomes.js";
+
+/** A payload as it was written, before the target says what its command means. */
+export interface CommandPayload {
+  readonly command: string;
+  readonly id: string | null;
+  readonly by: string | null;
+  /** Epoch ms at which the sender made the command. */
+  readonly at: number | null;
+  readonly maxAgeMs: number | null;
+  readonly force: boolean;
+  readonly dryRun: boolean;
+}
+
+/** What text rules the pure core borrows from outside: a duration's ms, and the key nearest to a misspelt one. */
+export interface PayloadRules {
+  readonly durationMs: (text: string) => number | null;
+  readonly nearest: (key: string, known: readonly string[]) => string | null;
+}
+
+const keys = ["command", "id", "by", "at", "max_age", "force", "dry_run"] as const;
+const maxBytes = 16 * 1024;
+const maxText = 200;
+
+const bad = (message: string): Refusal => ({ reason: "bad_payload", message });
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/** Reads plain text or a JSON object; everything else is `bad_payload` with what is wrong about it. */
+export function readPayload(bytes: Uint8Array, rules: PayloadRules): CommandPayload | Refusal {
+  if (bytes.byteLength > maxBytes)
+    return bad(`The payload has ${bytes.byteLength} bytes; a command has at most ${maxBytes}.`);
+  const text = decode(bytes);
+  if (text === null) return bad("The payload is not valid UTF-8.");
+  if (text === "") return bad("The payload is empty; send a command word, a degree, or a JSON object.");
+  if (/^[[{"]/.test(text)) return readJson(text, rules);
+  return { command: text, id: null, by: null, at: null, maxAgeMs: null, force: false, dryRun: false };
+}
+
+function decode(bytes: Uint8Array): string | null {
+  try {
+    return decoder.decode(bytes).trim();
+  } catch {
+    return null;
+  }
+}
+
+function readJson(text: string, rules: PayloadRules): CommandPayload | Refusal {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return bad("The payload is broken JSON; check quotes, commas and brackets.");
+  }
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
+    return bad('A JSON payload must be an object such as {"command": "open"}.');
+  }
+  const fields = new Map(Object.entries(parsed));
+  for (const key of fields.keys()) {
+    if ((keys as readonly string[]).includes(key)) continue;
+    const nearest = rules.nearest(key, keys);
+    return bad(`Unknown key "${key.slice(0, 40)}"${nearest === null ? "" : `, did you mean "${nearest}"?`}`);
+  }
+  return readFields(fields, rules);
+}
+
+class Wrong {
+  readonly refusal: Refusal;
+  constructor(message: string) {
+    this.refusal = bad(message);
+  }
+}
+
+function readFields(fields: ReadonlyMap<string, unknown>, rules: PayloadRules): CommandPayload | Refusal {
+  const command = commandField(fields.get("command"));
+  const id = idField(fields.get("id"));
+  const by = textField("by", fields.get("by"));
+  const at = atField(fields.get("at"));
+  const maxAgeMs = maxAgeField(fields.get("max_age"), rules);
+  const force = flagField("force", fields.get("force"));
+  const dryRun = flagField("dry_run", fields.get("dry_run"));
+  if (command instanceof Wrong) return command.refusal;
+  if (id instanceof Wrong) return id.refusal;
+  if (by instanceof Wrong) return by.refusal;
+  if (at instanceof Wrong) return at.refusal;
+  if (maxAgeMs instanceof Wrong) return maxAgeMs.refusal;
+  if (force instanceof Wrong) return force.refusal;
+  if (dryRun instanceof Wrong) return dryRun.refusal;
+  return { command, id, by, at, maxAgeMs, force, dryRun };
+}
+
+function commandField(value: unknown): string | Wrong {
+  if (value === undefined) return new Wrong('The key "command" is missing.');
+  if (typeof value === "string") return value.trim() === "" ? new Wrong('"command" is empty.') : value.trim();
+  if (typeof value === "number" && Number.isSafeInteger(value))
+    return Object.is(value, -0) ? "0" : String(value);
+  return new Wrong('"command" must be a word, or a whole number from 0 to 100.');
+}
+
+function idField(value: unknown): string | null | Wrong {
+  if (typeof value === "number" && Number.isFinite(value)) return String(value);
+  const text = textField("id", value);
+  return text === "" ? new Wrong('"id" is empty; leave it out or give it a value.') : text;
+}
+
+function textField(key: string, value: unknown): string | null | Wrong {
+  if (value === undefined || value === null) return null;
+  if (typeof value !== "string") return new Wrong(`"${key}" must be a text.`);
+  return value.length > maxText ? new Wrong(`"${key}" is longer than ${maxText} characters.`) : value;
+}
+
+const isoTime = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
+
+function atField(value: unknown): number | null | Wrong {
+  if (value === undefined || value === null) return null;
+  const at = typeof value === "string" && isoTime.test(value) ? Date.parse(value) : NaN;
+  return Number.isNaN(at)
+    ? new Wrong('"at" must be an ISO time with its zone, such as 2026-03-01T06:30:00Z.')
+    : at;
+}
+
+function maxAgeField(value: unknown, rules: PayloadRules): number | null | Wrong {
+  if (value === undefined || value === null) return null;
+  const ms = typeof value === "string" ? rules.durationMs(value) : null;
+  return ms === null ? new Wrong('"max_age" must be a duration such as "30s".') : ms;
+}
+
+function flagField(key: string, value: unknown): boolean | Wrong {
+  if (value === undefined || value === null) return false;
+  return typeof value === "boolean" ? value : new Wrong(`"${key}" must be true or false.`);
+}

@@ -1,0 +1,69 @@
+import { modeAddress, positionAddress } from "../actuator-fold.js";
+import { kindRows, type KindRow } from "../actuator-kinds.js";
+import { decodeValue, degreeOf, sameValue, textOf } from "../actuator-values.js";
+import type { RawValue } from "../ports.js";
+import type { ActuatorSettings } from "../settings.js";
+import type { StepPurpose } from "./outcomes.js";
+import type { Wanted } from "./words.js";
+
+/** One value to be POSTed to one address, and how long its read-back may take. */
+export interface Step {
+  readonly purpose: StepPurpose;
+  readonly address: string;
+  readonly value: string;
+  readonly confirmWithinMs: number;
+}
+
+/** A mode has to show before a degree may follow. */
+const modeWithinMs = 30_000;
+
+/** The steps of a command in order; the last one is what was asked for. */
+export function stepsOf(
+  settings: ActuatorSettings,
+  wanted: Wanted,
+  freshMode: RawValue | null,
+): readonly Step[] {
+  const { confirmWithinMs } = settings;
+  if (wanted.type === "stop")
+    return [{ purpose: "stop", address: wanted.address, value: wanted.value, confirmWithinMs }];
+  const row: KindRow = kindRows[settings.kind];
+  if (wanted.type === "position") {
+    const mode = row.positionMode ?? "";
+    return [
+      { purpose: "mode", address: modeAddress(settings), value: mode, confirmWithinMs: modeWithinMs },
+      { purpose: "value", address: positionAddress(settings), value: String(wanted.degree), confirmWithinMs },
+    ];
+  }
+  const address = row.positionMode === null ? settings.address : modeAddress(settings);
+  const step: Step = { purpose: "value", address, value: wanted.value, confirmWithinMs };
+  return needsLeadIn(settings, wanted.word, freshMode)
+    ? [{ ...step, purpose: "lead_in", value: leadInValue }, step]
+    : [step];
+}
+
+const leadInValue = "1010";
+
+// The platform wants manual on before any other control of a light.
+function needsLeadIn(settings: ActuatorSettings, word: string, fresh: RawValue | null): boolean {
+  if (settings.kind !== "light" || settings.leadIn === "never" || word === "on") return false;
+  return settings.leadIn === "always" || fresh === null || !sameValue(leadInValue, textOf(fresh));
+}
+
+/** Whether a read-back of the step's address shows what the step asked for. */
+export function shows(settings: ActuatorSettings, step: Step, raw: RawValue): boolean {
+  const text = textOf(raw);
+  if (step.purpose === "mode") return sameValue(step.value, text) || degreeOf(text) !== null;
+  if (step.purpose === "value" && kindRows[settings.kind].positionMode !== null) {
+    const wanted = degreeOf(step.value);
+    const read = decodeValue(settings, raw);
+    if (wanted !== null)
+      return read.position !== null && Math.abs(read.position - wanted) <= settings.tolerance;
+  }
+  return sameValue(step.value, text);
+}
+
+/** When to read back, in ms after the settled POST: 2, 4, 8, 15 s, then every 30 s. */
+export function readBackDelaysMs(place: number): number {
+  const first = [2_000, 4_000, 8_000, 15_000];
+  return first[place] ?? 15_000 + (place - first.length + 1) * 30_000;
+}

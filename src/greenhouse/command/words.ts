@@ -1,0 +1,84 @@
+import { kindRows, type KindRow } from "../actuator-kinds.js";
+import { stateOfWord, valueTable } from "../actuator-values.js";
+import type { ActuatorSettings } from "../settings.js";
+import type { Refusal } from "./outcomes.js";
+
+/** What a command wants of an actuator. */
+export type Wanted =
+  | { readonly type: "word"; readonly word: string; readonly value: string }
+  | { readonly type: "position"; readonly degree: number }
+  | { readonly type: "stop"; readonly address: string; readonly value: string };
+
+export type Target = Pick<ActuatorSettings, "kind" | "values" | "stop" | "address">;
+
+const refusal = (reason: Refusal["reason"], message: string): Refusal => ({ reason, message });
+
+/** The command's canonical text: a lower-case word, or the degree. */
+export function canonical(wanted: Wanted): string {
+  if (wanted.type === "position") return String(wanted.degree);
+  return wanted.type === "stop" ? "stop" : wanted.word;
+}
+
+/** The words, values and degrees a person may send, for messages. */
+export function accepted(target: Target): string {
+  const words = Object.keys(valueTable(target));
+  if (target.stop && !words.includes("stop")) words.push("stop");
+  const row: KindRow = kindRows[target.kind];
+  return [...words, ...(row.positionMode === null ? [] : ["0..100"])].join(", ");
+}
+
+/** Reads one trimmed text as a command of the target. */
+export function readWanted(text: string, target: Target): Wanted | Refusal {
+  if (/^-?(0|[1-9]\d*)$/.test(text) && text !== "-0") return readNumber(text, target);
+  const byValue = wordOfValue(text, target);
+  if (byValue !== null) return wordWanted(byValue, target);
+  if (looksLikeNumber(text)) {
+    return refusal(
+      "bad_payload",
+      `"${text.slice(0, 40)}" is not a plain whole number; send 0 to 100 without leading zeros, sign or fraction.`,
+    );
+  }
+  return readWord(text, target);
+}
+
+function readNumber(text: string, target: Target): Wanted | Refusal {
+  const byValue = wordOfValue(text, target);
+  if (byValue !== null) return wordWanted(byValue, target);
+  const row: KindRow = kindRows[target.kind];
+  if (text === row.positionMode) return positionWithoutDegree();
+  const degree = Number(text);
+  if (degree < 0 || degree > 100) return refusal("out_of_range", `${text.slice(0, 40)} is outside 0 to 100.`);
+  if (row.positionMode !== null) return { type: "position", degree };
+  return refusal("unknown_command", `This actuator takes no degree; it accepts ${accepted(target)}.`);
+}
+
+// 050, 1e1, 0x32, 45.5, +5, 1,5: a number to a person, but not one spelling everybody reads alike.
+const looksLikeNumber = (text: string) =>
+  /^[+-]?(0x[0-9a-f]+|\d[\d.,]*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?)$/i.test(text);
+
+function wordOfValue(text: string, target: Target): string | null {
+  const found = Object.entries(valueTable(target)).find(([, value]) => value === text);
+  return found?.[0] ?? null;
+}
+
+function readWord(text: string, target: Target): Wanted | Refusal {
+  const word = text.toLowerCase();
+  const row: KindRow = kindRows[target.kind];
+  if (row.positionMode !== null && word === "position") return positionWithoutDegree();
+  const names = Object.keys(valueTable(target));
+  const name = names.find((one) => one.toLowerCase() === word || stateOfWord(target.kind, one) === word);
+  if (name !== undefined || (word === "stop" && target.stop)) return wordWanted(name ?? "stop", target);
+  return refusal(
+    "unknown_command",
+    `"${text.slice(0, 40)}" is no command of this actuator; it accepts ${accepted(target)}.`,
+  );
+}
+
+const positionWithoutDegree = () =>
+  refusal("unknown_command", "A position needs its degree: send a number from 0 to 100 instead of the word.");
+
+function wordWanted(word: string, target: Target): Wanted {
+  if (word === "stop" && target.stop) return { type: "stop", ...target.stop };
+  const value = valueTable(target)[word] ?? "";
+  return word === "stop" ? { type: "stop", address: target.address, value } : { type: "word", word, value };
+}

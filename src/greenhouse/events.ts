@@ -1,0 +1,32 @@
+import type { Source, Availability } from "./model.js";
+import type { DeviceRecord, RawValue, RunningStatusItem, SensorItem } from "./ports.js";
+
+/** What can be learnt about one controller. Instants are epoch ms; `startedAt` is when the request began. */
+export type ControllerEvent =
+  | { readonly type: "listed"; readonly record: DeviceRecord; readonly availability: Availability }
+  | { readonly type: "absent"; readonly since: number }
+  | { readonly type: "connection"; readonly availability: Availability }
+  | { readonly type: "platform"; readonly reachable: boolean }
+  | {
+      readonly type: "sensors_read";
+      readonly items: readonly SensorItem[];
+      readonly receivedAt: number;
+      readonly source: Source;
+    }
+  | {
+      readonly type: "statuses_read";
+      readonly items: readonly RunningStatusItem[];
+      readonly receivedAt: number;
+    }
+  | {
+      readonly type: "registers_read";
+      readonly values: ReadonlyMap<string, RawValue>;
+      readonly startedAt: number;
+      readonly readAt: number;
+      readonly fresh: boolean;
+      readonly source: Source;
+    }
+  /** A POST of ours began or ended (`at`, monotonic ms): what was asked before it says nothing about it. */
+  | { readonly type: "posted"; readonly actuator: string; readonly at: number }
+  | { readonly type: "problem"; readonly on: boolean }
+  | { readonly type: "time_passed" };

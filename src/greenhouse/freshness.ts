@@ -1,0 +1,104 @@
+import type { Actuator, Availability, Controller, Parameter, Quality, Sensor } from "./model.js";
+
+/** A platform clock may run a little ahead of ours without its readings being called wrong. */
+export const futureToleranceMs = 120_000;
+
+/** How old a reading may be. The floors are above 0 only while the request budget stretches the polling intervals. */
+export interface Freshness {
+  readonly staleAfterMs: number;
+  readonly sensorFloorMs: number;
+  readonly registerFloorMs: number;
+}
+
+const sensorLimit = (sensor: Sensor, limits: Freshness) =>
+  Math.max(sensor.definition.staleAfterMs ?? limits.staleAfterMs, limits.sensorFloorMs);
+const registerLimit = (limits: Freshness) => Math.max(limits.staleAfterMs, limits.registerFloorMs);
+
+interface Surroundings {
+  readonly availability: Availability;
+  readonly platformReachable: boolean;
+}
+
+const gone = (around: Surroundings) => !around.platformReachable || around.availability === "offline";
+
+/** The instant a sensor's age counts from: its own time when usable, else when it came. */
+function datedAt(sensor: Sensor, now: number): number {
+  if (sensor.measuredAt === null || sensor.measuredAt > now + futureToleranceMs) return sensor.receivedAt;
+  return sensor.measuredAt;
+}
+
+export function sensorQuality(sensor: Sensor, around: Surroundings, now: number, limits: Freshness): Quality {
+  if (gone(around) || now - datedAt(sensor, now) > sensorLimit(sensor, limits)) return "stale";
+  if (sensor.fault !== null) return "bad";
+  if (sensor.measuredAt === null || sensor.measuredAt > now + futureToleranceMs) return "uncertain";
+  return "good";
+}
+
+export function registerQuality(
+  readAt: number | null,
+  around: Surroundings,
+  now: number,
+  limits: Freshness,
+): Quality {
+  return readAt === null || gone(around) || now - readAt > registerLimit(limits) ? "stale" : "good";
+}
+
+/** Judges everything of a controller anew; the same reference when nothing changed. */
+export function judge(controller: Controller, now: number, limits: Freshness): Controller {
+  const sensors = mapChanged(controller.sensors, (sensor): Sensor => {
+    const quality = sensorQuality(sensor, controller, now, limits);
+    return quality === sensor.quality ? sensor : { ...sensor, quality };
+  });
+  const actuators = mapChanged(controller.actuators, (actuator): Actuator => {
+    const quality = registerQuality(actuator.readAt, controller, now, limits);
+    return quality === actuator.quality ? actuator : { ...actuator, quality };
+  });
+  const parameters = mapChanged(controller.parameters, (parameter): Parameter => {
+    const quality = registerQuality(parameter.register?.readAt ?? null, controller, now, limits);
+    return quality === parameter.quality ? parameter : { ...parameter, quality };
+  });
+  const judged = { ...controller, sensors, actuators, parameters };
+  const nextJudgementAt = nextChange(judged, now, limits);
+  const same =
+    sensors === controller.sensors &&
+    actuators === controller.actuators &&
+    parameters === controller.parameters &&
+    nextJudgementAt === controller.nextJudgementAt;
+  return same ? controller : { ...judged, nextJudgementAt };
+}
+
+/** When time alone can change a quality next. */
+function nextChange(controller: Controller, now: number, limits: Freshness): number | null {
+  if (gone(controller)) return null;
+  let next: number | null = null;
+  const consider = (at: number) => {
+    if (at >= now && (next === null || at < next)) next = at;
+  };
+  for (const sensor of controller.sensors.values()) {
+    if (sensor.quality === "stale") continue;
+    consider(datedAt(sensor, now) + sensorLimit(sensor, limits) + 1);
+    if (sensor.quality === "uncertain" && sensor.measuredAt !== null)
+      consider(sensor.measuredAt - futureToleranceMs);
+  }
+  for (const actuator of controller.actuators.values()) {
+    if (actuator.quality !== "stale" && actuator.readAt !== null)
+      consider(actuator.readAt + registerLimit(limits) + 1);
+  }
+  for (const parameter of controller.parameters.values()) {
+    if (parameter.quality !== "stale" && parameter.register !== null)
+      consider(parameter.register.readAt + registerLimit(limits) + 1);
+  }
+  return next;
+}
+
+/** A map with some values replaced; the same reference when none was. */
+export function mapChanged<K, V>(map: ReadonlyMap<K, V>, change: (value: V) => V): ReadonlyMap<K, V> {
+  let changed: Map<K, V> | null = null;
+  for (const [key, value] of map) {
+    const next = change(value);
+    if (next === value) continue;
+    changed ??= new Map(map);
+    changed.set(key, next);
+  }
+  return changed ?? map;
+}

@@ -1,0 +1,129 @@
+import type { DeviceType, StatusNumber } from "./device-types.js";
+import type { DeviceRecord, RawValue } from "./ports.js";
+import type { SensorKind } from "./sensor-kinds.js";
+import type { ActuatorSettings, ControllerSettings, ParameterSettings } from "./settings.js";
+
+/*
+ * What the platform has shown, and nothing else. All values are immutable; a part that did not change keeps its
+ * reference, so `before === after` means "no news". Instants are epoch ms unless named otherwise.
+ */
+
+export type Quality = "good" | "uncertain" | "stale" | "bad";
+export type Availability = "online" | "offline" | "unknown";
+export type Source = "poll" | "push" | "read_back";
+
+/** What a sensor is; changes only when the platform or the configuration renames or reclassifies it. */
+export interface SensorDefinition {
+  readonly id: string;
+  /** Identity on the platform, free of ids and names where it gives a code: `factor:ecfii`, `channel:3`, `name:…`. */
+  readonly key: string;
+  readonly name: string;
+  readonly platformName: string;
+  readonly factor: string | null;
+  readonly channel: string | null;
+  readonly kind: SensorKind;
+  readonly unit: string | null;
+  readonly decimals: number | null;
+  readonly numeric: boolean;
+  readonly scale: number;
+  readonly offset: number;
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly staleAfterMs: number | null;
+}
+
+export interface Sensor {
+  readonly definition: SensorDefinition;
+  /** The last good value; while the newest reading is bad this is older than it. */
+  readonly value: number | string | null;
+  readonly raw: string | number | boolean | null;
+  readonly measuredAt: number | null;
+  readonly receivedAt: number;
+  readonly fault: "implausible" | "unreadable" | null;
+  readonly source: Source;
+  readonly quality: Quality;
+}
+
+export interface RunningStatus {
+  readonly id: string;
+  readonly key: string;
+  readonly name: string;
+  readonly number: StatusNumber | null;
+  readonly value: string | number | boolean | null;
+  /** `on`, `off`, or the value as text. */
+  readonly state: string;
+  readonly receivedAt: number;
+}
+
+/** One address as last read. `startedAt` (monotonic ms) orders reads: when the request began, not when it ended. */
+export interface Register {
+  readonly raw: RawValue;
+  readonly startedAt: number;
+  readonly readAt: number;
+  readonly fresh: boolean;
+  readonly source: Source;
+}
+
+export interface Actuator {
+  readonly settings: ActuatorSettings;
+  readonly registers: Readonly<Record<string, Register>>;
+  /** Monotonic ms of our last POST; a read begun before it changes nothing. */
+  readonly postedAt: number | null;
+  readonly state: string | null;
+  readonly position: number | null;
+  /** The table's spelling where the kind decodes it, else the raw text. */
+  readonly value: string | null;
+  readonly readAt: number | null;
+  readonly source: Source | null;
+  readonly quality: Quality;
+}
+
+export interface Parameter {
+  readonly settings: ParameterSettings;
+  readonly register: Register | null;
+  readonly value: number | string | null;
+  readonly quality: Quality;
+}
+
+export interface ControllerInfo {
+  readonly code: string;
+  readonly id: string;
+  readonly name: string;
+  readonly area: string | null;
+  readonly type: DeviceType | null;
+  readonly record: DeviceRecord | null;
+}
+
+/** Where an item of the last sensor answer belongs; answers look alike, so the next one is matched by place. */
+export interface LayoutSlot {
+  readonly name: string;
+  readonly factor: string | null;
+  readonly channel: string | null;
+  readonly unit: string | null;
+  /** Null where the configuration ignores the item or nothing tells it from another. */
+  readonly definition: SensorDefinition | null;
+  /** Nothing was measured yet, so number or text is still open. */
+  readonly provisional: boolean;
+}
+
+export interface Controller {
+  readonly info: ControllerInfo;
+  readonly settings: ControllerSettings | null;
+  readonly availability: Availability;
+  /** Whether the platform can be read at all; without it nothing is `good`. */
+  readonly platformReachable: boolean;
+  readonly layout: readonly LayoutSlot[];
+  readonly sensors: ReadonlyMap<string, Sensor>;
+  readonly statuses: ReadonlyMap<string, RunningStatus>;
+  readonly actuators: ReadonlyMap<string, Actuator>;
+  readonly parameters: ReadonlyMap<string, Parameter>;
+  /** Any actuator's newest sent command ended badly; kept by the command book. */
+  readonly problem: boolean;
+  readonly lastContactAt: number | null;
+  /** When judging quality can next change something; null while nothing is good. */
+  readonly nextJudgementAt: number | null;
+  /** Since when lists leave it out; null while listed. */
+  readonly absentSince: number | null;
+}
+
+export type PlatformState = "online" | "degraded" | "unauthorized" | "unreachable";

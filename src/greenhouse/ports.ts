@@ -1,0 +1,78 @@
+import type { DeviceType, ParameterGroup, StatusNumber } from "./device-types.js";
+
+/*
+ * What the core needs from a platform, in the core's words. Every read rejects with a PlatformError. Instants are epoch
+ * ms. Unreadable items are left out by the adapter, which counts them; nothing here was ever guessed.
+ */
+
+/** A device of the account as a list shows it. `null` means the platform did not say. */
+export interface DeviceRecord {
+  readonly code: string;
+  readonly name: string | null;
+  readonly type: DeviceType | null;
+  readonly typeName: string | null;
+  readonly stationId: string | null;
+  readonly stationName: string | null;
+  readonly brand: string | null;
+  readonly hls: string | null;
+  readonly version: string | null;
+  readonly online: boolean | null;
+  /** Whatever else the list says, as text: id, customerId, channel, number, tag, prefix, type, sortOrder. */
+  readonly extra: Readonly<Record<string, string>>;
+}
+
+/** One item of the real-time sensor data. */
+export interface SensorItem {
+  /** As the platform writes it; empty when it gives none. */
+  readonly name: string;
+  readonly factor: string | null;
+  readonly channel: string | null;
+  /** A number wherever the text is one (with or without a unit); text otherwise; null when there is no reading. */
+  readonly value: number | string | null;
+  readonly raw: string | number | boolean | null;
+  readonly unit: string | null;
+  readonly measuredAt: number | null;
+}
+
+export interface RunningStatusItem {
+  readonly name: string;
+  readonly number: StatusNumber | null;
+  readonly value: string | number | boolean | null;
+}
+
+/** A register as the platform returned it. */
+export type RawValue = string | number | boolean;
+
+export type Query = Readonly<Record<string, string>>;
+
+export interface PlatformReader {
+  /** All controllers with their online flag (`GET /api/control/mqtt`); empty when the account shows none. */
+  controllers(signal: AbortSignal): Promise<readonly DeviceRecord[]>;
+  /** The device list (`GET /api/device`), without an online flag. */
+  devices(dataType: "TEXT" | "STREAM", signal: AbortSignal): Promise<readonly DeviceRecord[]>;
+  stations(signal: AbortSignal): Promise<readonly { id: string; name: string | null }[]>;
+  /** The single-device flag; an unknown code reads `offline` too. */
+  connection(code: string, signal: AbortSignal): Promise<"online" | "offline" | "unknown">;
+  sensors(code: string, signal: AbortSignal): Promise<readonly SensorItem[]>;
+  runningStatuses(code: string, signal: AbortSignal): Promise<readonly RunningStatusItem[]>;
+  /** `null` when the answer holds no value for the address. `fresh` asks the device itself (`flush=1`). */
+  value(code: string, address: string, fresh: boolean, signal: AbortSignal): Promise<RawValue | null>;
+  /** All addresses of one parameter group, read from the device. */
+  values(code: string, group: ParameterGroup, signal: AbortSignal): Promise<ReadonlyMap<string, RawValue>>;
+  /** Any read-only operation the interface names (`weather-data/list`); the parsed answer as it came. */
+  get(operation: string, query: Query, signal: AbortSignal): Promise<unknown>;
+}
+
+/** The platform's answer to one POST, when it could be parsed. */
+export interface WriteAccepted {
+  readonly requestId: string | null;
+  readonly code: string;
+}
+
+export interface PlatformWriter {
+  /**
+   * One `POST /api/set-value`, never repeated by any layer. Rejects with a PlatformError whose `facts.sent` and `kind`
+   * tell whether the value may have reached the device.
+   */
+  write(code: string, address: string, value: string, signal: AbortSignal): Promise<WriteAccepted>;
+}

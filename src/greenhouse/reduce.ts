@@ -1,0 +1,148 @@
+import { foldRegister, unreadActuator } from "./actuator-fold.js";
+import type { ControllerEvent } from "./events.js";
+import { type Freshness, judge, mapChanged } from "./freshness.js";
+import type { Actuator, Controller, ControllerInfo, Parameter, Sensor } from "./model.js";
+import { foldParameter } from "./parameter-fold.js";
+import type { DeviceRecord } from "./ports.js";
+import { foldReading } from "./sensor-fold.js";
+import { layoutFor, type Transliterate } from "./sensor-layout.js";
+import type { ControllerSettings } from "./settings.js";
+import { foldStatuses } from "./status-fold.js";
+
+export interface FoldContext {
+  readonly now: number;
+  readonly limits: Freshness;
+  readonly transliterate: Transliterate;
+}
+
+export function newController(
+  code: string,
+  id: string,
+  settings: ControllerSettings | null,
+  platformReachable: boolean,
+): Controller {
+  return {
+    info: infoOf(code, id, settings, null),
+    settings,
+    availability: "unknown",
+    platformReachable,
+    layout: [],
+    sensors: new Map(),
+    statuses: new Map(),
+    actuators: new Map(settings?.actuators.map((actuator) => [actuator.id, unreadActuator(actuator)])),
+    parameters: new Map(
+      settings?.parameters.map((parameter) => [
+        parameter.id,
+        { settings: parameter, register: null, value: null, quality: "stale" },
+      ]),
+    ),
+    problem: false,
+    lastContactAt: null,
+    nextJudgementAt: null,
+    absentSince: null,
+  };
+}
+
+/** One controller after one event; the same reference when the event brought no news. */
+export function reduce(controller: Controller, event: ControllerEvent, context: FoldContext): Controller {
+  return judge(fold(controller, event, context), context.now, context.limits);
+}
+
+function fold(controller: Controller, event: ControllerEvent, context: FoldContext): Controller {
+  switch (event.type) {
+    case "listed":
+      return foldRecord(controller, event.record, event.availability);
+    case "absent":
+      return controller.absentSince === null
+        ? { ...controller, absentSince: event.since, availability: "offline" }
+        : controller;
+    case "connection":
+      return event.availability === controller.availability
+        ? controller
+        : { ...controller, availability: event.availability };
+    case "platform":
+      return event.reachable === controller.platformReachable
+        ? controller
+        : { ...controller, platformReachable: event.reachable };
+    case "sensors_read":
+      return foldSensors(controller, event, context);
+    case "statuses_read": {
+      const statuses = foldStatuses(
+        controller.statuses,
+        event.items,
+        event.receivedAt,
+        context.transliterate,
+      );
+      return { ...controller, statuses, lastContactAt: event.receivedAt };
+    }
+    case "registers_read":
+      return foldRegisters(controller, event);
+    case "posted": {
+      const { at } = event;
+      const actuators = mapChanged(controller.actuators, (actuator): Actuator =>
+        actuator.settings.id === event.actuator ? { ...actuator, postedAt: at } : actuator,
+      );
+      return { ...controller, actuators };
+    }
+    case "problem":
+      return event.on === controller.problem ? controller : { ...controller, problem: event.on };
+    case "time_passed":
+      return controller;
+  }
+}
+
+function infoOf(
+  code: string,
+  id: string,
+  settings: ControllerSettings | null,
+  record: DeviceRecord | null,
+): ControllerInfo {
+  const name = settings?.name ?? (record?.name || code);
+  return { code, id, name, area: settings?.area ?? null, type: record?.type ?? null, record };
+}
+
+function foldRecord(
+  controller: Controller,
+  record: DeviceRecord,
+  availability: Controller["availability"],
+): Controller {
+  const sameRecord =
+    controller.info.record !== null && JSON.stringify(controller.info.record) === JSON.stringify(record);
+  if (sameRecord && availability === controller.availability && controller.absentSince === null)
+    return controller;
+  const { code, id } = controller.info;
+  const info = sameRecord ? controller.info : infoOf(code, id, controller.settings, record);
+  return { ...controller, info, availability, absentSince: null };
+}
+
+type SensorsRead = Extract<ControllerEvent, { type: "sensors_read" }>;
+
+function foldSensors(controller: Controller, event: SensorsRead, context: FoldContext): Controller {
+  const layout = layoutFor(event.items, controller, context.transliterate);
+  const reading = { receivedAt: event.receivedAt, now: context.now, source: event.source };
+  let changed: Map<string, Sensor> | null = null;
+  event.items.forEach((item, place) => {
+    const definition = layout[place]?.definition;
+    if (!definition) return;
+    const held = (changed ?? controller.sensors).get(definition.id);
+    const next = foldReading(held, definition, item, reading);
+    if (next === held) return;
+    changed ??= new Map(controller.sensors);
+    changed.set(definition.id, next);
+  });
+  return { ...controller, layout, sensors: changed ?? controller.sensors, lastContactAt: event.receivedAt };
+}
+
+type RegistersRead = Extract<ControllerEvent, { type: "registers_read" }>;
+
+function foldRegisters(controller: Controller, event: RegistersRead): Controller {
+  const actuators = new Map<string, Actuator>(controller.actuators);
+  const parameters = new Map<string, Parameter>(controller.parameters);
+  for (const [address, raw] of event.values) {
+    const { startedAt, readAt, fresh, source } = event;
+    const register = { raw, startedAt, readAt, fresh, source };
+    for (const [id, actuator] of actuators) actuators.set(id, foldRegister(actuator, address, register));
+    for (const [id, parameter] of parameters) parameters.set(id, foldParameter(parameter, address, register));
+  }
+  return { ...controller, actuators, parameters, lastContactAt: event.readAt };
+}

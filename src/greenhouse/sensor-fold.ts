@@ -1,0 +1,115 @@
+import type { Sensor, SensorDefinition, Source } from "./model.js";
+import type { SensorItem } from "./ports.js";
+import { plausibleRange } from "./quantities.js";
+import { recogniseSensor } from "./sensor-names.js";
+import type { SensorKind } from "./sensor-kinds.js";
+import type { SensorSettings } from "./settings.js";
+import { normaliseUnit } from "./units.js";
+
+export interface ReadContext {
+  readonly receivedAt: number;
+  readonly now: number;
+  readonly source: Source;
+}
+
+/** A definition from what the platform wrote and what the configuration says about it. */
+export function defineSensor(
+  item: SensorItem,
+  identity: { readonly key: string; readonly id: string },
+  settings: SensorSettings | undefined,
+): SensorDefinition {
+  const platformUnit = normaliseUnit(item.unit);
+  const recognised = recogniseSensor({ name: item.name, factor: item.factor, unit: platformUnit });
+  const kind = settings?.kind ?? kindByValue(recognised.kind, item.value);
+  const unit = settings?.unit === undefined ? platformUnit : normaliseUnit(settings.unit);
+  const range = plausibleRange(kind, unit);
+  return {
+    id: identity.id,
+    key: identity.key,
+    name: settings?.name ?? (item.name || item.factor || identity.id),
+    platformName: item.name,
+    factor: item.factor,
+    channel: item.channel,
+    kind,
+    unit,
+    decimals: settings?.decimals ?? null,
+    numeric: kind !== "other" || typeof item.value === "number" || (item.value === null && unit !== null),
+    scale: settings?.scale ?? 1,
+    offset: settings?.offset ?? 0,
+    min: settings?.min ?? range?.min ?? null,
+    max: settings?.max ?? range?.max ?? null,
+    staleAfterMs: settings?.staleAfterMs ?? null,
+  };
+}
+
+// A direction written as a word (东北) is a text; any other quantity that shows a text is unreadable for now.
+const kindByValue = (kind: SensorKind, value: SensorItem["value"]): SensorKind =>
+  kind === "wind_direction" && typeof value === "string" ? "other" : kind;
+
+interface Judged {
+  readonly value: number | string | null;
+  readonly fault: Sensor["fault"];
+}
+
+function judgeValue(definition: SensorDefinition, item: SensorItem): Judged {
+  if (item.value === null) return { value: null, fault: "unreadable" };
+  if (!definition.numeric) return { value: String(item.value), fault: null };
+  if (typeof item.value !== "number" || !Number.isFinite(item.value))
+    return { value: null, fault: "unreadable" };
+  const value = scaled(item.value, definition);
+  const { min, max } = definition;
+  if ((min !== null && value < min) || (max !== null && value > max)) return { value, fault: "implausible" };
+  return { value, fault: null };
+}
+
+function scaled(value: number, { scale, offset, decimals }: SensorDefinition): number {
+  const exact = scale === 1 && offset === 0 ? value : Number((value * scale + offset).toPrecision(12));
+  return decimals === null ? exact : Number(exact.toFixed(Math.min(decimals, 12)));
+}
+
+/**
+ * The sensor after one more reading. An older reading than the one held is ignored, unless the one held claims the
+ * future; an equal one leaves the sensor as it is, so that a value is never stamped anew.
+ */
+export function foldReading(
+  held: Sensor | undefined,
+  definition: SensorDefinition,
+  item: SensorItem,
+  context: ReadContext,
+): Sensor {
+  if (held !== undefined && isOlder(held, item, context.now)) return held;
+  const judged = judgeValue(definition, item);
+  const value = judged.fault === null ? judged.value : (held?.value ?? null);
+  if (held !== undefined && unchanged(held, definition, item, judged, value)) return held;
+  return {
+    definition,
+    value,
+    raw: item.raw,
+    measuredAt: item.measuredAt,
+    receivedAt: context.receivedAt,
+    fault: judged.fault,
+    source: context.source,
+    quality: held?.quality ?? "stale",
+  };
+}
+
+const isOlder = (held: Sensor, item: SensorItem, now: number) =>
+  held.measuredAt !== null &&
+  item.measuredAt !== null &&
+  item.measuredAt < held.measuredAt &&
+  held.measuredAt <= now;
+
+// Without a usable time the arrival is all there is to judge age by, so such a reading always counts as new.
+const unchanged = (
+  held: Sensor,
+  definition: SensorDefinition,
+  item: SensorItem,
+  judged: Judged,
+  value: Sensor["value"],
+) =>
+  item.measuredAt !== null &&
+  held.measuredAt === item.measuredAt &&
+  held.definition === definition &&
+  held.value === value &&
+  held.raw === item.raw &&
+  held.fault === judged.fault;

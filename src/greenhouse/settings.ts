@@ -1,0 +1,82 @@
+import type { ActuatorKind } from "./actuator-kinds.js";
+import type { ParameterGroup, StatusNumber } from "./device-types.js";
+import type { SensorKind } from "./sensor-kinds.js";
+
+/*
+ * What the user decided about the mirror, in the core's words. Made from the configuration by `compose`; durations are ms.
+ */
+
+export interface SensorSettings {
+  readonly id: string;
+  /** Exact name or factor code of the platform, or `name@channel`. */
+  readonly from: string;
+  readonly name?: string;
+  readonly kind?: SensorKind;
+  readonly unit?: string;
+  readonly scale?: number;
+  readonly offset?: number;
+  readonly decimals?: number;
+  readonly min?: number;
+  readonly max?: number;
+  readonly staleAfterMs?: number;
+  readonly ignore: boolean;
+}
+
+export type HomeAssistantView = "cover" | "switch" | "light" | "select" | "none";
+
+export interface ActuatorSettings {
+  readonly id: string;
+  readonly name?: string;
+  readonly kind: ActuatorKind;
+  readonly address: string;
+  readonly modeAddress?: string;
+  readonly positionAddress?: string;
+  readonly stop?: { readonly address: string; readonly value: string };
+  /** Command word → value, for `motor` and `custom`; empty otherwise. */
+  readonly values: Readonly<Record<string, string>>;
+  readonly leadIn: "when_not_on" | "always" | "never";
+  readonly settleMs: number;
+  readonly travelMs: number;
+  readonly confirmWithinMs: number;
+  readonly minIntervalMs: number;
+  readonly tolerance: number;
+  readonly group?: ParameterGroup;
+  readonly running?: StatusNumber;
+  readonly readOnly: boolean;
+  readonly homeAssistant: {
+    readonly as?: HomeAssistantView;
+    readonly icon?: string;
+    readonly enabled: boolean;
+  };
+}
+
+export interface ParameterSettings {
+  readonly id: string;
+  readonly name?: string;
+  readonly address: string;
+  readonly unit?: string;
+  readonly scale: number;
+  readonly decimals?: number;
+  readonly group?: ParameterGroup;
+  readonly writable?: { readonly min: number; readonly max: number; readonly step: number };
+}
+
+export interface ControllerSettings {
+  readonly code: string;
+  readonly id?: string;
+  readonly name?: string;
+  readonly area?: string;
+  readonly ignore: boolean;
+  readonly sensors: readonly SensorSettings[];
+  readonly actuators: readonly ActuatorSettings[];
+  readonly parameters: readonly ParameterSettings[];
+}
+
+export interface MirrorSettings {
+  /** `listed`: only the controllers named in the configuration. */
+  readonly mirror: "all" | "listed";
+  readonly controllers: ReadonlyMap<string, ControllerSettings>;
+  readonly staleAfterMs: number;
+  /** A controller absent from every list for this long is removed. */
+  readonly removeAfterMs: number;
+}

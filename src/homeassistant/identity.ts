@@ -1,0 +1,94 @@
+import { createHash } from "node:crypto";
+import type { Platform } from "./document.js";
+
+/*
+ * Names that Home Assistant keeps for ever: identifiers, unique ids and component keys. They are made from what the
+ * platform calls a thing (device code, factor, channel, address), so renaming anything leaves every entity in place.
+ */
+
+/** Whose entities they are; `unique` and `entity` start every unique id and entity id. */
+export interface Owner {
+  readonly unique: string;
+  readonly entity: string;
+}
+
+/**
+ * What an entity is on the platform: a word of a closed set, and for most a text after the first `:`
+ * (`factor:ecfii`, `cover:101`, `problem`).
+ */
+export type RawKey = string;
+
+const digest = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 16);
+
+const safeCode = /^(?!bridge)(?!.*__)[A-Za-z0-9_-]{1,64}$/;
+const safeClientId = /^(?!.*__)[A-Za-z0-9_-]{1,64}$/;
+const readable = (text: string) =>
+  text
+    .replace(/[^A-Za-z0-9-]+/g, "_")
+    .slice(0, 24)
+    .replace(/^_+|_+$/g, "");
+const hashed = (text: string) => `${readable(text)}__${digest(text)}`;
+
+/**
+ * A device code as part of topics and identifiers: as it is where it is plain, else a readable rest and a hash behind
+ * `__`, which no plain code contains. A code `bridge…` is hashed too, as the bridge's own device is called so.
+ */
+export function codePart(code: string): string {
+  return safeCode.test(code) ? code : hashed(code);
+}
+
+export const deviceIdentifier = (code: string): string => `greenhouse2mqtt_${codePart(code)}`;
+
+export const bridgeIdentifier = (clientId: string): string =>
+  `greenhouse2mqtt_bridge_${safeClientId.test(clientId) ? clientId : hashed(clientId)}`;
+
+export const controllerOwner = (code: string): Owner => ({
+  unique: deviceIdentifier(code),
+  entity: slug(code) || `device_${digest(code)}`,
+});
+
+export const bridgeOwner = (clientId: string): Owner => ({
+  unique: bridgeIdentifier(clientId),
+  entity: slug(clientId) || `bridge_${digest(clientId)}`,
+});
+
+const printable = /^\P{C}{1,100}$/u;
+
+/** Readable where the raw key is printable; control characters and lone surrogates would cost the whole document. */
+export const uniqueId = (owner: Owner, key: RawKey): string =>
+  `${owner.unique}_${printable.test(key) ? key : `${parts(key).word}:__${digest(key)}`}`;
+
+/** `[A-Za-z0-9_-]`; the platform comes first, because one key may never change from one platform to another. */
+export function componentKey(platform: Platform, key: RawKey): string {
+  const { word, rest } = parts(key);
+  if (rest === "") return `${platform}_${word}`;
+  const plain = /^[A-Za-z0-9-][A-Za-z0-9_-]{0,47}$/.test(rest);
+  return `${platform}_${word}_${plain ? rest : `_${digest(rest)}`}`;
+}
+
+/** Only a suggestion for the first time an entity is seen; Home Assistant numbers those that collide. */
+export const defaultEntityId = (platform: Platform, owner: Owner, name: string): string =>
+  `${platform}.${slug(`${owner.entity}_${name}`)}`;
+
+function parts(key: RawKey): { readonly word: string; readonly rest: string } {
+  const [, word, rest] = /^([a-z][a-z-]{0,31})(?::([^]*))?$/.exec(key) ?? [];
+  return word === undefined ? { word: "item", rest: key } : { word, rest: rest ?? "" };
+}
+
+const slug = (text: string) =>
+  text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "_")
+    .slice(0, 140)
+    .replace(/^_+|_+$/g, "");
+
+/** Short stand-in for a document's text. */
+export const textHash = (text: string): string => digest(text);
+
+/** A name as people may see it: one line, well-formed, not endless. */
+export const displayName = (text: string, fallback: string): string =>
+  Buffer.from(text.slice(0, 400), "utf8")
+    .toString("utf8")
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
+    .trim()
+    .slice(0, 120) || fallback;

@@ -1,0 +1,44 @@
+import type { Component, Components, DeviceDocument, Platform } from "./document.js";
+
+/*
+ * Home Assistant keeps a component that merely is left out of a message. It goes only after a message in which nothing
+ * but its `platform` is left; and two messages for one device within a few seconds can make it skip parts of the second.
+ */
+
+/** Least time between two messages on one discovery topic. */
+export const sameTopicGapMs = 3_000;
+
+/** Component key → platform, of what a message announces; components it removes are not in it. */
+export type Announced = ReadonlyMap<string, Platform>;
+
+export interface NextDocument {
+  readonly publish: DeviceDocument;
+  /** When to publish the wanted document alone; null when this already is it. */
+  readonly followUpAfterMs: number | null;
+}
+
+/**
+ * The message that leads from what was announced to what is wanted. A key that changes its platform is removed first,
+ * since it cannot stand for both.
+ */
+export function nextDocument(announced: Announced, wanted: DeviceDocument): NextDocument {
+  const gone = goneFrom(announced, wanted.components);
+  if (gone.length === 0) return { publish: wanted, followUpAfterMs: null };
+  const reduced = gone.map(([key, platform]): [string, Component] => [key, { platform }]);
+  const components = { ...wanted.components, ...Object.fromEntries(reduced) };
+  return { publish: { ...wanted, components }, followUpAfterMs: sameTopicGapMs };
+}
+
+/** What was announced and is not, or not as that platform, among the wanted components. */
+export const goneFrom = (announced: Announced, wanted: Components): [string, Platform][] =>
+  [...announced].filter(([key, platform]) => wanted[key]?.platform !== platform);
+
+export const announcedBy = (document: DeviceDocument): Announced =>
+  new Map(
+    Object.entries(document.components)
+      .filter(([, component]) => !isRemoval(component))
+      .map(([key, { platform }]) => [key, platform]),
+  );
+
+export const isRemoval = (component: Readonly<Record<string, unknown>>): boolean =>
+  Object.keys(component).length === 1;

@@ -1,0 +1,98 @@
+import { statusNumbers } from "../greenhouse/device-types.js";
+import type { Controller, RunningStatus, SensorDefinition } from "../greenhouse/model.js";
+import { withReading } from "./availability.js";
+import { entry, type Entry, type Fields } from "./components.js";
+import type { DocumentSettings } from "./document.js";
+import { displayName, type Owner } from "./identity.js";
+import { suffixed } from "./labels.js";
+import { classify } from "./sensor-classes.js";
+import { multiplied, templates } from "./templates.js";
+
+export function sensorEntries(controller: Controller, owner: Owner, settings: DocumentSettings): Entry[] {
+  const { topics } = settings;
+  const { id } = controller.info;
+  return [...controller.sensors.values()].map(({ definition }) =>
+    entry(
+      owner,
+      {
+        platform: "sensor",
+        key: definition.key,
+        slug: definition.id,
+        name: displayName(definition.name, definition.id),
+      },
+      {
+        state_topic: topics.sensor(id, definition.id).value,
+        ...measurement(definition),
+        ...withReading(topics, id, definition.id),
+      },
+    ),
+  );
+}
+
+function measurement(definition: SensorDefinition): Fields {
+  if (!definition.numeric) return {};
+  const { deviceClass, unit, stateClass, decimals, factor, icon } = classify(
+    definition.kind,
+    definition.unit,
+    definition.decimals,
+  );
+  return {
+    device_class: deviceClass ?? undefined,
+    unit_of_measurement: unit === null ? undefined : displayName(unit, "").slice(0, 32) || undefined,
+    state_class: stateClass ?? undefined,
+    suggested_display_precision: decimals,
+    icon: icon ?? undefined,
+    value_template: factor === 1 ? undefined : multiplied(factor),
+  };
+}
+
+/**
+ * Each running status twice: as on/off, and as the platform's text. Only one of them is enabled when Home Assistant
+ * first sees it, by what the status then shows; neither ever disappears because a value changed.
+ */
+export function statusEntries(controller: Controller, owner: Owner, settings: DocumentSettings): Entry[] {
+  const statuses = [...controller.statuses.values()];
+  return statuses.flatMap((status) => {
+    const slug = statusSlug(status, statuses);
+    const name = displayName(status.name, status.id);
+    const topic = settings.topics.status(controller.info.id, status.id).value;
+    const key = status.key.startsWith("status:") ? status.key : `status:${status.key}`;
+    const isSwitch = status.value === null || status.state === "on" || status.state === "off";
+    return [
+      entry(
+        owner,
+        { platform: "binary_sensor", key, slug, name },
+        {
+          state_topic: topic,
+          value_template: templates.onOff,
+          payload_on: "on",
+          payload_off: "off",
+          device_class: "running",
+          enabled_by_default: isSwitch ? undefined : false,
+        },
+      ),
+      entry(
+        owner,
+        {
+          platform: "sensor",
+          key: `text:${key.slice("status:".length)}`,
+          slug: `${slug}_value`,
+          name: suffixed(settings.language, name, "raw"),
+        },
+        {
+          state_topic: topic,
+          entity_category: "diagnostic",
+          enabled_by_default: isSwitch ? false : undefined,
+        },
+      ),
+    ];
+  });
+}
+
+/** What the number means, unless the device shows the number twice. */
+function statusSlug(status: RunningStatus, all: readonly RunningStatus[]): string {
+  const { number } = status;
+  const meaning = number === null ? undefined : statusNumbers.get(number);
+  const alone = all.every((other) => other === status || other.number !== number);
+  return meaning !== undefined && alone ? meaning : status.id;
+}

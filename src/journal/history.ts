@@ -1,0 +1,166 @@
+import { opened, problemOf, setBounded, unreadPost, withAnswer, withSent } from "./history-changes.js";
+import type { HistoryParts, OpenCommand, Problem, RecordedStart, UnreadPost } from "./history-parts.js";
+import type {
+  About,
+  Acknowledged,
+  ConfirmedLate,
+  JournalRecord,
+  Refusal,
+  ResultRecord,
+  Stamp,
+  Started,
+  StepAnswered,
+  StepSent,
+  Stopped,
+} from "./records.js";
+import type { Outcome } from "./results.js";
+
+/*
+ * What a restarted bridge must know: which commands were interrupted, which POSTs nobody has read back, which actuators
+ * have a problem. The draft changes in place because every record passes through it; everything handed out is a copy.
+ */
+
+export interface HistoryDraft {
+  readonly open: Map<string, OpenCommand>;
+  readonly unread: Map<string, UnreadPost>;
+  readonly problems: Map<string, Problem>;
+  starts: readonly RecordedStart[];
+}
+
+const mostOpen = 1_000;
+const mostPerActuator = 5_000;
+const mostStarts = 20;
+
+const bad: ReadonlySet<Outcome> = new Set(["rejected", "unconfirmed", "failed", "unknown"]);
+
+/** One key per thing that can be commanded, the same in every part of the history. */
+export const aboutKey = (about: Omit<About, "actuator"> & { readonly actuator: string | null }): string =>
+  `${about.controller}/${about.target ?? "actuator"}/${about.actuator ?? ""}`;
+
+export const emptyHistory = (): HistoryDraft => ({
+  open: new Map(),
+  unread: new Map(),
+  problems: new Map(),
+  starts: [],
+});
+
+/** Takes the next record into the draft; most types say nothing that outlives them. */
+export function addToHistory(draft: HistoryDraft, record: JournalRecord): void {
+  const { type } = record;
+  if (type === "command_taken") setBounded(draft.open, record.id, opened(record), mostOpen);
+  else if (type === "phase") changeOpen(draft, record.id, (open) => ({ ...open, phase: record.phase }));
+  else if (type === "step_sent") addSent(draft, record);
+  else if (type === "step_answered") addAnswer(draft, record);
+  else if (type === "read_back") draft.unread.delete(aboutKey(record));
+  else if (type === "confirmed_late") addConfirmedLate(draft, record);
+  else if (type === "result") addResult(draft, record);
+  else if (type === "refusal") addRefusal(draft, record);
+  else if (type === "acknowledged") addAcknowledged(draft, record);
+  else if (type === "carried") restore(draft, record);
+  else if (type === "start" || type === "stop") draft.starts = withRun(draft.starts, record);
+}
+
+function withRun(starts: readonly RecordedStart[], record: Stamp & (Started | Stopped)) {
+  const { boot, at } = record;
+  if (record.type === "start") return [...starts, { boot, at, stopped: false }].slice(-mostStarts);
+  return starts.map((start) => (start.boot === boot ? { ...start, stopped: true } : start));
+}
+
+function addAcknowledged(draft: HistoryDraft, record: Acknowledged): void {
+  for (const [key, problem] of draft.problems) {
+    const whole = record.actuator === null && problem.controller === record.controller;
+    if (whole || key === aboutKey(record)) draft.problems.delete(key);
+  }
+}
+
+function addConfirmedLate(draft: HistoryDraft, record: ConfirmedLate): void {
+  draft.unread.delete(aboutKey(record));
+  draft.problems.delete(aboutKey(record));
+}
+
+function changeOpen(draft: HistoryDraft, id: string, change: (command: OpenCommand) => OpenCommand): void {
+  const command = draft.open.get(id);
+  if (command !== undefined) draft.open.set(id, change(command));
+}
+
+function addSent(draft: HistoryDraft, record: Stamp & StepSent): void {
+  const key = aboutKey(record);
+  changeOpen(draft, record.id, (command) => ({ ...command, steps: withSent(command.steps, record) }));
+  setBounded(draft.unread, key, unreadPost(record, draft.unread.get(key)), mostPerActuator);
+}
+
+function addAnswer(draft: HistoryDraft, record: StepAnswered): void {
+  changeOpen(draft, record.id, (command) => ({ ...command, steps: withAnswer(command.steps, record) }));
+  if (!record.sent) forgetUnsent(draft, aboutKey(record));
+}
+
+function forgetUnsent(draft: HistoryDraft, key: string): void {
+  if (draft.unread.get(key)?.earlier === false) draft.unread.delete(key);
+}
+
+function addResult(draft: HistoryDraft, record: ResultRecord & { readonly at: string }): void {
+  const { result } = record;
+  const key = aboutKey(record);
+  draft.open.delete(result.id);
+  if (result.outcome === "confirmed" || result.outcome === "already") draft.problems.delete(key);
+  else if (bad.has(result.outcome)) setBounded(draft.problems, key, problemOf(record), mostPerActuator);
+  if (readBackProven(record)) draft.unread.delete(key);
+  else if (result.reason === "not_sent") forgetUnsent(draft, key);
+}
+
+/** The outcomes that rest on a valid read after the last POST. */
+function readBackProven({ result }: ResultRecord): boolean {
+  switch (result.outcome) {
+    case "confirmed":
+    case "already":
+    case "unconfirmed":
+      return true;
+    case "rejected":
+    case "failed":
+      return result.read_back !== null && result.reason !== "not_sent";
+    case "dry_run":
+    case "refused":
+    case "superseded":
+    case "unknown":
+      return false;
+  }
+}
+
+/** A command refused because its own record could not be made durable may nevertheless have left that record behind. */
+function addRefusal(draft: HistoryDraft, { result }: Refusal): void {
+  if (result.reason !== "journal_unavailable") return;
+  if (draft.open.get(result.id)?.steps.length === 0) draft.open.delete(result.id);
+}
+
+function restore(draft: HistoryDraft, carried: HistoryParts): void {
+  draft.open.clear();
+  draft.unread.clear();
+  draft.problems.clear();
+  for (const command of carried.open) draft.open.set(command.taken.id, command);
+  for (const post of carried.unread) draft.unread.set(aboutKey(post), post);
+  for (const problem of carried.problems) draft.problems.set(aboutKey(problem), problem);
+  draft.starts = carried.starts;
+}
+
+/** A copy that later records do not change. */
+export const historyOf = (draft: HistoryDraft): HistoryParts => ({
+  open: [...draft.open.values()],
+  unread: [...draft.unread.values()],
+  problems: [...draft.problems.values()],
+  starts: draft.starts,
+});
+
+function fold(records: Iterable<JournalRecord>): HistoryParts {
+  const draft = emptyHistory();
+  for (const record of records) addToHistory(draft, record);
+  return historyOf(draft);
+}
+
+/** Commands taken without a result, oldest first: what a crash interrupted, and what had been sent by then. */
+export const openCommands = (records: Iterable<JournalRecord>) => fold(records).open;
+
+/** Actuators whose last POST has not been read back since. */
+export const unreadPosts = (records: Iterable<JournalRecord>) => fold(records).unread;
+
+/** Actuators whose newest sent command ended badly and was neither made good nor acknowledged. */
+export const newestProblems = (records: Iterable<JournalRecord>) => fold(records).problems;

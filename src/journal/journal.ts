@@ -1,0 +1,242 @@
+import { randomBytes } from "node:crypto";
+import { nodeFileSystem } from "./file-system.js";
+import type { HistoryParts } from "./history-parts.js";
+import { journalLimits, type JournalLimits } from "./limits.js";
+import type { JournalOptions, JournalState } from "./journal-options.js";
+import type { RecordBody, Stamp } from "./records.js";
+import { SegmentStore, type Draft, type Written } from "./segment-store.js";
+import { JournalUnavailable, unavailable } from "./unavailable.js";
+
+interface Waiting extends Draft {
+  readonly durable: boolean;
+  readonly resolve: (sequence: number) => void;
+  readonly reject: (reason: JournalUnavailable) => void;
+}
+
+/** While records cannot be written. */
+interface Outage {
+  readonly error: JournalUnavailable;
+  readonly since: string;
+  readonly lost: number;
+  readonly triedAt: number;
+}
+
+const tryAgainMs = 1_000;
+const mostPerWrite = 1_000;
+
+/** Append-only record of everything that concerns commands. Kept by one process at a time (see lock.ts). */
+export class Journal {
+  readonly boot: string;
+  readonly directory: string;
+  readonly #options: JournalOptions;
+  readonly #limits: JournalLimits;
+  readonly #store: SegmentStore;
+  readonly #closed = new AbortController();
+  readonly #waiting = new Set<Waiting>();
+  #queue: Waiting[] = [];
+  /** Records of the journal about itself, written before the next others. */
+  #own: Draft[] = [];
+  #outage: Outage | null = null;
+  #lastError: JournalState["lastError"] = null;
+  #probing = false;
+  #retrying = false;
+  #draining: Promise<void> | null = null;
+
+  private constructor(directory: string, options: JournalOptions) {
+    this.directory = directory;
+    this.boot = options.boot ?? randomBytes(8).toString("hex");
+    this.#options = options;
+    this.#limits = { ...journalLimits, ...options.limits };
+    this.#store = new SegmentStore(directory, {
+      files: options.files ?? nodeFileSystem,
+      limits: this.#limits,
+      log: options.log,
+      stamp: () => this.#stamp(),
+      clock: () => ({ now: options.clock.now(), trusted: options.clockSynced?.() === true }),
+    });
+  }
+
+  /**
+   * Reads and repairs `directory`, which is made when missing. Never rejects: where the directory cannot be used the
+   * journal is unavailable, says why in `state()`, and tries again by itself.
+   */
+  static async open(directory: string, options: JournalOptions): Promise<Journal> {
+    const journal = new Journal(directory, options);
+    try {
+      await journal.#recover();
+    } catch (error) {
+      journal.#failed(error, []);
+    }
+    return journal;
+  }
+
+  /** What earlier runs and this one left open; as of the last readable record. */
+  history(): HistoryParts {
+    return this.#store.history;
+  }
+
+  state(): JournalState {
+    const hindrance = this.#hindrance();
+    return {
+      available: hindrance === null,
+      reason: hindrance?.message ?? null,
+      sequence: this.#store.sequence,
+      bytes: this.#store.bytes,
+      unreadable: this.#store.unreadable,
+      lastError: this.#lastError,
+    };
+  }
+
+  /**
+   * Resolves with the sequence number once the record is in the file or, when `durable`, on the disk. Records are kept
+   * in the order of the calls; those of one turn of the event loop share a write and an fsync. Rejects with a
+   * JournalUnavailable.
+   */
+  append(body: RecordBody, { durable }: { readonly durable: boolean }): Promise<number> {
+    const hindrance = this.#hindrance();
+    if (hindrance !== null && !this.#mayTry()) {
+      if (this.#outage !== null) this.#outage = { ...this.#outage, lost: this.#outage.lost + 1 };
+      return Promise.reject(hindrance);
+    }
+    return new Promise((resolve, reject) => {
+      const entry: Waiting = { stamp: this.#stamp(), body, durable, resolve, reject };
+      this.#waiting.add(entry);
+      this.#queue.push(entry);
+      this.#schedule();
+    });
+  }
+
+  /** Writes what was appended, fsyncs and closes. Further appends are rejected. */
+  async close(): Promise<void> {
+    this.#closed.abort();
+    while (this.#draining !== null) await this.#draining;
+    await this.#store.close();
+  }
+
+  #hindrance(): JournalUnavailable | null {
+    if (this.#closed.signal.aborted) return new JournalUnavailable(this.directory, "CLOSED");
+    if (this.#outage !== null) return this.#outage.error;
+    return this.#overloaded() ? new JournalUnavailable(this.directory, "STALLED") : null;
+  }
+
+  /** A failed journal is tried again by the next append, but not by a thousand in a second. */
+  #mayTry(): boolean {
+    if (this.#outage === null || this.#closed.signal.aborted) return false;
+    if (this.#overloaded()) return false;
+    return this.#options.clock.monotonic() - this.#outage.triedAt >= tryAgainMs;
+  }
+
+  #overloaded(): boolean {
+    if (this.#waiting.size >= this.#limits.waiting) return true;
+    for (const { stamp } of this.#waiting)
+      return this.#options.clock.monotonic() - stamp.mono > this.#limits.stallMs;
+    return false;
+  }
+
+  #stamp(): Omit<Stamp, "seq"> {
+    const { clock, clockSynced } = this.#options;
+    return {
+      at: new Date(clock.now()).toISOString(),
+      mono: Math.round(clock.monotonic()),
+      boot: this.boot,
+      clock_synced: clockSynced?.() ?? null,
+    };
+  }
+
+  #schedule(): void {
+    this.#draining ??= Promise.resolve().then(() => this.#drain());
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#queue.length > 0 || this.#probing) {
+      this.#probing = false;
+      await this.#commit(this.#queue.splice(0, mostPerWrite));
+    }
+    this.#draining = null;
+  }
+
+  async #commit(batch: readonly Waiting[]): Promise<void> {
+    try {
+      if (this.#outage !== null) await this.#recover();
+      const outage = this.#outage;
+      const own = outage === null ? this.#own : [...this.#own, this.#resumed(outage)];
+      const written = await this.#store.write([...own, ...batch]);
+      if (outage !== null) await written.sync();
+      this.#own = [];
+      if (outage !== null) this.#recovered();
+      this.#settle(batch, own.length, written);
+    } catch (error) {
+      this.#failed(error, batch);
+    }
+  }
+
+  #settle(batch: readonly Waiting[], offset: number, { sequences, sync }: Written): void {
+    const finish = (entry: Waiting, index: number) => {
+      this.#waiting.delete(entry);
+      entry.resolve(sequences[offset + index] ?? 0);
+    };
+    const durable: Waiting[] = [];
+    for (const [index, entry] of batch.entries()) {
+      if (entry.durable) durable.push(entry);
+      else finish(entry, index);
+    }
+    if (durable.length === 0) return;
+    void sync().then(
+      () => {
+        for (const [index, entry] of batch.entries()) if (entry.durable) finish(entry, index);
+      },
+      (error: unknown) => {
+        this.#failed(error, durable);
+      },
+    );
+  }
+
+  async #recover(): Promise<void> {
+    const damage = await this.#store.recover();
+    if (damage === null || this.#own.length > 0) return;
+    this.#options.log.warn(damage, "the journal was damaged; what could be read is kept");
+    this.#own = [{ stamp: this.#stamp(), body: damage }];
+  }
+
+  #resumed({ error, since, lost }: Outage): Draft {
+    return { stamp: this.#stamp(), body: { type: "journal_resumed", reason: error.message, since, lost } };
+  }
+
+  #recovered(): void {
+    this.#outage = null;
+    this.#options.log.info({ directory: this.directory }, "the journal can be written again");
+  }
+
+  #failed(cause: unknown, batch: readonly Waiting[]): void {
+    const { clock, log } = this.#options;
+    const error = unavailable(this.directory, cause);
+    const before = this.#outage;
+    const { at } = this.#stamp();
+    for (const entry of batch) {
+      this.#waiting.delete(entry);
+      entry.reject(error);
+    }
+    this.#lastError = { code: error.code, message: error.message, at };
+    const lost = (before?.lost ?? 0) + batch.length;
+    this.#outage = { error, since: before?.since ?? at, lost, triedAt: clock.monotonic() };
+    if (before?.error.code !== error.code)
+      log.error({ err: error }, "no commands are taken until the journal can be written again");
+    if (!this.#retrying) void this.#retry();
+  }
+
+  async #retry(): Promise<void> {
+    this.#retrying = true;
+    try {
+      while (this.#outage !== null) {
+        await this.#options.clock.wait(this.#limits.retryMs, this.#closed.signal);
+        this.#probing = true;
+        this.#schedule();
+        await this.#draining;
+      }
+    } catch {
+      // Closed while waiting; there is nothing left to try for.
+    } finally {
+      this.#retrying = false;
+    }
+  }
+}

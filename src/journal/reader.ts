@@ -1,0 +1,116 @@
+import { errorCode, nodeFileSystem, type FileSystem } from "./file-system.js";
+import { historyOf } from "./history.js";
+import type { HistoryParts } from "./history-parts.js";
+import { addToRecent, emptyRecent, recentOf, type RecentCommand } from "./recent-commands.js";
+import { matches, type RecordFilter } from "./record-filter.js";
+import type { JournalRecord } from "./records.js";
+import { scanJournal } from "./recovery.js";
+import { listSegments, type SegmentName } from "./segment-names.js";
+import { readBlocks, type Block } from "./segment-reader.js";
+
+/*
+ * Reading needs no lock and changes nothing: it works beside the bridge, from another process, on a read-only disk.
+ */
+
+/** Every file of the journal, oldest first; none when the directory does not exist. Other errors are thrown. */
+async function segmentsOf(files: FileSystem, directory: string): Promise<readonly SegmentName[]> {
+  try {
+    return await listSegments(files, directory);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return [];
+    throw error;
+  }
+}
+
+/** A file deleted between listing and reading was too old to be missed. */
+async function* blocksOf(files: FileSystem, { path }: SegmentName): AsyncGenerator<Block> {
+  try {
+    yield* readBlocks(files, path);
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+  }
+}
+
+/** Every matching record, oldest first, with one block of one file in memory. Broken lines are passed over. */
+export async function* readRecords(
+  directory: string,
+  filter: RecordFilter = {},
+  files: FileSystem = nodeFileSystem,
+): AsyncGenerator<JournalRecord> {
+  for (const segment of await segmentsOf(files, directory))
+    for await (const { records } of blocksOf(files, segment))
+      for (const record of records) if (matches(record, filter)) yield record;
+}
+
+/**
+ * The newest `limit` matching records, newest last. Files are read from the newest back, no further than needed; at most
+ * twice `limit` records are in memory.
+ */
+export async function newestRecords(
+  directory: string,
+  filter: RecordFilter & { readonly limit: number },
+  files: FileSystem = nodeFileSystem,
+): Promise<readonly JournalRecord[]> {
+  let found: readonly JournalRecord[] = [];
+  if (filter.limit < 1) return found;
+  for (const segment of (await segmentsOf(files, directory)).toReversed()) {
+    const { matching, anyInTime } = await newestOf(files, segment, filter);
+    found = [...matching, ...found].slice(-filter.limit);
+    if (found.length >= filter.limit || !anyInTime) break;
+  }
+  return found.slice(-filter.limit);
+}
+
+async function newestOf(
+  files: FileSystem,
+  segment: SegmentName,
+  filter: RecordFilter & { readonly limit: number },
+) {
+  const { sinceMs } = filter;
+  let matching: JournalRecord[] = [];
+  let anyInTime = sinceMs === undefined;
+  for await (const { records } of blocksOf(files, segment))
+    for (const record of records) {
+      if (!anyInTime) anyInTime = matches(record, sinceMs === undefined ? {} : { sinceMs });
+      if (!matches(record, filter)) continue;
+      matching.push(record);
+      if (matching.length > filter.limit * 2) matching = matching.slice(-filter.limit);
+    }
+  return { matching: matching.slice(-filter.limit), anyInTime };
+}
+
+/** What earlier runs left open, for a program that does not write the journal itself. */
+export async function readHistory(
+  directory: string,
+  files: FileSystem = nodeFileSystem,
+): Promise<HistoryParts> {
+  return historyOf((await scanJournal(files, directory)).history);
+}
+
+/**
+ * Commands by id since `sinceMs` (epoch ms), over restarts. Files last written before then are left out, except the two
+ * newest: their clock may have been wrong.
+ */
+export async function readRecentCommands(
+  directory: string,
+  sinceMs: number,
+  files: FileSystem = nodeFileSystem,
+): Promise<ReadonlyMap<string, RecentCommand>> {
+  const draft = emptyRecent(sinceMs);
+  const segments = await segmentsOf(files, directory);
+  for (const [index, segment] of segments.entries()) {
+    if (index < segments.length - 2 && (await writtenBefore(files, segment, sinceMs))) continue;
+    for await (const { records } of blocksOf(files, segment))
+      for (const record of records) addToRecent(draft, record);
+  }
+  return recentOf(draft);
+}
+
+async function writtenBefore(files: FileSystem, { path }: SegmentName, at: number): Promise<boolean> {
+  try {
+    return (await files.facts(path)).modifiedAt < at;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return true;
+    throw error;
+  }
+}

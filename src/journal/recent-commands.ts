@@ -1,0 +1,89 @@
+import type { CommandTaken, JournalRecord, Refusal, ResultRecord, Stamp } from "./records.js";
+import type { CommandResult } from "./results.js";
+
+/** A command id the bridge has seen. */
+export interface RecentCommand {
+  readonly id: string;
+  /** null when it ended before anything was about to be sent. */
+  readonly taken: CommandTaken | null;
+  /** Its first outcome; null while it is open. */
+  readonly result: CommandResult | null;
+}
+
+interface Entry extends RecentCommand {
+  readonly stamp: Stamp;
+}
+
+export interface RecentDraft {
+  readonly sinceMs: number;
+  readonly entries: Map<string, Entry>;
+  /** Per boot: wall clock minus monotonic clock, from its newest record with a trusted clock. */
+  readonly offsets: Map<string, number>;
+}
+
+/** More ids than this in the window means a flood; the oldest are forgotten. */
+const mostEntries = 50_000;
+
+export const emptyRecent = (sinceMs: number): RecentDraft => ({
+  sinceMs,
+  entries: new Map(),
+  offsets: new Map(),
+});
+
+/** Takes the next record into the draft. */
+export function addToRecent(draft: RecentDraft, record: JournalRecord): void {
+  if (record.clock_synced === true) draft.offsets.set(record.boot, Date.parse(record.at) - record.mono);
+  if (timeOf(draft, record) < draft.sinceMs) return;
+  if (record.type === "command_taken")
+    put(draft, { id: record.id, taken: record, result: null, stamp: record });
+  else if (record.type === "result" || record.type === "refusal") addOutcome(draft, record);
+}
+
+/** The first outcome counts; the answer to a duplicate repeats the id and is not one. */
+function addOutcome(draft: RecentDraft, record: Stamp & (ResultRecord | Refusal)): void {
+  const { result, type } = record;
+  const known = draft.entries.get(result.id);
+  if (known === undefined) put(draft, { id: result.id, taken: null, result, stamp: record });
+  else if (known.result === null) {
+    if (type === "refusal" && result.reason !== "journal_unavailable") return;
+    draft.entries.set(result.id, { ...known, result });
+  } else if (known.result.outcome === "refused" && result.outcome !== "refused")
+    put(draft, { id: result.id, taken: null, result, stamp: record });
+}
+
+function put(draft: RecentDraft, entry: Entry): void {
+  draft.entries.delete(entry.id);
+  draft.entries.set(entry.id, entry);
+  if (draft.entries.size <= mostEntries) return;
+  for (const oldest of draft.entries.keys()) {
+    draft.entries.delete(oldest);
+    return;
+  }
+}
+
+/**
+ * Epoch ms by a trusted clock. A record made before the clock was set is placed by a later one of the same boot; where
+ * none exists it counts as new, because repeating a command is worse than refusing a repeat.
+ */
+function timeOf(draft: RecentDraft, stamp: Stamp): number {
+  if (stamp.clock_synced === true) return Date.parse(stamp.at);
+  const offset = draft.offsets.get(stamp.boot);
+  return offset === undefined ? Number.POSITIVE_INFINITY : offset + stamp.mono;
+}
+
+export function recentOf(draft: RecentDraft): ReadonlyMap<string, RecentCommand> {
+  const found = new Map<string, RecentCommand>();
+  for (const [id, { stamp, ...command }] of draft.entries)
+    if (timeOf(draft, stamp) >= draft.sinceMs) found.set(id, command);
+  return found;
+}
+
+/** Commands by id that came at or after `sinceMs` (epoch ms), to tell duplicates. */
+export function recentResults(
+  records: Iterable<JournalRecord>,
+  sinceMs: number,
+): ReadonlyMap<string, RecentCommand> {
+  const draft = emptyRecent(sinceMs);
+  for (const record of records) addToRecent(draft, record);
+  return recentOf(draft);
+}

@@ -1,0 +1,106 @@
+import { crc32 } from "node:zlib";
+import { isRecord } from "./record-fields.js";
+import type { JournalRecord } from "./records.js";
+
+/*
+ * A line is the record as JSON with a CRC-32 of everything before it as last field. Without it a flipped bit inside a
+ * value would read as another command. The shape `{"seq":…,"crc":"xxxxxxxx"}` also lets whole records be found in a
+ * line whose newline was lost; it appears nowhere inside a record, because quotes inside texts are escaped.
+ */
+
+const opening = '{"seq":';
+const mark = ',"crc":"';
+const closingBytes = mark.length + 8 + 2;
+
+/** Longest line ever written or read; longer ones are damage. */
+export const longestLineBytes = 4 * 1024 * 1024;
+const longestUsualChars = 64 * 1024;
+const longestText = 1024;
+
+export interface DecodedLine {
+  readonly records: readonly JournalRecord[];
+  /** Intact lines of a type this version does not know. */
+  readonly foreign: number;
+  /** Some bytes belong to no record. */
+  readonly unreadable: boolean;
+  /** Where the last intact record ends; 0 without one. */
+  readonly goodBytes: number;
+}
+
+/**
+ * One line with its newline. Texts over 1,024 characters are shortened when the line would pass 64 Ki characters; a
+ * record that is too long even so is replaced by an event that says so.
+ */
+export function encodeLine(record: JournalRecord): Buffer {
+  const line = encode(record);
+  return line.length > longestLineBytes ? encode(tooLong(record)) : line;
+}
+
+function encode(record: JournalRecord): Buffer {
+  const usual = JSON.stringify(record);
+  const json =
+    usual.length > longestUsualChars && record.type !== "carried" ? JSON.stringify(record, shorten) : usual;
+  const body = Buffer.from(json.slice(0, -1));
+  const checksum = crc32(body).toString(16).padStart(8, "0");
+  return Buffer.concat([body, Buffer.from(`${mark}${checksum}"}\n`)]);
+}
+
+function tooLong({ seq, at, mono, boot, clock_synced, type }: JournalRecord): JournalRecord {
+  const message = `A record of type ${type} was too long for the journal and was left out.`;
+  return {
+    seq,
+    at,
+    mono,
+    boot,
+    clock_synced,
+    type: "event",
+    event: "record_too_long",
+    severity: "error",
+    message,
+  };
+}
+
+const shorten = (_key: string, value: unknown): unknown =>
+  typeof value === "string" && value.length > longestText ? `${value.slice(0, longestText)}…` : value;
+
+/** Bytes between two newlines; never throws. */
+export function decodeLine(bytes: Buffer): DecodedLine {
+  if (bytes.length === 0) return { records: [], foreign: 0, unreadable: false, goodBytes: 0 };
+  const whole = decodeExactly(bytes);
+  if (whole === null) return salvage(bytes);
+  const records = whole === "foreign" ? [] : [whole];
+  return { records, foreign: 1 - records.length, unreadable: false, goodBytes: bytes.length };
+}
+
+function decodeExactly(bytes: Buffer): JournalRecord | "foreign" | null {
+  const bodyEnd = bytes.length - closingBytes;
+  if (bodyEnd < opening.length) return null;
+  const closing = bytes.toString("latin1", bodyEnd);
+  if (!closing.startsWith(mark) || !closing.endsWith('"}')) return null;
+  const body = bytes.subarray(0, bodyEnd);
+  if (crc32(body).toString(16).padStart(8, "0") !== closing.slice(mark.length, -2)) return null;
+  try {
+    const parsed: unknown = JSON.parse(`${body.toString("utf8")}}`);
+    return isRecord(parsed) ? parsed : "foreign";
+  } catch {
+    return null;
+  }
+}
+
+function salvage(bytes: Buffer): DecodedLine {
+  const records: JournalRecord[] = [];
+  let foreign = 0;
+  let goodBytes = 0;
+  let from = 0;
+  for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, from)) {
+    const start = bytes.subarray(from, at).lastIndexOf(opening);
+    const end = at + closingBytes;
+    const piece = start === -1 ? null : decodeExactly(bytes.subarray(from + start, end));
+    from = piece === null ? at + mark.length : end;
+    if (piece === null) continue;
+    goodBytes = end;
+    if (piece === "foreign") foreign += 1;
+    else records.push(piece);
+  }
+  return { records, foreign, unreadable: true, goodBytes };
+}

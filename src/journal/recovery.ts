@@ -1,0 +1,126 @@
+import { dirname } from "node:path";
+import { setAside } from "./damage.js";
+import { errorCode, writeFully, type FileSystem } from "./file-system.js";
+import { addToHistory, emptyHistory, type HistoryDraft } from "./history.js";
+import { longestLineBytes } from "./record-line.js";
+import { readBlocks } from "./segment-reader.js";
+import { listSegments, type SegmentName } from "./segment-names.js";
+
+/** No record is shorter, so a stretch of lost bytes held at most one sequence number per this many. */
+const shortestRecordBytes = 100;
+const directoryMode = 0o750;
+
+interface ScannedSegment extends SegmentName {
+  readonly bytes: number;
+  readonly intact: number;
+  readonly unreadable: number;
+  /** After the last newline, and after the last intact record. */
+  readonly endAt: number;
+  readonly goodEndAt: number;
+}
+
+export interface Scan {
+  /** The highest sequence number that may have been used. */
+  readonly sequence: number;
+  readonly history: HistoryDraft;
+  /** Newest last; only those read, from the newest checkpoint on. */
+  readonly segments: readonly ScannedSegment[];
+  readonly unreadable: number;
+}
+
+export interface Repair {
+  /** The file to go on with; null when a new one must be begun. */
+  readonly current: SegmentName | null;
+  readonly truncatedBytes: number;
+  readonly corruptFiles: readonly string[];
+}
+
+/** Makes the directory durable; rejects with the file system's error when it cannot be used. */
+export async function prepareDirectory(files: FileSystem, directory: string): Promise<void> {
+  if (await files.makeDirectory(directory, directoryMode)) await files.syncDirectory(dirname(directory));
+}
+
+/** Reads what the journal knows; changes nothing, so it also serves a read-only disk. */
+export async function scanJournal(files: FileSystem, directory: string): Promise<Scan> {
+  const names = await segmentsIn(files, directory);
+  const history = emptyHistory();
+  const segments: ScannedSegment[] = [];
+  let sequence = 0;
+  for (const name of names.slice(await newestCheckpoint(files, names))) {
+    const { segment, last } = await scanSegment(files, name, history);
+    segments.push(segment);
+    const lost = Math.ceil((segment.bytes - segment.goodEndAt - 1) / shortestRecordBytes);
+    sequence = Math.max(sequence, Math.max(last, name.first - 1) + Math.max(lost, 0));
+  }
+  const unreadable = segments.reduce((sum, segment) => sum + segment.unreadable, 0);
+  return { sequence, history, segments, unreadable };
+}
+
+async function segmentsIn(files: FileSystem, directory: string): Promise<readonly SegmentName[]> {
+  try {
+    return await listSegments(files, directory);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return [];
+    throw error;
+  }
+}
+
+/** Index of the newest file that begins with what all older ones have to say. */
+async function newestCheckpoint(files: FileSystem, names: readonly SegmentName[]): Promise<number> {
+  for (let index = names.length - 1; index > 0; index -= 1) {
+    const name = names[index];
+    if (name === undefined) continue;
+    for await (const { records } of readBlocks(files, name.path)) {
+      if (records[0]?.type === "carried") return index;
+      break;
+    }
+  }
+  return 0;
+}
+
+async function scanSegment(files: FileSystem, name: SegmentName, history: HistoryDraft) {
+  const { bytes } = await files.facts(name.path);
+  const segment = { ...name, bytes, intact: 0, unreadable: 0, endAt: 0, goodEndAt: 0 };
+  let last = 0;
+  for await (const block of readBlocks(files, name.path)) {
+    for (const record of block.records) {
+      addToHistory(history, record);
+      last = Math.max(last, record.seq);
+    }
+    segment.intact += block.records.length + block.foreign;
+    segment.unreadable += block.unreadable;
+    segment.endAt = block.endAt;
+    segment.goodEndAt = block.goodEndAt;
+  }
+  return { segment, last };
+}
+
+/** Sets wholly corrupt files aside and cuts a torn last line off the newest one. */
+export async function repairJournal(files: FileSystem, { segments }: Scan): Promise<Repair> {
+  const corruptFiles: string[] = [];
+  for (const segment of segments)
+    if (isWhollyCorrupt(segment)) corruptFiles.push(await setAside(files, segment.path));
+  const newest = segments.at(-1);
+  if (newest === undefined || isWhollyCorrupt(newest))
+    return { current: null, truncatedBytes: 0, corruptFiles };
+  const truncatedBytes = await cutTornTail(files, newest);
+  return { current: newest, truncatedBytes, corruptFiles };
+}
+
+/** A first line that was torn by a power cut is short and has no newline; anything else without a record is damage. */
+const isWhollyCorrupt = ({ bytes, intact, endAt }: ScannedSegment): boolean =>
+  intact === 0 && bytes > 0 && (endAt > 0 || bytes > longestLineBytes);
+
+async function cutTornTail(files: FileSystem, segment: ScannedSegment): Promise<number> {
+  if (segment.endAt === segment.bytes) return 0;
+  const keep = Math.max(segment.endAt, segment.goodEndAt);
+  const file = await files.open(segment.path, "a");
+  try {
+    await file.truncate(keep);
+    if (keep > segment.endAt) await writeFully(file, Buffer.from("\n"));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return segment.bytes - keep;
+}

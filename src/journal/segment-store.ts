@@ -1,0 +1,169 @@
+import type { Logger } from "../runtime/logger.js";
+import type { FileSystem } from "./file-system.js";
+import type { HistoryParts } from "./history-parts.js";
+import { addToHistory, emptyHistory, historyOf, type HistoryDraft } from "./history.js";
+import type { JournalLimits } from "./limits.js";
+import { encodeLine } from "./record-line.js";
+import type { JournalDamaged, JournalRecord, RecordBody, Stamp } from "./records.js";
+import { prepareDirectory, repairJournal, scanJournal } from "./recovery.js";
+import { segmentsToDelete, type SegmentSize } from "./retention.js";
+import { listCorrupt, listSegments, segmentPath } from "./segment-names.js";
+import { Segment } from "./segment.js";
+
+/** A record before it has its number. */
+export interface Draft {
+  readonly stamp: Omit<Stamp, "seq">;
+  readonly body: RecordBody;
+}
+
+export interface Written {
+  /** In the order of the drafts. */
+  readonly sequences: readonly number[];
+  /** Resolves when these records are on disk. */
+  readonly sync: () => Promise<void>;
+}
+
+export interface StoreSettings {
+  readonly files: FileSystem;
+  readonly limits: JournalLimits;
+  readonly log: Logger;
+  readonly stamp: () => Omit<Stamp, "seq">;
+  /** For ages of files: epoch ms, and whether to believe it. */
+  readonly clock: () => { readonly now: number; readonly trusted: boolean };
+}
+
+const mostCorruptFiles = 5;
+
+/** The files of one journal directory. One call at a time, except `sync`; rejections are the file system's errors. */
+export class SegmentStore {
+  readonly #directory: string;
+  readonly #settings: StoreSettings;
+  #current: Segment | null = null;
+  #closing: Promise<void> = Promise.resolve();
+  #sequence = 0;
+  #olderBytes = 0;
+  #history: HistoryDraft = emptyHistory();
+  #unreadable = 0;
+  /** An fsync of the newest file failed; nothing more goes into it. */
+  #beginNew = false;
+
+  constructor(directory: string, settings: StoreSettings) {
+    this.#directory = directory;
+    this.#settings = settings;
+  }
+
+  get sequence(): number {
+    return this.#sequence;
+  }
+
+  get bytes(): number {
+    return this.#olderBytes + (this.#current?.bytes ?? 0);
+  }
+
+  /** Broken lines in the files read at the last recovery. */
+  get unreadable(): number {
+    return this.#unreadable;
+  }
+
+  get history(): HistoryParts {
+    return historyOf(this.#history);
+  }
+
+  /**
+   * Reads the files, repairs them and opens the one to go on with. Reading comes first: on a read-only disk the history
+   * is known although this rejects. Resolves with what was broken, or null.
+   */
+  async recover(): Promise<JournalDamaged | null> {
+    const { files } = this.#settings;
+    this.#beginNew ||= this.#current?.doubtful ?? false;
+    this.#letGo();
+    await this.#closing;
+    const scan = await scanJournal(files, this.#directory);
+    this.#sequence = Math.max(this.#sequence, scan.sequence);
+    this.#history = scan.history;
+    this.#unreadable = scan.unreadable;
+    await prepareDirectory(files, this.#directory);
+    const { current, truncatedBytes, corruptFiles } = await repairJournal(files, scan);
+    if (current !== null && !this.#beginNew) this.#current = await Segment.open(files, current);
+    await this.#prune();
+    if (scan.unreadable === 0 && truncatedBytes === 0 && corruptFiles.length === 0) return null;
+    const { unreadable } = scan;
+    return {
+      type: "journal_damaged",
+      unreadable,
+      truncated_bytes: truncatedBytes,
+      corrupt_files: corruptFiles,
+    };
+  }
+
+  /** Appends the drafts in one write. After a rejection `recover` comes before anything else. */
+  async write(drafts: readonly Draft[]): Promise<Written> {
+    const segment = await this.#writable();
+    const records = drafts.map((draft) => this.#number(draft));
+    await segment.write(Buffer.concat(records.map(encodeLine)));
+    for (const record of records) addToHistory(this.#history, record);
+    return { sequences: records.map(({ seq }) => seq), sync: () => segment.sync() };
+  }
+
+  /** Sequence numbers of records that could not be written are not used again. */
+  #number({ stamp, body }: Draft): JournalRecord {
+    this.#sequence += 1;
+    return { seq: this.#sequence, ...stamp, ...body };
+  }
+
+  async #writable(): Promise<Segment> {
+    const current = this.#current;
+    if (current !== null && current.bytes > 0 && current.bytes < this.#settings.limits.fileBytes)
+      return current;
+    const segment = current?.bytes === 0 ? current : await this.#begin();
+    const body = { type: "carried" as const, ...this.history };
+    await segment.write(encodeLine(this.#number({ stamp: this.#settings.stamp(), body })));
+    await this.#prune();
+    return segment;
+  }
+
+  async #begin(): Promise<Segment> {
+    const { files } = this.#settings;
+    const first = this.#sequence + 1;
+    const segment = await Segment.open(files, { path: segmentPath(this.#directory, first), first });
+    this.#letGo();
+    this.#current = segment;
+    this.#beginNew = false;
+    await files.syncDirectory(this.#directory);
+    return segment;
+  }
+
+  #letGo(): void {
+    const old = this.#current;
+    this.#current = null;
+    if (old !== null) this.#closing = Promise.all([this.#closing, old.close()]).then(() => undefined);
+  }
+
+  async #prune(): Promise<void> {
+    const { files, limits, log, clock } = this.#settings;
+    try {
+      const segments = await this.#sizes();
+      const doomed = segmentsToDelete(segments, clock(), limits);
+      for (const { path } of doomed) await files.remove(path);
+      for (const path of (await listCorrupt(files, this.#directory)).slice(0, -mostCorruptFiles))
+        await files.remove(path);
+      this.#olderBytes = segments
+        .slice(doomed.length)
+        .reduce((sum, { path, bytes }) => (path === this.#current?.name.path ? sum : sum + bytes), 0);
+    } catch (error) {
+      log.warn({ err: error }, "old journal files could not be deleted; the journal goes on");
+    }
+  }
+
+  async #sizes(): Promise<readonly SegmentSize[]> {
+    const { files } = this.#settings;
+    const names = await listSegments(files, this.#directory);
+    return Promise.all(names.map(async (name) => ({ ...name, ...(await files.facts(name.path)) })));
+  }
+
+  async close(): Promise<void> {
+    await this.#current?.sync().catch(() => undefined);
+    this.#letGo();
+    await this.#closing;
+  }
+}

@@ -1,0 +1,194 @@
+import type { Duplex } from "node:stream";
+import { MqttClient, type IClientOptions, type ISubscriptionMap } from "mqtt";
+import { brokerFacts, incomingMessage } from "./message.js";
+import type { Exit, Parcel } from "./outbox.js";
+import { describeEnd, type LinkFacts } from "./reasons.js";
+import { brokerName } from "./stream.js";
+import type {
+  BrokerFacts,
+  ConnectionLimits,
+  ConnectionSettings,
+  IncomingMessage,
+  LinkEnd,
+  ProtocolVersion,
+} from "./settings.js";
+
+// Room for topic and properties beside the largest payload.
+const headerReserve = 4096;
+const noRetained = 2;
+
+export interface LinkOptions {
+  readonly settings: ConnectionSettings;
+  readonly limits: ConnectionLimits;
+  readonly version: ProtocolVersion;
+  /** Called for every message; must not throw, or the MQTT library goes deaf. */
+  readonly message: (message: IncomingMessage) => void;
+}
+
+/**
+ * One network connection to the broker, from CONNECT to the closed socket. Each has an MQTT client of its own, so that
+ * nothing of an old link, least of all a publish that cut it, is ever sent again on the next.
+ */
+export class BrokerLink implements Exit {
+  /** The broker's facts once it has accepted us; null when the link closed before that. */
+  readonly accepted: Promise<BrokerFacts | null>;
+  readonly closed: Promise<LinkEnd>;
+  readonly #client: MqttClient;
+  readonly #stream: Duplex;
+  readonly #facts: Facts;
+
+  constructor(
+    client: MqttClient,
+    stream: Duplex,
+    facts: Facts,
+    life: Pick<BrokerLink, "accepted" | "closed">,
+  ) {
+    this.#client = client;
+    this.#stream = stream;
+    this.#facts = facts;
+    this.accepted = life.accepted;
+    this.closed = life.closed;
+  }
+
+  send({ topic, payload, options }: Parcel, done: (error: Error | null) => void): number {
+    const { retain = false, qos = 1, responseProperties } = options;
+    const properties = responseProperties && { properties: { ...responseProperties } };
+    try {
+      this.#client.publish(topic, payload, { qos, retain, ...properties } as object, (error) => {
+        if (!error) done(null);
+        // Any other error means that the link is going down, which rejects everything at once.
+        else if ("code" in error) done(error);
+      });
+      return qos === 0 ? 0 : this.#client.getLastMessageId();
+    } catch (error) {
+      // Half a packet may be on the wire, so this link cannot be used any more.
+      this.destroy(`a publish could not be written: ${String(error)}`);
+      return 0;
+    }
+  }
+
+  forget(id: number): void {
+    this.#client.removeOutgoingMessage(id);
+  }
+
+  /** Resolves with the filters that were not granted; rejects when the link closes first. */
+  subscribe(filters: readonly string[], own: string | undefined): Promise<readonly string[]> {
+    const wanted: ISubscriptionMap = {};
+    // On 3.1.1 these options do not exist; retained messages then come and are told by their flag.
+    for (const filter of filters) wanted[filter] = { qos: 1, rap: true, rh: noRetained, nl: filter === own };
+    return new Promise((resolve, reject) => {
+      this.#client.subscribe(wanted, (error, grants = [], packet) => {
+        if (error && !packet) {
+          reject(error);
+          return;
+        }
+        const codes = packet?.granted ?? [];
+        const refused = grants.filter((_, n) => Number(codes[n] ?? 0x80) >= 0x80);
+        resolve(refused.map((grant) => grant.topic));
+      });
+    });
+  }
+
+  /** Sends DISCONNECT, so that no will is published, and closes. */
+  end(): void {
+    this.#facts.ended = true;
+    this.#client.end(false);
+  }
+
+  destroy(because: string | null): void {
+    this.#facts.closedBecause ??= because;
+    this.#stream.destroy();
+  }
+}
+
+type Facts = { -readonly [Key in keyof LinkFacts]: LinkFacts[Key] };
+
+/** Connects over `settings.openStream`. Never rejects: a link that cannot come about is one that closed at once. */
+export async function openLink(
+  options: LinkOptions & { openStream: ConnectionSettings["openStream"] & object },
+) {
+  const facts: Facts = {
+    broker: brokerName(options.settings.url),
+    opened: false,
+    connected: false,
+    ended: false,
+    closedBecause: null,
+    refusal: null,
+    serverDisconnect: null,
+    error: null,
+  };
+  try {
+    const stream = await options.openStream(() => {
+      facts.opened = true;
+    });
+    stream.on("error", (error) => {
+      facts.error ??= error;
+    });
+    return connect(options, stream, facts);
+  } catch (error) {
+    facts.error = error instanceof Error ? error : new Error(String(error));
+    return describeEnd(facts);
+  }
+}
+
+function connect(options: LinkOptions, stream: Duplex, facts: Facts): BrokerLink {
+  const client = new MqttClient(() => stream, clientOptions(options));
+  client.on("error", (error) => {
+    // A refused CONNACK is the only error with a number before the link is up.
+    if (!facts.connected && "code" in error && typeof error.code === "number") facts.refusal ??= error.code;
+    else facts.error ??= error;
+  });
+  client.on("disconnect", (packet) => {
+    facts.serverDisconnect = packet.reasonCode ?? 0;
+  });
+  client.on("message", (topic, payload, packet) => {
+    options.message(incomingMessage(topic, payload, packet));
+  });
+  const closed = new Promise<LinkEnd>((resolve) => {
+    client.once("close", () => {
+      resolve(describeEnd(facts));
+    });
+  });
+  const up = new Promise<BrokerFacts>((resolve) => {
+    client.once("connect", (packet) => {
+      facts.connected = true;
+      resolve(brokerFacts(options.version, packet.properties));
+    });
+  });
+  return new BrokerLink(client, stream, facts, {
+    closed,
+    accepted: Promise.race([up, closed.then(() => null)]),
+  });
+}
+
+function clientOptions({ settings, limits, version }: LinkOptions): IClientOptions {
+  const { username, password, will } = settings;
+  const url = credentialsOf(settings.url);
+  return {
+    protocolId: "MQTT",
+    protocolVersion: version,
+    clientId: settings.clientId,
+    username: username ?? url.username,
+    password: password ?? url.password,
+    clean: true,
+    keepalive: limits.keepaliveS,
+    connectTimeout: limits.connectTimeoutMs,
+    // The reconnect loop is ours: the library's gives up after a refusal and replays what cut the link.
+    reconnectPeriod: 0,
+    resubscribe: false,
+    queueQoSZero: false,
+    ...(will && { will: { topic: will.topic, payload: Buffer.from(will.payload), qos: 1, retain: true } }),
+    ...(version === 5 && {
+      properties: { sessionExpiryInterval: 0, maximumPacketSize: limits.maxPayloadBytes + headerReserve },
+    }),
+    log: () => undefined,
+  };
+}
+
+function credentialsOf(url: string): { username?: string; password?: string } {
+  const { username, password } = new URL(url);
+  return {
+    ...(username !== "" && { username: decodeURIComponent(username) }),
+    ...(password !== "" && { password: decodeURIComponent(password) }),
+  };
+}

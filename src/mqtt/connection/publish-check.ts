@@ -1,0 +1,68 @@
+import type { PublishOptions } from "./settings.js";
+
+const maxTopicBytes = 512;
+// Mosquitto refuses more than 200 levels, aedes more than 100; ours have 8.
+const maxLevels = 64;
+const forbidden = /[#+\0]|\p{Cs}/u;
+
+/** A publish with its size as it will stand on the wire, rounded up. */
+export interface SizedPublish {
+  readonly topic: string;
+  readonly payloadBytes: number;
+  readonly packetBytes: number;
+}
+
+/** Sizes in bytes; the fixed header, packet id and property headers are counted with a small reserve. */
+export function sizeOf(topic: string, payload: string | Buffer, options: PublishOptions): SizedPublish {
+  const payloadBytes = typeof payload === "string" ? Buffer.byteLength(payload) : payload.length;
+  const packetBytes =
+    payloadBytes + Buffer.byteLength(topic) + 16 + propertyBytes(options.responseProperties);
+  return { topic, payloadBytes, packetBytes };
+}
+
+function propertyBytes(properties: PublishOptions["responseProperties"]): number {
+  if (!properties) return 0;
+  let bytes =
+    32 + (properties.correlationData?.length ?? 0) + Buffer.byteLength(properties.contentType ?? "");
+  for (const [name, value] of Object.entries(properties.userProperties ?? {})) {
+    bytes += 5 + Buffer.byteLength(name) + Buffer.byteLength(value);
+  }
+  return bytes;
+}
+
+/**
+ * The last line before the wire. MQTT.js checks no topic: one `#` in it makes a broker cut the link, so what must not be
+ * sent is named here instead. Returns a sentence, or null when it may be sent.
+ */
+export function publishProblem(
+  publish: SizedPublish,
+  limits: { readonly maxPayloadBytes: number; readonly maximumPacketSize: number | null },
+): string | null {
+  return topicProblem(publish.topic) ?? sizeProblem(publish, limits);
+}
+
+function topicProblem(topic: string): string | null {
+  if (topic === "") return "the topic is empty";
+  const shown = () => JSON.stringify(topic.slice(0, 80));
+  if (Buffer.byteLength(topic) > maxTopicBytes)
+    return `the topic ${shown()}... is longer than ${maxTopicBytes} bytes`;
+  if (forbidden.test(topic)) return `the topic ${shown()} holds #, +, NUL or half a character`;
+  if (topic.split("/", maxLevels + 1).length > maxLevels)
+    return `the topic ${shown()} has more than ${maxLevels} levels`;
+  return null;
+}
+
+function sizeProblem(
+  publish: SizedPublish,
+  limits: { readonly maxPayloadBytes: number; readonly maximumPacketSize: number | null },
+): string | null {
+  const { topic, payloadBytes, packetBytes } = publish;
+  if (payloadBytes > limits.maxPayloadBytes)
+    return `the payload for ${topic} has ${payloadBytes} bytes; at most ${limits.maxPayloadBytes} are sent`;
+  if (limits.maximumPacketSize !== null && packetBytes > limits.maximumPacketSize)
+    return (
+      `the message for ${topic} has ${packetBytes} bytes, the broker takes at most ${limits.maximumPacketSize}: ` +
+      `raise its packet limit (Mosquitto: max_packet_size)`
+    );
+  return null;
+}

@@ -1,0 +1,163 @@
+import type { LinkEnd } from "./settings.js";
+
+/** What is known about a link when its socket closed. */
+export interface LinkFacts {
+  /** `mqtt://host:port`, without credentials. */
+  readonly broker: string;
+  readonly opened: boolean;
+  readonly connected: boolean;
+  /** Ended as planned, with a DISCONNECT. */
+  readonly ended: boolean;
+  /** We closed it ourselves for a fault; the sentence says why. */
+  readonly closedBecause: string | null;
+  readonly refusal: number | null;
+  readonly serverDisconnect: number | null;
+  readonly error: Error | null;
+}
+
+const credentials = "the broker refused the user name or password: check mqtt.username and mqtt.password";
+const notAuthorized =
+  "the broker does not let this client in: check mqtt.username, mqtt.password, mqtt.client_id and the broker's access list";
+const identifier = "the broker refused the client id: change mqtt.client_id";
+const unavailable = "the broker is starting or overloaded (server unavailable)";
+
+/** CONNACK codes, MQTT 3.1.1 below 6 and MQTT 5 from 0x80. */
+const refusals: ReadonlyMap<number, string> = new Map([
+  [1, "the broker does not speak this MQTT version: check mqtt.protocol_version"],
+  [2, identifier],
+  [3, unavailable],
+  [4, credentials],
+  [5, notAuthorized],
+  [0x84, "the broker does not speak this MQTT version: check mqtt.protocol_version"],
+  [0x85, identifier],
+  [0x86, credentials],
+  [0x87, notAuthorized],
+  [0x88, unavailable],
+  [0x89, "the broker is busy"],
+  [0x8a, "the broker has banned this client: look into its ban list"],
+  [0x8c, "the broker wants another kind of authentication than user name and password"],
+  [0x90, "the broker refused the topic of our last will: check mqtt.base_topic and its access list"],
+  [0x95, "the broker found our CONNECT too large"],
+  [0x97, "the broker's quota for clients is used up"],
+  [0x99, "the broker refused the payload of our last will"],
+  [0x9a, "the broker keeps no retained messages, which this bridge needs: allow them in the broker"],
+  [0x9b, "the broker does not allow QoS 1 for the last will"],
+  [0x9c, "the broker sends us to another server: change mqtt.url"],
+  [0x9d, "the broker has moved: change mqtt.url"],
+  [0x9f, "the broker allows no more connections for now"],
+]);
+
+const serverDisconnects: ReadonlyMap<number, string> = new Map([
+  [0x82, "the broker saw a protocol error"],
+  [0x87, "the broker no longer authorizes this client"],
+  [0x89, "the broker is busy"],
+  [0x8b, "the broker is shutting down"],
+  [0x8d, "the broker heard nothing from us for too long"],
+  [0x90, "the broker refused a topic"],
+  [0x93, "the broker was sent more at once than it takes"],
+  [0x95, "the broker found a packet too large"],
+  [0x96, "the broker found us too fast"],
+  [0x97, "the broker's quota is used up"],
+  [0x98, "the broker's administrator ended the link"],
+  [0x9a, "the broker keeps no retained messages, which this bridge needs: allow them in the broker"],
+]);
+
+const takenOver =
+  "another client connected with the same client id: give each bridge its own mqtt.client_id (and base_topic)";
+
+/** Socket and TLS errors by their `code`. */
+const failures: ReadonlyMap<string, string> = new Map([
+  ["ECONNREFUSED", "nothing listens there: is the broker running, and is mqtt.url right?"],
+  ["ENOTFOUND", "the name cannot be resolved: check the host in mqtt.url"],
+  ["EAI_AGAIN", "the name cannot be resolved for now: check the network and its DNS"],
+  ["EHOSTUNREACH", "the host cannot be reached: check the network and the address in mqtt.url"],
+  ["ENETUNREACH", "the network cannot be reached: check this machine's network"],
+  ["ETIMEDOUT", "no answer: check the address in mqtt.url and firewalls on the way"],
+  ["ECONNRESET", "the broker reset the connection"],
+  ["EPIPE", "the broker closed the connection"],
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", "its certificate is self-signed: put it into mqtt.tls.ca"],
+  [
+    "SELF_SIGNED_CERT_IN_CHAIN",
+    "its certificate comes from a private authority: put that one into mqtt.tls.ca",
+  ],
+  [
+    "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+    "its certificate cannot be verified: put its authority into mqtt.tls.ca",
+  ],
+  [
+    "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+    "its certificate cannot be verified: put its authority into mqtt.tls.ca",
+  ],
+  ["CERT_HAS_EXPIRED", "its certificate has expired: renew it at the broker (or check this machine's clock)"],
+  ["CERT_NOT_YET_VALID", "its certificate is not valid yet: check this machine's clock"],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", "its certificate is for another name: use that name in mqtt.url"],
+  [
+    "EPROTO",
+    "the TLS handshake failed: is this a TLS port, and does mqtt.url begin with mqtts: or wss: on purpose?",
+  ],
+  [
+    "ERR_SSL_WRONG_VERSION_NUMBER",
+    "the port does not speak TLS: use mqtt: instead of mqtts:, or the TLS port",
+  ],
+  ["ENOENT", "a file named in mqtt.tls does not exist"],
+  ["EACCES", "a file named in mqtt.tls cannot be read"],
+]);
+
+/** Turns what is known about a closed link into its kind, code and a sentence that names the remedy. */
+export function describeEnd(facts: LinkFacts): LinkEnd {
+  const { connected, broker } = facts;
+  if (facts.ended) return { kind: "ended", code: null, connected, reason: "ended by us" };
+  if (facts.refusal !== null) {
+    const code = facts.refusal;
+    return {
+      kind: "refused",
+      code,
+      connected,
+      reason: refusals.get(code) ?? `the broker refused us with code ${code}`,
+    };
+  }
+  if (facts.closedBecause !== null)
+    return { kind: connected ? "lost" : "silent", code: null, connected, reason: facts.closedBecause };
+  if (facts.serverDisconnect === 0x8e)
+    return { kind: "taken_over", code: 0x8e, connected, reason: takenOver };
+  if (facts.serverDisconnect !== null) {
+    const code = facts.serverDisconnect;
+    const reason = serverDisconnects.get(code) ?? `the broker ended the link with code ${code}`;
+    return { kind: "lost", code, connected, reason };
+  }
+  if (connected)
+    return { kind: "lost", code: null, connected, reason: `${broker}: ${lossReason(facts.error)}` };
+  return neverConnected(facts);
+}
+
+function neverConnected({ broker, opened, error }: LinkFacts): LinkEnd {
+  const end = { code: null, connected: false } as const;
+  if (error?.message === "connack timeout")
+    return { ...end, kind: "silent", reason: `${broker}: no answer to our CONNECT: is this an MQTT broker?` };
+  const code = errorCode(error);
+  if (opened && (error === null || code === "ECONNRESET" || code === "EPIPE"))
+    return { ...end, kind: "closed_early", reason: `${broker}: closed without an answer to our CONNECT` };
+  return { ...end, kind: "unreachable", reason: `${broker}: ${failureReason(error)}` };
+}
+
+function lossReason(error: Error | null): string {
+  if (error === null) return "the broker closed the connection";
+  if (error.message === "Keepalive timeout") return "the broker no longer answers pings; the link is dead";
+  return failureReason(error);
+}
+
+/** A sentence for an error of a socket, a TLS handshake or a WebSocket upgrade. */
+export function failureReason(error: Error | null): string {
+  if (error === null) return "the connection was closed";
+  const known = failures.get(errorCode(error) ?? "");
+  if (known !== undefined) return known;
+  const upgrade = /^Unexpected server response: (\d{3})$/.exec(error.message)?.[1];
+  if (upgrade !== undefined)
+    return `the server answered the WebSocket upgrade with HTTP ${upgrade}: check port and path in mqtt.url`;
+  return error.message;
+}
+
+function errorCode(error: Error | null): string | null {
+  if (error === null || !("code" in error)) return null;
+  return typeof error.code === "string" ? error.code : null;
+}

@@ -1,0 +1,154 @@
+import type { Contained } from "./contained.js";
+import type { BrokerLink } from "./link.js";
+import type { Outbox } from "./outbox.js";
+import { StatusGuard } from "./status-guard.js";
+import { subscribeUntilGranted } from "./subscriptions.js";
+import type {
+  BrokerFacts,
+  ConnectionLimits,
+  ConnectionPorts,
+  ConnectionSettings,
+  ConnectionState,
+  LinkEnd,
+} from "./settings.js";
+
+export interface SessionParts {
+  readonly link: BrokerLink;
+  readonly facts: BrokerFacts;
+  readonly outbox: Outbox;
+  readonly settings: ConnectionSettings;
+  readonly limits: ConnectionLimits;
+  readonly ports: ConnectionPorts;
+  readonly contained: Contained;
+  readonly enter: (state: ConnectionState) => void;
+}
+
+/** The life of an accepted link: subscriptions, acknowledgement sweep, status guard, and the orderly end. */
+export class Session {
+  readonly #parts: SessionParts;
+  readonly #life = new AbortController();
+  readonly #guard: StatusGuard | null;
+  #online = false;
+
+  constructor(parts: SessionParts) {
+    this.#parts = parts;
+    const { settings, ports, limits, outbox } = parts;
+    const { guard } = settings;
+    const publish = (topic: string, payload: string) =>
+      outbox.publish({ topic, payload, options: { qos: 1, retain: true }, bytes: payload.length });
+    const failed = (error: unknown) => {
+      ports.log.warn({ err: error }, "could not repair the bridge's status");
+    };
+    this.#guard =
+      guard && parts.facts.maximumQos > 0 && parts.facts.retainAvailable
+        ? new StatusGuard(
+            { guard, clock: ports.clock, everyMs: limits.repairEveryMs, publish, failed },
+            this.#life.signal,
+          )
+        : null;
+  }
+
+  get repairs(): number {
+    return this.#guard?.repairs ?? 0;
+  }
+
+  /** Somebody else wrote our status: say the truth again, unless the birth message is still to come or we are leaving. */
+  contradicted(): void {
+    if (this.#online && this.#guard) void this.#guard.repair();
+  }
+
+  /** Until the link closes; an abort ends it in order. Resolves with the link's end. */
+  async run(signal: AbortSignal): Promise<LinkEnd> {
+    const { link, outbox, facts } = this.#parts;
+    outbox.open(link, facts.receiveMaximum);
+    const chores = Promise.all([this.#sweep(), this.#subscribe()]);
+    await Promise.race([link.closed, aborted(signal, this.#life.signal)]);
+    if (signal.aborted) await this.#endInOrder();
+    const end = await link.closed;
+    this.#online = false;
+    outbox.close(`the link to the broker is gone: ${end.reason}`);
+    this.#life.abort();
+    await chores;
+    return end;
+  }
+
+  async #subscribe(): Promise<void> {
+    const { settings, limits, ports, link } = this.#parts;
+    const own = settings.guard?.topic;
+    const filters = [...new Set([...settings.subscriptions, ...(own === undefined ? [] : [own])])];
+    const plan = {
+      filters,
+      limits,
+      clock: ports.clock,
+      subscribe: (asked: readonly string[]) => link.subscribe(asked, own),
+      granted: () => {
+        this.#granted();
+      },
+      missing: (missing: readonly string[]) => {
+        this.#degraded(missing);
+      },
+    };
+    await subscribeUntilGranted(plan, this.#life.signal);
+  }
+
+  #granted(): void {
+    const { settings, contained, facts, enter } = this.#parts;
+    this.#online = true;
+    enter("online");
+    contained.call("connected", () => settings.on?.connected?.(facts));
+  }
+
+  #degraded(missing: readonly string[]): void {
+    const { settings, contained, ports, enter } = this.#parts;
+    enter("degraded");
+    ports.log.warn(
+      { filters: missing },
+      "the broker did not grant these subscriptions, so commands cannot arrive: allow them in its access list; asking again",
+    );
+    contained.call("degraded", () => settings.on?.degraded?.(missing));
+  }
+
+  async #sweep(): Promise<void> {
+    const { ports, limits, outbox } = this.#parts;
+    const everyMs = Math.max(50, limits.ackTimeoutMs / 10);
+    for (;;) {
+      if (!(await waited(ports.clock.wait(everyMs, this.#life.signal)))) return;
+      const expired = outbox.sweep();
+      if (expired > 0)
+        ports.log.warn({ count: expired }, "the broker left publishes unacknowledged; dropped them");
+    }
+  }
+
+  /** Last words, DISCONNECT, close; each within its time, because a dead broker must not hold up a shutdown. */
+  async #endInOrder(): Promise<void> {
+    const { settings, limits, ports, contained, link, outbox, enter } = this.#parts;
+    enter("ending");
+    this.#online = false;
+    const { on } = settings;
+    const lastWords = () => on?.beforeEnd?.() ?? Promise.resolve();
+    const late = () => waited(ports.clock.wait(limits.endTimeoutMs, this.#life.signal));
+    await Promise.race([contained.settle("beforeEnd", lastWords), link.closed, late()]);
+    outbox.close("the connection to the broker is being closed");
+    link.end();
+    await Promise.race([link.closed, late()]);
+    link.destroy(null);
+  }
+}
+
+function aborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      resolve();
+    };
+    if (signal.aborted) done();
+    else signal.addEventListener("abort", done, { once: true, signal: over });
+  });
+}
+
+/** Whether a wait ran to its end. */
+function waited(wait: Promise<void>): Promise<boolean> {
+  return wait.then(
+    () => true,
+    () => false,
+  );
+}

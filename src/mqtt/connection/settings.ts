@@ -1,0 +1,170 @@
+import type { Duplex } from "node:stream";
+import type { Clock } from "../../runtime/clock.js";
+import type { BackoffRange } from "../../runtime/backoff.js";
+import type { Logger } from "../../runtime/logger.js";
+import type { Random } from "../../runtime/random.js";
+
+export type ProtocolVersion = 4 | 5;
+
+/** PEM text or the path of a PEM file; files are read again at every attempt, so a renewed certificate is found. */
+export interface TlsSettings {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly rejectUnauthorized?: boolean;
+}
+
+export interface ConnectionLimits {
+  readonly keepaliveS: number;
+  /** From the first byte sent to the CONNACK, the TCP and TLS handshakes included. */
+  readonly connectTimeoutMs: number;
+  readonly ackTimeoutMs: number;
+  readonly subackTimeoutMs: number;
+  readonly subscribeRetryMs: number;
+  /** For `beforeEnd` and for the DISCONNECT, each. */
+  readonly endTimeoutMs: number;
+  readonly backoff: BackoffRange;
+  /** A link that lived this long was good: the next reconnect starts with the shortest delays again. */
+  readonly settledMs: number;
+  /** QoS 1 publishes on their way at once; a broker that announces less (MQTT 5 receive maximum) gets less. */
+  readonly window: number;
+  readonly maxWaiting: number;
+  readonly maxWaitingBytes: number;
+  readonly maxPayloadBytes: number;
+  /** After a fall back to 3.1.1: the first reconnect later than this tries MQTT 5 again. */
+  readonly retryPreferredMs: number;
+  /** Least time between two repairs of the own status. */
+  readonly repairEveryMs: number;
+}
+
+export const defaultLimits: ConnectionLimits = {
+  keepaliveS: 15,
+  connectTimeoutMs: 10_000,
+  ackTimeoutMs: 10_000,
+  subackTimeoutMs: 10_000,
+  subscribeRetryMs: 10_000,
+  endTimeoutMs: 3_000,
+  backoff: { firstMs: 1_000, maxMs: 30_000 },
+  settledMs: 10_000,
+  window: 512,
+  maxWaiting: 8_192,
+  maxWaitingBytes: 32 * 1024 * 1024,
+  maxPayloadBytes: 256 * 1024,
+  retryPreferredMs: 3_600_000,
+  repairEveryMs: 1_000,
+};
+
+/** A message as the bridge sees it: no class of the MQTT library, no shared buffers of its packets. */
+export interface IncomingMessage {
+  readonly topic: string;
+  readonly payload: Buffer;
+  /** On MQTT 5 also true for a live message that was published with the flag (retain as published). */
+  readonly retain: boolean;
+  readonly qos: 0 | 1 | 2;
+  readonly dup: boolean;
+  readonly properties: {
+    readonly responseTopic?: string;
+    readonly correlationData?: Buffer;
+    readonly messageExpiryIntervalS?: number;
+    readonly userProperties?: Readonly<Record<string, string | readonly string[]>>;
+  };
+}
+
+/** What the broker said about itself in its CONNACK. */
+export interface BrokerFacts {
+  readonly protocolVersion: ProtocolVersion;
+  readonly maximumPacketSize: number | null;
+  readonly receiveMaximum: number | null;
+  readonly maximumQos: 0 | 1 | 2;
+  readonly retainAvailable: boolean;
+}
+
+/** Why a link ended, or never came about. `reason` is a sentence with the remedy; it never holds a secret. */
+export interface LinkEnd {
+  readonly kind: "ended" | "refused" | "unreachable" | "silent" | "closed_early" | "lost" | "taken_over";
+  /** CONNACK reason or MQTT 5 DISCONNECT reason. */
+  readonly code: number | null;
+  readonly connected: boolean;
+  readonly reason: string;
+}
+
+/** Called by the connection. What a listener throws or rejects with is logged and counted, and harms nothing. */
+export interface ConnectionListeners {
+  message?(message: IncomingMessage): void;
+  /** Every subscription is acknowledged: publish the birth message now. Once per link. */
+  connected?(facts: BrokerFacts): void | Promise<void>;
+  /** The link is up, but these filters were refused or not answered; the connection keeps asking. */
+  degraded?(filters: readonly string[]): void;
+  /** A link that had its CONNACK is gone. */
+  disconnected?(end: LinkEnd): void;
+  /** Last publishes before the DISCONNECT of a wanted end, such as `offline`. */
+  beforeEnd?(): Promise<void>;
+}
+
+/** Opens the byte stream to the broker; calls `opened` once it stands (TCP, TLS or WebSocket handshake done). */
+export type OpenStream = (opened: () => void) => Duplex | Promise<Duplex>;
+
+export interface ConnectionSettings {
+  /** `mqtt:`, `mqtts:`, `ws:` or `wss:`. */
+  readonly url: string;
+  readonly username?: string;
+  readonly password?: string;
+  /** Fixed over restarts: only then does the broker publish an old will before the new link's birth. */
+  readonly clientId: string;
+  readonly protocolVersion: ProtocolVersion;
+  readonly tls?: TlsSettings;
+  readonly will?: { readonly topic: string; readonly payload: string };
+  readonly subscriptions: readonly string[];
+  /** Own status topic: anything else than `expected` on it while online is overwritten. */
+  readonly guard?: { readonly topic: string; readonly expected: string };
+  readonly limits?: Partial<ConnectionLimits>;
+  readonly on?: ConnectionListeners;
+  /** Instead of a socket made from `url`. */
+  readonly openStream?: OpenStream;
+}
+
+export interface ConnectionPorts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+export interface PublishOptions {
+  readonly retain?: boolean;
+  readonly qos?: 0 | 1;
+  /** MQTT 5 only; left out on 3.1.1. */
+  readonly responseProperties?: {
+    readonly correlationData?: Buffer;
+    readonly contentType?: string;
+    readonly messageExpiryInterval?: number;
+    readonly userProperties?: Readonly<Record<string, string>>;
+  };
+}
+
+export type ConnectionState =
+  "idle" | "connecting" | "subscribing" | "degraded" | "online" | "waiting" | "ending" | "ended";
+
+export interface ConnectionCounters {
+  readonly connects: number;
+  readonly disconnects: number;
+  readonly refused: number;
+  /** Links lost because another client took the client id. */
+  readonly takenOver: number;
+  /** Acknowledged by the broker. */
+  readonly published: number;
+  readonly unacknowledged: number;
+  /** Answered by the broker with an error code (MQTT 5). */
+  readonly publishRefused: number;
+  /** Never sent, or lost with the link: offline, too many waiting, an impossible topic or size. */
+  readonly dropped: number;
+  readonly received: number;
+  /** Incoming and larger than the limit; not handed on. */
+  readonly oversized: number;
+  readonly listenerErrors: number;
+  readonly repairs: number;
+  /** Epoch ms. */
+  readonly lastConnectedAt: number | null;
+  readonly protocolVersion: ProtocolVersion | null;
+  readonly inFlight: number;
+  readonly waiting: number;
+}

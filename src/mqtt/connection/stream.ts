@@ -1,0 +1,108 @@
+import net from "node:net";
+import type { Duplex } from "node:stream";
+import tls from "node:tls";
+import { createWebSocketStream, WebSocket } from "ws";
+import { pem } from "./pem.js";
+import type { ConnectionSettings, OpenStream, TlsSettings } from "./settings.js";
+
+interface Endpoint {
+  readonly protocol: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+interface TlsMaterial {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly rejectUnauthorized: boolean;
+}
+
+const defaultPorts: Readonly<Record<string, number>> = {
+  "mqtt:": 1883,
+  "mqtts:": 8883,
+  "ws:": 80,
+  "wss:": 443,
+};
+// Mosquitto and others put several packets into one frame, so this is well above our packet limit.
+const maxFrameBytes = 16 * 1024 * 1024;
+const tcpKeepAliveMs = 60_000;
+
+/** `mqtt://host:port`: where a URL leads, fit for logs (no credentials, no path, no query). */
+export function brokerName(url: string): string {
+  try {
+    const { protocol, host, port } = endpointOf(url);
+    return `${protocol}//${host.includes(":") ? `[${host}]` : host}:${port}`;
+  } catch {
+    return "the broker";
+  }
+}
+
+/** Opens a socket as `url` says. Rejects or throws when the URL, a certificate or a key cannot be used. */
+export function streamFrom(settings: Pick<ConnectionSettings, "url" | "tls">, timeoutMs: number): OpenStream {
+  return async (opened) => {
+    const endpoint = endpointOf(settings.url);
+    switch (endpoint.protocol) {
+      case "mqtt:":
+        return tcp(endpoint, opened);
+      case "mqtts:":
+        return secure(endpoint, await material(settings.tls), opened);
+      default:
+        return webSocket(settings.url, await material(settings.tls), timeoutMs, opened);
+    }
+  };
+}
+
+function endpointOf(url: string): Endpoint {
+  const { protocol, hostname, port } = new URL(url);
+  const standard = defaultPorts[protocol];
+  if (standard === undefined)
+    throw new Error(`mqtt.url must begin with mqtt:, mqtts:, ws: or wss:, not ${protocol}`);
+  return { protocol, host: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? standard : Number(port) };
+}
+
+async function material(settings: TlsSettings = {}): Promise<TlsMaterial> {
+  const read = async (name: "ca" | "cert" | "key") => {
+    const value = settings[name];
+    return value ? { [name]: await pem(value, `mqtt.tls.${name}`) } : {};
+  };
+  const parts = await Promise.all([read("ca"), read("cert"), read("key")]);
+  return { ...Object.assign({}, ...parts), rejectUnauthorized: settings.rejectUnauthorized ?? true };
+}
+
+function tcp({ host, port }: Endpoint, opened: () => void): Duplex {
+  const socket = net.connect({
+    host,
+    port,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: tcpKeepAliveMs,
+  });
+  return socket.once("connect", opened);
+}
+
+function secure({ host, port }: Endpoint, files: TlsMaterial, opened: () => void): Duplex {
+  const servername = net.isIP(host) === 0 ? { servername: host } : {};
+  const socket = tls.connect({ host, port, ...servername, ...files });
+  socket.setNoDelay(true);
+  socket.setKeepAlive(true, tcpKeepAliveMs);
+  return socket.once("secureConnect", opened);
+}
+
+function webSocket(url: string, files: TlsMaterial, timeoutMs: number, opened: () => void): Duplex {
+  const target = new URL(url);
+  // `ws` would turn these into an Authorization header for the web server; MQTT carries its own.
+  target.username = "";
+  target.password = "";
+  const socket = new WebSocket(target, ["mqtt"], {
+    ...files,
+    handshakeTimeout: timeoutMs,
+    perMessageDeflate: false,
+    maxPayload: maxFrameBytes,
+    followRedirects: false,
+  });
+  const stream = createWebSocketStream(socket);
+  socket.once("open", opened);
+  socket.once("close", () => stream.destroy());
+  return stream;
+}

@@ -1,0 +1,103 @@
+import type { Controller, ControllerInfo, RunningStatus } from "../../greenhouse/model.js";
+import type { Topics } from "../topics.js";
+import {
+  actuatorMessages,
+  clearedActuator,
+  clearedParameter,
+  parameterMessages,
+} from "./actuator-messages.js";
+import { clear, isoOrNull, type Message } from "./message.js";
+import { clearedSensor, sensorMessages } from "./sensor-messages.js";
+
+/**
+ * The retained messages that take the broker from one view of a controller to the next: everything when there was
+ * none, empty payloads when there is none any more, and nothing for what did not change.
+ */
+export function controllerMessages(
+  topics: Topics,
+  before: Controller | undefined,
+  after: Controller | undefined,
+): Message[] {
+  if (before === after) return [];
+  if (after === undefined) return before === undefined ? [] : clearedController(topics, before);
+  const { id } = after.info;
+  const topic = topics.controller(id);
+  const messages: Message[] = [];
+  if (before?.info !== after.info) messages.push({ topic: topic.info, payload: infoJson(after.info) });
+  if (before?.availability !== after.availability)
+    messages.push({ topic: topic.availability, payload: after.availability });
+  if (before?.problem !== after.problem)
+    messages.push({ topic: topic.problem, payload: after.problem ? "on" : "off" });
+  pushAll(messages, before?.sensors, after.sensors, (old, sensor) => sensorMessages(topics, id, old, sensor));
+  pushAll(messages, before?.statuses, after.statuses, (old, status) =>
+    statusMessages(topics, id, old, status),
+  );
+  pushAll(messages, before?.actuators, after.actuators, (old, actuator) =>
+    actuatorMessages(topics, id, old, actuator),
+  );
+  pushAll(messages, before?.parameters, after.parameters, (old, item) =>
+    parameterMessages(topics, id, old, item),
+  );
+  return messages;
+}
+
+function pushAll<Item>(
+  messages: Message[],
+  before: ReadonlyMap<string, Item> | undefined,
+  after: ReadonlyMap<string, Item>,
+  project: (before: Item | undefined, after: Item) => readonly Message[],
+): void {
+  if (before === after) return;
+  for (const [id, item] of after) {
+    const old = before?.get(id);
+    if (old !== item) messages.push(...project(old, item));
+  }
+}
+
+export function infoJson(info: ControllerInfo): string {
+  const { record } = info;
+  return JSON.stringify({
+    ...record?.extra,
+    code: info.code,
+    id: info.id,
+    name: info.name,
+    area: info.area,
+    type: info.type,
+    type_name: record?.typeName ?? null,
+    station: record?.stationName ?? null,
+    station_id: record?.stationId ?? null,
+    brand: record?.brand ?? null,
+    version: record?.version ?? null,
+    hls: record?.hls ?? null,
+  });
+}
+
+function statusMessages(
+  topics: Topics,
+  id: string,
+  before: RunningStatus | undefined,
+  after: RunningStatus,
+): Message[] {
+  const topic = topics.status(id, after.id);
+  const { name, number, value, state } = after;
+  const json = JSON.stringify({ name, number, value, state, received_at: isoOrNull(after.receivedAt) });
+  const changed = before?.state !== state;
+  return [
+    ...(changed && state !== "" ? [{ topic: topic.value, payload: state }] : []),
+    { topic: topic.json, payload: json },
+  ];
+}
+
+function clearedController(topics: Topics, controller: Controller): Message[] {
+  const { id } = controller.info;
+  const topic = topics.controller(id);
+  return [
+    ...[topic.availability, topic.problem, topic.info].map(clear),
+    ...[...controller.sensors.keys()].flatMap((sensor) => clearedSensor(topics, id, sensor)),
+    ...[...controller.statuses.keys()].flatMap((status) =>
+      [topics.status(id, status).value, topics.status(id, status).json].map(clear),
+    ),
+    ...[...controller.actuators.keys()].flatMap((actuator) => clearedActuator(topics, id, actuator)),
+    ...[...controller.parameters.keys()].flatMap((parameter) => clearedParameter(topics, id, parameter)),
+  ];
+}

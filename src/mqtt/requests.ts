@@ -1,0 +1,64 @@
+/** A request as it arrives on `<base>/bridge/request/<name>`; an empty or non-JSON payload counts as `{}`. */
+export interface BridgeRequestBody {
+  readonly transaction: unknown;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+export type RequestHandler = (fields: BridgeRequestBody["fields"], signal: AbortSignal) => Promise<unknown>;
+
+/** Why a request cannot be served, in a sentence for whoever sent it. */
+export class RequestError extends Error {
+  override name = "RequestError" as const;
+}
+
+export function parseRequest(payload: Uint8Array): BridgeRequestBody {
+  const parsed = parseJson(new TextDecoder().decode(payload));
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
+    return { transaction: undefined, fields: {} };
+  const fields = Object.fromEntries(Object.entries(parsed).filter(([key]) => key !== "transaction"));
+  return { transaction: "transaction" in parsed ? parsed.transaction : undefined, fields };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}
+
+/** The response's text; `transaction` is echoed when the request had one. */
+export async function answerRequest(
+  name: string,
+  body: BridgeRequestBody,
+  handlers: ReadonlyMap<string, RequestHandler>,
+  signal: AbortSignal,
+): Promise<string> {
+  const { transaction } = body;
+  const handler = handlers.get(name);
+  if (!handler) {
+    const known = [...handlers.keys()].join(", ");
+    return JSON.stringify({
+      status: "error",
+      transaction,
+      error: `There is no request "${name}". Known are: ${known}.`,
+    });
+  }
+  try {
+    return JSON.stringify({ status: "ok", transaction, data: (await handler(body.fields, signal)) ?? {} });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return JSON.stringify({ status: "error", transaction, error: reason });
+  }
+}
+
+export function textField(fields: BridgeRequestBody["fields"], key: string): string {
+  const value = fields[key];
+  if (typeof value === "string" && value !== "") return value;
+  if (typeof value === "number") return String(value);
+  throw new RequestError(`The field "${key}" is missing; give it as text.`);
+}
+
+export function optionalTextField(fields: BridgeRequestBody["fields"], key: string): string | null {
+  return fields[key] === undefined || fields[key] === null ? null : textField(fields, key);
+}

@@ -1,0 +1,137 @@
+import type { Controller } from "../greenhouse/model.js";
+import type { Logger } from "../runtime/logger.js";
+import { controllerMessages } from "./projection/controller-messages.js";
+import type { Message } from "./projection/message.js";
+import type { Topics } from "./topics.js";
+
+export interface RetainedPublisher {
+  /** Resolves when the broker has acknowledged; rejects when it has not or cannot. */
+  publish(topic: string, payload: string, options: { readonly retain: true; readonly qos: 1 }): Promise<void>;
+}
+
+export interface StateOutputPorts {
+  readonly topics: Topics;
+  readonly publisher: RetainedPublisher;
+  readonly view: { get(code: string): Controller | undefined; controllers(): Iterable<Controller> };
+  readonly log: Logger;
+}
+
+/** Publishes waiting for their acknowledgement at a time; more would only queue inside the client. */
+const maxInFlight = 512;
+
+/**
+ * Keeps the broker's retained topics equal to the mirror. It remembers which view of each controller the broker holds and
+ * publishes the difference, so a burst of changes or a lost link costs one snapshot and never a backlog.
+ */
+export class StateOutput {
+  readonly #ports: StateOutputPorts;
+  readonly #shown = new Map<string, Controller>();
+  readonly #removed = new Map<string, Controller>();
+  readonly #dirty = new Set<string>();
+  #connected = false;
+  #inFlight = 0;
+  #wake: (() => void) | null = null;
+
+  constructor(ports: StateOutputPorts) {
+    this.#ports = ports;
+  }
+
+  /** Topics whose publishing still waits, counted by controller. */
+  get pending(): number {
+    return this.#dirty.size;
+  }
+
+  changed(before: Controller | undefined, after: Controller | undefined): void {
+    const code = (after ?? before)?.info.code;
+    if (code === undefined) return;
+    if (after === undefined && before !== undefined) this.#removed.set(code, before);
+    this.#dirty.add(code);
+    this.#wake?.();
+  }
+
+  /** The broker may have forgotten or kept anything: everything is published once. */
+  connected(): void {
+    this.#connected = true;
+    this.#shown.clear();
+    for (const controller of this.#ports.view.controllers()) this.#dirty.add(controller.info.code);
+    this.#wake?.();
+  }
+
+  disconnected(): void {
+    this.#connected = false;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    signal.addEventListener("abort", () => this.#wake?.(), { once: true });
+    while (!signal.aborted) {
+      if (!this.#publishSome()) await this.#woken(signal);
+    }
+  }
+
+  /** Whether everything known has been handed to the broker and acknowledged. */
+  get isIdle(): boolean {
+    return this.#dirty.size === 0 && this.#inFlight === 0;
+  }
+
+  #woken(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = () => {
+        this.#wake = null;
+        resolve();
+      };
+      if (signal.aborted) this.#wake();
+    });
+  }
+
+  /** Publishes controller by controller until the link is full or nothing is left; false when it has to wait. */
+  #publishSome(): boolean {
+    if (!this.#connected || this.#inFlight >= maxInFlight) return false;
+    for (const code of this.#dirty) {
+      this.#dirty.delete(code);
+      this.#publishController(code);
+      return true;
+    }
+    return false;
+  }
+
+  #publishController(code: string): void {
+    const after = this.#ports.view.get(code);
+    const before = this.#shown.get(code);
+    const removed = this.#removed.get(code);
+    const messages: Message[] = [];
+    if (removed !== undefined && removed.info.id !== after?.info.id) {
+      messages.push(...controllerMessages(this.#ports.topics, removed, undefined));
+    }
+    messages.push(
+      ...controllerMessages(this.#ports.topics, removed === undefined ? before : undefined, after),
+    );
+    if (after) this.#shown.set(code, after);
+    else this.#shown.delete(code);
+    for (const message of messages) this.#publish(code, message);
+    this.#removed.delete(code);
+  }
+
+  #publish(code: string, { topic, payload }: Message): void {
+    this.#inFlight++;
+    this.#ports.publisher
+      .publish(topic, payload, { retain: true, qos: 1 })
+      .catch((error: unknown) => {
+        this.#notPublished(code, topic, error);
+      })
+      .finally(() => {
+        this.#inFlight--;
+        if (this.#inFlight < maxInFlight / 2) this.#wake?.();
+      });
+  }
+
+  // What the broker holds of this controller is no longer known, so all of it goes out with its next change: a message
+  // the broker never accepts must not be repeated without end.
+  #notPublished(code: string, topic: string, error: unknown): void {
+    if (!this.#connected) return;
+    this.#ports.log.warn(
+      { topic, reason: String(error) },
+      "a publish failed; the controller is published again with its next change",
+    );
+    this.#shown.delete(code);
+  }
+}

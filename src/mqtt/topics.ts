@@ -1,0 +1,125 @@
+/*
+ * The only module that knows how topics are spelt. Ids are already topic-safe (`[a-z0-9_-]{1,64}`, see
+ * greenhouse/ids.ts); the builders refuse anything else, because one `#` in a published topic cuts the link for good.
+ */
+
+const safeId = /^[a-z0-9_-]{1,64}$/;
+
+export const bridgeRequests = [
+  "refresh",
+  "republish",
+  "read",
+  "get",
+  "journal",
+  "log_level",
+  "health",
+  "acknowledge",
+] as const;
+export type BridgeRequest = (typeof bridgeRequests)[number];
+
+/** What a command can be addressed to. */
+export type TargetKind = "actuator" | "parameter" | "address";
+
+export type Incoming =
+  | {
+      readonly type: "command";
+      readonly controllerId: string;
+      readonly target: TargetKind;
+      readonly id: string;
+    }
+  | { readonly type: "request"; readonly name: string };
+
+export type Topics = ReturnType<typeof topicsUnder>;
+
+function id(text: string): string {
+  if (!safeId.test(text)) throw new Error(`not a topic id: ${JSON.stringify(text.slice(0, 80))}`);
+  return text;
+}
+
+export function topicsUnder(base: string) {
+  return {
+    base,
+    bridge: bridgeTopics(base),
+    controller: (controller: string) => controllerTopics(`${base}/${id(controller)}`),
+    sensor: (controller: string, sensor: string) => {
+      const value = item(base, controller, "sensor", id(sensor));
+      return { value, quality: `${value}/quality`, json: `${value}/json` };
+    },
+    status: (controller: string, status: string) => {
+      const value = item(base, controller, "status", id(status));
+      return { value, json: `${value}/json` };
+    },
+    actuator: (controller: string, actuator: string) =>
+      actuatorTopics(item(base, controller, "actuator", id(actuator))),
+    parameter: (controller: string, parameter: string) => {
+      const value = item(base, controller, "parameter", id(parameter));
+      return { value, json: `${value}/json`, ...commandTopics(value) };
+    },
+    address: (controller: string, address: string) => {
+      const value = item(base, controller, "address", addressSegment(address));
+      return { value, ...commandTopics(value) };
+    },
+    /** Exact filters of everything that may be sent to the bridge. */
+    subscriptions: [
+      `${base}/+/actuator/+/set`,
+      `${base}/+/parameter/+/set`,
+      `${base}/+/address/+/set`,
+      `${base}/bridge/request/+`,
+    ],
+    parse: (topic: string) => parse(base, topic),
+  };
+}
+
+const item = (base: string, controller: string, folder: string, name: string) =>
+  `${base}/${id(controller)}/${folder}/${name}`;
+
+const commandTopics = (root: string) => ({
+  command: `${root}/command`,
+  set: `${root}/set`,
+  result: `${root}/result`,
+});
+
+const actuatorTopics = (root: string) => ({
+  state: `${root}/state`,
+  position: `${root}/position`,
+  value: `${root}/value`,
+  json: `${root}/json`,
+  ...commandTopics(root),
+});
+
+const controllerTopics = (root: string) => ({
+  availability: `${root}/availability`,
+  info: `${root}/info`,
+  problem: `${root}/problem`,
+  result: `${root}/result`,
+});
+
+const bridgeTopics = (base: string) => ({
+  state: `${base}/bridge/state`,
+  platform: `${base}/bridge/platform`,
+  info: `${base}/bridge/info`,
+  health: `${base}/bridge/health`,
+  controllers: `${base}/bridge/controllers`,
+  event: `${base}/bridge/event`,
+  selfTest: `${base}/bridge/self_test`,
+  request: (name: string) => `${base}/bridge/request/${id(name)}`,
+  response: (name: string) => `${base}/bridge/response/${id(name)}`,
+});
+
+function addressSegment(address: string): string {
+  if (!/^[A-Za-z0-9._-]{1,64}$/.test(address))
+    throw new Error(`not an address: ${JSON.stringify(address.slice(0, 80))}`);
+  return address;
+}
+
+function parse(base: string, topic: string): Incoming | null {
+  if (!topic.startsWith(`${base}/`)) return null;
+  const [controllerId, folder, name, verb, ...rest] = topic.slice(base.length + 1).split("/");
+  if (controllerId === undefined || folder === undefined || name === undefined || rest.length > 0)
+    return null;
+  if (controllerId === "bridge" && folder === "request" && verb === undefined)
+    return { type: "request", name };
+  if (verb !== "set") return null;
+  if (folder !== "actuator" && folder !== "parameter" && folder !== "address") return null;
+  return { type: "command", controllerId, target: folder, id: name };
+}

@@ -1,0 +1,154 @@
+import type { PlatformHost } from "../greenhouse/platform-error.js";
+
+/*
+ * Decides which requests may go out while a host is lost or refuses us. Pure; instants are monotonic ms. While something is
+ * open, one probe per 30 s is let through for both hosts together, so that an hour without platform costs few requests.
+ */
+
+export interface HostCircuit {
+  /** Consecutive attempts that brought no usable answer; since when. */
+  readonly failures: number;
+  readonly failingSince: number | null;
+  /** Consecutive answers 401 or 403, with no other answer between them. */
+  readonly refusals: number;
+  readonly open: boolean;
+  readonly probingSince: number | null;
+  /** A call was held back since the last probe: somebody will come for the next one. */
+  readonly wanted: boolean;
+  /** Until when the host asked to be left alone. */
+  readonly heldUntil: number;
+}
+
+export interface Circuit {
+  readonly business: HostCircuit;
+  readonly realtime: HostCircuit;
+  readonly probedAt: number | null;
+  readonly probedHost: PlatformHost | null;
+}
+
+/** `answered`: the platform said something usable, also a refusal of the request; `abandoned`: the caller gave up. */
+export type Outcome =
+  | { readonly type: "answered" }
+  | { readonly type: "failed" }
+  | { readonly type: "refused" }
+  | { readonly type: "held"; readonly ms: number }
+  | { readonly type: "abandoned" };
+
+export type Admission =
+  | { readonly go: true; readonly probe: boolean }
+  | { readonly go: false; readonly because: "lost" | "refused" | "held"; readonly retryInMs: number };
+
+export const openAfter = 5;
+export const probeEveryMs = 30_000;
+/** How much longer a host may wait for the other's turn before it takes it. */
+const turnGraceMs = 15_000;
+const probeLostMs = 90_000;
+
+const calm: HostCircuit = {
+  failures: 0,
+  failingSince: null,
+  refusals: 0,
+  open: false,
+  probingSince: null,
+  wanted: false,
+  heldUntil: 0,
+};
+
+export const closedCircuit: Circuit = { business: calm, realtime: calm, probedAt: null, probedHost: null };
+
+const pass: Admission = { go: true, probe: false };
+const probe: Admission = { go: true, probe: true };
+
+const otherHost = (host: PlatformHost): PlatformHost => (host === "business" ? "realtime" : "business");
+
+const withHost = (circuit: Circuit, host: PlatformHost, change: Partial<HostCircuit>): Circuit => ({
+  ...circuit,
+  [host]: { ...circuit[host], ...change },
+});
+
+/** Whether a request may go out now. An urgent one always may; where it finds the circuit open it counts as the probe. */
+export function admit(
+  circuit: Circuit,
+  host: PlatformHost,
+  now: number,
+  urgent: boolean,
+): { readonly circuit: Circuit; readonly admission: Admission } {
+  const state = circuit[host];
+  if (!state.open && (urgent || now >= state.heldUntil)) return { circuit, admission: pass };
+  const retryInMs = urgent ? 0 : probeDueInMs(circuit, host, now);
+  if (retryInMs === 0) return { circuit: probing(circuit, host, now), admission: probe };
+  const because = now < state.heldUntil ? "held" : state.failures >= openAfter ? "lost" : "refused";
+  const noted = !state.open || state.wanted ? circuit : withHost(circuit, host, { wanted: true });
+  return { circuit: noted, admission: { go: false, because, retryInMs } };
+}
+
+/** Ms until this host's next probe may go out; 0 now. */
+export function probeDueInMs(circuit: Circuit, host: PlatformHost, now: number): number {
+  const state = circuit[host];
+  if (now < state.heldUntil) return state.heldUntil - now;
+  if (!state.open) return 0;
+  const isProbing = state.probingSince !== null && now - state.probingSince < probeLostMs;
+  const dueAt = (circuit.probedAt ?? -Infinity) + probeEveryMs;
+  if (isProbing) return Math.max(1_000, dueAt - now);
+  const other = circuit[otherHost(host)];
+  const isOthersTurn = circuit.probedHost === host && other.open && other.wanted;
+  return Math.max(0, dueAt + (isOthersTurn ? turnGraceMs : 0) - now);
+}
+
+const probing = (circuit: Circuit, host: PlatformHost, now: number): Circuit => ({
+  ...withHost(circuit, host, { probingSince: now, wanted: false }),
+  probedAt: now,
+  probedHost: host,
+});
+
+/** The circuit after a request that was let through has ended. Unchanged circuits keep their reference. */
+export function settle(circuit: Circuit, host: PlatformHost, outcome: Outcome, now: number): Circuit {
+  switch (outcome.type) {
+    case "answered":
+      return answered(circuit, host);
+    case "held":
+      return withHost(answered(circuit, host), host, { heldUntil: now + outcome.ms });
+    case "failed":
+      return failed(circuit, host, now);
+    case "refused":
+      return refused(circuit, host, now);
+    case "abandoned":
+      return circuit[host].probingSince === null ? circuit : withHost(circuit, host, { probingSince: null });
+  }
+}
+
+function answered(circuit: Circuit, host: PlatformHost): Circuit {
+  const state = circuit[host];
+  if (state.failures === 0 && state.refusals === 0 && !state.open && state.heldUntil === 0) return circuit;
+  const next = { ...circuit, [host]: calm };
+  return state.open ? { ...next, probedAt: null } : next;
+}
+
+function failed(circuit: Circuit, host: PlatformHost, now: number): Circuit {
+  const state = circuit[host];
+  const failures = state.failures + 1;
+  const since = { failures, failingSince: state.failingSince ?? now, probingSince: null };
+  return opened(withHost(circuit, host, since), host, failures >= openAfter, now);
+}
+
+function refused(circuit: Circuit, host: PlatformHost, now: number): Circuit {
+  const state = circuit[host];
+  const refusals = state.refusals + 1;
+  const reached = { refusals, failures: 0, failingSince: null, probingSince: null };
+  return opened(withHost(circuit, host, reached), host, refusals >= openAfter, now);
+}
+
+function opened(circuit: Circuit, host: PlatformHost, isOver: boolean, now: number): Circuit {
+  if (!isOver || circuit[host].open) return circuit;
+  return { ...withHost(circuit, host, { open: true }), probedAt: circuit.probedAt ?? now };
+}
+
+/** A new credential: refusals of the old one no longer count. */
+export function renewed(circuit: Circuit): Circuit {
+  const { business, realtime } = circuit;
+  if (business.refusals === 0 && realtime.refusals === 0) return circuit;
+  return { ...circuit, business: forgiven(business), realtime: forgiven(realtime) };
+}
+
+const forgiven = (state: HostCircuit): HostCircuit =>
+  state.refusals === 0 ? state : { ...state, refusals: 0, open: state.failures >= openAfter };

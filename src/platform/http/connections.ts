@@ -1,0 +1,86 @@
+import { Pool } from "undici";
+import type { DeadlineQueue } from "./deadline-queue.js";
+import { Exchange, type HttpAnswer } from "./exchange.js";
+import { TransportFailure } from "./transport-failure.js";
+
+/** On the wire; the same bound holds after inflation. */
+export const maxAnswerBytes = 2 * 1024 * 1024;
+
+export interface ConnectionSettings {
+  /** Base address; a path prefix is kept. Its user name, password, query and fragment are not used. */
+  readonly url: string;
+  readonly connections: number;
+  readonly connectMs: number;
+  /** How long an idle connection is kept; the server's `Keep-Alive` hint shortens it. */
+  readonly idleMs: number;
+}
+
+export interface HttpRequest {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  /** Names and values in turn. */
+  readonly headers: string[];
+  readonly body?: string;
+  readonly deadlines: DeadlineQueue;
+  readonly signal: AbortSignal;
+}
+
+/** The connections to one host for one purpose. Follows no redirect and repeats nothing by itself. */
+export class Connections {
+  readonly #settings: ConnectionSettings;
+  #pool: Pool | null = null;
+  #prefix = "";
+  #isClosed = false;
+
+  constructor(settings: ConnectionSettings) {
+    this.#settings = settings;
+  }
+
+  /** Rejects with a TransportFailure. The deadline runs from here to the last byte of the answer. */
+  exchange(request: HttpRequest): Promise<HttpAnswer> {
+    const { method, headers, body, deadlines, signal } = request;
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed || signal.aborted) {
+        reject(new TransportFailure("aborted", false, 0));
+        return;
+      }
+      const repeatable = method === "GET";
+      const limits = { deadlines, signal, repeatable, maxBytes: maxAnswerBytes };
+      const exchange = new Exchange(limits, resolve, reject);
+      exchange.begin();
+      try {
+        const pool = this.#open();
+        const path = this.#prefix + request.path;
+        pool.dispatch({ method, path, headers, ...(body === undefined ? {} : { body }) }, exchange);
+      } catch (error) {
+        exchange.refuse(error);
+      }
+    });
+  }
+
+  /** Ends every open exchange. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const pool = this.#pool;
+    this.#pool = null;
+    await pool?.destroy();
+  }
+
+  #open(): Pool {
+    if (this.#pool) return this.#pool;
+    const { url, connections, connectMs, idleMs } = this.#settings;
+    const { origin, pathname } = new URL(url);
+    this.#prefix = pathname.replace(/\/+$/, "");
+    this.#pool = new Pool(origin, {
+      connections,
+      pipelining: 1,
+      connect: { timeout: connectMs },
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: idleMs,
+      keepAliveMaxTimeout: 60_000,
+      maxHeaderSize: 32 * 1024,
+    });
+    return this.#pool;
+  }
+}

@@ -1,0 +1,45 @@
+/*
+ * The platform section of the configuration in this folder's words. Durations are ms.
+ */
+
+/** Where the token comes from; exactly one of three. */
+export type CredentialSettings =
+  | { readonly type: "token"; readonly token: string }
+  | { readonly type: "token_file"; readonly path: string }
+  | { readonly type: "sign_in"; readonly body: Readonly<Record<string, unknown>>; readonly tokenPath?: string };
+
+/** How to read one operation where its answer is ambiguous. Paths are dotted: `data.list`. */
+export interface OperationShape {
+  readonly items?: string;
+  readonly name?: string;
+  readonly value?: string;
+  readonly unit?: string;
+  readonly time?: string;
+  readonly channel?: string;
+  readonly code?: string;
+  /** The document's parameter name → the platform's. */
+  readonly query?: Readonly<Record<string, string>>;
+}
+
+/** Keyed by operation as the document names it: `sensor-data`, `set-value/flush`, `control/mqtt`. */
+export type ShapeSettings = Readonly<Record<string, OperationShape | undefined>>;
+
+export interface PlatformTimeouts {
+  readonly connectMs: number;
+  /** Total, from the start of a read to its parsed body. */
+  readonly readMs: number;
+  /** The same for a control value, a sign-in and a fresh read. */
+  readonly controlMs: number;
+}
+
+export interface PlatformSettings {
+  readonly businessUrl: string;
+  readonly realtimeUrl: string;
+  readonly credential: CredentialSettings;
+  /** IANA zone of platform times that carry none. */
+  readonly timeZone: string;
+  readonly timeouts: PlatformTimeouts;
+  /** Polling reads in flight per host; commands have connections of their own. */
+  readonly concurrency: number;
+  readonly shapes: ShapeSettings;
+}

@@ -1,0 +1,35 @@
+/**
+ * Time as the rest of the program sees it. `now` is the wall clock (epoch ms) and may jump; `monotonic` (ms from
+ * an arbitrary start) never does, so every wait, deadline and age is measured with it.
+ */
+export interface Clock {
+  now(): number;
+  monotonic(): number;
+  /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
+  wait(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  wait: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(abortReason(signal));
+        return;
+      }
+      const timer = setTimeout(() => {
+        signal?.removeEventListener("abort", abort);
+        resolve();
+      }, ms);
+      const abort = () => {
+        clearTimeout(timer);
+        reject(signal ? abortReason(signal) : new Error("aborted"));
+      };
+      signal?.addEventListener("abort", abort, { once: true });
+    }),
+};
+
+export function abortReason(signal: AbortSignal): Error {
+  return signal.reason instanceof Error ? signal.reason : new Error("aborted");
+}

@@ -1,0 +1,154 @@
+import { kindRows, type ActuatorKind } from "../greenhouse/actuator-kinds.js";
+import type { AddressRow, RowKind } from "./address-table.js";
+import type { Target } from "./levels.js";
+
+/** Why a device does nothing with a value it was sent. */
+export type Ignored =
+  "ignored_no_position_mode" | "ignored_before_on" | "ignored_unknown_value" | "ignored_read_only";
+
+/** What the device remembers that decides whether a value counts. */
+export interface DeviceMemory {
+  readonly read: (address: string) => string;
+  /** The light was switched on with `1010` as this device demands. */
+  readonly lit: boolean;
+}
+
+interface Behaviour {
+  readonly judge: (value: string, row: AddressRow, memory: DeviceMemory) => Ignored | null;
+  /** One target for each role of the row. */
+  readonly targets: (value: string) => readonly Target[];
+}
+
+const degree = /^(?:\d{1,2}|100)$/;
+
+/** A register of a positioner holds an opening degree rather than a mode. */
+export const isDegree = (value: string): boolean => degree.test(value);
+
+const known = (isKnown: boolean): Ignored | null => (isKnown ? null : "ignored_unknown_value");
+
+const inPositionMode = (register: string): boolean => register === "10100" || isDegree(register);
+
+const modeTarget = (value: string): Target => {
+  if (value === "10010") return 1;
+  if (value === "10001") return 0;
+  return value === "11000" ? "auto" : "hold";
+};
+
+const modes = new Set(["10010", "10001", "11000", "10100"]);
+
+const positioner: Behaviour = {
+  judge: (value, row, memory) => {
+    if (!isDegree(value)) return known(modes.has(value));
+    return inPositionMode(memory.read(row.address)) ? null : "ignored_no_position_mode";
+  },
+  targets: (value) => [isDegree(value) ? Number(value) / 100 : modeTarget(value)],
+};
+
+const mode: Behaviour = {
+  judge: (value) => known(modes.has(value)),
+  targets: (value) => [modeTarget(value)],
+};
+
+const position: Behaviour = {
+  judge: (value, row, memory) => {
+    if (!isDegree(value)) return "ignored_unknown_value";
+    return inPositionMode(memory.read(row.modeAddress ?? row.address)) ? null : "ignored_no_position_mode";
+  },
+  targets: (value) => [isDegree(value) ? Number(value) / 100 : "hold"],
+};
+
+const switched = new Map<string, Target>([
+  ["1010", 1],
+  ["1001", 0],
+  ["1100", "auto"],
+]);
+
+const machine: Behaviour = {
+  judge: (value) => known(switched.has(value)),
+  targets: (value) => [switched.get(value) ?? "hold"],
+};
+
+const light: Behaviour = {
+  judge: (value, _row, memory) => {
+    if (!switched.has(value)) return "ignored_unknown_value";
+    return value === "1010" || memory.lit ? null : "ignored_before_on";
+  },
+  targets: machine.targets,
+};
+
+/** The value of an irrigation plan that waters all plans in turn. */
+export const rotation = kindRows.irrigation.values.rotation ?? "11111111";
+
+const irrigation: Behaviour = {
+  judge: (value) => known(value === rotation || switched.has(value)),
+  targets: (value) => (value === rotation ? [1] : machine.targets(value)),
+};
+
+const stages = new Set(Object.values(kindRows.fan_wet_curtain.values));
+
+const fanWetCurtain: Behaviour = {
+  judge: (value) => known(stages.has(value)),
+  targets: (value) => [0, 1, 2, 3].map((stage) => (value[stage] === "1" ? 1 : 0)),
+};
+
+const table = (targets: ReadonlyMap<string, Target>): Behaviour => ({
+  judge: (value) => known(targets.has(value)),
+  targets: (value) => [targets.get(value) ?? "hold"],
+});
+
+const parameter: Behaviour = {
+  judge: (value) => known(/^-?\d{1,6}$/.test(value)),
+  targets: () => [],
+};
+
+const reading: Behaviour = { judge: () => "ignored_read_only", targets: () => [] };
+
+const behaviours = {
+  skylight: positioner,
+  shade_curtain: positioner,
+  thermal_curtain: positioner,
+  side_vent: positioner,
+  positioner,
+  mode,
+  position,
+  circulation_fan: machine,
+  uv_disinfection: machine,
+  mist_humidifier: machine,
+  co2_supply: machine,
+  humidity_control: machine,
+  hot_air_blower: machine,
+  heating_blower: machine,
+  mist_cooling: machine,
+  machine,
+  fan_wet_curtain: fanWetCurtain,
+  irrigation,
+  light,
+  motor: table(
+    new Map<string, Target>([
+      ["00000001", 1],
+      ["00000010", 0],
+      ["00000100", "hold"],
+    ]),
+  ),
+  custom: table(
+    new Map<string, Target>([
+      ["0110", 0.5],
+      ["1001", 1],
+    ]),
+  ),
+  parameter,
+  reading,
+} as const satisfies Record<RowKind | ActuatorKind, Behaviour>;
+
+/** What the device does with a value sent to this address: null when it takes it, else why not. */
+export function judgeValue(row: AddressRow, value: string, memory: DeviceMemory): Ignored | null {
+  return behaviours[row.kind].judge(value, row, memory);
+}
+
+/** Where a register value sends the devices behind it, one target for each role of the row. */
+export const targetsOf = (row: AddressRow, value: string): readonly Target[] =>
+  behaviours[row.kind].targets(value);
+
+/** Values of one address for which the local controller decides. */
+export const isAutomatic = (row: AddressRow, value: string): boolean =>
+  targetsOf(row, value).includes("auto");

@@ -1,0 +1,163 @@
+import type { ActuatorKind } from "../greenhouse/actuator-kinds.js";
+import { planRoles, type Role } from "./levels.js";
+
+/**
+ * What an address is. Besides the kinds of actuators: `mode` and `position` are the two halves of a device whose
+ * specified-position mode has an address of its own, `parameter` takes any number, `reading` takes nothing.
+ */
+export type RowKind = ActuatorKind | "mode" | "position" | "parameter" | "reading";
+
+export interface AddressRow {
+  readonly address: string;
+  readonly name: string;
+  /** Control-parameter type id (system 2); null where the interface names no group, such as motors. */
+  readonly group: number | null;
+  readonly kind: RowKind;
+  /** The key this address gets in a printed configuration; null where it is no actuator. */
+  readonly id: string | null;
+  readonly roles: readonly Role[];
+  /** From one end to the other. */
+  readonly travelMs: number;
+  readonly initial: string;
+  /** The address whose `10100` makes a `position` address listen. */
+  readonly modeAddress?: string;
+}
+
+export type AddressTable = ReadonlyMap<string, AddressRow>;
+
+const row = (
+  address: string,
+  name: string,
+  group: number | null,
+  kind: RowKind,
+  id: string | null,
+  device: { roles?: readonly Role[]; travelS?: number; initial: string; modeAddress?: string },
+): AddressRow => ({
+  address,
+  name,
+  group,
+  kind,
+  id,
+  roles: device.roles ?? [],
+  travelMs: (device.travelS ?? 0) * 1000,
+  initial: device.initial,
+  ...(device.modeAddress === undefined ? {} : { modeAddress: device.modeAddress }),
+});
+
+const window = (address: string, name: string, group: number, kind: RowKind, role: Role, initial: string) =>
+  row(address, name, group, kind, role, {
+    roles: [role],
+    travelS: kind === "skylight" || kind === "side_vent" ? 90 : 120,
+    initial,
+  });
+
+const machine = (
+  address: string,
+  name: string,
+  group: number | null,
+  kind: RowKind,
+  id: string,
+  role: Role,
+  initial: string,
+) => row(address, name, group, kind, id, { roles: [role], travelS: 3, initial });
+
+const fixed = (
+  address: string,
+  name: string,
+  group: number,
+  kind: "parameter" | "reading",
+  initial: string,
+) => row(address, name, group, kind, null, { initial });
+
+const plan = (n: number, initial: string) =>
+  machine(
+    String(209 + n),
+    `灌溉方案${n}`,
+    189 + n,
+    "irrigation",
+    `valve_${n}`,
+    planRoles[n - 1] ?? "plan_1",
+    initial,
+  );
+
+const sunlightGreenhouse: readonly AddressRow[] = [
+  window("101", "左天窗", 2, "skylight", "left_skylight", "10001"),
+  window("102", "内遮阳", 3, "shade_curtain", "inner_shade", "10010"),
+  window("103", "右天窗", 4, "skylight", "right_skylight", "10001"),
+  window("104", "侧通风窗", 7, "side_vent", "side_vent", "11000"),
+  window("106", "外遮阳", 146, "shade_curtain", "outer_shade", "10010"),
+  window("107", "内保温", 157, "thermal_curtain", "thermal_curtain", "11000"),
+  row("108", "百叶窗模式", null, "mode", null, { roles: ["louvre"], travelS: 60, initial: "10001" }),
+  row("109", "百叶窗开度", null, "position", "louvre", {
+    roles: ["louvre"],
+    travelS: 60,
+    initial: "0",
+    modeAddress: "108",
+  }),
+  row("140", "风机湿帘", 10, "fan_wet_curtain", "roof_fans", {
+    roles: ["fan_1", "fan_2", "fan_3", "wet_curtain"],
+    travelS: 8,
+    initial: "00000",
+  }),
+  machine("150", "循环风机", 11, "circulation_fan", "circulation_fan", "circulation", "1100"),
+  plan(1, "1001"),
+  plan(2, "1100"),
+  machine("220", "补光灯", 12, "light", "grow_light", "light", "1001"),
+  row("300", "卷膜电机", null, "motor", "vent_motor", {
+    roles: ["vent_motor"],
+    travelS: 75,
+    initial: "00000100",
+  }),
+  machine("310", "CO2补气", null, "co2_supply", "co2_supply", "co2", "1001"),
+  machine("320", "热风炉", null, "heating_blower", "heating", "heating", "1100"),
+  machine("330", "微雾降温", null, "mist_cooling", "mist_cooling", "mist", "1001"),
+  machine("400", "备用输出", null, "custom", "special", "special", "1001"),
+  fixed("501", "EC目标值", 212, "parameter", "180"),
+  fixed("502", "目标温度", 212, "parameter", "250"),
+  fixed("503", "开窗温差", 212, "parameter", "020"),
+  fixed("701", "通道1校准", 211, "reading", "0"),
+  fixed("702", "通道2校准", 211, "reading", "-3"),
+  fixed("711", "综合温度", 213, "reading", "1"),
+];
+
+const fertilizerMachine: readonly AddressRow[] = [
+  ...Array.from({ length: 12 }, (_, index) => plan(index + 1, "1001")),
+  ...Array.from({ length: 12 }, (_, index) =>
+    fixed(
+      String(501 + index),
+      `配方${index + 1}`,
+      203 + Math.floor(index / 3),
+      "parameter",
+      String(120 + 10 * index),
+    ),
+  ),
+  fixed("521", "平台报表", 207, "reading", "0"),
+  fixed("601", "EC上限", 212, "parameter", "300"),
+  fixed("602", "pH下限", 212, "parameter", "55"),
+  fixed("701", "通道1校准", 211, "reading", "0"),
+  fixed("801", "废液回收模式", 219, "parameter", "1"),
+];
+
+const tableOf = (rows: readonly AddressRow[]): AddressTable =>
+  new Map(rows.map((entry) => [entry.address, entry]));
+
+const tables = new Map<string, AddressTable>([
+  ["C001", tableOf(sunlightGreenhouse)],
+  ["C003", tableOf(fertilizerMachine)],
+]);
+
+/** How long each device of a type travels; one map for all controllers of the type. */
+const travels = new Map<string, ReadonlyMap<Role, number>>(
+  [...tables].map(([type, table]) => [
+    type,
+    new Map([...table.values()].flatMap((row) => row.roles.map((role) => [role, row.travelMs] as const))),
+  ]),
+);
+
+const none: AddressTable = new Map();
+const noTravel: ReadonlyMap<Role, number> = new Map();
+
+export const travelTimes = (type: string): ReadonlyMap<Role, number> => travels.get(type) ?? noTravel;
+
+/** The addresses of a device type (system 1); empty for cameras and weather stations. */
+export const addressTable = (type: string): AddressTable => tables.get(type) ?? none;

@@ -1,0 +1,210 @@
+import type { Dialect, SensorFields } from "./dialect.js";
+
+const plainFields: SensorFields = {
+  name: "name",
+  value: "value",
+  unit: "unit",
+  factor: "factor",
+  channel: "channel",
+  time: "dateTime",
+};
+
+const plain: Dialect = {
+  summary: "the plainest guess: arrays under data, numbers, Chinese names, local time text",
+  sensors: {
+    layout: "array",
+    fields: plainFields,
+    value: "number",
+    names: "chinese",
+    time: "local",
+    gaps: "none",
+  },
+  registers: { value: "text", unknown: "absent", flush: "keyed" },
+  statuses: { layout: "array", value: "number" },
+  setAnswer: "data",
+  signIn: "data_token",
+  lists: { layout: "array", everything: false },
+  sensorQuery: "deviceCode",
+  numbers: "plain",
+  extras: false,
+  errors: { status: "200", message: "text" },
+  push: "bare",
+  offlinePost: "refuse",
+  positionReads: "target",
+  lightWants: "once",
+};
+
+const list: Dialect = {
+  ...plain,
+  summary:
+    "data.list, numeric strings, ISO times, registers as numbers (leading zeros lost), flat set-value answer",
+  sensors: {
+    ...plain.sensors,
+    layout: "list",
+    fields: { ...plainFields, name: "sensorName", value: "sensorValue", unit: "sensorUnit", factor: null },
+    value: "text",
+    time: "iso_offset",
+  },
+  registers: { value: "number", unknown: "null", flush: "array" },
+  statuses: { layout: "list", value: "boolean" },
+  setAnswer: "flat",
+  signIn: "flat_token",
+  lists: { layout: "list", everything: false },
+  push: "event",
+  positionReads: "travelling",
+};
+
+const records: Dialect = {
+  ...plain,
+  summary: 'data.records, values with their unit ("23.5℃"), times with slashes, registers as {value}',
+  sensors: {
+    ...plain.sensors,
+    layout: "records",
+    fields: { ...plainFields, name: "factorName", unit: null, factor: "factorCode", channel: "channelNo" },
+    value: "with_unit",
+    time: "local_slashes",
+    gaps: "dashes",
+  },
+  registers: { value: "object", unknown: "error", flush: "records" },
+  statuses: { layout: "records", value: "text" },
+  signIn: "data_text",
+  lists: { layout: "records", everything: true },
+  push: "batch",
+};
+
+const rows: Dialect = {
+  ...plain,
+  summary:
+    "rows, names are factor codes, epoch milliseconds, no channels; the light wants 1010 after each off",
+  sensors: {
+    ...plain.sensors,
+    layout: "rows",
+    fields: { ...plainFields, name: "code", factor: null, channel: null },
+    names: "code",
+    time: "epoch_ms",
+  },
+  registers: { value: "text", unknown: "null", flush: "rows" },
+  statuses: { layout: "rows", value: "number" },
+  setAnswer: "flat",
+  signIn: "oauth",
+  lists: { layout: "rows", everything: false },
+  errors: { status: "code", message: "text" },
+  push: "event",
+  lightWants: "after_off",
+};
+
+const keyed: Dialect = {
+  ...plain,
+  summary:
+    "objects keyed by name, epoch seconds, registers as numbers; POSTs to offline devices are accepted",
+  sensors: {
+    ...plain.sensors,
+    layout: "keyed",
+    fields: { ...plainFields, channel: null },
+    time: "epoch_s",
+    gaps: "null",
+  },
+  registers: { value: "number", unknown: "absent", flush: "keyed" },
+  statuses: { layout: "keyed", value: "boolean" },
+  signIn: "data_access_token",
+  lists: { layout: "keyed", everything: true },
+  offlinePost: "accept",
+  push: "batch",
+};
+
+const channels: Dialect = {
+  ...plain,
+  summary: "sensors grouped by channel, UTC times, numeric strings, flush as a list of {address, value}",
+  sensors: {
+    ...plain.sensors,
+    layout: "by_channel",
+    fields: { ...plainFields, name: "label", value: "val", unit: "unitName", factor: "code" },
+    value: "text",
+    time: "iso_utc",
+  },
+  registers: { value: "object", unknown: "absent", flush: "list" },
+  signIn: "data_oauth",
+  push: "event",
+};
+
+const text: Dialect = {
+  ...plain,
+  summary:
+    "every number is text, objects keyed by factor code, fields nobody asked for, errors as HTTP status",
+  sensors: {
+    ...plain.sensors,
+    layout: "keyed_by_factor",
+    fields: { ...plainFields, factor: null },
+    value: "text",
+    gaps: "dashes",
+  },
+  registers: { value: "text", unknown: "error", flush: "array" },
+  setAnswer: "flat",
+  signIn: "flat_access_token",
+  lists: { layout: "list", everything: false },
+  numbers: "text",
+  extras: true,
+  errors: { status: "code", message: "object" },
+  offlinePost: "accept",
+  positionReads: "travelling",
+};
+
+const entries: Dialect = {
+  ...plain,
+  summary: "one entry per channel with its sensors inside, values with their unit, ISO times",
+  sensors: {
+    ...plain.sensors,
+    layout: "channel_entries",
+    fields: { ...plainFields, unit: null, factor: "factor", channel: null },
+    value: "with_unit",
+    time: "iso_offset",
+    gaps: "null",
+  },
+  registers: { value: "object", unknown: "null", flush: "array" },
+  statuses: { layout: "list", value: "text" },
+  setAnswer: "flat",
+  extras: true,
+  push: "batch",
+};
+
+const odd: Dialect = {
+  ...plain,
+  summary: "names nobody would guess; readable only with platform.shapes in the configuration",
+  sensors: {
+    ...plain.sensors,
+    layout: "points",
+    fields: { name: "what", value: "now", unit: "scale", factor: null, channel: null, time: "dateTime" },
+    time: "local",
+  },
+  sensorQuery: "facility",
+};
+
+export const profileNames = [
+  "default",
+  "list",
+  "records",
+  "rows",
+  "keyed",
+  "channels",
+  "text",
+  "entries",
+  "odd",
+] as const;
+
+export type ProfileName = (typeof profileNames)[number];
+
+/** Dialects by the name `simulate --profile` takes. */
+export const profiles: Readonly<Record<ProfileName, Dialect>> = {
+  default: plain,
+  list,
+  records,
+  rows,
+  keyed,
+  channels,
+  text,
+  entries,
+  odd,
+};
+
+/** Dialects that a bridge must read without being told anything. */
+export const plainProfileNames: readonly ProfileName[] = profileNames.filter((name) => name !== "odd");

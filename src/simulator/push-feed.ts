@@ -1,0 +1,109 @@
+import { writeBody } from "./envelope.js";
+import type { Fields } from "./layout.js";
+import { writeTime } from "./local-time.js";
+import type { PlatformState, RegisterChange } from "./platform-state.js";
+import { statusItems } from "./realtime-operations.js";
+import { registerValue } from "./register-shapes.js";
+import { sensorAnswer } from "./sensor-shapes.js";
+
+export type PushChannel = "device-status" | "set-value" | "weather-station-data";
+
+/** One frame to send; `code` is the device of a weather-station channel. */
+export interface PushFrame {
+  readonly channel: PushChannel;
+  readonly code: string;
+  readonly text: string;
+}
+
+/** Who listens, so that nothing is worked out for nobody. */
+export interface PushInterest {
+  readonly statuses: boolean;
+  /** Device codes of open weather-station channels. */
+  readonly stations: ReadonlySet<string>;
+}
+
+/** Turns what changed on the platform into frames of its push channels. */
+export class PushFeed {
+  readonly #state: PlatformState;
+  readonly #shownStatuses = new Map<string, readonly string[]>();
+  readonly #sampledAt = new Map<string, number>();
+
+  constructor(state: PlatformState) {
+    this.#state = state;
+  }
+
+  /** Register changes since the last call. */
+  registerFrames(): readonly PushFrame[] {
+    this.#state.settle();
+    return this.#state.takeChanges().map((change) => this.#frame("set-value", change.device.code, this.#register(change)));
+  }
+
+  /** Running statuses, connections and weather readings that differ from the last call; the first one is silent. */
+  changeFrames(interest: PushInterest): readonly PushFrame[] {
+    const statuses = interest.statuses ? this.#statusFrames() : [];
+    return [...statuses, ...[...interest.stations].flatMap((code) => this.#stationFrames(code))];
+  }
+
+  #statusFrames(): readonly PushFrame[] {
+    return this.#state.touched().flatMap((controller) => {
+      controller.advance(this.#state.simulatedNow);
+      const { code } = controller.device;
+      const items = [{ online: controller.isOnline() }, ...statusItems(this.#state, controller)];
+      const texts = items.map((item) => JSON.stringify(item));
+      const before = this.#shownStatuses.get(code);
+      this.#shownStatuses.set(code, texts);
+      if (!before) return [];
+      const changed = items.filter((_, index) => texts[index] !== before[index]);
+      return this.#statusFields(code, changed).map((fields) => this.#frame("device-status", code, fields));
+    });
+  }
+
+  #stationFrames(code: string): readonly PushFrame[] {
+    const sample = this.#state.controller(code)?.sample();
+    const before = this.#sampledAt.get(code);
+    if (!sample || sample.items.length === 0 || before === sample.at) return [];
+    this.#sampledAt.set(code, sample.at);
+    const { dialect } = this.#state.settings;
+    const readings = sensorAnswer(dialect, sample.items, this.#state.timeline.realAt(sample.at));
+    const fields = { ...this.#head("WEATHER_STATION"), deviceCode: code, ...readings };
+    return [this.#frame("weather-station-data", code, fields)];
+  }
+
+  #register({ device, address, held }: RegisterChange): Fields {
+    const { dialect } = this.#state.settings;
+    const value = registerValue(dialect, held.value);
+    switch (dialect.push) {
+      case "bare":
+        return { deviceCode: device.code, address, value, dateTime: this.#time() };
+      case "event":
+        return { ...this.#head("SET_VALUE"), data: { deviceCode: device.code, address, value } };
+      case "batch":
+        return { deviceCode: device.code, data: { [address]: value } };
+    }
+  }
+
+  #statusFields(code: string, changed: readonly Fields[]): readonly Fields[] {
+    if (changed.length === 0) return [];
+    switch (this.#state.settings.dialect.push) {
+      case "bare":
+        return changed.map((item) => ({ deviceCode: code, ...item, dateTime: this.#time() }));
+      case "event":
+        return changed.map((item) => ({ ...this.#head("DEVICE_STATUS"), data: { deviceCode: code, ...item } }));
+      case "batch":
+        return [{ deviceCode: code, data: changed }];
+    }
+  }
+
+  /** What an event-like dialect puts before the payload. */
+  #head(type: string): Fields {
+    return this.#state.settings.dialect.push === "event" ? { type, timestamp: Math.floor(this.#state.now) } : {};
+  }
+
+  #time(): string | number {
+    return writeTime(this.#state.now, this.#state.settings.dialect.sensors.time);
+  }
+
+  #frame(channel: PushChannel, code: string, fields: Fields): PushFrame {
+    return { channel, code, text: writeBody({ status: 200, body: fields }, this.#state.settings.dialect) };
+  }
+}

@@ -1,0 +1,118 @@
+import { handValues } from "./events.js";
+import type { Call } from "./call.js";
+import { failure, success, type Answer } from "./envelope.js";
+import { readFaults, type FaultSpec } from "./faults.js";
+import { layOut, type Fields } from "./layout.js";
+import { localText } from "./local-time.js";
+import type { PlatformState } from "./platform-state.js";
+import { flushAnswer, readAnswer, statusValue } from "./register-shapes.js";
+import { runningStatuses } from "./running-statuses.js";
+import { sensorAnswer } from "./sensor-shapes.js";
+import type { SimulatedController } from "./simulated-controller.js";
+
+const missing = (state: PlatformState, call: Call, parameter: string): Answer =>
+  failure(state.settings.dialect, 400, `缺少参数: ${parameter}`, call.requestId);
+
+/** The single-device status; offline and unknown devices look the same. */
+export function connectionStatus(state: PlatformState, call: Call): Answer {
+  if (call.controller === null) return missing(state, call, "deviceCode");
+  const controller = state.controller(call.controller);
+  const isConnected = controller !== null && controller.isOnline() && hasClient(state, controller);
+  if (!isConnected)
+    return success({ data: { status: 0, type: 1 } }, { code: "CLIENTID_NOT_FOUND", message: "客户端不在线" });
+  return success({
+    data: {
+      status: 1,
+      type: 1,
+      version: 2,
+      description: null,
+      latest_online_datetime: localText(state.startedAt),
+    },
+  });
+}
+
+const hasClient = (state: PlatformState, controller: SimulatedController): boolean =>
+  controller.device.isController || state.settings.dialect.lists.everything;
+
+export function sensorData(state: PlatformState, call: Call): Answer {
+  const { dialect } = state.settings;
+  if (call.controller === null) return missing(state, call, dialect.sensorQuery);
+  const sample = state.controller(call.controller)?.sample();
+  const at = sample ? state.timeline.realAt(sample.at) : state.now;
+  return success(sensorAnswer(dialect, sample?.items ?? [], at));
+}
+
+export function runningStatusList(state: PlatformState, call: Call): Answer {
+  if (call.controller === null) return missing(state, call, "deviceCode");
+  const { dialect } = state.settings;
+  const controller = state.controller(call.controller);
+  const items = controller ? statusItems(state, controller) : [];
+  return success(layOut(items, dialect.statuses.layout, (item) => String(item.name)));
+}
+
+export function statusItems(state: PlatformState, controller: SimulatedController): readonly Fields[] {
+  return runningStatuses(controller).map((row) => ({
+    name: row.name,
+    deviceTypeNumber: row.number,
+    status: statusValue(state.settings.dialect, row.isRunning),
+  }));
+}
+
+export function readValue(state: PlatformState, call: Call): Answer {
+  const { dialect } = state.settings;
+  if (call.controller === null) return missing(state, call, "deviceCode");
+  if (call.address === null) return missing(state, call, "address");
+  const isFresh = call.request.query.flush === "1";
+  const controller = state.controller(call.controller);
+  if (controller && isFresh && isCutOff(state, controller)) return offline(state, call);
+  const value = controller ? shownValue(state, call, controller, call.address, isFresh) : null;
+  if (value === null && dialect.registers.unknown === "error")
+    return failure(dialect, 404, "地址不存在", call.requestId);
+  return success(readAnswer(dialect, call.address, value));
+}
+
+export function readGroup(state: PlatformState, call: Call): Answer {
+  if (call.controller === null) return missing(state, call, "deviceCode");
+  const group = call.request.query.deviceTypeId;
+  if (group === undefined) return missing(state, call, "deviceTypeId");
+  const controller = state.controller(call.controller);
+  if (controller && isCutOff(state, controller)) return offline(state, call);
+  const rows = [...(controller?.registers.table.values() ?? [])];
+  const read = rows
+    .filter((row) => row.group !== null && String(row.group) === group)
+    .flatMap(({ address }) => {
+      const value = controller ? shownValue(state, { ...call, address }, controller, address, true) : null;
+      return value === null ? [] : [{ address, value }];
+    });
+  return success(flushAnswer(state.settings.dialect, read));
+}
+
+const isCutOff = (state: PlatformState, controller: SimulatedController): boolean =>
+  !controller.isOnline() && state.settings.dialect.offlinePost === "refuse";
+
+export const offline = (state: PlatformState, call: Call): Answer =>
+  failure(state.settings.dialect, 500, "设备离线", call.requestId);
+
+function shownValue(
+  state: PlatformState,
+  call: Call,
+  controller: SimulatedController,
+  address: string,
+  isFresh: boolean,
+): string | null {
+  const target = { host: call.request.host, operation: call.operation, controller: call.controller, address };
+  const lies = readFaults.filter((fault) => fault !== "stale_read_back" || !isFresh);
+  const lie = state.faults.take(lies, target, state.now);
+  const value = controller.read(address);
+  if (lie === null || value === null) return value;
+  if (lie.fault === "no_value") return null;
+  if (lie.fault === "wrong_read_back") return wrongValue(lie, controller, address, value);
+  const age = (lie.delayMs ?? 60_000) * state.timeline.speed;
+  return controller.registers.readAsOf(address, state.simulatedNow - age);
+}
+
+function wrongValue(lie: FaultSpec, controller: SimulatedController, address: string, value: string): string {
+  if (typeof lie.value === "string") return lie.value;
+  const row = controller.registers.table.get(address);
+  return (row ? handValues(row) : []).find((other) => other !== value) ?? "0";
+}

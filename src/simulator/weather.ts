@@ -1,0 +1,114 @@
+import { localDay, localHour } from "./local-time.js";
+import { chanceAt, clamp, mix, smoothChance } from "./noise.js";
+
+/** Outdoors at one instant. */
+export interface Weather {
+  readonly temperatureC: number;
+  readonly humidityPct: number;
+  readonly irradianceWm2: number;
+  readonly cloud: number;
+  readonly windMs: number;
+  readonly windDirectionDeg: number;
+  readonly rainMmH: number;
+  readonly pressureHpa: number;
+}
+
+/** Bad weather someone asked for; natural weather knows both too. */
+export type Forced = "storm" | "rain" | null;
+
+const hourMs = 3_600_000;
+const latitude = (36.9 * Math.PI) / 180;
+
+/** The weather of this seed at an instant (epoch ms), around 37° north in eastern China. */
+export function weatherAt(at: number, seed: number, forced: Forced): Weather {
+  const hours = at / hourMs;
+  const curve = (part: number, everyHours: number) => smoothChance(mix(seed, part), hours / everyHours);
+  const season = Math.cos((2 * Math.PI * ((localDay(at) % 365.25) - 200)) / 365.25);
+  const natural = clamp(1.5 * curve(1, 7) + 0.4 * curve(2, 1.3) - 0.55, 0, 1);
+  const cloud = forced === null ? natural : Math.max(natural, 0.9);
+  const stormy = forced === "storm" || curve(3, 11) > 0.97;
+  const rainMmH = rainRate(forced, stormy, cloud, curve(4, 2.5));
+  const swing = (6.5 - 3.5 * cloud) * Math.cos((2 * Math.PI * (localHour(at) - 14.5)) / 24);
+  const temperatureC =
+    13.5 + 14 * season + 7 * (curve(5, 60) - 0.5) + swing - (rainMmH > 0 ? 2 : 0) - (stormy ? 2 : 0);
+  const gust = 2.2 * curve(7, 0.07) * (0.4 + curve(6, 5));
+  return {
+    temperatureC,
+    humidityPct: clamp(
+      52 + 30 * cloud - 2.6 * swing + (rainMmH > 0 ? 18 : 0) + 12 * (curve(8, 9) - 0.5),
+      12,
+      99,
+    ),
+    irradianceWm2: 1040 * sunHeight(at) ** 1.15 * (1 - 0.76 * cloud ** 1.6),
+    cloud,
+    windMs: 0.4 + 5 * curve(6, 5) ** 2 + gust + (stormy ? 15 + 5 * curve(7, 0.1) : 0),
+    windDirectionDeg: (720 * curve(9, 30) + 40 * curve(10, 0.5)) % 360,
+    rainMmH,
+    pressureHpa: 1013 + 14 * (curve(11, 70) - 0.5) - 4 * season - (stormy ? 6 : 0),
+  };
+}
+
+function rainRate(forced: Forced, stormy: boolean, cloud: number, wetness: number): number {
+  if (forced === "storm" || stormy) return 18 + 14 * wetness;
+  if (forced === "rain") return 3 + 5 * wetness;
+  return cloud > 0.8 && wetness > 0.55 ? 12 * (wetness - 0.55) : 0;
+}
+
+/** Sine of the sun's elevation, 0 at night. */
+function sunHeight(at: number): number {
+  const tilt = 0.409 * Math.sin((2 * Math.PI * ((localDay(at) % 365.25) - 80)) / 365.25);
+  const angle = (Math.PI * (localHour(at) - 12)) / 12;
+  const sine = Math.sin(latitude) * Math.sin(tilt) + Math.cos(latitude) * Math.cos(tilt) * Math.cos(angle);
+  return Math.max(0, sine);
+}
+
+interface Spell {
+  readonly kind: "storm" | "rain";
+  readonly from: number;
+  readonly to: number;
+}
+
+const remembered = 4096;
+
+/** The sky over the whole account, with the storms and rains that were asked for; remembers recent minutes. */
+export class Sky {
+  readonly #seed: number;
+  readonly #minutes = new Map<number, Weather>();
+  #spells: Spell[] = [];
+
+  constructor(seed: number) {
+    this.#seed = mix(seed, 77);
+  }
+
+  /** Weather of the minute an instant lies in. */
+  at(instant: number): Weather {
+    const minute = Math.floor(instant / 60_000);
+    const known = this.#minutes.get(minute);
+    if (known) return known;
+    if (this.#minutes.size >= remembered) this.#minutes.clear();
+    const weather = weatherAt(minute * 60_000, this.#seed, this.#forced(minute * 60_000 + 59_999));
+    this.#minutes.set(minute, weather);
+    return weather;
+  }
+
+  /** Bad weather from one instant to another (`Infinity`: until `calm`). */
+  force(kind: "storm" | "rain", from: number, to: number): void {
+    this.#spells = [...this.#spells.slice(-63), { kind, from, to }];
+    this.#minutes.clear();
+  }
+
+  /** Ends what was forced. */
+  calm(at: number): void {
+    this.#spells = this.#spells.map((spell) => (spell.to > at ? { ...spell, to: at } : spell));
+    this.#minutes.clear();
+  }
+
+  #forced(at: number): Forced {
+    const now = this.#spells.filter((spell) => spell.from <= at && at < spell.to);
+    if (now.some((spell) => spell.kind === "storm")) return "storm";
+    return now.length > 0 ? "rain" : null;
+  }
+}
+
+/** How far one controller's surroundings differ from the account's average, -1 to 1. */
+export const peculiarity = (seed: number, index: number): number => 2 * chanceAt(seed, index) - 1;

@@ -1,0 +1,188 @@
+import { readFile, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { systemClock } from "../../src/runtime/clock.js";
+import { faultyDisk } from "./support/faulty-disk.js";
+import { manualClock } from "./support/manual-clock.js";
+import { ended, sent, taken } from "./support/samples.js";
+import { tempDirectory } from "./support/temp-directory.js";
+import { openJournal, recordsIn } from "./support/test-journal.js";
+
+const gate = () => {
+  const turns: (() => void)[] = [];
+  return { turns, hold: () => new Promise<void>((resolve) => turns.push(resolve)) };
+};
+
+const until = async (condition: () => boolean) => {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+};
+
+describe("a record", () => {
+  it("carries number, time, boot and whether the clock is to be trusted (requirement 66)", async () => {
+    const directory = await tempDirectory();
+    const clock = manualClock(Date.UTC(1970, 0, 1));
+    let synced: boolean | null = null;
+    const journal = await openJournal(join(directory, "journal"), {
+      clock,
+      boot: "b1",
+      clockSynced: () => synced,
+    });
+    await journal.append({ type: "start", version: "1.0.0" }, { durable: false });
+    synced = true;
+    clock.jump(Date.UTC(2026, 4, 1));
+    clock.advance(2_000);
+    await journal.append(taken("a"), { durable: true });
+    expect(await recordsIn(journal.directory)).toMatchObject([
+      { seq: 2, at: "1970-01-01T00:00:00.000Z", mono: 1_000, boot: "b1", clock_synced: null, type: "start" },
+      { seq: 3, at: "2026-05-01T00:00:02.000Z", mono: 3_000, boot: "b1", clock_synced: true, id: "a" },
+    ]);
+  });
+
+  it("is one line of JSON that other programs can read", async () => {
+    const directory = await tempDirectory();
+    const journal = await openJournal(directory);
+    await journal.append(ended("a"), { durable: true });
+    const text = await readFile(join(directory, "journal-000000000001.jsonl"), "utf8");
+    const [, line = ""] = text.split("\n");
+    expect(JSON.parse(line)).toMatchObject({ seq: 2, type: "result", result: { outcome: "confirmed" } });
+  });
+
+  it("has a higher number than every one before it, over restarts", async () => {
+    const directory = await tempDirectory();
+    const numbers: number[] = [];
+    for (let run = 0; run < 4; run += 1) {
+      const journal = await openJournal(directory);
+      const bodies = [taken(`${run}`), sent(`${run}`), ended(`${run}`)];
+      numbers.push(
+        ...(await Promise.all(
+          bodies.map((body) => journal.append(body, { durable: body.type === "command_taken" })),
+        )),
+      );
+      await journal.close();
+    }
+    expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
+    expect((await recordsIn(directory)).map(({ seq }) => seq)).toEqual(numbers);
+  });
+
+  it("keeps its place: 10,000 commands give 10,000 results in the order of the calls (requirement 66)", async () => {
+    const directory = await tempDirectory();
+    const journal = await openJournal(directory, { clock: systemClock });
+    const ids = Array.from({ length: 10_000 }, (_, index) => `c${index}`);
+    await Promise.all(ids.map((id, index) => journal.append(ended(id), { durable: index % 500 === 0 })));
+    const results = (await recordsIn(directory)).map((record) => "result" in record && record.result.id);
+    expect(results).toEqual(ids);
+  });
+});
+
+describe("a durable append (requirement 54)", () => {
+  it("resolves only after an fsync that began when the record was in the file", async () => {
+    const disk = faultyDisk();
+    const { turns, hold } = gate();
+    const journal = await openJournal(await tempDirectory(), { files: disk.files });
+    await journal.append({ type: "start", version: "1" }, { durable: false });
+    disk.holdSync = hold;
+    disk.calls.length = 0;
+    let durable = false;
+    const appended = journal.append(taken("a"), { durable: true }).then(() => {
+      durable = true;
+    });
+    await until(() => turns.length === 1);
+    expect(disk.calls.map((call) => call.split(" ")[0])).toEqual(["write", "datasync"]);
+    expect(durable).toBe(false);
+    turns[0]?.();
+    await appended;
+  });
+
+  it("starts writing in the same turn of the event loop", async () => {
+    const disk = faultyDisk();
+    const journal = await openJournal(await tempDirectory(), { files: disk.files });
+    await journal.append({ type: "start", version: "1" }, { durable: false });
+    disk.calls.length = 0;
+    const appended = journal.append(taken("a"), { durable: true });
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    expect(disk.calls).toEqual(["write journal-000000000001.jsonl"]);
+    await appended;
+  });
+
+  it("shares its fsync with all others of the turn, and with all that come while one runs", async () => {
+    const disk = faultyDisk();
+    const { turns, hold } = gate();
+    const journal = await openJournal(await tempDirectory(), { files: disk.files });
+    await journal.append({ type: "start", version: "1" }, { durable: false });
+    disk.holdSync = hold;
+    const first = Promise.all([1, 2, 3].map((n) => journal.append(taken(`${n}`), { durable: true })));
+    await until(() => turns.length === 1);
+    const second: Promise<number>[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      second.push(journal.append(taken(`later ${n}`), { durable: true }));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    turns[0]?.();
+    await first;
+    await until(() => turns.length === 2);
+    turns[1]?.();
+    await Promise.all(second);
+    expect(turns).toHaveLength(2);
+  });
+
+  it("does not keep others waiting that need no fsync", async () => {
+    const disk = faultyDisk();
+    const { turns, hold } = gate();
+    const journal = await openJournal(await tempDirectory(), { files: disk.files });
+    disk.holdSync = hold;
+    const durable = journal.append(taken("a"), { durable: true });
+    await until(() => turns.length === 1);
+    await journal.append(sent("a"), { durable: false });
+    turns[0]?.();
+    await durable;
+  });
+
+  it("makes the names of a new directory and a new file durable too", async () => {
+    const disk = faultyDisk();
+    const directory = join(await tempDirectory(), "data", "journal");
+    const journal = await openJournal(directory, { files: disk.files });
+    await journal.append(taken("a"), { durable: true });
+    const order = disk.calls.filter(
+      (call) => call.startsWith("sync-directory") || call.startsWith("datasync"),
+    );
+    expect(order).toEqual([
+      "sync-directory data",
+      "sync-directory journal",
+      "datasync journal-000000000001.jsonl",
+    ]);
+  });
+});
+
+describe("records that are not durable (requirement 55)", () => {
+  it("cause no fsync", async () => {
+    const disk = faultyDisk();
+    const journal = await openJournal(await tempDirectory(), { files: disk.files });
+    for (let n = 0; n < 50; n += 1) await journal.append(sent(`${n}`), { durable: false });
+    expect(disk.calls.filter((call) => call.startsWith("datasync"))).toEqual([]);
+  });
+
+  it("are taken at 20,000 a second and more", async () => {
+    const journal = await openJournal(await tempDirectory(), { clock: systemClock });
+    const count = 40_000;
+    const startedAt = performance.now();
+    for (let done = 0; done < count; done += 100)
+      await Promise.all(
+        Array.from({ length: 100 }, (_, n) => journal.append(ended(`${done + n}`), { durable: false })),
+      );
+    expect(count / ((performance.now() - startedAt) / 1_000)).toBeGreaterThan(20_000);
+  });
+});
+
+describe("a closed journal", () => {
+  it("has written what was appended before and refuses what comes after", async () => {
+    const directory = await tempDirectory();
+    const journal = await openJournal(directory);
+    const stop = journal.append({ type: "stop", reason: "SIGTERM" }, { durable: false });
+    await journal.close();
+    await stop;
+    await expect(journal.append(taken("late"), { durable: true })).rejects.toMatchObject({ code: "CLOSED" });
+    expect(journal.state()).toMatchObject({ available: false });
+    expect((await recordsIn(directory)).map(({ type }) => type)).toEqual(["stop"]);
+    expect(await readdir(directory)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,84 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { decodeLine, encodeLine, longestLineBytes } from "../../src/journal/record-line.js";
+import type { JournalRecord } from "../../src/journal/records.js";
+import { ended, sent, stamped, taken } from "./support/samples.js";
+
+const [first, second] = stamped([taken("a"), sent("a")]) as [JournalRecord, JournalRecord];
+const withoutNewline = (record: JournalRecord) => encodeLine(record).subarray(0, -1);
+
+describe("a line of the journal", () => {
+  it("gives back exactly what was written, whatever the texts hold", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 60 }), fc.string(), (by, command) => {
+        const [record] = stamped([ended("a", { by, command })]) as [JournalRecord];
+        expect(decodeLine(withoutNewline(record)).records).toEqual([record]);
+      }),
+    );
+  });
+
+  it("holds no newline but its last byte", () => {
+    const [record] = stamped([taken("a", { by: "two\nlines\r" })]) as [JournalRecord];
+    expect(encodeLine(record).indexOf("\n")).toBe(encodeLine(record).length - 1);
+  });
+
+  it("with any one byte changed is unreadable, never another record", () => {
+    const line = withoutNewline(first);
+    for (let at = 0; at < line.length; at += 1)
+      for (const flip of [0x01, 0x80, 0xff]) {
+        const broken = Buffer.from(line);
+        broken.writeUInt8((broken.readUInt8(at) ^ flip) & 0xff, at);
+        expect(decodeLine(broken)).toMatchObject({ records: [], foreign: 0, unreadable: true });
+      }
+  });
+
+  it("that lost its newline or has garbage around it still gives its records", () => {
+    const garbage = Buffer.from('\u0000\u0001,"crc":"{"seq":');
+    const line = Buffer.concat([
+      garbage,
+      withoutNewline(first),
+      garbage,
+      withoutNewline(second),
+      Buffer.from("xx"),
+    ]);
+    const decoded = decodeLine(line);
+    expect(decoded.records).toEqual([first, second]);
+    expect(decoded.unreadable).toBe(true);
+    expect(decoded.goodBytes).toBe(line.length - 2);
+  });
+
+  it("of a type this version does not know is no damage", () => {
+    const future = { ...first, type: "from_the_future" } as unknown as JournalRecord;
+    expect(decodeLine(withoutNewline(future))).toMatchObject({ records: [], foreign: 1, unreadable: false });
+  });
+
+  it("that misses a field its type needs is not taken for a record", () => {
+    const odd = { ...first, id: 7 } as unknown as JournalRecord;
+    expect(decodeLine(withoutNewline(odd)).records).toEqual([]);
+  });
+
+  it("stays short: long texts are cut, a record too long even so is replaced by an event", () => {
+    const [long] = stamped([ended("a", { message: "m".repeat(1_000_000) })]) as [JournalRecord];
+    expect(encodeLine(long).length).toBeLessThan(5_000);
+    const steps = Array.from({ length: 60_000 }, () => ({
+      purpose: "value" as const,
+      address: "1",
+      value: "1".repeat(40),
+    }));
+    const [huge] = stamped([taken("a", { steps })]) as [JournalRecord];
+    expect(encodeLine(huge).length).toBeLessThan(longestLineBytes);
+    expect(decodeLine(withoutNewline(huge)).records[0]).toMatchObject({ seq: 1, event: "record_too_long" });
+  });
+
+  it("of any bytes whatever never throws", () => {
+    const pieces = fc.oneof(
+      fc.uint8Array({ maxLength: 40 }),
+      fc.constantFrom(Buffer.from('{"seq":'), Buffer.from(',"crc":"00000000"}'), withoutNewline(first)),
+    );
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 8 }), (parts) => {
+        for (const record of decodeLine(Buffer.concat(parts)).records) expect(record).toEqual(first);
+      }),
+    );
+  });
+});

@@ -1,0 +1,124 @@
+import { readdir, readFile, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { encodeLine } from "../../src/journal/record-line.js";
+import type { JournalRecord } from "../../src/journal/records.js";
+import { ended, sent, stamped, taken } from "./support/samples.js";
+import { tempDirectory } from "./support/temp-directory.js";
+import { openJournal, recordsIn } from "./support/test-journal.js";
+
+const segment = "journal-000000000001.jsonl";
+const written = stamped([taken("a"), sent("a"), ended("a"), taken("b"), sent("b")]);
+const lines = written.map((record) => encodeLine(record));
+const content = Buffer.concat(lines);
+const lastTwoStart = content.length - lines.slice(-2).reduce((sum, line) => sum + line.length, 0);
+
+async function startWith(directory: string, bytes: Uint8Array) {
+  await writeFile(join(directory, segment), bytes);
+  const journal = await openJournal(directory);
+  expect(journal.state()).toMatchObject({ available: true, reason: null });
+  const seq = await journal.append(taken("next"), { durable: true });
+  await journal.close();
+  const records = await recordsIn(directory);
+  return { seq, kept: records.filter(({ boot }) => boot === "boot-a"), last: records.at(-1) };
+}
+
+const intact = (end: number): readonly JournalRecord[] => {
+  let offset = 0;
+  return written.filter((_, index) => (offset += lines[index]?.length ?? 0) - 1 <= end);
+};
+
+describe("a journal that was cut (requirement 53)", () => {
+  it("at any byte offset starts, loses only the torn record and goes on behind it", async () => {
+    const directory = await tempDirectory();
+    for (let cut = lastTwoStart - 3; cut <= content.length; cut += 1) {
+      const { seq, kept, last } = await startWith(directory, content.subarray(0, cut));
+      expect(kept, `cut at ${cut}`).toEqual(intact(cut));
+      expect(last, `cut at ${cut}`).toMatchObject({ type: "command_taken", id: "next" });
+      expect(seq).toBeGreaterThan(kept.at(-1)?.seq ?? 0);
+      await truncate(join(directory, segment));
+    }
+  });
+
+  it("inside its very first line starts empty in the same file", async () => {
+    const directory = await tempDirectory();
+    for (const cut of [0, 1, 40]) {
+      const { kept, last } = await startWith(directory, content.subarray(0, cut));
+      expect(kept).toEqual([]);
+      expect(last).toMatchObject({ id: "next" });
+      expect(await readdir(directory)).toEqual([segment]);
+    }
+  });
+});
+
+describe("a journal with broken bytes (requirement 53)", () => {
+  it.each([
+    { damage: "zeroed", change: () => 0 },
+    { damage: "flipped", change: (byte: number) => byte ^ 0xff },
+    { damage: "made a newline", change: () => 0x0a },
+  ])("$damage at any one offset loses at most the record it hit", async ({ change }) => {
+    const directory = await tempDirectory();
+    for (let at = lastTwoStart; at < content.length; at += 7) {
+      const bytes = Buffer.from(content);
+      bytes.writeUInt8(change(bytes.readUInt8(at)), at);
+      const { kept, last } = await startWith(directory, bytes);
+      expect(kept.length, `byte ${at}`).toBeGreaterThanOrEqual(written.length - 1);
+      expect(last).toMatchObject({ id: "next" });
+    }
+  });
+
+  it("with a zeroed tail of any length keeps everything before it", async () => {
+    const directory = await tempDirectory();
+    for (const zeros of [1, 100, lines[4]?.length ?? 0, 900, 4096, 6_000_000]) {
+      const start = Math.max(0, content.length - Math.min(zeros, 900));
+      const bytes = Buffer.concat([content.subarray(0, start), Buffer.alloc(zeros)]);
+      const { kept, last } = await startWith(directory, bytes);
+      expect(kept).toEqual(intact(start));
+      expect(last).toMatchObject({ id: "next" });
+    }
+  });
+
+  it("in the middle skips and counts what it cannot read", async () => {
+    const directory = await tempDirectory();
+    const bytes = Buffer.concat([
+      lines[0] ?? "",
+      Buffer.from("not a record\n"),
+      ...lines.slice(1),
+    ] as Buffer[]);
+    await writeFile(join(directory, segment), bytes);
+    const journal = await openJournal(directory);
+    expect(journal.state().unreadable).toBe(1);
+    await journal.append({ type: "start", version: "1" }, { durable: true });
+    const [damage, start] = (await recordsIn(directory)).slice(-2);
+    expect(damage).toMatchObject({ type: "journal_damaged", unreadable: 1, corrupt_files: [] });
+    expect(start).toMatchObject({ type: "start" });
+  });
+
+  it("in whole is kept beside as .corrupt-<n> and a new file begun behind its numbers", async () => {
+    const directory = await tempDirectory();
+    const garbage = Buffer.from("no record\n".repeat(200));
+    await writeFile(join(directory, `${segment}.corrupt-1`), "older");
+    const { seq, kept } = await startWith(directory, garbage);
+    expect(kept).toEqual([]);
+    expect(seq).toBeGreaterThan(garbage.length / 100);
+    expect(await readFile(join(directory, `${segment}.corrupt-2`))).toEqual(garbage);
+    expect(await readdir(directory)).not.toContain(segment);
+  });
+
+  it("of any kind whatever starts and can be written and read", async () => {
+    const directory = await tempDirectory();
+    const pieces = fc.oneof(
+      fc.uint8Array({ maxLength: 300 }),
+      fc.constantFrom(Buffer.from("\n"), Buffer.alloc(200), ...lines),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(pieces, { maxLength: 10 }), async (parts) => {
+        const { last, seq } = await startWith(directory, Buffer.concat(parts));
+        expect(last).toMatchObject({ id: "next", seq });
+        for (const name of await readdir(directory)) await truncate(join(directory, name));
+      }),
+      { numRuns: 150 },
+    );
+  });
+});

@@ -1,0 +1,79 @@
+import { nodeFileSystem, type FileSystem, type OpenFile } from "../../../src/journal/file-system.js";
+
+const failure = (code: string): Error => Object.assign(new Error(code), { code });
+
+/** A real file system that can be taken away. Calls are noted as `verb name`. */
+export interface FaultyDisk {
+  readonly files: FileSystem;
+  readonly calls: string[];
+  /** Bytes that still fit; the write that passes it writes what fits, the next one fails with ENOSPC. */
+  freeBytes: number;
+  /** Error codes by operation; null works. */
+  fail: { open: string | null; write: string | null; datasync: string | null; truncate: string | null };
+  /** Resolved one by one by the test when set: every datasync waits for its turn. */
+  holdSync: (() => Promise<void>) | null;
+  holdWrite: (() => Promise<void>) | null;
+}
+
+export function faultyDisk(): FaultyDisk {
+  const calls: string[] = [];
+  const note = (verb: string, path: string) => calls.push(`${verb} ${path.split("/").at(-1) ?? ""}`);
+  const check = (code: string | null) => {
+    if (code !== null) throw failure(code);
+  };
+  const disk: FaultyDisk = {
+    calls,
+    freeBytes: Number.POSITIVE_INFINITY,
+    fail: { open: null, write: null, datasync: null, truncate: null },
+    holdSync: null,
+    holdWrite: null,
+    files: {
+      ...nodeFileSystem,
+      open: async (path, flags, mode) => {
+        if (flags !== "r") check(disk.fail.open);
+        if (flags !== "r") note("open", path);
+        return faulty(await nodeFileSystem.open(path, flags, mode), path);
+      },
+      rename: async (from, to) => {
+        note("rename", to);
+        await nodeFileSystem.rename(from, to);
+      },
+      syncDirectory: async (path) => {
+        note("sync-directory", path);
+        await nodeFileSystem.syncDirectory(path);
+      },
+    },
+  };
+  const faulty = (file: OpenFile, path: string): OpenFile => ({
+    ...file,
+    write: async (bytes) => {
+      check(disk.fail.write);
+      if (disk.freeBytes <= 0) throw failure("ENOSPC");
+      note("write", path);
+      await disk.holdWrite?.();
+      const written = await file.write(bytes.subarray(0, Math.min(bytes.length, disk.freeBytes)));
+      disk.freeBytes -= written;
+      return written;
+    },
+    truncate: async (bytes) => {
+      check(disk.fail.truncate);
+      note("truncate", path);
+      await file.truncate(bytes);
+    },
+    datasync: async () => {
+      note("datasync", path);
+      await disk.holdSync?.();
+      check(disk.fail.datasync);
+      await file.datasync();
+    },
+    sync: async () => {
+      note("sync", path);
+      await file.sync();
+    },
+    close: async () => {
+      note("close", path);
+      await file.close();
+    },
+  });
+  return disk;
+}

@@ -1,0 +1,23 @@
+import { onTestFinished } from "vitest";
+import type { JournalOptions } from "../../../src/journal/journal-options.js";
+import { Journal } from "../../../src/journal/journal.js";
+import { readRecords } from "../../../src/journal/reader.js";
+import type { JournalRecord } from "../../../src/journal/records.js";
+import { capturedLog } from "./captured-log.js";
+import { manualClock } from "./manual-clock.js";
+
+export async function openJournal(
+  directory: string,
+  options: Partial<JournalOptions> = {},
+): Promise<Journal> {
+  const journal = await Journal.open(directory, { clock: manualClock(), log: capturedLog().log, ...options });
+  onTestFinished(() => journal.close());
+  return journal;
+}
+
+/** All but the checkpoints at the heads of files. */
+export async function recordsIn(directory: string): Promise<readonly JournalRecord[]> {
+  const records: JournalRecord[] = [];
+  for await (const record of readRecords(directory)) if (record.type !== "carried") records.push(record);
+  return records;
+}

@@ -1,0 +1,182 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { pbkdf2Sync, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import net from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/*
+ * A real Mosquitto from Debian's package, one process per test, on a free port of the loopback, with everything it writes
+ * in a temporary folder.
+ */
+
+const program = ["/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto", "/opt/homebrew/sbin/mosquitto"].find((path) =>
+  existsSync(path),
+);
+
+export interface MosquittoOptions {
+  /** With users nobody else gets in. */
+  readonly users?: Readonly<Record<string, string>>;
+  /** Lines of an access list (`user ha`, `topic read greenhouse/#`). */
+  readonly acl?: readonly string[];
+  /** Keep retained messages and sessions over `restart`. */
+  readonly persistence?: boolean;
+  readonly maxPacketSize?: number;
+  readonly tls?: { readonly cert: string; readonly key: string };
+  readonly webSocket?: boolean;
+  readonly extra?: readonly string[];
+}
+
+export interface Mosquitto {
+  readonly url: string;
+  readonly port: number;
+  readonly webSocketUrl: string | null;
+  /** Everything it has logged, all types, for assertions on what was on the wire. */
+  log(): string;
+  /** SIGKILL: no will, no DISCONNECT, sockets closed by the kernel. Resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Starts again on the same port, after `kill` if it still runs; with `persistence` on the data saved before. */
+  restart(): Promise<void>;
+  /** SIGTERM, which also saves when persistence is on. */
+  quit(): Promise<void>;
+  /** SIGSTOP: sockets stay open, nothing is answered. */
+  freeze(): void;
+  thaw(): void;
+  /** Quits and removes all files. */
+  stop(): Promise<void>;
+}
+
+export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mosquitto> {
+  if (program === undefined)
+    throw new Error("these tests need a real Mosquitto: apt-get install mosquitto (looked for /usr/sbin/mosquitto)");
+  const folder = await mkdtemp(join(tmpdir(), "mosquitto-"));
+  const port = await freePort();
+  const webSocketPort = options.webSocket ? await freePort() : null;
+  const file = join(folder, "mosquitto.conf");
+  await writeFile(file, await configuration(options, { folder, port, webSocketPort }));
+  const running = new RunningMosquitto(program, file);
+  await running.start();
+  const scheme = options.tls ? "mqtts" : "mqtt";
+  return {
+    url: `${scheme}://127.0.0.1:${port}`,
+    port,
+    webSocketUrl: webSocketPort === null ? null : `ws://127.0.0.1:${webSocketPort}`,
+    log: () => running.output,
+    kill: () => running.end("SIGKILL"),
+    quit: () => running.end("SIGTERM"),
+    freeze: () => running.signal("SIGSTOP"),
+    thaw: () => running.signal("SIGCONT"),
+    restart: async () => {
+      await running.end("SIGTERM");
+      await running.start();
+    },
+    stop: async () => {
+      running.signal("SIGCONT");
+      await running.end("SIGTERM");
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+class RunningMosquitto {
+  readonly #program: string;
+  readonly #file: string;
+  #child: ChildProcess | null = null;
+  output = "";
+
+  constructor(path: string, file: string) {
+    this.#program = path;
+    this.#file = file;
+  }
+
+  async start(): Promise<void> {
+    const child = spawn(this.#program, ["-v", "-c", this.#file], { stdio: ["ignore", "pipe", "pipe"] });
+    this.#child = child;
+    await new Promise<void>((resolve, reject) => {
+      let seen = "";
+      const read = (chunk: Buffer) => {
+        seen += chunk.toString();
+        this.output += chunk.toString();
+        if (seen.includes(" running")) resolve();
+      };
+      child.stdout.on("data", read);
+      child.stderr.on("data", read);
+      child.once("error", reject);
+      child.once("exit", (code) => {
+        reject(new Error(`mosquitto ended with code ${code}:\n${seen}`));
+      });
+    });
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child?.kill(name);
+  }
+
+  async end(name: NodeJS.Signals): Promise<void> {
+    const child = this.#child;
+    this.#child = null;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, "exit");
+    child.kill(name);
+    await gone;
+  }
+}
+
+async function configuration(
+  options: MosquittoOptions,
+  { folder, port, webSocketPort }: { folder: string; port: number; webSocketPort: number | null },
+): Promise<string> {
+  const lines = [
+    // Started as root it would become a user who may not read the temporary folder.
+    "user root",
+    "log_type all",
+    ...(options.maxPacketSize === undefined ? [] : [`max_packet_size ${options.maxPacketSize}`]),
+    `persistence ${options.persistence ? "true" : "false"}`,
+    `persistence_location ${folder}/`,
+    `allow_anonymous ${options.users ? "false" : "true"}`,
+  ];
+  if (options.users) lines.push(`password_file ${await passwordFile(folder, options.users)}`);
+  if (options.acl) {
+    const acl = join(folder, "acl");
+    await writeFile(acl, `${options.acl.join("\n")}\n`, { mode: 0o600 });
+    lines.push(`acl_file ${acl}`);
+  }
+  lines.push(`listener ${port} 127.0.0.1`, ...(await tlsLines(folder, options.tls)));
+  if (webSocketPort !== null) lines.push(`listener ${webSocketPort} 127.0.0.1`, "protocol websockets");
+  return [...lines, ...(options.extra ?? []), ""].join("\n");
+}
+
+async function tlsLines(folder: string, tls: MosquittoOptions["tls"]): Promise<string[]> {
+  if (!tls) return [];
+  const cert = join(folder, "server.crt");
+  const key = join(folder, "server.key");
+  await writeFile(cert, tls.cert);
+  await writeFile(key, tls.key, { mode: 0o600 });
+  return [`certfile ${cert}`, `keyfile ${key}`];
+}
+
+/** Mosquitto's own format: PBKDF2 with SHA-512, here with few rounds because the tests guard no secret. */
+async function passwordFile(folder: string, users: Readonly<Record<string, string>>): Promise<string> {
+  const rounds = 101;
+  const lines = Object.entries(users).map(([name, password]) => {
+    const salt = randomBytes(12);
+    const hash = pbkdf2Sync(password, salt, rounds, 64, "sha512");
+    return `${name}:$7$${rounds}$${salt.toString("base64")}$${hash.toString("base64")}`;
+  });
+  const path = join(folder, "passwords");
+  await writeFile(path, `${lines.join("\n")}\n`, { mode: 0o600 });
+  return path;
+}
+
+/** A port nobody listens on at this moment. */
+export async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("no port given");
+  return address.port;
+}
