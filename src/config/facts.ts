@@ -13,6 +13,8 @@ export interface FieldFacts {
   readonly entry?: string;
   /** Further entries of that map in the example file, as YAML text. */
   readonly more?: string;
+  /** Stands for the keys of a map in the reference; `<id>` unless given. */
+  readonly each?: string;
   /** Never to appear in a log, topic or message. */
   readonly secret?: boolean;
 }

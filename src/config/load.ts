@@ -102,7 +102,7 @@ type Checked =
 
 /** Schema and rules together, so that one run shows everything. What could not be read was reported when reading. */
 function check(reading: Reading): Checked {
-  const parsed = configurationSchema.safeParse(reading.value);
+  const parsed = configurationSchema.safeParse(reading.value, { jitless: true });
   const broken = brokenRules(reading.value);
   if (parsed.success && broken.length === 0 && reading.faults.length === 0 && reading.unreadable.length === 0)
     return { ok: true, configuration: parsed.data };

@@ -5,7 +5,7 @@ const plain = (word: string) => word.toLowerCase().replace(/[-_\s]/g, "");
 /** The candidate a person most likely meant by `word`, or null when none is close. */
 export function nearest(word: string, candidates: readonly string[]): string | null {
   const wanted = plain(word.slice(0, 100));
-  const limit = Math.min(3, Math.max(1, Math.floor(wanted.length / 3)));
+  const limit = Math.min(3, Math.max(1, Math.ceil(wanted.length / 3)));
   let best: { readonly candidate: string; readonly steps: number } | null = null;
   for (const candidate of candidates) {
     const steps = distance(wanted, plain(candidate));

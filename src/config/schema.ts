@@ -26,11 +26,15 @@ export const configurationSchema = section({
       off: true,
     },
   ),
-  homeassistant: withDefault(homeAssistantSection, {}, "Home Assistant."),
+  homeassistant: withDefault(homeAssistantSection, {}, "Announcements to Home Assistant."),
   polling: withDefault(pollingSection, {}, "How often the platform is read."),
-  commands: withDefault(commandsSection, {}, "Control."),
+  commands: withDefault(commandsSection, {}, "What may be commanded, and when."),
   http: withDefault(httpSection, {}, "Health and metrics; `http: false` turns it off."),
-  data_dir: withDefault(text(), "./data", "Journal, token, ids and caches; relative to this file."),
+  data_dir: withDefault(
+    text(),
+    "./data",
+    "Journal, token, ids and caches; relative to the folder of this file.",
+  ),
   log: withDefault(logSection, {}, "Log, on stderr."),
   mirror: withDefault(
     choice(["all", "listed"]),
@@ -43,6 +47,7 @@ export const configurationSchema = section({
     "What is known about single controllers, by device code.",
     {
       entry: "GH-0001",
+      each: "<code>",
       more: "GH-0002: { ignore: true }",
     },
   ),

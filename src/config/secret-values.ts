@@ -30,6 +30,6 @@ function textsWithin(value: unknown): string[] {
 
 const spellings = (text: string): string[] => [
   text,
-  encodeURIComponent(text.toWellFormed()),
+  encodeURIComponent(text.replace(/\p{Cs}/gu, "\uFFFD")),
   JSON.stringify(text).slice(1, -1),
 ];

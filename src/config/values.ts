@@ -16,11 +16,11 @@ function matching(pattern: RegExp, what: string) {
 }
 
 /** One line of text. */
-export const text = (what = "text of one line", pattern = /^[^\p{Cc}]{1,500}$/u) =>
+export const text = (what = "text of one line", pattern = /^[^\u0000-\u001f\u007f-\u009f]{1,500}$/) =>
   named(matching(pattern, what), "text");
 
 /** Text that is often digits: taken as written, quotes or not. */
-export const writtenText = (what = "text of one line", pattern = /^[^\p{Cc}]{1,500}$/u) =>
+export const writtenText = (what = "text of one line", pattern = /^[^\u0000-\u001f\u007f-\u009f]{1,500}$/) =>
   named(matching(pattern, what), "text", true);
 
 export const address = () =>
@@ -35,8 +35,9 @@ export const controlValue = () =>
 
 export const flag = () => named(z.boolean({ error: expecting("true or false") }), "true or false");
 
-export const choice = <const T extends readonly [string, ...string[]]>(words: T) =>
-  z.enum(words, { error: expectingOneOf(words) });
+/** `name` stands for the words in the reference where they are many. */
+export const choice = <const T extends readonly [string, ...string[]]>(words: T, name = words.join(", ")) =>
+  named(z.enum(words, { error: expectingOneOf(words) }), name);
 
 export function whole(min: number, max: number) {
   const error = expecting(

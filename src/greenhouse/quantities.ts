@@ -103,7 +103,10 @@ const limits: Readonly<Record<SensorKind, UnitRanges>> = ranges;
  * kind's units passes, since nobody said which it is. Null where nothing can be said: `other`, or a foreign unit.
  */
 export function plausibleRange(kind: SensorKind, unit: string | null): Range | null {
-  const known = unit === null ? Object.values(limits[kind]) : [Object.entries(limits[kind]).find(([u]) => u === unit)?.[1]];
+  const known =
+    unit === null
+      ? Object.values(limits[kind])
+      : [Object.entries(limits[kind]).find(([u]) => u === unit)?.[1]];
   const given = known.filter((range) => range !== undefined);
   if (given.length === 0) return null;
   return { min: Math.min(...given.map(([min]) => min)), max: Math.max(...given.map(([, max]) => max)) };

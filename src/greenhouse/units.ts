@@ -86,7 +86,21 @@ d = day days 天
 `;
 
 /** Written where there is no unit. */
-const blanks = new Set(["", "-", "--", "---", "—", "/", "\\", "无", "无单位", "null", "none", "n/a", "undefined"]);
+const blanks = new Set([
+  "",
+  "-",
+  "--",
+  "---",
+  "—",
+  "/",
+  "\\",
+  "无",
+  "无单位",
+  "null",
+  "none",
+  "n/a",
+  "undefined",
+]);
 
 let table: ReadonlyMap<string, string> | null = null;
 
@@ -122,7 +136,10 @@ const unprintable = /[\p{Cc}\p{Cs}]/gu;
  */
 export function normaliseUnit(text: string | null): string | null {
   if (text === null) return null;
-  const written = text.slice(0, 4 * maxLength).replace(unprintable, "").trim();
+  const written = text
+    .slice(0, 4 * maxLength)
+    .replace(unprintable, "")
+    .trim();
   if (blanks.has(written.normalize("NFKC").toLowerCase())) return null;
   const kept = Array.from(written).slice(0, maxLength).join("").trim();
   return knownUnit(written) ?? kept;

@@ -10,7 +10,7 @@ import {
 } from "./document.js";
 import { bridgeIdentifier, bridgeOwner } from "./identity.js";
 import { type Label, labelOf, optionLabels } from "./labels.js";
-import { alertTypes } from "./outcomes.js";
+import { alertTypes } from "./alert-types.js";
 import { field, labelOfWord, templates } from "./templates.js";
 
 const platformStates = Object.keys({

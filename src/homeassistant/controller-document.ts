@@ -1,3 +1,4 @@
+import { outcomes } from "../greenhouse/command/outcomes.js";
 import type { Controller } from "../greenhouse/model.js";
 import { actuatorEntries } from "./actuator-components.js";
 import { withBridge, withController } from "./availability.js";
@@ -5,7 +6,7 @@ import { entry, type Entry, type Fields } from "./components.js";
 import { type DeviceDocument, type DocumentSettings, originOf, type Platform } from "./document.js";
 import { bridgeIdentifier, controllerOwner, deviceIdentifier, displayName, type Owner } from "./identity.js";
 import { labelOf } from "./labels.js";
-import { resultTypes } from "./outcomes.js";
+
 import { parameterEntries } from "./parameter-components.js";
 import { sensorEntries, statusEntries } from "./sensor-components.js";
 import { templates } from "./templates.js";
@@ -78,7 +79,7 @@ function ownEntries({ info }: Controller, owner: Owner, settings: DocumentSettin
     own("event", "result", "command_result", {
       state_topic: topic.result,
       value_template: templates.result,
-      event_types: [...resultTypes],
+      event_types: [...outcomes],
     }),
   ];
 }

@@ -18,7 +18,9 @@ export interface Owner {
  */
 export type RawKey = string;
 
-const digest = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 16);
+// UTF-16, because UTF-8 makes every lone surrogate the same character.
+const digest = (text: string) =>
+  createHash("sha256").update(Buffer.from(text, "utf16le")).digest("hex").slice(0, 16);
 
 const safeCode = /^(?!bridge)(?!.*__)[A-Za-z0-9_-]{1,64}$/;
 const safeClientId = /^(?!.*__)[A-Za-z0-9_-]{1,64}$/;
@@ -61,9 +63,10 @@ export const uniqueId = (owner: Owner, key: RawKey): string =>
 /** `[A-Za-z0-9_-]`; the platform comes first, because one key may never change from one platform to another. */
 export function componentKey(platform: Platform, key: RawKey): string {
   const { word, rest } = parts(key);
-  if (rest === "") return `${platform}_${word}`;
+  const start = word === platform ? platform : `${platform}_${word}`;
+  if (rest === "") return start;
   const plain = /^[A-Za-z0-9-][A-Za-z0-9_-]{0,47}$/.test(rest);
-  return `${platform}_${word}_${plain ? rest : `_${digest(rest)}`}`;
+  return `${start}_${plain ? rest : `_${digest(rest)}`}`;
 }
 
 /** Only a suggestion for the first time an entity is seen; Home Assistant numbers those that collide. */
@@ -86,9 +89,10 @@ const slug = (text: string) =>
 export const textHash = (text: string): string => digest(text);
 
 /** A name as people may see it: one line, well-formed, not endless. */
-export const displayName = (text: string, fallback: string): string =>
-  Buffer.from(text.slice(0, 400), "utf8")
-    .toString("utf8")
-    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
-    .trim()
-    .slice(0, 120) || fallback;
+export function displayName(text: string, fallback: string): string {
+  const line = text
+    .slice(0, 400)
+    .replace(/[\s\p{Cc}]+/gu, " ")
+    .trim();
+  return Buffer.from(Array.from(line).slice(0, 120).join(""), "utf8").toString("utf8").trim() || fallback;
+}

@@ -80,7 +80,7 @@ export const sensorClasses = {
   irradiance: {
     deviceClass: "irradiance",
     stateClass: "measurement",
-    units: { ...same("W/m²"), "kw/m2": { unit: "W/m²", factor: 1000 } },
+    units: { ...same("W/m²"), "w/m^2": { unit: "W/m²" }, "kw/m2": { unit: "W/m²", factor: 1000 } },
     decimals: 0,
     icon: "mdi:sun-wireless",
   },
@@ -122,7 +122,7 @@ export const sensorClasses = {
   wind_speed: {
     deviceClass: "wind_speed",
     stateClass: "measurement",
-    units: same("m/s", "km/h", "mph", "ft/s"),
+    units: same("m/s", "km/h", "kn", "mph", "ft/s"),
     decimals: 1,
     icon: "mdi:weather-windy",
   },
@@ -154,6 +154,8 @@ export const sensorClasses = {
     units: {
       ...same("L/min", "m³/h"),
       "l/s": { unit: "L/min", factor: 60 },
+      "ml/min": { unit: "L/min", factor: 0.001 },
+      "m3/min": { unit: "m³/h", factor: 60 },
       "m3/s": { unit: "m³/h", factor: 3600 },
       "l/h": { unit: "m³/h", factor: 0.001 },
     },

@@ -194,6 +194,8 @@ export class Journal {
   async #recover(): Promise<void> {
     const damage = await this.#store.recover();
     if (damage === null || this.#own.length > 0) return;
+    // A line torn by our own failed write was refused and is told with the outage.
+    if (this.#outage !== null && damage.unreadable + damage.corrupt_files.length === 0) return;
     this.#options.log.warn(damage, "the journal was damaged; what could be read is kept");
     this.#own = [{ stamp: this.#stamp(), body: damage }];
   }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { link, mkdir, readFile, rename, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../runtime/logger.js";
@@ -58,11 +59,10 @@ export class DirectoryLock {
     const socket = `bridge-${boot.slice(0, 16)}.sock`;
     const life = await showLife(join(directory, socket));
     const text = holderText({ ...identity, boot, since: at, socket: life === null ? null : socket });
+    const start = { directory, path, text, identity, boot, log };
     try {
-      for (let tries = 0; tries < mostTries; tries += 1) {
-        if (await createWhole(path, text, boot)) return new DirectoryLock(path, text, life);
-        await clearStale(directory, path, { identity, boot, log });
-      }
+      for (let tries = 0; tries < mostTries; tries += 1)
+        if (await takeFree(start)) return new DirectoryLock(path, text, life);
       throw new Error(`the lock ${path} keeps changing hands; try again`);
     } catch (error) {
       await life?.close();
@@ -85,7 +85,7 @@ async function readLock(path: string): Promise<string | null> {
 }
 
 /** Makes the lock appear with all its content at once, so that nobody takes a half-written one for stale. */
-async function createWhole(path: string, text: string, boot: string): Promise<boolean> {
+async function createWhole(path: string, { text, boot }: Pick<Start, "text" | "boot">): Promise<boolean> {
   const temporary = `${path}.${boot}`;
   try {
     await writeFile(temporary, text, { mode: 0o640 });
@@ -110,16 +110,48 @@ async function createInPlace(path: string, text: string): Promise<boolean> {
   }
 }
 
-interface Starter {
+interface Start {
+  readonly directory: string;
+  readonly path: string;
+  readonly text: string;
   readonly identity: ProcessIdentity;
   readonly boot: string;
   readonly log: Logger;
 }
 
-/** Throws DirectoryInUse when the holder lives. */
-async function clearStale(directory: string, path: string, { identity, boot, log }: Starter): Promise<void> {
-  const text = await readLock(path);
-  if (text === null) return;
+/** False when another start changed the lock meanwhile. Throws DirectoryInUse when its holder lives. */
+async function takeFree(start: Start): Promise<boolean> {
+  const root = await readLock(start.path);
+  return root === null ? createWhole(start.path, start) : takeOver(root, start);
+}
+
+/**
+ * Any number of starts may find the same lock stale. Each lock has one successor file, named after its content, that only
+ * one start can create; a start that died in between is succeeded the same way. The successor is the holder if the lock
+ * it succeeds is still there, and then takes its place in one rename, so that the directory is never without a lock.
+ */
+async function takeOver(root: string, start: Start): Promise<boolean> {
+  const dead: string[] = [];
+  let successor = await successorOf(root, start);
+  while (!(await createWhole(successor, start))) {
+    const other = await readLock(successor);
+    if (other === null) return false;
+    dead.push(successor);
+    successor = await successorOf(other, start);
+  }
+  if ((await readLock(start.path)) !== root) {
+    await unlink(successor);
+    return false;
+  }
+  await rename(successor, start.path);
+  for (const path of dead) await unlink(path).catch(() => undefined);
+  const pid = parseHolder(root)?.pid ?? null;
+  start.log.warn({ pid }, "taking over the data directory from a bridge that did not end well");
+  return true;
+}
+
+/** Where the successor of a dead holder is to be; throws DirectoryInUse when it lives. */
+async function successorOf(text: string, { directory, path, identity }: Start): Promise<string> {
   const holder = parseHolder(text);
   if (holder !== null) {
     const running = await isRunning(holder, identity);
@@ -128,22 +160,5 @@ async function clearStale(directory: string, path: string, { identity, boot, log
       throw new DirectoryInUse(directory, holder);
     if (socket !== null) await unlink(socket).catch(() => undefined);
   }
-  log.warn(
-    { pid: holder?.pid ?? null },
-    "taking over the data directory from a bridge that did not end well",
-  );
-  await takeAway(path, text, boot);
-}
-
-/** Two starts may both find the lock stale; whoever comes second must not throw away the first one's new lock. */
-async function takeAway(path: string, stale: string, boot: string): Promise<void> {
-  const away = `${path}.stale-${boot}`;
-  try {
-    await rename(path, away);
-    if ((await readLock(away)) !== stale) await link(away, path);
-  } catch (error) {
-    if (errorCode(error) !== "ENOENT" && errorCode(error) !== "EEXIST") throw error;
-  } finally {
-    await unlink(away).catch(() => undefined);
-  }
+  return `${path}.after-${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
 }

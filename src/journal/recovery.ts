@@ -13,6 +13,7 @@ const directoryMode = 0o750;
 interface ScannedSegment extends SegmentName {
   readonly bytes: number;
   readonly intact: number;
+  /** A torn last line is not counted; it is cut off. */
   readonly unreadable: number;
   /** After the last newline, and after the last intact record. */
   readonly endAt: number;
@@ -88,7 +89,7 @@ async function scanSegment(files: FileSystem, name: SegmentName, history: Histor
       last = Math.max(last, record.seq);
     }
     segment.intact += block.records.length + block.foreign;
-    segment.unreadable += block.unreadable;
+    if (block.terminated) segment.unreadable += block.unreadable;
     segment.endAt = block.endAt;
     segment.goodEndAt = block.goodEndAt;
   }

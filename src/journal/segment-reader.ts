@@ -7,6 +7,8 @@ export interface Block {
   readonly records: readonly JournalRecord[];
   readonly unreadable: number;
   readonly foreign: number;
+  /** False for the bytes after the last newline. */
+  readonly terminated: boolean;
   /** After the last newline; a later read goes on here. */
   readonly endAt: number;
   /** After the last intact record, its newline not counted; the start of the read when there is none. */
@@ -87,7 +89,7 @@ function takeLines(progress: Progress, chunk: Buffer): Block | null {
   progress.lineAt = progress.at;
   const endAt = progress.at;
   keep(progress, chunk.subarray(last + 1));
-  return { records, unreadable, foreign, endAt, goodEndAt: progress.goodEndAt };
+  return { records, unreadable, foreign, terminated: true, endAt, goodEndAt: progress.goodEndAt };
 }
 
 function keep(progress: Progress, chunk: Buffer): void {
@@ -104,5 +106,12 @@ function takeTail(progress: Progress): Block {
   const { records, foreign, unreadable, goodBytes } = decodeLine(progress.rest);
   const goodEndAt = goodBytes > 0 ? progress.at + goodBytes : progress.goodEndAt;
   const damaged = unreadable || progress.skipping;
-  return { records, foreign, unreadable: damaged ? 1 : 0, endAt: progress.lineAt, goodEndAt };
+  return {
+    records,
+    foreign,
+    unreadable: damaged ? 1 : 0,
+    terminated: false,
+    endAt: progress.lineAt,
+    goodEndAt,
+  };
 }

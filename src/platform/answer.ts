@@ -30,11 +30,18 @@ const nothing: Envelope = { code: null, message: null, requestId: null };
  */
 export function judgeAnswer(answer: HttpAnswer, url: URL, nowAt: number): GoodAnswer | BadAnswer {
   const { status } = answer;
-  if (status >= 300 && status < 400) return bad(answer, nowAt, "protocol", "redirect", redirectTarget(answer, url));
+  if (status >= 300 && status < 400)
+    return bad(answer, nowAt, "protocol", "redirect", redirectTarget(answer, url));
   const read = readBody(answer);
   if (read.problem !== null) {
     const kind = status >= 400 ? kindOfStatus(status) : "protocol";
-    return bad(answer, nowAt, kind, status >= 400 && read.problem !== "html" ? "status" : read.problem, read.detail);
+    return bad(
+      answer,
+      nowAt,
+      kind,
+      status >= 400 && read.problem !== "html" ? "status" : read.problem,
+      read.detail,
+    );
   }
   const envelope = envelopeOf(read.body);
   if (envelope.code === "200" || (envelope.code === null && status < 300)) {
@@ -96,6 +103,6 @@ const looksLikeMarkup = (body: Buffer): boolean =>
 /** Scheme and host a redirect points to; never its path or query, which may carry a secret. */
 function redirectTarget(answer: HttpAnswer, url: URL): string | null {
   const { location } = answer.headers;
-  if (location === undefined || !URL.canParse(location, url)) return null;
+  if (location === undefined || !URL.canParse(location, url.href)) return null;
   return new URL(location, url).origin;
 }

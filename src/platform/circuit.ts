@@ -119,8 +119,8 @@ export function settle(circuit: Circuit, host: PlatformHost, outcome: Outcome, n
 
 function answered(circuit: Circuit, host: PlatformHost): Circuit {
   const state = circuit[host];
-  if (state.failures === 0 && state.refusals === 0 && !state.open && state.heldUntil === 0) return circuit;
-  const next = { ...circuit, [host]: calm };
+  if (state.failures === 0 && state.refusals === 0 && !state.open) return circuit;
+  const next = { ...circuit, [host]: { ...calm, heldUntil: state.heldUntil } };
   return state.open ? { ...next, probedAt: null } : next;
 }
 

@@ -27,17 +27,26 @@ const cut: Trouble = {
 const troubles: ReadonlyMap<string, Trouble> = new Map([
   ["ENOTFOUND", { what: "the host name does not exist", remedy: "check {key} and this machine's DNS" }],
   ["EAI_AGAIN", network("the host name could not be looked up (no DNS answer)")],
-  ["ECONNREFUSED", { what: "the host refuses connections on that port", remedy: "check host and port of {key}" }],
+  [
+    "ECONNREFUSED",
+    { what: "the host refuses connections on that port", remedy: "check host and port of {key}" },
+  ],
   ["UND_ERR_CONNECT_TIMEOUT", network("no connection within the connect time-out")],
   ["ETIMEDOUT", network("no connection: the network did not answer")],
   ["ENETUNREACH", network("no route to the host")],
   ["EHOSTUNREACH", network("no route to the host")],
   ["CERT_HAS_EXPIRED", certificate("the host's certificate has expired (or this machine's clock is wrong)")],
-  ["CERT_NOT_YET_VALID", { what: "the host's certificate is not valid yet", remedy: "set this machine's clock" }],
+  [
+    "CERT_NOT_YET_VALID",
+    { what: "the host's certificate is not valid yet", remedy: "set this machine's clock" },
+  ],
   ["DEPTH_ZERO_SELF_SIGNED_CERT", certificate("the host's certificate is self-signed")],
   ["SELF_SIGNED_CERT_IN_CHAIN", certificate("the host's certificate comes from an unknown authority")],
   ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", certificate("the host's certificate chain is incomplete")],
-  ["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", certificate("the host's certificate comes from an unknown authority")],
+  [
+    "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+    certificate("the host's certificate comes from an unknown authority"),
+  ],
   [
     "ERR_TLS_CERT_ALTNAME_INVALID",
     { what: "the host's certificate is for another name", remedy: "check the host name in {key}" },
@@ -66,10 +75,12 @@ export function troubleCode(cause: unknown): string {
 }
 
 /** `HPE_…` is the HTTP parser's: whatever answers there is no web server. */
-export const isNotHttp = (code: string): boolean => code.startsWith("HPE_") || code === "UND_ERR_HEADERS_OVERFLOW";
+export const isNotHttp = (code: string): boolean =>
+  code.startsWith("HPE_") || code === "UND_ERR_HEADERS_OVERFLOW";
 
 export function troubleOf(code: string, sent: boolean): Trouble {
-  if (code.startsWith("HPE_")) return { what: "the answer is not HTTP", remedy: "check scheme and port of {key}" };
+  if (code.startsWith("HPE_"))
+    return { what: "the answer is not HTTP", remedy: "check scheme and port of {key}" };
   const known = troubles.get(code);
   if (known === cut && !sent) return { ...network("the connection was closed while it was being opened") };
   return known ?? network(`the connection failed${code === "" ? "" : ` (${code})`}`);

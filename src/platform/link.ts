@@ -1,6 +1,14 @@
 import type { PlatformHost } from "../greenhouse/platform-error.js";
 import type { Clock } from "../runtime/clock.js";
-import { admit, closedCircuit, renewed, settle, type Admission, type Circuit, type Outcome } from "./circuit.js";
+import {
+  admit,
+  closedCircuit,
+  renewed,
+  settle,
+  type Admission,
+  type Circuit,
+  type Outcome,
+} from "./circuit.js";
 
 /** What is known of the way to one host. Instants are monotonic ms, null while it did not happen. */
 export interface HostLink {
@@ -59,7 +67,8 @@ export class LinkBook {
     const contact = this.#contacts[host];
     const before = this.#circuit;
     this.#circuit = settle(before, host, outcome, now);
-    if (outcome.type === "answered" || outcome.type === "held" || outcome.type === "refused") contact.contactAt = now;
+    if (outcome.type === "answered" || outcome.type === "held" || outcome.type === "refused")
+      contact.contactAt = now;
     const isNews = this.#circuit !== before || contact.reachable !== (reachable ?? contact.reachable);
     contact.reachable = reachable ?? contact.reachable;
     if (outcome.type === "answered" && !contact.accepted) contact.accepted = true;

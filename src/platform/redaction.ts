@@ -17,7 +17,7 @@ export function redactor(secrets: () => readonly string[]): Redact {
 const spellings = (secret: string): readonly string[] => [
   secret,
   JSON.stringify(secret).slice(1, -1),
-  ...(secret.isWellFormed() ? [encodeURIComponent(secret)] : []),
+  ...(isWellFormed(secret) ? [encodeURIComponent(secret)] : []),
 ];
 
 /** One line that fits into a log: at most `max` characters, control characters become blanks. */
@@ -33,3 +33,6 @@ export function textsIn(value: unknown): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.values(value).flatMap(textsIn);
 }
+
+/** Text without half surrogate pairs, which cannot be encoded. */
+export const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text);

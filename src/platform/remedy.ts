@@ -29,7 +29,8 @@ export function remedyOf(answer: BadAnswer, facts: PlatformErrorFacts, scene: Fa
 
 function statusRemedy(facts: PlatformErrorFacts, key: string): string {
   const status = facts.status ?? 0;
-  if (status === 404) return `${said(facts)}; the host does not know this path: check ${key} (are the two hosts swapped?)`;
+  if (status === 404)
+    return `${said(facts)}; the host does not know this path: check ${key} (are the two hosts swapped?)`;
   if (status >= 500) return `${said(facts)}; the platform has a fault, it is tried again by itself`;
   return said(facts);
 }
@@ -37,7 +38,9 @@ function statusRemedy(facts: PlatformErrorFacts, key: string): string {
 /** "code 500, "device busy", request 8f…", as far as the platform said so. */
 function said(facts: PlatformErrorFacts): string {
   const parts = [
-    facts.status === undefined || (facts.status === 200 && facts.code !== undefined) ? null : `HTTP ${facts.status}`,
+    facts.status === undefined || (facts.status === 200 && facts.code !== undefined)
+      ? null
+      : `HTTP ${facts.status}`,
     facts.code === undefined ? null : `code ${facts.code}`,
     facts.platformMessage === undefined ? null : JSON.stringify(facts.platformMessage),
     facts.requestId === undefined ? null : `request ${facts.requestId}`,

@@ -1,6 +1,7 @@
 import { PlatformError } from "../greenhouse/platform-error.js";
 import type { Query } from "../greenhouse/ports.js";
 import type { Operation } from "./operations.js";
+import { isWellFormed } from "./redaction.js";
 import type { OperationShape } from "./settings.js";
 
 const codePattern = /^[A-Za-z0-9._-]{1,64}$/;
@@ -8,7 +9,8 @@ const maxParameters = 32;
 const maxTextLength = 1_000;
 
 /** Whether a device code may be part of a request; encoding is not enough, `..` survives it. */
-export const isDeviceCode = (code: string): boolean => codePattern.test(code) && code !== "." && code !== "..";
+export const isDeviceCode = (code: string): boolean =>
+  codePattern.test(code) && code !== "." && code !== "..";
 
 /** The code itself; throws `invalid_request` for one that could change what is asked. */
 export function deviceCode(code: string, operation: Operation): string {
@@ -22,7 +24,10 @@ export function deviceCode(code: string, operation: Operation): string {
 /** An address or a value: short visible text, sent as it is. */
 export function plainText(text: string, what: string, operation: Operation): string {
   if (/^[\x21-\x7e]{1,64}$/.test(text)) return text;
-  throw invalidRequest(operation, `${what} ${shown(text)} cannot be sent: 1 to 64 visible ASCII characters are`);
+  throw invalidRequest(
+    operation,
+    `${what} ${shown(text)} cannot be sent: 1 to 64 visible ASCII characters are`,
+  );
 }
 
 /**
@@ -31,7 +36,8 @@ export function plainText(text: string, what: string, operation: Operation): str
  */
 export function requestPath(operation: Operation, query: Query, shape?: OperationShape): string {
   const names = Object.keys(query);
-  if (names.length > maxParameters) throw invalidRequest(operation, `more than ${maxParameters} query parameters`);
+  if (names.length > maxParameters)
+    throw invalidRequest(operation, `more than ${maxParameters} query parameters`);
   let path = operation.path;
   let separator = "?";
   for (const name of names) {
@@ -55,7 +61,7 @@ const renamed = (name: string, shape: OperationShape | undefined): string =>
   shape?.query !== undefined && Object.hasOwn(shape.query, name) ? (shape.query[name] ?? name) : name;
 
 function encoded(text: string, operation: Operation): string {
-  if (text.length <= maxTextLength && text.isWellFormed()) return encodeURIComponent(text);
+  if (text.length <= maxTextLength && isWellFormed(text)) return encodeURIComponent(text);
   throw invalidRequest(operation, `query parameter ${shown(text)} is too long or is not valid text`);
 }
 

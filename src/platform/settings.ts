@@ -6,7 +6,11 @@
 export type CredentialSettings =
   | { readonly type: "token"; readonly token: string }
   | { readonly type: "token_file"; readonly path: string }
-  | { readonly type: "sign_in"; readonly body: Readonly<Record<string, unknown>>; readonly tokenPath?: string };
+  | {
+      readonly type: "sign_in";
+      readonly body: Readonly<Record<string, unknown>>;
+      readonly tokenPath?: string;
+    };
 
 /** How to read one operation where its answer is ambiguous. Paths are dotted: `data.list`. */
 export interface OperationShape {

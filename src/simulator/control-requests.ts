@@ -53,7 +53,12 @@ class RequestFields {
 
   scalar(name: string): string | number | boolean | null {
     const value = this.#fields.get(name);
-    if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "boolean")
+    if (
+      value === null ||
+      typeof value === "string" ||
+      typeof value === "number" ||
+      typeof value === "boolean"
+    )
       return value;
     throw new WrongField(`"${name}" must be a text, number, boolean or null`);
   }
@@ -71,26 +76,118 @@ type Action = (control: ServerControl, fields: RequestFields) => void | Promise<
 const hosts = ["both", "business", "realtime"] as const;
 
 const actions = new Map<string, Action>([
-  ["set_online", (control, at) => { control.setOnline(at.text("controller"), at.flag("online")); }],
-  ["freeze_sensors", (control, at) => { control.freezeSensors(at.text("controller")); }],
-  ["unfreeze_sensors", (control, at) => { control.unfreezeSensors(at.text("controller")); }],
-  ["set_sensor", (control, at) => { control.setSensor(at.text("controller"), at.text("sensor"), at.scalar("value")); }],
-  ["clear_sensor", (control, at) => { control.clearSensor(at.text("controller"), at.text("sensor")); }],
-  ["add_controller", (control, at) => { control.addController({ code: at.text("controller"), name: at.optionalText("name"), type: at.optionalText("type") }); }],
-  ["remove_controller", (control, at) => { control.removeController(at.text("controller")); }],
-  ["rename_controller", (control, at) => { control.renameController(at.text("controller"), at.text("name")); }],
-  ["empty_list", (control, at) => { control.emptyList(at.raw("list") === "null" ? "null" : at.flag("list")); }],
-  ["move_by_hand", (control, at) => { control.moveByHand(at.text("controller"), at.text("address"), at.text("value")); }],
-  ["storm", (control, at) => { control.storm(at.flag("on")); }],
-  ["rain", (control, at) => { control.rain(at.flag("on")); }],
+  [
+    "set_online",
+    (control, at) => {
+      control.setOnline(at.text("controller"), at.flag("online"));
+    },
+  ],
+  [
+    "freeze_sensors",
+    (control, at) => {
+      control.freezeSensors(at.text("controller"));
+    },
+  ],
+  [
+    "unfreeze_sensors",
+    (control, at) => {
+      control.unfreezeSensors(at.text("controller"));
+    },
+  ],
+  [
+    "set_sensor",
+    (control, at) => {
+      control.setSensor(at.text("controller"), at.text("sensor"), at.scalar("value"));
+    },
+  ],
+  [
+    "clear_sensor",
+    (control, at) => {
+      control.clearSensor(at.text("controller"), at.text("sensor"));
+    },
+  ],
+  [
+    "add_controller",
+    (control, at) => {
+      control.addController({
+        code: at.text("controller"),
+        name: at.optionalText("name"),
+        type: at.optionalText("type"),
+      });
+    },
+  ],
+  [
+    "remove_controller",
+    (control, at) => {
+      control.removeController(at.text("controller"));
+    },
+  ],
+  [
+    "rename_controller",
+    (control, at) => {
+      control.renameController(at.text("controller"), at.text("name"));
+    },
+  ],
+  [
+    "empty_list",
+    (control, at) => {
+      control.emptyList(at.raw("list") === "null" ? "null" : at.flag("list"));
+    },
+  ],
+  [
+    "move_by_hand",
+    (control, at) => {
+      control.moveByHand(at.text("controller"), at.text("address"), at.text("value"));
+    },
+  ],
+  [
+    "storm",
+    (control, at) => {
+      control.storm(at.flag("on"));
+    },
+  ],
+  [
+    "rain",
+    (control, at) => {
+      control.rain(at.flag("on"));
+    },
+  ],
   ["fault", armFault],
   ["clear_faults", (control) => control.clearFaults()],
-  ["host_down", (control, at) => control.hostDown(at.oneOf("host", hosts, "both"), at.oneOf("how", outages, "refuse"), at.optionalNumber("for_ms"))],
+  [
+    "host_down",
+    (control, at) =>
+      control.hostDown(
+        at.oneOf("host", hosts, "both"),
+        at.oneOf("how", outages, "refuse"),
+        at.optionalNumber("for_ms"),
+      ),
+  ],
   ["host_up", (control, at) => control.hostUp(at.oneOf("host", hosts, "both"))],
-  ["expire_tokens", (control) => { control.expireTokens(); }],
-  ["accept_token", (control, at) => { control.acceptToken(at.text("token")); }],
-  ["push", (control, at) => { control.push(at.oneOf("mode", pushModes)); }],
-  ["skip", (control, at) => { control.skip(at.optionalNumber("ms") ?? 0); }],
+  [
+    "expire_tokens",
+    (control) => {
+      control.expireTokens();
+    },
+  ],
+  [
+    "accept_token",
+    (control, at) => {
+      control.acceptToken(at.text("token"));
+    },
+  ],
+  [
+    "push",
+    (control, at) => {
+      control.push(at.oneOf("mode", pushModes));
+    },
+  ],
+  [
+    "skip",
+    (control, at) => {
+      control.skip(at.optionalNumber("ms") ?? 0);
+    },
+  ],
 ]);
 
 /** Words a control request may carry in `do`. */
@@ -104,7 +201,8 @@ function armFault(control: ServerControl, fields: RequestFields): void {
 
 /** Performs `{"do": "...", ...}`; a mistake in it is answered with 400 and what was expected. */
 export async function performControl(control: ServerControl, json: unknown): Promise<ControlReply> {
-  if (typeof json !== "object" || json === null || Array.isArray(json)) return wrong("expected a JSON object");
+  if (typeof json !== "object" || json === null || Array.isArray(json))
+    return wrong("expected a JSON object");
   const fields = new RequestFields(Object.fromEntries(Object.entries(json)));
   const action = actions.get(String(fields.raw("do")));
   if (!action) return wrong(`"do" must be one of ${controlWords.join(", ")}`);

@@ -62,7 +62,12 @@ const hostsOf = (host: PlatformHost | "both"): readonly PlatformHost[] =>
 
 /** The controls of a platform; `now` gives real epoch ms. */
 export function createControl(state: PlatformState, now: () => number): SimulatorControl {
-  return { ...deviceControl(state, now), ...accountControl(state), ...hostControl(state, now), ...views(state, now) };
+  return {
+    ...deviceControl(state, now),
+    ...accountControl(state),
+    ...hostControl(state, now),
+    ...views(state, now),
+  };
 }
 
 function controllerOf(state: PlatformState, now: () => number, code: string): SimulatedController {
@@ -78,7 +83,14 @@ function deviceControl(
   state: PlatformState,
   now: () => number,
 ): Part<
-  "setOnline" | "freezeSensors" | "unfreezeSensors" | "setSensor" | "clearSensor" | "moveByHand" | "storm" | "rain"
+  | "setOnline"
+  | "freezeSensors"
+  | "unfreezeSensors"
+  | "setSensor"
+  | "clearSensor"
+  | "moveByHand"
+  | "storm"
+  | "rain"
 > {
   const device = (code: string) => controllerOf(state, now, code);
   const weather = (kind: "storm" | "rain", isOn: boolean) => {
@@ -98,7 +110,9 @@ function deviceControl(
     },
     setSensor: (code, sensor, raw) => {
       const controller = device(code);
-      const known = controller.sample().items.some((item) => [item.sensor.name, item.sensor.factor].includes(sensor));
+      const known = controller
+        .sample()
+        .items.some((item) => [item.sensor.name, item.sensor.factor].includes(sensor));
       if (!known) throw new Error(`${code} has no sensor ${JSON.stringify(sensor)}`);
       controller.breakSensor(sensor, raw, Infinity);
     },
@@ -107,7 +121,8 @@ function deviceControl(
     },
     moveByHand: (code, address, value) => {
       const controller = device(code);
-      if (controller.read(address) === null) throw new Error(`${code} has no address ${JSON.stringify(address)}`);
+      if (controller.read(address) === null)
+        throw new Error(`${code} has no address ${JSON.stringify(address)}`);
       controller.put(address, value, "hand");
     },
     storm: (isOn) => {
@@ -136,9 +151,17 @@ function accountControl(
     addController: ({ code, name, type }) => {
       const [station] = state.account.stations;
       if (state.devices.has(code) || !station) throw new Error(`the simulated account already has ${code}`);
-      if (type !== undefined && !typeNames.has(type)) throw new Error(`unknown device type ${JSON.stringify(type)}`);
+      if (type !== undefined && !typeNames.has(type))
+        throw new Error(`unknown device type ${JSON.stringify(type)}`);
       const id = 500_000 + state.devices.size;
-      state.replaceDevice({ code, id, name: name ?? code, type: type ?? "C001", station, isController: true });
+      state.replaceDevice({
+        code,
+        id,
+        name: name ?? code,
+        type: type ?? "C001",
+        station,
+        isController: true,
+      });
     },
     removeController: (code) => {
       state.removeDevice(known(code).code);
@@ -156,9 +179,7 @@ function accountControl(
 function hostControl(
   state: PlatformState,
   now: () => number,
-): Part<
-  "fault" | "clearFaults" | "hostDown" | "hostUp" | "expireTokens" | "acceptToken" | "push" | "skip"
-> {
+): Part<"fault" | "clearFaults" | "hostDown" | "hostUp" | "expireTokens" | "acceptToken" | "push" | "skip"> {
   return {
     fault: (spec) => {
       state.faults.arm(spec, now());
@@ -207,7 +228,13 @@ function views(state: PlatformState, now: () => number): Part<"posts" | "request
       const position = controller.position(address);
       if (value === null || !position) throw new Error(`${code} has no address ${JSON.stringify(address)}`);
       const held = realTimes(controller.registers.history(address));
-      return { value, levels: position.levels, isMoving: position.moving, isOnline: controller.isOnline(), held };
+      return {
+        value,
+        levels: position.levels,
+        isMoving: position.moving,
+        isOnline: controller.isOnline(),
+        held,
+      };
     },
     held: (code, address) => realTimes(controllerOf(state, now, code).registers.history(address)),
   };

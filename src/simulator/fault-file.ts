@@ -13,7 +13,8 @@ type Reader = (value: unknown) => { readonly value: unknown } | { readonly expec
 const durationUnits: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 const duration: Reader = (value) => {
-  const [, digits, unit] = (typeof value === "string" ? /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(value) : null) ?? [];
+  const [, digits, unit] =
+    (typeof value === "string" ? /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(value) : null) ?? [];
   if (typeof value === "number" && value >= 0) return { value };
   if (digits === undefined) return { expected: "a duration such as 30s, 5m or milliseconds as a number" };
   return { value: Number(digits) * (durationUnits[unit ?? "ms"] ?? 1) };
@@ -29,7 +30,9 @@ const number =
 const word =
   (words: readonly string[]): Reader =>
   (value) =>
-    typeof value === "string" && words.includes(value) ? { value } : { expected: `one of ${words.join(", ")}` };
+    typeof value === "string" && words.includes(value)
+      ? { value }
+      : { expected: `one of ${words.join(", ")}` };
 
 const text: Reader = (value) =>
   typeof value === "string" || typeof value === "number" ? { value: String(value) } : { expected: "a text" };

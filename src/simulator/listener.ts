@@ -55,7 +55,11 @@ export class Listener {
     const server = this.#server;
     this.#server = null;
     if (!server) return;
-    const closed = new Promise<void>((resolve) => server.close(() => { resolve(); }));
+    const closed = new Promise<void>((resolve) =>
+      server.close(() => {
+        resolve();
+      }),
+    );
     for (const socket of this.#sockets) socket.destroy();
     await closed;
   }

@@ -35,7 +35,9 @@ export class PushFeed {
   /** Register changes since the last call. */
   registerFrames(): readonly PushFrame[] {
     this.#state.settle();
-    return this.#state.takeChanges().map((change) => this.#frame("set-value", change.device.code, this.#register(change)));
+    return this.#state
+      .takeChanges()
+      .map((change) => this.#frame("set-value", change.device.code, this.#register(change)));
   }
 
   /** Running statuses, connections and weather readings that differ from the last call; the first one is silent. */
@@ -88,7 +90,10 @@ export class PushFeed {
       case "bare":
         return changed.map((item) => ({ deviceCode: code, ...item, dateTime: this.#time() }));
       case "event":
-        return changed.map((item) => ({ ...this.#head("DEVICE_STATUS"), data: { deviceCode: code, ...item } }));
+        return changed.map((item) => ({
+          ...this.#head("DEVICE_STATUS"),
+          data: { deviceCode: code, ...item },
+        }));
       case "batch":
         return [{ deviceCode: code, data: changed }];
     }
@@ -96,7 +101,9 @@ export class PushFeed {
 
   /** What an event-like dialect puts before the payload. */
   #head(type: string): Fields {
-    return this.#state.settings.dialect.push === "event" ? { type, timestamp: Math.floor(this.#state.now) } : {};
+    return this.#state.settings.dialect.push === "event"
+      ? { type, timestamp: Math.floor(this.#state.now) }
+      : {};
   }
 
   #time(): string | number {

@@ -108,7 +108,8 @@ export class PushServer {
 
   #deliver(frame: PushFrame): void {
     for (const { socket, channel, code } of this.#listening) {
-      const isMeant = channel === frame.channel && (channel !== "weather-station-data" || code === frame.code);
+      const isMeant =
+        channel === frame.channel && (channel !== "weather-station-data" || code === frame.code);
       if (isMeant && socket.readyState === socket.OPEN) socket.send(frame.text);
     }
   }

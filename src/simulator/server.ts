@@ -1,19 +1,15 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { PlatformHost } from "../greenhouse/platform-error.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Random } from "../runtime/random.js";
-import { parseJson } from "./call.js";
-import { controlView, performControl, type ControlReply, type ServerControl } from "./control-requests.js";
-import { createControl } from "./control.js";
-import { answer, perform } from "./http-exchange.js";
-import { bodyOf, targetOf, type Target } from "./http-request.js";
+import type { ServerControl } from "./control-requests.js";
+import { createControl, type SimulatorControl } from "./control.js";
 import { Listener } from "./listener.js";
-import { hostOf } from "./operations.js";
-import { createPlatform, respond } from "./platform-model.js";
+import { createPlatform } from "./platform-model.js";
 import type { PlatformOptions } from "./platform-options.js";
 import type { PlatformState } from "./platform-state.js";
 import { PushServer } from "./push-server.js";
+import { routerFor, type PortRole } from "./request-router.js";
+import { ServerLife } from "./server-life.js";
 
 export interface SimulatorOptions extends PlatformOptions {
   /** Address to listen on; default 127.0.0.1. */
@@ -23,8 +19,8 @@ export interface SimulatorOptions extends PlatformOptions {
   /** A port of its own for the realtime host; 0: any free one. */
   readonly realtimePort?: number;
   /**
-   * Port of the controls under `/_simulator/`; absent: the same port as the platform, null: none. With a port of their
-   * own (or two platform ports) a host that is down really refuses connections.
+   * Port of the controls under `/_simulator/`; absent: the business host's port, null: none. A port that also serves the
+   * controls stays open while its host is down and breaks connections instead of refusing them.
    */
   readonly controlPort?: number | null;
   /** How often the push channels look for news, real ms. Default 250. */
@@ -49,48 +45,70 @@ export interface Simulator {
   readonly state: PlatformState;
   /** Push connections that are open now. */
   pushConnections(): number;
+  /** Ends every connection; resolves when all ports are free again. */
   close(): Promise<void>;
 }
 
 /**
- * Starts the simulated platform over real HTTP and WebSocket. Rejects when a port is taken. The promise resolves once
- * both hosts answer.
+ * Starts the simulated platform over real HTTP and WebSocket; resolves once both hosts answer, rejects when a port is
+ * taken.
  */
 export async function startSimulator(options: SimulatorOptions, parts: SimulatorParts): Promise<Simulator> {
+  const { clock, log } = parts;
   const seed = options.seed ?? (parts.random ? Math.floor(parts.random() * 2 ** 31) : 1);
-  const state = createPlatform({ ...options, seed }, parts.clock.now());
-  const running = new RunningSimulator(state, options, parts);
-  await running.open();
-  parts.log?.info({ seed, profile: state.settings.profile }, `simulated platform at ${running.businessUrl}`);
-  return running;
+  const state = createPlatform({ ...options, seed }, clock.now());
+  const push = new PushServer(state);
+  const plain = createControl(state, () => clock.now());
+  const failed = (error: unknown) => log?.error({ err: error }, "the simulator failed to serve a request");
+  const life = new ServerLife({ state, clock, push, tickMs: options.pushIntervalMs ?? 250, failed });
+  const control = controlOver(plain, () => life.obeyOutages());
+  const address = options.host ?? "127.0.0.1";
+  const port = (number: number, role: PortRole) => {
+    const router = routerFor(role, { state, clock, push, control, failed });
+    return life.add(new Listener(address, number, router), role);
+  };
+  const isSplit = options.realtimePort !== undefined;
+  const business = port(options.port ?? 0, {
+    platform: isSplit ? "business" : "both",
+    controls: options.controlPort === undefined,
+  });
+  const realtime = isSplit ? port(options.realtimePort, { platform: "realtime", controls: false }) : business;
+  const controls =
+    typeof options.controlPort === "number"
+      ? port(options.controlPort, { platform: null, controls: true })
+      : null;
+  await life.open();
+  const url = (listener: Listener) =>
+    `http://${address.includes(":") ? `[${address}]` : address}:${listener.port}`;
+  const controlListener = controls ?? (options.controlPort === undefined ? business : null);
+  log?.info({ seed, profile: state.settings.profile, url: url(business) }, "simulated platform started");
+  return {
+    port: business.port,
+    businessUrl: url(business),
+    realtimeUrl: url(realtime),
+    controlUrl: controlListener ? url(controlListener) : null,
+    control,
+    state,
+    pushConnections: () => push.count,
+    close: () => life.close(),
+  };
 }
 
-class RunningSimulator implements Simulator {
-  readonly state: PlatformState;
-  readonly control: ServerControl;
-  readonly #clock: Clock;
-  readonly #log: Logger | undefined;
-  readonly #push: PushServer;
-  readonly #pushIntervalMs: number;
-  readonly #address: string;
-  readonly #platform: Listener;
-  readonly #realtime: Listener | null;
-  readonly #controls: Listener | null;
-  readonly #servesControls: boolean;
-  readonly #stopped = new AbortController();
-  #ticking: Promise<void> = Promise.resolve();
-
-  constructor(state: PlatformState, options: SimulatorOptions, parts: SimulatorParts) {
-    this.state = state;
-    this.#clock = parts.clock;
-    this.#log = parts.log;
-    this.#push = new PushServer(state);
-    this.#pushIntervalMs = options.pushIntervalMs ?? 250;
-    this.#address = options.host ?? "127.0.0.1";
-    const isSplit = options.realtimePort !== undefined;
-    this.#servesControls = options.controlPort === undefined;
-    this.#platform = this.#listener(options.port ?? 0, isSplit ? "business" : null);
-    this.#realtime = isSplit ? this.#listener(options.realtimePort, "realtime") : null;
-    this.#controls = typeof options.controlPort === "number" ? this.#listener(options.controlPort, "controls") : null;
-    this.control = this.#serverControl();
-  }
+/** The controls that open or close ports wait until that is done. */
+function controlOver(plain: SimulatorControl, obeyOutages: () => Promise<void>): ServerControl {
+  return {
+    ...plain,
+    hostDown: (...args) => {
+      plain.hostDown(...args);
+      return obeyOutages();
+    },
+    hostUp: (...args) => {
+      plain.hostUp(...args);
+      return obeyOutages();
+    },
+    clearFaults: () => {
+      plain.clearFaults();
+      return obeyOutages();
+    },
+  };
+}

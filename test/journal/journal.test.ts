@@ -89,8 +89,10 @@ describe("a durable append (requirement 54)", () => {
     await until(() => turns.length === 1);
     expect(disk.calls.map((call) => call.split(" ")[0])).toEqual(["write", "datasync"]);
     expect(durable).toBe(false);
+    disk.holdSync = null;
     turns[0]?.();
     await appended;
+    expect(durable).toBe(true);
   });
 
   it("starts writing in the same turn of the event loop", async () => {
@@ -99,7 +101,9 @@ describe("a durable append (requirement 54)", () => {
     await journal.append({ type: "start", version: "1" }, { durable: false });
     disk.calls.length = 0;
     const appended = journal.append(taken("a"), { durable: true });
-    await new Promise<void>((resolve) => process.nextTick(resolve));
+    await new Promise<void>((resolve) => {
+      process.nextTick(resolve);
+    });
     expect(disk.calls).toEqual(["write journal-000000000001.jsonl"]);
     await appended;
   });
@@ -120,6 +124,7 @@ describe("a durable append (requirement 54)", () => {
     turns[0]?.();
     await first;
     await until(() => turns.length === 2);
+    disk.holdSync = null;
     turns[1]?.();
     await Promise.all(second);
     expect(turns).toHaveLength(2);
@@ -133,6 +138,7 @@ describe("a durable append (requirement 54)", () => {
     const durable = journal.append(taken("a"), { durable: true });
     await until(() => turns.length === 1);
     await journal.append(sent("a"), { durable: false });
+    disk.holdSync = null;
     turns[0]?.();
     await durable;
   });

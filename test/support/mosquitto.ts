@@ -12,8 +12,8 @@ import { join } from "node:path";
  * in a temporary folder.
  */
 
-const program = ["/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto", "/opt/homebrew/sbin/mosquitto"].find((path) =>
-  existsSync(path),
+const program = ["/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto", "/opt/homebrew/sbin/mosquitto"].find(
+  (path) => existsSync(path),
 );
 
 export interface MosquittoOptions {
@@ -26,6 +26,8 @@ export interface MosquittoOptions {
   readonly maxPacketSize?: number;
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly webSocket?: boolean;
+  /** Log every packet; slows it down. */
+  readonly verbose?: boolean;
   readonly extra?: readonly string[];
 }
 
@@ -33,7 +35,7 @@ export interface Mosquitto {
   readonly url: string;
   readonly port: number;
   readonly webSocketUrl: string | null;
-  /** Everything it has logged, all types, for assertions on what was on the wire. */
+  /** Everything it has logged so far. */
   log(): string;
   /** SIGKILL: no will, no DISCONNECT, sockets closed by the kernel. Resolves when it is gone. */
   kill(): Promise<void>;
@@ -50,7 +52,9 @@ export interface Mosquitto {
 
 export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mosquitto> {
   if (program === undefined)
-    throw new Error("these tests need a real Mosquitto: apt-get install mosquitto (looked for /usr/sbin/mosquitto)");
+    throw new Error(
+      "these tests need a real Mosquitto: apt-get install mosquitto (looked for /usr/sbin/mosquitto)",
+    );
   const folder = await mkdtemp(join(tmpdir(), "mosquitto-"));
   const port = await freePort();
   const webSocketPort = options.webSocket ? await freePort() : null;
@@ -66,8 +70,12 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
     log: () => running.output,
     kill: () => running.end("SIGKILL"),
     quit: () => running.end("SIGTERM"),
-    freeze: () => running.signal("SIGSTOP"),
-    thaw: () => running.signal("SIGCONT"),
+    freeze: () => {
+      running.signal("SIGSTOP");
+    },
+    thaw: () => {
+      running.signal("SIGCONT");
+    },
     restart: async () => {
       await running.end("SIGTERM");
       await running.start();
@@ -92,7 +100,7 @@ class RunningMosquitto {
   }
 
   async start(): Promise<void> {
-    const child = spawn(this.#program, ["-v", "-c", this.#file], { stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(this.#program, ["-c", this.#file], { stdio: ["ignore", "pipe", "pipe"] });
     this.#child = child;
     await new Promise<void>((resolve, reject) => {
       let seen = "";
@@ -131,7 +139,7 @@ async function configuration(
   const lines = [
     // Started as root it would become a user who may not read the temporary folder.
     "user root",
-    "log_type all",
+    ...(options.verbose ? ["log_type all"] : ["log_type error", "log_type notice", "log_type information"]),
     ...(options.maxPacketSize === undefined ? [] : [`max_packet_size ${options.maxPacketSize}`]),
     `persistence ${options.persistence ? "true" : "false"}`,
     `persistence_location ${folder}/`,

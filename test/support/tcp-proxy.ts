@@ -74,7 +74,8 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
       client.resetAndDestroy();
       return;
     }
-    const upstream = mode === "black_hole" ? null : net.connect({ port: toPort, host: "127.0.0.1", allowHalfOpen: true });
+    const upstream =
+      mode === "black_hole" ? null : net.connect({ port: toPort, host: "127.0.0.1", allowHalfOpen: true });
     const pair: Pair = { client, server: upstream, deaf: upstream === null };
     pairs.add(pair);
     if (upstream === null) {

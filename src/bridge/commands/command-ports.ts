@@ -37,6 +37,12 @@ export interface CommandPorts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly newId: () => string;
+  /** Told of every valid fresh read a command makes. */
+  readonly onRead?: (read: {
+    readonly address: string;
+    readonly value: string;
+    readonly startedMono: number;
+  }) => void;
 }
 
 export interface CommandRules {

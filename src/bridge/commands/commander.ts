@@ -1,6 +1,7 @@
 import type { CommandResult } from "../../greenhouse/command/outcomes.js";
 import type { PayloadRules } from "../../greenhouse/command/payload.js";
 import type { Controller } from "../../greenhouse/model.js";
+import type { RecordBody } from "../../journal/records.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
 import { alertFor } from "./alerts.js";
 import { type Command, type CommandRequest, laneKey } from "./command.js";
@@ -83,15 +84,6 @@ export class Commander {
     else if (settings) this.#take(arrived, understood, settings);
   }
 
-  /** A register was read: earlier POSTs before that are accounted for. */
-  registerRead(code: string, actuator: string, address: string, value: string, startedMono: number): void {
-    const lane = this.#lanes.get(laneKey({ code, target: "actuator", targetId: actuator }));
-    if (lane?.readSince(startedMono) !== true) return;
-    void this.#ports.journal
-      .append({ type: "read_back", controller: code, actuator, id: null, address, value }, { durable: false })
-      .catch(() => undefined);
-  }
-
   /** Ms since our last POST to the actuator; null when there was none in this run. */
   sincePostMs(code: string, actuator: string): number | null {
     return this.#lanes.get(laneKey({ code, target: "actuator", targetId: actuator }))?.sincePostMs() ?? null;
@@ -156,7 +148,7 @@ export class Commander {
     }
     const command = this.#commandOf(arrived, understood, settings, own.payloadKey);
     this.#seen.set(command.id, this.#duplicates.taken(lane, own));
-    this.#laneFor(lane).submit(command);
+    this.#laneFor(lane, command).submit(command);
   }
 
   #commandOf(arrived: Arrived, understood: Understood, settings: ActuatorSettings, key: string): Command {
@@ -183,15 +175,19 @@ export class Commander {
     };
   }
 
-  #laneFor(key: string): Lane {
+  #laneFor(key: string, { code, target, targetId }: Command): Lane {
     const held = this.#lanes.get(key);
     if (held) return held;
+    const about = { controller: code, actuator: targetId, target };
     const lane = new Lane(
       {
         ...this.#ports,
         dryRun: (command) => command.dryRun || this.#settings.rules.dryRun,
         finished: (command, ending) => {
           this.#finish(command, ending);
+        },
+        accounted: (address, value) => {
+          this.#note({ type: "read_back", ...about, id: null, address, value });
         },
       },
       this.#unread.has(key),
@@ -234,6 +230,11 @@ export class Commander {
         if (alert) audience.event(alert);
         if (result.outcome !== "confirmed") audience.showAgain(about.code);
       });
+  }
+
+  /** Journals what no command waits for; a journal that cannot write says so by itself. */
+  #note(record: RecordBody): void {
+    void this.#ports.journal.append(record, { durable: false }).catch(() => undefined);
   }
 
   #refuse(arrived: Arrived, { refusal, payload, canonical }: NotTaken, original: CommandResult | null): void {

@@ -1,7 +1,7 @@
 import type { Step } from "../../greenhouse/command/plan.js";
 import type { StepReport } from "../../greenhouse/command/outcomes.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
-import { type Ending, spelled } from "./report.js";
+import { type Ending, spelled, superseded } from "./report.js";
 import type { StepEnd } from "./send-step.js";
 
 export function stepReport(settings: ActuatorSettings, step: Step, end: StepEnd): StepReport {
@@ -55,11 +55,6 @@ export function endingAfter(step: Step, end: StepEnd, isLast: boolean): Ending |
         ...rest,
       };
     case "interrupted":
-      return {
-        outcome: "superseded",
-        reason: "after_sending",
-        message: "A newer command took its place after its value had been sent.",
-        ...rest,
-      };
+      return { ...superseded("after_sending"), ...rest };
   }
 }

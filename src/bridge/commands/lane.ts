@@ -18,6 +18,8 @@ interface Running {
 export interface LanePorts extends CommandPorts {
   readonly dryRun: (command: Command) => boolean;
   readonly finished: (command: Command, ending: Ending) => void;
+  /** Every POST so far has been read back, by this read. */
+  readonly accounted: (address: string, value: string) => void;
 }
 
 /**
@@ -37,7 +39,12 @@ export class Lane {
   #closed = false;
 
   constructor(ports: LanePorts, unread: boolean) {
-    this.#ports = ports;
+    this.#ports = {
+      ...ports,
+      onRead: ({ address, value, startedMono }) => {
+        if (this.#readSince(startedMono)) ports.accounted(address, value);
+      },
+    };
     this.#unread = unread;
   }
 
@@ -71,7 +78,7 @@ export class Lane {
   }
 
   /** A valid read begun at `startedMono`: true when it accounts for POSTs nobody had read back. */
-  readSince(startedMono: number): boolean {
+  #readSince(startedMono: number): boolean {
     if (!this.#unread || (this.#postEndedAt !== null && startedMono < this.#postEndedAt)) return false;
     this.#unread = false;
     return true;

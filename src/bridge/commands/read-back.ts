@@ -29,6 +29,7 @@ export async function readFresh(
       fresh: true,
       source: "read_back",
     });
+    ports.onRead?.({ address, value: String(raw), startedMono });
     return { type: "value", raw, startedMono };
   } catch (error) {
     if (!(error instanceof PlatformError) && !signal.aborted) throw error;

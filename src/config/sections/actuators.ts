@@ -16,7 +16,10 @@ import {
 import { takesDegrees } from "../kind-traits.js";
 
 const wordKey = () =>
-  text('a command word of a-z, 0-9 and "_" that starts with a letter', /^(?!unknown$)[a-z][a-z0-9_]{0,63}$/);
+  text(
+    'a command word of a-z, 0-9 and "_" that starts with a letter and is not "unknown"',
+    /^(?!unknown$)[a-z][a-z0-9_]{0,63}$/,
+  );
 
 const stop = () =>
   section({
@@ -40,9 +43,13 @@ const view = () =>
   });
 
 const keys = section({
-  kind: required(choice(actuatorKinds), "What it is; decides the commands, their values and the states.", {
-    example: "skylight",
-  }),
+  kind: required(
+    choice(actuatorKinds, "kind"),
+    `Decides the commands, their values and the states: ${actuatorKinds.join(", ")}.`,
+    {
+      example: "skylight",
+    },
+  ),
   address: required(address(), "Address on the platform, taken as written.", { example: "101" }),
   name: optional(writtenText(), "Name to show; default: the id.", { example: "Left skylight" }),
   mode_address: optional(address(), "Positioners: where the mode goes; default: address.", {
@@ -85,7 +92,6 @@ const keys = section({
   }),
   tolerance: optional(whole(0, 100), "Positioners: degrees that still count as arrived.", {
     default: 0,
-    example: "0",
   }),
   type_id: optional(
     whole(0, 1_000_000),
@@ -115,7 +121,8 @@ function withKindDefaults(given: z.output<typeof keys>) {
   const travel = given.travel_time ?? (travels ? travelMs : 0);
   return {
     ...given,
-    values: { ...ownWords(given.kind), ...given.values },
+    // The user's words first: their order is the one shown.
+    values: { ...given.values, ...ownWords(given.kind), ...given.values },
     lead_in: given.lead_in ?? (given.kind === "light" ? ("when_not_on" as const) : ("never" as const)),
     travel_time: travel,
     confirm_within: given.confirm_within ?? (travels ? travel + confirmAfterTravelMs : confirmMs),

@@ -24,8 +24,8 @@ const user = () =>
 
 const tls = () =>
   section({
-    cert: optional(text(), "File with the broker's certificate."),
-    key: optional(text(), "File with its key."),
+    cert: optional(text(), "File with the broker's certificate.", { example: "broker.pem", off: true }),
+    key: optional(text(), "File with its key.", { example: "broker.key", off: true }),
     port: withDefault(port(), 8883, "Port of MQTT over TLS; opened when cert and key are given."),
   });
 

@@ -14,6 +14,8 @@ const listener = section({
     writtenText("a token without blanks", /^[!-~]{1,1000}$/),
     "Asked for anything but the health check.",
     {
+      example: "!secret http_token",
+      off: true,
       secret: true,
     },
   ),

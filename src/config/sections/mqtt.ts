@@ -7,9 +7,12 @@ import { flag, section, text, writtenText } from "../values.js";
 
 const tls = () =>
   section({
-    ca: optional(text(), "File with the certificate of the authority that signed the broker's."),
-    cert: optional(text(), "File with a client certificate."),
-    key: optional(text(), "File with its key."),
+    ca: optional(text(), "File with the certificate of the authority that signed the broker's.", {
+      example: "ca.pem",
+      off: true,
+    }),
+    cert: optional(text(), "File with a client certificate.", { example: "client.pem", off: true }),
+    key: optional(text(), "File with its key.", { example: "client.key", off: true }),
     reject_unauthorized: withDefault(flag(), true, "Refuse a broker whose certificate cannot be verified."),
   });
 

@@ -22,6 +22,7 @@ export const parameter = section({
   ),
   decimals: optional(whole(0, 10), "Digits after the point.", { example: "2" }),
   type_id: optional(whole(0, 1_000_000), "Control-parameter type, to read many addresses at once.", {
+    example: "203",
     off: true,
   }),
   writable: optional(writable(), "Allow to set it, within these limits; default: read only."),

@@ -112,6 +112,7 @@ export const platformSection = section({
     "Where an answer is ambiguous: what doctor tells you to add, by operation.",
     {
       entry: "sensor-data",
+      each: "<operation>",
       off: true,
     },
   ),

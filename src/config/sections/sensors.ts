@@ -11,9 +11,13 @@ export const sensor = section({
     },
   ),
   name: optional(writtenText(), "Name to show; default: the platform's.", { example: "Air temperature" }),
-  kind: optional(choice(sensorKinds), "What is measured; default: recognised from the name.", {
-    example: "temperature",
-  }),
+  kind: optional(
+    choice(sensorKinds, "kind"),
+    `What is measured, recognised from the name unless given: ${sensorKinds.join(", ")}.`,
+    {
+      example: "temperature",
+    },
+  ),
   unit: optional(text(), "Unit of the published value.", { example: "°C" }),
   scale: withDefault(nonZero(), 1, "The platform's value is multiplied by this."),
   offset: withDefault(decimal(), 0, "Then this is added.", { example: "-0.4" }),

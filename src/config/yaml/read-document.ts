@@ -1,7 +1,7 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap, type YAMLSeq } from "yaml";
 import type { z } from "zod";
 import { fieldFacts } from "../facts.js";
-import { suggestion } from "../nearest.js";
+import { nearest } from "../nearest.js";
 import type { Path } from "../problem.js";
 import { literalSecret } from "./literal-secret.js";
 import { keyOf } from "./keys.js";
@@ -110,27 +110,39 @@ function shapeFor(shape: Shape, ...types: readonly Shape["type"][]): Shape {
 
 function readMap(notes: Notes, node: YAMLMap, spot: Spot): unknown {
   const entries = new Map<string, unknown>();
+  const meant = new Set<string>();
   for (const pair of node.items) {
     const found = keyOf(pair.key);
-    const at = spot.referencedAt ?? found.offset ?? node.range?.[0] ?? 0;
+    const offset = spot.referencedAt ?? found.offset ?? node.range?.[0] ?? 0;
+    const report = (path: Path, message: string) => notes.faults.push({ offset, path, message });
     if (!found.ok) {
-      notes.faults.push({ offset: at, path: spot.path, message: found.message });
+      report(spot.path, found.message);
       continue;
     }
-    const key = found.key;
-    const path = [...spot.path, key];
-    const expected = childOf(spot.shape, key);
-    if (expected === null)
-      notes.faults.push({ offset: at, path, message: `unknown key${suggestion(key, keysOf(spot.shape))}` });
-    else if (entries.has(key))
-      notes.faults.push({ offset: at, path, message: "this key stands here twice; keep one of them" });
+    const path = [...spot.path, found.key];
+    const child = childOf(spot.shape, found.key);
+    if (child === null) {
+      const known = nearest(found.key, keysOf(spot.shape));
+      report(path, `unknown key${known === null ? "" : `, did you mean "${known}"?`}`);
+      if (known !== null) meant.add(known);
+    } else if (entries.has(found.key)) report(path, "this key stands here twice; keep one of them");
     else {
-      notes.places.setKey(path, at);
-      const value = isNode(pair.value) ? pair.value : null;
-      const child = { ...spot, path, shape: expected.shape, secret: spot.secret || expected.secret };
-      entries.set(key, readNode(notes, value, child) ?? emptyValue(spot.shape, expected.shape));
+      notes.places.setKey(path, offset);
+      const value = readNode(notes, isNode(pair.value) ? pair.value : null, {
+        ...spot,
+        path,
+        shape: child.shape,
+        secret: spot.secret || child.secret,
+      });
+      entries.set(found.key, value ?? emptyValue(spot.shape, child.shape));
     }
   }
+  // A mistyped key is one mistake, not also a missing key.
+  for (const key of meant)
+    if (!entries.has(key)) {
+      entries.set(key, unreadable);
+      notes.unreadable.push([...spot.path, key]);
+    }
   return Object.fromEntries([...entries].filter(([, value]) => value !== absent));
 }
 
@@ -152,14 +164,18 @@ interface Child {
 }
 
 function childOf(shape: Shape, key: string): Child | null {
-  if (shape.type === "map") return { shape: shapeOf(shape.value), secret: false };
+  if (shape.type === "map")
+    return shape.words?.includes(key) === false ? null : { shape: shapeOf(shape.value), secret: false };
   if (shape.type !== "section") return { shape: anything, secret: false };
   const schema = shape.keys.get(key);
   if (schema === undefined) return null;
   return { shape: shapeOf(schema), secret: fieldFacts.get(schema)?.secret === true };
 }
 
-const keysOf = (shape: Shape): string[] => (shape.type === "section" ? [...shape.keys.keys()] : []);
+function keysOf(shape: Shape): readonly string[] {
+  if (shape.type === "section") return [...shape.keys.keys()];
+  return shape.type === "map" ? (shape.words ?? []) : [];
+}
 
 function readList(notes: Notes, node: YAMLSeq, spot: Spot): unknown {
   const item = spot.shape.type === "list" ? shapeOf(spot.shape.item) : anything;

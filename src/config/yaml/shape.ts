@@ -6,7 +6,8 @@ type Schema = z.core.$ZodType;
 /** What a schema expects at one place, without the wrappers for defaults and checks. */
 export type Shape =
   | { readonly type: "section"; readonly keys: ReadonlyMap<string, Schema> }
-  | { readonly type: "map"; readonly key: Schema; readonly value: Schema }
+  /** `words`: the only keys allowed; null where the user chooses them. */
+  | { readonly type: "map"; readonly words: readonly string[] | null; readonly value: Schema }
   | { readonly type: "list"; readonly item: Schema }
   | { readonly type: "either"; readonly options: readonly Shape[] }
   | { readonly type: "text" | "scalar" | "anything" };
@@ -35,8 +36,11 @@ function newShape(schema: Schema): Shape {
   if (typeFacts.get(schema)?.name === "anything") return { type: "anything" };
   if (schema instanceof z.ZodObject)
     return { type: "section", keys: new Map(Object.entries<Schema>(schema.def.shape)) };
-  if (schema instanceof z.ZodRecord)
-    return { type: "map", key: schema.def.keyType, value: schema.def.valueType };
+  if (schema instanceof z.ZodRecord) {
+    const key = schema.def.keyType;
+    const words = key instanceof z.ZodEnum ? key.options.map(String) : null;
+    return { type: "map", words, value: schema.def.valueType };
+  }
   if (schema instanceof z.ZodArray) return { type: "list", item: schema.def.element };
   if (schema instanceof z.ZodUnion) return { type: "either", options: schema.def.options.map(shapeOf) };
   if (schema instanceof z.ZodString || schema instanceof z.ZodEnum) return { type: "text" };

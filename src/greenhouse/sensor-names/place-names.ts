@@ -16,8 +16,8 @@ slab medium g: 基质条, 基质袋, 岩棉条, slab
 rockwool medium g: 岩棉, rockwool
 coco medium g: 椰糠, coco, coir
 root_zone medium g: 根区, 根部, 根系, 根际, 根, 根域, root zone, root, rootzone
-leaf medium p: 叶面, 叶片, 叶, 叶子, 叶表, 叶表面, leaf, leaves
-canopy medium p: 冠层, canopy, crop canopy
+leaf medium f: 叶面, 叶片, 叶, 叶子, 叶表, 叶表面, leaf, leaves
+canopy medium a: 冠层, canopy, crop canopy
 fruit medium p: 果实, 果面, fruit
 stem medium p: 茎秆, 茎杆, 茎, stem
 plant medium p: 植株, 作物, 植物, plant, crop

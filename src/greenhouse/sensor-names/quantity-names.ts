@@ -2,13 +2,14 @@
  * Names of what is measured. A line is `word kinds places: names`.
  *
  * kinds: what it can be, the first one where no unit says otherwise; `?` in front: nothing without a unit.
- * places: `-` alone; or after the name of a place: `a` air, `g` ground, `p` part of a plant or building, `l` liquid.
+ * places: `-` alone; or after the name of a place: `a` air, `g` ground, `f` leaf, `p` part of a plant or building, `l` liquid,
+ * `o` only outdoors and indoors.
  * A word ends up in topics: it is never changed, and a new name goes to the golden file of the tests.
  */
 
 export const climateNames = `
-temperature temperature -apl: 温度, temperature, temp, temperatur
-temperature temperature apl: 温
+temperature temperature -apfl: 温度, temperature, temp, temperatur
+temperature temperature apfl: 温
 temperature soil_temperature g: 温度, 温, temperature, temp
 humidity humidity -a: 湿度, 相对湿度, humidity, humi, hum, rh, relative humidity
 humidity humidity a: 湿
@@ -40,7 +41,7 @@ rain_total rain -a: 累计雨量, 累积雨量, 雨量累计, 总雨量, 累计�
 rain_today rain -a: 日雨量, 今日雨量, 当日雨量, 日降雨量, 今日降雨量, 当日降雨量, 当天降雨量, daily rain, daily rainfall, rain today, rainfall today
 rain_hour rain+rain_rate -a: 小时雨量, 小时降雨量, 时雨量, 时降雨量, hourly rain, hourly rainfall, rain hour
 rain_rate rain_rate -a: 雨强, 雨量强度, 降雨强度, 降水强度, 降雨速率, 小时降雨强度, rain rate, rain intensity, rainfall rate, rainfall intensity, precipitation rate, precipitation intensity
-rain_detected other -a: 雨雪, 感雨, 雨感, 有无雨, 有无雨雪, 是否下雨, 是否有雨, 雨滴, rain detected, rain detector, is raining
+rain_detected other -a: 雨雪, 雨雪状态, 降雨状态, 下雨, 感雨, 雨感, 有无雨, 有无雨雪, 是否下雨, 是否有雨, 雨滴, rain detected, rain detector, is raining
 snow_depth other -a: 雪深, 积雪深度, 积雪厚度, snow depth
 evaporation other -a: 蒸发, 蒸发量, 水面蒸发, 水面蒸发量, evaporation
 evapotranspiration other -a: 蒸散量, 蒸腾量, 作物蒸散, evapotranspiration, et0
@@ -62,7 +63,7 @@ potassium other -gl: 钾, 钾含量, 速效钾, 有效钾, 全钾, potassium
 nitrate other -gl: 硝酸盐, 硝态氮, 硝酸根, nitrate
 ammonium other -gl: 铵态氮, 铵氮, 氨氮, ammonium
 calcium other -gl: 钙, 钙离子, calcium
-wetness other p: 湿度, 湿, 水分, 润湿度, 表面湿度, wetness, humidity, moisture
+wetness other f: 湿度, 湿, 水分, 润湿度, 表面湿度, wetness, humidity, moisture
 pressure pressure -l: 压力, 压强, pressure
 pressure pressure l: 压
 differential_pressure other -a: 压差, 差压, 负压, 静压, 室内外压差, differential pressure, static pressure
@@ -70,8 +71,9 @@ flow flow -l: 流量, 流率, 流量计, 流量速度, flow, flow rate, flow met
 flow_velocity other -l: 流速, 水流速度, flow velocity
 flow_total other -l: 累计流量, 累积流量, 总流量, 流量累计, 流量总计, 累计水量, 累积水量, total flow, flow total, cumulative flow
 water_volume other -l: 用水量, 总用水量, 累计用水量, 灌溉量, 灌水量, 水量, 日用水量, water volume, water consumption, water usage
-level other -l: 液位, 水位, 液面, 液位高度, 水位高度, 液面高度, level, liquid level
-level other l: 位
+volume other l: 量, volume, amount
+level other -l: 液位, 液面, 液位高度, 液面高度, level
+level other l: 位, 位高度, 水位, 水位高度, water level
 depth other -l: 水深, 深度, depth
 dissolved_oxygen other -l: 溶解氧, 溶氧, 溶氧量, 溶解氧含量, dissolved oxygen
 orp other -l: orp, 氧化还原电位, redox, redox potential
@@ -96,19 +98,20 @@ negative_ions other -a: 负氧离子, 负离子, 负氧离子浓度, negative io
 air_quality other -: 空气质量, 空气质量指数, aqi, air quality
 noise other -a: 噪声, 噪音, 噪声值, 分贝, noise, sound level
 stem_diameter other -: 茎粗, 茎秆直径, 茎杆直径, 茎秆微变化, 茎流直径, stem diameter
-sap_flow other -: 茎流, 液流, 茎流速率, sap flow
+sap_flow other -: 茎流, 茎流速率, sap flow
 fruit_diameter other -: 果径, 果实直径, 果实膨大, fruit diameter, fruit growth
 plant_height other -: 株高, 植株高度, plant height
-weight other -: 重量, 质量, 称重, weight
-battery battery+voltage -: 电池电量, 剩余电量, 电池剩余电量, 电量百分比, 蓄电池电量, 设备电量, battery level, battery, battery percentage, battery percent, battery capacity
-battery ?battery+voltage -: 电量, 电池, 蓄电池
+weight other -: 重量, 称重, weight
+battery battery+voltage -: 电池电量, 剩余电量, 电池剩余电量, 电量百分比, 蓄电池电量, 设备电量, battery level, battery percentage, battery percent, battery capacity
+battery ?battery+voltage -: 电池, 蓄电池, battery
+charge ?battery -: 电量, charge
 battery_voltage voltage -: 电池电压, 蓄电池电压, 电瓶电压, 锂电池电压, battery voltage, vbat
 supply_voltage voltage -: 供电电压, 电源电压, 工作电压, 设备电压, 输入电压, supply voltage, power supply voltage, input voltage
 solar_voltage voltage -: 太阳能电压, 太阳能板电压, 光伏电压, solar voltage, solar panel voltage
 voltage voltage -: 电压, voltage
-voltage_a voltage -: a相电压, a相
-voltage_b voltage -: b相电压, b相
-voltage_c voltage -: c相电压, c相
+voltage_a voltage -: a相电压
+voltage_b voltage -: b相电压
+voltage_c voltage -: c相电压
 current other -: 电流, 工作电流, electric current
 power other -: 功率, 有功功率, 用电功率, power
 energy other -: 电能, 用电量, 耗电量, 总用电量, 有功电能, energy, power consumption, electricity

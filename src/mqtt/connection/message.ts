@@ -1,7 +1,10 @@
 import type { IPublishPacket } from "mqtt";
 import type { BrokerFacts, IncomingMessage, ProtocolVersion } from "./settings.js";
 
-/** Copies what the bridge needs out of a packet of the MQTT library. */
+/**
+ * Copies what the bridge needs out of a packet of the MQTT library. A sender can repeat a property, which the library
+ * then hands over as an array; such a one counts as absent.
+ */
 export function incomingMessage(topic: string, payload: Buffer, packet: IPublishPacket): IncomingMessage {
   const { responseTopic, correlationData, messageExpiryInterval, userProperties } = packet.properties ?? {};
   return {
@@ -11,9 +14,9 @@ export function incomingMessage(topic: string, payload: Buffer, packet: IPublish
     qos: packet.qos,
     dup: packet.dup,
     properties: {
-      ...(responseTopic !== undefined && { responseTopic }),
-      ...(correlationData !== undefined && { correlationData }),
-      ...(messageExpiryInterval !== undefined && { messageExpiryIntervalS: messageExpiryInterval }),
+      ...(typeof responseTopic === "string" && { responseTopic }),
+      ...(Buffer.isBuffer(correlationData) && { correlationData }),
+      ...(typeof messageExpiryInterval === "number" && { messageExpiryIntervalS: messageExpiryInterval }),
       ...(userProperties !== undefined && { userProperties }),
     },
   };

@@ -155,9 +155,6 @@ export class Outbox {
   }
 
   #advance(): void {
-    // Refilled by halves, so that publishes and their acknowledgements travel in batches: three times as fast at the
-    // window of 20 that Mosquitto announces.
-    if (this.#flying.size > this.#window / 2) return;
     while (this.#flying.size < this.#window) {
       const flight = this.#waiting[this.#next];
       if (flight === undefined) break;

@@ -13,5 +13,6 @@ export const isoOrNull = (at: number | null): string | null =>
 export function valueText(value: number | string): string {
   if (typeof value === "string") return value;
   const text = String(value);
-  return text.includes("e") ? value.toFixed(Math.abs(value) < 1 ? 12 : 0).replace(/\.?0+$/, "") : text;
+  if (!text.includes("e")) return text;
+  return Math.abs(value) < 1 ? value.toFixed(12).replace(/\.?0+$/, "") : String(BigInt(Math.trunc(value)));
 }

@@ -27,7 +27,8 @@ export function inflated(body: Buffer, encoding: string | undefined, maxBytes: n
   const name = (encoding ?? "").trim().toLowerCase();
   if (name === "" || name === "identity" || body.length === 0) return body;
   const inflate = inflaters.get(name);
-  if (!inflate) throw new UndecodableBody(`content encoding ${JSON.stringify(name.slice(0, 40))} is not supported`);
+  if (!inflate)
+    throw new UndecodableBody(`content encoding ${JSON.stringify(name.slice(0, 40))} is not supported`);
   try {
     return inflate(body, { maxOutputLength: maxBytes });
   } catch (error) {

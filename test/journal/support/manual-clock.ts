@@ -26,12 +26,17 @@ export function manualClock(startAt = Date.UTC(2026, 4, 1, 6)): ManualClock {
           reject(abortReason(signal));
           return;
         }
-        const wait = { until: monotonic + ms, resolve };
-        waits.push(wait);
-        signal?.addEventListener("abort", () => {
+        const abort = () => {
           waits = waits.filter((other) => other !== wait);
-          reject(abortReason(signal));
-        });
+          if (signal) reject(abortReason(signal));
+        };
+        const fulfil = () => {
+          signal?.removeEventListener("abort", abort);
+          resolve();
+        };
+        const wait = { until: monotonic + ms, resolve: fulfil };
+        waits.push(wait);
+        signal?.addEventListener("abort", abort, { once: true });
       }),
     advance: (ms) => {
       monotonic += ms;

@@ -72,7 +72,7 @@ export const refused = (id: string, reason: string): Refusal => ({
 /** Records as a reader would give them, a second apart. */
 export const stamped = (
   bodies: readonly RecordBody[],
-  { from = 1, boot = "boot-a", synced = true as boolean | null } = {},
+  { from = 1, boot = "boot-a", synced = true } = {},
 ): readonly JournalRecord[] =>
   bodies.map((body, index) => ({
     seq: from + index,

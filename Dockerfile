@@ -1,0 +1,23 @@
+# The program is plain JavaScript: the same files run on amd64, arm64 and arm/v7.
+FROM --platform=$BUILDPLATFORM node:22-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY src ./src
+RUN npm run build && npm prune --omit=dev --ignore-scripts
+
+FROM node:22-bookworm-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY package.json LICENSE ./
+RUN mkdir /data && chown node:node /data
+USER node
+WORKDIR /data
+VOLUME /data
+# Proves that the process is alive and its link to the broker stands.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s CMD ["node", "/app/dist/main.js", "health"]
+ENTRYPOINT ["node", "/app/dist/main.js"]
+CMD ["run", "--config", "/data/config.yaml"]

@@ -1,0 +1,102 @@
+import type { BridgeEvent } from "../greenhouse/bridge-events.js";
+import type { PlatformState } from "../greenhouse/model.js";
+import type { PlatformHost } from "../greenhouse/platform-error.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/logger.js";
+import { type HostFacts, isGone, type LinkFacts, platformState, untriedHost } from "./platform-link.js";
+
+export interface PlatformWatchPorts {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** The state to publish became another. */
+  readonly onState: (state: PlatformState) => void;
+  readonly onHost: (host: PlatformHost, reachable: boolean) => void;
+  readonly onEvent: (event: BridgeEvent) => void;
+}
+
+const checkMs = 1_000;
+
+/** Turns what the client learns about its hosts into the published state of the platform. */
+export class PlatformWatch {
+  readonly #ports: PlatformWatchPorts;
+  readonly #away = { realtime: false, business: false };
+  #facts: LinkFacts;
+  #state: PlatformState | null = null;
+
+  constructor(ports: PlatformWatchPorts) {
+    this.#ports = ports;
+    this.#facts = {
+      realtime: untriedHost,
+      business: untriedHost,
+      stretched: false,
+      startedAt: ports.clock.monotonic(),
+    };
+  }
+
+  get state(): PlatformState | null {
+    return this.#state;
+  }
+
+  host(host: PlatformHost): HostFacts {
+    return this.#facts[host];
+  }
+
+  learnt(host: PlatformHost, facts: HostFacts): void {
+    this.#facts = { ...this.#facts, [host]: facts };
+    this.#judge();
+  }
+
+  stretched(stretched: boolean): void {
+    this.#facts = { ...this.#facts, stretched };
+    this.#judge();
+  }
+
+  /** Judges again as time passes: 30 s without contact is news although nothing happened. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#judge();
+      await this.#ports.clock.wait(checkMs, signal).catch(() => undefined);
+    }
+  }
+
+  #judge(): void {
+    const now = this.#ports.clock.monotonic();
+    for (const host of ["realtime", "business"] as const) {
+      const away = isGone(this.#facts[host], now);
+      if (away === this.#away[host]) continue;
+      this.#away[host] = away;
+      this.#ports.onHost(host, !away);
+    }
+    const state = platformState(this.#facts, now);
+    if (state === null || state === this.#state) return;
+    const before = this.#state;
+    this.#state = state;
+    this.#ports.onState(state);
+    this.#tell(before, state);
+  }
+
+  #tell(before: PlatformState | null, state: PlatformState): void {
+    const { log, onEvent, clock } = this.#ports;
+    const message = sentences[state];
+    if (state === "online") {
+      log.info(before === null ? "the platform answers" : message);
+      if (before !== null) onEvent({ type: "platform_back", severity: "info", message, at: clock.now() });
+      return;
+    }
+    log.warn(message);
+    if (state === "degraded" && before !== "unreachable") return;
+    const type =
+      state === "unauthorized" ? "unauthorized" : state === "degraded" ? "platform_back" : "platform_lost";
+    onEvent({ type, severity: state === "degraded" ? "warning" : "error", message, at: clock.now() });
+  }
+}
+
+const sentences = {
+  online: "the platform answers again",
+  degraded:
+    "the business host is gone or the request budget stretches the intervals; readings and commands go on",
+  unauthorized:
+    "the platform refuses the credential: check platform.token, platform.token_file or platform.sign_in",
+  unreachable:
+    "the platform's real-time host does not answer; all readings are stale and commands are refused until it does",
+} as const satisfies Record<PlatformState, string>;

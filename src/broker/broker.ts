@@ -1,0 +1,152 @@
+import type { Aedes } from "aedes";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/logger.js";
+import { Gatekeeper } from "./gatekeeper.js";
+import { openListeners, type Listeners } from "./listeners.js";
+import { bridgeCredential, Logins, type Credential } from "./login.js";
+import { isPasswordHash } from "./password.js";
+import { brokerProblems } from "./problems.js";
+import {
+  defaultBrokerLimits,
+  emptyTally,
+  type BrokerCounters,
+  type BrokerLimits,
+  type BrokerSettings,
+  type BrokerTally,
+} from "./settings.js";
+import { SilentSockets } from "./silent-sockets.js";
+import { BrokerStartError } from "./start-error.js";
+import {
+  closeAedes,
+  connectedClient,
+  createAedes,
+  wireErrors,
+  wireLimits,
+  wireLogins,
+  wireRights,
+} from "./wiring.js";
+
+/*
+ * The embedded broker: aedes (MQTT 3.1.1 and 5) with users, rights and limits around it. It keeps everything in memory,
+ * so after a restart the bridge publishes its state again. The bridge connects to it like to any broker, with
+ * `credential`. Commands arrive there stamped with who sent them, see via.ts.
+ */
+
+export { BrokerStartError } from "./start-error.js";
+export { brokerProblems, type SettingsProblem } from "./problems.js";
+export { readVia, viaProperty, type Via } from "./via.js";
+export type * from "./settings.js";
+
+export interface EmbeddedBroker {
+  /** Where the bridge connects to. */
+  readonly url: string;
+  readonly port: number;
+  readonly tlsPort: number | null;
+  readonly webSocketPort: number | null;
+  /** The bridge's own login, made anew at every start. Never log it. */
+  readonly credential: Credential;
+  counters(): BrokerCounters;
+  /** Tells the clients, closes every socket and port. */
+  close(): Promise<void>;
+}
+
+interface Ports {
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+interface Parts {
+  readonly settings: BrokerSettings;
+  readonly limits: BrokerLimits;
+  readonly credential: Credential;
+  readonly tally: BrokerTally;
+  readonly ports: Ports;
+}
+
+const closeTimeoutMs = 2_000;
+
+/** Rejects with a BrokerStartError that names the configuration key and the remedy. */
+export async function startBroker(settings: BrokerSettings, ports: Ports): Promise<EmbeddedBroker> {
+  const [problem] = brokerProblems(settings);
+  if (problem) throw new BrokerStartError(["broker", ...problem.path].join("."), problem.message);
+  warnAboutPlainPasswords(settings, ports.log);
+  const limits = { ...defaultBrokerLimits, ...settings.limits };
+  const parts = { settings, limits, ports, tally: emptyTally(), credential: bridgeCredential() };
+  const aedes = await createAedes(limits);
+  const { silent, clientCount } = wire(aedes, parts);
+  const hooks = { connection: silent.add.bind(silent), stream: aedes.handle };
+  const listeners = await openListeners(settings, limits, hooks).catch(async (error: unknown) => {
+    await closeAedes(aedes);
+    throw error;
+  });
+  ports.log.info({ host: settings.host, port: listeners.port }, "the embedded broker listens");
+  return running(aedes, listeners, parts, clientCount);
+}
+
+function wire(aedes: Aedes, { settings, limits, ports, tally, credential }: Parts) {
+  const { clock, log } = ports;
+  const gatekeeper = new Gatekeeper(settings, limits.retainedTopics, tally, log);
+  const silent = new SilentSockets(limits.silentSockets, () => {
+    tally.silentClosed += 1;
+  });
+  const connected = new Set<object>();
+  aedes.on("client", (client) => {
+    if (!gatekeeper.identityOf(client)?.bridge) connected.add(client);
+  });
+  aedes.on("clientDisconnect", (client) => connected.delete(client));
+  const clientCount = () => connected.size;
+  wireLogins(aedes, {
+    logins: new Logins(settings.users, credential, limits, clock),
+    gatekeeper,
+    tally,
+    maxClients: limits.clients,
+    log,
+    clientWithId: (id) => connectedClient(aedes, id),
+    clientCount,
+  });
+  wireRights(aedes, gatekeeper);
+  wireLimits(aedes, { limits, tally, silent, clock, log });
+  wireErrors(aedes, tally, log);
+  return { silent, clientCount };
+}
+
+function running(
+  aedes: Aedes,
+  listeners: Listeners,
+  { settings, ports, tally, credential }: Parts,
+  clientCount: () => number,
+): EmbeddedBroker {
+  const { port, tlsPort, webSocketPort } = listeners;
+  return {
+    url: `mqtt://${reachable(settings.host)}:${port}`,
+    port,
+    tlsPort,
+    webSocketPort,
+    credential,
+    counters: () => ({ ...tally, clients: clientCount() }),
+    close: async () => {
+      const waited = new AbortController();
+      // A frozen client must not hold up a shutdown; its socket is closed with the listeners.
+      const late = ports.clock.wait(closeTimeoutMs, waited.signal).catch(() => undefined);
+      await Promise.race([closeAedes(aedes), late]);
+      waited.abort();
+      await listeners.close();
+    },
+  };
+}
+
+/** An address at which this machine reaches a listener on `host`. */
+function reachable(host: string): string {
+  if (host === "0.0.0.0") return "127.0.0.1";
+  if (host === "::") return "[::1]";
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+function warnAboutPlainPasswords({ users }: BrokerSettings, log: Logger): void {
+  const plain = users.filter((user) => !isPasswordHash(user.password)).map((user) => user.username);
+  if (plain.length > 0)
+    log.warn(
+      { users: plain },
+      "plain passwords in broker.users: make hashes of them with greenhouse2mqtt passwd",
+    );
+}

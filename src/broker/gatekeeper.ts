@@ -1,0 +1,142 @@
+import type { Client, PublishPacket, Subscription } from "aedes";
+import type { Logger } from "../runtime/logger.js";
+import { bridgeRights, commandFilters, rightsOf, type Rights } from "./access.js";
+import type { BrokerSettings, BrokerTally, BrokerUser } from "./settings.js";
+import { topicMatches } from "./topic-filter.js";
+import { stamped, viaProperty } from "./via.js";
+
+/** Who a client turned out to be. */
+export interface Identity {
+  readonly bridge: boolean;
+  readonly user: string | null;
+  readonly rights: Rights;
+}
+
+// Not a topic anybody may subscribe to: it lies in the server's tree.
+const discarded = "$discarded";
+// One line per client and topic is enough, and a flood must not fill memory or log.
+const maxRemarks = 200;
+
+/**
+ * Decides over every publish, subscription and delivery. A forbidden publish is not answered with an error: MQTT 3.1.1
+ * knows none but closing, and Home Assistant must not be thrown off for its birth message. It is acknowledged, goes
+ * nowhere, and is counted.
+ */
+export class Gatekeeper {
+  readonly #settings: BrokerSettings;
+  readonly #retainedTopics: number;
+  readonly #tally: BrokerTally;
+  readonly #log: Logger;
+  readonly #identities = new WeakMap<Client, Identity>();
+  readonly #retained = new Set<string>();
+  readonly #remarks = new Set<string>();
+
+  constructor(settings: BrokerSettings, retainedTopics: number, tally: BrokerTally, log: Logger) {
+    this.#settings = settings;
+    this.#retainedTopics = retainedTopics;
+    this.#tally = tally;
+    this.#log = log;
+  }
+
+  identityOf(client: Client): Identity | null {
+    return this.#identities.get(client) ?? null;
+  }
+
+  admitBridge(client: Client): void {
+    this.#identities.set(client, { bridge: true, user: null, rights: bridgeRights });
+  }
+
+  admit(client: Client, user: BrokerUser | null): void {
+    const rights = rightsOf(user, this.#settings.topics);
+    this.#identities.set(client, { bridge: false, user: user?.username ?? null, rights });
+  }
+
+  /** Turns `packet` (a publish or a will) into what subscribers may get, or into one that goes nowhere. */
+  publish(client: Client | null, packet: PublishPacket): void {
+    const identity = client && this.identityOf(client);
+    if (packet.properties) packet.properties = publishProperties(packet.properties);
+    const allowed = identity?.rights.mayPublish(packet.topic, packet.payload.length) ?? false;
+    if (!client || !identity || !allowed || !this.#mayRetain(identity, packet)) {
+      this.#tally.discardedPublishes += 1;
+      this.#remark(client, packet.topic, "discarded a publish that is not allowed", "broker.users[].publish");
+      packet.topic = discarded;
+      packet.payload = Buffer.alloc(0);
+      packet.retain = false;
+      delete packet.properties;
+      return;
+    }
+    if (!identity.bridge && this.#isCommand(packet.topic)) {
+      const via = { client: client.id, user: identity.user };
+      packet.properties = {
+        ...packet.properties,
+        userProperties: stamped(packet.properties?.userProperties, via),
+      };
+    }
+  }
+
+  maySubscribe(client: Client, { topic }: Subscription): boolean {
+    if (this.identityOf(client)?.rights.maySubscribe(topic)) return true;
+    this.#tally.refusedSubscriptions += 1;
+    this.#remark(client, topic, "refused a subscription that is not allowed", "broker.users[].subscribe");
+    return false;
+  }
+
+  /** Who sent a command concerns the bridge only. */
+  forwarded<P extends PublishPacket>(client: Client, packet: P): P {
+    const { properties } = packet;
+    if (properties?.userProperties?.[viaProperty] === undefined || this.identityOf(client)?.bridge)
+      return packet;
+    return {
+      ...packet,
+      properties: { ...properties, userProperties: stamped(properties.userProperties, null) },
+    };
+  }
+
+  #isCommand(topic: string): boolean {
+    const { base } = this.#settings.topics;
+    return topic.startsWith(`${base}/`) && commandFilters(base).some((filter) => topicMatches(filter, topic));
+  }
+
+  /** Counts the retained topics of everybody but the bridge; what the bridge writes over becomes its own. */
+  #mayRetain(identity: Identity, { retain, topic, payload }: PublishPacket): boolean {
+    if (!retain) return true;
+    if (identity.bridge || payload.length === 0) {
+      this.#retained.delete(topic);
+      return true;
+    }
+    if (this.#retained.has(topic)) return true;
+    if (this.#retained.size >= this.#retainedTopics) return false;
+    this.#retained.add(topic);
+    return true;
+  }
+
+  #remark(client: Client | null, topic: string, what: string, remedy: string): void {
+    const who = {
+      client: client?.id.slice(0, 64) ?? null,
+      user: (client && this.identityOf(client)?.user) ?? null,
+    };
+    const key = `${what} ${who.client ?? ""} ${topic}`;
+    if (this.#remarks.has(key) || this.#remarks.size >= maxRemarks) return;
+    this.#remarks.add(key);
+    this.#log.info({ ...who, topic: topic.slice(0, 128) }, `${what}; ${remedy} decides`);
+  }
+}
+
+type Properties = NonNullable<PublishPacket["properties"]>;
+
+/**
+ * Keeps what belongs into a PUBLISH, once. aedes forwards the rest as it came, wills with the delay of their CONNECT
+ * included, and a property in the wrong place makes correct subscribers disconnect.
+ */
+function publishProperties(given: Properties): Properties {
+  const { payloadFormatIndicator, messageExpiryInterval, responseTopic, correlationData, contentType } =
+    given;
+  return {
+    ...(typeof payloadFormatIndicator === "boolean" && { payloadFormatIndicator }),
+    ...(typeof messageExpiryInterval === "number" && { messageExpiryInterval }),
+    ...(typeof responseTopic === "string" && !/[#+\0]/.test(responseTopic) && { responseTopic }),
+    ...(Buffer.isBuffer(correlationData) && { correlationData }),
+    ...(typeof contentType === "string" && { contentType }),
+    ...(given.userProperties && { userProperties: given.userProperties }),
+  };
+}

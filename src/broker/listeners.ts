@@ -1,0 +1,158 @@
+import { once } from "node:events";
+import http, { type IncomingMessage } from "node:http";
+import net, { type Server, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import tls from "node:tls";
+import { pem } from "../mqtt/connection/pem.js";
+import type { BrokerLimits, BrokerSettings } from "./settings.js";
+import { BrokerStartError } from "./start-error.js";
+import { mayUpgrade } from "./web-origin.js";
+
+export interface ListenerHooks {
+  /** A new TCP connection, before any TLS or WebSocket handshake. */
+  readonly connection: (socket: Socket) => void;
+  /** A byte stream on which MQTT is to be spoken. */
+  readonly stream: (stream: Duplex, request?: IncomingMessage) => void;
+}
+
+export interface Listeners {
+  readonly port: number;
+  readonly tlsPort: number | null;
+  readonly webSocketPort: number | null;
+  close(): Promise<void>;
+}
+
+const tcpKeepAliveMs = 60_000;
+
+/** Opens every port of the settings, or none: rejects with a BrokerStartError that names the key. */
+export async function openListeners(
+  settings: BrokerSettings,
+  limits: BrokerLimits,
+  hooks: ListenerHooks,
+): Promise<Listeners> {
+  const servers: Server[] = [];
+  const sockets = new Set<Socket>();
+  const open = async (server: Server, port: number, key: string) => {
+    server.on("connection", (socket) => {
+      sockets.add(socket);
+      socket.once("close", () => sockets.delete(socket));
+      // A client that vanished without a word is found even if it uses no MQTT keepalive.
+      socket.setKeepAlive(true, tcpKeepAliveMs);
+      hooks.connection(socket);
+    });
+    servers.push(server);
+    return listen(server, settings.host, port, key);
+  };
+  const close = async () => {
+    for (const socket of sockets) socket.destroy();
+    await Promise.all(servers.filter((server) => server.listening).map(closed));
+  };
+  const { tls: secure, websocketPort } = settings;
+  try {
+    const port = await open(plain(hooks), settings.port, "broker.port");
+    const tlsPort = secure
+      ? await open(await tlsServer(secure, limits, hooks), secure.port, "broker.tls.port")
+      : null;
+    const webSocketPort =
+      websocketPort === undefined
+        ? null
+        : await open(await webServer(settings, limits, hooks), websocketPort, "broker.websocket_port");
+    return { port, tlsPort, webSocketPort, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function plain(hooks: ListenerHooks): Server {
+  return net.createServer({ noDelay: true }, (socket) => {
+    hooks.stream(socket);
+  });
+}
+
+async function tlsServer(
+  files: NonNullable<BrokerSettings["tls"]>,
+  limits: BrokerLimits,
+  hooks: ListenerHooks,
+): Promise<Server> {
+  try {
+    const cert = await pem(files.cert, "broker.tls.cert");
+    const key = await pem(files.key, "broker.tls.key");
+    const server = tls.createServer({ cert, key, handshakeTimeout: limits.connectTimeoutMs, noDelay: true });
+    server.on("secureConnection", (socket) => {
+      hooks.stream(socket);
+    });
+    // Failed handshakes are the client's affair.
+    server.on("tlsClientError", () => undefined);
+    return server;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new BrokerStartError("broker.tls", `the certificate or key cannot be used: ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+async function webServer(
+  settings: BrokerSettings,
+  limits: BrokerLimits,
+  hooks: ListenerHooks,
+): Promise<Server> {
+  const { WebSocketServer, createWebSocketStream } = await import("ws");
+  const server = http.createServer(
+    { headersTimeout: limits.connectTimeoutMs, requestTimeout: limits.connectTimeoutMs, noDelay: true },
+    (_, response) => {
+      response.writeHead(426, { connection: "close" }).end("This port speaks MQTT over WebSocket.\n");
+    },
+  );
+  const sockets = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    maxPayload: 2 * limits.packetBytes + 64 * 1024,
+    handleProtocols: (offered) => ["mqtt", "mqttv3.1"].find((name) => offered.has(name)) ?? false,
+  });
+  server.on("upgrade", (request, socket, head) => {
+    if (!mayUpgrade(request.headers, settings.users.length > 0)) {
+      socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n");
+      return;
+    }
+    sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      hooks.stream(createWebSocketStream(webSocket), request);
+    });
+  });
+  return server;
+}
+
+async function listen(server: Server, host: string, port: number, key: string): Promise<number> {
+  server.listen(port, host);
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : null;
+    const options = { portInUse: code === "EADDRINUSE", cause: error };
+    throw new BrokerStartError(key, listenFailure(code, host, port), options);
+  }
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new BrokerStartError(key, "no port was opened");
+  return address.port;
+}
+
+function listenFailure(code: unknown, host: string, port: number): string {
+  switch (code) {
+    case "EADDRINUSE":
+      return `port ${port} at ${host} is taken; perhaps a broker runs already: name it in mqtt.url, or choose another port`;
+    case "EACCES":
+      return `this user may not open port ${port}; choose one above 1023`;
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return `this machine has no address ${host}: correct broker.host`;
+    default:
+      return `cannot listen on ${host} port ${port}: ${String(code)}`;
+  }
+}
+
+async function closed(server: Server): Promise<void> {
+  const done = once(server, "close");
+  server.close();
+  await done;
+}

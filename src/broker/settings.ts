@@ -1,0 +1,97 @@
+export interface BrokerUser {
+  readonly username: string;
+  /** Plain, or a hash made by `hashPassword`. */
+  readonly password: string;
+  /** Topic filters; without them the defaults of `access.ts`. */
+  readonly publish?: readonly string[];
+  readonly subscribe?: readonly string[];
+}
+
+export interface BrokerLimits {
+  /** Connected clients beside the bridge. */
+  readonly clients: number;
+  /** Largest payload; topic and properties may add a little. */
+  readonly packetBytes: number;
+  /** Retained topics that clients other than the bridge may create, together. */
+  readonly retainedTopics: number;
+  /** Wrong logins within a minute before an address has to wait. */
+  readonly loginAttempts: number;
+  readonly loginBlockMs: number;
+  /** Until a new socket must have sent its CONNECT. */
+  readonly connectTimeoutMs: number;
+  /** A subscriber that takes nothing for this long is disconnected. */
+  readonly drainTimeoutMs: number;
+  /** How long others wait for a subscriber that takes nothing, before they go on without it. */
+  readonly stallGraceMs: number;
+  readonly bufferedBytes: number;
+  /** Sockets without a CONNECT; one more closes the oldest of them. */
+  readonly silentSockets: number;
+  /** Messages kept for a persistent session, each. */
+  readonly sessionMessages: number;
+}
+
+export const defaultBrokerLimits: BrokerLimits = {
+  clients: 100,
+  packetBytes: 256 * 1024,
+  retainedTopics: 1_000,
+  loginAttempts: 10,
+  loginBlockMs: 60_000,
+  connectTimeoutMs: 5_000,
+  drainTimeoutMs: 15_000,
+  stallGraceMs: 250,
+  bufferedBytes: 8 * 1024 * 1024,
+  silentSockets: 64,
+  sessionMessages: 1_000,
+};
+
+export interface BrokerTopics {
+  readonly base: string;
+  /** Home Assistant's birth and will topic. */
+  readonly status: string;
+  readonly discoveryPrefix: string;
+}
+
+export interface BrokerSettings {
+  readonly host: string;
+  /** 0 takes any free port, also below. */
+  readonly port: number;
+  readonly websocketPort?: number;
+  /** PEM text or paths of PEM files. */
+  readonly tls?: { readonly cert: string; readonly key: string; readonly port: number };
+  readonly users: readonly BrokerUser[];
+  readonly limits?: Partial<BrokerLimits>;
+  readonly topics: BrokerTopics;
+}
+
+export interface BrokerCounters {
+  readonly clients: number;
+  readonly accepted: number;
+  readonly refusedLogins: number;
+  /** Connections turned away because their address has to wait after wrong logins. */
+  readonly blockedLogins: number;
+  readonly refusedClients: number;
+  readonly discardedPublishes: number;
+  readonly refusedSubscriptions: number;
+  readonly oversized: number;
+  readonly silentClosed: number;
+  readonly slowClosed: number;
+  readonly droppedForSessions: number;
+  readonly protocolErrors: number;
+}
+
+/** The counters as their owners write them. */
+export type BrokerTally = { -readonly [Key in Exclude<keyof BrokerCounters, "clients">]: number };
+
+export const emptyTally = (): BrokerTally => ({
+  accepted: 0,
+  refusedLogins: 0,
+  blockedLogins: 0,
+  refusedClients: 0,
+  discardedPublishes: 0,
+  refusedSubscriptions: 0,
+  oversized: 0,
+  silentClosed: 0,
+  slowClosed: 0,
+  droppedForSessions: 0,
+  protocolErrors: 0,
+});

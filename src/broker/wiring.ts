@@ -1,0 +1,152 @@
+import type { Socket } from "node:net";
+import type { Aedes, AuthenticateError, Client } from "aedes";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/logger.js";
+import { boundStore, type Store } from "./bounded-store.js";
+import { admit, type DoorParts, type RefusalCode } from "./doorkeeper.js";
+import type { Gatekeeper } from "./gatekeeper.js";
+import type { BrokerLimits, BrokerTally } from "./settings.js";
+import type { SilentSockets } from "./silent-sockets.js";
+import { limitDrainWait, type Drainable } from "./slow-subscriber.js";
+
+/* Everything that is plugged into aedes, and all that is known about its insides (2.0.0-beta.1). */
+
+// Topic and properties on top of the largest payload.
+const headerReserve = 4096;
+const sessionExpiryS = 86_400;
+
+/** An aedes broker with the limits it knows itself; what it lacks is added by the functions below. */
+export async function createAedes(limits: BrokerLimits): Promise<Aedes> {
+  const { Aedes } = await import("aedes");
+  return Aedes.createBroker({
+    connectTimeout: limits.connectTimeoutMs,
+    drainTimeout: limits.drainTimeoutMs,
+    maximumPacketSize: limits.packetBytes + headerReserve,
+    sessionExpiryIntervalLimit: sessionExpiryS,
+    pendingSessionsLimit: limits.clients,
+    // The default refuses ids that brokers commonly take.
+    maxClientsIdLength: 64,
+  });
+}
+
+export function wireLogins(aedes: Aedes, parts: DoorParts): void {
+  aedes.authenticate = (client, username, password, done) => {
+    const login = { address: addressOf(client), username, password };
+    admit(parts, client, login).then(
+      (code) => {
+        if (code === null) done(null, true);
+        else done(refusal(code), false);
+      },
+      (error: unknown) => {
+        parts.log.error({ err: error }, "a login could not be checked");
+        done(refusal(3), false);
+      },
+    );
+  };
+}
+
+export function wireRights(aedes: Aedes, gatekeeper: Gatekeeper): void {
+  aedes.authorizePublish = (client, packet, done) => {
+    gatekeeper.publish(client, packet);
+    done(null);
+  };
+  aedes.authorizeSubscribe = (client, subscription, done) => {
+    done(null, gatekeeper.maySubscribe(client, subscription) ? subscription : null);
+  };
+  aedes.authorizeForward = (client, packet) => gatekeeper.forwarded(client, packet);
+}
+
+export interface LimitParts {
+  readonly limits: BrokerLimits;
+  readonly tally: BrokerTally;
+  readonly silent: SilentSockets;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export function wireLimits(aedes: Aedes, { limits, tally, silent, clock, log }: LimitParts): void {
+  aedes.preConnect = (client, _, done) => {
+    const socket = socketOf(client);
+    if (socket) silent.spoke(socket);
+    limitDrainWait(drainable(client), limits, clock, () => {
+      tally.slowClosed += 1;
+      log.warn(
+        { client: client.id.slice(0, 64) },
+        "disconnected a subscriber that does not read its messages",
+      );
+    });
+    done(null, true);
+  };
+  const store = boundStore(storeOf(aedes), limits, {
+    isConnected: (id) => connectedClient(aedes, id) !== null,
+    dropped: (count) => {
+      tally.droppedForSessions += count;
+    },
+  });
+  aedes.on("clientDisconnect", (client) => {
+    if (client.clean) store.disconnected(client.id);
+  });
+}
+
+// What aedes reports for writes to a socket that is gone; nobody's fault.
+const ordinaryEnds = new Set(["connection closed", "keep alive timeout", "Premature close", "drain timeout"]);
+
+/** Counts what clients did wrong, once for each; none of it concerns the others. */
+export function wireErrors(aedes: Aedes, tally: BrokerTally, log: Logger): void {
+  const seen = new WeakSet<Client>();
+  const failed = (client: Client, error: Error) => {
+    // Refused logins (`errorCode`) are counted where they are refused; a `code` in letters is the network's.
+    const ordinary = "errorCode" in error || ("code" in error && typeof error.code === "string");
+    if (ordinary || ordinaryEnds.has(error.message) || seen.has(client)) return;
+    seen.add(client);
+    const facts = { address: addressOf(client), reason: error.message };
+    if (error.message === "connect did not arrive in time") tally.silentClosed += 1;
+    else if (error.message === "packet too large") {
+      tally.oversized += 1;
+      log.warn(facts, "disconnected a client that sent too large a packet; broker.limits sets the size");
+    } else {
+      tally.protocolErrors += 1;
+      log.debug(facts, "disconnected a client for a protocol error");
+    }
+  };
+  aedes.on("clientError", failed);
+  aedes.on("connectionError", failed);
+  aedes.on("error", (error: unknown) => {
+    log.error({ err: error }, "the embedded broker had an internal error");
+  });
+}
+
+/** The connected client with this id. */
+export function connectedClient(aedes: Aedes, id: string): Client | null {
+  const { clients } = aedes as unknown as { readonly clients: Readonly<Record<string, Client>> };
+  return Object.hasOwn(clients, id) ? (clients[id] ?? null) : null;
+}
+
+export function closeAedes(aedes: Aedes): Promise<void> {
+  return new Promise((resolve) => {
+    aedes.close(resolve);
+  });
+}
+
+function refusal(code: RefusalCode): AuthenticateError {
+  const error: unknown = Object.assign(new Error("refused"), { returnCode: code });
+  return error as AuthenticateError;
+}
+
+function storeOf(aedes: Aedes): Store {
+  return (aedes as unknown as { readonly persistence: Store }).persistence;
+}
+
+function drainable(client: Client): Drainable {
+  return client as unknown as Drainable;
+}
+
+function addressOf(client: Client): string {
+  return socketOf(client)?.remoteAddress ?? "unknown";
+}
+
+/** The TCP or TLS socket below a client's stream. */
+function socketOf({ conn, req }: Client): Socket | null {
+  if (req) return req.socket;
+  return "remoteAddress" in conn ? conn : null;
+}

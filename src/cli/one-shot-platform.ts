@@ -1,0 +1,31 @@
+import { platformSettings } from "../compose/platform-settings.js";
+import type { Configuration } from "../config/schema.js";
+import { PlatformError } from "../greenhouse/platform-error.js";
+import { createPlatform, type PlatformClient } from "../platform/client.js";
+import { systemClock } from "../runtime/clock.js";
+import { systemRandom } from "../runtime/random.js";
+import { loggerFor } from "./configuration.js";
+import { CommandFailure, type Surroundings } from "./surroundings.js";
+
+/** Runs one errand on a platform client of its own and closes it; a platform's error ends the command with its sentence. */
+export async function withPlatform<Answer>(
+  configuration: Configuration,
+  around: Surroundings,
+  errand: (platform: PlatformClient) => Promise<Answer>,
+): Promise<Answer> {
+  const platform = createPlatform(platformSettings(configuration), {
+    clock: systemClock,
+    random: systemRandom,
+    log: loggerFor(configuration, around),
+    dataDir: configuration.data_dir,
+    onLink: () => undefined,
+  });
+  try {
+    return await errand(platform);
+  } catch (error) {
+    if (error instanceof PlatformError) throw new CommandFailure(error.message);
+    throw error;
+  } finally {
+    await platform.close();
+  }
+}

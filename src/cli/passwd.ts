@@ -1,0 +1,14 @@
+import { createInterface } from "node:readline/promises";
+import { hashPassword } from "../broker/password.js";
+import { CommandFailure, exitCodes, type Surroundings } from "./surroundings.js";
+
+/** `greenhouse2mqtt passwd`: one line of stdin becomes the hash for `broker.users`. */
+export async function passwd({ out, err, isTerminal }: Surroundings): Promise<void> {
+  if (isTerminal) err.write("Password for the embedded broker (it is shown while you type): ");
+  const lines = createInterface({ input: process.stdin });
+  const { value } = await lines[Symbol.asyncIterator]().next();
+  lines.close();
+  if (typeof value !== "string" || value === "")
+    throw new CommandFailure("no password was given on stdin", exitCodes.usage);
+  out(`${await hashPassword(value)}\n`);
+}

@@ -1,0 +1,140 @@
+import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { CommandFailure, exitCodes, programVersion, type Surroundings } from "./surroundings.js";
+import type { CommonOptions } from "./configuration.js";
+import type { SimulateOptions } from "./simulate.js";
+
+const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
+
+/** Runs one command line and returns the exit code. Never rejects. */
+export async function runProgram(argv: readonly string[], around: Surroundings): Promise<number> {
+  try {
+    await program(around).parseAsync([...argv]);
+    return exitCodes.done;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    if (error instanceof CommandFailure) {
+      around.err.write(`${error.message}\n`);
+      return error.exitCode;
+    }
+    around.err.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    return exitCodes.failed;
+  }
+}
+
+/** Each command is a file of its own, loaded only when it is called: start-up time is a feature on a small computer. */
+function program(around: Surroundings): Command {
+  const root = new Command("greenhouse2mqtt")
+    .description(
+      "Bridge between a greenhouse platform and MQTT: mirrors what the platform shows, confirms every command.",
+    )
+    .version(programVersion())
+    .exitOverride()
+    .configureOutput({ writeOut: around.out, writeErr: (text) => around.err.write(text) })
+    .showHelpAfterError("(greenhouse2mqtt --help lists the commands)");
+  common(root.command("run", { isDefault: true }).description("run the bridge")).action(
+    async (options: CommonOptions) => {
+      await (await import("./run.js")).run(options, around);
+    },
+  );
+  addTrials(root, around);
+  addConfigurationCommands(root, around);
+  addPlatformCommands(root, around);
+  for (const command of root.commands) command.exitOverride().configureOutput(root.configureOutput());
+  return root;
+}
+
+function common(command: Command): Command {
+  return command
+    .option("-c, --config <file>", "configuration file", "config.yaml")
+    .option("--log-level <level>", "trace, debug, info, warn, error or fatal", oneOf(levels))
+    .option("--data-dir <folder>", "where journal, token and caches are kept");
+}
+
+function addTrials(root: Command, around: Surroundings): void {
+  common(
+    root
+      .command("demo")
+      .description("simulated platform, embedded broker and bridge in one process; needs no configuration"),
+  )
+    .option("--controllers <n>", "controllers of the simulated account", wholeNumber(1, 10_000), 6)
+    .option("--seed <n>", "repeats a run exactly", wholeNumber(0, 2 ** 31 - 1), 1)
+    .option("--speed <factor>", "how much faster than real time the greenhouses live", positive, 1)
+    .action(async (options: CommonOptions & SimulateOptions) => {
+      await (await import("./demo.js")).demo(options, around);
+    });
+  common(root.command("simulate").description("the simulated platform alone, on a port"))
+    .option("--port <n>", "port of both hosts", wholeNumber(0, 65_535), 8090)
+    .option("--controllers <n>", "controllers of the account", wholeNumber(1, 10_000), 20)
+    .option("--seed <n>", "repeats a run exactly", wholeNumber(0, 2 ** 31 - 1), 1)
+    .option("--speed <factor>", "how much faster than real time the greenhouses live", positive, 1)
+    .option("--profile <name>", "dialect of everything the interface leaves open", "default")
+    .option("--faults <file>", "JSON file of faults to come")
+    .action(async (options: CommonOptions & SimulateOptions) => {
+      await (await import("./simulate.js")).simulate(options, around);
+    });
+}
+
+function addConfigurationCommands(root: Command, around: Surroundings): void {
+  common(
+    root
+      .command("check")
+      .description("read configurations and say what is wrong and where; touches no network"),
+  )
+    .argument("[files...]", "default: the file of --config")
+    .action(async (files: string[], options: CommonOptions) => {
+      await (await import("./check.js")).check(files.length > 0 ? files : [options.config], around);
+    });
+  common(root.command("schema").description("JSON Schema of the configuration, for editors")).action(
+    async () => {
+      await (await import("./schema.js")).schema(around);
+    },
+  );
+  common(
+    root
+      .command("passwd")
+      .description("make a password hash for the embedded broker; reads the password from stdin"),
+  ).action(async () => {
+    await (await import("./passwd.js")).passwd(around);
+  });
+}
+
+function addPlatformCommands(root: Command, around: Surroundings): void {
+  common(root.command("get").description("one read-only GET the interface names, printed as JSON"))
+    .argument("<operation>", "such as station, device or weather-data/list")
+    .argument("[parameters...]", "key=value, passed on")
+    .action(async (operation: string, parameters: string[], options: CommonOptions) => {
+      await (await import("./get.js")).get(operation, parameters, options, around);
+    });
+  common(root.command("read").description("one fresh read of an address"))
+    .argument("<controller>", "topic id or device code")
+    .argument("<address>")
+    .action(async (controller: string, address: string, options: CommonOptions) => {
+      await (await import("./read.js")).read(controller, address, options, around);
+    });
+  common(root.command("cleanup").description("list, then clear our retained state and discovery topics"))
+    .option("--all", "without asking, and also what a running bridge would publish again")
+    .action(async (options: CommonOptions & { all?: boolean }) => {
+      await (await import("./cleanup.js")).cleanup(options, around);
+    });
+}
+
+function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : NaN;
+    if (value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`expected a whole number from ${least} to ${most}`);
+  };
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (Number.isFinite(value) && value > 0) return value;
+  throw new InvalidArgumentError("expected a number above 0");
+}
+
+function oneOf(words: readonly string[]): (text: string) => string {
+  return (text) => {
+    if (words.includes(text)) return text;
+    throw new InvalidArgumentError(`expected one of ${words.join(", ")}`);
+  };
+}

@@ -1,0 +1,32 @@
+import { readFileSync } from "node:fs";
+
+/** What a command may touch of the process it runs in. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly out: (text: string) => void;
+  readonly err: { readonly isTTY?: boolean; write(text: string): unknown };
+  readonly isTerminal: boolean;
+  /** Aborts on the first SIGINT or SIGTERM. */
+  readonly stop: AbortSignal;
+}
+
+export const exitCodes = { done: 0, failed: 1, usage: 2, notConfirmed: 3 } as const;
+
+/** Ends a command with a sentence for the user and an exit code. */
+export class CommandFailure extends Error {
+  override name = "CommandFailure" as const;
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number = exitCodes.failed) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+export function programVersion(): string {
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  const parsed: unknown = JSON.parse(text);
+  const version =
+    typeof parsed === "object" && parsed !== null && "version" in parsed ? parsed.version : null;
+  return typeof version === "string" ? version : "unknown";
+}

@@ -1,0 +1,108 @@
+import anyAscii from "any-ascii";
+import { RequestBudget } from "../bridge/budget.js";
+import { Inventory, type InventoryNews } from "../bridge/inventory.js";
+import type { PollIntervals } from "../bridge/poll-jobs.js";
+import { Poller } from "../bridge/poller.js";
+import { PlatformWatch } from "../bridge/platform-watch.js";
+import { GreenhouseStore } from "../bridge/store.js";
+import type { Configuration } from "../config/schema.js";
+import type { BridgeEvent } from "../greenhouse/bridge-events.js";
+import type { PlatformState } from "../greenhouse/model.js";
+import { createPlatform, type PlatformClient } from "../platform/client.js";
+import type { BridgeSurroundings } from "./bridge-parts.js";
+import { mirrorSettings } from "./mirror-settings.js";
+import { platformSettings } from "./platform-settings.js";
+
+/** The reading half: what asks the platform and holds what it showed. */
+export interface Mirror {
+  readonly store: GreenhouseStore;
+  readonly platform: PlatformClient;
+  readonly inventory: Inventory;
+  readonly poller: Poller;
+  readonly watch: PlatformWatch;
+  readonly budget: RequestBudget;
+  readonly intervals: PollIntervals;
+}
+
+export interface MirrorListeners {
+  readonly onPlatformState: (state: PlatformState) => void;
+  readonly onEvent: (event: BridgeEvent) => void;
+  readonly onInventory: (news: InventoryNews) => void;
+}
+
+export const pollIntervals = ({ polling }: Configuration): PollIntervals => ({
+  controllersMs: polling.controllers,
+  sensorsMs: polling.sensors,
+  runningStatusMs: polling.running_status,
+  actuatorsMs: polling.actuators,
+});
+
+export function createMirror(around: BridgeSurroundings, listeners: MirrorListeners): Mirror {
+  const { configuration, clock, random, log } = around;
+  const settings = mirrorSettings(configuration);
+  const intervals = pollIntervals(configuration);
+  const store = new GreenhouseStore(settings, clock, anyAscii);
+  const budget = new RequestBudget(configuration.platform.requests_per_minute);
+  const watch: PlatformWatch = new PlatformWatch({
+    clock,
+    log,
+    onState: (state) => {
+      store.setReachable(state !== "unreachable");
+      listeners.onPlatformState(state);
+    },
+    onHost: (host, reachable) => {
+      poller.hostReachable(host, reachable);
+    },
+    onEvent: listeners.onEvent,
+  });
+  const platform = createPlatform(platformSettings(configuration), {
+    clock,
+    random,
+    log,
+    dataDir: configuration.data_dir,
+    onLink: (link) => {
+      watch.learnt(link.host, link);
+    },
+  });
+  const inventory = new Inventory(store, settings.removeAfterMs, (news) => {
+    if (news.type === "added") poller.follow(news.code);
+    if (news.type === "removed") poller.forget(news.code);
+    listeners.onInventory(news);
+  });
+  const onStretch = stretchListener(configuration, { store, watch, log, intervals });
+  const { concurrency, requests_per_minute: requestsPerMinute } = configuration.platform;
+  const ports = { platform, store, inventory, clock, budget, random, log };
+  const poller = new Poller({ intervals, concurrency, requestsPerMinute, onStretch }, ports);
+  for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
+  return { store, platform, inventory, poller, watch, budget, intervals };
+}
+
+/** A reading may be three effective intervals old where the budget stretches them. */
+const intervalsUntilStale = 3;
+
+function stretchListener(
+  configuration: Configuration,
+  {
+    store,
+    watch,
+    log,
+    intervals,
+  }: Pick<Mirror, "store" | "watch" | "intervals"> & Pick<BridgeSurroundings, "log">,
+): (factor: number) => void {
+  return (factor) => {
+    const stretched = factor > 1;
+    const floor = (intervalMs: number) => (stretched ? intervalMs * factor * intervalsUntilStale : 0);
+    store.setLimits({
+      staleAfterMs: configuration.polling.stale_after,
+      sensorFloorMs: floor(intervals.sensorsMs),
+      registerFloorMs: floor(intervals.actuatorsMs),
+    });
+    watch.stretched(stretched);
+    if (stretched) {
+      log.warn(
+        { sensors_every_s: Math.round((intervals.sensorsMs * factor) / 1000) },
+        `the account needs ${factor.toFixed(1)} times the requests that platform.requests_per_minute allows; all intervals are stretched`,
+      );
+    } else log.info("the request budget is enough again; intervals are as configured");
+  };
+}

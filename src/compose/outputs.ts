@@ -1,0 +1,225 @@
+import type { Configuration } from "../config/schema.js";
+import type { BridgeEvent } from "../greenhouse/bridge-events.js";
+import type { PlatformState } from "../greenhouse/model.js";
+import { DiscoveryOutput } from "../homeassistant/discovery-output.js";
+import { controllersDocument, eventDocument } from "../mqtt/bridge-documents.js";
+import { BrokerConnection, type BrokerFacts, type IncomingMessage } from "../mqtt/connection.js";
+import { Leftovers } from "../mqtt/leftovers.js";
+import { StateOutput } from "../mqtt/state-output.js";
+import type { Topics } from "../mqtt/topics.js";
+import type { Mirror } from "./mirror.js";
+import type { BridgeSurroundings } from "./bridge-parts.js";
+import { connectionSettings, type EmbeddedBroker } from "./connection-settings.js";
+
+export interface OutputListeners {
+  /** Every subscription stands; publish what belongs to the bridge itself. */
+  readonly onConnected: () => void;
+  readonly onMessage: (message: IncomingMessage) => void;
+}
+
+const retained = { retain: true, qos: 1 } as const;
+
+/** The publishing half: one connection, the retained state of every controller, and Home Assistant's announcements. */
+export class Outputs {
+  readonly connection: BrokerConnection;
+  readonly topics: Topics;
+  readonly #state: StateOutput;
+  readonly #discovery: DiscoveryOutput | null;
+  readonly #leftovers: Leftovers;
+  readonly #around: BridgeSurroundings;
+  readonly #mirror: Mirror;
+  readonly #listeners: OutputListeners;
+  #platformState: PlatformState | null = null;
+  #scanned = false;
+  #controllersDue = true;
+
+  constructor(
+    around: BridgeSurroundings,
+    mirror: Mirror,
+    topics: Topics,
+    embedded: EmbeddedBroker | null,
+    listeners: OutputListeners,
+  ) {
+    const { configuration, clock, random, log } = around;
+    this.topics = topics;
+    this.#around = around;
+    this.#mirror = mirror;
+    this.#listeners = listeners;
+    const on = {
+      connected: (facts: BrokerFacts) => this.#connected(facts),
+      disconnected: () => {
+        this.#disconnected();
+      },
+      message: (message: IncomingMessage) => {
+        this.#received(message);
+      },
+      beforeEnd: () => this.connection.publish(topics.bridge.state, "offline", retained),
+    };
+    this.connection = new BrokerConnection(connectionSettings(configuration, topics, embedded, on), {
+      clock,
+      random,
+      log,
+    });
+    this.#state = new StateOutput({ topics, publisher: this.connection, view: mirror.store, log });
+    this.#leftovers = createLeftovers(around, mirror, topics, this.connection);
+    this.#discovery = createDiscovery(around, mirror, topics, this.connection, () => {
+      this.republish();
+    });
+    mirror.store.onChange((before, after) => {
+      this.#state.changed(before, after);
+      this.#discovery?.controllerChanged(before, after);
+      if (before?.info !== after?.info) this.#controllersDue = true;
+    });
+  }
+
+  get pendingControllers(): number {
+    return this.#state.pending;
+  }
+
+  /** Runs everything but the connection, until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#state.run(signal), this.#discovery?.run(signal), this.#chores(signal)]);
+  }
+
+  /** Publishes every retained state again. */
+  republish(): void {
+    this.#state.connected();
+    this.#controllersDue = true;
+    this.#publishPlatformState();
+  }
+
+  platformState(state: PlatformState): void {
+    this.#platformState = state;
+    this.#publishPlatformState();
+  }
+
+  event(event: BridgeEvent): void {
+    this.send(this.topics.bridge.event, eventDocument(event), false);
+  }
+
+  /** Publishes without waiting; what cannot be published now is dropped and counted by the connection. */
+  send(topic: string, payload: string, retain: boolean): void {
+    this.connection.publish(topic, payload, { retain, qos: 1 }).catch((error: unknown) => {
+      this.#around.log.debug({ topic, reason: String(error) }, "not published");
+    });
+  }
+
+  async #connected(facts: BrokerFacts): Promise<void> {
+    this.#around.log.info(
+      { protocol: facts.protocolVersion === 5 ? "MQTT 5" : "MQTT 3.1.1" },
+      "connected to the broker",
+    );
+    await this.connection.publish(this.topics.bridge.state, "online", retained);
+    this.republish();
+    this.#discovery?.connected();
+    this.#listeners.onConnected();
+    if (this.#scanned) return;
+    this.#scanned = true;
+    void this.#scanRetained();
+  }
+
+  #disconnected(): void {
+    this.#state.disconnected();
+    this.#discovery?.disconnected();
+  }
+
+  /** Looks once at what an earlier run left on the broker. */
+  async #scanRetained(): Promise<void> {
+    const filters = ["sensor", "status", "actuator", "parameter"].flatMap((folder) => [
+      `${this.topics.base}/+/${folder}/+`,
+      `${this.topics.base}/+/${folder}/+/+`,
+    ]);
+    const root = ["availability", "info", "problem"].map((leaf) => `${this.topics.base}/+/${leaf}`);
+    await this.connection.scan([...root, ...filters], (topic, payload) => {
+      this.#leftovers.found(topic, payload.toString());
+    });
+  }
+
+  #received(message: IncomingMessage): void {
+    const { homeassistant } = this.#around.configuration;
+    if (message.topic === homeassistant.status_topic) {
+      this.#discovery?.statusMessage(message.payload.toString(), message.retain);
+    } else if (
+      homeassistant.enabled &&
+      message.topic.startsWith(`${homeassistant.discovery_prefix}/device/`)
+    ) {
+      this.#discovery?.foreignDocument(message.topic, message.payload.toString());
+    } else this.#listeners.onMessage(message);
+  }
+
+  async #chores(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#around.clock.wait(1_000, signal).catch(() => undefined);
+      if (signal.aborted || this.connection.state !== "online") continue;
+      if (this.#controllersDue) this.#publishControllers();
+      const cleared = this.#leftovers.sweep();
+      if (cleared > 0)
+        this.#around.log.info({ topics: cleared }, "cleared topics that nothing stands for any more");
+    }
+  }
+
+  #publishControllers(): void {
+    this.#controllersDue = false;
+    this.send(this.topics.bridge.controllers, controllersDocument(this.#mirror.store.controllers()), true);
+  }
+
+  #publishPlatformState(): void {
+    if (this.#platformState !== null) this.send(this.topics.bridge.platform, this.#platformState, true);
+  }
+}
+
+function createDiscovery(
+  { configuration, clock, random, log, version }: BridgeSurroundings,
+  mirror: Mirror,
+  topics: Topics,
+  connection: BrokerConnection,
+  republishStates: () => void,
+): DiscoveryOutput | null {
+  const { homeassistant, mqtt } = configuration;
+  if (!homeassistant.enabled) return null;
+  return new DiscoveryOutput(
+    {
+      publish: (topic, payload, options) => connection.publish(topic, payload, { ...options, qos: 1 }),
+      republishStates,
+      removalAllowed: () => mirror.inventory.isKnown,
+      view: mirror.store,
+      clock,
+      random,
+      log,
+    },
+    {
+      topics,
+      prefix: homeassistant.discovery_prefix,
+      language: homeassistant.language,
+      version,
+      clientId: mqtt.client_id,
+    },
+  );
+}
+
+function createLeftovers(
+  { configuration, clock, log }: BridgeSurroundings,
+  mirror: Mirror,
+  topics: Topics,
+  connection: BrokerConnection,
+): Leftovers {
+  const ignored = ignoredIds(configuration);
+  return new Leftovers({
+    base: topics.base,
+    view: mirror.store,
+    publish: (topic, payload) => connection.publish(topic, payload, retained),
+    isUnwanted: (id) => ignored.has(id),
+    isAccountKnown: () => mirror.inventory.isKnown,
+    monotonic: () => clock.monotonic(),
+    failed: (topic, error) => {
+      log.debug({ topic, reason: String(error) }, "could not mark or clear a topic of an earlier run");
+    },
+  });
+}
+
+const ignoredIds = (configuration: Configuration): ReadonlySet<string> =>
+  new Set(
+    Object.entries(configuration.controllers).flatMap(([code, { ignore, id }]) =>
+      ignore ? [id ?? code.toLowerCase()] : [],
+    ),
+  );

@@ -1,0 +1,11 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { exampleText } from "./reference/example.js";
+import { withReference } from "./reference/readme.js";
+
+/* Run after a build: writes what is made from the schema into the project's files. */
+
+const inProject = (name: string) => new URL(`../../${name}`, import.meta.url);
+
+await writeFile(inProject("config.example.yaml"), exampleText());
+const readme = await readFile(inProject("README.md"), "utf8").catch(() => null);
+if (readme !== null) await writeFile(inProject("README.md"), withReference(readme));

@@ -1,0 +1,132 @@
+/*
+ * Topic ids: `[a-z0-9_-]{1,64}` whatever the platform writes, the same in every run because nothing but the text itself
+ * and the set it belongs to decides. Collisions get a suffix made of the text, never a counter.
+ */
+
+const idLength = 64;
+const hashLength = 8;
+const suffixedLength = idLength - hashLength - 1;
+const validId = /^[a-z0-9_-]{1,64}$/;
+
+export type Transliterate = (text: string) => string;
+
+/** Eight characters `[0-9a-z]` that stand for a text of any length; well spread, not for secrets. */
+export function hash8(text: string): string {
+  let low = 0x9e3779b1;
+  let high = 0x85ebca77;
+  for (let place = 0; place < text.length; place++) {
+    const unit = text.charCodeAt(place);
+    low = Math.imul(low ^ unit, 0x01000193);
+    high = Math.imul(high ^ unit, 0x5bd1e995) ^ (high >>> 15);
+  }
+  low = stirred(low ^ text.length) ^ stirred(high);
+  high = stirred(high ^ Math.imul(low, 0x27d4eb2f));
+  const number = (high >>> 0) * 2 ** 21 + (low >>> 11);
+  return (number % 36 ** hashLength).toString(36).padStart(hashLength, "0");
+}
+
+function stirred(bits: number): number {
+  const once = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
+  const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);
+  return twice ^ (twice >>> 16);
+}
+
+/**
+ * A text as part of a topic, possibly empty. `exact` when nothing but letter case, outer white space and spaces (`_`)
+ * differ from what was written. Names in another script stay readable where `transliterate` writes them in ASCII.
+ */
+export function slug(
+  text: string,
+  transliterate: Transliterate = (foreign) => foreign,
+): { readonly text: string; readonly exact: boolean } {
+  const short = text.length <= 4 * idLength;
+  const plain = short ? text.trim() : "";
+  if (plain.length <= idLength && /^[A-Za-z0-9_ -]+$/.test(plain))
+    return { text: plain.toLowerCase().replaceAll(" ", "_"), exact: true };
+  const ascii = transliterate(text.slice(0, 4 * idLength).normalize("NFKC"));
+  const words = ascii
+    .replace(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, "_")
+    .replace(/[^A-Za-z0-9-]+/g, "_");
+  const cut = words
+    .replace(/^[_-]+/, "")
+    .slice(0, suffixedLength)
+    .replace(/[_-]+$/, "");
+  return { text: cut.toLowerCase(), exact: false };
+}
+
+/** The id of one raw text: its slug where that lost nothing, else slug and hash. */
+export function topicId(raw: string, transliterate?: Transliterate): string {
+  const { text, exact } = slug(raw, transliterate);
+  return exact ? text : `${text === "" ? "s" : text}_${hash8(raw)}`;
+}
+
+export interface WantedId {
+  /** Identity; decides among those that want the same id. */
+  readonly key: string;
+  /** Any text; the id is made of it. */
+  readonly wanted: string;
+  /** Decided by the configuration: comes before all others and may be a reserved word. */
+  readonly fixed?: boolean;
+}
+
+export interface IdOptions {
+  readonly reserved?: ReadonlySet<string>;
+  readonly transliterate?: Transliterate;
+}
+
+/** Who comes first among those that want the same id. */
+const ranks = ["configured", "spelt like its id", "others"] as const;
+type Rank = (typeof ranks)[number];
+type Candidate = WantedId & { readonly id: string; readonly rank: Rank };
+
+/**
+ * One valid id for each key, no two alike. Who wants the same id: a configured one has it, then a text that is spelt
+ * like the id, then the first key in plain string order; the others get `_` and the hash of their key.
+ */
+export function assignIds(all: readonly WantedId[], options: IdOptions = {}): ReadonlyMap<string, string> {
+  const candidates = [...all].sort(byIdentity).map((one) => candidate(one, options.transliterate));
+  const ids = new Map<string, string>();
+  const used = new Set<string>();
+  const isReserved = (id: string) => options.reserved?.has(id) ?? false;
+  const give = (key: string, id: string) => {
+    used.add(id);
+    ids.set(key, id);
+  };
+  for (const rank of ranks)
+    for (const one of candidates) {
+      const isFree = !used.has(one.id) && (rank === "configured" || !isReserved(one.id));
+      if (one.rank === rank && isFree && !ids.has(one.key)) give(one.key, one.id);
+    }
+  for (const { key, id } of candidates)
+    if (!ids.has(key))
+      give(
+        key,
+        withHash(id, key, (other) => used.has(other) || isReserved(other)),
+      );
+  return ids;
+}
+
+function candidate(one: WantedId, transliterate: Transliterate | undefined): Candidate {
+  if (one.fixed === true && validId.test(one.wanted)) return { ...one, id: one.wanted, rank: "configured" };
+  const id = topicId(one.wanted, transliterate);
+  return {
+    ...one,
+    id,
+    rank: one.fixed === true ? "configured" : id === one.wanted ? "spelt like its id" : "others",
+  };
+}
+
+function byIdentity(one: WantedId, other: WantedId): number {
+  const fixedFirst = Number(other.fixed ?? false) - Number(one.fixed ?? false);
+  return fixedFirst || byText(one.key, other.key) || byText(one.wanted, other.wanted);
+}
+
+// Not by locale: the same order on every machine.
+const byText = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0);
+
+function withHash(id: string, key: string, isTaken: (id: string) => boolean): string {
+  for (let salt = key; ; salt += `_${key}`) {
+    const free = `${id.slice(0, suffixedLength)}_${hash8(salt)}`;
+    if (!isTaken(free)) return free;
+  }
+}

@@ -1,0 +1,121 @@
+import { deviceType } from "../../greenhouse/device-types.js";
+import type { DeviceRecord } from "../../greenhouse/ports.js";
+import { UnreadableShape, type Decoding } from "./decoding.js";
+import { envelopeOf } from "./envelope.js";
+import { visitItems } from "./items.js";
+import { roleReader, type RoleTable, type Roles } from "./roles.js";
+import { at, isFields, own, textOf, type Fields } from "./wire.js";
+
+type DeviceRole =
+  | "code"
+  | "name"
+  | "type"
+  | "typeName"
+  | "stationId"
+  | "stationName"
+  | "brand"
+  | "hls"
+  | "version"
+  | "online";
+
+const deviceRoles: RoleTable<DeviceRole> = {
+  code: ["code", "deviceCode", "deviceSn", "sn"],
+  name: ["name", "deviceName", "title"],
+  type: ["deviceTypeId", "deviceTypeCode"],
+  typeName: ["deviceTypeName", "typeName"],
+  stationId: ["stationId"],
+  stationName: ["stationName"],
+  brand: ["deviceBrand", "brand"],
+  hls: ["hls", "hlsUrl"],
+  version: ["version"],
+  online: ["online", "isOnline", "onlineStatus"],
+};
+
+const extraNames = ["id", "customerId", "channel", "number", "sortOrder", "tag", "prefix", "type"] as const;
+
+/**
+ * Devices of `GET /api/control/mqtt` and `GET /api/device`. No data at all is an empty account; items of which none can be
+ * read are an unknown shape (throws UnreadableShape), so that a changed answer never looks like an empty account.
+ */
+export function readDevices(answer: unknown, { shape, report }: Decoding): readonly DeviceRecord[] {
+  const roles = roleReader(deviceRoles, { code: shape.code, name: shape.name });
+  const byCode = new Map<string, DeviceRecord>();
+  let unreadable = 0;
+  const skip = (problem: string, sample: unknown) => {
+    unreadable += 1;
+    report(problem, sample);
+  };
+  const isList = visitItems(answer, shape.items, {
+    item: (fields) => {
+      const record = deviceOf(fields, roles(fields));
+      if (record === null) return false;
+      if (byCode.has(record.code)) skip("a device code that is listed twice", fields);
+      else byCode.set(record.code, record);
+      return true;
+    },
+    unreadable: skip,
+  });
+  const hasNothing = byCode.size === 0 && (unreadable > 0 || !isList || isForeign(answer));
+  if (hasNothing) throw new UnreadableShape("no device could be read from the answer");
+  reportPart(answer, byCode.size + unreadable, report);
+  return [...byCode.values()];
+}
+
+/** Neither an envelope nor data: not what an account without devices would answer. */
+const isForeign = (answer: unknown): boolean =>
+  isFields(answer) &&
+  envelopeOf(answer).code === null &&
+  Object.keys(answer).length > 0 &&
+  !Object.hasOwn(answer, "data");
+
+function deviceOf(fields: Fields, roles: Roles<DeviceRole>): DeviceRecord | null {
+  const code = textOf(roles.code);
+  if (code === null || code.length > 256) return null;
+  const type = textOf(roles.type);
+  return {
+    code,
+    name: textOf(roles.name),
+    type: type === null ? null : deviceType(type),
+    typeName: textOf(roles.typeName),
+    stationId: textOf(roles.stationId),
+    stationName: textOf(roles.stationName),
+    brand: textOf(roles.brand),
+    hls: textOf(roles.hls),
+    version: textOf(roles.version),
+    online: readFlag(roles.online),
+    extra: extraOf(fields),
+  };
+}
+
+function extraOf(fields: Fields): Readonly<Record<string, string>> {
+  const extra: Record<string, string> = {};
+  for (const name of extraNames) {
+    const text = textOf(own(fields, name));
+    if (text !== null) extra[name] = text;
+  }
+  return extra;
+}
+
+const flags: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
+  [true, true],
+  [1, true],
+  ["1", true],
+  ["true", true],
+  ["online", true],
+  [false, false],
+  [0, false],
+  ["0", false],
+  ["false", false],
+  ["offline", false],
+]);
+
+/** Boolean or Int, as one or as text; null for anything else. */
+export function readFlag(value: unknown): boolean | null {
+  return flags.get(typeof value === "string" ? value.trim().toLowerCase() : value) ?? null;
+}
+
+/** Some platforms answer a page at a time, although nobody asked them to. */
+function reportPart(answer: unknown, seen: number, report: Decoding["report"]): void {
+  const total = Number(textOf(at(answer, "data.total") ?? at(answer, "total")) ?? Number.NaN);
+  if (total > seen) report("only a part of a longer list was answered", at(answer, "data") ?? answer);
+}

@@ -1,0 +1,118 @@
+import { at, isContainer, isFields, own, type Fields } from "./wire.js";
+
+/** Where an item stood: its key in a keyed object, and the objects and keyed lists around it, innermost first. */
+export interface Place {
+  readonly key: string | null;
+  readonly group: Group | null;
+  /** The answer's frame (`data`, `data.page`): what it says is about the whole answer. */
+  readonly isFrame: boolean;
+}
+
+export interface Group extends Place {
+  readonly fields: Fields;
+}
+
+/** What one decoder makes of what the walk finds. */
+export interface ItemVisitor {
+  /** Takes an object as an item; false when it is none, so that what is inside is looked at. */
+  readonly item: (fields: Fields, place: Place) => boolean;
+  /** Takes an object whose own scalars are items by their keys; false when they are not. */
+  readonly row?: (fields: Fields, place: Place) => boolean;
+  readonly unreadable: (problem: string, sample: unknown) => void;
+  /** Where several devices answer at once, only what stands under this key is looked at. */
+  readonly device?: string;
+}
+
+/** Names that say nothing about what stands below them. */
+const structure = new Set(
+  (
+    "data list records rows items content result results value values val datas dataList sensors sensorList " +
+    "devices deviceList children factors factorList body payload page elements points params paramList info"
+  ).split(" "),
+);
+/** Where an answer keeps what was asked for, in this order. */
+const doors = [
+  "data",
+  "rows",
+  "list",
+  "records",
+  "items",
+  "result",
+  "results",
+  "content",
+  "payload",
+  "body",
+] as const;
+const maxDepth = 6;
+
+/**
+ * Walks an answer to its items: a list or a keyed object, under `data`, `data.list`, `rows`, …, perhaps grouped. A configured
+ * path is followed instead where given. Returns false when there is nothing that could hold items, which an absent, null or
+ * empty `data` is not: that is no items.
+ */
+export function visitItems(answer: unknown, path: string | undefined, visitor: ItemVisitor): boolean {
+  const root = path === undefined ? behindDoor(answer) : at(answer, path);
+  if (root === null || (root === undefined && path === undefined)) return true;
+  if (!isContainer(root)) return false;
+  walk(root, { key: null, group: null, isFrame: true }, visitor, 0);
+  return true;
+}
+
+/** Undefined where no door is there, null where behind every door is nothing, else what is behind the first. */
+function behindDoor(answer: unknown): unknown {
+  if (!isFields(answer)) return answer;
+  let found: unknown = undefined;
+  for (const door of doors) {
+    const value = own(answer, door);
+    if (isContainer(value)) return value;
+    if (found === undefined || found === null || found === "") found = value ?? found;
+  }
+  return found === "" ? null : found;
+}
+
+function walk(node: object, place: Place, visitor: ItemVisitor, depth: number): void {
+  if (depth > maxDepth) visitor.unreadable("nested too deeply", node);
+  else if (Array.isArray(node)) walkList(node, place, visitor, depth);
+  else if (isFields(node)) walkFields(node, place, visitor, depth);
+}
+
+const noFields: Fields = {};
+
+function walkList(list: readonly unknown[], place: Place, visitor: ItemVisitor, depth: number): void {
+  const group = place.key === null ? place.group : { ...place, fields: noFields };
+  const inside: Place = { key: null, group, isFrame: false };
+  for (const element of list) {
+    if (isContainer(element)) walk(element, inside, visitor, depth + 1);
+    else visitor.unreadable("a list element that is no object", element);
+  }
+}
+
+function walkFields(fields: Fields, place: Place, visitor: ItemVisitor, depth: number): void {
+  if (visitor.item(fields, place)) return;
+  const asked = visitor.device === undefined ? undefined : own(fields, visitor.device);
+  if (isContainer(asked)) {
+    walk(asked, { ...place, isFrame: true }, visitor, depth + 1);
+    return;
+  }
+  const group: Group = { ...place, fields };
+  let hasInside = false;
+  for (const name of Object.keys(fields)) {
+    const child = fields[name];
+    if (!isContainer(child)) continue;
+    hasInside = true;
+    const isFrame = structure.has(name);
+    walk(child, { key: isFrame ? null : name, group, isFrame: isFrame && place.isFrame }, visitor, depth + 1);
+  }
+  if (hasInside || visitor.row?.(fields, place) === true) return;
+  if (!place.isFrame || Object.keys(fields).length > 0)
+    visitor.unreadable("an item without the fields it needs", fields);
+}
+
+/** The nearest group for which `find` gives something. */
+export function inGroups<T>(place: Place, find: (group: Group) => T | null): T | null {
+  for (let group = place.group; group !== null; group = group.group) {
+    const found = find(group);
+    if (found !== null) return found;
+  }
+  return null;
+}

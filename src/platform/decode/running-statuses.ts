@@ -1,0 +1,71 @@
+import { statusNumber } from "../../greenhouse/device-types.js";
+import type { RunningStatusItem } from "../../greenhouse/ports.js";
+import { UnreadableShape, type Decoding } from "./decoding.js";
+import { visitItems } from "./items.js";
+import { isMetadata } from "./metadata.js";
+import { roleReader, type RoleTable, type Roles } from "./roles.js";
+import { readFlag } from "./devices.js";
+import { scalarOf, textOf, type Fields, type Scalar } from "./wire.js";
+
+type StatusRole = "name" | "number" | "status" | "device";
+
+const statusRoles: RoleTable<StatusRole> = {
+  name: ["name", "statusName", "title", "label"],
+  number: ["deviceTypeNumber", "deviceTypeNo", "typeNumber"],
+  status: ["status", "state", "running", "value", "val"],
+  device: ["deviceCode"],
+};
+
+/**
+ * Items of `GET /api/device_status`: name, type number (code system 3) and status. An item needs a name or a number, and a status.
+ * Throws UnreadableShape where nothing could hold items.
+ */
+export function readRunningStatuses(
+  answer: unknown,
+  code: string,
+  { shape, report }: Decoding,
+): readonly RunningStatusItem[] {
+  const roles = roleReader(statusRoles, { name: shape.name, number: shape.code, status: shape.value });
+  const items: RunningStatusItem[] = [];
+  const add = (key: string | null, found: Roles<StatusRole>, sample: unknown) => {
+    const item = statusItem(key, found);
+    if (item === null) report("a running status without name or number", sample);
+    else items.push(item);
+  };
+  const isList = visitItems(answer, shape.items, {
+    device: code,
+    unreadable: report,
+    item: (fields, { key }) => {
+      const found = roles(fields);
+      if (typeof found.device === "string" && found.device !== code) return true;
+      if (!("status" in found) || (key === null && !("name" in found) && !("number" in found))) return false;
+      add(key, found, fields);
+      return true;
+    },
+    row: (fields) => {
+      const switches = switchesIn(fields);
+      for (const [key, status] of switches) add(key, { status }, fields);
+      return switches.length > 0;
+    },
+  });
+  if (!isList) throw new UnreadableShape("no running statuses could be found in the answer");
+  return items;
+}
+
+function statusItem(key: string | null, found: Roles<StatusRole>): RunningStatusItem | null {
+  const isNumber = key !== null && /^\d{1,6}$/.test(key);
+  const numberText = textOf(found.number) ?? (isNumber ? key : null);
+  const number =
+    numberText !== null && /^\d{1,9}$/.test(numberText) ? statusNumber(Number(numberText)) : null;
+  const name = textOf(found.name) ?? (isNumber ? null : textOf(key)) ?? "";
+  if (name === "" && number === null) return null;
+  return { name, number, value: scalarOf(found.status) };
+}
+
+/** `{"16": 1, "湿帘": 0}`: scalars that are plainly on or off under the name or number of what they tell about. */
+function switchesIn(fields: Fields): readonly (readonly [string, Scalar])[] {
+  return Object.keys(fields).flatMap((key) => {
+    const value = scalarOf(fields[key]);
+    return value === null || isMetadata(key) || readFlag(value) === null ? [] : [[key, value] as const];
+  });
+}

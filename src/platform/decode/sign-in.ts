@@ -1,0 +1,121 @@
+import { isToken } from "../session/credential.js";
+import { at, isFields, own, textOf, type Fields } from "./wire.js";
+
+export interface SignInAnswer {
+  readonly token: string;
+  /** How long it is good, from now, in ms; null when the answer does not say or says nonsense. */
+  readonly lifetimeMs: number | null;
+}
+
+const tokenNames = [
+  "token",
+  "accessToken",
+  "access_token",
+  "ACCESS_TOKEN",
+  "tokenValue",
+  "jwt",
+  "id_token",
+  "authToken",
+  "authorization",
+  "Authorization",
+] as const;
+const folders = ["data", "result", "payload", "body", "token", "tokenInfo", "auth", "user"] as const;
+const lifetimeNames = ["expiresIn", "expires_in", "expireIn", "expire_in", "tokenTimeout", "ttl"] as const;
+const endNames = [
+  "expireTime",
+  "expiresAt",
+  "expires_at",
+  "expireAt",
+  "expiration",
+  "expires",
+  "exp",
+] as const;
+
+/**
+ * The token of a sign-in answer: at the configured path, else in the usual places. Null when there is none: a text that merely stands
+ * where a token could be (`"data": "ok"`) is not one. `readTime` reads an instant of the platform, epoch ms.
+ */
+export function readSignIn(
+  body: unknown,
+  tokenPath: string | undefined,
+  nowAt: number,
+  readTime: (value: unknown) => number | null,
+): SignInAnswer | null {
+  const token = tokenPath === undefined ? usualToken(body, 0) : asToken(at(body, tokenPath), 1);
+  if (token === null) return null;
+  const lifetimeMs = lifetimeIn(body, nowAt, readTime, 0) ?? jwtLifetime(token, nowAt);
+  return { token, lifetimeMs: lifetimeMs !== null && lifetimeMs > 0 ? lifetimeMs : null };
+}
+
+function usualToken(value: unknown, depth: number): string | null {
+  if (!isFields(value)) return depth > 0 ? asToken(value, 16) : null;
+  if (depth > 3) return null;
+  for (const name of tokenNames) {
+    const found = asToken(own(value, name), 4);
+    if (found !== null) return found;
+  }
+  for (const name of folders) {
+    const found = usualToken(own(value, name) ?? null, depth + 1);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function asToken(value: unknown, shortest: number): string | null {
+  if (typeof value !== "string") return null;
+  const token = value.trim().replace(/^bearer\s+/i, "");
+  return token.length >= shortest && isToken(token) ? token : null;
+}
+
+function lifetimeIn(
+  body: unknown,
+  nowAt: number,
+  readTime: (value: unknown) => number | null,
+  depth: number,
+): number | null {
+  if (!isFields(body) || depth > 3) return null;
+  for (const name of lifetimeNames) {
+    const ms = durationMs(own(body, name));
+    if (ms !== null) return ms;
+  }
+  for (const name of endNames) {
+    const endAt = readTime(own(body, name));
+    if (endAt !== null) return endAt - nowAt;
+  }
+  return firstOf(folders, (name) => lifetimeIn(own(body, name), nowAt, readTime, depth + 1));
+}
+
+function firstOf<T>(names: readonly T[], find: (name: T) => number | null): number | null {
+  for (const name of names) {
+    const found = find(name);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** Seconds, or ms from 10 million up: no token is good for 115 days, and signing in early does no harm. */
+function durationMs(value: unknown): number | null {
+  const amount = Number(textOf(value) ?? Number.NaN);
+  if (!Number.isFinite(amount) || amount <= 0 || amount > 1e12) return null;
+  return amount >= 1e7 ? amount : amount * 1000;
+}
+
+/** `exp` of a JSON Web Token; counted from its own `iat` where it has one, so that a wrong clock here does no harm. */
+function jwtLifetime(token: string, nowAt: number): number | null {
+  const claims = claimsOf(token);
+  const exp = claims === null ? undefined : own(claims, "exp");
+  if (claims === null || typeof exp !== "number") return null;
+  const iat = own(claims, "iat");
+  return exp * 1000 - (typeof iat === "number" ? iat * 1000 : nowAt);
+}
+
+function claimsOf(token: string): Fields | null {
+  const [, middle, signature] = token.split(".");
+  if (middle === undefined || signature === undefined) return null;
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(middle, "base64url").toString("utf8"));
+    return isFields(claims) ? claims : null;
+  } catch {
+    return null;
+  }
+}

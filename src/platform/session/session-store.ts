@@ -1,0 +1,107 @@
+import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Logger } from "../../runtime/logger.js";
+import { isFields, own } from "../decode/wire.js";
+import type { Files } from "../files.js";
+import { isToken } from "./credential.js";
+import { noHistory, type SignInHistory } from "./sign-in-backoff.js";
+
+export interface SavedToken {
+  readonly token: string;
+  /** Epoch ms; null when the platform did not say. */
+  readonly expiresAt: number | null;
+}
+
+export interface SavedSession {
+  readonly token: SavedToken | null;
+  readonly history: SignInHistory;
+}
+
+const nothing: SavedSession = { token: null, history: noHistory };
+
+const derive = promisify<string, Buffer, number, Buffer>(scrypt);
+
+/**
+ * The token and the sign-in history in `data_dir`, mode 600. What another account or host left there is not used; the account is
+ * recognised by a salted hash, so that nothing of it can be read from the file.
+ */
+export class SessionStore {
+  readonly #path: string;
+  readonly #account: string;
+  readonly #files: Files;
+  readonly #log: Logger;
+  #salt: Buffer | null = null;
+  #mark = "";
+
+  /** `account` is any text that changes with host, account or password. */
+  constructor(dataDir: string, account: string, files: Files, log: Logger) {
+    this.#path = join(dataDir, "platform-session.json");
+    this.#account = account;
+    this.#files = files;
+    this.#log = log;
+  }
+
+  async load(): Promise<SavedSession> {
+    try {
+      const saved = parsed(await this.#files.read(this.#path));
+      if (saved !== null && (await this.#isOurs(saved))) return savedSession(saved);
+    } catch (error) {
+      this.#log.warn({ err: error }, `${this.#path} cannot be read; signing in starts afresh`);
+    }
+    return nothing;
+  }
+
+  /** A disk that is full or read-only costs the memory over restarts, not the session. */
+  async save(session: SavedSession): Promise<void> {
+    try {
+      const salt = await this.#ownSalt();
+      const { token, history } = session;
+      const record = { version: 1, salt: salt.toString("hex"), account: this.#mark, ...history, ...token };
+      await this.#files.writePrivate(this.#path, `${JSON.stringify(record)}\n`);
+    } catch (error) {
+      this.#log.warn({ err: error }, `${this.#path} cannot be written; the next start has to sign in again`);
+    }
+  }
+
+  async #isOurs(saved: Record<string, unknown>): Promise<boolean> {
+    if (this.#salt !== null && own(saved, "salt") === this.#salt.toString("hex"))
+      return own(saved, "account") === this.#mark;
+    const salt = Buffer.from(String(own(saved, "salt")), "hex");
+    const mark = await derive(this.#account, salt, 32);
+    const theirs = Buffer.from(String(own(saved, "account")), "hex");
+    if (salt.length < 16 || theirs.length !== mark.length || !timingSafeEqual(theirs, mark)) return false;
+    this.#salt = salt;
+    this.#mark = mark.toString("hex");
+    return true;
+  }
+
+  async #ownSalt(): Promise<Buffer> {
+    if (this.#salt) return this.#salt;
+    const salt = randomBytes(16);
+    this.#mark = (await derive(this.#account, salt, 32)).toString("hex");
+    this.#salt = salt;
+    return salt;
+  }
+}
+
+function parsed(text: string | null): Record<string, unknown> | null {
+  if (text === null) return null;
+  const value: unknown = JSON.parse(text);
+  return isFields(value) ? { ...value } : null;
+}
+
+function savedSession(saved: Record<string, unknown>): SavedSession {
+  const { token, expiresAt, refusals, attemptedAt, refusedBy } = saved;
+  return {
+    token:
+      typeof token === "string" && isToken(token)
+        ? { token, expiresAt: typeof expiresAt === "number" ? expiresAt : null }
+        : null,
+    history: {
+      refusals: typeof refusals === "number" && refusals > 0 ? Math.floor(refusals) : 0,
+      attemptedAt: typeof attemptedAt === "number" ? attemptedAt : null,
+      refusedBy: refusedBy === "business" || refusedBy === "realtime" ? refusedBy : null,
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import type { PlatformHost } from "../../greenhouse/platform-error.js";
+import type { Clock } from "../../runtime/clock.js";
+import { noHistory, pauseAfter, remainingMs, type SignInHistory } from "./sign-in-backoff.js";
+
+/** Tokens that end sooner make the next sign-in wait: two programs may be throwing each other out. */
+const shortLifeMs = 60_000;
+
+/** Keeps count of attempts that did not help, and says when the next one may be made. */
+export class SignInPace {
+  readonly #clock: Clock;
+  #history: SignInHistory = noHistory;
+  #notBefore = 0;
+  #shortLived = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get history(): SignInHistory {
+    return this.#history;
+  }
+
+  waitMs(): number {
+    return Math.max(0, this.#notBefore - this.#clock.monotonic());
+  }
+
+  resume(history: SignInHistory): void {
+    this.#history = history;
+    this.#notBefore = this.#clock.monotonic() + remainingMs(history, this.#clock.now());
+  }
+
+  /** The history to keep on disk while an attempt is under way: should we die in the middle, it was a refusal. */
+  attempt(): SignInHistory {
+    return { ...this.#history, refusals: this.#history.refusals + 1, attemptedAt: this.#clock.now() };
+  }
+
+  /** A token was got. It forgives what the sign-in itself refused; a host that refused a fresh token has to accept one first. */
+  succeeded({ attemptedAt }: SignInHistory): void {
+    this.#history = this.#history.refusedBy === null ? noHistory : { ...this.#history, attemptedAt };
+    this.#pause(0);
+  }
+
+  /** Returns the pause in ms. */
+  refused(attempt: SignInHistory, retryAfterMs: number): number {
+    this.#history = { ...attempt, refusedBy: null };
+    return this.#pause(retryAfterMs);
+  }
+
+  refusedBy(host: PlatformHost): void {
+    const { refusals, attemptedAt } = this.#history;
+    this.#history = {
+      refusals: refusals + 1,
+      attemptedAt: attemptedAt ?? this.#clock.now(),
+      refusedBy: host,
+    };
+    this.#pause(0);
+  }
+
+  /** Returns whether that changed anything. */
+  acceptedBy(host: PlatformHost): boolean {
+    if (this.#history.refusals === 0 || this.#history.refusedBy !== host) return false;
+    this.#history = noHistory;
+    return true;
+  }
+
+  /** A token that worked is refused: the first time a new one is got at once, then after growing pauses. */
+  ended(since: number): void {
+    const isShort = this.#clock.monotonic() - since < shortLifeMs;
+    this.#shortLived = isShort ? this.#shortLived + 1 : 0;
+    this.#notBefore = Math.max(this.#notBefore, since + pauseAfter(Math.max(0, this.#shortLived - 1)));
+  }
+
+  #pause(atLeastMs: number): number {
+    const pauseMs = Math.max(pauseAfter(this.#history.refusals), atLeastMs);
+    this.#notBefore = this.#clock.monotonic() + pauseMs;
+    return pauseMs;
+  }
+}

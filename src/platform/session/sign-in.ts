@@ -1,0 +1,242 @@
+import { PlatformError, type PlatformHost } from "../../greenhouse/platform-error.js";
+import { abortReason, type Clock } from "../../runtime/clock.js";
+import type { Logger } from "../../runtime/logger.js";
+import type { SignInAnswer } from "../decode/sign-in.js";
+import { textsIn } from "../redaction.js";
+import { credential, type Credential, type CredentialSource } from "./credential.js";
+import type { SavedToken, SessionStore } from "./session-store.js";
+import type { SignInHistory } from "./sign-in-backoff.js";
+import { SignInPace } from "./sign-in-pace.js";
+import { isRefusal, signInHeldBack, signInRefused } from "./sign-in-refusal.js";
+
+export interface SignInPorts {
+  readonly store: SessionStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Sends the one POST; rejects with a PlatformError. Null: answered with code 200, but no token was found. */
+  readonly post: (signal: AbortSignal) => Promise<SignInAnswer | null>;
+  readonly onRenewed: () => void;
+  readonly onRefused: () => void;
+}
+
+interface Token {
+  readonly credential: Credential;
+  /** Monotonic, as the others; null when it is not known to end. */
+  readonly since: number;
+  readonly renewFrom: number | null;
+  readonly endsAt: number | null;
+}
+
+/** An operation that a good token may not use is not asked again with a new one for this long. */
+const barredMs = 600_000;
+const saveAgainMs = 600_000;
+
+/** A token got with an account: one sign-in at a time, as seldom as can be, remembered over restarts. */
+export class SignIn implements CredentialSource {
+  readonly key = "platform.sign_in";
+  readonly #ports: SignInPorts;
+  readonly #secrets: readonly string[];
+  readonly #pace: SignInPace;
+  readonly #closing = new AbortController();
+  readonly #barredUntil = new Map<string, number>();
+  #loading: Promise<void> | null = null;
+  #renewing: Promise<void> | null = null;
+  #saving: Promise<void> = Promise.resolve();
+  #token: Token | null = null;
+  #oldToken: string | null = null;
+  #generation = 0;
+  #acceptedBy = new Set<PlatformHost>();
+  #countedGeneration = 0;
+  #savedAttempt: { readonly refusals: number; readonly at: number } | null = null;
+
+  /** `body` is what is sent; its texts are secrets. */
+  constructor(body: unknown, ports: SignInPorts) {
+    this.#ports = ports;
+    this.#secrets = textsIn(body);
+    this.#pace = new SignInPace(ports.clock);
+  }
+
+  current(): Credential | null {
+    const token = this.#token;
+    if (token === null || (token.renewFrom !== null && this.#now() >= token.renewFrom)) return null;
+    return token.credential;
+  }
+
+  async obtain(signal: AbortSignal): Promise<Credential> {
+    await this.#loaded();
+    const atHand = this.current();
+    if (atHand) return atHand;
+    const old = this.#token;
+    try {
+      await this.#renewed(signal);
+    } catch (error) {
+      const endsAt = old?.endsAt ?? 0;
+      if (old !== null && this.#now() < endsAt && !signal.aborted) return old.credential;
+      throw error;
+    }
+    if (this.#token === null) throw signInHeldBack(this.#pace.history.refusals, 0);
+    return this.#token.credential;
+  }
+
+  async renew(
+    refused: Credential,
+    host: PlatformHost,
+    operation: string,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    if (refused.generation < this.#generation) return true;
+    if (this.#now() < (this.#barredUntil.get(operation) ?? 0)) return false;
+    if (this.#renewing === null && this.#acceptedBy.has(host)) this.#pace.ended(this.#token?.since ?? 0);
+    try {
+      await this.#renewed(signal);
+    } catch (error) {
+      if (error instanceof PlatformError && error.facts.kind === "unauthorized") return false;
+      throw error;
+    }
+    return this.#generation > refused.generation;
+  }
+
+  accepted(used: Credential, host: PlatformHost): void {
+    if (used.generation !== this.#generation) return;
+    this.#acceptedBy.add(host);
+    if (this.#pace.acceptedBy(host)) this.#saveLater();
+  }
+
+  refusedAgain(used: Credential, host: PlatformHost, operation: string): void {
+    if (this.#acceptedBy.has(host)) {
+      this.#barredUntil.set(operation, this.#now() + barredMs);
+      return;
+    }
+    if (this.#countedGeneration >= used.generation || used.generation !== this.#generation) return;
+    this.#countedGeneration = used.generation;
+    this.#pace.refusedBy(host);
+    this.#saveLater();
+    this.#ports.log.error(
+      { host, operation },
+      "the platform refuses a token it has just issued; the account may lack the right, or this machine's address must be registered",
+    );
+  }
+
+  secrets(): readonly string[] {
+    const tokens = [this.#token?.credential.token, this.#oldToken];
+    return [...this.#secrets, ...tokens.filter((token) => typeof token === "string")];
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#loading;
+    await this.#renewing?.catch(() => undefined);
+    await this.#saving;
+  }
+
+  #now(): number {
+    return this.#ports.clock.monotonic();
+  }
+
+  #loaded(): Promise<void> {
+    return (this.#loading ??= this.#load());
+  }
+
+  async #load(): Promise<void> {
+    const { token, history } = await this.#ports.store.load();
+    this.#pace.resume(history);
+    if (token !== null) this.#useSaved(token);
+  }
+
+  /** Waits for the one sign-in under way, starting it where none is; the caller may stop waiting, the sign-in goes on. */
+  #renewed(signal: AbortSignal): Promise<void> {
+    const renewing = (this.#renewing ??= this.#signIn().finally(() => {
+      this.#renewing = null;
+    }));
+    return new Promise((resolve, reject) => {
+      const giveUp = () => {
+        reject(abortReason(signal));
+      };
+      signal.addEventListener("abort", giveUp, { once: true });
+      if (signal.aborted) giveUp();
+      const stopListening = () => {
+        signal.removeEventListener("abort", giveUp);
+      };
+      renewing.finally(stopListening).then(resolve, reject);
+    });
+  }
+
+  async #signIn(): Promise<void> {
+    await this.#loaded();
+    if (await this.#adoptSaved()) return;
+    const waitMs = this.#pace.waitMs();
+    if (waitMs > 0) throw signInHeldBack(this.#pace.history.refusals, waitMs);
+    const attempt = this.#pace.attempt();
+    await this.#saveAttempt(attempt);
+    try {
+      const answer = await this.#ports.post(this.#closing.signal);
+      if (answer === null) throw signInRefused(null);
+      this.#pace.succeeded(attempt);
+      this.#use(answer.token, answer.lifetimeMs);
+    } catch (error) {
+      throw isRefusal(error) ? this.#refused(attempt, error) : error;
+    }
+    this.#savedAttempt = null;
+    await this.#save(this.#pace.history);
+    this.#ports.log.info("signed in to the platform");
+  }
+
+  #refused(attempt: SignInHistory, error: PlatformError): PlatformError {
+    const pauseMs = this.#pace.refused(attempt, error.facts.retryAfterMs ?? 0);
+    this.#ports.log.error({ refusals: attempt.refusals, nextTryInS: pauseMs / 1000 }, error.message);
+    this.#ports.onRefused();
+    return signInRefused(error);
+  }
+
+  /** A token that another program of this account has got meanwhile. */
+  async #adoptSaved(): Promise<boolean> {
+    if (this.#generation === 0) return false;
+    const { token } = await this.#ports.store.load();
+    const known = [this.#token?.credential.token, this.#oldToken];
+    return token !== null && !known.includes(token.token) && this.#useSaved(token);
+  }
+
+  #useSaved({ token, expiresAt }: SavedToken): boolean {
+    const leftMs = expiresAt === null ? null : expiresAt - this.#ports.clock.now();
+    if (leftMs !== null && leftMs <= 0) return false;
+    this.#use(token, leftMs);
+    return true;
+  }
+
+  #use(token: string, lifetimeMs: number | null): void {
+    this.#oldToken = this.#token?.credential.token ?? this.#oldToken;
+    this.#generation += 1;
+    this.#acceptedBy = new Set();
+    const since = this.#now();
+    const earlyMs = lifetimeMs === null ? 0 : Math.min(60_000, lifetimeMs / 10);
+    this.#token = {
+      credential: credential(token, this.#generation),
+      since,
+      endsAt: lifetimeMs === null ? null : since + lifetimeMs,
+      renewFrom: lifetimeMs === null ? null : since + lifetimeMs - earlyMs,
+    };
+    this.#ports.onRenewed();
+  }
+
+  /** Before the POST, so that a crash in the middle counts too; a platform that is away for days costs few writes. */
+  async #saveAttempt(attempt: SignInHistory): Promise<void> {
+    const { refusals } = attempt;
+    const last = this.#savedAttempt;
+    if (last?.refusals === refusals && this.#now() - last.at < saveAgainMs) return;
+    this.#savedAttempt = { refusals, at: this.#now() };
+    await this.#save(attempt);
+  }
+
+  #saveLater(): void {
+    this.#savedAttempt = null;
+    this.#saving = this.#saving.then(() => this.#save(this.#pace.history));
+  }
+
+  #save(history: SignInHistory): Promise<void> {
+    const { store, clock } = this.#ports;
+    if (this.#token === null) return store.save({ token: null, history });
+    const { endsAt, credential: used } = this.#token;
+    const expiresAt = endsAt === null ? null : clock.now() + endsAt - this.#now();
+    return store.save({ token: { token: used.token, expiresAt }, history });
+  }
+}

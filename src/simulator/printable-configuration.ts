@@ -1,0 +1,86 @@
+import type { ActuatorKind } from "../greenhouse/actuator-kinds.js";
+import type { Device } from "./account.js";
+import { addressTable, type AddressRow } from "./address-table.js";
+import type { PlatformState } from "./platform-state.js";
+
+export interface PrintedPlatform {
+  readonly businessUrl: string;
+  readonly realtimeUrl: string;
+  readonly state: PlatformState;
+}
+
+const shownControllers = 3;
+
+/**
+ * Lines of YAML to paste into a configuration: where the simulated platform is, a token it takes, and the actuators of
+ * its first greenhouses.
+ */
+export function printableConfiguration({ businessUrl, realtimeUrl, state }: PrintedPlatform): string {
+  const { auth, speed } = state.settings;
+  const greenhouses = [...state.devices.values()].filter((device) => device.type === "C001");
+  return [
+    "platform:",
+    `  business_url: ${businessUrl}`,
+    `  realtime_url: ${realtimeUrl}`,
+    auth.tokens === "known" && auth.accepted[0] === undefined
+      ? `  sign_in: { body: ${JSON.stringify(auth.signIn ?? { account: "demo", password: "demo" })} }`
+      : `  token: ${auth.accepted[0] ?? "simulator"}`,
+    "controllers:",
+    ...greenhouses.slice(0, shownControllers).flatMap((device) => controllerLines(device, speed)),
+    "",
+  ].join("\n");
+}
+
+function controllerLines(device: Device, speed: number): readonly string[] {
+  const rows = [...addressTable(device.type).values()];
+  return [
+    `  ${device.code}:`,
+    "    actuators:",
+    ...rows.flatMap((row) =>
+      isActuator(row) ? [`      ${actuatorLine(row, row.kind, row.id, speed)}`] : [],
+    ),
+    "    parameters:",
+    ...rows.filter((row) => row.kind === "parameter").map((row) => `      ${parameterLine(row)}`),
+  ];
+}
+
+type ActuatorRow = AddressRow & { readonly id: string };
+
+const isActuator = (row: AddressRow): row is ActuatorRow => row.id !== null;
+
+const kinds: Partial<Record<AddressRow["kind"], ActuatorKind>> = { position: "positioner" };
+
+/** Values that only a configuration can know. */
+const ownValues: Partial<Record<AddressRow["kind"], string>> = {
+  motor: '{ open: "00000001", close: "00000010", stop: "00000100" }',
+  custom: '{ low: "0110", high: "1001" }',
+};
+
+const travels = new Set<AddressRow["kind"]>([
+  "skylight",
+  "shade_curtain",
+  "thermal_curtain",
+  "side_vent",
+  "positioner",
+  "position",
+  "motor",
+]);
+
+function actuatorLine(row: AddressRow, kind: AddressRow["kind"], id: string, speed: number): string {
+  const travel = travels.has(kind) ? `${Math.max(1, Math.ceil(row.travelMs / speed / 1000))}s` : null;
+  const values = ownValues[kind];
+  const parts = [
+    `kind: ${kinds[kind] ?? kind}`,
+    `name: ${row.name}`,
+    `address: ${row.address}`,
+    ...(row.modeAddress === undefined ? [] : [`mode_address: ${row.modeAddress}`]),
+    ...(row.group === null ? [] : [`type_id: ${row.group}`]),
+    ...(travel === null ? [] : [`travel_time: ${travel}`]),
+    ...(values === undefined ? [] : [`values: ${values}`]),
+  ];
+  return `${id}: { ${parts.join(", ")} }`;
+}
+
+function parameterLine(row: AddressRow): string {
+  return `p_${row.address}: { name: ${row.name}, address: ${row.address}, type_id: ${row.group ?? ""} }`;
+}

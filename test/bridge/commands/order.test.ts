@@ -1,0 +1,192 @@
+import { describe, expect, it } from "vitest";
+import { CommandBench } from "../../support/command-bench.js";
+
+const fan = { id: "roof", kind: "circulation_fan", address: "140", confirmWithinMs: 60_000 } as const;
+
+function fanBench(): CommandBench {
+  const bench = new CommandBench({ actuators: [fan] });
+  bench.platform.registers.set("140", "1001");
+  return bench;
+}
+
+const outcomesOf = (bench: CommandBench) =>
+  Object.fromEntries(
+    bench.results.map(({ id, outcome, reason }) => [id, reason === null ? outcome : `${outcome} ${reason}`]),
+  );
+
+describe("superseding", () => {
+  it("50 values within a second give at most two write sequences, and every command one result", async () => {
+    const bench = new CommandBench();
+    bench.platform.registers.set("101", "10001");
+    for (let degree = 1; degree <= 50; degree++) {
+      bench.send(String(degree));
+      await bench.clock.advance(20);
+    }
+    await bench.clock.advance(400_000);
+    expect(bench.results).toHaveLength(50);
+    expect(bench.results.filter(({ outcome }) => outcome === "superseded").length).toBeGreaterThanOrEqual(48);
+    expect(bench.values()).toEqual(["101=10100", "101=1", "101=10100", "101=50"]);
+    expect(bench.results.at(-1)).toMatchObject({ command: "50", outcome: "confirmed" });
+  });
+
+  it("a command being sent is not interrupted; one that is confirming gives way when the newer is about to POST", async () => {
+    const bench = fanBench();
+    bench.platform.onWrite = (post) =>
+      post.value === "1010" ? Promise.resolve({ code: "200", requestId: null }) : bench.platform.accept(post);
+    bench.send("on");
+    await bench.clock.advance(10_000);
+    bench.send("auto");
+    await bench.clock.advance(400_000);
+    expect(outcomesOf(bench)).toEqual({ c1: "superseded after_sending", c2: "confirmed" });
+    expect(bench.values()).toEqual(["140=1010", "140=1100"]);
+  });
+
+  it("a refused command supersedes nothing", async () => {
+    const bench = fanBench();
+    bench.send("on");
+    await bench.clock.advance(100);
+    bench.platform.connectionNow = "offline";
+    bench.send("auto");
+    await bench.clock.advance(400_000);
+    expect(outcomesOf(bench)).toEqual({ c1: "confirmed", c2: "refused controller_offline" });
+  });
+
+  it("an equal command takes over the read-backs without a POST", async () => {
+    const bench = fanBench();
+    bench.platform.onWrite = () => {
+      void bench.clock.wait(30_000).then(() => bench.platform.registers.set("140", "1010"));
+      return Promise.resolve({ code: "200", requestId: null });
+    };
+    bench.send("on");
+    await bench.clock.advance(10_000);
+    bench.send("ON");
+    await bench.clock.advance(400_000);
+    expect(outcomesOf(bench)).toEqual({ c1: "superseded after_sending", c2: "confirmed" });
+    expect(bench.values()).toEqual(["140=1010"]);
+  });
+
+  it("two commands' first POSTs are min_interval apart", async () => {
+    const bench = fanBench();
+    bench.send("on");
+    await bench.clock.advance(100);
+    bench.send("auto");
+    await bench.clock.advance(400_000);
+    const [first, second] = bench.platform.posts;
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(2_000);
+  });
+
+  it("a command that waited longer than its age is expired and never sent", async () => {
+    const bench = new CommandBench({ actuators: [{ ...fan, minIntervalMs: 120_000 }] });
+    bench.platform.registers.set("140", "1001");
+    bench.send("on");
+    await bench.clock.advance(5_000);
+    bench.send("auto");
+    await bench.clock.advance(400_000);
+    expect(outcomesOf(bench)).toEqual({ c1: "confirmed", c2: "refused expired" });
+    expect(bench.values()).toEqual(["140=1010"]);
+  });
+});
+
+describe("stop", () => {
+  const stoppable = { stop: { address: "109", value: "00000100" } };
+
+  it("waits for the POST in flight, and no further step follows it", async () => {
+    const bench = new CommandBench({ actuators: [stoppable] });
+    bench.platform.registers.set("101", "10001");
+    bench.platform.onWrite = async (post) => {
+      await bench.clock.wait(3_000);
+      return bench.platform.accept(post);
+    };
+    bench.send("45");
+    await bench.clock.advance(1_000);
+    bench.send("stop");
+    await bench.clock.advance(400_000);
+    expect(bench.values()).toEqual(["101=10100", "109=00000100"]);
+    expect(outcomesOf(bench)).toEqual({ c1: "superseded after_sending", c2: "confirmed" });
+  });
+
+  it("skips the online check, the fresh read and min_interval", async () => {
+    const bench = new CommandBench({ actuators: [stoppable] });
+    bench.platform.registers.set("101", "10001");
+    bench.send("open");
+    await bench.clock.advance(100);
+    bench.platform.connectionNow = "offline";
+    bench.send("STOP");
+    await bench.clock.advance(50);
+    expect(bench.values()).toEqual(["101=10010", "109=00000100"]);
+  });
+
+  it("replaces what waits, and only a newer stop replaces a waiting stop", async () => {
+    const bench = new CommandBench({ actuators: [stoppable] });
+    bench.platform.registers.set("101", "10001");
+    bench.platform.onWrite = async (post) => {
+      await bench.clock.wait(3_000);
+      return bench.platform.accept(post);
+    };
+    for (const payload of ["open", "close", "stop", "auto"]) {
+      bench.send(payload);
+      await bench.clock.advance(10);
+    }
+    await bench.clock.advance(400_000);
+    expect(outcomesOf(bench)).toMatchObject({
+      c2: "superseded before_sending",
+      c3: "superseded after_sending",
+      c4: "confirmed",
+    });
+    expect(bench.values()).toEqual(["101=10010", "109=00000100", "101=11000"]);
+  });
+});
+
+describe("duplicates", () => {
+  it("the same payload while the first is open is answered with the first's result so far, and sent once", async () => {
+    const bench = fanBench();
+    bench.send("on");
+    await bench.clock.advance(100);
+    bench.send("on");
+    await bench.clock.advance(400_000);
+    expect(bench.results[0]).toMatchObject({ outcome: "refused", reason: "duplicate" });
+    expect(bench.values()).toHaveLength(1);
+  });
+
+  it("the same id is a duplicate for 12 h and carries the first result", async () => {
+    const bench = fanBench();
+    await bench.run('{"command":"on","id":"a"}');
+    await bench.clock.advance(11 * 3_600_000);
+    expect(await bench.run('{"command":"on","id":"a"}')).toMatchObject({
+      outcome: "refused",
+      reason: "duplicate",
+      original: { outcome: "confirmed", id: "a" },
+    });
+    await bench.clock.advance(2 * 3_600_000);
+    expect(await bench.run('{"command":"on","id":"a"}')).toMatchObject({ outcome: "already" });
+  });
+
+  it("the same id with another command is bad_payload", async () => {
+    const bench = fanBench();
+    await bench.run('{"command":"on","id":"a"}');
+    expect(await bench.run('{"command":"off","id":"a"}')).toMatchObject({
+      outcome: "refused",
+      reason: "bad_payload",
+    });
+  });
+});
+
+describe("a flood", () => {
+  it("above 60 refusals a minute per actuator each is answered, and the rest journaled as one count", async () => {
+    const bench = fanBench();
+    for (let n = 0; n < 100; n++) bench.send("dance");
+    await bench.clock.advance(61_000);
+    bench.send("dance");
+    await bench.clock.advance(1_000);
+    expect(bench.results).toHaveLength(101);
+    expect(bench.records.filter(({ type }) => type === "refusal")).toHaveLength(61);
+    expect(bench.records.find(({ type }) => type === "refusals_counted")).toMatchObject({ count: 40 });
+  });
+
+  it("above 600 commands a minute in all are overloaded", async () => {
+    const bench = fanBench();
+    for (let n = 0; n < 601; n++) bench.send("dance");
+    await bench.clock.advance(10);
+    expect(bench.results.filter(({ reason }) => reason === "overloaded")).toHaveLength(1);
+  });
+});

@@ -1,0 +1,264 @@
+import { describe, expect, it } from "vitest";
+import { CommandBench } from "../../support/command-bench.js";
+import { platformError } from "../../support/scripted-platform.js";
+
+const fan = { id: "roof", kind: "circulation_fan", address: "140", confirmWithinMs: 60_000 } as const;
+
+describe("the path of a command", () => {
+  it("a word is sent once, read back and confirmed", async () => {
+    const bench = new CommandBench();
+    bench.platform.registers.set("101", "10001");
+    const result = await bench.run("open");
+    expect(result).toMatchObject({
+      outcome: "confirmed",
+      command: "open",
+      value: "10010",
+      read_back: "10010",
+      request_id: "r-1",
+    });
+    expect(bench.values()).toEqual(["101=10010"]);
+    expect(bench.phases).toEqual(["c1 waiting", "c1 checking", "c1 sending", "c1 confirming", "c1 done"]);
+    expect(bench.store.get("GH-0001")?.actuators.get("roof")).toMatchObject({
+      state: "open",
+      source: "read_back",
+    });
+  });
+
+  it("the command is journaled before its POST and its result after", async () => {
+    const bench = new CommandBench();
+    bench.platform.registers.set("101", "10001");
+    let before: readonly string[] = [];
+    bench.platform.onWrite = (post) => {
+      before = bench.records.map(({ type }) => type);
+      return bench.platform.accept(post);
+    };
+    await bench.run("open");
+    expect(before).toContain("command_taken");
+    expect(bench.records.at(-1)?.type).toBe("result");
+  });
+
+  it("a fresh read that shows the value ends it already, without a POST", async () => {
+    const bench = new CommandBench();
+    bench.platform.registers.set("101", 10010);
+    expect(await bench.run("open")).toMatchObject({ outcome: "already", read_back: "10010", message: null });
+    expect(bench.values()).toEqual([]);
+  });
+
+  it("force sends although the value shows already", async () => {
+    const bench = new CommandBench();
+    bench.platform.registers.set("101", "10010");
+    expect(await bench.run('{"command":"open","force":true}')).toMatchObject({ outcome: "confirmed" });
+    expect(bench.values()).toEqual(["101=10010"]);
+  });
+
+  it("a position sends mode 10100 first and the degree only after the mode was read back", async () => {
+    const bench = new CommandBench();
+    bench.platform.registers.set("101", "10001");
+    const result = await bench.run("45");
+    expect(result).toMatchObject({ outcome: "confirmed", command: "45", value: "45", read_back: "45" });
+    expect(bench.values()).toEqual(["101=10100", "101=45"]);
+    expect(result.steps.map(({ purpose, read_back }) => [purpose, read_back])).toEqual([
+      ["mode", "10100"],
+      ["value", "45"],
+    ]);
+  });
+
+  it("a mode that never shows sends no degree", async () => {
+    const bench = new CommandBench();
+    bench.platform.registers.set("101", "10001");
+    bench.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
+    expect(await bench.run("45")).toMatchObject({ outcome: "unconfirmed", reason: "mode_not_confirmed" });
+    expect(bench.values()).toEqual(["101=10100"]);
+  });
+
+  it("separate mode and position addresses are each used for their own", async () => {
+    const bench = new CommandBench({ actuators: [{ modeAddress: "101", positionAddress: "102" }] });
+    bench.platform.registers.set("101", "10001").set("102", "0");
+    expect(await bench.run("45")).toMatchObject({ outcome: "confirmed" });
+    expect(bench.values()).toEqual(["101=10100", "102=45"]);
+  });
+
+  it("an intermediate degree is no confirmation; arriving is", async () => {
+    const bench = new CommandBench();
+    bench.platform.registers.set("101", "10");
+    bench.platform.onWrite = (post) => {
+      if (post.value === "10100") return bench.platform.accept(post);
+      void bench.clock.wait(1_000).then(() => bench.platform.registers.set("101", "30"));
+      void bench.clock.wait(40_000).then(() => bench.platform.registers.set("101", "45"));
+      return Promise.resolve({ code: "200", requestId: null });
+    };
+    const result = await bench.run("45");
+    expect(result.outcome).toBe("confirmed");
+    expect(result.duration_ms).toBeGreaterThan(40_000);
+    expect(bench.values()).toEqual(["101=10100", "101=45"]);
+  });
+
+  it("accepted and never shown is unconfirmed, raises an alert, and is not sent again", async () => {
+    const bench = new CommandBench({ actuators: [fan] });
+    bench.platform.registers.set("140", "1001");
+    bench.platform.onWrite = () => Promise.resolve({ code: "200", requestId: "r-9" });
+    expect(await bench.run("on")).toMatchObject({
+      outcome: "unconfirmed",
+      read_back: "1001",
+      request_id: "r-9",
+    });
+    expect(bench.values()).toEqual(["140=1010"]);
+    expect(bench.events.map(({ type }) => type)).toEqual(["command_unconfirmed"]);
+    expect(bench.store.get("GH-0001")?.problem).toBe(true);
+  });
+
+  it("accepted and never readable again is unknown", async () => {
+    const bench = new CommandBench({ actuators: [fan] });
+    bench.platform.registers.set("140", "1001");
+    bench.platform.onRead = (_, nth) => (nth > 1 ? platformError({ operation: "get-value" }) : "1001");
+    expect(await bench.run("on")).toMatchObject({ outcome: "unknown", read_back: null });
+  });
+
+  it("another body code is rejected with its request id and one read-back", async () => {
+    const bench = new CommandBench({ actuators: [fan] });
+    bench.platform.registers.set("140", "1001");
+    bench.platform.onWrite = () =>
+      Promise.reject(platformError({ kind: "rejected", code: "500", requestId: "r-2" }));
+    expect(await bench.run("on")).toMatchObject({
+      outcome: "rejected",
+      request_id: "r-2",
+      read_back: "1001",
+    });
+    expect(bench.values()).toHaveLength(1);
+  });
+
+  it("never connected is failed with not_sent", async () => {
+    const bench = new CommandBench({ actuators: [fan] });
+    bench.platform.registers.set("140", "1001");
+    bench.platform.onWrite = () => Promise.reject(platformError({ kind: "unreachable", sent: false }));
+    expect(await bench.run("on")).toMatchObject({ outcome: "failed", reason: "not_sent", sent_at: null });
+  });
+});
+
+describe("after an ambiguous POST", () => {
+  it("a read that shows the value confirms without a second POST", async () => {
+    const bench = new CommandBench({ actuators: [fan] });
+    bench.platform.registers.set("140", "1001");
+    bench.platform.onWrite = async (post) => {
+      await bench.platform.accept(post);
+      throw platformError({ kind: "interrupted" });
+    };
+    expect(await bench.run("on")).toMatchObject({ outcome: "confirmed", read_back: "1010" });
+    expect(bench.values()).toHaveLength(1);
+  });
+
+  it("a newer read that differs leads to one second POST, not earlier than 5 s", async () => {
+    const bench = new CommandBench({ actuators: [fan] });
+    bench.platform.registers.set("140", "1001");
+    bench.platform.onWrite = (post, nth) =>
+      nth === 1 ? Promise.reject(platformError({ kind: "timeout" })) : bench.platform.accept(post);
+    const result = await bench.run("on");
+    expect(result).toMatchObject({ outcome: "confirmed", steps: [{ attempts: 2 }] });
+    const [first, second] = bench.platform.posts;
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(5_000);
+  });
+
+  it("there is never a third POST", async () => {
+    const bench = new CommandBench({ actuators: [fan] });
+    bench.platform.registers.set("140", "1001");
+    bench.platform.onWrite = () => Promise.reject(platformError({ kind: "timeout" }));
+    expect(await bench.run("on")).toMatchObject({ outcome: "failed", read_back: "1001" });
+    expect(bench.values()).toHaveLength(2);
+  });
+
+  it("no second POST without a valid read in between", async () => {
+    const bench = new CommandBench({ actuators: [fan] });
+    bench.platform.registers.set("140", "1001");
+    bench.platform.onRead = (_, nth) => (nth > 1 ? platformError({ operation: "get-value" }) : "1001");
+    bench.platform.onWrite = () => Promise.reject(platformError({ kind: "timeout" }));
+    expect(await bench.run("on")).toMatchObject({ outcome: "unknown" });
+    expect(bench.values()).toHaveLength(1);
+  });
+
+  it("a refused credential is renewed once and uses up the retry; refused again is rejected", async () => {
+    const bench = new CommandBench({ actuators: [fan] });
+    bench.platform.registers.set("140", "1001");
+    bench.platform.onWrite = () => Promise.reject(platformError({ kind: "unauthorized", status: 401 }));
+    expect(await bench.run("on")).toMatchObject({ outcome: "rejected", reason: "unauthorized" });
+    expect(bench.platform.renewals).toBe(1);
+    expect(bench.values()).toHaveLength(2);
+  });
+});
+
+describe("a supplemental light", () => {
+  const light = {
+    id: "roof",
+    kind: "light",
+    address: "220",
+    leadIn: "when_not_on",
+    confirmWithinMs: 60_000,
+  } as const;
+
+  it("is switched on and confirmed before anything else", async () => {
+    const bench = new CommandBench({ actuators: [light] });
+    bench.platform.registers.set("220", "1001");
+    expect(await bench.run("auto")).toMatchObject({ outcome: "confirmed" });
+    expect(bench.values()).toEqual(["220=1010", "220=1100"]);
+  });
+
+  it("that reads on needs no lead-in", async () => {
+    const bench = new CommandBench({ actuators: [light] });
+    bench.platform.registers.set("220", "1010");
+    await bench.run("off");
+    expect(bench.values()).toEqual(["220=1001"]);
+  });
+});
+
+describe("refusals before anything is sent", () => {
+  it.each([
+    ["retained", "open", { retained: true }, {}],
+    ["unknown_actuator", "open", { targetId: "nowhere" }, {}],
+    ["unknown_command", "dance", {}, {}],
+    ["out_of_range", "101", {}, {}],
+    ["read_only", "open", {}, { readOnly: true }],
+    ["no_age", "open", {}, { requireAge: true }],
+    ["expired", '{"command":"open","at":"2026-03-01T07:00:00Z"}', {}, {}],
+    ["clock", '{"command":"open","at":"2026-03-01T09:00:00Z"}', {}, {}],
+  ])("%s", async (reason, payload, over, options) => {
+    const bench = new CommandBench(options);
+    bench.platform.registers.set("101", "10001");
+    const result = await bench.run(payload, over);
+    expect(result).toMatchObject({ outcome: "refused", reason });
+    expect(result.message).not.toBeNull();
+    expect(bench.values()).toEqual([]);
+  });
+
+  it("controller_offline, by the single-device status", async () => {
+    const bench = new CommandBench();
+    bench.platform.connectionNow = "offline";
+    expect(await bench.run("open")).toMatchObject({ outcome: "refused", reason: "controller_offline" });
+  });
+
+  it("no_read_back when the platform shows nothing for the address, unless forced", async () => {
+    const bench = new CommandBench();
+    expect(await bench.run("open")).toMatchObject({ outcome: "refused", reason: "no_read_back" });
+    expect(await bench.run('{"command":"open","force":true}')).toMatchObject({ outcome: "confirmed" });
+  });
+
+  it("platform_unavailable when the fresh read is not answered", async () => {
+    const bench = new CommandBench();
+    bench.platform.onRead = () => platformError({ operation: "get-value" });
+    expect(await bench.run("open")).toMatchObject({ outcome: "refused", reason: "platform_unavailable" });
+  });
+
+  it("journal_unavailable, but a stop still goes out", async () => {
+    const bench = new CommandBench({ actuators: [{ stop: { address: "109", value: "00000100" } }] });
+    bench.platform.registers.set("101", "10010");
+    bench.journalProblem = "disk full";
+    expect(await bench.run("open")).toMatchObject({ outcome: "refused", reason: "journal_unavailable" });
+    expect(await bench.run("stop")).toMatchObject({ outcome: "confirmed", command: "stop" });
+    expect(bench.values()).toEqual(["109=00000100"]);
+  });
+
+  it("a dry run checks everything and sends nothing", async () => {
+    const bench = new CommandBench();
+    bench.platform.registers.set("101", "10001");
+    expect(await bench.run('{"command":"open","dry_run":true}')).toMatchObject({ outcome: "dry_run" });
+    expect(bench.values()).toEqual([]);
+  });
+});

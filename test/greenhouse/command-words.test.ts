@@ -1,0 +1,139 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { kindRows } from "../../src/greenhouse/actuator-kinds.js";
+import { valueTable } from "../../src/greenhouse/actuator-values.js";
+import { readPayload } from "../../src/greenhouse/command/payload.js";
+import { readWanted, type Target } from "../../src/greenhouse/command/words.js";
+
+const skylight: Target = { kind: "skylight", values: {}, address: "101" };
+const fan: Target = { kind: "fan_wet_curtain", values: {}, address: "140" };
+const motor: Target = { kind: "motor", values: { open: "00000001" }, address: "300" };
+const stoppable: Target = { ...skylight, stop: { address: "109", value: "00000100" } };
+const rules = { durationMs: (text: string) => (text === "30s" ? 30_000 : null), nearest: () => "command" };
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+const word = (value: string, name: string) => ({ type: "word", word: name, value });
+
+describe("a command's text", () => {
+  it.each<[Target, string, unknown]>([
+    [skylight, "open", word("10010", "open")],
+    [skylight, "OPEN", word("10010", "open")],
+    [skylight, "closed", word("10001", "close")],
+    [skylight, "10010", word("10010", "open")],
+    [skylight, "auto", word("11000", "auto")],
+    [skylight, "0", { type: "position", degree: 0 }],
+    [skylight, "100", { type: "position", degree: 100 }],
+    [fan, "00000", word("00000", "off")],
+    [fan, "11000", word("11000", "fans_1_2")],
+    [motor, "stop", { type: "stop", address: "300", value: "00000100" }],
+    [stoppable, "STOP", { type: "stop", address: "109", value: "00000100" }],
+  ])("%# %s is taken as it says", (target, text, wanted) => {
+    expect(readWanted(text, target)).toEqual(wanted);
+  });
+
+  it.each<[Target, string, string]>([
+    [skylight, "101", "out_of_range"],
+    [skylight, "-5", "out_of_range"],
+    [skylight, "-0", "bad_payload"],
+    [skylight, "050", "bad_payload"],
+    [skylight, "45.5", "bad_payload"],
+    [skylight, "1e1", "bad_payload"],
+    [skylight, "0x32", "bad_payload"],
+    [skylight, "+5", "bad_payload"],
+    [skylight, "position", "unknown_command"],
+    [skylight, "10100", "unknown_command"],
+    [skylight, "stop", "unknown_command"],
+    [skylight, "toggle", "unknown_command"],
+    [skylight, "NaN", "unknown_command"],
+    [fan, "45", "unknown_command"],
+    [fan, "0", "unknown_command"],
+  ])("%# %s is refused as %s", (target, text, reason) => {
+    expect(readWanted(text, target)).toMatchObject({ reason });
+  });
+});
+
+describe("a payload", () => {
+  it.each([
+    ["", "empty"],
+    ["   ", "empty"],
+    ["{", "broken JSON"],
+    ["[]", "object"],
+    ['"open"', "object"],
+    ['{"comand":"open"}', "did you mean"],
+    ["{}", '"command" is missing'],
+    ['{"command":45.5}', "whole number"],
+    ['{"command":true}', "whole number"],
+    ['{"command":"open","at":"yesterday"}', "ISO time"],
+    ['{"command":"open","max_age":30}', "duration"],
+    ['{"command":"open","force":"yes"}', "true or false"],
+    ['{"command":"open","__proto__":{}}', "Unknown key"],
+    ['{"command":"open","by":5}', "must be a text"],
+  ])("%j is bad_payload and says why", (text, why) => {
+    const refusal = readPayload(bytes(text), rules);
+    expect(refusal).toMatchObject({ reason: "bad_payload" });
+    expect("message" in refusal ? refusal.message : "").toContain(why);
+  });
+
+  it("that is not UTF-8 is bad_payload", () => {
+    expect(readPayload(new Uint8Array([0xff, 0xfe, 0x41]), rules)).toMatchObject({ reason: "bad_payload" });
+  });
+
+  it("keeps every field of a JSON command; a numeric id becomes text", () => {
+    const text =
+      '{"command":" open ","id":7,"by":"ha","at":"2026-03-01T08:00:00Z","max_age":"30s","force":true,"dry_run":true}';
+    expect(readPayload(bytes(text), rules)).toEqual({
+      command: "open",
+      id: "7",
+      by: "ha",
+      at: Date.parse("2026-03-01T08:00:00Z"),
+      maxAgeMs: 30_000,
+      force: true,
+      dryRun: true,
+    });
+  });
+});
+
+describe("100,000 generated payloads", () => {
+  const texts = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.json(),
+    fc.double().map(String),
+    fc.integer().map(String),
+    fc
+      .record({ command: fc.oneof(fc.string(), fc.double(), fc.anything()), id: fc.anything() })
+      .map((value) => JSON.stringify(value)),
+    fc.constantFrom(
+      "50 ",
+      "1e309",
+      "-0",
+      "NaN",
+      "{}",
+      "[]",
+      "null",
+      "0x32",
+      '{"__proto__":1}',
+      "１００",
+      "४५",
+    ),
+  );
+  const targets = fc.constantFrom(skylight, fan, motor, stoppable);
+
+  it("give a declared value or a refusal, and never an error", () => {
+    fc.assert(
+      fc.property(texts, targets, (text, target) => {
+        const payload = readPayload(bytes(text ?? ""), rules);
+        if ("reason" in payload) return;
+        const wanted = readWanted(payload.command, target);
+        if ("reason" in wanted) return;
+        if (wanted.type === "position") {
+          expect(kindRows[target.kind].positionMode).not.toBeNull();
+          expect(Number.isInteger(wanted.degree) && wanted.degree >= 0 && wanted.degree <= 100).toBe(true);
+        } else {
+          const declared = [...Object.values(valueTable(target)), target.stop?.value];
+          expect(declared).toContain(wanted.value);
+        }
+      }),
+      { numRuns: 100_000 },
+    );
+  });
+});

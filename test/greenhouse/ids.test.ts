@@ -1,0 +1,284 @@
+import anyAscii from "any-ascii";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { assignIds, hash8, identifySensors, sensorKey, slug, topicId } from "../../src/greenhouse/ids.js";
+
+const valid = /^[a-z0-9_-]{1,64}$/;
+
+const hostilePieces = [
+  "/",
+  "+",
+  "#",
+  "$",
+  "\u0000",
+  "\ud83c",
+  "\udf31",
+  "\u202e",
+  "🌱",
+  "مرحبا",
+  ".",
+  "..",
+  " ",
+  "_",
+];
+const hostile = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 16 }),
+  fc.string({ unit: "grapheme", maxLength: 80 }),
+  fc
+    .array(fc.constantFrom(...hostilePieces, "GH", "gh", "温", "度", "1", "-"), { maxLength: 6 })
+    .map((parts) => parts.join("")),
+);
+
+const shuffled = <T>(items: readonly T[], seed: number): T[] =>
+  items
+    .map((item, place) => ({ item, order: hash8(`${seed} ${place}`) }))
+    .sort((one, other) => (one.order < other.order ? -1 : 1))
+    .map(({ item }) => item);
+
+describe("hash8", () => {
+  test.each([
+    ["", "el88vcn6"],
+    ["GH-0001", "byg4lm92"],
+    ["空调温度", "yu3ldu9h"],
+    ["\ud800", "zw34ctiv"],
+  ])("the hash of %j is frozen, since ids are made of it", (text, hash) => {
+    expect(hash8(text)).toBe(hash);
+  });
+
+  test("100,000 names that differ little give 100,000 hashes, every character of every place in use", () => {
+    const hashes = new Set<string>();
+    const seen = Array.from({ length: 8 }, () => new Set<string>());
+    for (let n = 0; n < 100_000; n++) {
+      const hash = hash8(`温度${n}`);
+      hashes.add(hash);
+      seen.forEach((chars, place) => chars.add(hash.charAt(place)));
+    }
+    expect(hashes.size).toBe(100_000);
+    for (const chars of seen) expect(chars.size).toBe(36);
+  });
+
+  test("one changed bit changes the whole hash", () => {
+    const same = [..."abcdefghijklmnopqrstuvwxyz"].map((char) => {
+      const one = hash8(`${char}-controller`);
+      const other = hash8(`${char}-controlles`);
+      return [...one].filter((digit, place) => digit === other.charAt(place)).length;
+    });
+    expect(Math.max(...same)).toBeLessThan(4);
+  });
+});
+
+describe("topic ids", () => {
+  test.each([
+    ["GH-0001", "gh-0001"],
+    ["C001_9f", "c001_9f"],
+    ["East house", "east_house"],
+    [" gh-1 ", "gh-1"],
+    ["soilTemp", "soiltemp"],
+    ["a".repeat(64), "a".repeat(64)],
+  ])("a text that loses nothing but letter case keeps its name: %j", (raw, id) => {
+    expect(topicId(raw, anyAscii)).toBe(id);
+  });
+
+  test.each([
+    ["空调温度", "kong_diao_wen_du"],
+    ["GH空调01", "gh_kong_diao01"],
+    ["Ñandú", "nandu"],
+    ["a/b", "a_b"],
+    ["a+b#", "a_b"],
+    ["..", "s"],
+    ["", "s"],
+    ["🌱", "seedling"],
+    ["\u0000", "s"],
+    ["\ud800", "s"],
+    ["ＧＨ－１", "gh-1"],
+    ["x".repeat(65), "x".repeat(55)],
+    ["x/".repeat(35_000), "x_".repeat(27) + "x"],
+    ["\u212a", "k"],
+  ])("a text that loses more is followed by its hash: %j", (raw, start) => {
+    expect(topicId(raw, anyAscii)).toBe(`${start}_${hash8(raw)}`);
+  });
+
+  test("without a transliteration another script is its hash alone", () => {
+    expect(topicId("空调温度")).toBe(`s_${hash8("空调温度")}`);
+    expect(slug("空调温度")).toEqual({ text: "", exact: false });
+  });
+
+  test("whatever comes in is a valid topic id, and the same again", () => {
+    fc.assert(
+      fc.property(hostile, (raw) => {
+        expect(topicId(raw, anyAscii)).toMatch(valid);
+        expect(topicId(raw)).toMatch(valid);
+        expect(topicId(raw, anyAscii)).toBe(topicId(raw, anyAscii));
+      }),
+      { numRuns: 40_000 },
+    );
+  });
+});
+
+describe("assigned ids", () => {
+  const assigned = (...wanted: string[]) => assignIds(wanted.map((text) => ({ key: text, wanted: text })));
+
+  test("a text spelt like its id keeps it; the others that want it get the hash of their key", () => {
+    const ids = assigned("GH-1", "gh-1", "Gh-1");
+    expect(ids.get("gh-1")).toBe("gh-1");
+    expect(ids.get("GH-1")).toBe(`gh-1_${hash8("GH-1")}`);
+    expect(ids.get("Gh-1")).toBe(`gh-1_${hash8("Gh-1")}`);
+  });
+
+  test("where none is spelt like it, the first in plain order keeps it", () => {
+    expect(assigned("Gh-1", "GH-1").get("GH-1")).toBe("gh-1");
+    expect(assigned("GH-1", "Gh-1").get("Gh-1")).toBe(`gh-1_${hash8("Gh-1")}`);
+  });
+
+  test("a configured id comes before every other, in any order", () => {
+    const configured = { key: "GH-2", wanted: "east", fixed: true };
+    const found = { key: "east", wanted: "east" };
+    for (const all of [
+      [configured, found],
+      [found, configured],
+    ]) {
+      expect(assignIds(all).get("GH-2")).toBe("east");
+      expect(assignIds(all).get("east")).toBe(`east_${hash8("east")}`);
+    }
+  });
+
+  test("a reserved word is given out to none but the configuration", () => {
+    const reserved = new Set(["bridge"]);
+    expect(assignIds([{ key: "Bridge", wanted: "Bridge" }], { reserved }).get("Bridge")).toBe(
+      `bridge_${hash8("Bridge")}`,
+    );
+    expect(assignIds([{ key: "x", wanted: "bridge", fixed: true }], { reserved }).get("x")).toBe("bridge");
+  });
+
+  test("an id made with a hash never takes the id of a text that is spelt so", () => {
+    const spelt = `gh-1_${hash8("GH-1")}`;
+    const ids = assigned("GH-1", "gh-1", spelt);
+    expect(ids.get(spelt)).toBe(spelt);
+    expect(new Set(ids.values()).size).toBe(3);
+  });
+
+  test("long ids that collide stay valid and differ", () => {
+    const ids = assigned("A".repeat(64), "a".repeat(64));
+    expect(ids.get("a".repeat(64))).toBe("a".repeat(64));
+    expect(ids.get("A".repeat(64))).toMatch(valid);
+  });
+
+  test("all are valid and unique, and the set alone decides, not the order", () => {
+    const wanted = fc.record({ wanted: hostile, fixed: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(wanted, { maxLength: 8 }), fc.nat(), (texts, seed) => {
+        const all = texts.map((one) => ({ ...one, key: `${one.wanted}|${one.fixed}` }));
+        const ids = assignIds(all, { reserved: new Set(["gh"]), transliterate: anyAscii });
+        expect([...ids.keys()].sort()).toEqual([...new Set(all.map(({ key }) => key))].sort());
+        expect(new Set(ids.values()).size).toBe(ids.size);
+        for (const id of ids.values()) expect(id).toMatch(valid);
+        const again = assignIds(shuffled(all, seed), { reserved: new Set(["gh"]), transliterate: anyAscii });
+        for (const [key, id] of ids) expect(again.get(key)).toBe(id);
+      }),
+      { numRuns: 15_000 },
+    );
+  });
+});
+
+const sensor = (name: string, factor: string | null = null, channel: string | null = null) => ({
+  name,
+  factor,
+  channel,
+});
+
+describe("sensors", () => {
+  test.each([
+    [sensor("EC反馈", "ecfii", "2"), "factor:ecfii", "ecfii"],
+    [sensor("空气温度", null, "3"), "channel:3", "channel_3"],
+    [sensor("空气温度"), "name:空气温度", "air_temperature"],
+    [sensor("土壤温度1"), "name:土壤温度1", "soil_temperature_1"],
+    [sensor("空调温度"), "name:空调温度", `kong_diao_wen_du_${hash8("空调温度")}`],
+    [sensor("空气温度", "  ", ""), "name:空气温度", "air_temperature"],
+    [sensor("", "温度"), "factor:温度", `wen_du_${hash8("温度")}`],
+    [sensor(""), "name:", `s_${hash8("")}`],
+  ])("the platform's code goes before its channel, that before the name: %j", (item, key, id) => {
+    expect(identifySensors([item], anyAscii)).toEqual([{ key, id }]);
+    expect(sensorKey(item)).toBe(key);
+  });
+
+  test("sensors that share a code are told apart by channel", () => {
+    expect(
+      identifySensors([sensor("温度", "t", "1"), sensor("温度", "t", "2"), sensor("温度", "t")]),
+    ).toEqual([
+      { key: "factor:t@1", id: "t_1" },
+      { key: "factor:t@2", id: "t_2" },
+      { key: "factor:t", id: "t" },
+    ]);
+  });
+
+  test("sensors that share code and channel are told apart by name", () => {
+    expect(identifySensors([sensor("空气温度", "t", "1"), sensor("土壤温度", "t", "1")])).toEqual([
+      { key: "factor:t~空气温度", id: "t_air_temperature" },
+      { key: "factor:t~土壤温度", id: "t_soil_temperature" },
+    ]);
+    expect(
+      identifySensors([
+        sensor("空气温度", null, "1"),
+        sensor("空气湿度", null, "1"),
+        sensor("光照", null, "2"),
+      ]),
+    ).toEqual([
+      { key: "channel:1~空气温度", id: "channel_1_air_temperature" },
+      { key: "channel:1~空气湿度", id: "channel_1_air_humidity" },
+      { key: "channel:2", id: "channel_2" },
+    ]);
+  });
+
+  test("names with one word share it by hash", () => {
+    const ids = identifySensors([sensor("空气温度"), sensor("气温")]).map((one) => one?.id);
+    expect(ids.filter((id) => id === "air_temperature")).toHaveLength(1);
+    expect(ids.some((id) => /^air_temperature_[0-9a-z]{8}$/.test(id ?? ""))).toBe(true);
+  });
+
+  test("of two that nothing tells apart the first is kept", () => {
+    expect(identifySensors([sensor("温度", "t"), sensor("温度", "t")])).toEqual([
+      { key: "factor:t", id: "t" },
+      null,
+    ]);
+  });
+
+  test("a code that looks like a code with channel is not mistaken for one", () => {
+    const keys = identifySensors([sensor("", "t", "1"), sensor("", "t", "2"), sensor("", "t@1")]).map(
+      (one) => one?.key,
+    );
+    expect(new Set(keys).size).toBe(3);
+  });
+
+  test("keys can be carried by every outlet: short, no controls, no lone surrogates", () => {
+    for (const text of ["x".repeat(70_000), "a\u0000b", "\ud800", "🌱".repeat(100)])
+      expect(
+        identifySensors([sensor(text), sensor("", text), sensor("", null, text)]).map((one) => one?.key),
+      ).toEqual([
+        expect.stringMatching(/^name:[^\p{Cc}\p{Cs}]{1,72}$/u),
+        expect.stringMatching(/^factor:[^\p{Cc}\p{Cs}]{1,72}$/u),
+        expect.stringMatching(/^channel:[^\p{Cc}\p{Cs}]{1,72}$/u),
+      ]);
+  });
+
+  test("keys and ids are valid, unique, free of place in the answer, and need no memory", () => {
+    const code = fc.option(fc.oneof(fc.constantFrom("t", "T", "t@1", "ecfii", "1", " "), hostile));
+    const name = fc.oneof(fc.constantFrom("空气温度", "气温", "温度1", "t", ""), hostile);
+    const item = fc.record({ name, factor: code, channel: code });
+    fc.assert(
+      fc.property(fc.array(item, { maxLength: 8 }), fc.nat(), (items, seed) => {
+        const found = identifySensors(items, anyAscii).filter((one) => one !== null);
+        expect(new Set(found.map(({ id }) => id)).size).toBe(found.length);
+        expect(new Set(found.map(({ key }) => key)).size).toBe(found.length);
+        for (const { id } of found) expect(id).toMatch(valid);
+        const order = shuffled([...items.keys()], seed);
+        const again = identifySensors(
+          order.flatMap((place) => items[place] ?? []),
+          anyAscii,
+        );
+        const pairs = again.filter((one) => one !== null).map(({ key, id }) => `${key} ${id}`);
+        expect(pairs.sort()).toEqual(found.map(({ key, id }) => `${key} ${id}`).sort());
+      }),
+      { numRuns: 15_000 },
+    );
+  });
+});

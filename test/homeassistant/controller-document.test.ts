@@ -1,0 +1,311 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { actuatorKinds } from "../../src/greenhouse/actuator-kinds.js";
+import { type Outcome, outcomes } from "../../src/greenhouse/command/outcomes.js";
+import type { Controller } from "../../src/greenhouse/model.js";
+import { sensorKinds } from "../../src/greenhouse/sensor-kinds.js";
+import type { ActuatorSettings, HomeAssistantView } from "../../src/greenhouse/settings.js";
+import { controllerDocument } from "../../src/homeassistant/controller-document.js";
+import type { Component } from "../../src/homeassistant/document.js";
+import { discoveryTopic } from "../../src/homeassistant/ownership.js";
+import { topicsUnder } from "../../src/mqtt/topics.js";
+import { controllers } from "./controllers.js";
+import { actuator, controller, parameter, reading, sensor, settings, status } from "./fixtures.js";
+import { discoveryFaults } from "./validator.js";
+
+const componentsOf = (one: Controller, language: "en" | "zh" = "en") =>
+  controllerDocument(one, settings({ language })).components;
+const componentsFor = (changes: Partial<ActuatorSettings> & Pick<ActuatorSettings, "kind">) =>
+  componentsOf(controller({ actuators: [actuator({ id: "it", ...changes })] }));
+const platformsFor = (changes: Partial<ActuatorSettings> & Pick<ActuatorSettings, "kind">) =>
+  Object.values(componentsFor(changes))
+    .filter((component) => JSON.stringify(component["default_entity_id"]).includes("_it"))
+    .map(({ platform }) => platform);
+
+const all = Object.values(controllers);
+const components = all.flatMap((one) => Object.values(componentsOf(one)));
+const commanding = components.filter((component) => component["command_topic"] !== undefined);
+
+describe("commands", () => {
+  test("every component that commands is never retained, QoS 1, and its commands die after 30 s", () => {
+    expect(commanding.length).toBeGreaterThan(30);
+    for (const component of commanding) {
+      expect(component).toMatchObject({ retain: false, qos: 1, message_expiry_interval: 30 });
+    }
+  });
+
+  test("nothing is optimistic: every component that shows a state reads it back", () => {
+    for (const component of commanding) {
+      if (component.platform !== "button") expect(component).toMatchObject({ optimistic: false });
+      if (component.platform !== "button") expect(component["state_topic"]).toBeTypeOf("string");
+    }
+  });
+
+  test("no expiry stands at the root, where older releases would refuse the whole device", () => {
+    for (const one of all) {
+      expect(Object.keys(controllerDocument(one, settings()))).toEqual([
+        "device",
+        "origin",
+        "availability",
+        "availability_mode",
+        "components",
+      ]);
+    }
+  });
+});
+
+describe("availability", () => {
+  const own = (component: Component | undefined) =>
+    (component?.["availability"] as { topic: string }[] | undefined)?.map(({ topic }) => topic);
+  const document = controllerDocument(controllers.C001, settings());
+
+  test("the device needs bridge, platform and controller, all of them", () => {
+    expect(document.availability).toMatchObject([
+      { topic: "greenhouse/bridge/state" },
+      { topic: "greenhouse/bridge/platform" },
+      { topic: "greenhouse/gh-0001/availability" },
+    ]);
+    expect(document.availability_mode).toBe("all");
+  });
+
+  test("a reading needs its quality as well", () => {
+    const component = document.components["sensor_channel_7"];
+    expect(own(component)).toEqual([
+      "greenhouse/bridge/state",
+      "greenhouse/bridge/platform",
+      "greenhouse/gh-0001/availability",
+      "greenhouse/gh-0001/sensor/channel_7/quality",
+    ]);
+    expect(component?.["availability_mode"]).toBe("all");
+  });
+
+  test.each(["binary_sensor_connectivity", "binary_sensor_problem", "event_result"])(
+    "%s needs the bridge alone",
+    (key) => {
+      expect(own(document.components[key])).toEqual(["greenhouse/bridge/state"]);
+    },
+  );
+
+  test("actuators, running statuses and parameters take the device's", () => {
+    for (const [key, component] of Object.entries(document.components)) {
+      if (/status|cover|select|switch|light|button/.test(key)) expect(own(component)).toBeUndefined();
+    }
+  });
+});
+
+describe("actuator kinds", () => {
+  test.each<[ActuatorSettings["kind"], string[]]>([
+    ["skylight", ["cover", "select"]],
+    ["shade_curtain", ["cover", "select"]],
+    ["thermal_curtain", ["cover", "select"]],
+    ["side_vent", ["cover", "select"]],
+    ["positioner", ["cover", "select"]],
+    ["circulation_fan", ["switch", "select"]],
+    ["uv_disinfection", ["switch", "select"]],
+    ["mist_humidifier", ["switch", "select"]],
+    ["co2_supply", ["switch", "select"]],
+    ["humidity_control", ["switch", "select"]],
+    ["hot_air_blower", ["switch", "select"]],
+    ["heating_blower", ["switch", "select"]],
+    ["mist_cooling", ["switch", "select"]],
+    ["machine", ["switch", "select"]],
+    ["fan_wet_curtain", ["select"]],
+    ["irrigation", ["select"]],
+    ["light", ["light", "select"]],
+    ["motor", ["select", "button"]],
+    ["custom", []],
+  ])("%s is announced as %j", (kind, platforms) => {
+    expect(platformsFor({ kind })).toEqual(platforms);
+  });
+
+  test.each<[ActuatorSettings["kind"], string[]]>([
+    ["skylight", ["open", "closed", "auto"]],
+    ["machine", ["on", "off", "auto"]],
+    ["fan_wet_curtain", ["all_on", "fans_1_2_3", "fans_1_2", "fan_1", "off"]],
+    ["irrigation", ["on", "off", "auto", "rotation"]],
+    ["light", ["on", "off", "auto"]],
+  ])("the select of %s carries the platform's options one to one", (kind, options) => {
+    expect(componentsFor({ kind })["select_101"]?.["options"]).toEqual(options);
+  });
+
+  test("every word of every kind has a Chinese label", () => {
+    for (const kind of actuatorKinds) {
+      const one = controller({ actuators: [actuator({ id: "it", kind })] });
+      const options = componentsOf(one, "zh")["select_101"]?.["options"] ?? [];
+      for (const option of options as string[]) expect(option).toMatch(/^\p{Script=Han}+$/u);
+    }
+  });
+
+  test("a cover has STOP only with a configured stop, and then a button too", () => {
+    expect(componentsFor({ kind: "skylight" })["cover_101"]?.["payload_stop"]).toBeNull();
+    const stop = { address: "9", value: "00000100" };
+    expect(componentsFor({ kind: "skylight", stop })["cover_101"]?.["payload_stop"]).toBe("stop");
+    expect(componentsFor({ kind: "skylight", stop })["button_stop_101"]).toMatchObject({
+      payload_press: "stop",
+    });
+  });
+
+  test.each<[ActuatorSettings["kind"], HomeAssistantView, string[]]>([
+    ["light", "switch", ["switch", "select"]],
+    ["light", "select", ["select"]],
+    ["light", "none", []],
+    ["machine", "light", ["light", "select"]],
+    ["skylight", "select", ["select"]],
+    ["irrigation", "switch", ["switch", "select"]],
+    ["fan_wet_curtain", "switch", ["select"]],
+    ["machine", "cover", ["select"]],
+  ])("%s shown as %s is %j: a view its values do not allow is left out", (kind, as, platforms) => {
+    expect(platformsFor({ kind, homeAssistant: { as, enabled: true } })).toEqual(platforms);
+  });
+
+  test("a motor with open and close may be a cover, which then has no position", () => {
+    const values = { open: "00000001", close: "00000010" };
+    const found = componentsFor({ kind: "motor", values, homeAssistant: { as: "cover", enabled: true } });
+    expect(found["cover_101"]).toMatchObject({
+      payload_open: "open",
+      payload_close: "close",
+      payload_stop: "stop",
+    });
+    expect(found["cover_101"]).not.toHaveProperty("set_position_topic");
+  });
+
+  test("a read-only actuator is shown and cannot be commanded", () => {
+    const found = componentsFor({ kind: "skylight", readOnly: true });
+    expect(platformsFor({ kind: "skylight", readOnly: true })).toEqual(["sensor", "sensor"]);
+    expect(Object.values(found).filter((component) => "command_topic" in component)).toEqual([]);
+  });
+
+  test("icon and enabled reach every component of the actuator; an icon that is none is left out", () => {
+    const homeAssistant = { enabled: false, icon: "mdi:fan" };
+    const found = componentsFor({ kind: "machine", homeAssistant });
+    expect(found["switch_101"]).toMatchObject({ enabled_by_default: false, icon: "mdi:fan" });
+    expect(found["select_101"]).toMatchObject({ enabled_by_default: false, icon: "mdi:fan" });
+    const wrong = componentsFor({ kind: "machine", homeAssistant: { enabled: true, icon: "fan" } });
+    expect(JSON.parse(JSON.stringify(wrong["switch_101"]))).not.toHaveProperty("icon");
+  });
+});
+
+describe("readings", () => {
+  test("a reading of text has no unit, class or precision, which would make Home Assistant drop it", () => {
+    const text = sensor({ key: "name:x", id: "x", numeric: false, unit: "°C", kind: "temperature" });
+    const component = componentsOf(controller({ sensors: [text] }))["sensor_name_x"];
+    for (const key of ["unit_of_measurement", "device_class", "state_class", "suggested_display_precision"])
+      expect(component).not.toHaveProperty(key);
+  });
+
+  test("every numeric reading says how many decimals to show", () => {
+    for (const kind of sensorKinds) {
+      const component = componentsOf(controller({ sensors: [reading("x", "x", kind, null)] }))[
+        "sensor_name_x"
+      ];
+      expect(component?.["suggested_display_precision"]).toBeTypeOf("number");
+    }
+  });
+
+  test("a status has both entities whatever it shows; the one that fits is enabled", () => {
+    const enabled = (value: number) => {
+      const found = componentsOf(controller({ statuses: [status(16, "风机", value)] }));
+      const entities = Object.values(found).slice(-2);
+      return entities.map((component) => [component.platform, component["enabled_by_default"] !== false]);
+    };
+    expect(enabled(1)).toEqual([
+      ["binary_sensor", true],
+      ["sensor", false],
+    ]);
+    expect(enabled(7)).toEqual([
+      ["binary_sensor", false],
+      ["sensor", true],
+    ]);
+  });
+
+  test("a parameter is a number where it may be written and has a range, else a sensor", () => {
+    const platform = (writable: { min: number; max: number; step: number } | undefined) =>
+      Object.entries(
+        componentsOf(controller({ parameters: [parameter({ id: "p", ...(writable ? { writable } : {}) })] })),
+      ).at(-1)?.[0];
+    expect(platform({ min: 0, max: 5, step: 0.1 })).toBe("number_parameter_501");
+    expect(platform({ min: 5, max: 5, step: 0.1 })).toBe("sensor_parameter_501");
+    expect(platform(undefined)).toBe("sensor_parameter_501");
+  });
+
+  test("a parameter step finer than Home Assistant takes is coarsened, not refused", () => {
+    const writable = { min: 0, max: 1, step: 0.0001 };
+    const found = componentsOf(controller({ parameters: [parameter({ id: "p", writable })] }));
+    expect(found["number_parameter_501"]?.["step"]).toBe(0.001);
+  });
+});
+
+test("every outcome is an event type from the start", () => {
+  const types = componentsOf(controller())["event_result"]?.["event_types"] as Outcome[];
+  expect(types).toEqual([...outcomes]);
+});
+
+describe("identity", () => {
+  const idsOf = (one: Controller, changes: Parameters<typeof settings>[0] = {}) =>
+    Object.entries(controllerDocument(one, settings(changes)).components).map(([key, component]) => [
+      key,
+      component["unique_id"],
+    ]);
+
+  test.each(Object.entries(controllers))(
+    "ids of %s do not move with names, topic ids, language or base topic",
+    (_, one) => {
+      const renamed: Controller = {
+        ...one,
+        info: { ...one.info, id: "other", name: "Other", area: "Elsewhere" },
+        sensors: new Map(
+          [...one.sensors.values()].map((item, at) => {
+            const definition = { ...item.definition, id: `s${at}`, name: `Sensor ${at}` };
+            return [definition.id, { ...item, definition }];
+          }),
+        ),
+        actuators: new Map(
+          [...one.actuators.values()].map((item, at) => {
+            const own = { ...item.settings, id: `a${at}`, name: `Actuator ${at}` };
+            return [own.id, { ...item, settings: own }];
+          }),
+        ),
+        parameters: new Map(
+          [...one.parameters.values()].map((item, at) => {
+            const own = { ...item.settings, id: `p${at}`, name: `Parameter ${at}` };
+            return [own.id, { ...item, settings: own }];
+          }),
+        ),
+      };
+      const moved = { topics: topicsUnder("farm/two"), language: "zh" as const };
+      expect(idsOf(renamed, moved)).toEqual(idsOf(one));
+    },
+  );
+
+  test("hostile codes, names, keys and units still make a message Home Assistant takes", () => {
+    const hostile = fc.oneof(
+      fc.string({ unit: "binary", maxLength: 200 }),
+      fc.constantFrom("", "\ud800", "a/b+#", "__proto__", "bridge", "x".repeat(70_000), "温室", "\0", "}}{{"),
+    );
+    fc.assert(
+      fc.property(
+        hostile,
+        hostile,
+        hostile,
+        hostile,
+        fc.constantFrom(...sensorKinds),
+        (code, name, key, unit, kind) => {
+          const one = controller({
+            code,
+            info: { id: "gh", name, area: name },
+            sensors: [
+              sensor({ key: `name:${key}`, id: "s", name, unit, kind }),
+              sensor({ key: `factor:${key}`, id: "t", name: key, unit, numeric: false }),
+            ],
+            statuses: [status(16, name, 1, "r")],
+            actuators: [actuator({ id: "a", kind: "skylight", address: key, name })],
+            parameters: [parameter({ id: "p", address: `${key}.`, name, unit })],
+          });
+          const text = JSON.stringify(controllerDocument(one, settings()));
+          expect(discoveryFaults(discoveryTopic("homeassistant", code), text)).toEqual([]);
+          expect(Object.keys(controllerDocument(one, settings()).components)).toHaveLength(10);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,313 @@
+import { afterEach, describe, expect, test } from "vitest";
+import type { Controller } from "../../src/greenhouse/model.js";
+import { controllerDocument } from "../../src/homeassistant/controller-document.js";
+import { bridgeTopic, discovery, keysOf, topicOf } from "./discovery-setup.js";
+import { controller, reading, settings } from "./fixtures.js";
+import { discoveryFaults } from "./validator.js";
+
+const house = (code: string, ...sensors: string[]): Controller =>
+  controller({ code, sensors: sensors.map((name) => reading(name, name, "temperature", "°C")) });
+
+const running: { stop(): void; ended: Promise<void> }[] = [];
+function start(...controllers: Controller[]) {
+  const setup = discovery(...controllers);
+  running.push(setup);
+  return setup;
+}
+
+afterEach(async () => {
+  for (const { stop, ended } of running.splice(0)) {
+    stop();
+    await ended;
+  }
+});
+
+describe("connecting", () => {
+  test("announces the bridge first, then every controller, spaced, on every connect", async () => {
+    const { output, clock, take } = start(house("A"), house("B"));
+    await clock.advance(60_000);
+    expect(take()).toEqual([]);
+    output.connected();
+    await clock.advance(1_000);
+    const first = take();
+    expect(first.map(({ topic }) => topic)).toEqual([bridgeTopic, topicOf("A"), topicOf("B")]);
+    expect(first.map(({ at }) => at)).toEqual([60_000, 60_005, 60_010]);
+    await clock.advance(10_000);
+    output.connected();
+    await clock.advance(1_000);
+    expect(take()).toEqual(first.map((message, at) => ({ ...message, at: 71_000 + 5 * at })));
+  });
+
+  test("nothing is published twice on one topic within three seconds, also when the link flaps", async () => {
+    const { output, clock, sent } = start(house("A"));
+    for (let times = 0; times < 20; times += 1) {
+      output.connected();
+      await clock.advance(400);
+      output.disconnected();
+    }
+    output.connected();
+    await clock.advance(10_000);
+    for (const topic of [bridgeTopic, topicOf("A")]) {
+      const times = sent.filter((message) => message.topic === topic).map(({ at }) => at);
+      expect(times.length).toBeGreaterThan(2);
+      for (const [place, at] of times.entries())
+        expect(at - (times[place - 1] ?? -Infinity)).toBeGreaterThanOrEqual(3_000);
+    }
+  });
+
+  test("a broker that takes nothing is tried about once a second, and everything follows when it does", async () => {
+    const { output, clock, take, allowed } = start(house("A"), house("B"));
+    allowed.broker = false;
+    output.connected();
+    await clock.advance(30_000);
+    expect(take()).toEqual([]);
+    allowed.broker = true;
+    await clock.advance(15_000);
+    expect(
+      take()
+        .map(({ topic }) => topic)
+        .sort(),
+    ).toEqual([topicOf("A"), topicOf("B"), bridgeTopic].sort());
+  });
+});
+
+describe("changes", () => {
+  test("sensors that appear one by one cost two messages, and the first comes at once", async () => {
+    const { output, clock, change, take } = start();
+    output.connected();
+    await clock.advance(1_000);
+    take();
+    const names = ["t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8"];
+    for (const at of names.keys()) {
+      change("A", house("A", ...names.slice(0, at)));
+      await clock.advance(100);
+    }
+    change("A", house("A", ...names));
+    await clock.advance(10_000);
+    const messages = take();
+    expect(messages.map(({ at }) => at)).toEqual([1_500, 4_505]);
+    expect(keysOf(messages[1]?.payload ?? "{}").filter((key) => key.startsWith("sensor"))).toHaveLength(8);
+  });
+
+  test("a new value, quality or availability announces nothing", async () => {
+    const { output, clock, change, take } = start(house("A", "t1"));
+    output.connected();
+    await clock.advance(5_000);
+    take();
+    const before = house("A", "t1");
+    change("A", before);
+    await clock.advance(10_000);
+    take();
+    const sensors = new Map(
+      [...before.sensors].map(([id, one]) => [id, { ...one, value: 9, quality: "stale" as const }]),
+    );
+    change("A", { ...before, sensors, availability: "offline", problem: true });
+    await clock.advance(60_000);
+    expect(take()).toEqual([]);
+  });
+
+  test("a change that ends where it began announces nothing", async () => {
+    const { output, clock, change, take } = start(house("A", "t1"));
+    output.connected();
+    await clock.advance(5_000);
+    take();
+    change("A", house("A", "t1", "t2"));
+    await clock.advance(100);
+    change("A", house("A", "t1"));
+    await clock.advance(10_000);
+    expect(take()).toEqual([]);
+  });
+
+  test("a sensor that goes is first reduced to its platform, three seconds later left out", async () => {
+    const { output, clock, change, take } = start(house("A", "t1", "t2"));
+    output.connected();
+    await clock.advance(5_000);
+    take();
+    change("A", house("A", "t1"));
+    await clock.advance(20_000);
+    const [first, second, ...more] = take();
+    const components = (payload: string | undefined) =>
+      (JSON.parse(payload ?? "{}") as { components: Record<string, unknown> }).components;
+    expect(components(first?.payload)["sensor_name_t2"]).toEqual({ platform: "sensor" });
+    expect(discoveryFaults(topicOf("A"), first?.payload ?? "")).toEqual([]);
+    expect(components(second?.payload)).not.toHaveProperty("sensor_name_t2");
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(3_000);
+    expect(more).toEqual([]);
+  });
+
+  test("a sensor that goes while the broker is away is removed after the return", async () => {
+    const { output, clock, change, take, allowed } = start(house("A", "t1", "t2"));
+    output.connected();
+    await clock.advance(5_000);
+    take();
+    allowed.broker = false;
+    change("A", house("A", "t1"));
+    await clock.advance(20_000);
+    output.disconnected();
+    allowed.broker = true;
+    output.connected();
+    await clock.advance(20_000);
+    const payloads = take()
+      .filter(({ topic }) => topic === topicOf("A"))
+      .map(({ payload }) => payload);
+    expect(payloads).toHaveLength(2);
+    expect(payloads[0]).toContain('"sensor_name_t2":{"platform":"sensor"}');
+    expect(payloads[1]).not.toContain("sensor_name_t2");
+  });
+
+  test("a controller removed for good leaves an empty topic", async () => {
+    const { output, clock, change, take } = start(house("A"));
+    output.connected();
+    await clock.advance(5_000);
+    take();
+    change("A", undefined);
+    await clock.advance(20_000);
+    expect(take().map(({ topic, payload }) => [topic, payload])).toEqual([[topicOf("A"), ""]]);
+  });
+
+  test("a controller that cannot be announced does not keep the others from it", async () => {
+    const broken = controller({ code: "X", info: { id: "not a topic id" } });
+    const { output, clock, take, logged } = start(broken, house("A"));
+    output.connected();
+    await clock.advance(5_000);
+    expect(take().map(({ topic }) => topic)).toEqual([bridgeTopic, topicOf("A")]);
+    expect(logged).toEqual(["cannot announce controller:X to Home Assistant"]);
+  });
+});
+
+describe("Home Assistant's birth", () => {
+  test("everything is announced again after 1 to 5 s, and the states 2 s later", async () => {
+    const { output, clock, take } = start(house("A"));
+    output.connected();
+    await clock.advance(10_000);
+    take();
+    output.statusMessage("online", false);
+    await clock.advance(20_000);
+    expect(take().map(({ at, topic }) => [at, topic])).toEqual([
+      [13_000, bridgeTopic],
+      [13_005, topicOf("A")],
+      [15_010, "states"],
+    ]);
+  });
+
+  test("several births within the delay count once; `offline` and retained copies do not count", async () => {
+    const { output, clock, take } = start(house("A"));
+    output.connected();
+    await clock.advance(10_000);
+    take();
+    output.statusMessage("online", true);
+    output.statusMessage("offline", false);
+    await clock.advance(20_000);
+    expect(take()).toEqual([]);
+    for (let times = 0; times < 5; times += 1) output.statusMessage("online", false);
+    await clock.advance(20_000);
+    expect(take().map(({ topic }) => topic)).toEqual([bridgeTopic, topicOf("A"), "states"]);
+  });
+});
+
+describe("what is found on the broker", () => {
+  const old = (code: string, ...sensors: string[]) =>
+    JSON.stringify(controllerDocument(house(code, ...sensors), settings()));
+
+  test("a component of an earlier run that is gone now is removed in two steps", async () => {
+    const { output, clock, take } = start(house("A", "t1"));
+    output.connected();
+    output.foreignDocument(topicOf("A"), old("A", "t1", "t0"));
+    await clock.advance(20_000);
+    const payloads = take()
+      .filter(({ topic }) => topic === topicOf("A"))
+      .map(({ payload }) => payload);
+    expect(payloads[0]).toContain('"sensor_name_t0":{"platform":"sensor"}');
+    expect(payloads[1]).not.toContain("sensor_name_t0");
+    expect(payloads).toHaveLength(2);
+  });
+
+  test("the same holds for a controller that appears after the scan", async () => {
+    const { output, clock, change, take, allowed } = start();
+    allowed.removal = false;
+    output.connected();
+    output.foreignDocument(topicOf("A"), old("A", "t1", "t0"));
+    await clock.advance(5_000);
+    change("A", house("A", "t1"));
+    allowed.removal = true;
+    await clock.advance(30_000);
+    const payloads = take()
+      .filter(({ topic }) => topic === topicOf("A"))
+      .map(({ payload }) => payload);
+    expect(payloads.map((payload) => payload.includes('"sensor_name_t0"'))).toEqual([true, false]);
+  });
+
+  test("a controller of an earlier run is cleared once removal is allowed, not before", async () => {
+    const { output, clock, take, allowed } = start(house("A"));
+    allowed.removal = false;
+    output.connected();
+    output.foreignDocument(topicOf("GONE"), old("GONE", "t1"));
+    await clock.advance(60_000);
+    expect(take().map(({ topic }) => topic)).not.toContain(topicOf("GONE"));
+    allowed.removal = true;
+    await clock.advance(11_000);
+    expect(take().map(({ topic, payload }) => [topic, payload])).toEqual([[topicOf("GONE"), ""]]);
+  });
+
+  test("announcements of others are left alone, whatever they look like", async () => {
+    const { output, clock, take } = start(house("A"));
+    output.connected();
+    await clock.advance(5_000);
+    take();
+    const theirs = old("GONE", "t1").replaceAll("greenhouse/", "farm/");
+    for (const payload of [theirs, "{", "null", old("GONE").replaceAll('"greenhouse2mqtt"', '"esphome"')])
+      output.foreignDocument(topicOf("GONE"), payload);
+    await clock.advance(60_000);
+    expect(take()).toEqual([]);
+  });
+
+  test("a device deleted in Home Assistant comes back with its next birth, not before", async () => {
+    const { output, clock, change, take } = start(house("A", "t1"));
+    output.connected();
+    await clock.advance(5_000);
+    take();
+    output.foreignDocument(topicOf("A"), "");
+    change("A", house("A", "t1", "t2"));
+    await clock.advance(10_000);
+    output.connected();
+    await clock.advance(10_000);
+    expect(take().map(({ topic }) => topic)).toEqual([bridgeTopic]);
+    output.statusMessage("online", false);
+    await clock.advance(10_000);
+    expect(take().map(({ topic }) => topic)).toEqual([bridgeTopic, topicOf("A"), "states"]);
+  });
+
+  test("the echo of our own messages, clearing included, changes nothing", async () => {
+    const { output, clock, change, take } = start(house("A", "t1"));
+    output.connected();
+    await clock.advance(5_000);
+    for (const { topic, payload } of take()) output.foreignDocument(topic, payload);
+    change("A", undefined);
+    await clock.advance(5_000);
+    for (const { topic, payload } of take()) output.foreignDocument(topic, payload);
+    change("A", house("A", "t1"));
+    await clock.advance(10_000);
+    const [again, ...more] = take();
+    expect([again?.topic, more]).toEqual([topicOf("A"), []]);
+    output.foreignDocument(topicOf("A"), again?.payload ?? "");
+    await clock.advance(10_000);
+    expect(take()).toEqual([]);
+  });
+});
+
+test("10,000 controllers are announced one at a time without a pile of work", async () => {
+  const { output, clock, take } = start(...Array.from({ length: 10_000 }, (_, at) => house(`GH-${at}`)));
+  output.connected();
+  await clock.advance(60_000);
+  const messages = take();
+  expect(messages).toHaveLength(10_001);
+  expect(messages.at(-1)?.at).toBe(50_000);
+});
+
+test("stopping ends the run while it waits", async () => {
+  const { output, clock, stop, ended } = start(house("A"));
+  output.connected();
+  await clock.advance(5_000);
+  stop();
+  await expect(ended).resolves.toBeUndefined();
+});

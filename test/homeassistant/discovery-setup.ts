@@ -1,0 +1,77 @@
+import type { Controller } from "../../src/greenhouse/model.js";
+import { DiscoveryOutput } from "../../src/homeassistant/discovery-output.js";
+import type { Logger } from "../../src/runtime/logger.js";
+import { settings } from "./fixtures.js";
+import { VirtualClock } from "./virtual-clock.js";
+
+export interface Sent {
+  readonly at: number;
+  readonly topic: string;
+  readonly payload: string;
+}
+
+export const topicOf = (code: string) => `homeassistant/device/greenhouse2mqtt_${code}/config`;
+export const bridgeTopic = topicOf("bridge_greenhouse2mqtt");
+
+/** A running output on a virtual clock, with a broker that takes everything unless told otherwise. */
+export function discovery(...controllers: readonly Controller[]) {
+  const view = new Map(controllers.map((one) => [one.info.code, one]));
+  const clock = new VirtualClock();
+  const sent: Sent[] = [];
+  const logged: string[] = [];
+  const allowed = { removal: true, broker: true };
+  const note = (_: unknown, text: string) => {
+    logged.push(text);
+  };
+  const silent = () => undefined;
+  const log = {
+    trace: silent,
+    debug: silent,
+    info: note,
+    warn: note,
+    error: note,
+    fatal: note,
+  } as unknown as Logger;
+  const stopped = new AbortController();
+  const output = new DiscoveryOutput(
+    {
+      publish: (topic, payload) => {
+        if (!allowed.broker) return Promise.reject(new Error("no link"));
+        sent.push({ at: clock.monotonic(), topic, payload });
+        return Promise.resolve();
+      },
+      republishStates: () => {
+        sent.push({ at: clock.monotonic(), topic: "states", payload: "" });
+      },
+      removalAllowed: () => allowed.removal,
+      view: { controllers: () => view.values(), get: (code) => view.get(code) },
+      clock,
+      random: () => 0.5,
+      log,
+    },
+    settings(),
+  );
+  return {
+    output,
+    clock,
+    sent,
+    logged,
+    allowed,
+    ended: output.run(stopped.signal),
+    stop: () => {
+      stopped.abort();
+    },
+    /** Puts a controller into the mirror (or takes it out) and tells the output. */
+    change: (code: string, after: Controller | undefined): void => {
+      const before = view.get(code);
+      if (after === undefined) view.delete(code);
+      else view.set(code, after);
+      output.controllerChanged(before, after);
+    },
+    /** What was sent since the last call. */
+    take: (): Sent[] => sent.splice(0),
+  };
+}
+
+export const keysOf = (payload: string): string[] =>
+  Object.keys((JSON.parse(payload) as { components: Record<string, unknown> }).components);

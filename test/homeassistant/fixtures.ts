@@ -1,0 +1,155 @@
+import { unreadActuator } from "../../src/greenhouse/actuator-fold.js";
+import type { ActuatorKind } from "../../src/greenhouse/actuator-kinds.js";
+import { deviceType, statusNumber } from "../../src/greenhouse/device-types.js";
+import type {
+  Actuator,
+  Controller,
+  ControllerInfo,
+  Parameter,
+  RunningStatus,
+  Sensor,
+  SensorDefinition,
+} from "../../src/greenhouse/model.js";
+import type { SensorKind } from "../../src/greenhouse/sensor-kinds.js";
+import type { ActuatorSettings, ParameterSettings } from "../../src/greenhouse/settings.js";
+import type { DiscoverySettings } from "../../src/homeassistant/announcements.js";
+import { topicsUnder } from "../../src/mqtt/topics.js";
+
+export const settings = (changes: Partial<DiscoverySettings> = {}): DiscoverySettings => ({
+  topics: topicsUnder("greenhouse"),
+  language: "en",
+  version: "0.1.0",
+  clientId: "greenhouse2mqtt",
+  prefix: "homeassistant",
+  ...changes,
+});
+
+export function sensor(changes: Partial<SensorDefinition> & { key: string; id: string }): Sensor {
+  const definition: SensorDefinition = {
+    name: changes.id,
+    platformName: changes.id,
+    factor: null,
+    channel: null,
+    kind: "other",
+    unit: null,
+    decimals: null,
+    numeric: true,
+    scale: 1,
+    offset: 0,
+    min: null,
+    max: null,
+    staleAfterMs: null,
+    ...changes,
+  };
+  return {
+    definition,
+    value: 1,
+    raw: "1",
+    measuredAt: 1_000,
+    receivedAt: 1_000,
+    fault: null,
+    source: "poll",
+    quality: "good",
+  };
+}
+
+/** A reading named as the platform names it. */
+export const reading = (name: string, id: string, kind: SensorKind, unit: string | null): Sensor =>
+  sensor({ key: `name:${name}`, id, name, platformName: name, kind, unit });
+
+export const actuator = (changes: Partial<ActuatorSettings> & { id: string; kind: ActuatorKind }): Actuator =>
+  unreadActuator({
+    address: "101",
+    values: {},
+    leadIn: "when_not_on",
+    settleMs: 2_000,
+    travelMs: 120_000,
+    confirmWithinMs: 60_000,
+    minIntervalMs: 2_000,
+    tolerance: 0,
+    readOnly: false,
+    homeAssistant: { enabled: true },
+    ...changes,
+  });
+
+export const parameter = (changes: Partial<ParameterSettings> & { id: string }): Parameter => ({
+  settings: { address: "501", scale: 1, ...changes },
+  register: null,
+  value: null,
+  quality: "stale",
+});
+
+export const status = (
+  number: number | null,
+  name: string,
+  value: RunningStatus["value"],
+  id = `${number ?? "s"}_${name.length}`,
+): RunningStatus => ({
+  id,
+  key: `status:${number ?? ""}:${name}`,
+  name,
+  number: number === null ? null : statusNumber(number),
+  value,
+  state: value === 1 ? "on" : value === 0 ? "off" : String(value),
+  receivedAt: 1_000,
+});
+
+interface Parts {
+  readonly code?: string;
+  readonly info?: Partial<ControllerInfo>;
+  readonly sensors?: readonly Sensor[];
+  readonly statuses?: readonly RunningStatus[];
+  readonly actuators?: readonly Actuator[];
+  readonly parameters?: readonly Parameter[];
+}
+
+export function controller(parts: Parts = {}): Controller {
+  const code = parts.code ?? "GH-0001";
+  return {
+    info: {
+      code,
+      id: code.toLowerCase(),
+      name: "East house",
+      area: null,
+      type: null,
+      record: null,
+      ...parts.info,
+    },
+    settings: null,
+    availability: "online",
+    platformReachable: true,
+    layout: [],
+    sensors: new Map((parts.sensors ?? []).map((one) => [one.definition.id, one])),
+    statuses: new Map((parts.statuses ?? []).map((one) => [one.id, one])),
+    actuators: new Map((parts.actuators ?? []).map((one) => [one.settings.id, one])),
+    parameters: new Map((parts.parameters ?? []).map((one) => [one.settings.id, one])),
+    problem: false,
+    lastContactAt: null,
+    nextJudgementAt: null,
+    absentSince: null,
+  };
+}
+
+export const info = (
+  type: string,
+  typeName: string,
+  name: string,
+  changes: Partial<ControllerInfo> = {},
+): Partial<ControllerInfo> => ({
+  name,
+  type: deviceType(type),
+  record: {
+    code: "GH-0001",
+    name,
+    type: deviceType(type),
+    typeName,
+    stationId: "7",
+    stationName: "Base one",
+    brand: null,
+    hls: null,
+    version: "3",
+    online: true,
+    extra: {},
+  },
+  ...changes,
+});

@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+import { type SensorKind, sensorKinds } from "../../src/greenhouse/sensor-kinds.js";
+import { classify, sensorClasses } from "../../src/homeassistant/sensor-classes.js";
+import { sensorUnits, stateClasses } from "./validator-tables.js";
+
+describe("every unit of every kind", () => {
+  const rows = sensorKinds.flatMap((kind) =>
+    ["", ...Object.keys(sensorClasses[kind].units)].map((unit) => [kind, unit] as const),
+  );
+  test.each(rows)("%s in %j has a class that takes it, or none", (kind, unit) => {
+    const { deviceClass, stateClass, unit: sent } = classify(kind, unit === "" ? null : unit, null);
+    if (deviceClass === null) return;
+    expect(sensorUnits[deviceClass]).toContain(sent);
+    if (stateClass !== null) expect(stateClasses[deviceClass] ?? ["measurement"]).toContain(stateClass);
+  });
+});
+
+test.each<[SensorKind, string | null, string | null, string | null, number]>([
+  ["temperature", "°C", "temperature", "°C", 1],
+  ["temperature", "℃", "temperature", "°C", 1],
+  ["temperature", null, null, null, 1],
+  ["temperature", "Ω", null, "Ω", 1],
+  ["humidity", "%", "humidity", "%", 1],
+  ["soil_moisture", "m³/m³", null, "m³/m³", 1],
+  ["co2", "ppm", "carbon_dioxide", "ppm", 1],
+  ["illuminance", "lx", "illuminance", "lx", 1],
+  ["illuminance", "klx", "illuminance", "lx", 1000],
+  ["illuminance", "constructor", null, "constructor", 1],
+  ["irradiance", "W/m²", "irradiance", "W/m²", 1],
+  ["par", "μmol/m²/s", null, "μmol/m²/s", 1],
+  ["ec", "mS/cm", "conductivity", "mS/cm", 1],
+  ["ec", "μS/cm", "conductivity", "mS/cm", 0.001],
+  ["ec", "µS/cm", "conductivity", "mS/cm", 0.001],
+  ["ph", null, "ph", null, 1],
+  ["ph", "pH", "ph", null, 1],
+  ["ph", "mV", null, "mV", 1],
+  ["pressure", "hPa", "atmospheric_pressure", "hPa", 1],
+  ["pressure", "MPa", "pressure", "kPa", 1000],
+  ["wind_direction", "°", null, "°", 1],
+  ["rain", "mm", "precipitation", "mm", 1],
+  ["flow", "L/s", "volume_flow_rate", "L/min", 60],
+  ["vpd", "kPa", null, "kPa", 1],
+  ["other", "g", null, "g", 1],
+])("%s in %s is class %s in %s, times %d", (kind, unit, deviceClass, sent, factor) => {
+  expect(classify(kind, unit, null)).toMatchObject({ deviceClass, unit: sent, factor });
+});
+
+test.each<[SensorKind, string, number | null, number]>([
+  ["temperature", "°C", null, 1],
+  ["temperature", "°C", 2, 2],
+  ["illuminance", "klx", 2, 0],
+  ["illuminance", "klx", 4, 1],
+  ["illuminance", "lx", 2, 2],
+  ["ec", "μS/cm", 0, 3],
+  ["ec", "μS/cm", null, 2],
+])("%s in %s with %s decimals of the reading shows %d", (kind, unit, decimals, shown) => {
+  expect(classify(kind, unit, decimals).decimals).toBe(shown);
+});
+
+test("no kind has a class or state class that the oldest supported release does not know", () => {
+  for (const kind of sensorKinds) {
+    const { deviceClass, stateClass } = sensorClasses[kind];
+    if (deviceClass !== null) expect(Object.keys(sensorUnits)).toContain(deviceClass);
+    expect([null, "measurement", "total", "total_increasing"]).toContain(stateClass);
+  }
+});

@@ -1,0 +1,257 @@
+import { describe, expect, it } from "vitest";
+import {
+  addToHistory,
+  emptyHistory,
+  newestProblems,
+  openCommands,
+  unreadPosts,
+} from "../../src/journal/history.js";
+import { recentResults } from "../../src/journal/recent-commands.js";
+import type { RecordBody, StepAnswered } from "../../src/journal/records.js";
+import type { CommandResult } from "../../src/journal/results.js";
+import { undeliveredResults } from "../../src/journal/undelivered.js";
+import { about, ended, refused, sent, stamped, taken } from "./support/samples.js";
+
+const answered = (id: string, changes: Partial<StepAnswered> = {}): StepAnswered => ({
+  type: "step_answered",
+  ...about,
+  id,
+  address: "101",
+  attempt: 1,
+  code: "200",
+  request_id: "r1",
+  error: null,
+  sent: true,
+  ...changes,
+});
+
+describe("open commands", () => {
+  it.each<{ rule: string; records: readonly RecordBody[]; open: readonly string[] }>([
+    { rule: "taken without result is open", records: [taken("a"), taken("b"), ended("a")], open: ["b"] },
+    {
+      rule: "a refusal of a duplicate does not close the first",
+      records: [taken("a"), sent("a"), refused("a", "duplicate")],
+      open: ["a"],
+    },
+    { rule: "one refused before it was taken never was", records: [refused("a", "expired")], open: [] },
+    {
+      rule: "one refused because its own record was not durable is closed",
+      records: [taken("a"), refused("a", "journal_unavailable")],
+      open: [],
+    },
+    {
+      rule: "but not once something was sent",
+      records: [taken("a"), sent("a"), refused("a", "journal_unavailable")],
+      open: ["a"],
+    },
+    { rule: "an id used again is open again", records: [taken("a"), ended("a"), taken("a")], open: ["a"] },
+  ])("$rule", ({ records, open }) => {
+    expect(openCommands(stamped(records)).map(({ taken: { id } }) => id)).toEqual(open);
+  });
+
+  it("say what was sent last and whether an answer came", () => {
+    const [command] = openCommands(
+      stamped([
+        taken("a", { command: "40" }),
+        { type: "phase", ...about, id: "a", phase: "sending" },
+        sent("a", { purpose: "mode", value: "10100" }),
+        answered("a"),
+        sent("a", { value: "40" }),
+      ]),
+    );
+    expect(command).toMatchObject({
+      taken: { command: "40" },
+      boot: "boot-a",
+      phase: "sending",
+      steps: [
+        { purpose: "mode", value: "10100", answered: { code: "200", sent: true } },
+        { purpose: "value", value: "40", answered: null, sent_at: "2026-05-01T06:00:05.000Z" },
+      ],
+    });
+  });
+
+  it("that nothing was sent for have no steps", () => {
+    expect(openCommands(stamped([taken("a")]))).toMatchObject([{ steps: [] }]);
+  });
+});
+
+describe("posts that nobody has read back", () => {
+  const readBack = { type: "read_back", ...about, id: null, address: "101", value: "10010" } as const;
+  it.each<{ rule: string; records: readonly RecordBody[]; unread: readonly string[] }>([
+    { rule: "sent", records: [taken("a"), sent("a")], unread: ["a"] },
+    { rule: "sent and read back", records: [sent("a"), readBack], unread: [] },
+    { rule: "sent again after the read", records: [sent("a"), readBack, sent("b")], unread: ["b"] },
+    ...(["confirmed", "already", "unconfirmed"] as const).map((outcome) => ({
+      rule: `ended ${outcome}, which rests on a read`,
+      records: [sent("a"), ended("a", { outcome })],
+      unread: [],
+    })),
+    ...(["unknown", "superseded"] as const).map((outcome) => ({
+      rule: `ended ${outcome}`,
+      records: [sent("a"), ended("a", { outcome })],
+      unread: ["a"],
+    })),
+    {
+      rule: "failed by a read that differs",
+      records: [sent("a"), ended("a", { outcome: "failed" })],
+      unread: [],
+    },
+    {
+      rule: "rejected without a read",
+      records: [sent("a"), ended("a", { outcome: "rejected", read_back: null })],
+      unread: ["a"],
+    },
+    { rule: "never connected", records: [sent("a"), answered("a", { sent: false, code: null })], unread: [] },
+    {
+      rule: "never connected, after one that may have arrived",
+      records: [
+        sent("a"),
+        ended("a", { outcome: "unknown" }),
+        sent("b"),
+        ended("b", { outcome: "failed", reason: "not_sent" }),
+      ],
+      unread: ["b"],
+    },
+    {
+      rule: "found late",
+      records: [sent("a"), { type: "confirmed_late", ...about, id: "a", value: "1" }],
+      unread: [],
+    },
+    {
+      rule: "a parameter of the same id is another thing",
+      records: [sent("a"), { ...readBack, target: "parameter" }],
+      unread: ["a"],
+    },
+  ])("$rule: $unread", ({ records, unread }) => {
+    expect(unreadPosts(stamped(records)).map(({ id }) => id)).toEqual(unread);
+  });
+});
+
+describe("the newest problem of an actuator", () => {
+  const bad = (id: string, outcome: CommandResult["outcome"] = "failed") => ended(id, { outcome });
+  const acknowledged = (actuator: string | null) =>
+    ({ type: "acknowledged", controller: "GH-0001", actuator, by: null, via: null }) as const;
+  it.each<{ rule: string; records: readonly RecordBody[]; problem: readonly string[] }>([
+    ...(["rejected", "unconfirmed", "failed", "unknown"] as const).map((outcome) => ({
+      rule: `${outcome} is one`,
+      records: [bad("a", outcome)],
+      problem: ["a"],
+    })),
+    ...(["confirmed", "already"] as const).map((outcome) => ({
+      rule: `${outcome} ends it`,
+      records: [bad("a"), ended("b", { outcome })],
+      problem: [],
+    })),
+    ...(["superseded", "dry_run", "refused"] as const).map((outcome) => ({
+      rule: `${outcome} changes nothing`,
+      records: [bad("a"), ended("b", { outcome })],
+      problem: ["a"],
+    })),
+    { rule: "a newer one replaces it", records: [bad("a"), bad("b", "unknown")], problem: ["b"] },
+    {
+      rule: "late confirmation ends it",
+      records: [bad("a"), { type: "confirmed_late", ...about, id: "a", value: "1" }],
+      problem: [],
+    },
+    { rule: "acknowledging it ends it", records: [bad("a"), acknowledged("roof")], problem: [] },
+    { rule: "acknowledging the controller ends it", records: [bad("a"), acknowledged(null)], problem: [] },
+    { rule: "acknowledging another does not", records: [bad("a"), acknowledged("vent")], problem: ["a"] },
+  ])("$rule", ({ records, problem }) => {
+    expect(newestProblems(stamped(records)).map(({ id }) => id)).toEqual(problem);
+  });
+});
+
+describe("starts", () => {
+  it("without a stop are told apart, so that a crash loop can be seen", () => {
+    const draft = emptyHistory();
+    const start: RecordBody = { type: "start", version: "1" };
+    const runs = [
+      ...stamped([start, { type: "stop", reason: "SIGTERM" }], { boot: "b1" }),
+      ...stamped([start], { boot: "b2" }),
+    ];
+    for (const record of runs) addToHistory(draft, record);
+    expect(draft.starts).toMatchObject([
+      { boot: "b1", stopped: true },
+      { boot: "b2", stopped: false },
+    ]);
+  });
+});
+
+describe("memory of the history", () => {
+  it("is bounded whatever the records hold (S16)", () => {
+    const draft = emptyHistory();
+    for (const record of stamped(Array.from({ length: 8_000 }, (_, n) => taken(`${n}`))))
+      addToHistory(draft, record);
+    for (const record of stamped(
+      Array.from({ length: 8_000 }, (_, n) => ({ ...sent("x"), actuator: `${n}` })),
+    ))
+      addToHistory(draft, record);
+    expect(draft.open.size).toBe(1_000);
+    expect(draft.unread.size).toBe(5_000);
+    expect(draft.open.has("7999")).toBe(true);
+  });
+});
+
+describe("recent commands, to tell duplicates", () => {
+  const at = (seconds: number) => Date.UTC(2026, 4, 1, 6, 0, seconds);
+  const seen = (records: readonly RecordBody[], since = 0) => {
+    const found = recentResults(stamped(records), at(since));
+    return [...found.values()].map(({ id, result }) => `${id} ${result?.outcome ?? "open"}`);
+  };
+  it.each<{ rule: string; records: readonly RecordBody[]; since?: number; found: readonly string[] }>([
+    { rule: "with their result", records: [taken("a"), ended("a")], found: ["a confirmed"] },
+    { rule: "open ones too", records: [taken("a")], found: ["a open"] },
+    {
+      rule: "ended before anything was sent",
+      records: [ended("a", { outcome: "already" })],
+      found: ["a already"],
+    },
+    {
+      rule: "the answer to a duplicate does not replace the first result",
+      records: [taken("a"), ended("a"), refused("a", "duplicate")],
+      found: ["a confirmed"],
+    },
+    { rule: "nor end an open one", records: [taken("a"), refused("a", "duplicate")], found: ["a open"] },
+    { rule: "a refused one", records: [refused("a", "expired")], found: ["a refused"] },
+    { rule: "taken after being refused", records: [refused("a", "expired"), taken("a")], found: ["a open"] },
+    {
+      rule: "none older than asked for",
+      records: [taken("a"), ended("a"), taken("b")],
+      since: 3,
+      found: ["b open"],
+    },
+  ])("$rule", ({ records, since, found }) => {
+    expect(seen(records, since)).toEqual(found);
+  });
+
+  it("made before the clock was set are placed by a later record of the same boot", () => {
+    const early = stamped([taken("a")], { synced: null }).map((record) => ({
+      ...record,
+      at: "1970-01-01T00:00:01.000Z",
+    }));
+    const later = stamped([{ type: "clock_jump", by_ms: 1 }], { from: 10 });
+    expect([...recentResults([...early, ...later], at(0)).keys()]).toEqual(["a"]);
+    expect([...recentResults([...early, ...later], at(5)).keys()]).toEqual([]);
+  });
+
+  it("made in a boot whose clock was never set count as new", () => {
+    const early = stamped([taken("a")], { synced: false }).map((record) => ({
+      ...record,
+      at: "1970-01-01T00:00:01.000Z",
+    }));
+    expect([...recentResults(early, at(5)).keys()]).toEqual(["a"]);
+  });
+});
+
+describe("results the broker may not have", () => {
+  it("are those after the last delivered one, the newest of them", () => {
+    const records = stamped([
+      ended("a"),
+      ended("b"),
+      { type: "delivered", through: 1 },
+      refused("c", "expired"),
+    ]);
+    expect(undeliveredResults(records, 10).map(({ result }) => result.id)).toEqual(["b", "c"]);
+    expect(undeliveredResults(records, 1).map(({ result }) => result.id)).toEqual(["c"]);
+  });
+});

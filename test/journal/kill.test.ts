@@ -1,0 +1,56 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { describe, expect, it } from "vitest";
+import { compileJournal } from "./support/compiled.js";
+import { tempDirectory } from "./support/temp-directory.js";
+import { openJournal, recordsIn } from "./support/test-journal.js";
+
+const writer = `
+import { Journal } from "./journal/journal.js";
+import { systemClock } from "./runtime/clock.js";
+const quiet = () => {};
+const log = { trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet };
+const journal = await Journal.open(process.argv[2], { clock: systemClock, log, limits: { fileBytes: 20_000 } });
+for (let n = 0; ; n += 1) {
+  const record = (name) => ({ type: "event", event: name, severity: "info", message: "x".repeat(n % 300) });
+  await Promise.all([
+    journal.append(record("durable"), { durable: true }).then((seq) => process.stdout.write(seq + "\\n")),
+    journal.append(record("soon"), { durable: false }),
+  ]);
+}
+`;
+
+/** Runs the writer until it has acknowledged `count` records, kills it with -9, and gives all it acknowledged. */
+async function killAfter(program: string, directory: string, count: number): Promise<readonly number[]> {
+  const child = spawn(process.execPath, [program, directory], { stdio: ["ignore", "pipe", "inherit"] });
+  const exited = once(child, "exit");
+  const acknowledged: number[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    acknowledged.push(Number(line));
+    if (acknowledged.length === count) child.kill("SIGKILL");
+  }
+  await exited;
+  return acknowledged;
+}
+
+describe("kill -9 of a bridge that writes (requirement 52)", () => {
+  it("loses no acknowledged durable record, over many lives in one directory", async () => {
+    const directory = await tempDirectory();
+    const program = join(await compileJournal(await tempDirectory()), "writer.mjs");
+    await writeFile(program, writer);
+    const acknowledged: number[] = [];
+    for (let life = 0; life < 12; life += 1)
+      acknowledged.push(...(await killAfter(program, directory, 1 + life * 17)));
+    const journal = await openJournal(directory);
+    expect(journal.state()).toMatchObject({ available: true, unreadable: 0 });
+    const numbers = (await recordsIn(directory)).map(({ seq }) => seq);
+    const present = new Set(numbers);
+    expect(acknowledged.length).toBeGreaterThan(1_000);
+    expect(acknowledged.filter((seq) => !present.has(seq))).toEqual([]);
+    expect(numbers).toEqual([...present].sort((a, b) => a - b));
+    expect(acknowledged).toEqual([...new Set(acknowledged)].sort((a, b) => a - b));
+  }, 60_000);
+});

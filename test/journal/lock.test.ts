@@ -1,0 +1,157 @@
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { holderText, parseHolder, type LockHolder } from "../../src/journal/lock-holder.js";
+import { DirectoryInUse, DirectoryLock } from "../../src/journal/lock.js";
+import { identityOf } from "../../src/journal/process-identity.js";
+import { showLife } from "../../src/journal/sign-of-life.js";
+import { capturedLog } from "./support/captured-log.js";
+import { compileJournal } from "./support/compiled.js";
+import { tempDirectory } from "./support/temp-directory.js";
+
+const since = "2026-05-01T06:00:00.000Z";
+let boots = 0;
+
+async function acquire(directory: string, log = capturedLog().log) {
+  boots += 1;
+  const lock = await DirectoryLock.acquire(directory, {
+    boot: `b${boots}`,
+    at: since,
+    pid: process.pid,
+    log,
+  });
+  onTestFinished(() => lock.release());
+  return lock;
+}
+
+/** A lock as a process left it that was like us but for `changes`. */
+async function leave(directory: string, changes: Partial<LockHolder>): Promise<void> {
+  const self = await identityOf(process.pid);
+  const holder = { ...self, boot: "gone", since, socket: null, ...changes };
+  await writeFile(join(directory, "bridge.lock"), holderText(holder));
+}
+
+describe("a data directory", () => {
+  it("in use by a live bridge refuses a second one and says what to do", async () => {
+    const directory = await tempDirectory();
+    await acquire(directory);
+    const second = acquire(directory);
+    await expect(second).rejects.toBeInstanceOf(DirectoryInUse);
+    await expect(second).rejects.toThrow(
+      new RegExp(
+        `in use by another bridge \\(process ${process.pid}, since ${since}\\).*data_dir of its own`,
+      ),
+    );
+  });
+
+  it("given free can be taken again and holds nothing of the lock", async () => {
+    const directory = await tempDirectory();
+    await (await acquire(directory)).release();
+    expect(await readdir(directory)).toEqual([]);
+    await acquire(directory);
+  });
+
+  it("is made when it does not exist", async () => {
+    const directory = join(await tempDirectory(), "data");
+    await acquire(directory);
+    expect(await readdir(directory)).toContain("bridge.lock");
+  });
+
+  it.each<{ rule: string; changes: Partial<LockHolder> }>([
+    { rule: "of a dead process", changes: { pid: 2 ** 22 + 1 } },
+    { rule: "whose process number another process has now", changes: { started: "1" } },
+    { rule: "from before the machine was restarted", changes: { kernel: "another boot" } },
+    { rule: "of a container that is gone", changes: { namespace: "pid:[1]", socket: "bridge-gone.sock" } },
+    { rule: "of another machine without a sign of life", changes: { kernel: "x", host: "elsewhere" } },
+  ])("with a lock $rule is taken over, with a warning", async ({ changes }) => {
+    const directory = await tempDirectory();
+    await leave(directory, changes);
+    const { log, lines } = capturedLog();
+    await acquire(directory, log);
+    expect(lines).toHaveLength(1);
+    expect(parseHolder(await readFile(join(directory, "bridge.lock"), "utf8"))?.pid).toBe(process.pid);
+  });
+
+  it.each(["", "{", "null", '{"pid":"1"}', "\u0000".repeat(80)])(
+    "with the broken lock %j is taken over",
+    async (text) => {
+      const directory = await tempDirectory();
+      await writeFile(join(directory, "bridge.lock"), text);
+      await acquire(directory);
+    },
+  );
+
+  it("in use by a bridge in another container is refused", async () => {
+    const directory = await tempDirectory();
+    const life = await showLife(join(directory, "bridge-other.sock"));
+    onTestFinished(async () => life?.close());
+    await leave(directory, { namespace: "pid:[1]", socket: "bridge-other.sock" });
+    await expect(acquire(directory)).rejects.toBeInstanceOf(DirectoryInUse);
+  });
+
+  it("whose path is too long for a socket is locked all the same", async () => {
+    const directory = join(await tempDirectory(), "d".repeat(100));
+    await acquire(directory);
+    await expect(acquire(directory)).rejects.toBeInstanceOf(DirectoryInUse);
+  });
+
+  it("goes to exactly one of many that start at once over a stale lock", async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const directory = await tempDirectory();
+      await leave(directory, { pid: 2 ** 22 + 1 });
+      const starts = await Promise.allSettled(Array.from({ length: 8 }, () => acquire(directory)));
+      expect(starts.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    }
+  });
+
+  it("whose taker died half way through taking over is taken over from both", async () => {
+    const directory = await tempDirectory();
+    await leave(directory, { pid: 2 ** 22 + 1, boot: "first" });
+    const root = await readFile(join(directory, "bridge.lock"), "utf8");
+    const successor = `bridge.lock.after-${createHash("sha256").update(root).digest("hex").slice(0, 16)}`;
+    await writeFile(join(directory, successor), root.replace("first", "second"));
+    await acquire(directory);
+    await expect(acquire(directory)).rejects.toBeInstanceOf(DirectoryInUse);
+    expect((await readdir(directory)).filter((name) => name.startsWith("bridge.lock"))).toEqual([
+      "bridge.lock",
+    ]);
+  });
+
+  it("is not given free by one that has lost it", async () => {
+    const directory = await tempDirectory();
+    const lock = await acquire(directory);
+    await leave(directory, { boot: "thief" });
+    await lock.release();
+    expect(await readdir(directory)).toEqual(["bridge.lock"]);
+  });
+});
+
+describe("two processes on one data directory", () => {
+  const program = `
+import { DirectoryLock } from "./journal/lock.js";
+const quiet = () => {};
+const log = { trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet };
+const [, , directory, boot] = process.argv;
+await DirectoryLock.acquire(directory, { boot, at: "now", pid: process.pid, log });
+process.stdout.write("locked");
+process.stdin.resume();
+`;
+
+  it("refuse each other until the first is killed", async () => {
+    const directory = await tempDirectory();
+    const script = join(await compileJournal(await tempDirectory()), "locker.mjs");
+    await writeFile(script, program);
+    const child = spawn(process.execPath, [script, directory, "child"], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    const exited = once(child, "exit");
+    await once(child.stdout, "data");
+    await expect(acquire(directory)).rejects.toMatchObject({ pid: child.pid });
+    child.kill("SIGKILL");
+    await exited;
+    await acquire(directory);
+  });
+});

@@ -1,0 +1,222 @@
+import { readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { nodeFileSystem } from "../../src/journal/file-system.js";
+import { encodeLine } from "../../src/journal/record-line.js";
+import { JournalUnavailable } from "../../src/journal/unavailable.js";
+import { capturedLog } from "./support/captured-log.js";
+import { faultyDisk } from "./support/faulty-disk.js";
+import { manualClock } from "./support/manual-clock.js";
+import { ended, stamped, taken } from "./support/samples.js";
+import { tempDirectory } from "./support/temp-directory.js";
+import { openJournal, recordsIn } from "./support/test-journal.js";
+
+const until = async (condition: () => boolean) => {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+};
+
+async function startedOn(disk: ReturnType<typeof faultyDisk>) {
+  const clock = manualClock();
+  const { log, lines } = capturedLog();
+  const journal = await openJournal(await tempDirectory(), { files: disk.files, clock, log });
+  await journal.append({ type: "start", version: "1" }, { durable: true });
+  return { clock, lines, journal };
+}
+
+/** A little less than what the record takes. */
+const recordBytes = Buffer.concat(stamped([taken("lost")]).map(encodeLine)).length;
+
+const idsIn = async (directory: string) =>
+  (await recordsIn(directory)).flatMap((record) => ("id" in record ? [record.id] : []));
+
+describe("a disk that fills up (requirement 53)", () => {
+  it("after any number of bytes of a record refuses it, and the next one is whole when there is room", async () => {
+    for (let free = 0; free < recordBytes; free += 3) {
+      const disk = faultyDisk();
+      const { clock, journal } = await startedOn(disk);
+      disk.freeBytes = free;
+      await expect(journal.append(taken("lost"), { durable: true })).rejects.toMatchObject({
+        code: "ENOSPC",
+      });
+      expect(journal.state()).toMatchObject({ available: false, lastError: { code: "ENOSPC" } });
+      disk.freeBytes = Number.POSITIVE_INFINITY;
+      clock.advance(1_000);
+      await journal.append(taken("next"), { durable: true });
+      expect(journal.state()).toMatchObject({ available: true, reason: null, unreadable: 0 });
+      expect(await idsIn(journal.directory), `${free} bytes free`).toEqual(["next"]);
+      await journal.close();
+    }
+  });
+
+  it("is told in a sentence with the remedy, once, and without a retry for every refusal", async () => {
+    const disk = faultyDisk();
+    const { lines, journal } = await startedOn(disk);
+    disk.freeBytes = 0;
+    const attempts = await Promise.allSettled(
+      Array.from({ length: 500 }, (_, n) => journal.append(taken(`${n}`), { durable: true })),
+    );
+    expect(attempts.every(({ status }) => status === "rejected")).toBe(true);
+    const opened = disk.calls.length;
+    for (let n = 0; n < 500; n += 1)
+      await expect(journal.append(taken(`${n}`), { durable: false })).rejects.toBeInstanceOf(
+        JournalUnavailable,
+      );
+    expect(disk.calls.length).toBe(opened);
+    expect(journal.state().reason).toMatch(
+      /^The journal in .* cannot be written: the disk is full; free some space/,
+    );
+    expect(lines.filter((line) => line.startsWith("error"))).toHaveLength(1);
+  });
+
+  it("is tried again by itself; the journal says for how long it was blind and what it missed", async () => {
+    const disk = faultyDisk();
+    const { clock, journal, lines } = await startedOn(disk);
+    disk.freeBytes = 10;
+    await journal.append(taken("a"), { durable: true }).catch(() => undefined);
+    await journal.append(taken("b"), { durable: true }).catch(() => undefined);
+    clock.advance(15_000);
+    await until(() => clock.waiting() === 1);
+    expect(journal.state().available).toBe(false);
+    disk.freeBytes = Number.POSITIVE_INFINITY;
+    clock.advance(15_000);
+    await until(() => journal.state().available);
+    const [record] = (await recordsIn(journal.directory)).slice(-1);
+    expect(record).toMatchObject({ type: "journal_resumed", lost: 2, since: "2026-05-01T06:00:00.000Z" });
+    expect(lines.at(-1)).toContain("can be written again");
+    expect(clock.waiting()).toBe(0);
+  });
+});
+
+describe("a disk that refuses writes", () => {
+  it.each([
+    { code: "EROFS", remedy: "read-only" },
+    { code: "EACCES", remedy: "permission" },
+    { code: "EIO", remedy: "replace the disk" },
+    { code: "EDQUOT", remedy: "quota" },
+  ])("with $code makes the journal unavailable until it allows them ($remedy)", async ({ code, remedy }) => {
+    const disk = faultyDisk();
+    const { clock, journal } = await startedOn(disk);
+    Object.assign(disk.fail, { open: code, write: code, truncate: code });
+    await expect(journal.append(taken("a"), { durable: true })).rejects.toMatchObject({ code });
+    expect(journal.state().reason).toContain(remedy);
+    clock.advance(1_000);
+    await expect(journal.append(taken("b"), { durable: true })).rejects.toMatchObject({ code });
+    Object.assign(disk.fail, { open: null, write: null, truncate: null });
+    clock.advance(1_000);
+    await journal.append(taken("c"), { durable: true });
+    expect(await idsIn(journal.directory)).toEqual(["c"]);
+  });
+
+  it("at the start does not keep the history from being read", async () => {
+    const directory = await tempDirectory();
+    const before = await openJournal(directory);
+    await before.append(taken("open"), { durable: true });
+    await before.close();
+    const disk = faultyDisk();
+    disk.fail.open = "EROFS";
+    const journal = await openJournal(directory, { files: disk.files });
+    expect(journal.history().open).toMatchObject([{ taken: { id: "open" } }]);
+    await expect(journal.append(taken("a"), { durable: true })).rejects.toMatchObject({ code: "EROFS" });
+  });
+});
+
+describe("a failed fsync", () => {
+  it("is never asked of the same file again: records go on in a new one", async () => {
+    const disk = faultyDisk();
+    const { clock, journal } = await startedOn(disk);
+    disk.fail.datasync = "EIO";
+    await expect(journal.append(taken("doubtful"), { durable: true })).rejects.toMatchObject({ code: "EIO" });
+    disk.fail.datasync = null;
+    clock.advance(1_000);
+    disk.calls.length = 0;
+    await journal.append(taken("next"), { durable: true });
+    expect(await readdir(journal.directory)).toHaveLength(2);
+    expect(disk.calls.filter((call) => call.startsWith("datasync"))).not.toContain(
+      "datasync journal-000000000001.jsonl",
+    );
+    expect(await idsIn(journal.directory)).toContain("next");
+  });
+
+  it("rejects every durable record that waited for it", async () => {
+    const disk = faultyDisk();
+    const { journal } = await startedOn(disk);
+    disk.fail.datasync = "EIO";
+    const all = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, n) => journal.append(taken(`${n}`), { durable: true })),
+    );
+    expect(all.map(({ status }) => status)).toEqual(all.map(() => "rejected"));
+  });
+});
+
+describe("a directory that cannot be used", () => {
+  it("does not stop the start; the journal comes when the directory does", async () => {
+    const parent = await tempDirectory();
+    const directory = join(parent, "journal");
+    await writeFile(directory, "a file is in the way");
+    const clock = manualClock();
+    const journal = await openJournal(directory, { clock });
+    expect(journal.state()).toMatchObject({ available: false });
+    expect(journal.state().reason).toMatch(/move that file away or change data_dir/);
+    await rm(directory);
+    clock.advance(15_000);
+    await until(() => journal.state().available);
+    await journal.append(taken("a"), { durable: true });
+    expect(await idsIn(directory)).toEqual(["a"]);
+  });
+
+  it("because it was deleted under the running bridge is noticed and made anew", async () => {
+    const clock = manualClock();
+    const directory = join(await tempDirectory(), "journal");
+    const journal = await openJournal(directory, { clock });
+    const first = await journal.append(taken("a"), { durable: true });
+    await rm(directory, { recursive: true });
+    await expect(journal.append(taken("b"), { durable: true })).rejects.toMatchObject({ code: "ENOENT" });
+    clock.advance(1_000);
+    expect(await journal.append(taken("c"), { durable: true })).toBeGreaterThan(first);
+    expect(await idsIn(directory)).toEqual(["c"]);
+  });
+});
+
+describe("a disk that does not answer", () => {
+  it("makes the journal unavailable after 10 s and bounds what waits", async () => {
+    const disk = faultyDisk();
+    const clock = manualClock();
+    const release: (() => void)[] = [];
+    const journal = await openJournal(await tempDirectory(), {
+      files: disk.files,
+      clock,
+      limits: { waiting: 50 },
+    });
+    await journal.append({ type: "start", version: "1" }, { durable: true });
+    disk.holdWrite = () => new Promise((resolve) => release.push(resolve));
+    const waiting = Array.from({ length: 50 }, (_, n) => journal.append(ended(`${n}`), { durable: true }));
+    await expect(journal.append(ended("51"), { durable: false })).rejects.toMatchObject({ code: "STALLED" });
+    disk.holdWrite = null;
+    await until(() => release.length === 1);
+    release[0]?.();
+    await Promise.all(waiting);
+    disk.holdWrite = () => new Promise((resolve) => release.push(resolve));
+    const one = journal.append(ended("52"), { durable: true });
+    await until(() => release.length === 2);
+    clock.advance(10_001);
+    expect(journal.state()).toMatchObject({ available: false });
+    expect(journal.state().reason).toContain("has not answered for a while");
+    disk.holdWrite = null;
+    release[1]?.();
+    await one;
+    expect(journal.state().available).toBe(true);
+  });
+});
+
+describe("the real device that is always full", () => {
+  it("gives the same refusal as a full disk", async () => {
+    const directory = await tempDirectory();
+    const files = {
+      ...nodeFileSystem,
+      open: (path: string, flags: "r" | "a" | "wx", mode?: number) =>
+        nodeFileSystem.open(flags === "a" ? "/dev/full" : path, flags === "a" ? "a" : flags, mode),
+    };
+    const journal = await openJournal(directory, { files });
+    await expect(journal.append(taken("a"), { durable: true })).rejects.toMatchObject({ code: "ENOSPC" });
+  });
+});

@@ -1,0 +1,127 @@
+import { appendFile, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { newestRecords, readHistory, readRecentCommands, readRecords } from "../../src/journal/reader.js";
+import { encodeLine } from "../../src/journal/record-line.js";
+import { commandOutcomes, type RecordFilter } from "../../src/journal/record-filter.js";
+import type { JournalRecord } from "../../src/journal/records.js";
+import { parseSince } from "../../src/journal/since.js";
+import { manualClock } from "./support/manual-clock.js";
+import { ended, refused, sent, stamped, taken } from "./support/samples.js";
+import { tempDirectory } from "./support/temp-directory.js";
+import { openJournal } from "./support/test-journal.js";
+
+/** Three files of four records each, a second apart. */
+async function threeFiles(): Promise<string> {
+  const directory = await tempDirectory();
+  const records = stamped([
+    ...[taken("a"), sent("a"), ended("a"), refused("b", "expired")],
+    ...[
+      taken("c"),
+      { ...sent("c"), controller: "GH-0002" },
+      ended("c"),
+      { type: "start", version: "1" } as const,
+    ],
+    ...[taken("d"), ended("d", { controller: "east" }), refused("e", "no_age"), taken("f")],
+  ]);
+  for (let at = 0; at < records.length; at += 4) {
+    const name = `journal-${String(at + 1).padStart(12, "0")}.jsonl`;
+    await writeFile(join(directory, name), Buffer.concat(records.slice(at, at + 4).map(encodeLine)));
+  }
+  return directory;
+}
+
+const second = (n: number) => Date.UTC(2026, 4, 1, 6, 0, n);
+const numbers = (records: readonly JournalRecord[]) => records.map(({ seq }) => seq);
+
+describe("reading the journal", () => {
+  it.each<{ rule: string; filter: RecordFilter & { limit: number }; found: readonly number[] }>([
+    { rule: "the newest come, newest last", filter: { limit: 3 }, found: [10, 11, 12] },
+    { rule: "over files", filter: { limit: 6 }, found: [7, 8, 9, 10, 11, 12] },
+    {
+      rule: "no more than there are",
+      filter: { limit: 100 },
+      found: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
+    },
+    { rule: "none when none are wanted", filter: { limit: 0 }, found: [] },
+    { rule: "by type", filter: { limit: 3, types: commandOutcomes }, found: [7, 10, 11] },
+    { rule: "by device code", filter: { limit: 9, controllers: new Set(["GH-0002"]) }, found: [6] },
+    { rule: "by topic id", filter: { limit: 9, controllers: new Set(["east"]) }, found: [10] },
+    { rule: "since a time", filter: { limit: 9, sinceMs: second(11) }, found: [11, 12] },
+    {
+      rule: "since a time in an older file",
+      filter: { limit: 9, sinceMs: second(4) },
+      found: [4, 5, 6, 7, 8, 9, 10, 11, 12],
+    },
+    {
+      rule: "all of it together",
+      filter: { limit: 1, sinceMs: second(2), types: new Set(["result"]) },
+      found: [10],
+    },
+  ])("$rule", async ({ filter, found }) => {
+    expect(numbers(await newestRecords(await threeFiles(), filter))).toEqual(found);
+  });
+
+  it("passes over broken lines and a torn last one", async () => {
+    const directory = await threeFiles();
+    const [, middle = "", last = ""] = await readdir(directory);
+    await appendFile(join(directory, middle), "broken\n\u0000\u0000");
+    await appendFile(join(directory, last), '{"seq":13,"at":"20');
+    const all: number[] = [];
+    for await (const { seq } of readRecords(directory)) all.push(seq);
+    expect(all).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+  });
+
+  it("of a directory that does not exist gives nothing", async () => {
+    const nowhere = join(await tempDirectory(), "none");
+    expect(await newestRecords(nowhere, { limit: 5 })).toEqual([]);
+    expect((await readRecords(nowhere).next()).done).toBe(true);
+  });
+
+  it("keeps memory bounded: the newest of 60,000 records in little more than the limit", async () => {
+    const directory = await tempDirectory();
+    const lines = stamped(Array.from({ length: 60_000 }, (_, n) => ended(`${n}`))).map(encodeLine);
+    await writeFile(join(directory, "journal-000000000001.jsonl"), Buffer.concat(lines));
+    lines.length = 0;
+    const before = process.memoryUsage().heapUsed;
+    const found = await newestRecords(directory, { limit: 20 });
+    expect(numbers(found).at(-1)).toBe(60_000);
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(60_000_000);
+  });
+
+  it("finds interrupted and recent commands of a journal another process writes", async () => {
+    const directory = await tempDirectory();
+    const clock = manualClock();
+    const journal = await openJournal(directory, { clock, clockSynced: () => true });
+    await journal.append(taken("old"), { durable: false });
+    await journal.append(ended("old"), { durable: false });
+    clock.advance(13 * 3_600_000);
+    await journal.append(taken("open"), { durable: true });
+    expect((await readHistory(directory)).open).toMatchObject([{ taken: { id: "open" } }]);
+    const recent = await readRecentCommands(directory, clock.now() - 12 * 3_600_000);
+    expect([...recent.keys()]).toEqual(["open"]);
+  });
+});
+
+describe("since", () => {
+  const now = Date.UTC(2026, 4, 1, 12);
+  it.each([
+    ["2h", now - 7_200_000],
+    ["30m", now - 1_800_000],
+    ["90 s", now - 90_000],
+    ["500ms", now - 500],
+    ["7d", now - 7 * 86_400_000],
+    [" 1w ", now - 7 * 86_400_000],
+    ["2026-05-01T06:00:00Z", Date.UTC(2026, 4, 1, 6)],
+    ["2026-05-01T06:00:00.250+08:00", Date.UTC(2026, 3, 30, 22, 0, 0, 250)],
+    ["2026-05-01", new Date(2026, 4, 1).getTime()],
+    ["2026-05-01 06:00", new Date(2026, 4, 1, 6).getTime()],
+    ["yesterday", null],
+    ["2", null],
+    ["-2h", null],
+    ["2026-13-45", null],
+    ["", null],
+  ])("%j is %s", (text, expected) => {
+    expect(parseSince(text, now)).toBe(expected);
+  });
+});

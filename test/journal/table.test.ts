@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import {
+  durationText,
+  formatTable,
+  jsonLine,
+  rowOf,
+  tableHeader,
+  tableLine,
+} from "../../src/journal/table.js";
+import type { JournalRecord, RecordBody } from "../../src/journal/records.js";
+import { ended, refused, sent, stamped } from "./support/samples.js";
+
+const one = (body: RecordBody): JournalRecord => stamped([body])[0] as JournalRecord;
+const utc = { timeZone: "UTC" };
+
+describe("the table of past commands", () => {
+  it("shows time, controller, actuator, command, outcome, reason, sender and duration", () => {
+    const records = stamped([
+      ended("a", { by: "张三", via: { client: "ha", user: "home" } }),
+      refused("b", "controller_offline"),
+      {
+        type: "refusals_counted",
+        controller: "GH-0001",
+        actuator: "roof",
+        count: 412,
+        reasons: { expired: 400, retained: 12 },
+        since: "2026-05-01T06:00:00.000Z",
+      },
+    ]);
+    expect(formatTable(records, utc)).toBe(
+      [
+        "TIME                 CONTROLLER  ACTUATOR  COMMAND   OUTCOME    REASON                    BY              DURATION",
+        "2026-05-01 06:00:01  GH-0001     roof      open      confirmed                            张三 (ha/home)  5.0 s",
+        "2026-05-01 06:00:02  GH-0001     roof      open      refused    controller_offline        grower          5.0 s",
+        "2026-05-01 06:00:03  GH-0001     roof      412 more  refused    expired 400, retained 12",
+      ].join("\n"),
+    );
+  });
+
+  it("shows the time of the place", () => {
+    expect(rowOf(one(ended("a")), { timeZone: "Asia/Shanghai" }).time).toBe("2026-05-01 14:00:01");
+  });
+
+  it("obeys no control characters of a sender and keeps its columns", () => {
+    const record = one(ended("a", { by: "\u001b[2Jevil\n\u202edrow\u0007 " + "温".repeat(40) }));
+    const line = tableLine(record, utc);
+    expect(line).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(line).toContain("…");
+    expect(line.endsWith("5.0 s")).toBe(true);
+  });
+
+  it("shows any other record by its type, so that a whole journal can be shown", () => {
+    expect(rowOf(one({ type: "stop", reason: "SIGTERM" }))).toMatchObject({
+      outcome: "stop",
+      reason: "SIGTERM",
+    });
+    expect(rowOf(one(sent("a")))).toMatchObject({ outcome: "step_sent", command: "10010", actuator: "roof" });
+  });
+
+  it("grows line by line under a header", () => {
+    const start = (text: string) => text.indexOf("GH-0001");
+    expect(tableHeader().indexOf("CONTROLLER")).toBe(start(tableLine(one(ended("a")), utc)));
+  });
+
+  it.each([
+    [12.4, "12 ms"],
+    [4_230, "4.2 s"],
+    [125_900, "2 min 5 s"],
+  ])("%d ms is %s", (ms, text) => {
+    expect(durationText(ms)).toBe(text);
+  });
+
+  it("as JSON is one object a line with the whole result", () => {
+    const record = one(ended("a", { message: "two\nlines" }));
+    expect(jsonLine(record)).not.toContain("\n");
+    expect(JSON.parse(jsonLine(record))).toEqual(record);
+  });
+});

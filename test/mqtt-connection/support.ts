@@ -1,0 +1,202 @@
+import { onTestFinished, vi } from "vitest";
+import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
+import { startBroker, type BrokerSettings, type EmbeddedBroker } from "../../src/broker/broker.js";
+import {
+  BrokerConnection,
+  type ConnectionListeners,
+  type ConnectionPorts,
+  type ConnectionSettings,
+  type IncomingMessage,
+  type LinkEnd,
+} from "../../src/mqtt/connection.js";
+import { systemClock, type Clock } from "../../src/runtime/clock.js";
+import type { Logger } from "../../src/runtime/logger.js";
+import { startMosquitto, type Mosquitto, type MosquittoOptions } from "../support/mosquitto.js";
+
+export interface CapturedLog {
+  readonly log: Logger;
+  /** `level text {facts}`, one a line. */
+  readonly lines: string[];
+}
+
+export function capturedLog(): CapturedLog {
+  const lines: string[] = [];
+  const at =
+    (level: string) =>
+    (...args: unknown[]) => {
+      const [first, second] = args;
+      lines.push(
+        typeof first === "string" ? `${level} ${first}` : `${level} ${String(second)} ${JSON.stringify(first)}`,
+      );
+    };
+  const log = Object.fromEntries(
+    ["trace", "debug", "info", "warn", "error", "fatal"].map((level) => [level, at(level)]),
+  ) as unknown as Logger;
+  return { log, lines };
+}
+
+/** Time that passes only when told to, at once for everybody who waits. */
+export function manualClock(): Clock & { advance(ms: number): Promise<void>; readonly waits: number[] } {
+  let nowMs = 0;
+  const waits: number[] = [];
+  let sleepers: { readonly at: number; readonly wake: () => void }[] = [];
+  return {
+    waits,
+    now: () => 1_700_000_000_000 + nowMs,
+    monotonic: () => nowMs,
+    wait: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        waits.push(ms);
+        const stop = () => {
+          reject(new Error("aborted"));
+        };
+        if (signal?.aborted) stop();
+        signal?.addEventListener("abort", stop, { once: true });
+        sleepers.push({ at: nowMs + ms, wake: resolve });
+      }),
+    advance: async (ms) => {
+      nowMs += ms;
+      const due = sleepers.filter((sleeper) => sleeper.at <= nowMs);
+      sleepers = sleepers.filter((sleeper) => sleeper.at > nowMs);
+      for (const { wake } of due) wake();
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+export const topics = { base: "greenhouse", status: "homeassistant/status", discoveryPrefix: "homeassistant" };
+export const stateTopic = "greenhouse/bridge/state";
+
+export async function testBroker(
+  overrides: Partial<BrokerSettings> = {},
+  ports: { readonly clock?: Clock; readonly log?: Logger } = {},
+): Promise<EmbeddedBroker> {
+  const settings = { host: "127.0.0.1", port: 0, users: [], topics, ...overrides };
+  const broker = await startBroker(settings, { clock: systemClock, log: capturedLog().log, ...ports });
+  onTestFinished(() => broker.close());
+  return broker;
+}
+
+export async function testMosquitto(options: MosquittoOptions = {}): Promise<Mosquitto> {
+  const mosquitto = await startMosquitto(options);
+  onTestFinished(() => mosquitto.stop());
+  return mosquitto;
+}
+
+/** What a test needs of a broker of any make. */
+export interface AnyBroker {
+  readonly url: string;
+  readonly port: number;
+  /** Login of the bridge. */
+  readonly credential: { readonly username?: string; readonly password?: string };
+}
+
+/** Each make in each version, for `describe.each`. */
+export const brokerTable = (["aedes", "mosquitto"] as const).flatMap((make) =>
+  ([5, 4] as const).map((version) => ({ make, version })),
+);
+
+export async function anyBroker(make: "aedes" | "mosquitto"): Promise<AnyBroker> {
+  if (make === "aedes") return testBroker();
+  const { url, port } = await testMosquitto();
+  return { url, port, credential: {} };
+}
+
+export interface TestConnection {
+  readonly connection: BrokerConnection;
+  readonly messages: IncomingMessage[];
+  readonly ends: LinkEnd[];
+  readonly lines: string[];
+  /** How often `connected` was called. */
+  readonly births: () => number;
+  readonly online: (count?: number) => Promise<void>;
+  /** Ends it in order and waits for that. */
+  readonly stop: () => Promise<void>;
+}
+
+const quick = { backoff: { firstMs: 20, maxMs: 100 }, connectTimeoutMs: 2_000 };
+
+/** A running connection with short delays; ended with the test. */
+export function connect(
+  settings: Partial<ConnectionSettings> & { readonly url: string },
+  ports: Partial<ConnectionPorts> = {},
+): TestConnection {
+  const { log, lines } = capturedLog();
+  const messages: IncomingMessage[] = [];
+  const ends: LinkEnd[] = [];
+  let births = 0;
+  const on: ConnectionListeners = {
+    ...settings.on,
+    message: (message) => {
+      messages.push(message);
+      settings.on?.message?.(message);
+    },
+    connected: (facts) => {
+      births += 1;
+      return settings.on?.connected?.(facts);
+    },
+    disconnected: (end) => {
+      ends.push(end);
+      settings.on?.disconnected?.(end);
+    },
+  };
+  const base = { clientId: "greenhouse2mqtt", protocolVersion: 5, subscriptions: [] } as const;
+  const limits = { ...quick, ...settings.limits };
+  const connection = new BrokerConnection(
+    { ...base, ...settings, limits, on },
+    { clock: systemClock, random: Math.random, log, ...ports },
+  );
+  const life = new AbortController();
+  const run = connection.run(life.signal);
+  const stop = async () => {
+    life.abort();
+    await run;
+  };
+  onTestFinished(stop);
+  const online = (count = 1) =>
+    until(() => births >= count && connection.state === "online", `online for the ${count}. time`, lines);
+  return { connection, messages, ends, lines, births: () => births, online, stop };
+}
+
+/** Waits until a condition holds, looking often; fails with what was waited for. */
+export async function until(condition: () => boolean, what: string, lines: readonly string[] = []): Promise<void> {
+  await vi.waitFor(
+    () => {
+      if (!condition()) throw new Error(`not ${what}; log:\n${lines.slice(-20).join("\n")}`);
+    },
+    { timeout: 15_000, interval: 5 },
+  );
+}
+
+/** A plain client of another make of program, ended with the test. */
+export async function otherClient(url: string, options: IClientOptions = {}): Promise<MqttClient> {
+  const client = await mqtt.connectAsync(url, { reconnectPeriod: 0, ...options });
+  client.on("error", () => undefined);
+  onTestFinished(() => {
+    client.end(true);
+  });
+  return client;
+}
+
+/** Collects what a client receives as `topic payload`. */
+export function received(client: MqttClient): string[] {
+  const texts: string[] = [];
+  client.on("message", (topic, payload) => {
+    texts.push(`${topic} ${payload.toString()}`);
+  });
+  return texts;
+}
+
+/** The retained payload of a topic as a fresh client sees it; null when there is none. */
+export async function retainedValue(url: string, topic: string, options: IClientOptions = {}): Promise<string | null> {
+  const client = await otherClient(url, { protocolVersion: 4, ...options });
+  let value: string | null = null;
+  client.on("message", (from, payload) => {
+    if (from === topic) value = payload.toString();
+  });
+  await client.subscribeAsync(topic, { qos: 1 });
+  // Brokers send retained messages right after the SUBACK, in order with the answer to a second one.
+  await client.subscribeAsync(`${topic}/nothing`, { qos: 1 });
+  await client.endAsync();
+  return value;
+}

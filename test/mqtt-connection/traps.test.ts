@@ -1,0 +1,148 @@
+import { describe, expect, it } from "vitest";
+import { anyBroker, brokerTable, connect, otherClient, until } from "./support.js";
+import { startTcpProxy } from "../support/tcp-proxy.js";
+import { connectFields, splitPackets } from "./wire.js";
+
+const set = "greenhouse/east/actuator/roof/set";
+const subscriptions = ["greenhouse/+/actuator/+/set"];
+
+describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) => {
+  it("a topic with a wildcard is refused and the link lives on (35; trap 2)", async () => {
+    const broker = await anyBroker(make);
+    const { connection, messages, online } = connect({
+      ...broker,
+      ...broker.credential,
+      protocolVersion: version,
+      subscriptions,
+    });
+    await online();
+    for (const topic of ["greenhouse/fan #2/state", "greenhouse/+/state", "greenhouse/\0"])
+      await expect(connection.publish(topic, "x")).rejects.toMatchObject({ kind: "invalid" });
+    await connection.publish("greenhouse/east/info", "still here");
+    const other = await otherClient(broker.url, { protocolVersion: version });
+    await other.publishAsync(set, "open", { qos: 1 });
+    await until(() => messages.length === 1, "the command received");
+    expect(connection.counters()).toMatchObject({ connects: 1, disconnects: 0, dropped: 3 });
+  });
+
+  it("a throwing listener loses no message: 20 of 20 (36; trap 4)", async () => {
+    const broker = await anyBroker(make);
+    const { connection, messages, online } = connect({
+      ...broker,
+      ...broker.credential,
+      protocolVersion: version,
+      subscriptions,
+      on: {
+        message: () => {
+          throw new Error("a bug");
+        },
+      },
+    });
+    await online();
+    const other = await otherClient(broker.url, { protocolVersion: version });
+    for (let n = 0; n < 20; n += 1) await other.publishAsync(set, `${n}`, { qos: 1 });
+    await until(() => messages.length === 20, "20 messages received");
+    expect(messages.map((message) => message.payload.toString())).toEqual(Array.from({ length: 20 }, (_, n) => `${n}`));
+    expect(connection.counters()).toMatchObject({ listenerErrors: 20, connects: 1 });
+  });
+
+  it("an old session of the same client id delivers nothing: clean start on the wire (2; trap 5)", async () => {
+    const broker = await anyBroker(make);
+    const session = {
+      ...broker.credential,
+      protocolVersion: version,
+      clientId: "greenhouse2mqtt",
+      clean: false,
+      properties: version === 5 ? { sessionExpiryInterval: 3_600 } : undefined,
+    };
+    const old = await otherClient(broker.url, session);
+    await old.subscribeAsync("greenhouse/+/actuator/+/set", { qos: 1 });
+    await old.endAsync();
+    const other = await otherClient(broker.url, { protocolVersion: version });
+    for (let n = 0; n < 20; n += 1) await other.publishAsync(set, `old ${n}`, { qos: 1 });
+
+    const proxy = await startTcpProxy(broker.port);
+    const { messages, online, stop } = connect({
+      ...broker.credential,
+      url: `mqtt://127.0.0.1:${proxy.port}`,
+      protocolVersion: version,
+      subscriptions,
+      will: { topic: "greenhouse/bridge/state", payload: "offline" },
+    });
+    await online();
+    await other.publishAsync(set, "new", { qos: 1 });
+    await until(() => messages.length > 0, "the new command received");
+    await stop();
+    expect(messages.map((message) => message.payload.toString())).toEqual(["new"]);
+    const [first] = splitPackets(proxy.fromClients).packets;
+    expect(first && connectFields(first)).toEqual({
+      version,
+      cleanStart: true,
+      keepaliveS: 15,
+      hasWill: true,
+      willQos: 1,
+      willRetain: true,
+      sessionExpiryS: version === 5 ? 0 : null,
+    });
+    await proxy.close();
+  });
+
+  it("a retained command is told from a live one (1; trap 5)", async () => {
+    const broker = await anyBroker(make);
+    const other = await otherClient(broker.url, { protocolVersion: version });
+    await other.publishAsync(set, "left over", { qos: 1, retain: true });
+    const { messages, online } = connect({ ...broker, ...broker.credential, protocolVersion: version, subscriptions });
+    await online();
+    await other.publishAsync(set, "live", { qos: 1 });
+    await other.publishAsync(set, "live with the flag", { qos: 1, retain: true });
+    await until(() => messages.some((message) => message.payload.toString() === "live with the flag"), "the last one");
+    const seen = messages.map((message) => `${message.payload.toString()}: ${message.retain}`);
+    // MQTT 5: no retained ones at all on subscribing, and the flag as published; 3.1.1 knows neither.
+    const expected =
+      version === 5
+        ? ["live: false", "live with the flag: true"]
+        : ["left over: true", "live: false", "live with the flag: false"];
+    expect(seen).toEqual(expected);
+  });
+
+  it("a response topic and correlation data arrive as plain data", async () => {
+    const broker = await anyBroker(make);
+    const { messages, online } = connect({ ...broker, ...broker.credential, protocolVersion: version, subscriptions });
+    await online();
+    const other = await otherClient(broker.url, { protocolVersion: 5 });
+    const properties = {
+      responseTopic: "answers/1",
+      correlationData: Buffer.from([1, 2]),
+      messageExpiryInterval: 30,
+      userProperties: { by: "night shift" },
+    };
+    await other.publishAsync(set, "open", { qos: 1, properties });
+    await until(() => messages.length === 1, "the command received");
+    const got = messages[0]?.properties;
+    if (version === 4) expect(got).toEqual({});
+    else
+      expect(got).toMatchObject({
+        responseTopic: "answers/1",
+        correlationData: Buffer.from([1, 2]),
+        messageExpiryIntervalS: 30,
+        userProperties: { by: "night shift" },
+      });
+  });
+
+  it("6,000 publishes at once are all acknowledged and arrive", async () => {
+    const broker = await anyBroker(make);
+    const { connection, online } = connect({ ...broker, ...broker.credential, protocolVersion: version });
+    await online();
+    const other = await otherClient(broker.url, { protocolVersion: 4 });
+    let arrived = 0;
+    other.on("message", () => {
+      arrived += 1;
+    });
+    await other.subscribeAsync("greenhouse/#", { qos: 1 });
+    await Promise.all(
+      Array.from({ length: 6_000 }, (_, n) => connection.publish(`greenhouse/sensor/${n}`, `${n}`, { retain: true })),
+    );
+    expect(connection.counters()).toMatchObject({ published: 6_000, unacknowledged: 0, dropped: 0, inFlight: 0 });
+    await until(() => arrived === 6_000, "everything arrived");
+  });
+});

@@ -1,0 +1,70 @@
+import { newController } from "../../src/greenhouse/reduce.js";
+import type { DeviceRecord, SensorItem } from "../../src/greenhouse/ports.js";
+import { deviceType } from "../../src/greenhouse/device-types.js";
+import type { ActuatorSettings, ControllerSettings, SensorSettings } from "../../src/greenhouse/settings.js";
+import { pino } from "pino";
+
+export const silentLog = pino({ level: "silent" });
+
+export const limits = { staleAfterMs: 900_000, sensorFloorMs: 0, registerFloorMs: 0 };
+
+export const actuator = (over: Partial<ActuatorSettings> = {}): ActuatorSettings => ({
+  id: "roof",
+  kind: "skylight",
+  address: "101",
+  values: {},
+  leadIn: "never",
+  settleMs: 2_000,
+  travelMs: 120_000,
+  confirmWithinMs: 150_000,
+  minIntervalMs: 2_000,
+  tolerance: 0,
+  readOnly: false,
+  homeAssistant: { enabled: true },
+  ...over,
+});
+
+export const sensorSettings = (over: Partial<SensorSettings> = {}): SensorSettings => ({
+  id: "air",
+  from: "空气温度",
+  ignore: false,
+  ...over,
+});
+
+export const controllerSettings = (over: Partial<ControllerSettings> = {}): ControllerSettings => ({
+  code: "GH-0001",
+  ignore: false,
+  sensors: [],
+  actuators: [],
+  parameters: [],
+  ...over,
+});
+
+export const item = (over: Partial<SensorItem> = {}): SensorItem => ({
+  name: "空气温度",
+  factor: null,
+  channel: null,
+  value: 21.5,
+  raw: 21.5,
+  unit: "℃",
+  measuredAt: null,
+  ...over,
+});
+
+export const record = (over: Partial<DeviceRecord> = {}): DeviceRecord => ({
+  code: "GH-0001",
+  name: "East house",
+  type: deviceType("C001"),
+  typeName: "sunlight greenhouse controller",
+  stationId: "7",
+  stationName: "North farm",
+  brand: null,
+  hls: null,
+  version: "3",
+  online: true,
+  extra: {},
+  ...over,
+});
+
+export const controller = (settings: ControllerSettings | null = null) =>
+  newController("GH-0001", "gh-0001", settings, true);

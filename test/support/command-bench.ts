@@ -1,0 +1,113 @@
+import { Commander } from "../../src/bridge/commands/commander.js";
+import type { CommandRequest } from "../../src/bridge/commands/command.js";
+import { GreenhouseStore } from "../../src/bridge/store.js";
+import type { BridgeEvent } from "../../src/greenhouse/bridge-events.js";
+import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
+import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
+import type { RecordBody } from "../../src/journal/records.js";
+import { controllerSettings, actuator as actuatorOf, silentLog } from "./builders.js";
+import { ScriptedPlatform } from "./scripted-platform.js";
+import { VirtualClock } from "./virtual-clock.js";
+
+export interface CommandBenchOptions {
+  readonly actuators?: readonly Partial<ActuatorSettings>[];
+  readonly readOnly?: boolean;
+  readonly dryRun?: boolean;
+  readonly requireAge?: boolean;
+}
+
+/** The commander on a virtual clock with a scripted platform and a journal in memory. */
+export class CommandBench {
+  readonly clock = new VirtualClock();
+  readonly platform = new ScriptedPlatform(this.clock);
+  readonly records: RecordBody[] = [];
+  readonly results: CommandResult[] = [];
+  readonly phases: string[] = [];
+  readonly events: BridgeEvent[] = [];
+  readonly store: GreenhouseStore;
+  readonly commander: Commander;
+  clockTrusted = true;
+  otherBridge = false;
+  journalProblem: string | null = null;
+  #ids = 0;
+
+  constructor(options: CommandBenchOptions = {}) {
+    const settings = controllerSettings({
+      actuators: (options.actuators ?? [{}]).map((over) => actuatorOf(over)),
+    });
+    const mirror = {
+      mirror: "all",
+      controllers: new Map([["GH-0001", settings]]),
+      staleAfterMs: 900_000,
+      removeAfterMs: 1,
+    } as const;
+    this.store = new GreenhouseStore(mirror, this.clock, (text) => text);
+    this.store.setReachable(true);
+    this.store.admit("GH-0001");
+    this.commander = new Commander(
+      {
+        rules: {
+          readOnly: options.readOnly ?? false,
+          dryRun: options.dryRun ?? false,
+          maxAgeMs: 60_000,
+          requireAge: options.requireAge ?? false,
+        },
+        text: {
+          durationMs: (text) => (/^\d+s$/.test(text) ? Number(text.slice(0, -1)) * 1000 : null),
+          nearest: () => null,
+        },
+      },
+      {
+        platform: this.platform,
+        store: this.store,
+        journal: {
+          append: (record) => {
+            if (this.journalProblem !== null) return Promise.reject(new Error(this.journalProblem));
+            this.records.push(record);
+            return Promise.resolve(this.records.length);
+          },
+          state: () => ({ available: this.journalProblem === null, reason: this.journalProblem }),
+        },
+        audience: {
+          phase: (command, phase) => this.phases.push(`${command.id} ${phase}`),
+          result: (result) => this.results.push(result),
+          event: (event) => this.events.push(event),
+          showAgain: () => undefined,
+        },
+        clock: this.clock,
+        log: silentLog,
+        newId: () => `c${++this.#ids}`,
+        clockTrusted: () => this.clockTrusted,
+        otherBridge: () => this.otherBridge,
+      },
+    );
+  }
+
+  send(payload: string, over: Partial<CommandRequest> = {}): void {
+    this.commander.submit({
+      controllerId: "gh-0001",
+      target: "actuator",
+      targetId: "roof",
+      payload: new TextEncoder().encode(payload),
+      retained: false,
+      expiryMs: null,
+      by: null,
+      via: null,
+      response: null,
+      ...over,
+    });
+  }
+
+  /** Sends and lets enough time pass for any command to end; the last result. */
+  async run(payload: string, over: Partial<CommandRequest> = {}): Promise<CommandResult> {
+    this.send(payload, over);
+    await this.clock.advance(400_000);
+    const result = this.results.at(-1);
+    if (!result) throw new Error("the command has no result");
+    return result;
+  }
+
+  values(): string[] {
+    return this.platform.posts.map(({ address, value }) => `${address}=${value}`);
+  }
+}

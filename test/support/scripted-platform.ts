@@ -1,0 +1,73 @@
+import type { CommandPlatform } from "../../src/bridge/commands/command-ports.js";
+import { PlatformError, type PlatformErrorFacts } from "../../src/greenhouse/platform-error.js";
+import type { RawValue, WriteAccepted } from "../../src/greenhouse/ports.js";
+import type { VirtualClock } from "./virtual-clock.js";
+
+export interface Post {
+  readonly at: number;
+  readonly code: string;
+  readonly address: string;
+  readonly value: string;
+}
+
+export type WriteScript = (post: Post, nth: number) => Promise<WriteAccepted>;
+
+/** A platform on a virtual clock whose registers take a value at once unless the test scripts something else. */
+export class ScriptedPlatform implements CommandPlatform {
+  readonly posts: Post[] = [];
+  readonly registers = new Map<string, RawValue>();
+  connectionNow: "online" | "offline" | "unknown" = "online";
+  renewals = 0;
+  renewWorks = true;
+  reads = 0;
+  writing = 0;
+  /** Replaces what a write does; by default it is accepted and takes effect at once. */
+  onWrite: WriteScript = (post) => this.accept(post);
+  onRead: ((address: string, nth: number) => RawValue | null | PlatformError) | null = null;
+  readonly #clock: VirtualClock;
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock;
+  }
+
+  accept(post: Post): Promise<WriteAccepted> {
+    this.registers.set(post.address, post.value);
+    return Promise.resolve({ code: "200", requestId: "r-1" });
+  }
+
+  connection(): Promise<"online" | "offline" | "unknown"> {
+    return Promise.resolve(this.connectionNow);
+  }
+
+  value(_code: string, address: string): Promise<RawValue | null> {
+    this.reads++;
+    const scripted = this.onRead?.(address, this.reads);
+    if (scripted instanceof PlatformError) return Promise.reject(scripted);
+    return Promise.resolve(scripted === undefined ? (this.registers.get(address) ?? null) : scripted);
+  }
+
+  async write(code: string, address: string, value: string): Promise<WriteAccepted> {
+    const post = { at: this.#clock.monotonic(), code, address, value };
+    this.posts.push(post);
+    this.writing++;
+    try {
+      return await this.onWrite(post, this.posts.length);
+    } finally {
+      this.writing--;
+    }
+  }
+
+  renewCredential(): Promise<boolean> {
+    this.renewals++;
+    return Promise.resolve(this.renewWorks);
+  }
+}
+
+export const platformError = (over: Partial<PlatformErrorFacts>): PlatformError =>
+  new PlatformError("the platform did not do it", {
+    kind: "interrupted",
+    host: "realtime",
+    operation: "set-value",
+    sent: true,
+    ...over,
+  });
