@@ -1,4 +1,4 @@
-import { clashesBetween } from "../config/clashes.js";
+import { clashes } from "../config/clashes.js";
 import { fileSources, loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import { CommandFailure, exitCodes, type Surroundings } from "./surroundings.js";
@@ -7,10 +7,7 @@ import { CommandFailure, exitCodes, type Surroundings } from "./surroundings.js"
 export async function check(files: readonly string[], { env, out }: Surroundings): Promise<void> {
   const results = await Promise.all(files.map((file) => loadConfiguration(file, fileSources(env))));
   const loaded = results.flatMap((result) => (result.ok ? [result] : []));
-  const problems = [
-    ...results.flatMap((result) => (result.ok ? [] : result.problems)),
-    ...clashesBetween(loaded),
-  ];
+  const problems = [...results.flatMap((result) => (result.ok ? [] : result.problems)), ...clashes(loaded)];
   for (const warning of results.flatMap((result) => result.warnings))
     out(`${formatProblem(warning)} (warning)\n`);
   for (const problem of problems) out(`${formatProblem(problem)}\n`);

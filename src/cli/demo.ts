@@ -2,15 +2,18 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parse } from "yaml";
 import { runBridge } from "../compose/bridge.js";
-import { configurationSchema, type Configuration } from "../config/schema.js";
+import type { ReadFile } from "../config/files.js";
+import { loadConfiguration } from "../config/load.js";
+import { formatProblem } from "../config/problem.js";
+import type { Configuration } from "../config/schema.js";
 import { systemClock } from "../runtime/clock.js";
 import { systemRandom } from "../runtime/random.js";
-import { printableConfiguration, startSimulator } from "../simulator/index.js";
+import { printableConfiguration } from "../simulator/printable-configuration.js";
+import { startSimulator } from "../simulator/server.js";
 import { loggerFor, overridden, type CommonOptions } from "./configuration.js";
 import type { SimulateOptions } from "./simulate.js";
-import { programVersion, type Surroundings } from "./surroundings.js";
+import { CommandFailure, programVersion, type Surroundings } from "./surroundings.js";
 
 /** `greenhouse2mqtt demo`: simulated platform, embedded broker and bridge in one process, until a signal. */
 export async function demo(options: CommonOptions & SimulateOptions, around: Surroundings): Promise<void> {
@@ -20,7 +23,7 @@ export async function demo(options: CommonOptions & SimulateOptions, around: Sur
   try {
     const [port, httpPort] = [await freePort(1883), await freePort(8099)];
     const configuration = overridden(
-      demoConfiguration(printableConfiguration(simulator), { port, httpPort }),
+      await demoConfiguration(printableConfiguration(simulator), { port, httpPort }),
       { ...options, dataDir },
     );
     const log = loggerFor(configuration, around);
@@ -46,17 +49,23 @@ export async function demo(options: CommonOptions & SimulateOptions, around: Sur
 }
 
 /** The simulator's own lines, polled fast enough for a person to watch values move. */
-function demoConfiguration(
+async function demoConfiguration(
   lines: string,
   ports: { readonly port: number; readonly httpPort: number },
-): Configuration {
-  const section = parse(lines, { schema: "failsafe" }) as Record<string, unknown>;
-  return configurationSchema.parse({
-    ...section,
-    broker: { port: ports.port },
-    http: { port: ports.httpPort },
-    polling: { controllers: "30s", sensors: "5s", running_status: "10s", actuators: "5s" },
-  });
+): Promise<Configuration> {
+  const text = [
+    lines,
+    `broker: { port: ${ports.port} }`,
+    `http: { port: ${ports.httpPort} }`,
+    "polling: { controllers: 30s, sensors: 5s, running_status: 10s, actuators: 5s }",
+    "",
+  ].join("\n");
+  const bytes = new TextEncoder().encode(text);
+  const readFile: ReadFile = (path) =>
+    Promise.resolve(path === "demo" ? { ok: true, bytes, mode: null } : { ok: false, reason: "missing" });
+  const result = await loadConfiguration("demo", { readFile, env: {} });
+  if (!result.ok) throw new CommandFailure(result.problems.map(formatProblem).join("\n"));
+  return result.configuration;
 }
 
 async function freePort(wanted: number): Promise<number> {

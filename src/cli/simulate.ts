@@ -1,7 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { systemClock } from "../runtime/clock.js";
 import { createLogger } from "../runtime/pino-logger.js";
-import { parseFaults, printableConfiguration, profileNames, startSimulator } from "../simulator/index.js";
+import { parseFaults } from "../simulator/fault-file.js";
+import type { FaultSpec } from "../simulator/faults.js";
+import { printableConfiguration } from "../simulator/printable-configuration.js";
+import { profileNames } from "../simulator/profiles.js";
+import { startSimulator } from "../simulator/server.js";
 import type { CommonOptions } from "./configuration.js";
 import { CommandFailure, exitCodes, type Surroundings } from "./surroundings.js";
 
@@ -27,7 +31,7 @@ export async function simulate(
     );
   }
   const log = createLogger({ level: options.logLevel ?? "info", format: "auto", secrets: [] }, around.err);
-  const faults = options.faults === undefined ? [] : parseFaults(await readFile(options.faults, "utf8"));
+  const faults = await readFaults(options.faults);
   const { port, controllers, seed, speed } = options;
   const simulator = await startSimulator(
     { port, controllers, seed, speed, profile, faults },
@@ -49,4 +53,28 @@ export function untilStopped(stop: AbortSignal): Promise<void> {
       { once: true },
     );
   });
+}
+
+async function readFaults(file: string | undefined): Promise<readonly FaultSpec[]> {
+  if (file === undefined) return [];
+  const { faults, errors } = parseFaults(parseFile(file, await textOf(file)));
+  if (errors.length > 0)
+    throw new CommandFailure(errors.map((error) => `${file}: ${error}`).join("\n"), exitCodes.usage);
+  return faults;
+}
+
+async function textOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch {
+    throw new CommandFailure(`${file}: cannot be read; check the path`, exitCodes.usage);
+  }
+}
+
+function parseFile(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new CommandFailure(`${file}: is not JSON: ${String(error)}`, exitCodes.usage);
+  }
 }

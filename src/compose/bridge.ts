@@ -5,7 +5,7 @@ import { answerRequest, parseRequest, type RequestHandler } from "../mqtt/reques
 import { topicsUnder } from "../mqtt/topics.js";
 import { bridgeInfo } from "./bridge-info.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
-import type { EmbeddedBroker } from "./connection-settings.js";
+import type { EmbeddedBroker } from "../broker/broker.js";
 import { startEmbeddedBroker } from "./embedded-broker.js";
 import { countsOf, healthDocument, oldestReading } from "./health.js";
 import { createMirror, type Mirror } from "./mirror.js";

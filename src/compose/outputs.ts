@@ -9,7 +9,8 @@ import { StateOutput } from "../mqtt/state-output.js";
 import type { Topics } from "../mqtt/topics.js";
 import type { Mirror } from "./mirror.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
-import { connectionSettings, type EmbeddedBroker } from "./connection-settings.js";
+import type { EmbeddedBroker } from "../broker/broker.js";
+import { connectionSettings } from "./connection-settings.js";
 
 export interface OutputListeners {
   /** Every subscription stands; publish what belongs to the bridge itself. */
@@ -125,12 +126,7 @@ export class Outputs {
 
   /** Looks once at what an earlier run left on the broker. */
   async #scanRetained(): Promise<void> {
-    const filters = ["sensor", "status", "actuator", "parameter"].flatMap((folder) => [
-      `${this.topics.base}/+/${folder}/+`,
-      `${this.topics.base}/+/${folder}/+/+`,
-    ]);
-    const root = ["availability", "info", "problem"].map((leaf) => `${this.topics.base}/+/${leaf}`);
-    await this.connection.scan([...root, ...filters], (topic, payload) => {
+    await this.connection.scan(this.topics.retained, (topic, payload) => {
       this.#leftovers.found(topic, payload.toString());
     });
   }

@@ -20,9 +20,18 @@ import {
 } from "./connection/settings.js";
 import { contradicts } from "./connection/status-guard.js";
 import { brokerName, streamFrom } from "./connection/stream.js";
+import { matchesFilter } from "./connection/topic-filter.js";
 
 export { PublishError, type PublishErrorKind } from "./connection/publish-error.js";
 export type * from "./connection/settings.js";
+
+interface Scan {
+  readonly filters: readonly string[];
+  readonly found: RetainedFound;
+  lastMono: number;
+}
+
+export type RetainedFound = (topic: string, payload: Buffer) => void;
 
 /**
  * The bridge's connection to its broker, kept up for as long as `run` runs. A lost or refused link is never an error of
@@ -50,6 +59,7 @@ export class BrokerConnection {
     repairs: 0,
   };
   #lastConnectedAt: number | null = null;
+  #scan: Scan | null = null;
 
   constructor(settings: ConnectionSettings, ports: ConnectionPorts) {
     this.#settings = settings;
@@ -130,6 +140,28 @@ export class BrokerConnection {
   /** Resolves when the next publish need not wait in line; at once while there is no link. */
   ready(): Promise<void> {
     return this.#outbox.ready();
+  }
+
+  /**
+   * Shows every retained message under `filters` once, until none has come for `quietMs`. Resolves early when the link is
+   * lost, or at once without one. `filters` must not overlap the subscriptions, or commands would come twice.
+   */
+  async scan(filters: readonly string[], found: RetainedFound, quietMs = 1_000): Promise<void> {
+    const link = this.#link;
+    if (link === null) return;
+    const scan = { filters, found, lastMono: this.#ports.clock.monotonic() };
+    this.#scan = scan;
+    try {
+      await link.subscribeWithRetained(filters);
+      while (this.#link === link) {
+        const quiet = this.#ports.clock.monotonic() - scan.lastMono;
+        if (quiet >= quietMs) break;
+        await this.#ports.clock.wait(quietMs - quiet);
+      }
+      if (this.#link === link) await link.unsubscribe(filters);
+    } finally {
+      this.#scan = null;
+    }
   }
 
   /** Cuts the link as if it were lost, so that a new one is made; for a link found deaf by other means. */
@@ -225,6 +257,15 @@ export class BrokerConnection {
       if (this.#facts && contradicts(message, guard.expected, this.#facts.protocolVersion))
         this.#session?.contradicted();
       if (!subscriptions.includes(guard.topic)) return;
+    }
+    const scan = this.#scan;
+    if (scan !== null && scan.filters.some((filter) => matchesFilter(filter, message.topic))) {
+      if (!message.retain) return;
+      scan.lastMono = this.#ports.clock.monotonic();
+      this.#contained.call("scan", () => {
+        scan.found(message.topic, message.payload);
+      });
+      return;
     }
     this.#contained.call("message", () => on?.message?.(message));
   }

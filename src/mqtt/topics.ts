@@ -66,6 +66,12 @@ export function topicsUnder(base: string) {
       `${base}/+/address/+/set`,
       `${base}/bridge/request/+`,
     ],
+    /** Filters of every retained topic of the controllers; none of them matches a `.../set`. */
+    retained: [
+      ...["availability", "info", "problem", "sensor/+", "sensor/+/quality", "sensor/+/json"],
+      ...["status/+", "status/+/json", "parameter/+", "parameter/+/json", "parameter/+/command"],
+      ...["state", "position", "value", "json", "command"].map((leaf) => `actuator/+/${leaf}`),
+    ].map((rest) => `${base}/+/${rest}`),
     parse: (topic: string) => parse(base, topic),
   };
 }

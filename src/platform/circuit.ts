@@ -26,9 +26,13 @@ export interface Circuit {
   readonly probedHost: PlatformHost | null;
 }
 
-/** `answered`: the platform said something usable, also a refusal of the request; `abandoned`: the caller gave up. */
+/**
+ * `answered`: the platform said something usable, also a refusal of the request. `challenged`: 401 or 403, while a new credential may
+ * still help; `refused`: none will. `abandoned`: the caller gave up.
+ */
 export type Outcome =
   | { readonly type: "answered" }
+  | { readonly type: "challenged" }
   | { readonly type: "failed" }
   | { readonly type: "refused" }
   | { readonly type: "held"; readonly ms: number }
@@ -110,6 +114,8 @@ export function settle(circuit: Circuit, host: PlatformHost, outcome: Outcome, n
       return withHost(answered(circuit, host), host, { heldUntil: now + outcome.ms });
     case "failed":
       return failed(circuit, host, now);
+    case "challenged":
+      return challenged(circuit, host);
     case "refused":
       return refused(circuit, host, now);
     case "abandoned":
@@ -131,11 +137,18 @@ function failed(circuit: Circuit, host: PlatformHost, now: number): Circuit {
   return opened(withHost(circuit, host, since), host, failures >= openAfter, now);
 }
 
-function refused(circuit: Circuit, host: PlatformHost, now: number): Circuit {
+function challenged(circuit: Circuit, host: PlatformHost): Circuit {
   const state = circuit[host];
-  const refusals = state.refusals + 1;
-  const reached = { refusals, failures: 0, failingSince: null, probingSince: null };
-  return opened(withHost(circuit, host, reached), host, refusals >= openAfter, now);
+  if (state.failures === 0 && state.probingSince === null) return circuit;
+  const open = state.refusals >= openAfter;
+  const reached = { failures: 0, failingSince: null, probingSince: null, open };
+  const next = withHost(circuit, host, reached);
+  return state.open && !open ? { ...next, probedAt: null } : next;
+}
+
+function refused(circuit: Circuit, host: PlatformHost, now: number): Circuit {
+  const refusals = circuit[host].refusals + 1;
+  return opened(withHost(circuit, host, { refusals }), host, refusals >= openAfter, now);
 }
 
 function opened(circuit: Circuit, host: PlatformHost, isOver: boolean, now: number): Circuit {

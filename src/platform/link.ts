@@ -67,8 +67,7 @@ export class LinkBook {
     const contact = this.#contacts[host];
     const before = this.#circuit;
     this.#circuit = settle(before, host, outcome, now);
-    if (outcome.type === "answered" || outcome.type === "held" || outcome.type === "refused")
-      contact.contactAt = now;
+    if (contacts.has(outcome.type)) contact.contactAt = now;
     const isNews = this.#circuit !== before || contact.reachable !== (reachable ?? contact.reachable);
     contact.reachable = reachable ?? contact.reachable;
     if (outcome.type === "answered" && !contact.accepted) contact.accepted = true;
@@ -105,6 +104,8 @@ export class LinkBook {
     this.#onLink(link);
   }
 }
+
+const contacts: ReadonlySet<Outcome["type"]> = new Set(["answered", "challenged", "held"]);
 
 const hosts = ["business", "realtime"] as const;
 

@@ -1,11 +1,11 @@
 import type { PlatformHost } from "../greenhouse/platform-error.js";
-import { typeNames } from "./account.js";
+import { accountControl, hostControl } from "./account-control.js";
+import { controllerOf, deviceControl, sensorControl } from "./device-control.js";
 import type { FaultSpec, Outage, PushMode } from "./faults.js";
 import type { OperationName } from "./operations.js";
 import type { PlatformState } from "./platform-state.js";
 import type { PostRecord } from "./post-log.js";
 import type { HeldValue } from "./registers.js";
-import type { SimulatedController } from "./simulated-controller.js";
 
 /** What is really so at one address, whatever the platform tells. `at` of the values is real epoch ms. */
 export interface TrueState {
@@ -57,162 +57,24 @@ export interface SimulatorControl {
   codes(): readonly string[];
 }
 
-const hostsOf = (host: PlatformHost | "both"): readonly PlatformHost[] =>
-  host === "both" ? ["business", "realtime"] : [host];
+/** Some of the controls. */
+export type Controls<Name extends keyof SimulatorControl> = Pick<SimulatorControl, Name>;
 
 /** The controls of a platform; `now` gives real epoch ms. */
 export function createControl(state: PlatformState, now: () => number): SimulatorControl {
   return {
     ...deviceControl(state, now),
+    ...sensorControl(state, now),
     ...accountControl(state),
     ...hostControl(state, now),
     ...views(state, now),
   };
 }
 
-function controllerOf(state: PlatformState, now: () => number, code: string): SimulatedController {
-  state.advance(now());
-  const controller = state.controller(code);
-  if (!controller) throw new Error(`the simulated account has no device ${JSON.stringify(code)}`);
-  return controller;
-}
-
-type Part<Name extends keyof SimulatorControl> = Pick<SimulatorControl, Name>;
-
-function deviceControl(
+function views(
   state: PlatformState,
   now: () => number,
-): Part<
-  | "setOnline"
-  | "freezeSensors"
-  | "unfreezeSensors"
-  | "setSensor"
-  | "clearSensor"
-  | "moveByHand"
-  | "storm"
-  | "rain"
-> {
-  const device = (code: string) => controllerOf(state, now, code);
-  const weather = (kind: "storm" | "rain", isOn: boolean) => {
-    state.advance(now());
-    if (!isOn) state.sky.calm(state.simulatedNow);
-    else badWeather(state, kind);
-  };
-  return {
-    setOnline: (code, isOnline) => {
-      device(code).disconnect(isOnline ? -Infinity : Infinity);
-    },
-    freezeSensors: (code) => {
-      device(code).freeze(Infinity);
-    },
-    unfreezeSensors: (code) => {
-      device(code).freeze(-Infinity);
-    },
-    setSensor: (code, sensor, raw) => {
-      const controller = device(code);
-      const known = controller
-        .sample()
-        .items.some((item) => [item.sensor.name, item.sensor.factor].includes(sensor));
-      if (!known) throw new Error(`${code} has no sensor ${JSON.stringify(sensor)}`);
-      controller.breakSensor(sensor, raw, Infinity);
-    },
-    clearSensor: (code, sensor) => {
-      device(code).mendSensor(sensor);
-    },
-    moveByHand: (code, address, value) => {
-      const controller = device(code);
-      if (controller.read(address) === null)
-        throw new Error(`${code} has no address ${JSON.stringify(address)}`);
-      controller.put(address, value, "hand");
-    },
-    storm: (isOn) => {
-      weather("storm", isOn);
-    },
-    rain: (isOn) => {
-      weather("rain", isOn);
-    },
-  };
-}
-
-function badWeather(state: PlatformState, kind: "storm" | "rain"): void {
-  state.sky.force(kind, state.simulatedNow, Infinity);
-  state.protect(kind, null);
-}
-
-function accountControl(
-  state: PlatformState,
-): Part<"addController" | "removeController" | "renameController" | "emptyList" | "codes"> {
-  const known = (code: string) => {
-    const device = state.devices.get(code);
-    if (!device) throw new Error(`the simulated account has no device ${JSON.stringify(code)}`);
-    return device;
-  };
-  return {
-    addController: ({ code, name, type }) => {
-      const [station] = state.account.stations;
-      if (state.devices.has(code) || !station) throw new Error(`the simulated account already has ${code}`);
-      if (type !== undefined && !typeNames.has(type))
-        throw new Error(`unknown device type ${JSON.stringify(type)}`);
-      const id = 500_000 + state.devices.size;
-      state.replaceDevice({
-        code,
-        id,
-        name: name ?? code,
-        type: type ?? "C001",
-        station,
-        isController: true,
-      });
-    },
-    removeController: (code) => {
-      state.removeDevice(known(code).code);
-    },
-    renameController: (code, name) => {
-      state.replaceDevice({ ...known(code), name });
-    },
-    emptyList: (how) => {
-      state.listing = how === "null" ? "null" : how ? "empty" : "full";
-    },
-    codes: () => [...state.devices.keys()],
-  };
-}
-
-function hostControl(
-  state: PlatformState,
-  now: () => number,
-): Part<"fault" | "clearFaults" | "hostDown" | "hostUp" | "expireTokens" | "acceptToken" | "push" | "skip"> {
-  return {
-    fault: (spec) => {
-      state.faults.arm(spec, now());
-      state.advance(now());
-    },
-    clearFaults: () => {
-      state.faults.clear();
-      state.outages.clear();
-      state.setPush("normal", Infinity);
-    },
-    hostDown: (host, how, forMs) => {
-      for (const one of hostsOf(host)) state.outages.set(one, { until: now() + (forMs ?? Infinity), how });
-    },
-    hostUp: (host) => {
-      for (const one of hostsOf(host)) state.outages.delete(one);
-    },
-    expireTokens: () => {
-      state.tokens.expireAll();
-    },
-    acceptToken: (token) => {
-      state.tokens.accept(token);
-    },
-    push: (mode) => {
-      state.setPush(mode, Infinity);
-    },
-    skip: (ms) => {
-      state.advance(now());
-      state.timeline.skip(state.now, ms);
-    },
-  };
-}
-
-function views(state: PlatformState, now: () => number): Part<"posts" | "requests" | "trueState" | "held"> {
+): Controls<"posts" | "requests" | "trueState" | "held"> {
   const realTimes = (held: readonly HeldValue[]): readonly HeldValue[] =>
     held.map((value) => ({ ...value, at: state.timeline.realAt(value.at) }));
   return {

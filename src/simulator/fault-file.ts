@@ -65,7 +65,7 @@ const keys = new Map<string, readonly [keyof FaultSpec, Reader]>([
   ["how", ["how", word([...outages, ...pushModes])]],
 ]);
 
-/** Reads a fault file: `{"faults": [...]}` or the bare array. Nothing is armed unless all of it is right. */
+/** Reads a parsed fault file: `{"faults": [...]}` or the bare array. Nothing of it counts unless all of it is right. */
 export function parseFaults(json: unknown): ParsedFaults {
   const list = isObject(json) ? json.faults : json;
   if (!Array.isArray(list)) return { faults: [], errors: ['expected {"faults": [...]}'] };

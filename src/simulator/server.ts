@@ -8,7 +8,7 @@ import { createPlatform } from "./platform-model.js";
 import type { PlatformOptions } from "./platform-options.js";
 import type { PlatformState } from "./platform-state.js";
 import { PushServer } from "./push-server.js";
-import { routerFor, type PortRole } from "./request-router.js";
+import { routerFor, type PortRole, type RouterParts } from "./request-router.js";
 import { ServerLife } from "./server-life.js";
 
 export interface SimulatorOptions extends PlatformOptions {
@@ -58,40 +58,53 @@ export async function startSimulator(options: SimulatorOptions, parts: Simulator
   const seed = options.seed ?? (parts.random ? Math.floor(parts.random() * 2 ** 31) : 1);
   const state = createPlatform({ ...options, seed }, clock.now());
   const push = new PushServer(state);
-  const plain = createControl(state, () => clock.now());
   const failed = (error: unknown) => log?.error({ err: error }, "the simulator failed to serve a request");
   const life = new ServerLife({ state, clock, push, tickMs: options.pushIntervalMs ?? 250, failed });
+  const plain = createControl(state, () => clock.now());
   const control = controlOver(plain, () => life.obeyOutages());
-  const address = options.host ?? "127.0.0.1";
-  const port = (number: number, role: PortRole) => {
-    const router = routerFor(role, { state, clock, push, control, failed });
-    return life.add(new Listener(address, number, router), role);
-  };
-  const isSplit = options.realtimePort !== undefined;
-  const business = port(options.port ?? 0, {
-    platform: isSplit ? "business" : "both",
-    controls: options.controlPort === undefined,
-  });
-  const realtime = isSplit ? port(options.realtimePort, { platform: "realtime", controls: false }) : business;
-  const controls =
-    typeof options.controlPort === "number"
-      ? port(options.controlPort, { platform: null, controls: true })
-      : null;
+  const ports = addPorts(life, options, { state, clock, push, control, failed });
   await life.open();
-  const url = (listener: Listener) =>
-    `http://${address.includes(":") ? `[${address}]` : address}:${listener.port}`;
-  const controlListener = controls ?? (options.controlPort === undefined ? business : null);
-  log?.info({ seed, profile: state.settings.profile, url: url(business) }, "simulated platform started");
+  warnOfStrangers(state, log);
+  const businessUrl = urlOf(ports.business, options);
+  log?.info({ seed, profile: state.settings.profile, url: businessUrl }, "simulated platform started");
   return {
-    port: business.port,
-    businessUrl: url(business),
-    realtimeUrl: url(realtime),
-    controlUrl: controlListener ? url(controlListener) : null,
+    port: ports.business.port,
+    businessUrl,
+    realtimeUrl: urlOf(ports.realtime, options),
+    controlUrl: ports.controls && urlOf(ports.controls, options),
     control,
     state,
     pushConnections: () => push.count,
     close: () => life.close(),
   };
+}
+
+const usualAddress = "127.0.0.1";
+
+function addPorts(life: ServerLife, options: SimulatorOptions, parts: RouterParts) {
+  const { controlPort, realtimePort } = options;
+  const port = (number: number, role: PortRole): Listener =>
+    life.add(new Listener(options.host ?? usualAddress, number, routerFor(role, parts)), role);
+  const business = port(options.port ?? 0, {
+    platform: realtimePort === undefined ? "both" : "business",
+    controls: controlPort === undefined,
+  });
+  const realtime =
+    realtimePort === undefined ? business : port(realtimePort, { platform: "realtime", controls: false });
+  if (typeof controlPort !== "number")
+    return { business, realtime, controls: controlPort === null ? null : business };
+  return { business, realtime, controls: port(controlPort, { platform: null, controls: true }) };
+}
+
+function urlOf(listener: Listener, options: SimulatorOptions): string {
+  const address = options.host ?? usualAddress;
+  return `http://${address.includes(":") ? `[${address}]` : address}:${listener.port}`;
+}
+
+function warnOfStrangers(state: PlatformState, log: Logger | undefined): void {
+  for (const { controller } of state.settings.faults)
+    if (controller !== undefined && !state.devices.has(controller))
+      log?.warn(`a fault names ${controller}, which the simulated account does not have; it does nothing`);
 }
 
 /** The controls that open or close ports wait until that is done. */

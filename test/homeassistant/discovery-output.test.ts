@@ -8,7 +8,7 @@ import { discoveryFaults } from "./validator.js";
 const house = (code: string, ...sensors: string[]): Controller =>
   controller({ code, sensors: sensors.map((name) => reading(name, name, "temperature", "°C")) });
 
-const running: { stop(): void; ended: Promise<void> }[] = [];
+const running: { stop: () => void; ended: Promise<void> }[] = [];
 function start(...controllers: Controller[]) {
   const setup = discovery(...controllers);
   running.push(setup);

@@ -137,6 +137,16 @@ describe("a failed fsync", () => {
     expect(await idsIn(journal.directory)).toContain("next");
   });
 
+  it("that goes on failing leaves the journal unavailable although writes succeed", async () => {
+    const disk = faultyDisk();
+    const { clock, journal } = await startedOn(disk);
+    disk.fail.datasync = "EIO";
+    await journal.append(taken("a"), { durable: true }).catch(() => undefined);
+    clock.advance(1_000);
+    await expect(journal.append(taken("b"), { durable: false })).rejects.toMatchObject({ code: "EIO" });
+    expect(journal.state().available).toBe(false);
+  });
+
   it("rejects every durable record that waited for it", async () => {
     const disk = faultyDisk();
     const { journal } = await startedOn(disk);
@@ -168,7 +178,8 @@ describe("a directory that cannot be used", () => {
     const clock = manualClock();
     const directory = join(await tempDirectory(), "journal");
     const journal = await openJournal(directory, { clock });
-    const first = await journal.append(taken("a"), { durable: true });
+    for (let n = 0; n < 20; n += 1) await journal.append(taken("a"), { durable: false });
+    const first = journal.state().sequence;
     await rm(directory, { recursive: true });
     await expect(journal.append(taken("b"), { durable: true })).rejects.toMatchObject({ code: "ENOENT" });
     clock.advance(1_000);

@@ -37,6 +37,8 @@ describe("a journal that was cut (requirement 53)", () => {
       expect(kept, `cut at ${cut}`).toEqual(intact(cut));
       expect(last, `cut at ${cut}`).toMatchObject({ type: "command_taken", id: "next" });
       expect(seq).toBeGreaterThan(kept.at(-1)?.seq ?? 0);
+      const text = await readFile(join(directory, segment), "utf8");
+      for (const line of text.trimEnd().split("\n")) expect(JSON.parse(line)).toHaveProperty("crc");
       await truncate(join(directory, segment));
     }
   });
@@ -104,6 +106,21 @@ describe("a journal with broken bytes (requirement 53)", () => {
     expect(seq).toBeGreaterThan(garbage.length / 100);
     expect(await readFile(join(directory, `${segment}.corrupt-2`))).toEqual(garbage);
     expect(await readdir(directory)).not.toContain(segment);
+  });
+
+  it("that lost the checkpoint at the head of the newest file knows it from the file before", async () => {
+    const directory = await tempDirectory();
+    const options = { limits: { fileBytes: 2_000 } };
+    const before = await openJournal(directory, options);
+    await before.append(taken("open"), { durable: true });
+    while ((await readdir(directory)).length < 3) await before.append(ended("x"), { durable: false });
+    await before.append(ended("y"), { durable: false });
+    await before.close();
+    const newest = join(directory, (await readdir(directory)).at(-1) ?? "");
+    const bytes = await readFile(newest);
+    await writeFile(newest, bytes.fill(0, 0, 50));
+    const journal = await openJournal(directory, options);
+    expect(journal.history().open).toMatchObject([{ taken: { id: "open" } }]);
   });
 
   it("of any kind whatever starts and can be written and read", async () => {

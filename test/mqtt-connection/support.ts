@@ -26,7 +26,9 @@ export function capturedLog(): CapturedLog {
     (...args: unknown[]) => {
       const [first, second] = args;
       lines.push(
-        typeof first === "string" ? `${level} ${first}` : `${level} ${String(second)} ${JSON.stringify(first)}`,
+        typeof first === "string"
+          ? `${level} ${first}`
+          : `${level} ${String(second)} ${JSON.stringify(first)}`,
       );
     };
   const log = Object.fromEntries(
@@ -64,7 +66,11 @@ export function manualClock(): Clock & { advance(ms: number): Promise<void>; rea
   };
 }
 
-export const topics = { base: "greenhouse", status: "homeassistant/status", discoveryPrefix: "homeassistant" };
+export const topics = {
+  base: "greenhouse",
+  status: "homeassistant/status",
+  discoveryPrefix: "homeassistant",
+};
 export const stateTopic = "greenhouse/bridge/state";
 
 export async function testBroker(
@@ -159,7 +165,11 @@ export function connect(
 }
 
 /** Waits until a condition holds, looking often; fails with what was waited for. */
-export async function until(condition: () => boolean, what: string, lines: readonly string[] = []): Promise<void> {
+export async function until(
+  condition: () => boolean,
+  what: string,
+  lines: readonly string[] = [],
+): Promise<void> {
   await vi.waitFor(
     () => {
       if (!condition()) throw new Error(`not ${what}; log:\n${lines.slice(-20).join("\n")}`);
@@ -188,7 +198,11 @@ export function received(client: MqttClient): string[] {
 }
 
 /** The retained payload of a topic as a fresh client sees it; null when there is none. */
-export async function retainedValue(url: string, topic: string, options: IClientOptions = {}): Promise<string | null> {
+export async function retainedValue(
+  url: string,
+  topic: string,
+  options: IClientOptions = {},
+): Promise<string | null> {
   const client = await otherClient(url, { protocolVersion: 4, ...options });
   let value: string | null = null;
   client.on("message", (from, payload) => {

@@ -42,7 +42,9 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
     const other = await otherClient(broker.url, { protocolVersion: version });
     for (let n = 0; n < 20; n += 1) await other.publishAsync(set, `${n}`, { qos: 1 });
     await until(() => messages.length === 20, "20 messages received");
-    expect(messages.map((message) => message.payload.toString())).toEqual(Array.from({ length: 20 }, (_, n) => `${n}`));
+    expect(messages.map((message) => message.payload.toString())).toEqual(
+      Array.from({ length: 20 }, (_, n) => `${n}`),
+    );
     expect(connection.counters()).toMatchObject({ listenerErrors: 20, connects: 1 });
   });
 
@@ -91,11 +93,19 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
     const broker = await anyBroker(make);
     const other = await otherClient(broker.url, { protocolVersion: version });
     await other.publishAsync(set, "left over", { qos: 1, retain: true });
-    const { messages, online } = connect({ ...broker, ...broker.credential, protocolVersion: version, subscriptions });
+    const { messages, online } = connect({
+      ...broker,
+      ...broker.credential,
+      protocolVersion: version,
+      subscriptions,
+    });
     await online();
     await other.publishAsync(set, "live", { qos: 1 });
     await other.publishAsync(set, "live with the flag", { qos: 1, retain: true });
-    await until(() => messages.some((message) => message.payload.toString() === "live with the flag"), "the last one");
+    await until(
+      () => messages.some((message) => message.payload.toString() === "live with the flag"),
+      "the last one",
+    );
     const seen = messages.map((message) => `${message.payload.toString()}: ${message.retain}`);
     // MQTT 5: no retained ones at all on subscribing, and the flag as published; 3.1.1 knows neither.
     const expected =
@@ -107,7 +117,12 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
 
   it("a response topic and correlation data arrive as plain data", async () => {
     const broker = await anyBroker(make);
-    const { messages, online } = connect({ ...broker, ...broker.credential, protocolVersion: version, subscriptions });
+    const { messages, online } = connect({
+      ...broker,
+      ...broker.credential,
+      protocolVersion: version,
+      subscriptions,
+    });
     await online();
     const other = await otherClient(broker.url, { protocolVersion: 5 });
     const properties = {
@@ -140,9 +155,16 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
     });
     await other.subscribeAsync("greenhouse/#", { qos: 1 });
     await Promise.all(
-      Array.from({ length: 6_000 }, (_, n) => connection.publish(`greenhouse/sensor/${n}`, `${n}`, { retain: true })),
+      Array.from({ length: 6_000 }, (_, n) =>
+        connection.publish(`greenhouse/sensor/${n}`, `${n}`, { retain: true }),
+      ),
     );
-    expect(connection.counters()).toMatchObject({ published: 6_000, unacknowledged: 0, dropped: 0, inFlight: 0 });
+    expect(connection.counters()).toMatchObject({
+      published: 6_000,
+      unacknowledged: 0,
+      dropped: 0,
+      inFlight: 0,
+    });
     await until(() => arrived === 6_000, "everything arrived");
   });
 });

@@ -12,7 +12,10 @@ export interface WirePacket {
 }
 
 /** The complete packets at the start of a byte stream, and what is left. */
-export function splitPackets(bytes: Buffer): { readonly packets: readonly WirePacket[]; readonly rest: Buffer } {
+export function splitPackets(bytes: Buffer): {
+  readonly packets: readonly WirePacket[];
+  readonly rest: Buffer;
+} {
   const packets: WirePacket[] = [];
   let at = 0;
   for (;;) {
@@ -72,7 +75,9 @@ export interface ScriptedBroker {
 }
 
 /** A broker that does exactly what `answer` does with each packet. */
-export async function scriptedBroker(answer: (packet: WirePacket, peer: Peer) => void): Promise<ScriptedBroker> {
+export async function scriptedBroker(
+  answer: (packet: WirePacket, peer: Peer) => void,
+): Promise<ScriptedBroker> {
   const packets: ScriptedBroker["packets"] = [];
   const sockets = new Set<net.Socket>();
   let connections = 0;

@@ -1,4 +1,4 @@
-import { isScalar } from "yaml";
+import { isNode, isScalar } from "yaml";
 
 export type Key =
   | { readonly ok: true; readonly key: string; readonly offset: number | null }
@@ -6,9 +6,9 @@ export type Key =
 
 /** A key as written (`0012`, `on`), or why it cannot be one. */
 export function keyOf(node: unknown): Key {
+  const offset = isNode(node) ? (node.range?.[0] ?? null) : null;
   if (!isScalar(node))
-    return { ok: false, message: "expected a plain key, not a list, section or alias", offset: null };
-  const offset = node.range?.[0] ?? null;
+    return { ok: false, message: "expected a plain key, not a list, section or alias", offset };
   const key = typeof node.value === "string" ? node.value : (node.source ?? "");
   if (node.tag !== undefined || node.anchor !== undefined)
     return { ok: false, message: "tags and anchors are not allowed before a key", offset };

@@ -1,4 +1,14 @@
-import { isAlias, isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap, type YAMLSeq } from "yaml";
+import {
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  type Node,
+  type Scalar,
+  type YAMLMap,
+  type YAMLSeq,
+} from "yaml";
 import type { z } from "zod";
 import { fieldFacts } from "../facts.js";
 import { nearest } from "../nearest.js";
@@ -69,9 +79,10 @@ export function readDocument(source: Source, schema: z.core.$ZodType, references
 function readNode(notes: Notes, node: Node | null, spot: Spot): unknown {
   if (node === null) return null;
   const offset = spot.referencedAt ?? startOf(notes.source, node);
-  notes.places.setValue(spot.path, offset);
+  if (!isScalar(node) || node.value !== null) notes.places.setValue(spot.path, offset);
   const refuse = (message: string | null) => {
-    if (message !== null) notes.faults.push({ offset, path: spot.path, message });
+    const where = spot.referencedAt === null ? "" : " (in the file of secrets)";
+    if (message !== null) notes.faults.push({ offset, path: spot.path, message: message + where });
     notes.unreadable.push(spot.path);
     return unreadable;
   };
@@ -80,7 +91,7 @@ function readNode(notes: Notes, node: Node | null, spot: Spot): unknown {
     return refuse("anchors (&name) are not allowed; write the value where it is needed");
   if (node.tag === "!env" || node.tag === "!secret") {
     if (!isScalar(node)) return refuse(`expected a name after ${node.tag}`);
-    if (spot.referencedAt !== null) return refuse("!env and !secret are not allowed in the file of secrets");
+    if (spot.referencedAt !== null) return refuse("!env and !secret are not allowed here");
     const resolved = resolveReference(node.tag, String(node.value), notes.references);
     return resolved.ok
       ? readNode(notes, resolved.node, { ...spot, referencedAt: offset })
@@ -98,7 +109,7 @@ const standardTag = /^tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq)$/;
 /** A tag belongs to the value a reader sees, although the parser's range starts behind it. */
 function startOf(source: Source, node: Node): number {
   const offset = node.range?.[0] ?? 0;
-  if (node.tag !== "!env" && node.tag !== "!secret") return offset;
+  if (node.tag?.startsWith("!") !== true) return offset;
   const tagged = source.text.lastIndexOf(node.tag, offset);
   return tagged === -1 ? offset : tagged;
 }
@@ -145,9 +156,6 @@ function readMap(notes: Notes, node: YAMLMap, spot: Spot): unknown {
     }
   return Object.fromEntries([...entries].filter(([, value]) => value !== absent));
 }
-
-const isNode = (value: unknown): value is Node =>
-  isMap(value) || isSeq(value) || isScalar(value) || isAlias(value);
 
 const absent = Symbol("absent");
 

@@ -89,9 +89,31 @@ export class BrokerLink implements Exit {
     });
   }
 
+  /** Subscribes in the way that brings the retained messages too; live ones then come without the retain flag. */
+  subscribeWithRetained(filters: readonly string[]): Promise<void> {
+    const wanted: ISubscriptionMap = {};
+    for (const filter of filters) wanted[filter] = { qos: 1, rap: false, rh: 0 };
+    return new Promise((resolve, reject) => {
+      this.#client.subscribe(wanted, (error, _, packet) => {
+        if (error && !packet) reject(error);
+        else resolve();
+      });
+    });
+  }
+
+  unsubscribe(filters: readonly string[]): Promise<void> {
+    return new Promise((resolve) => {
+      this.#client.unsubscribe([...filters], () => {
+        resolve();
+      });
+    });
+  }
+
   /** Sends DISCONNECT, so that no will is published, and closes. */
   end(): void {
     this.#facts.ended = true;
+    // The library would wait for every answer that is still due, also from a broker that never gives it.
+    for (const id of Object.keys(this.#client.outgoing)) this.#client.removeOutgoingMessage(Number(id));
     this.#client.end(false);
   }
 

@@ -17,7 +17,7 @@ export interface LinkFacts {
 
 const credentials = "the broker refused the user name or password: check mqtt.username and mqtt.password";
 const notAuthorized =
-  "the broker does not let this client in: check mqtt.username, mqtt.password, mqtt.client_id and the broker's access list";
+  "the broker does not let us in: check mqtt.username and mqtt.password, then mqtt.client_id and the broker's access list";
 const identifier = "the broker refused the client id: change mqtt.client_id";
 const unavailable = "the broker is starting or overloaded (server unavailable)";
 

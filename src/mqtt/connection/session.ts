@@ -96,6 +96,9 @@ export class Session {
     this.#online = true;
     enter("online");
     contained.call("connected", () => settings.on?.connected?.(facts));
+    const { withRetained = [] } = settings;
+    if (withRetained.length > 0)
+      contained.call("subscribing", () => this.#parts.link.subscribeWithRetained(withRetained));
   }
 
   #degraded(missing: readonly string[]): void {

@@ -115,6 +115,8 @@ export interface ConnectionSettings {
   readonly tls?: TlsSettings;
   readonly will?: { readonly topic: string; readonly payload: string };
   readonly subscriptions: readonly string[];
+  /** Filters whose retained messages are wanted at every connect as well; never commands. */
+  readonly withRetained?: readonly string[];
   /** Own status topic: anything else than `expected` on it while online is overwritten. */
   readonly guard?: { readonly topic: string; readonly expected: string };
   readonly limits?: Partial<ConnectionLimits>;

@@ -1,3 +1,4 @@
+import type { OperationShape } from "../settings.js";
 import type { Decoding } from "./decoding.js";
 import { readFlag } from "./devices.js";
 import { at, own, isFields } from "./wire.js";
@@ -8,19 +9,21 @@ export type Connection = "online" | "offline" | "unknown";
  * The single-device status: `data.status` 1 or 0, as number, text or Boolean. `message` is an Object with the code
  * CLIENTID_NOT_FOUND for a device that is offline or does not exist. What cannot be read, or contradicts itself, is unknown.
  */
-export function readConnection(answer: unknown, { shape, report }: Decoding): Connection {
-  const found =
-    shape.value === undefined
-      ? (at(answer, "data.status") ?? at(answer, "data.online") ?? at(answer, "status"))
-      : at(answer, shape.value);
-  const flag = readFlag(found);
-  const isNotFound = at(answer, "message.code") === "CLIENTID_NOT_FOUND";
-  if (flag === true && !isNotFound) return "online";
-  if (flag === false) return "offline";
-  if (isNotFound && found === undefined) return "offline";
-  report(
-    "a connection status that is neither 0 nor 1",
-    isFields(answer) ? (own(answer, "data") ?? answer) : answer,
-  );
-  return "unknown";
-}
+export const connectionReader =
+  (shape: OperationShape) =>
+  (answer: unknown, { report }: Decoding): Connection => {
+    const found =
+      shape.value === undefined
+        ? (at(answer, "data.status") ?? at(answer, "data.online") ?? at(answer, "status"))
+        : at(answer, shape.value);
+    const flag = readFlag(found);
+    const isNotFound = at(answer, "message.code") === "CLIENTID_NOT_FOUND";
+    if (flag === true && !isNotFound) return "online";
+    if (flag === false) return "offline";
+    if (isNotFound && found === undefined) return "offline";
+    report(
+      "a connection status that is neither 0 nor 1",
+      isFields(answer) ? (own(answer, "data") ?? answer) : answer,
+    );
+    return "unknown";
+  };

@@ -1,10 +1,8 @@
 import type { ReadTime } from "../platform-time.js";
-import type { OperationShape } from "../settings.js";
 import type { ReportShape } from "../shape-reports.js";
 
-/** What every decoder is given beside the answer. */
+/** What every decoder is given beside the answer. The operation's shape is known before, once. */
 export interface Decoding {
-  readonly shape: OperationShape;
   readonly report: ReportShape;
   readonly readTime: ReadTime;
   /** Epoch ms. */

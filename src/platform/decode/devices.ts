@@ -1,9 +1,11 @@
 import { deviceType } from "../../greenhouse/device-types.js";
 import type { DeviceRecord } from "../../greenhouse/ports.js";
+import type { OperationShape } from "../settings.js";
+import type { ReportShape } from "../shape-reports.js";
 import { UnreadableShape, type Decoding } from "./decoding.js";
 import { envelopeOf } from "./envelope.js";
 import { visitItems } from "./items.js";
-import { roleReader, type RoleTable, type Roles } from "./roles.js";
+import { roleReader, type ReadRoles, type RoleTable, type Roles } from "./roles.js";
 import { at, isFields, own, textOf, type Fields } from "./wire.js";
 
 type DeviceRole =
@@ -37,15 +39,26 @@ const extraNames = ["id", "customerId", "channel", "number", "sortOrder", "tag",
  * Devices of `GET /api/control/mqtt` and `GET /api/device`. No data at all is an empty account; items of which none can be
  * read are an unknown shape (throws UnreadableShape), so that a changed answer never looks like an empty account.
  */
-export function readDevices(answer: unknown, { shape, report }: Decoding): readonly DeviceRecord[] {
+export function deviceReader(
+  shape: OperationShape,
+): (answer: unknown, decoding: Decoding) => readonly DeviceRecord[] {
   const roles = roleReader(deviceRoles, { code: shape.code, name: shape.name });
+  return (answer, { report }) => readDevices(answer, shape.items, roles, report);
+}
+
+function readDevices(
+  answer: unknown,
+  path: string | undefined,
+  roles: ReadRoles<DeviceRole>,
+  report: ReportShape,
+): readonly DeviceRecord[] {
   const byCode = new Map<string, DeviceRecord>();
   let unreadable = 0;
   const skip = (problem: string, sample: unknown) => {
     unreadable += 1;
     report(problem, sample);
   };
-  const isList = visitItems(answer, shape.items, {
+  const isList = visitItems(answer, path, {
     item: (fields) => {
       const record = deviceOf(fields, roles(fields));
       if (record === null) return false;
@@ -115,7 +128,7 @@ export function readFlag(value: unknown): boolean | null {
 }
 
 /** Some platforms answer a page at a time, although nobody asked them to. */
-function reportPart(answer: unknown, seen: number, report: Decoding["report"]): void {
+function reportPart(answer: unknown, seen: number, report: ReportShape): void {
   const total = Number(textOf(at(answer, "data.total") ?? at(answer, "total")) ?? Number.NaN);
   if (total > seen) report("only a part of a longer list was answered", at(answer, "data") ?? answer);
 }

@@ -1,8 +1,11 @@
 import type { RawValue } from "../../greenhouse/ports.js";
+import type { OperationShape } from "../settings.js";
+import type { ReportShape } from "../shape-reports.js";
 import { UnreadableShape, type Decoding } from "./decoding.js";
 import { visitItems, type Place } from "./items.js";
 import { isMetadata } from "./metadata.js";
-import { registerReader, registerValue } from "./register.js";
+import { registerReader, registerValue, type RegisterRole } from "./register.js";
+import type { ReadRoles } from "./roles.js";
 import { scalarOf, textOf, type Fields } from "./wire.js";
 
 /**
@@ -10,21 +13,29 @@ import { scalarOf, textOf, type Fields } from "./wire.js";
  * `{address, value}`. Addresses without a value are left out, as are those that stand there twice with different values.
  * Throws UnreadableShape where nothing could hold them.
  */
-export function readManyValues(
-  answer: unknown,
-  code: string,
-  { shape, report }: Decoding,
-): ReadonlyMap<string, RawValue> {
+export function manyValuesReader(
+  shape: OperationShape,
+): (answer: unknown, code: string, decoding: Decoding) => ReadonlyMap<string, RawValue> {
   const roles = registerReader(shape);
+  return (answer, code, { report }) => readManyValues(answer, shape.items, code, roles, report);
+}
+
+function readManyValues(
+  answer: unknown,
+  path: string | undefined,
+  code: string,
+  roles: ReadRoles<RegisterRole>,
+  report: ReportShape,
+): ReadonlyMap<string, RawValue> {
   const values = new Map<string, RawValue>();
   const doubtful = new Set<string>();
   const add = (address: string, given: unknown) => {
-    const value = registerValue(given, undefined);
+    const value = registerValue(given);
     if (value === null) return;
     if (values.has(address) && String(values.get(address)) !== String(value)) doubtful.add(address);
     values.set(address, value);
   };
-  const isList = visitItems(answer, shape.items, {
+  const isList = visitItems(answer, path, {
     device: code,
     unreadable: report,
     item: (fields, place) => {

@@ -1,5 +1,5 @@
 import type { RawValue } from "../../greenhouse/ports.js";
-import { isFields, scalarOf, type Fields } from "./wire.js";
+import { isFields, scalarOf } from "./wire.js";
 import { roleReader, type RoleTable } from "./roles.js";
 import type { OperationShape } from "../settings.js";
 
@@ -16,15 +16,12 @@ export const registerReader = ({ code, value }: OperationShape) =>
 
 const placeholders = new Set(["", "-", "--", "null", "undefined", "NaN"]);
 
+const plainRegister = roleReader(registerRoles, {});
+
 /** A register's value, plain or as `{value}`; null where there is none. Blanks around a text are no part of it. */
-export function registerValue(given: unknown, valuePath: string | undefined): RawValue | null {
-  const value = isFields(given) ? innerValue(given, valuePath) : given;
-  const scalar = scalarOf(value);
+export function registerValue(given: unknown, roles = plainRegister): RawValue | null {
+  const scalar = scalarOf(isFields(given) ? roles(given).value : given);
   if (typeof scalar !== "string") return scalar;
   const text = scalar.trim();
   return placeholders.has(text) ? null : text;
-}
-
-function innerValue(fields: Fields, valuePath: string | undefined): unknown {
-  return registerReader({ ...(valuePath === undefined ? {} : { value: valuePath }) })(fields).value;
 }

@@ -1,9 +1,11 @@
 import { statusNumber } from "../../greenhouse/device-types.js";
 import type { RunningStatusItem } from "../../greenhouse/ports.js";
+import type { OperationShape } from "../settings.js";
+import type { ReportShape } from "../shape-reports.js";
 import { UnreadableShape, type Decoding } from "./decoding.js";
 import { visitItems } from "./items.js";
 import { isMetadata } from "./metadata.js";
-import { roleReader, type RoleTable, type Roles } from "./roles.js";
+import { roleReader, type ReadRoles, type RoleTable, type Roles } from "./roles.js";
 import { readFlag } from "./devices.js";
 import { scalarOf, textOf, type Fields, type Scalar } from "./wire.js";
 
@@ -20,19 +22,27 @@ const statusRoles: RoleTable<StatusRole> = {
  * Items of `GET /api/device_status`: name, type number (code system 3) and status. An item needs a name or a number, and a status.
  * Throws UnreadableShape where nothing could hold items.
  */
-export function readRunningStatuses(
-  answer: unknown,
-  code: string,
-  { shape, report }: Decoding,
-): readonly RunningStatusItem[] {
+export function runningStatusReader(
+  shape: OperationShape,
+): (answer: unknown, code: string, decoding: Decoding) => readonly RunningStatusItem[] {
   const roles = roleReader(statusRoles, { name: shape.name, number: shape.code, status: shape.value });
+  return (answer, code, { report }) => readRunningStatuses(answer, shape.items, code, roles, report);
+}
+
+function readRunningStatuses(
+  answer: unknown,
+  path: string | undefined,
+  code: string,
+  roles: ReadRoles<StatusRole>,
+  report: ReportShape,
+): readonly RunningStatusItem[] {
   const items: RunningStatusItem[] = [];
   const add = (key: string | null, found: Roles<StatusRole>, sample: unknown) => {
     const item = statusItem(key, found);
     if (item === null) report("a running status without name or number", sample);
     else items.push(item);
   };
-  const isList = visitItems(answer, shape.items, {
+  const isList = visitItems(answer, path, {
     device: code,
     unreadable: report,
     item: (fields, { key }) => {

@@ -1,5 +1,6 @@
 import type { SensorItem } from "../../greenhouse/ports.js";
 import { measurement } from "../measurement.js";
+import type { OperationShape } from "../settings.js";
 import { UnreadableShape, type Decoding } from "./decoding.js";
 import { inGroups, visitItems, type Group, type Place } from "./items.js";
 import { roleReader, type ReadRoles, type RoleTable, type Roles } from "./roles.js";
@@ -76,12 +77,24 @@ const sensorRoles: RoleTable<SensorRole> = {
  * Items of `GET /api/sensor-data` for one device: list, keyed object, grouped by channel or sensor, or one object whose numbers
  * stand under their names. Throws UnreadableShape where nothing could hold items.
  */
-export function readSensors(answer: unknown, code: string, decoding: Decoding): readonly SensorItem[] {
-  const { shape, report } = decoding;
-  const { name, value, unit, time, channel } = shape;
-  const roles = roleReader(sensorRoles, { name, value, unit, time, channel, factor: shape.code });
+export function sensorReader(
+  shape: OperationShape,
+): (answer: unknown, code: string, decoding: Decoding) => readonly SensorItem[] {
+  const { name, value, unit, time, channel, code: factor } = shape;
+  const roles = roleReader(sensorRoles, { name, value, unit, time, channel, factor });
+  return (answer, code, decoding) => readSensors(answer, shape.items, code, roles, decoding);
+}
+
+function readSensors(
+  answer: unknown,
+  path: string | undefined,
+  code: string,
+  roles: ReadRoles<SensorRole>,
+  decoding: Decoding,
+): readonly SensorItem[] {
+  const { report } = decoding;
   const items: SensorItem[] = [];
-  const isList = visitItems(answer, shape.items, {
+  const isList = visitItems(answer, path, {
     device: code,
     unreadable: report,
     item: (fields, place) => {

@@ -1,6 +1,8 @@
+import type { OperationShape } from "../settings.js";
+import type { ReportShape } from "../shape-reports.js";
 import { UnreadableShape, type Decoding } from "./decoding.js";
 import { visitItems } from "./items.js";
-import { roleReader } from "./roles.js";
+import { roleReader, type ReadRoles } from "./roles.js";
 import { textOf } from "./wire.js";
 
 export interface Station {
@@ -14,11 +16,22 @@ const stationRoles = {
 } as const;
 
 /** Stations of `GET /api/station`. Throws UnreadableShape when none of the items has an id. */
-export function readStations(answer: unknown, { shape, report }: Decoding): readonly Station[] {
+export function stationReader(
+  shape: OperationShape,
+): (answer: unknown, decoding: Decoding) => readonly Station[] {
   const roles = roleReader(stationRoles, { id: shape.code, name: shape.name });
+  return (answer, { report }) => readStations(answer, shape.items, roles, report);
+}
+
+function readStations(
+  answer: unknown,
+  path: string | undefined,
+  roles: ReadRoles<keyof typeof stationRoles>,
+  report: ReportShape,
+): readonly Station[] {
   const stations: Station[] = [];
   let unreadable = 0;
-  const isList = visitItems(answer, shape.items, {
+  const isList = visitItems(answer, path, {
     item: (fields) => {
       const found = roles(fields);
       const id = textOf(found.id);

@@ -14,6 +14,8 @@ export interface CredentialSource {
   readonly key: "platform.token" | "platform.token_file" | "platform.sign_in";
   /** The token at hand, without any work; null when there is none or it has to be looked after first. */
   current(): Credential | null;
+  /** A usable token that can be had without asking the platform; null when there is none. */
+  atHand(): Promise<Credential | null>;
   /** A usable token, signing in where needed. Rejects with a PlatformError when there is none now. */
   obtain(signal: AbortSignal): Promise<Credential>;
   /**

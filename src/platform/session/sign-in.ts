@@ -62,6 +62,12 @@ export class SignIn implements CredentialSource {
     return token.credential;
   }
 
+  async atHand(): Promise<Credential | null> {
+    await this.#loaded();
+    const token = this.#token;
+    return token === null || (token.endsAt !== null && this.#now() >= token.endsAt) ? null : token.credential;
+  }
+
   async obtain(signal: AbortSignal): Promise<Credential> {
     await this.#loaded();
     const atHand = this.current();

@@ -7,6 +7,7 @@ export function staticToken(token: string): CredentialSource {
   return {
     key: "platform.token",
     current: () => only,
+    atHand: () => Promise.resolve(only),
     obtain: () => (only ? Promise.resolve(only) : Promise.reject(unusable())),
     renew: () => Promise.resolve(false),
     accepted: () => undefined,

@@ -35,11 +35,14 @@ export class TokenFile implements CredentialSource {
     return isFresh ? this.#credential : null;
   }
 
+  async atHand(): Promise<Credential | null> {
+    if (this.current() === null) await this.#look(false);
+    return this.#credential;
+  }
+
   async obtain(): Promise<Credential> {
-    const atHand = this.current();
-    if (atHand) return atHand;
-    await this.#look(false);
-    if (this.#credential) return this.#credential;
+    const found = await this.atHand();
+    if (found !== null) return found;
     throw new PlatformError(
       `not sent; platform.token_file ${this.#path} is missing, unreadable or does not hold a token alone`,
       { kind: "unauthorized", host: "business", operation: "credential", sent: false },

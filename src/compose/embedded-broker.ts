@@ -1,0 +1,42 @@
+import type { EmbeddedBroker } from "../broker/broker.js";
+import type { Configuration } from "../config/schema.js";
+import type { BridgeSurroundings } from "./bridge-parts.js";
+
+/** Starts the embedded broker where no other is configured; null where one is. Its code is loaded only then. */
+export async function startEmbeddedBroker({
+  configuration,
+  clock,
+  log,
+}: BridgeSurroundings): Promise<EmbeddedBroker | null> {
+  if (configuration.mqtt.url !== undefined) return null;
+  const { startBroker } = await import("../broker/broker.js");
+  const broker = await startBroker(brokerSettings(configuration), { clock, log });
+  log.info({ host: configuration.broker.host, port: broker.port }, "the embedded broker listens");
+  return broker;
+}
+
+function brokerSettings({
+  broker,
+  mqtt,
+  homeassistant,
+}: Configuration): Parameters<typeof import("../broker/broker.js").startBroker>[0] {
+  const { cert, key, port: tlsPort } = broker.tls;
+  return {
+    host: broker.host,
+    port: broker.port,
+    websocketPort: broker.websocket_port,
+    tls: cert !== undefined && key !== undefined ? { cert, key, port: tlsPort } : undefined,
+    users: broker.users,
+    limits: {
+      clients: broker.limits.clients,
+      packetBytes: broker.limits.packet_size,
+      retainedTopics: broker.limits.retained_topics,
+      loginAttempts: broker.limits.login_attempts,
+    },
+    topics: {
+      base: mqtt.base_topic,
+      status: homeassistant.status_topic,
+      discoveryPrefix: homeassistant.discovery_prefix,
+    },
+  };
+}

@@ -1,0 +1,172 @@
+import { PlatformError } from "../greenhouse/platform-error.js";
+import type { PlatformHost } from "../greenhouse/platform-error.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Random } from "../runtime/random.js";
+import { judgeAnswer, type BadAnswer, type GoodAnswer } from "./answer.js";
+import type { Admission, Outcome } from "./circuit.js";
+import type { ClockSkew } from "./clock-skew.js";
+import type { Tally } from "./counters.js";
+import { answerError, made, placeOf, transportError, type FailureScene } from "./failure.js";
+import type { HttpAnswer } from "./http/exchange.js";
+import type { HostConnections } from "./http/host-connections.js";
+import { TransportFailure } from "./http/transport-failure.js";
+import type { LinkBook } from "./link.js";
+import type { Operation } from "./operations.js";
+import type { Redact } from "./redaction.js";
+import { commandRetries, pollingRetries, retryDelayMs } from "./retry.js";
+
+export interface Call {
+  readonly operation: Operation;
+  readonly path: string;
+  readonly body?: string;
+  /** Somebody waits for it: own connections, and it goes out even while the circuit is open. */
+  readonly urgent: boolean;
+  /** The longer of the two total deadlines. */
+  readonly patient: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface CallerPorts {
+  readonly hosts: Readonly<Record<PlatformHost, HostConnections>>;
+  readonly link: LinkBook;
+  readonly skew: ClockSkew;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly tally: Tally;
+  readonly credentialKey: string;
+  readonly redact: Redact;
+}
+
+/** Sends requests as circuit and connections allow, and turns every bad end into a PlatformError. */
+export class Caller {
+  readonly #ports: CallerPorts;
+  readonly #closing = new AbortController();
+
+  constructor(ports: CallerPorts) {
+    this.#ports = ports;
+  }
+
+  /** A read, repeated as the retry policy says. */
+  async read(call: Call, headers: string[]): Promise<GoodAnswer> {
+    const { link, random, clock, tally } = this.#ports;
+    const policy = call.urgent ? commandRetries : pollingRetries;
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await this.once(call, headers);
+      } catch (error) {
+        if (!(error instanceof PlatformError) || call.signal.aborted || link.isPaused(call.operation.host))
+          throw error;
+        const delayMs = retryDelayMs(policy, attempt, error.facts, random());
+        if (delayMs === null) throw error;
+        tally.retries += 1;
+        const signal = AbortSignal.any([call.signal, this.#closing.signal]);
+        await clock.wait(delayMs, signal).catch(() => {
+          throw error;
+        });
+      }
+    }
+  }
+
+  /** One request at most. */
+  async once(call: Call, headers: string[]): Promise<GoodAnswer> {
+    if (call.urgent) return this.#send(call, headers);
+    const { lane } = this.#ports.hosts[call.operation.host];
+    const turn = lane.enter(call.signal);
+    if (turn !== null)
+      await turn.catch(() => {
+        throw transportError(new TransportFailure("aborted", false, 0), this.#scene(call));
+      });
+    try {
+      return await this.#send(call, headers);
+    } finally {
+      lane.leave();
+    }
+  }
+
+  /** No new credential helps this host's refusal. */
+  refused(host: PlatformHost): void {
+    this.#ports.link.settle(host, { type: "refused" }, null);
+  }
+
+  /** Ends every open request and every pause between retries. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.all(Object.values(this.#ports.hosts).map((host) => host.close()));
+  }
+
+  async #send(call: Call, headers: string[]): Promise<GoodAnswer> {
+    const { hosts, link, skew, clock, tally } = this.#ports;
+    const { host } = call.operation;
+    const admission = link.admit(host, call.urgent);
+    if (!admission.go) throw this.#heldBack(call, admission);
+    tally.requests += 1;
+    let answer: HttpAnswer;
+    try {
+      answer = await hosts[host].exchange(call, headers);
+    } catch (error) {
+      throw this.#lost(call, error);
+    }
+    skew.note(answer.headers.date);
+    const judged = judgeAnswer(answer, hosts[host].url, clock.now());
+    const outcome = outcomeOf(judged, answer.status);
+    if (outcome.type === "failed") tally.failures += 1;
+    link.settle(host, outcome, true);
+    if (judged.ok) return judged;
+    throw answerError(judged, answer.status, this.#scene(call));
+  }
+
+  #lost(call: Call, error: unknown): unknown {
+    if (!(error instanceof TransportFailure)) return error;
+    const { link, tally } = this.#ports;
+    const { host } = call.operation;
+    const wasGivenUp = error.reason === "aborted" || this.#closing.signal.aborted;
+    if (wasGivenUp) link.settle(host, { type: "abandoned" }, null);
+    else {
+      tally.failures += 1;
+      link.settle(host, { type: "failed" }, error.status > 0);
+    }
+    return transportError(error, this.#scene(call));
+  }
+
+  #heldBack(call: Call, { because, retryInMs }: Extract<Admission, { go: false }>): PlatformError {
+    this.#ports.tally.paused += 1;
+    const wait = `the next try is possible in ${Math.ceil(retryInMs / 1000)} s`;
+    const facts = { ...placeOf(call), sent: false, retryAfterMs: retryInMs };
+    const [kind, why] = heldBackWords[because];
+    return made(`not sent; ${why}, ${wait}`, { ...facts, kind }, this.#scene(call));
+  }
+
+  #scene(call: Call): FailureScene {
+    const { hosts, credentialKey, redact } = this.#ports;
+    const { url, deadlineMs } = hosts[call.operation.host];
+    return { operation: call.operation, url, credentialKey, redact, deadlineMs: deadlineMs(call.patient) };
+  }
+}
+
+const heldBackWords = {
+  lost: ["paused", "the host did not answer several times in a row"],
+  refused: ["unauthorized", "the host refused the credential several times in a row"],
+  held: ["throttled", "the platform asked to be left alone for a while"],
+} as const;
+
+/** What an answer says about the way to the host. */
+function outcomeOf(answer: GoodAnswer | BadAnswer, status: number): Outcome {
+  if (answer.ok) return { type: "answered" };
+  switch (answer.kind) {
+    case "unauthorized":
+      return { type: "challenged" };
+    case "rejected":
+      return { type: "answered" };
+    case "throttled":
+      return answer.retryAfterMs === null ? { type: "answered" } : { type: "held", ms: answer.retryAfterMs };
+    case "server":
+      return { type: status >= 500 ? "failed" : "answered" };
+    case "protocol":
+    case "unreachable":
+    case "timeout":
+    case "interrupted":
+    case "paused":
+    case "invalid_request":
+      return { type: "failed" };
+  }
+}

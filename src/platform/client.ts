@@ -1,0 +1,110 @@
+import type { PlatformHost } from "../greenhouse/platform-error.js";
+import type { PlatformReader, PlatformWriter } from "../greenhouse/ports.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/logger.js";
+import type { Random } from "../runtime/random.js";
+import { Authorized } from "./authorized.js";
+import { Caller } from "./caller.js";
+import { ClockSkew } from "./clock-skew.js";
+import { newTally, type PlatformCounters } from "./counters.js";
+import { nodeFiles, type Files } from "./files.js";
+import { HostConnections } from "./http/host-connections.js";
+import { LinkBook, type HostLink, type OnLink } from "./link.js";
+import { type Operation } from "./operations.js";
+import { timeReader } from "./platform-time.js";
+import { Reader } from "./reader.js";
+import { redactor, type Redact } from "./redaction.js";
+import { credentialSource } from "./session/credential-source.js";
+import type { PlatformSettings } from "./settings.js";
+import { ShapeReports, type ShapeReport } from "./shape-reports.js";
+import { Writer } from "./writer.js";
+import { zoneOffset } from "./zone-offset.js";
+
+export type { HostLink, OnLink } from "./link.js";
+export type { PlatformCounters } from "./counters.js";
+export type { ShapeReport } from "./shape-reports.js";
+
+export interface PlatformPorts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** Where the signed-in token is kept; used with `sign_in` only. */
+  readonly dataDir: string;
+  /** Told when a host's link changes; plain success of a healthy link is no change. */
+  readonly onLink: OnLink;
+  readonly files?: Files;
+}
+
+/** The platform as the rest of the program uses it. Nothing is opened or read before the first call. */
+export interface PlatformClient extends PlatformReader, PlatformWriter {
+  /** After a write was refused (401, 403, or no credential at hand): whether another credential is ready. Never rejects. */
+  renewCredential(signal: AbortSignal): Promise<boolean>;
+  link(host: PlatformHost): HostLink;
+  /** When the host last answered something usable, monotonic ms; null while it has not. */
+  lastContact(host: PlatformHost): number | null;
+  /** Ms the platform's clock is ahead of ours, exact to a few seconds; null while no answer told. */
+  clockSkewMs(): number | null;
+  counters(): PlatformCounters;
+  shapeReports(): readonly ShapeReport[];
+  /** Ends open requests and leaves no timer. */
+  close(): Promise<void>;
+}
+
+/** Builds the client; throws only for URLs that are none. */
+export function createPlatform(settings: PlatformSettings, ports: PlatformPorts): PlatformClient {
+  const { clock, random, log, onLink } = ports;
+  const parts = sharedParts(settings, ports);
+  const { tally, hosts, skew, reports, readTime } = parts;
+  const link = new LinkBook(clock, onLink);
+  const secrets: { list: () => readonly string[] } = { list: () => [] };
+  const redact: Redact = redactor(() => secrets.list());
+  const credentialKey = `platform.${settings.credential.type}`;
+  const caller = new Caller({ hosts, link, skew, clock, random, tally, credentialKey, redact });
+  const source = credentialSource(settings, {
+    ...{ caller, link, skew, readTime, reports, clock, log, tally },
+    files: ports.files ?? nodeFiles,
+    dataDir: ports.dataDir,
+  });
+  secrets.list = () => source.secrets();
+  const authorized = new Authorized(caller, source);
+  const scene = (operation: Operation) => ({ operation, url: hosts[operation.host].url, redact });
+  const reader = new Reader({ authorized, reports, readTime, clock, scene }, settings.shapes);
+  const writer = new Writer({ authorized, reports, scene, tally });
+  return {
+    ...readsOf(reader),
+    write: (code, address, value, signal) => writer.write(code, address, value, signal),
+    renewCredential: (signal) => authorized.renewForWrite(signal),
+    link: (host) => link.link(host),
+    lastContact: (host) => link.link(host).contactAt,
+    clockSkewMs: () => skew.skewMs(),
+    counters: () => ({ ...tally }),
+    shapeReports: () => reports.list(),
+    close: async () => {
+      await Promise.all([caller.close(), source.close()]);
+    },
+  };
+}
+
+function sharedParts(settings: PlatformSettings, { clock, log }: PlatformPorts) {
+  const { timeouts, concurrency } = settings;
+  const connections = (url: string) => new HostConnections({ url, timeouts, concurrency }, clock);
+  return {
+    tally: newTally(),
+    hosts: { business: connections(settings.businessUrl), realtime: connections(settings.realtimeUrl) },
+    skew: new ClockSkew(clock),
+    reports: new ShapeReports(log, clock),
+    readTime: timeReader(zoneOffset(settings.timeZone)),
+  };
+}
+
+const readsOf = (reader: Reader): PlatformReader => ({
+  controllers: (signal) => reader.controllers(signal),
+  devices: (dataType, signal) => reader.devices(dataType, signal),
+  stations: (signal) => reader.stations(signal),
+  connection: (code, signal) => reader.connection(code, signal),
+  sensors: (code, signal) => reader.sensors(code, signal),
+  runningStatuses: (code, signal) => reader.runningStatuses(code, signal),
+  value: (code, address, fresh, signal) => reader.value(code, address, fresh, signal),
+  values: (code, group, signal) => reader.values(code, group, signal),
+  get: (operation, query, signal) => reader.get(operation, query, signal),
+});

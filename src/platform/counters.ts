@@ -1,0 +1,23 @@
+/** What the client has done since it was made. Names are single words, as they are published. */
+export interface PlatformCounters {
+  /** HTTP requests that went out, sign-ins and control values among them. */
+  readonly requests: number;
+  readonly writes: number;
+  readonly signins: number;
+  readonly retries: number;
+  /** Requests without a usable answer. */
+  readonly failures: number;
+  /** Calls held back without a request. */
+  readonly paused: number;
+}
+
+export type Tally = { -readonly [K in keyof PlatformCounters]: number };
+
+export const newTally = (): Tally => ({
+  requests: 0,
+  writes: 0,
+  signins: 0,
+  retries: 0,
+  failures: 0,
+  paused: 0,
+});

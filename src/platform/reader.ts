@@ -1,0 +1,155 @@
+import type { ParameterGroup } from "../greenhouse/device-types.js";
+import type {
+  DeviceRecord,
+  PlatformReader,
+  Query,
+  RawValue,
+  RunningStatusItem,
+  SensorItem,
+} from "../greenhouse/ports.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Authorized } from "./authorized.js";
+import { connectionReader, type Connection } from "./decode/connection.js";
+import { UnreadableShape, type Decoding } from "./decode/decoding.js";
+import { deviceReader } from "./decode/devices.js";
+import { manyValuesReader } from "./decode/many-values.js";
+import { oneValueReader } from "./decode/one-value.js";
+import { runningStatusReader } from "./decode/running-statuses.js";
+import { sensorReader } from "./decode/sensors.js";
+import { stationReader, type Station } from "./decode/stations.js";
+import { withoutHostileNames } from "./decode/hostile-names.js";
+import { made, placeOf, type FailureScene } from "./failure.js";
+import { operations, readOnlyOperation, readOnlyOperations, type Operation } from "./operations.js";
+import type { ReadTime } from "./platform-time.js";
+import { deviceCode, invalidRequest, plainText, requestPath, userQuery } from "./request-path.js";
+import type { OperationShape, ShapeSettings } from "./settings.js";
+import type { ShapeReports } from "./shape-reports.js";
+
+export interface ReaderPorts {
+  readonly authorized: Authorized;
+  readonly reports: ShapeReports;
+  readonly readTime: ReadTime;
+  readonly clock: Clock;
+  /** What an error about an operation has to know. */
+  readonly scene: (operation: Operation) => Pick<FailureScene, "operation" | "url" | "redact">;
+}
+
+interface Ask {
+  readonly operation: Operation;
+  readonly query: Query;
+  readonly signal: AbortSignal;
+  readonly urgent?: boolean;
+}
+
+/** The reads of the platform: which request, and which decoder for its answer. */
+export class Reader implements PlatformReader {
+  readonly #ports: ReaderPorts;
+  readonly #shapes: ShapeSettings;
+  readonly #controllers: ReturnType<typeof deviceReader>;
+  readonly #devices: ReturnType<typeof deviceReader>;
+  readonly #stations: ReturnType<typeof stationReader>;
+  readonly #connection: ReturnType<typeof connectionReader>;
+  readonly #sensors: ReturnType<typeof sensorReader>;
+  readonly #statuses: ReturnType<typeof runningStatusReader>;
+  readonly #value: ReturnType<typeof oneValueReader>;
+  readonly #values: ReturnType<typeof manyValuesReader>;
+
+  constructor(ports: ReaderPorts, shapes: ShapeSettings) {
+    const shapeOf = ({ name }: Operation): OperationShape => shapes[name] ?? {};
+    this.#ports = ports;
+    this.#shapes = shapes;
+    this.#controllers = deviceReader(shapeOf(operations.controllers));
+    this.#devices = deviceReader(shapeOf(operations.devices));
+    this.#stations = stationReader(shapeOf(operations.stations));
+    this.#connection = connectionReader(shapeOf(operations.connection));
+    this.#sensors = sensorReader(shapeOf(operations.sensors));
+    this.#statuses = runningStatusReader(shapeOf(operations.runningStatuses));
+    this.#value = oneValueReader(shapeOf(operations.value));
+    this.#values = manyValuesReader(shapeOf(operations.values));
+  }
+
+  controllers(signal: AbortSignal): Promise<readonly DeviceRecord[]> {
+    return this.#ask({ operation: operations.controllers, query: {}, signal }, this.#controllers);
+  }
+
+  devices(dataType: "TEXT" | "STREAM", signal: AbortSignal): Promise<readonly DeviceRecord[]> {
+    return this.#ask({ operation: operations.devices, query: { dataType }, signal }, this.#devices);
+  }
+
+  stations(signal: AbortSignal): Promise<readonly Station[]> {
+    return this.#ask({ operation: operations.stations, query: {}, signal }, this.#stations);
+  }
+
+  async connection(code: string, signal: AbortSignal): Promise<Connection> {
+    const operation = operations.connection;
+    const query = { deviceCode: deviceCode(code, operation) };
+    return this.#ask({ operation, query, signal, urgent: true }, this.#connection);
+  }
+
+  async sensors(code: string, signal: AbortSignal): Promise<readonly SensorItem[]> {
+    const operation = operations.sensors;
+    const query = { deviceCode: deviceCode(code, operation) };
+    return this.#ask({ operation, query, signal }, (body, decoding) => this.#sensors(body, code, decoding));
+  }
+
+  async runningStatuses(code: string, signal: AbortSignal): Promise<readonly RunningStatusItem[]> {
+    const operation = operations.runningStatuses;
+    const query = { deviceCode: deviceCode(code, operation) };
+    return this.#ask({ operation, query, signal }, (body, decoding) => this.#statuses(body, code, decoding));
+  }
+
+  async value(code: string, address: string, fresh: boolean, signal: AbortSignal): Promise<RawValue | null> {
+    const operation = operations.value;
+    const query = {
+      deviceCode: deviceCode(code, operation),
+      address: plainText(address, "address", operation),
+      ...(fresh ? { flush: "1" } : {}),
+    };
+    return this.#ask({ operation, query, signal, urgent: fresh }, (body, decoding) =>
+      this.#value(body, code, address, decoding),
+    );
+  }
+
+  async values(
+    code: string,
+    group: ParameterGroup,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, RawValue>> {
+    const operation = operations.values;
+    const query = { deviceTypeId: String(group), deviceCode: deviceCode(code, operation) };
+    return this.#ask({ operation, query, signal }, (body, decoding) => this.#values(body, code, decoding));
+  }
+
+  async get(name: string, query: Query, signal: AbortSignal): Promise<unknown> {
+    const operation = readOnlyOperation(name);
+    if (operation === null) {
+      const known = readOnlyOperations.map((one) => one.name).join(", ");
+      throw invalidRequest(
+        operations.value,
+        `${JSON.stringify(name.slice(0, 80))} is no read-only operation; they are ${known}`,
+      );
+    }
+    return this.#ask({ operation, query: userQuery(operation, query), signal }, withoutHostileNames);
+  }
+
+  async #ask<T>(ask: Ask, decode: (body: unknown, decoding: Decoding) => T): Promise<T> {
+    const { operation, query, signal, urgent = false } = ask;
+    const { authorized, reports, readTime, clock } = this.#ports;
+    const path = requestPath(operation, query, this.#shapes[operation.name]);
+    const { body } = await authorized.read({ operation, path, signal, urgent, patient: urgent });
+    const report = reports.of(operation);
+    try {
+      return decode(body, { report, readTime, receivedAt: clock.now() });
+    } catch (error) {
+      if (!(error instanceof UnreadableShape)) throw error;
+      report(error.message, body);
+      throw this.#unreadable(operation, error.message);
+    }
+  }
+
+  #unreadable(operation: Operation, why: string): Error {
+    const scene = this.#ports.scene(operation);
+    const remedy = `platform.shapes.${operation.name}.items can say where they are`;
+    return made(`${why}; ${remedy}`, { ...placeOf(scene), kind: "protocol", status: 200, sent: true }, scene);
+  }
+}

@@ -1,0 +1,108 @@
+import { describe, expect, it } from "vitest";
+import { loaded, platform, problemLines, tokenEnv } from "./loading.js";
+
+describe("!env and !secret", () => {
+  it.each([
+    ["5", 5],
+    [" 5 ", 5],
+    ["0x10", 16],
+  ])("the text %j of a variable is parsed as a YAML scalar: a number", async (text, expected) => {
+    const env = { ...tokenEnv, N: text };
+    const { configuration } = await loaded(`${platform}  concurrency: !env N\n`, { env });
+    expect(configuration.platform.concurrency).toBe(expected);
+  });
+
+  it.each([
+    ["true", true],
+    ["False", false],
+  ])("the text %j of a variable is parsed as a YAML scalar: true or false", async (text, expected) => {
+    const env = { ...tokenEnv, DRY: text };
+    const { configuration } = await loaded(`${platform}commands: { dry_run: !env DRY }\n`, { env });
+    expect(configuration.commands.dry_run).toBe(expected);
+  });
+
+  it.each([
+    ['"quoted"', "quoted"],
+    ["'it''s'", "it's"],
+    ['"half', '"half'],
+    ["a: b", "a: b"],
+    ["[x", "[x"],
+    ["#secret", "#secret"],
+    ["*alias", "*alias"],
+    ["!tag x", "!tag x"],
+    ["@at", "@at"],
+    ["- x", "- x"],
+    ["1.2.3.4", "1.2.3.4"],
+    ["{a: 1}", "{a: 1}"],
+  ])("the text %j of a variable stays one text", async (text, expected) => {
+    const env = { ...tokenEnv, PASSWORD: text };
+    const { configuration } = await loaded(`${platform}mqtt: { username: a, password: !env PASSWORD }\n`, {
+      env,
+    });
+    expect(configuration.mqtt.password).toBe(expected);
+  });
+
+  it("may stand for any value, also a whole section from secrets.yaml", async () => {
+    const text = `${platform}mqtt: !secret broker\npolling: { sensors: !env EVERY }\nhttp: !env HTTP\n`;
+    const { configuration } = await loaded(text, {
+      env: { ...tokenEnv, EVERY: "30s", HTTP: "false" },
+      secrets: "broker:\n  url: mqtts://broker.lan\n  username: 007\n",
+    });
+    expect(configuration.mqtt).toMatchObject({ url: "mqtts://broker.lan", username: "007" });
+    expect(configuration.polling.sensors).toBe(30_000);
+    expect(configuration.http).toBe(false);
+  });
+
+  const use = (value: string) => `${platform}mqtt:\n  username: a\n  password: ${value}\n`;
+  const at = "config.yaml:7:13 mqtt.password:";
+  it.each([
+    ["!env NO_SUCH", undefined, `${at} the environment variable NO_SUCH is not set`],
+    ["!env toString", undefined, `${at} the environment variable toString is not set`],
+    ["!env EMPTY", undefined, `${at} the environment variable EMPTY is empty`],
+    ["!env", undefined, `${at} expected a name after !env`],
+    ["!env a b", undefined, `${at} expected a name after !env`],
+    ["!env [A]", undefined, `${at} expected a name after !env`],
+    ["!secret x", undefined, `${at} secrets.yaml is missing; it holds the secrets, one "name: value" a line`],
+    [
+      "!secret brocker",
+      "broker: x",
+      `${at} there is no secret "brocker" in secrets.yaml, did you mean "broker"?`,
+    ],
+    ["!secret x", "x:", `${at} the secret "x" in secrets.yaml is empty`],
+    ["!secret x", "", `${at} there is no secret "x" in secrets.yaml`],
+    ["!secret x", "- x", `${at} secrets.yaml is not a list of "name: value" lines`],
+    ["!secret x", "x: !secret x", `${at} !env and !secret are not allowed here (in the file of secrets)`],
+    [
+      "!secret x",
+      "x: &a 1\ny: *a",
+      `${at} anchors (&name) are not allowed; write the value where it is needed (in the file of secrets)`,
+    ],
+    [
+      "!secret y",
+      "x: 1\ny: *x",
+      `${at} aliases (*name) are not allowed; write the value out (in the file of secrets)`,
+    ],
+    [
+      "!secret x",
+      'x: "open',
+      "secrets.yaml:1:9: something is missing here: a closing quote, bracket or comma, or the blank after a colon",
+    ],
+    ["!secert x", "x: 1", `${at} unknown tag; !env NAME and !secret name are known`],
+  ])("%s with secrets %j is one clear error", async (value, secrets, line) => {
+    const around = { env: { ...tokenEnv, EMPTY: " " }, ...(secrets === undefined ? {} : { secrets }) };
+    expect(await problemLines(use(value), around)).toEqual([line]);
+  });
+
+  it("reads secrets.yaml only where a secret is used", async () => {
+    expect((await loaded(platform, { secrets: "{{{{" })).ok).toBe(true);
+  });
+
+  it("reports a wrong value from a reference where the reference stands, without the value", async () => {
+    const text = `${platform}polling: !secret polling\nmirror: !env MIRROR\n`;
+    const around = { env: { ...tokenEnv, MIRROR: "canary-1" }, secrets: "polling:\n  sensors: canary-2\n" };
+    expect(await problemLines(text, around)).toEqual([
+      "config.yaml:5:10 polling.sensors: expected a duration such as 500ms, 30s, 5m or 1h, at least 1s",
+      "config.yaml:6:9 mirror: expected one of all, listed",
+    ]);
+  });
+});

@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import { load, loaded, platform, problemLines } from "./loading.js";
+
+const hint = "`greenhouse2mqtt init` writes one, and config.example.yaml shows every key";
+
+describe("YAML that cannot be used", () => {
+  it.each([
+    ["an empty file", "", `config.yaml: the file is empty; ${hint}`],
+    ["comments alone", "# nothing\n", `config.yaml: the file is empty; ${hint}`],
+    ["a list", "- a\n", "config.yaml:1:1: expected a section of keys with values"],
+    ["a text", "hello\n", "config.yaml:1:1: expected a section of keys with values"],
+    ["a tab", "mqtt:\n\turl: x\n", "config.yaml:2:1: tabs are not allowed as indentation; use blanks"],
+    [
+      "an open bracket",
+      "mqtt: {\n",
+      "config.yaml:2:1: wrong indentation; keys of one section start in the same column, and every [ and { is closed",
+    ],
+    [
+      "an open quote",
+      'mqtt: "x\n',
+      "config.yaml:2:1: something is missing here: a closing quote, bracket or comma, or the blank after a colon",
+    ],
+    [
+      "wrong indentation",
+      "mqtt:\n    url: x\n  tls: y\n",
+      "config.yaml:3:1: wrong indentation; keys of one section start in the same column, and every [ and { is closed",
+    ],
+    [
+      "a value that cannot start so",
+      "mqtt: @x\n",
+      'config.yaml:1:7: this character cannot start a value here; put the value in "quotes"',
+    ],
+    [
+      "a backslash",
+      'data_dir: "C:\\my data"\n',
+      'config.yaml:1:14: a backslash in "..." must be doubled, or use single quotes',
+    ],
+    [
+      "two colons",
+      "name: a: b\n",
+      'config.yaml:1:7: a section cannot start on the line of its key; if this is one value, put it in "quotes"',
+    ],
+    [
+      "several documents",
+      "a: 1\n---\nb: 2\n",
+      "config.yaml:2:1: a second document starts here; keep everything in one, without ---",
+    ],
+  ])("%s: one clear error with its place", async (_, text, line) => {
+    const lines = await problemLines(text);
+    expect(lines[0]).toBe(line);
+  });
+
+  it.each([
+    [
+      "repeated keys",
+      "mirror: all\nmqtt: { client_id: a, client_id: b }\nmirror: all\n",
+      [
+        "config.yaml:6:23 mqtt.client_id: this key stands here twice; keep one of them",
+        "config.yaml:7:1 mirror: this key stands here twice; keep one of them",
+      ],
+    ],
+    [
+      "aliases and anchors",
+      "mqtt: &m { client_id: a }\nbroker: *m\n",
+      [
+        "config.yaml:5:10 mqtt: anchors (&name) are not allowed; write the value where it is needed",
+        "config.yaml:6:9 broker: aliases (*name) are not allowed; write the value out",
+      ],
+    ],
+    ["merge keys", "mqtt: { <<: { a: b } }\n", ['config.yaml:5:9 mqtt."…": unknown key']],
+    [
+      "unknown tags",
+      "data_dir: !file x\nmqtt: !section { a: b }\nlog: !!binary eA==\n",
+      [
+        "config.yaml:5:11 data_dir: unknown tag; !env NAME and !secret name are known",
+        "config.yaml:6:7 mqtt: unknown tag; !env NAME and !secret name are known",
+        "config.yaml:7:15 log: unknown tag; !env NAME and !secret name are known",
+      ],
+    ],
+    [
+      "keys that are none",
+      "? [a]\n: b\n? \n: c\n!env d: e\n",
+      [
+        "config.yaml:5:3: expected a plain key, not a list, section or alias",
+        "config.yaml:7:3: expected a key before the colon",
+        "config.yaml:9:6: tags and anchors are not allowed before a key",
+      ],
+    ],
+  ])("%s", async (_, text, lines) => {
+    expect(await problemLines(platform + text)).toEqual(lines);
+  });
+
+  it("an alias bomb is refused without being blown up", async () => {
+    const levels = Array.from({ length: 9 }, (_, n) => `l${n + 1}: &l${n + 1} [${`*l${n},`.repeat(9)}]`);
+    const result = await load(
+      `${platform}mqtt: &l0 [x,x,x]\nbroker: { users: [*l0] }\n${levels.join("\n")}\n`,
+    );
+    expect(result.ok).toBe(false);
+    const bomb = await problemLines(`controllers:\n  a: &a { name: x }\n  b: [${"*a,".repeat(9)}]\n`);
+    expect(bomb).toContain(
+      "config.yaml:3:7 controllers.b[0]: aliases (*name) are not allowed; write the value out",
+    );
+  });
+
+  it.each(["[", "{a: ", "- ", "? ", "a: "])("100,000 times %j is refused, not a crash", async (opening) => {
+    const lines = await problemLines(opening.repeat(100_000));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/^config\.yaml:1:\d+: nested more than 64 levels deep$/);
+  });
+
+  it("a byte order mark and Windows line ends change no place", async () => {
+    expect(await problemLines(`\uFEFF${platform}mirror: x\n`.replaceAll("\n", "\r\n"))).toEqual([
+      "config.yaml:5:9 mirror: expected one of all, listed",
+    ]);
+    expect((await loaded(platform.replaceAll("\n", "\r\n"))).configuration.platform.token).toBe(
+      "token-of-the-account",
+    );
+  });
+});

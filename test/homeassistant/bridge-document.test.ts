@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { bridgeDocument } from "../../src/homeassistant/bridge-document.js";
+import { bridgeDiscoveryTopic } from "../../src/homeassistant/ownership.js";
+import { settings } from "./fixtures.js";
+import { render } from "./jinja.js";
+import { discoveryFaultsOfAll } from "./validator.js";
+
+const document = bridgeDocument(settings());
+
+test("a dead bridge shows as disconnected: its connectivity has no availability, everything else has the bridge's", () => {
+  for (const [key, component] of Object.entries(document.components)) {
+    if (key === "binary_sensor_connectivity") expect(component).not.toHaveProperty("availability");
+    else expect(component["availability"]).toEqual([{ topic: "greenhouse/bridge/state" }]);
+  }
+  expect(document).not.toHaveProperty("availability");
+});
+
+test("the refresh button asks the bridge and is forgotten if nobody listens", () => {
+  expect(document.components["button_refresh"]).toMatchObject({
+    command_topic: "greenhouse/bridge/request/refresh",
+    payload_press: "{}",
+    retain: false,
+    qos: 1,
+    message_expiry_interval: 30,
+  });
+});
+
+test.each([
+  ["sensor_last-contact-business", "2026-01-01T00:00:00.000Z"],
+  ["sensor_last-contact-realtime", "2026-01-01T00:00:01.000Z"],
+  ["sensor_oldest-reading", "2025-12-31T00:00:00.000Z"],
+  ["sensor_requests-left", "118"],
+])("%s is read from the health message", (key, shown) => {
+  const health = JSON.stringify({
+    last_contact_business: "2026-01-01T00:00:00.000Z",
+    last_contact_realtime: "2026-01-01T00:00:01.000Z",
+    oldest_reading_at: "2025-12-31T00:00:00.000Z",
+    requests_left: 118,
+  });
+  expect(document.components[key]?.["state_topic"]).toBe("greenhouse/bridge/health");
+  expect(render(String(document.components[key]?.["value_template"]), health)).toBe(shown);
+});
+
+test("two bridges on one broker, told apart by their client ids, do not touch each other", () => {
+  const messages = ["greenhouse2mqtt", "other", "an other", "an/other"].map(
+    (clientId) =>
+      [
+        bridgeDiscoveryTopic("homeassistant", clientId),
+        JSON.stringify(bridgeDocument(settings({ clientId }))),
+      ] as const,
+  );
+  expect(new Map(messages).size).toBe(4);
+  expect(discoveryFaultsOfAll(new Map(messages))).toEqual([]);
+});

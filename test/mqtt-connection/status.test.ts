@@ -1,0 +1,222 @@
+import { describe, expect, it } from "vitest";
+import type { BrokerConnection, ConnectionSettings } from "../../src/mqtt/connection.js";
+import { startTcpProxy } from "../support/tcp-proxy.js";
+import {
+  anyBroker,
+  brokerTable,
+  connect,
+  otherClient,
+  received,
+  retainedValue,
+  stateTopic,
+  testBroker,
+  testMosquitto,
+  until,
+} from "./support.js";
+import { splitPackets, topicOf } from "./wire.js";
+
+const will = { topic: stateTopic, payload: "offline" };
+const guard = { topic: stateTopic, expected: "online" };
+
+/** A connection that behaves like the bridge: birth, guard, farewell. */
+function bridge(settings: Partial<ConnectionSettings> & { readonly url: string }) {
+  const born: { connection?: BrokerConnection } = {};
+  const say = (state: string) =>
+    born.connection?.publish(stateTopic, state, { retain: true }) ?? Promise.resolve();
+  let births = 0;
+  const started = connect({
+    will,
+    guard,
+    ...settings,
+    on: {
+      connected: async () => {
+        await say("online");
+        births += 1;
+      },
+      beforeEnd: () => say("offline"),
+      ...settings.on,
+    },
+  });
+  born.connection = started.connection;
+  return {
+    ...started,
+    born: (count: number) => until(() => births >= count, `born ${count} times`, started.lines),
+  };
+}
+
+describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) => {
+  it("the old link's will never wins over the new link's birth: 20 of 20 (32; trap 6)", async () => {
+    const broker = await anyBroker(make);
+    const proxy = await startTcpProxy(broker.port);
+    const { connection, born } = bridge({
+      ...broker.credential,
+      url: `mqtt://127.0.0.1:${proxy.port}`,
+      protocolVersion: version,
+      limits: { backoff: { firstMs: 1, maxMs: 5 } },
+    });
+    const watcher = await otherClient(broker.url, { protocolVersion: 4 });
+    const seen = received(watcher);
+    await watcher.subscribeAsync(stateTopic, { qos: 1 });
+    for (let round = 1; round <= 20; round += 1) {
+      await born(round);
+      expect(await retainedValue(broker.url, stateTopic)).toBe("online");
+      proxy.halfOpen();
+      connection.reconnect("the test has cut it");
+    }
+    await born(21);
+    await until(() => seen.at(-1) === `${stateTopic} online`, "online last");
+    expect(await retainedValue(broker.url, stateTopic)).toBe("online");
+    await proxy.close();
+  });
+
+  it("a foreign offline is repaired within 2 s, again and again (32)", async () => {
+    const broker = await anyBroker(make);
+    const { connection, born } = bridge({ ...broker, ...broker.credential, protocolVersion: version });
+    await born(1);
+    // The embedded broker lets nobody else write there, so the stranger has the bridge's rights.
+    const stranger = await otherClient(broker.url, { ...broker.credential, protocolVersion: version });
+    const seen = received(stranger);
+    await stranger.subscribeAsync(stateTopic, { qos: 1 });
+    await until(() => seen.length === 1, "the birth message seen");
+    for (let round = 1; round <= 2; round += 1) {
+      const startedAt = performance.now();
+      const mark = seen.length;
+      await stranger.publishAsync(stateTopic, "offline", { qos: 1, retain: true });
+      await until(() => seen.slice(mark).join() === `${stateTopic} offline,${stateTopic} online`, "repaired");
+      expect(performance.now() - startedAt).toBeLessThan(2_000);
+      expect(await retainedValue(broker.url, stateTopic)).toBe("online");
+    }
+    expect(connection.counters().repairs).toBeGreaterThanOrEqual(2);
+  });
+
+  it("its own messages on the status topic are no contradiction and are not handed on", async () => {
+    const broker = await anyBroker(make);
+    const { connection, born, messages, stop } = bridge({
+      ...broker,
+      ...broker.credential,
+      protocolVersion: version,
+    });
+    await born(1);
+    await connection.publish("greenhouse/self", "x");
+    await stop();
+    expect(connection.counters().repairs).toBe(0);
+    expect(messages).toEqual([]);
+  });
+
+  it("a clean end publishes offline before DISCONNECT, and no will follows (32)", async () => {
+    const broker = await anyBroker(make);
+    const proxy = await startTcpProxy(broker.port);
+    const { born, stop, connection } = bridge({
+      ...broker.credential,
+      url: `mqtt://127.0.0.1:${proxy.port}`,
+      protocolVersion: version,
+      will: { ...will, payload: "died" },
+    });
+    await born(1);
+    const watcher = await otherClient(broker.url, { protocolVersion: 4 });
+    const seen = received(watcher);
+    await watcher.subscribeAsync(stateTopic, { qos: 1 });
+    await stop();
+    expect(connection.state).toBe("ended");
+    const packets = splitPackets(proxy.fromClients).packets;
+    expect(packets.at(-1)?.type).toBe(14);
+    const publishes = packets.filter((packet) => packet.type === 3);
+    expect(publishes.map((packet) => `${topicOf(packet)} ${packet.body.toString().slice(-7)}`)).toEqual([
+      expect.stringMatching(/state .*online$/),
+      `${stateTopic} offline`,
+    ]);
+    await until(() => seen.at(-1) === `${stateTopic} offline`, "offline seen");
+    expect(await retainedValue(broker.url, stateTopic)).toBe("offline");
+    await proxy.close();
+  });
+
+  it("a half-open link is found within 1.5 keepalives and replaced (33)", async () => {
+    const broker = await anyBroker(make);
+    const proxy = await startTcpProxy(broker.port);
+    const { born, ends, messages } = bridge({
+      ...broker.credential,
+      url: `mqtt://127.0.0.1:${proxy.port}`,
+      protocolVersion: version,
+      subscriptions: ["greenhouse/+/actuator/+/set"],
+      limits: { keepaliveS: 1, backoff: { firstMs: 20, maxMs: 100 } },
+    });
+    await born(1);
+    proxy.halfOpen();
+    const cutAt = performance.now();
+    await until(() => ends.length === 1, "noticed");
+    expect(performance.now() - cutAt).toBeLessThan(2_500);
+    expect(ends[0]).toMatchObject({
+      kind: "lost",
+      reason: expect.stringContaining("no longer answers pings") as string,
+    });
+    await born(2);
+    const other = await otherClient(broker.url, { protocolVersion: version });
+    await other.publishAsync("greenhouse/east/actuator/roof/set", "open", { qos: 1 });
+    await until(() => messages.length === 1, "the command received over the new link");
+    expect(await retainedValue(broker.url, stateTopic)).toBe("online");
+    await proxy.close();
+  });
+});
+
+describe("a half-open link", () => {
+  it("is found while publishing all the time, and the publishes are rejected (33)", async () => {
+    const broker = await testBroker();
+    const proxy = await startTcpProxy(broker.port);
+    const { connection, ends, online } = connect({
+      ...broker.credential,
+      url: `mqtt://127.0.0.1:${proxy.port}`,
+      limits: { keepaliveS: 1 },
+    });
+    await online();
+    proxy.halfOpen();
+    const cutAt = performance.now();
+    const kinds = new Set<string>();
+    while (ends.length === 0) {
+      void connection
+        .publish("greenhouse/a", "x")
+        .catch((error: unknown) => kinds.add((error as { kind: string }).kind));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(performance.now() - cutAt).toBeLessThan(2_500);
+    await online(2);
+    expect([...kinds].filter((kind) => kind !== "busy")).toEqual(["offline"]);
+    await proxy.close();
+  });
+});
+
+describe("shutting down", () => {
+  it("is not held up by a frozen broker", async () => {
+    const mosquitto = await testMosquitto();
+    const { born, stop } = bridge({ url: mosquitto.url, limits: { endTimeoutMs: 200 } });
+    await born(1);
+    mosquitto.freeze();
+    const startedAt = performance.now();
+    await stop();
+    expect(performance.now() - startedAt).toBeLessThan(1_500);
+  });
+
+  it("while connecting ends at once", async () => {
+    const mosquitto = await testMosquitto();
+    mosquitto.freeze();
+    const { connection, stop } = connect({ url: mosquitto.url, limits: { connectTimeoutMs: 10_000 } });
+    await until(() => connection.state === "connecting", "connecting");
+    const startedAt = performance.now();
+    await stop();
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+  });
+});
+
+describe("two bridges with one client id", () => {
+  it("notice that they throw each other out (25)", async () => {
+    const broker = await testBroker();
+    const slow = { backoff: { firstMs: 1_000, maxMs: 30_000 } };
+    const first = connect({ ...broker, ...broker.credential, limits: slow }, { random: () => 0.9 });
+    await first.online();
+    const second = connect({ ...broker, ...broker.credential, limits: slow }, { random: () => 0.9 });
+    await second.online();
+    await until(() => first.ends.length === 1, "the first thrown out");
+    expect(first.ends[0]).toMatchObject({ kind: "taken_over" });
+    expect(first.connection.counters().takenOver).toBe(1);
+    expect(first.lines.join("\n")).toContain("mqtt.client_id");
+  });
+});

@@ -1,0 +1,125 @@
+import { once } from "node:events";
+import https from "node:https";
+import net from "node:net";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createWebSocketStream, WebSocketServer } from "ws";
+import { testCertificate } from "../broker/certificate.js";
+import { connect, testBroker, testMosquitto, until } from "./support.js";
+
+describe("the way to the broker", () => {
+  it.each([5, 4] as const)(
+    "is mqtts with the certificate from a file, with MQTT %i (64)",
+    async (version) => {
+      const folder = await mkdtemp(join(tmpdir(), "tls-"));
+      onTestFinished(() => rm(folder, { recursive: true }));
+      const ca = join(folder, "ca.pem");
+      await writeFile(ca, testCertificate.cert);
+      const mosquitto = await testMosquitto({ tls: testCertificate });
+      const { connection, online } = connect({ url: mosquitto.url, protocolVersion: version, tls: { ca } });
+      await online();
+      await connection.publish("a", "b");
+    },
+  );
+
+  it("is mqtts with a host name and the certificate as text", async () => {
+    const mosquitto = await testMosquitto({ tls: testCertificate });
+    const url = `mqtts://localhost:${mosquitto.port}`;
+    await connect({ url, tls: { ca: testCertificate.cert } }).online();
+  });
+
+  it.each([
+    ["a self-signed certificate", {}, "mqtt.tls.ca"],
+    ["a file that does not exist", { ca: "/nowhere/ca.pem" }, "mqtt.tls does not exist"],
+  ])("is refused for %s, with the remedy (64)", async (_, tls, remedy) => {
+    const mosquitto = await testMosquitto({ tls: testCertificate });
+    const { connection, lines } = connect({ url: mosquitto.url, tls });
+    await until(() => connection.lastFailure !== null, "failed", lines);
+    expect(connection.lastFailure).toContain(remedy);
+  });
+
+  it("is mqtts unverified only where the configuration says so", async () => {
+    const mosquitto = await testMosquitto({ tls: testCertificate });
+    await connect({ url: mosquitto.url, tls: { rejectUnauthorized: false } }).online();
+  });
+
+  it("tells a port without TLS from one with", async () => {
+    const mosquitto = await testMosquitto();
+    const { connection } = connect({ url: `mqtts://127.0.0.1:${mosquitto.port}` });
+    await until(() => connection.lastFailure !== null, "failed");
+    expect(connection.lastFailure).toMatch(/TLS|reset|closed/);
+  });
+
+  it.each([5, 4] as const)("is a WebSocket, with MQTT %i", async (version) => {
+    const mosquitto = await testMosquitto({ webSocket: true });
+    const { connection, online } = connect({ url: mosquitto.webSocketUrl ?? "", protocolVersion: version });
+    await online();
+    await connection.publish("a", "b");
+    await mosquitto.kill();
+    await until(() => connection.state !== "online", "the loss noticed");
+  });
+
+  it("is a WebSocket over TLS, with a path", async () => {
+    const broker = await testBroker();
+    const server = https.createServer(testCertificate);
+    const sockets = new WebSocketServer({ server, path: "/mqtt", handleProtocols: () => "mqtt" });
+    sockets.on("connection", (socket) => {
+      const stream = createWebSocketStream(socket);
+      const upstream = net.connect(broker.port, "127.0.0.1");
+      stream.on("error", () => undefined).on("close", () => upstream.destroy());
+      upstream.on("error", () => undefined).on("close", () => stream.destroy());
+      stream.pipe(upstream).pipe(stream);
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = server.address() as net.AddressInfo;
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const { connection, online, stop } = connect({
+      ...broker.credential,
+      url: `wss://localhost:${address.port}/mqtt`,
+      tls: { ca: testCertificate.cert },
+    });
+    await online();
+    await connection.publish("a", "b");
+    await stop();
+    const wrong = connect({
+      url: `wss://localhost:${address.port}/other`,
+      tls: { ca: testCertificate.cert },
+    });
+    await until(() => wrong.connection.lastFailure !== null, "failed");
+    expect(wrong.connection.lastFailure).toContain("HTTP 400");
+  });
+
+  it.each(["http://broker", "not a url", "mqtt//x"])(
+    "is not %s, which is told and not fatal",
+    async (url) => {
+      const { connection } = connect({ url });
+      await until(() => connection.lastFailure !== null, "failed");
+      expect(connection.state).not.toBe("ended");
+    },
+  );
+
+  it("shows no password in log, reasons or counters (61)", async () => {
+    const mosquitto = await testMosquitto({ users: { ha: "right" } });
+    const secret = "canary-7f3a";
+    const first = connect({ url: mosquitto.url, username: "ha", password: secret });
+    await until(() => first.connection.counters().refused > 0, "refused");
+    expect(first.connection.lastFailure).toContain("check mqtt.username and mqtt.password");
+    const second = connect({ url: `mqtt://ha:${secret}@127.0.0.1:1` });
+    await until(() => second.connection.lastFailure !== null, "failed");
+    for (const { lines, connection } of [first, second]) {
+      const shown = [...lines, connection.lastFailure, JSON.stringify(connection.counters())].join("\n");
+      expect(shown).not.toContain(secret);
+    }
+  });
+
+  it("takes user name and password from the URL where nothing else is given", async () => {
+    const mosquitto = await testMosquitto({ users: { ha: "p@ss word" } });
+    await connect({ url: `mqtt://ha:p%40ss%20word@127.0.0.1:${mosquitto.port}` }).online();
+  });
+});
