@@ -40,7 +40,7 @@ export class Inventory {
       return;
     }
     this.#controllers = new Set(records.map((record) => record.code));
-    for (const record of records) this.#seen(record, availabilityOf(record));
+    for (const record of inIdOrder(records)) this.#seen(record, availabilityOf(record));
     this.#listedOnce = true;
     this.#judgeAbsence(monotonicMs);
   }
@@ -49,7 +49,7 @@ export class Inventory {
   devicesListed(records: readonly DeviceRecord[]): void {
     if (records.length === 0) return;
     this.#devices = new Set(records.map((record) => record.code));
-    for (const record of records) {
+    for (const record of inIdOrder(records)) {
       if (!this.#controllers.has(record.code)) this.#seen(record, availabilityOf(record));
     }
   }
@@ -80,4 +80,14 @@ export class Inventory {
       this.#tell({ type: "removed", code, name });
     }
   }
+}
+
+/**
+ * Of codes that come out as one topic id the first admitted keeps it, so the order must not depend on the platform's: a code
+ * that is its own id first, then by code point.
+ */
+function inIdOrder(records: readonly DeviceRecord[]): readonly DeviceRecord[] {
+  const rank = ({ code }: DeviceRecord) => (code === code.toLowerCase() ? 0 : 1);
+  const byCode = (one: DeviceRecord, other: DeviceRecord) => (one.code < other.code ? -1 : 1);
+  return [...records].sort((one, other) => rank(one) - rank(other) || byCode(one, other));
 }

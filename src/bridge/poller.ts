@@ -22,6 +22,8 @@ export interface PollerSettings {
 }
 
 const idleMs = 60_000;
+/** Smaller changes of the stretch are not worth new intervals. */
+const noticeable = 0.1;
 
 /** Asks for everything in turn: one request per job at a time, spread over the interval, within the budget. */
 export class Poller {
@@ -144,7 +146,8 @@ export class Poller {
     let perMinute = 0;
     for (const job of this.#book.jobs()) perMinute += 60_000 / this.#plainIntervalMs(job);
     const stretch = stretchFactor(perMinute, this.#settings.requestsPerMinute);
-    if (stretch === this.#stretch) return;
+    const change = Math.abs(stretch - this.#stretch) / this.#stretch;
+    if (change < noticeable && (stretch === 1) === (this.#stretch === 1)) return;
     this.#stretch = stretch;
     this.#settings.onStretch(stretch);
   }

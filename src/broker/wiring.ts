@@ -1,3 +1,4 @@
+import type { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import type { Aedes, AuthenticateError, Client } from "aedes";
 import type { Clock } from "../runtime/clock.js";
@@ -111,7 +112,8 @@ export function wireErrors(aedes: Aedes, tally: BrokerTally, log: Logger): void 
   };
   aedes.on("clientError", failed);
   aedes.on("connectionError", failed);
-  aedes.on("error", (error: unknown) => {
+  const emitter: EventEmitter = aedes;
+  emitter.on("error", (error: unknown) => {
     log.error({ err: error }, "the embedded broker had an internal error");
   });
 }

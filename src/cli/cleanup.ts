@@ -48,16 +48,16 @@ async function ownTopics(
 ): Promise<readonly string[]> {
   const { base } = topics;
   const found = new Set<string>();
-  let isRunning = false;
+  const bridge = { isRunning: false };
   const discovery = discoveryFilter(configuration.homeassistant.discovery_prefix);
   await connection.scan([...topics.retained, `${base}/bridge/+`, discovery], (topic, payload) => {
     const text = payload.toString();
-    if (topic === topics.bridge.state) isRunning = text === "online";
+    if (topic === topics.bridge.state) bridge.isRunning = text === "online";
     const isBridge = topic.startsWith(`${base}/bridge/`);
     if (isBridge ? all : placeOf(base, topic) !== null || foundDocument(text, base) !== null)
       found.add(topic);
   });
-  if (isRunning)
+  if (bridge.isRunning)
     throw new CommandFailure(
       "a bridge is running with this base topic and would publish everything again; stop it first",
     );

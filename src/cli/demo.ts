@@ -54,7 +54,7 @@ async function demoConfiguration(
   ports: { readonly port: number; readonly httpPort: number },
 ): Promise<Configuration> {
   const text = [
-    lines,
+    lines.replace("platform:\n", "platform:\n  requests_per_minute: 0\n"),
     `broker: { port: ${ports.port} }`,
     `http: { port: ${ports.httpPort} }`,
     "polling: { controllers: 30s, sensors: 5s, running_status: 10s, actuators: 5s }",

@@ -6,9 +6,11 @@ import { CommandFailure, exitCodes, type Surroundings } from "./surroundings.js"
 export async function passwd({ out, err, isTerminal }: Surroundings): Promise<void> {
   if (isTerminal) err.write("Password for the embedded broker (it is shown while you type): ");
   const lines = createInterface({ input: process.stdin });
-  const { value } = await lines[Symbol.asyncIterator]().next();
-  lines.close();
-  if (typeof value !== "string" || value === "")
-    throw new CommandFailure("no password was given on stdin", exitCodes.usage);
-  out(`${await hashPassword(value)}\n`);
+  let password = "";
+  for await (const line of lines) {
+    password = line;
+    break;
+  }
+  if (password === "") throw new CommandFailure("no password was given on stdin", exitCodes.usage);
+  out(`${await hashPassword(password)}\n`);
 }

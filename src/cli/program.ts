@@ -86,7 +86,8 @@ function addConfigurationCommands(root: Command, around: Surroundings): void {
     });
   common(root.command("schema").description("JSON Schema of the configuration, for editors")).action(
     async () => {
-      await (await import("./schema.js")).schema(around);
+      const { schema } = await import("./schema.js");
+      schema(around);
     },
   );
   common(

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { BridgeEvent } from "../greenhouse/bridge-events.js";
 import type { IncomingMessage } from "../mqtt/connection.js";
@@ -81,6 +82,8 @@ class Bridge {
   async run(stop: AbortSignal): Promise<void> {
     const failed = new AbortController();
     const signal = AbortSignal.any([stop, failed.signal]);
+    // Every part and every request listens to it; their number is bounded by the concurrency, not by ten.
+    setMaxListeners(0, signal, stop);
     this.#stopping = signal;
     this.#lag.enable();
     const { store, poller, watch } = this.#mirror;
@@ -136,7 +139,7 @@ class Bridge {
   async #reportHealth(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#around.clock.wait(healthEveryMs, signal).catch(() => undefined);
-      if (signal.aborted || this.#outputs.connection.state !== "online") continue;
+      if (this.#outputs.connection.state !== "online") continue;
       this.#publishHealth();
       this.#publishInfo();
       this.#lag.reset();

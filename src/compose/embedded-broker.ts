@@ -1,4 +1,4 @@
-import type { EmbeddedBroker } from "../broker/broker.js";
+import type { BrokerSettings, EmbeddedBroker } from "../broker/broker.js";
 import type { Configuration } from "../config/schema.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
 
@@ -15,11 +15,7 @@ export async function startEmbeddedBroker({
   return broker;
 }
 
-function brokerSettings({
-  broker,
-  mqtt,
-  homeassistant,
-}: Configuration): Parameters<typeof import("../broker/broker.js").startBroker>[0] {
+function brokerSettings({ broker, mqtt, homeassistant }: Configuration): BrokerSettings {
   const { cert, key, port: tlsPort } = broker.tls;
   return {
     host: broker.host,

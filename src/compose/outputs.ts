@@ -3,7 +3,7 @@ import type { BridgeEvent } from "../greenhouse/bridge-events.js";
 import type { PlatformState } from "../greenhouse/model.js";
 import { DiscoveryOutput } from "../homeassistant/discovery-output.js";
 import { controllersDocument, eventDocument } from "../mqtt/bridge-documents.js";
-import { BrokerConnection, type BrokerFacts, type IncomingMessage } from "../mqtt/connection.js";
+import { BrokerConnection, type IncomingMessage } from "../mqtt/connection.js";
 import { Leftovers } from "../mqtt/leftovers.js";
 import { StateOutput } from "../mqtt/state-output.js";
 import type { Topics } from "../mqtt/topics.js";
@@ -47,7 +47,7 @@ export class Outputs {
     this.#mirror = mirror;
     this.#listeners = listeners;
     const on = {
-      connected: (facts: BrokerFacts) => this.#connected(facts),
+      connected: () => this.#connected(),
       disconnected: () => {
         this.#disconnected();
       },
@@ -105,11 +105,7 @@ export class Outputs {
     });
   }
 
-  async #connected(facts: BrokerFacts): Promise<void> {
-    this.#around.log.info(
-      { protocol: facts.protocolVersion === 5 ? "MQTT 5" : "MQTT 3.1.1" },
-      "connected to the broker",
-    );
+  async #connected(): Promise<void> {
     await this.connection.publish(this.topics.bridge.state, "online", retained);
     this.republish();
     this.#discovery?.connected();
@@ -146,7 +142,7 @@ export class Outputs {
   async #chores(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#around.clock.wait(1_000, signal).catch(() => undefined);
-      if (signal.aborted || this.connection.state !== "online") continue;
+      if (this.connection.state !== "online") continue;
       if (this.#controllersDue) this.#publishControllers();
       const cleared = this.#leftovers.sweep();
       if (cleared > 0)

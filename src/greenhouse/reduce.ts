@@ -53,17 +53,12 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
     case "listed":
       return foldRecord(controller, event.record, event.availability);
     case "absent":
-      return controller.absentSince === null
-        ? { ...controller, absentSince: event.since, availability: "offline" }
-        : controller;
+      if (controller.absentSince !== null) return controller;
+      return { ...controller, absentSince: event.since, availability: "offline" };
     case "connection":
-      return event.availability === controller.availability
-        ? controller
-        : { ...controller, availability: event.availability };
+      return { ...controller, availability: event.availability };
     case "platform":
-      return event.reachable === controller.platformReachable
-        ? controller
-        : { ...controller, platformReachable: event.reachable };
+      return { ...controller, platformReachable: event.reachable };
     case "sensors_read":
       return foldSensors(controller, event, context);
     case "statuses_read": {
@@ -77,18 +72,23 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
     }
     case "registers_read":
       return foldRegisters(controller, event);
-    case "posted": {
-      const { at } = event;
-      const actuators = mapChanged(controller.actuators, (actuator): Actuator =>
-        actuator.settings.id === event.actuator ? { ...actuator, postedAt: at } : actuator,
-      );
-      return { ...controller, actuators };
-    }
+    case "posted":
+      return foldPost(controller, event);
     case "problem":
       return event.on === controller.problem ? controller : { ...controller, problem: event.on };
     case "time_passed":
       return controller;
   }
+}
+
+function foldPost(
+  controller: Controller,
+  { actuator: id, at }: Extract<ControllerEvent, { type: "posted" }>,
+): Controller {
+  const actuators = mapChanged(controller.actuators, (actuator): Actuator =>
+    actuator.settings.id === id ? { ...actuator, postedAt: at } : actuator,
+  );
+  return { ...controller, actuators };
 }
 
 function infoOf(
@@ -121,15 +121,15 @@ function foldSensors(controller: Controller, event: SensorsRead, context: FoldCo
   const layout = layoutFor(event.items, controller, context.transliterate);
   const reading = { receivedAt: event.receivedAt, now: context.now, source: event.source };
   let changed: Map<string, Sensor> | null = null;
-  event.items.forEach((item, place) => {
+  for (const [place, item] of event.items.entries()) {
     const definition = layout[place]?.definition;
-    if (!definition) return;
+    if (!definition) continue;
     const held = (changed ?? controller.sensors).get(definition.id);
     const next = foldReading(held, definition, item, reading);
-    if (next === held) return;
+    if (next === held) continue;
     changed ??= new Map(controller.sensors);
     changed.set(definition.id, next);
-  });
+  }
   return { ...controller, layout, sensors: changed ?? controller.sensors, lastContactAt: event.receivedAt };
 }
 

@@ -1,4 +1,4 @@
-import { identifySensors } from "./ids.js";
+import { hash8, identifySensors } from "./ids.js";
 import type { Controller, LayoutSlot, SensorDefinition } from "./model.js";
 import type { SensorItem } from "./ports.js";
 import { defineSensor } from "./sensor-fold.js";
@@ -72,7 +72,7 @@ function freeId(
   taken: ReadonlySet<string>,
 ): string | null {
   if (identity === null) return null;
-  return taken.has(identity.id) ? `${identity.id}_platform` : identity.id;
+  return taken.has(identity.id) ? `${identity.id.slice(0, 55)}_${hash8(identity.key)}` : identity.id;
 }
 
 function reused(layout: Layout, definition: SensorDefinition): SensorDefinition {

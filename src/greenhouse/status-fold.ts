@@ -21,8 +21,10 @@ export function statusIdentity(
   transliterate: Transliterate,
 ): { key: string; id: string } {
   const key = `status:${item.number ?? ""}:${item.name}`;
-  if (item.number === null) return { key, id: topicId(item.name, transliterate) };
-  return { key, id: `${item.number}_${hash8(item.name)}` };
+  return {
+    key,
+    id: topicId(item.number === null ? item.name : `${item.number} ${item.name}`, transliterate),
+  };
 }
 
 export function foldStatuses(
@@ -38,8 +40,23 @@ export function foldStatuses(
     if (known !== undefined && known.value === item.value) continue;
     const { key, id } = known ?? statusIdentity(item, transliterate);
     changed ??= new Map(held);
+    const free = uniqueStatusId(changed, id, key);
     const state = statusState(item.value);
-    changed.set(id, { id, key, name: item.name, number: item.number, value: item.value, state, receivedAt });
+    changed.set(free, {
+      id: free,
+      key,
+      name: item.name,
+      number: item.number,
+      value: item.value,
+      state,
+      receivedAt,
+    });
   }
   return changed ?? held;
+}
+
+/** Two names that clean to one id are told apart by a hash of the whole name. */
+function uniqueStatusId(taken: ReadonlyMap<string, RunningStatus>, id: string, key: string): string {
+  const holder = taken.get(id);
+  return holder === undefined || holder.key === key ? id : `${id.slice(0, 55)}_${hash8(key)}`;
 }

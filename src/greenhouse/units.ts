@@ -123,7 +123,6 @@ function folded(text: string): string {
     .replace(/[∕⁄÷]/gu, "/")
     .replace(/[−‐‑–]/gu, "-")
     .replace(/[\p{White_Space}\p{Cf}^()[\]·⋅•・]/gu, "")
-    .replace(/°(?=[cf])/gu, "")
     .replaceAll("μ", "u");
 }
 

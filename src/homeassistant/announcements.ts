@@ -131,9 +131,10 @@ export class Announcements {
     if (this.topicOf(device) !== topic) return { device, verdict: "stray" };
     const announcement = this.#of(device);
     const isEcho = announcement.hash === textHash(payload);
-    if (isEcho) announcement.isDeleted = false;
-    if (isEcho || announcement.isScanned) return null;
+    const isOld = announcement.isScanned;
     announcement.isScanned = true;
+    if (isEcho) announcement.isDeleted = false;
+    if (isEcho || isOld) return null;
     const code = codeOf(device);
     const controller = code === null ? null : this.#view.get(code);
     if (controller === undefined) {

@@ -5,7 +5,7 @@
 
 /** A Jinja literal; whatever could end or change it is written as an escape. */
 const quoted = (text: string): string =>
-  `'${text.replace(/[\p{C}\p{Z}'"\\{}%#]/gu, (part) => (part))}'`;
+  `'${text.replace(/[\p{C}\p{Z}'"\\{}%#]/gu, (part) => (part === " " ? part : escaped(part)))}'`;
 
 const escaped = (part: string): string => {
   const code = part.codePointAt(0) ?? 0;

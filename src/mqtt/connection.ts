@@ -1,10 +1,12 @@
 import { fullJitter } from "../runtime/backoff.js";
 import { Contained } from "./connection/contained.js";
+import { Inbox } from "./connection/inbox.js";
 import { BrokerLink, openLink } from "./connection/link.js";
 import { LinkReport } from "./connection/link-report.js";
 import { Outbox } from "./connection/outbox.js";
 import { afterAttempt, beforeAttempt, startWith, type VersionMemory } from "./connection/protocol-version.js";
-import { publishProblem, sizeOf } from "./connection/publish-check.js";
+import { publishProblem, sizeOf, supportedOptions } from "./connection/publish-check.js";
+import { RetainedScan, type RetainedFound } from "./connection/retained-scan.js";
 import { Session } from "./connection/session.js";
 import {
   defaultLimits,
@@ -18,20 +20,11 @@ import {
   type LinkEnd,
   type PublishOptions,
 } from "./connection/settings.js";
-import { contradicts } from "./connection/status-guard.js";
 import { brokerName, streamFrom } from "./connection/stream.js";
-import { matchesFilter } from "./connection/topic-filter.js";
 
+export type { RetainedFound } from "./connection/retained-scan.js";
 export { PublishError, type PublishErrorKind } from "./connection/publish-error.js";
 export type * from "./connection/settings.js";
-
-interface Scan {
-  readonly filters: readonly string[];
-  readonly found: RetainedFound;
-  lastMono: number;
-}
-
-export type RetainedFound = (topic: string, payload: Buffer) => void;
 
 /**
  * The bridge's connection to its broker, kept up for as long as `run` runs. A lost or refused link is never an error of
@@ -42,6 +35,7 @@ export class BrokerConnection {
   readonly #limits: ConnectionLimits;
   readonly #ports: ConnectionPorts;
   readonly #contained: Contained;
+  readonly #inbox: Inbox;
   readonly #outbox: Outbox;
   #versions: VersionMemory;
   #state: ConnectionState = "idle";
@@ -54,12 +48,9 @@ export class BrokerConnection {
     disconnects: 0,
     refused: 0,
     takenOver: 0,
-    received: 0,
-    oversized: 0,
     repairs: 0,
   };
   #lastConnectedAt: number | null = null;
-  #scan: Scan | null = null;
 
   constructor(settings: ConnectionSettings, ports: ConnectionPorts) {
     this.#settings = settings;
@@ -67,6 +58,7 @@ export class BrokerConnection {
     this.#ports = ports;
     this.#contained = new Contained(ports.log);
     this.#report = new LinkReport(ports.log, brokerName(settings.url));
+    this.#inbox = new Inbox({ settings, limits: this.#limits, log: ports.log, contained: this.#contained });
     this.#outbox = new Outbox(this.#limits, ports.clock);
     this.#versions = startWith(settings.protocolVersion);
   }
@@ -89,6 +81,7 @@ export class BrokerConnection {
     return {
       ...this.#tally,
       ...this.#outbox.counters,
+      ...this.#inbox.counters,
       repairs: this.#tally.repairs + (this.#session?.repairs ?? 0),
       listenerErrors: this.#contained.errors,
       lastConnectedAt: this.#lastConnectedAt,
@@ -132,7 +125,7 @@ export class BrokerConnection {
     return this.#outbox.publish({
       topic,
       payload,
-      options: this.#supported(options),
+      options: supportedOptions(options, this.#facts),
       bytes: size.packetBytes,
     });
   }
@@ -149,19 +142,8 @@ export class BrokerConnection {
   async scan(filters: readonly string[], found: RetainedFound, quietMs = 1_000): Promise<void> {
     const link = this.#link;
     if (link === null) return;
-    const scan = { filters, found, lastMono: this.#ports.clock.monotonic() };
-    this.#scan = scan;
-    try {
-      await link.subscribeWithRetained(filters);
-      while (this.#link === link) {
-        const quiet = this.#ports.clock.monotonic() - scan.lastMono;
-        if (quiet >= quietMs) break;
-        await this.#ports.clock.wait(quietMs - quiet);
-      }
-      if (this.#link === link) await link.unsubscribe(filters);
-    } finally {
-      this.#scan = null;
-    }
+    const scan = new RetainedScan(filters, found, this.#ports.clock);
+    await this.#inbox.during(scan, () => scan.run(link, quietMs));
   }
 
   /** Cuts the link as if it were lost, so that a new one is made; for a link found deaf by other means. */
@@ -169,26 +151,14 @@ export class BrokerConnection {
     this.#link?.destroy(because);
   }
 
-  #supported(options: PublishOptions): PublishOptions {
-    const facts = this.#facts;
-    if (facts === null || (facts.protocolVersion === 5 && facts.maximumQos > 0 && facts.retainAvailable))
-      return options;
-    const { qos = 1, retain = false, responseProperties } = options;
-    return {
-      qos: facts.maximumQos === 0 ? 0 : qos,
-      retain: retain && facts.retainAvailable,
-      ...(facts.protocolVersion === 5 && responseProperties && { responseProperties }),
-    };
-  }
-
   async #attempt(signal: AbortSignal): Promise<LinkEnd> {
     this.#state = "connecting";
     const settings = this.#settings;
+    const version = this.#versions.current;
     const openStream = settings.openStream ?? streamFrom(settings, this.#limits.connectTimeoutMs);
     const message = (incoming: IncomingMessage) => {
-      this.#receive(incoming);
+      this.#inbox.accept(incoming, version, () => this.#session?.contradicted());
     };
-    const version = this.#versions.current;
     const link = await openLink({ settings, limits: this.#limits, version, message, openStream });
     if (!(link instanceof BrokerLink)) return link;
     this.#link = link;
@@ -242,32 +212,6 @@ export class BrokerConnection {
     if (this.#versions.current === before.current) return false;
     this.#report.fellBack(before.current, this.#versions.current);
     return this.#versions.current === 4;
-  }
-
-  #receive(message: IncomingMessage): void {
-    const { guard, subscriptions, on } = this.#settings;
-    this.#tally.received += 1;
-    if (message.payload.length > this.#limits.maxPayloadBytes) {
-      this.#tally.oversized += 1;
-      const { topic, payload } = message;
-      this.#ports.log.warn({ topic, bytes: payload.length }, "dropped a message that is too large");
-      return;
-    }
-    if (guard && message.topic === guard.topic) {
-      if (this.#facts && contradicts(message, guard.expected, this.#facts.protocolVersion))
-        this.#session?.contradicted();
-      if (!subscriptions.includes(guard.topic)) return;
-    }
-    const scan = this.#scan;
-    if (scan !== null && scan.filters.some((filter) => matchesFilter(filter, message.topic))) {
-      if (!message.retain) return;
-      scan.lastMono = this.#ports.clock.monotonic();
-      this.#contained.call("scan", () => {
-        scan.found(message.topic, message.payload);
-      });
-      return;
-    }
-    this.#contained.call("message", () => on?.message?.(message));
   }
 }
 

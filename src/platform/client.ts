@@ -17,6 +17,7 @@ import { redactor, type Redact } from "./redaction.js";
 import { credentialSource } from "./session/credential-source.js";
 import type { PlatformSettings } from "./settings.js";
 import { ShapeReports, type ShapeReport } from "./shape-reports.js";
+import { sharedSignals } from "./shared-signals.js";
 import { Writer } from "./writer.js";
 import { zoneOffset } from "./zone-offset.js";
 
@@ -68,8 +69,9 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   secrets.list = () => source.secrets();
   const authorized = new Authorized(caller, source);
   const scene = (operation: Operation) => ({ operation, url: hosts[operation.host].url, redact });
-  const reader = new Reader({ authorized, reports, readTime, clock, scene }, settings.shapes);
-  const writer = new Writer({ authorized, reports, scene, tally });
+  const share = sharedSignals();
+  const reader = new Reader({ authorized, reports, readTime, clock, scene, share }, settings.shapes);
+  const writer = new Writer({ authorized, reports, scene, tally, share });
   return {
     ...readsOf(reader),
     write: (code, address, value, signal) => writer.write(code, address, value, signal),

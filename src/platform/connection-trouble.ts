@@ -70,6 +70,7 @@ export function troubleCode(cause: unknown): string {
   if (!isFields(cause)) return "";
   const code = own(cause, "code");
   if (typeof code === "string") return code;
+  if (own(cause, "name") === "HTTPParserError") return "HPE_INVALID";
   const { errors } = cause;
   return Array.isArray(errors) ? troubleCode(errors[0]) : "";
 }

@@ -30,6 +30,7 @@ export interface ReaderPorts {
   readonly reports: ShapeReports;
   readonly readTime: ReadTime;
   readonly clock: Clock;
+  readonly share: (signal: AbortSignal) => void;
   /** What an error about an operation has to know. */
   readonly scene: (operation: Operation) => Pick<FailureScene, "operation" | "url" | "redact">;
 }
@@ -136,6 +137,7 @@ export class Reader implements PlatformReader {
     const { operation, query, signal, urgent = false } = ask;
     const { authorized, reports, readTime, clock } = this.#ports;
     const path = requestPath(operation, query, this.#shapes[operation.name]);
+    this.#ports.share(signal);
     const { body } = await authorized.read({ operation, path, signal, urgent, patient: urgent });
     const report = reports.of(operation);
     try {

@@ -12,6 +12,7 @@ export interface WriterPorts {
   readonly reports: ShapeReports;
   readonly scene: (operation: Operation) => Pick<FailureScene, "operation" | "url" | "redact">;
   readonly tally: Tally;
+  readonly share: (signal: AbortSignal) => void;
 }
 
 /** The only operation that moves something. Whatever happens, one call is one POST at most. */
@@ -24,13 +25,14 @@ export class Writer {
 
   async write(code: string, address: string, value: string, signal: AbortSignal): Promise<WriteAccepted> {
     const operation = operations.setValue;
-    const { authorized, reports, scene, tally } = this.#ports;
+    const { authorized, reports, scene, tally, share } = this.#ports;
     const sent = {
       address: plainText(address, "address", operation),
       value: plainText(value, "value", operation),
       deviceCode: deviceCode(code, operation),
     };
     tally.writes += 1;
+    share(signal);
     const call = { operation, path: operation.path, body: JSON.stringify(sent), signal };
     const { body, envelope } = await authorized.write({ ...call, urgent: true, patient: true });
     const accepted = readWriteAnswer(body, envelope, sent, reports.of(operation));

@@ -101,7 +101,7 @@ export function stepClimate(
   const air = incoming(weather, levels, fans / (open + fans));
   const exchange = (open + fans) / 3600;
   const dryness = Math.max(0, saturation(climate.temperatureC) - climate.vapour);
-  const growth = (0.36 * sun) / evaporation + 0.0012 * dryness + 0.08 * levels.mist;
+  const growth = (0.36 * sun) / evaporation + (0.0012 + 0.006 * levels.mist) * dryness;
   const loss = house.lossWm2K * (1 - 0.42 * (1 - levels.thermal_curtain));
   const soilHeat = (6 + 2 * levels.circulation) * (climate.soilTemperatureC - climate.temperatureC);
   const heat =

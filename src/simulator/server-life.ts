@@ -43,14 +43,15 @@ export class ServerLife {
 
   /** Opens and closes ports so that hosts that are down refuse connections. */
   obeyOutages(): Promise<void> {
-    this.#changing = this.#changing.then(() => this.#apply());
-    return this.#changing;
+    const change = this.#changing.then(() => this.#apply());
+    this.#changing = change.catch(() => undefined);
+    return change;
   }
 
   async close(): Promise<void> {
     this.#stopped.abort();
     await this.#ticking;
-    await this.#changing.catch(() => undefined);
+    await this.#changing;
     this.#parts.push.close();
     for (const { listener } of this.#ports) await listener.close();
   }

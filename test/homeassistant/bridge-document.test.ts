@@ -38,7 +38,7 @@ test.each([
     requests_left: 118,
   });
   expect(document.components[key]?.["state_topic"]).toBe("greenhouse/bridge/health");
-  expect(render(String(document.components[key]?.["value_template"]), health)).toBe(shown);
+  expect(render(document.components[key]?.["value_template"] as string, health)).toBe(shown);
 });
 
 test("two bridges on one broker, told apart by their client ids, do not touch each other", () => {

@@ -106,6 +106,22 @@ describe("changes", () => {
     expect(take()).toEqual([]);
   });
 
+  test("a renamed controller and a sensor with another unit are announced anew", async () => {
+    const before = house("A", "t1");
+    const { output, clock, change, take } = start(before);
+    output.connected();
+    await clock.advance(5_000);
+    take();
+    const renamed = { ...before, info: { ...before.info, name: "West house" } };
+    change("A", renamed);
+    await clock.advance(10_000);
+    expect(take().map(({ payload }) => payload.includes("West house"))).toEqual([true]);
+    const kelvin = reading("t1", "t1", "temperature", "K");
+    change("A", { ...renamed, sensors: new Map([["t1", kelvin]]) });
+    await clock.advance(10_000);
+    expect(take().map(({ payload }) => payload.includes('"unit_of_measurement":"K"'))).toEqual([true]);
+  });
+
   test("a change that ends where it began announces nothing", async () => {
     const { output, clock, change, take } = start(house("A", "t1"));
     output.connected();
@@ -222,6 +238,20 @@ describe("what is found on the broker", () => {
     expect(payloads).toHaveLength(2);
   });
 
+  test("it is removed in two steps also when the broker fails to take the first", async () => {
+    const { output, clock, take, allowed } = start(house("A", "t1"));
+    allowed.broker = false;
+    output.connected();
+    output.foreignDocument(topicOf("A"), old("A", "t1", "t0"));
+    await clock.advance(5_000);
+    allowed.broker = true;
+    await clock.advance(30_000);
+    const payloads = take()
+      .filter(({ topic }) => topic === topicOf("A"))
+      .map(({ payload }) => payload);
+    expect(payloads.map((payload) => payload.includes('"sensor_name_t0"'))).toEqual([true, false]);
+  });
+
   test("the same holds for a controller that appears after the scan", async () => {
     const { output, clock, change, take, allowed } = start();
     allowed.removal = false;
@@ -291,6 +321,52 @@ describe("what is found on the broker", () => {
     expect([again?.topic, more]).toEqual([topicOf("A"), []]);
     output.foreignDocument(topicOf("A"), again?.payload ?? "");
     await clock.advance(10_000);
+    expect(take()).toEqual([]);
+  });
+});
+
+describe("echoes of our own messages on a broker that sends them back", () => {
+  test("clearing is not taken for a user's deleting", async () => {
+    const { output, clock, change, take, allowed, logged } = start(house("A", "t1"));
+    allowed.echo = true;
+    output.connected();
+    await clock.advance(5_000);
+    change("A", undefined);
+    await clock.advance(5_000);
+    change("A", house("A", "t1"));
+    await clock.advance(10_000);
+    expect(take().map(({ topic, payload }) => [topic, payload === ""])).toEqual([
+      [bridgeTopic, false],
+      [topicOf("A"), false],
+      [topicOf("A"), true],
+      [topicOf("A"), false],
+    ]);
+    expect(logged).toEqual([]);
+  });
+
+  test("a late echo of clearing before a new announcement is undone by that one's echo", async () => {
+    const { output, clock, change, take } = start(house("A", "t1"));
+    output.connected();
+    await clock.advance(5_000);
+    const announced = take().at(-1)?.payload ?? "";
+    output.foreignDocument(topicOf("A"), "");
+    output.foreignDocument(topicOf("A"), announced);
+    change("A", house("A", "t1", "t2"));
+    await clock.advance(10_000);
+    expect(take()).toHaveLength(1);
+  });
+
+  test("a late echo of an older message does not bring back what was removed since", async () => {
+    const { output, clock, change, take } = start(house("A", "t1", "t2"));
+    output.connected();
+    await clock.advance(5_000);
+    const older = take().at(-1)?.payload ?? "";
+    output.foreignDocument(topicOf("A"), older);
+    change("A", house("A", "t1"));
+    await clock.advance(10_000);
+    take();
+    output.foreignDocument(topicOf("A"), older);
+    await clock.advance(20_000);
     expect(take()).toEqual([]);
   });
 });

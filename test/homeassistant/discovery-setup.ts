@@ -19,7 +19,7 @@ export function discovery(...controllers: readonly Controller[]) {
   const clock = new VirtualClock();
   const sent: Sent[] = [];
   const logged: string[] = [];
-  const allowed = { removal: true, broker: true };
+  const allowed = { removal: true, broker: true, echo: false };
   const note = (_: unknown, text: string) => {
     logged.push(text);
   };
@@ -38,6 +38,7 @@ export function discovery(...controllers: readonly Controller[]) {
       publish: (topic, payload) => {
         if (!allowed.broker) return Promise.reject(new Error("no link"));
         sent.push({ at: clock.monotonic(), topic, payload });
+        if (allowed.echo) output.foreignDocument(topic, payload);
         return Promise.resolve();
       },
       republishStates: () => {

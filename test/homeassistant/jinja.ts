@@ -4,10 +4,6 @@
  * more does not pass unseen.
  */
 
-export interface Variables {
-  readonly value: string;
-}
-
 class Float {
   readonly number: number;
   constructor(number: number) {

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { encodeLine } from "../../src/journal/record-line.js";
 import type { JournalRecord } from "../../src/journal/records.js";
+import { quickDisk } from "./support/quick-disk.js";
 import { ended, sent, stamped, taken } from "./support/samples.js";
 import { tempDirectory } from "./support/temp-directory.js";
 import { openJournal, recordsIn } from "./support/test-journal.js";
@@ -16,7 +17,7 @@ const lastTwoStart = content.length - lines.slice(-2).reduce((sum, line) => sum 
 
 async function startWith(directory: string, bytes: Uint8Array) {
   await writeFile(join(directory, segment), bytes);
-  const journal = await openJournal(directory);
+  const journal = await openJournal(directory, { files: quickDisk });
   expect(journal.state()).toMatchObject({ available: true, reason: null });
   const seq = await journal.append(taken("next"), { durable: true });
   await journal.close();

@@ -107,7 +107,9 @@ describe("the fall back to MQTT 3.1.1", () => {
   ])("happens on %s", async (_, refuse) => {
     const broker = await scriptedBroker((packet, peer) => {
       if (packet.type === 1 && versionOf(packet) === 5) {
-        refuse(peer.send);
+        refuse((...bytes) => {
+          peer.send(...bytes);
+        });
         peer.close();
       } else obliging(packet, peer, 4);
     });

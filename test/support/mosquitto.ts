@@ -46,7 +46,7 @@ export interface Mosquitto {
   /** SIGSTOP: sockets stay open, nothing is answered. */
   freeze(): void;
   thaw(): void;
-  /** Quits and removes all files. */
+  /** Kills it and removes all files. */
   stop(): Promise<void>;
 }
 
@@ -81,8 +81,7 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
       await running.start();
     },
     stop: async () => {
-      running.signal("SIGCONT");
-      await running.end("SIGTERM");
+      await running.end("SIGKILL");
       await rm(folder, { recursive: true, force: true });
     },
   };
@@ -128,7 +127,9 @@ class RunningMosquitto {
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, "exit");
     child.kill(name);
+    const stubborn = setTimeout(() => child.kill("SIGKILL"), 3_000);
     await gone;
+    clearTimeout(stubborn);
   }
 }
 

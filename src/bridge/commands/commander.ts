@@ -14,6 +14,7 @@ import { RefusalLedger } from "./refusal-ledger.js";
 import { askedBy, type Ending, refused, resultOf } from "./report.js";
 import { MinuteCounter } from "./flood.js";
 import { payloadKey } from "./payload-key.js";
+import { type Arrived, commandFrom } from "./taking.js";
 
 export interface CommanderSettings {
   readonly rules: CommandRules;
@@ -146,33 +147,9 @@ export class Commander {
       );
       return;
     }
-    const command = this.#commandOf(arrived, understood, settings, own.payloadKey);
+    const command = commandFrom(arrived, understood, settings, own.payloadKey, this.#ports.newId);
     this.#seen.set(command.id, this.#duplicates.taken(lane, own));
     this.#laneFor(lane, command).submit(command);
-  }
-
-  #commandOf(arrived: Arrived, understood: Understood, settings: ActuatorSettings, key: string): Command {
-    const { request, code, receivedAt, receivedMono } = arrived;
-    const { payload, wanted, allowedMs } = understood;
-    return {
-      id: payload.id ?? this.#ports.newId(),
-      ownId: payload.id !== null,
-      code,
-      controllerId: request.controllerId,
-      target: request.target,
-      targetId: request.targetId,
-      settings,
-      wanted,
-      payloadKey: key,
-      by: payload.by ?? request.by,
-      via: request.via,
-      response: request.response,
-      force: payload.force,
-      dryRun: payload.dryRun,
-      receivedAt,
-      receivedMono,
-      deadlineMono: receivedMono + allowedMs,
-    };
   }
 
   #laneFor(key: string, { code, target, targetId }: Command): Lane {
@@ -262,12 +239,4 @@ export class Commander {
         audience.showAgain(code);
       });
   }
-}
-
-interface Arrived {
-  readonly request: CommandRequest;
-  readonly receivedAt: number;
-  readonly receivedMono: number;
-  readonly settings: ActuatorSettings | null;
-  readonly code: string;
 }

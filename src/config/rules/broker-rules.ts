@@ -64,26 +64,40 @@ export function distinctUsers(root: Draft): Finding[] {
 
 /** One port, one listener. Port 0 means any free one. */
 export function distinctPorts(root: Draft): Finding[] {
-  const taken = new Map<number, string>();
-  return listeners(root).flatMap(({ path, port }): Finding[] => {
-    const owner = taken.get(port);
-    if (owner !== undefined && port !== 0)
-      return [{ path, on: "value", message: `${owner} listens at this port already` }];
-    taken.set(port, path.join("."));
-    return [];
+  const taken = new Map<number, Listener>();
+  return listeners(root).flatMap((listener): Finding[] => {
+    const owner = taken.get(listener.port);
+    if (owner === undefined || listener.port === 0) {
+      taken.set(listener.port, listener);
+      return [];
+    }
+    // A default cannot be pointed at, so then the port that was written is the one to change.
+    const [first, second] = listener.written ? [owner, listener] : [listener, owner];
+    const message = `${first.path.join(".")} listens at this port already`;
+    return [{ path: second.path, on: "value", message }];
   });
 }
 
-function listeners(root: Draft): { readonly path: Path; readonly port: number }[] {
+interface Listener {
+  readonly path: Path;
+  readonly port: number;
+  readonly written: boolean;
+}
+
+function listeners(root: Draft): Listener[] {
   const broker = sectionOf(root, "broker");
   const tls = sectionOf(broker, "tls");
+  const listener = (used: boolean, section: Draft, path: Path, standard: number | null): Listener[] => {
+    const written = numberOf(section, String(path.at(-1)));
+    const port = written ?? standard;
+    return used && port !== null ? [{ path, port, written: written !== null }] : [];
+  };
   const embedded = !given(sectionOf(root, "mqtt"), "url");
-  const encrypted = given(tls, "cert") && given(tls, "key");
-  const candidates: (readonly [boolean, Path, number | null])[] = [
-    [embedded, ["broker", "port"], numberOf(broker, "port") ?? 1883],
-    [embedded, ["broker", "websocket_port"], numberOf(broker, "websocket_port")],
-    [embedded && encrypted, ["broker", "tls", "port"], numberOf(tls, "port") ?? 8883],
-    [root.http !== false, ["http", "port"], numberOf(sectionOf(root, "http"), "port") ?? 8099],
+  const encrypted = embedded && given(tls, "cert") && given(tls, "key");
+  return [
+    ...listener(embedded, broker, ["broker", "port"], 1883),
+    ...listener(embedded, broker, ["broker", "websocket_port"], null),
+    ...listener(encrypted, tls, ["broker", "tls", "port"], 8883),
+    ...listener(root.http !== false, sectionOf(root, "http"), ["http", "port"], 8099),
   ];
-  return candidates.flatMap(([used, path, port]) => (used && port !== null ? { path, port } : []));
 }

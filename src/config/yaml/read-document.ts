@@ -106,12 +106,15 @@ function readNode(notes: Notes, node: Node | null, spot: Spot): unknown {
 
 const standardTag = /^tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq)$/;
 
-/** A tag belongs to the value a reader sees, although the parser's range starts behind it. */
+/** A tag or anchor belongs to the value a reader sees, although the parser's range starts behind it. */
 function startOf(source: Source, node: Node): number {
   const offset = node.range?.[0] ?? 0;
-  if (node.tag?.startsWith("!") !== true) return offset;
-  const tagged = source.text.lastIndexOf(node.tag, offset);
-  return tagged === -1 ? offset : tagged;
+  const tag = node.tag?.startsWith("!") === true ? node.tag : null;
+  const anchor = "anchor" in node && node.anchor !== undefined ? `&${node.anchor}` : null;
+  const starts = [tag, anchor].map((written) =>
+    written === null ? -1 : source.text.lastIndexOf(written, offset),
+  );
+  return Math.min(offset, ...starts.filter((start) => start !== -1));
 }
 
 function shapeFor(shape: Shape, ...types: readonly Shape["type"][]): Shape {

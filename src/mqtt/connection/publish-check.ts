@@ -1,4 +1,4 @@
-import type { PublishOptions } from "./settings.js";
+import type { BrokerFacts, PublishOptions } from "./settings.js";
 
 const maxTopicBytes = 512;
 // Mosquitto refuses more than 200 levels, aedes more than 100; ours have 8.
@@ -65,4 +65,16 @@ function sizeProblem(
       `raise its packet limit (Mosquitto: max_packet_size)`
     );
   return null;
+}
+
+/** Leaves out what the broker or the protocol version does not have; sending it all the same would cut the link. */
+export function supportedOptions(options: PublishOptions, facts: BrokerFacts | null): PublishOptions {
+  const complete = facts?.protocolVersion === 5 && facts.maximumQos > 0 && facts.retainAvailable;
+  if (facts === null || complete) return options;
+  const { qos = 1, retain = false, responseProperties } = options;
+  return {
+    qos: facts.maximumQos === 0 ? 0 : qos,
+    retain: retain && facts.retainAvailable,
+    ...(facts.protocolVersion === 5 && responseProperties && { responseProperties }),
+  };
 }

@@ -1,0 +1,41 @@
+import type { ActuatorSettings } from "../../greenhouse/settings.js";
+import type { Command, CommandRequest } from "./command.js";
+import type { Understood } from "./intake.js";
+
+/** A request with what is known of it at its arrival. */
+export interface Arrived {
+  readonly request: CommandRequest;
+  readonly receivedAt: number;
+  readonly receivedMono: number;
+  readonly settings: ActuatorSettings | null;
+  readonly code: string;
+}
+
+/** The command a request became once nothing refused it. */
+export function commandFrom(
+  { request, code, receivedAt, receivedMono }: Arrived,
+  { payload, wanted, allowedMs }: Understood,
+  settings: ActuatorSettings,
+  payloadKey: string,
+  newId: () => string,
+): Command {
+  return {
+    id: payload.id ?? newId(),
+    ownId: payload.id !== null,
+    code,
+    controllerId: request.controllerId,
+    target: request.target,
+    targetId: request.targetId,
+    settings,
+    wanted,
+    payloadKey,
+    by: payload.by ?? request.by,
+    via: request.via,
+    response: request.response,
+    force: payload.force,
+    dryRun: payload.dryRun,
+    receivedAt,
+    receivedMono,
+    deadlineMono: receivedMono + allowedMs,
+  };
+}

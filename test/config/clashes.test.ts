@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import { clashes } from "../../src/config/clashes.js";
+import { formatProblem } from "../../src/config/problem.js";
+import { loaded, platform } from "./loading.js";
+
+/** Two configurations that differ in everything two bridges must not share. */
+const east = `${platform}mqtt: { url: mqtt://broker.lan, client_id: east, base_topic: east }
+http: { port: 8101 }
+data_dir: /var/lib/east
+controllers: { GH-1: }
+`;
+const west = `${platform}mqtt: { url: mqtt://broker.lan, client_id: west, base_topic: west }
+http: { port: 8102 }
+data_dir: /var/lib/west
+controllers: { GH-2: }
+`;
+
+async function clashLines(...texts: readonly string[]): Promise<string[]> {
+  const names = ["east.yaml", "west.yaml", "north.yaml"];
+  const files = texts.map((text, at) => loaded(text, { file: names[at] ?? "more.yaml" }));
+  return clashes(await Promise.all(files)).map(formatProblem);
+}
+
+describe("several files", () => {
+  it("that share nothing do not clash, nor does one alone", async () => {
+    expect(await clashLines(east, west)).toEqual([]);
+    expect(await clashLines(east)).toEqual([]);
+  });
+
+  it.each([
+    [
+      "client_id: west",
+      "client_id: east",
+      "west.yaml:5:44 mqtt.client_id: the same client_id at the same broker as east.yaml:5:44 mqtt.client_id",
+    ],
+    [
+      "base_topic: west",
+      "base_topic: east",
+      "west.yaml:5:62 mqtt.base_topic: the same base_topic at the same broker as east.yaml:5:62 mqtt.base_topic",
+    ],
+    ["8102", "8101", "west.yaml:6:15 http.port: the same port as east.yaml:6:15 http.port"],
+    [
+      "/var/lib/west",
+      "/var/lib/x/../east",
+      "west.yaml:7:11 data_dir: the same data_dir as east.yaml:7:11 data_dir",
+    ],
+    [
+      "GH-2",
+      "GH-1",
+      "west.yaml:8:16 controllers.GH-1: the same controller as east.yaml:8:16 controllers.GH-1",
+    ],
+  ])("%s → %s is a clash", async (own, other, line) => {
+    expect(await clashLines(east, west.replace(own, other))).toEqual([line]);
+  });
+
+  it("another broker may have the same client id and base topic", async () => {
+    const other = west
+      .replace("broker.lan", "other.lan")
+      .replace("client_id: west, base_topic: west", "client_id: east, base_topic: east");
+    expect(await clashLines(east, other)).toEqual([]);
+  });
+
+  it.each(["mqtt://broker.lan:1883", "mqtt://BROKER.lan"])("%s is the same broker", async (url) => {
+    const same = west.replace("mqtt://broker.lan", url).replace("base_topic: west", "base_topic: east");
+    expect(await clashLines(east, same)).toHaveLength(1);
+  });
+
+  it("the embedded broker of one is reached by the other under any name of this computer", async () => {
+    const embedded = east.replace("url: mqtt://broker.lan, ", "");
+    const lines = await clashLines(
+      embedded,
+      west.replace("mqtt://broker.lan, client_id: west", "mqtt://127.0.0.1, client_id: east"),
+    );
+    expect(lines).toEqual([
+      "west.yaml:5:43 mqtt.client_id: the same client_id at the same broker as east.yaml:5:20 mqtt.client_id",
+    ]);
+  });
+
+  it("two embedded brokers need two ports", async () => {
+    const embedded = [east, west].map((text) => text.replace("url: mqtt://broker.lan, ", ""));
+    expect(await clashLines(...embedded)).toEqual([
+      "west.yaml:1:1 broker.port: the same port as east.yaml:1:1 broker.port",
+    ]);
+  });
+
+  it("defaults clash like written values, and an ignored controller is none", async () => {
+    const bare = `${platform}controllers: { GH-1: { ignore: true } }\n`;
+    expect(await clashLines(bare, bare)).toEqual([
+      "west.yaml:1:1 broker.port: the same port as east.yaml:1:1 broker.port",
+      "west.yaml:1:1 data_dir: the same data_dir as east.yaml:1:1 data_dir",
+      "west.yaml:1:1 http.port: the same port as east.yaml:1:1 http.port",
+      "west.yaml:1:1 mqtt.base_topic: the same base_topic at the same broker as east.yaml:1:1 mqtt.base_topic",
+      "west.yaml:1:1 mqtt.client_id: the same client_id at the same broker as east.yaml:1:1 mqtt.client_id",
+    ]);
+  });
+
+  it("each later file is compared with all before it", async () => {
+    const north = west.replaceAll("west", "north").replace("8102", "8101").replace("GH-2", "GH-3");
+    expect(await clashLines(east, west, north)).toEqual([
+      "north.yaml:6:15 http.port: the same port as east.yaml:6:15 http.port",
+    ]);
+  });
+});

@@ -1,0 +1,121 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { fileSources, loadConfiguration } from "../../src/config/load.js";
+import { formatProblem } from "../../src/config/problem.js";
+import { platform, tokenEnv } from "./loading.js";
+
+let folder = "";
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-config-"));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+async function lines(name: string): Promise<string[]> {
+  const result = await loadConfiguration(join(folder, name), fileSources(tokenEnv));
+  const shown = result.ok ? result.warnings : result.problems;
+  return shown.map((problem) => formatProblem(problem).replaceAll(folder, "DIR"));
+}
+
+async function write(name: string, content: string | Uint8Array, mode = 0o600): Promise<void> {
+  await writeFile(join(folder, name), content);
+  await chmod(join(folder, name), mode);
+}
+
+const hint = "`greenhouse2mqtt init` writes one, and config.example.yaml shows every key";
+
+describe("real files", () => {
+  it("a missing file says how to get one", async () => {
+    expect(await lines("config.yaml")).toEqual([`DIR/config.yaml: there is no such file; ${hint}`]);
+    expect(await lines("no/such/config.yaml")).toEqual([
+      `DIR/no/such/config.yaml: there is no such file; ${hint}`,
+    ]);
+  });
+
+  it("a folder is not a file", async () => {
+    await mkdir(join(folder, "config.yaml"));
+    expect(await lines("config.yaml")).toEqual(["DIR/config.yaml: this is a folder; name the file in it"]);
+  });
+
+  it("text in another encoding is refused", async () => {
+    await write("config.yaml", Buffer.from([0x61, 0x3a, 0x20, 0xb0, 0x43, 0x0a]));
+    expect(await lines("config.yaml")).toEqual([
+      "DIR/config.yaml: not UTF-8 text; save the file with that encoding",
+    ]);
+  });
+
+  it("1 MiB is read, one byte more is refused", async () => {
+    const filled = (size: number) => `${platform}${"#".repeat(size - platform.length - 1)}\n`;
+    await write("config.yaml", filled(1_048_576));
+    expect(await lines("config.yaml")).toEqual([]);
+    await write("config.yaml", filled(1_048_577));
+    expect(await lines("config.yaml")).toEqual([
+      "DIR/config.yaml: larger than 1 MiB; this cannot be a configuration",
+    ]);
+  });
+
+  it("a file without an end is refused too", async () => {
+    const result = await loadConfiguration("/dev/zero", fileSources({}));
+    expect(result.ok ? [] : result.problems.map(formatProblem)).toEqual([
+      "/dev/zero: larger than 1 MiB; this cannot be a configuration",
+    ]);
+  });
+
+  it.each([
+    [0o600, []],
+    [0o400, []],
+    [
+      0o640,
+      [
+        "DIR/config.yaml:4:10 platform.token: other users of this computer can read the file and this secret in it: chmod 600 DIR/config.yaml",
+      ],
+    ],
+    [
+      0o604,
+      [
+        "DIR/config.yaml:4:10 platform.token: other users of this computer can read the file and this secret in it: chmod 600 DIR/config.yaml",
+      ],
+    ],
+  ])("mode %o of a file that holds a secret", async (mode, expected) => {
+    await write("config.yaml", platform.replace("!env TOKEN", "a-literal-token"), mode);
+    expect(await lines("config.yaml")).toEqual(expected);
+  });
+
+  it("a file without secrets of its own may be readable for everybody, its secrets.yaml may not", async () => {
+    await write("config.yaml", `${platform}mqtt: { username: a, password: !secret mqtt }\n`, 0o644);
+    await write("secrets.yaml", "mqtt: bridge-password\n", 0o644);
+    expect(await lines("config.yaml")).toEqual([
+      "DIR/secrets.yaml: other users of this computer can read it: chmod 600 DIR/secrets.yaml",
+    ]);
+    await chmod(join(folder, "secrets.yaml"), 0o600);
+    expect(await lines("config.yaml")).toEqual([]);
+  });
+
+  it("in a sign-in body only what is named like a secret counts, and no hash does", async () => {
+    const text = (password: string) =>
+      `${platform.replace("token: !env TOKEN", `sign_in: { body: { account: me, password: ${password} } }`)}broker: { users: [{ username: a, password: scrypt:1:2:3 }] }\n`;
+    await write("config.yaml", text("!env TOKEN"), 0o644);
+    expect(await lines("config.yaml")).toEqual([]);
+    await write("config.yaml", text("literal"), 0o644);
+    expect(await lines("config.yaml")).toHaveLength(1);
+  });
+
+  it("paths are relative to the folder of the file", async () => {
+    await write(
+      "config.yaml",
+      `${platform.replace("token: !env TOKEN", "token_file: secret/token")}data_dir: /var/lib/x\nmqtt: { url: mqtts://a, tls: { ca: ca.pem } }\n`,
+    );
+    const result = await loadConfiguration(join(folder, "config.yaml"), fileSources({}));
+    expect(result).toMatchObject({
+      ok: true,
+      configuration: {
+        platform: { token_file: join(folder, "secret/token") },
+        data_dir: "/var/lib/x",
+        mqtt: { tls: { ca: join(folder, "ca.pem") } },
+      },
+    });
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import { formatProblem } from "../../src/config/problem.js";
+import { loaded, platform, warningLines } from "./loading.js";
+
+const plain = "plain password; `greenhouse2mqtt passwd` makes a hash that can stand here instead";
+
+describe("what works but is probably not wanted", () => {
+  it.each([
+    [
+      "polling: { controllers: 299s }",
+      ["5:25 polling.controllers: the platform asks for 5m or more between controller lists"],
+    ],
+    ["polling: { controllers: 5m }", []],
+    [
+      "polling: { sensors: 20m }",
+      ["5:1 polling.stale_after: readings would be stale before the next poll (polling.sensors is 20m)"],
+    ],
+    [
+      "mqtt: { url: mqtt://a }\nbroker: { port: 1884 }",
+      ["6:1 broker: without effect, because mqtt.url names another broker; the embedded one is not started"],
+    ],
+    [
+      "mqtt: { url: mqtt://a }\nbroker:",
+      ["6:1 broker: without effect, because mqtt.url names another broker; the embedded one is not started"],
+    ],
+    ["broker: { users: [{ username: a, password: b }] }", [`5:44 broker.users[0].password: ${plain}`]],
+    ["broker: { users: [{ username: a, password: scrypt:x }, { username: b, password: $scrypt$x }] }", []],
+    [
+      "mqtt: { url: mqtts://a, tls: { reject_unauthorized: false } }",
+      ["5:53 mqtt.tls.reject_unauthorized: the broker's certificate is not verified"],
+    ],
+    [
+      "http: { host: 0.0.0.0 }",
+      ["5:15 http.host: other machines can reach this address and http.token is not set"],
+    ],
+    ["http: { host: 0.0.0.0, token: abcdefgh }", []],
+    ["mirror: listed", ["5:9 mirror: nothing is mirrored, because no controller is listed below"]],
+    [
+      "mirror: listed\ncontrollers: { A: { ignore: true } }",
+      ["5:9 mirror: nothing is mirrored, because no controller is listed below"],
+    ],
+    ["mirror: listed\ncontrollers: { A: }", []],
+  ])("%s", async (text, lines) => {
+    expect(await warningLines(`${platform}${text}\n`)).toEqual(lines.map((line) => `config.yaml:${line}`));
+  });
+
+  it("an unencrypted platform, also where it is allowed", async () => {
+    const text = platform.replace("https://business", "http://business");
+    expect(await warningLines(`${text}  allow_insecure: true\n`)).toEqual([
+      "config.yaml:5:19 platform.allow_insecure: the token travels unencrypted and can be read on the way",
+    ]);
+  });
+
+  it("a budget below what the configured controllers need", async () => {
+    const controllers = Array.from({ length: 100 }, (_, n) => `  GH-${n}:\n`).join("");
+    const text = `${platform}  requests_per_minute: 120\ncontrollers:\n${controllers}`;
+    expect(await warningLines(text)).toEqual([
+      "config.yaml:5:24 platform.requests_per_minute: polling the controllers below takes about 121 requests a minute; all intervals will be stretched",
+    ]);
+    expect(await warningLines(text.replace("120", "121"))).toEqual([]);
+    expect(await warningLines(text.replace("120", "0"))).toEqual([]);
+  });
+
+  it("warnings are sorted by place", async () => {
+    const text = `${platform}mirror: listed\nhttp: { host: 0.0.0.0 }\npolling: { controllers: 1s }\n`;
+    const { warnings } = await loaded(text);
+    expect(warnings.map(({ line }) => line)).toEqual([5, 6, 7]);
+    expect(warnings.map(formatProblem)[0]).toMatch(/^config\.yaml:5:9 mirror: /);
+  });
+});

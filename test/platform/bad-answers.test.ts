@@ -1,0 +1,344 @@
+import { once } from "node:events";
+import https from "node:https";
+import type { Socket } from "node:net";
+import { createServer } from "node:net";
+import zlib from "node:zlib";
+import { afterEach, describe, expect, it } from "vitest";
+import { factsOf, failureOf, makeClient, never, settingsFor, Workshop } from "./support/client-under-test.js";
+import { ok, startFakeHost } from "./support/fake-host.js";
+import { startRawHost } from "./support/raw-host.js";
+import { selfSignedCertificate, selfSignedKey } from "./support/self-signed.js";
+
+const workshop = new Workshop();
+afterEach(() => workshop.close());
+
+const shortTimes = { connectMs: 1_000, readMs: 300, controlMs: 300 };
+const clientFor = (url: string) => makeClient(workshop, settingsFor(url, { timeouts: shortTimes })).client;
+const isPost = (text: string) => text.startsWith("POST");
+
+/** Trickles for as long as the other side listens. */
+function drip(socket: Socket, everyMs: number, piece: string): void {
+  const timer = setInterval(() => socket.write(piece), everyMs);
+  socket.on("close", () => {
+    clearInterval(timer);
+  });
+}
+
+const head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+
+describe("req 45: total deadlines", () => {
+  it.each<[string, (socket: Socket) => void]>([
+    ["an answer that never begins", () => undefined],
+    ["headers that stall half way", (socket) => socket.write(head)],
+    [
+      "a body that drips a byte at a time",
+      (socket) => {
+        socket.write(`${head}content-length: 1000\r\n\r\n`);
+        drip(socket, 20, " ");
+      },
+    ],
+    [
+      "headers that drip",
+      (socket) => {
+        socket.write(head);
+        drip(socket, 20, "x-a: b\r\n");
+      },
+    ],
+  ])("%s ends with the deadline, and the connection is closed", async (_name, converse) => {
+    const host = workshop.keep(await startRawHost(converse));
+    const client = clientFor(host.url);
+    const startedAt = performance.now();
+    const facts = await factsOf(client.write("GH-1", "101", "1010", never));
+    expect(facts).toMatchObject({ kind: "timeout", sent: true });
+    expect(performance.now() - startedAt).toBeLessThan(1_300);
+    await expect.poll(() => host.closed).toBe(1);
+  });
+
+  it("a TLS handshake that stalls ends with the deadline, nothing was sent", async () => {
+    const server = createServer(() => undefined);
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = server.address();
+    const port = typeof address === "object" ? address?.port : 0;
+    const facts = await factsOf(clientFor(`https://127.0.0.1:${port}`).write("GH-1", "101", "1010", never));
+    expect(facts).toMatchObject({ kind: "unreachable", sent: false });
+    server.close();
+  });
+
+  it("1,000 exchanges that time out leave no connection behind", async () => {
+    const host = workshop.keep(await startRawHost(() => undefined));
+    const timeouts = { connectMs: 1_000, readMs: 20, controlMs: 20 };
+    const { client } = makeClient(workshop, settingsFor(host.url, { timeouts }));
+    for (let round = 0; round < 125; round += 1)
+      await Promise.all(Array.from({ length: 8 }, () => factsOf(client.connection("GH-1", never))));
+    await expect.poll(() => host.open, { timeout: 5_000 }).toBe(0);
+    expect(host.accepted).toBeGreaterThanOrEqual(500);
+  });
+});
+
+describe("req 46: sizes", () => {
+  it("an endless body is cut off at 2 MiB", async () => {
+    let written = 0;
+    const host = workshop.keep(
+      await startRawHost((socket) => {
+        socket.write(`${head}transfer-encoding: chunked\r\n\r\n`);
+        const piece = `10000\r\n${"x".repeat(65_536)}\r\n`;
+        const more = () => {
+          while (!socket.destroyed && socket.write(piece)) written += piece.length;
+        };
+        socket.on("drain", more);
+        more();
+      }),
+    );
+    const { client } = makeClient(workshop, settingsFor(host.url));
+    expect(await failureOf(client.write("GH-1", "101", "1010", never))).toMatchObject({
+      message: expect.stringContaining("larger than 2 MiB") as unknown,
+      facts: { kind: "protocol", sent: true },
+    });
+    expect(written).toBeLessThan(16 * 1024 * 1024);
+  });
+
+  const bomb = Buffer.alloc(64 * 1024 * 1024, "[");
+  it.each([
+    ["gzip", zlib.gzipSync(bomb)],
+    ["br", zlib.brotliCompressSync(bomb, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 } })],
+    ["deflate", zlib.deflateSync(bomb)],
+  ])("a %s bomb is refused without being unpacked", async (encoding, body) => {
+    const host = workshop.keep(
+      await startFakeHost(() => ({ headers: { "content-encoding": encoding }, body })),
+    );
+    const { client } = makeClient(workshop, settingsFor(host.url));
+    await client.sensors("GH-1", never).catch(() => undefined);
+    global.gc?.();
+    const before = process.memoryUsage.rss();
+    const error = await failureOf(client.sensors("GH-1", never));
+    expect(error.message).toContain("more than 2 MiB when unpacked");
+    expect(error.facts.kind).toBe("protocol");
+    expect(process.memoryUsage.rss() - before).toBeLessThan(20 * 1024 * 1024);
+  });
+
+  it.each(["gzip, gzip", "zstd", "gzip,br"])("content encoding %j is refused", async (encoding) => {
+    const body = zlib.gzipSync(zlib.gzipSync("{}"));
+    const host = workshop.keep(
+      await startFakeHost(() => ({ headers: { "content-encoding": encoding }, body })),
+    );
+    const { client } = makeClient(workshop, settingsFor(host.url));
+    expect((await failureOf(client.sensors("GH-1", never))).message).toContain("not supported");
+  });
+
+  it.each([
+    ["gzip", zlib.gzipSync],
+    ["br", zlib.brotliCompressSync],
+    ["deflate", zlib.deflateSync],
+    ["deflate", zlib.deflateRawSync],
+  ])("an answer in %s is read", async (encoding, compress) => {
+    const body = compress(Buffer.from('{"code":200,"data":[{"code":"GH-1"}]}'));
+    const host = workshop.keep(
+      await startFakeHost(() => ({ headers: { "content-encoding": encoding }, body })),
+    );
+    const { client } = makeClient(workshop, settingsFor(host.url));
+    expect(await client.controllers(never)).toHaveLength(1);
+  });
+
+  it.each([
+    ["lists", "[".repeat(10_000) + "]".repeat(10_000)],
+    ["objects", '{"a":'.repeat(10_000) + "1" + "}".repeat(10_000)],
+    ["unclosed", "[".repeat(1_000_000)],
+  ])("10,000 levels of JSON (%s) are refused", async (_name, body) => {
+    const host = workshop.keep(await startFakeHost(() => ({ body })));
+    const { client } = makeClient(workshop, settingsFor(host.url));
+    const error = await failureOf(client.get("weather-data/list", {}, never));
+    expect(error.message).toContain("nested deeper");
+    expect(error.facts.kind).toBe("protocol");
+  });
+});
+
+describe("req 13, 14: whether the platform may have seen the request", () => {
+  it.each<[string, (socket: Socket) => void, string]>([
+    ["a reset before any answer", (socket) => socket.resetAndDestroy(), "interrupted"],
+    ["an end before any answer", (socket) => socket.end(), "interrupted"],
+    [
+      "a reset inside the headers",
+      (socket) => socket.write(head, () => socket.resetAndDestroy()),
+      "interrupted",
+    ],
+    [
+      "a truncated body",
+      (socket) => socket.end(`${head}content-length: 100\r\n\r\n{"code":200,`),
+      "interrupted",
+    ],
+    [
+      "a truncated chunked body",
+      (socket) => socket.end(`${head}transfer-encoding: chunked\r\n\r\n5\r\n{"cod`),
+      "interrupted",
+    ],
+    ["an answer that is not HTTP", (socket) => socket.end("SSH-2.0-OpenSSH\r\n"), "protocol"],
+    ["an empty answer", (socket) => socket.end(`${head}content-length: 0\r\n\r\n`), "protocol"],
+  ])("%s: the POST counts as sent and is made once", async (_name, converse, kind) => {
+    let posts = 0;
+    const host = workshop.keep(
+      await startRawHost((socket, text) => {
+        if (isPost(text)) posts += 1;
+        converse(socket);
+      }),
+    );
+    const { client } = makeClient(workshop, settingsFor(host.url));
+    expect(await factsOf(client.write("GH-1", "101", "1010", never))).toMatchObject({ kind, sent: true });
+    expect(posts).toBe(1);
+  });
+
+  it.each(Array.from({ length: 20 }, (_, n) => n))(
+    "an answer cut at point %i of 20 never becomes an acceptance, and the POST is made once",
+    async (point) => {
+      const answer = `${head}content-length: 38\r\n\r\n{"code":200,"requestId":"r","data":{}}`;
+      let posts = 0;
+      const host = workshop.keep(
+        await startRawHost((socket, text) => {
+          if (isPost(text)) posts += 1;
+          socket.write(answer.slice(0, Math.floor((answer.length * point) / 20)), () =>
+            socket.resetAndDestroy(),
+          );
+        }),
+      );
+      const { client } = makeClient(workshop, settingsFor(host.url));
+      const facts = await factsOf(client.write("GH-1", "101", "1010", never));
+      expect(facts.sent).toBe(true);
+      expect(facts.code).toBeUndefined();
+      expect(posts).toBe(1);
+    },
+  );
+
+  it("a kept connection that died meanwhile: the POST is not repeated by any layer", async () => {
+    let posts = 0;
+    const host = workshop.keep(
+      await startRawHost((socket, text) => {
+        if (!isPost(text)) {
+          socket.write(`${head}content-length: 35\r\n\r\n{"code":200,"data":{"status":1}}   `);
+          return;
+        }
+        posts += 1;
+        socket.resetAndDestroy();
+      }),
+    );
+    const { client } = makeClient(workshop, settingsFor(host.url));
+    expect(await client.connection("GH-1", never)).toBe("online");
+    expect(await factsOf(client.write("GH-1", "101", "1010", never))).toMatchObject({ sent: true });
+    expect(posts).toBe(1);
+  });
+
+  it("a refused connection was not sent", async () => {
+    const host = await startFakeHost();
+    await host.close();
+    const error = await failureOf(clientFor(host.url).write("GH-1", "101", "1010", never));
+    expect(error.facts).toMatchObject({ kind: "unreachable", sent: false });
+    expect(error.message).toMatch(/refuses connections.*platform\.realtime_url/);
+  });
+
+  it("a host name that does not exist was not sent", async () => {
+    const error = await failureOf(clientFor("http://nowhere.invalid").write("GH-1", "101", "1010", never));
+    expect(error.facts).toMatchObject({ kind: "unreachable", sent: false });
+    expect(error.message).toContain("nowhere.invalid");
+  });
+
+  it("req 64: a certificate nobody trusts is refused before anything is sent", async () => {
+    let requests = 0;
+    const server = https.createServer(
+      { cert: selfSignedCertificate, key: selfSignedKey },
+      (_request, response) => {
+        requests += 1;
+        response.end("{}");
+      },
+    );
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = server.address();
+    const port = typeof address === "object" ? address?.port : 0;
+    const error = await failureOf(clientFor(`https://127.0.0.1:${port}`).write("GH-1", "101", "1010", never));
+    expect(error.facts).toMatchObject({ kind: "unreachable", sent: false });
+    expect(error.message).toContain("self-signed");
+    expect(requests).toBe(0);
+    server.close();
+  });
+
+  it("https to a port that speaks http was not sent and says what to check", async () => {
+    const host = workshop.keep(await startFakeHost());
+    const error = await failureOf(
+      clientFor(host.url.replace("http:", "https:")).write("GH-1", "101", "1010", never),
+    );
+    expect(error.facts).toMatchObject({ kind: "unreachable", sent: false });
+    expect(error.message).toContain("does not speak TLS");
+  });
+
+  it("a call given up before it was sent says so, one given up later says it may have been", async () => {
+    const host = workshop.keep(await startRawHost(() => undefined));
+    const { client } = makeClient(workshop, settingsFor(host.url));
+    expect(await factsOf(client.write("GH-1", "101", "1010", AbortSignal.abort()))).toMatchObject({
+      kind: "interrupted",
+      sent: false,
+    });
+    const leaving = new AbortController();
+    const write = factsOf(client.write("GH-1", "101", "1010", leaving.signal));
+    await expect.poll(() => host.accepted).toBe(1);
+    await new Promise(setImmediate);
+    leaving.abort();
+    expect(await write).toMatchObject({ kind: "interrupted", sent: true });
+  });
+});
+
+describe("req 15: redirects", () => {
+  it.each([301, 302, 307, 308])("HTTP %i is not followed: the other host sees no request", async (status) => {
+    const other = workshop.keep(await startFakeHost());
+    const host = workshop.keep(
+      await startFakeHost(() => ({ status, headers: { location: `${other.url}/api/set-value?t=secret` } })),
+    );
+    const { client } = makeClient(workshop, settingsFor(host.url));
+    const error = await failureOf(client.write("GH-1", "101", "1010", never));
+    await client.controllers(never).catch(() => undefined);
+    expect(error.facts).toMatchObject({ kind: "protocol", sent: true, status });
+    expect(error.message).toContain(other.url);
+    expect(error.message).not.toContain("secret");
+    expect(other.requests).toEqual([]);
+    expect(other.accepted).toBe(0);
+  });
+
+  it("a redirect from http to https says which URL to set", async () => {
+    const host = workshop.keep(
+      await startFakeHost(() => ({ status: 301, headers: { location: "https://rt.example.com/x" } })),
+    );
+    const { client } = makeClient(workshop, settingsFor(host.url));
+    const error = await failureOf(client.sensors("GH-1", never));
+    expect(error.message).toContain("set platform.realtime_url to https://rt.example.com");
+  });
+});
+
+describe("connections", () => {
+  it("are kept and reused", async () => {
+    const host = workshop.keep(await startFakeHost(() => ok([])));
+    const { client } = makeClient(workshop, settingsFor(host.url));
+    for (let n = 0; n < 20; n += 1) await client.controllers(never);
+    expect(host.accepted).toBeLessThanOrEqual(2);
+  });
+
+  it("polling uses as many as configured and no more", async () => {
+    const host = workshop.keep(await startFakeHost(() => ok([])));
+    const { client } = makeClient(workshop, settingsFor(host.url, { concurrency: 3 }));
+    await Promise.all(Array.from({ length: 50 }, () => client.sensors("GH-1", never)));
+    expect(host.requests).toHaveLength(50);
+    expect(host.accepted).toBe(3);
+  });
+
+  it("a command never waits for polls that hang", async () => {
+    const host = workshop.keep(
+      await startFakeHost(({ path }) =>
+        path.endsWith("sensor-data") ? new Promise(() => undefined) : ok({ status: 1 }),
+      ),
+    );
+    const { client } = makeClient(workshop, settingsFor(host.url, { concurrency: 2 }));
+    const stuck = Array.from({ length: 10 }, () => client.sensors("GH-1", never).catch(() => undefined));
+    await expect.poll(() => host.requests.length).toBe(2);
+    expect(await client.connection("GH-1", never)).toBe("online");
+    expect(await client.write("GH-1", "101", "1010", never)).toMatchObject({ code: "200" });
+    await client.close();
+    await Promise.all(stuck);
+  });
+});

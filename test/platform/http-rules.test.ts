@@ -1,0 +1,212 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { parameterGroup } from "../../src/greenhouse/device-types.js";
+import { factsOf, failureOf, makeClient, never, settingsFor, Workshop } from "./support/client-under-test.js";
+import { ok, startFakeHost } from "./support/fake-host.js";
+
+const workshop = new Workshop();
+afterEach(() => workshop.close());
+
+async function twoHosts() {
+  const business = workshop.keep(await startFakeHost());
+  const realtime = workshop.keep(await startFakeHost());
+  const settings = { ...settingsFor(business.url), realtimeUrl: realtime.url };
+  return { business, realtime, ...makeClient(workshop, settings) };
+}
+
+describe("requests of the interface document", () => {
+  it("every read goes to its host, path and query, with the bearer header", async () => {
+    const { business, realtime, client } = await twoHosts();
+    realtime.answer(({ path }) => ok(path.endsWith("mqtt-client-status") ? { status: 1, type: 1 } : {}));
+    await client.controllers(never);
+    await client.devices("TEXT", never);
+    await client.devices("STREAM", never);
+    await client.stations(never);
+    await client.get("weather-data/list", { deviceCode: "GH-1", start: "2026-01-01 00:00" }, never);
+    await client.connection("GH-1", never);
+    await client.sensors("GH-1", never);
+    await client.runningStatuses("GH-1", never);
+    await client.value("GH-1", "101", false, never);
+    await client.value("GH-1", "101", true, never);
+    await client.values("GH-1", parameterGroup(2), never);
+    expect(business.requests.map((request) => request.target)).toEqual([
+      "/api/control/mqtt",
+      "/api/device?dataType=TEXT",
+      "/api/device?dataType=STREAM",
+      "/api/station",
+      "/api/weather-data/list?deviceCode=GH-1&start=2026-01-01%2000%3A00",
+    ]);
+    expect(realtime.requests.map((request) => request.target)).toEqual([
+      "/api/mqtt-client-status?deviceCode=GH-1",
+      "/api/sensor-data?deviceCode=GH-1",
+      "/api/device_status?deviceCode=GH-1",
+      "/api/get-value?deviceCode=GH-1&address=101",
+      "/api/get-value?deviceCode=GH-1&address=101&flush=1",
+      "/api/set-value/flush?deviceTypeId=2&deviceCode=GH-1",
+    ]);
+    const all = [...business.requests, ...realtime.requests];
+    expect(new Set(all.map((request) => request.headers.authorization))).toEqual(
+      new Set(["Bearer test-token"]),
+    );
+    expect(new Set(all.map((request) => request.method))).toEqual(new Set(["GET"]));
+  });
+
+  it("a control value is one POST of JSON with address, value and deviceCode as Strings", async () => {
+    const { realtime, client } = await twoHosts();
+    realtime.answer(() => ({ body: { code: 200, requestId: "r-1", data: { address: "0012" } } }));
+    expect(await client.write("GH-1", "0012", "00000100", never)).toEqual({ requestId: "r-1", code: "200" });
+    expect(realtime.requests).toHaveLength(1);
+    expect(realtime.requests[0]).toMatchObject({ method: "POST", target: "/api/set-value" });
+    expect(realtime.requests[0]?.headers).toMatchObject({
+      "content-type": "application/json",
+      authorization: "Bearer test-token",
+    });
+    expect(JSON.parse(realtime.requests[0]?.body ?? "")).toEqual({
+      address: "0012",
+      value: "00000100",
+      deviceCode: "GH-1",
+    });
+  });
+
+  it("a base address keeps its path prefix and loses user name, query and fragment", async () => {
+    const host = workshop.keep(await startFakeHost());
+    const url = `${host.url.replace("http://", "http://user:secret@")}/gateway/v1/?a=b#c`;
+    const { client } = makeClient(workshop, settingsFor(url));
+    await client.controllers(never);
+    expect(host.requests[0]?.target).toBe("/gateway/v1/api/control/mqtt");
+    expect(host.requests[0]?.headers.authorization).toBe("Bearer test-token");
+  });
+
+  it("query parameters carry the names that platform.shapes gives them", async () => {
+    const host = workshop.keep(await startFakeHost());
+    const shapes = { "sensor-data": { query: { deviceCode: "facility" } } };
+    const { client } = makeClient(workshop, settingsFor(host.url, { shapes }));
+    await client.sensors("GH-1", never);
+    expect(host.requests[0]?.target).toBe("/api/sensor-data?facility=GH-1");
+  });
+
+  it.each(["set-value", "account/sign-in", "", "weather-data/../set-value", "/api/set-value", "device/"])(
+    "get never asks %j: only read-only operations of the document",
+    async (name) => {
+      const { business, realtime, client } = await twoHosts();
+      expect(await factsOf(client.get(name, {}, never))).toMatchObject({
+        kind: "invalid_request",
+        sent: false,
+      });
+      expect([...business.requests, ...realtime.requests]).toEqual([]);
+    },
+  );
+
+  it.each(["weather-data/list", "api/weather-data/list", "/api/weather-data/list"])(
+    "get understands %j and hands back the answer as it came",
+    async (name) => {
+      const { business, client } = await twoHosts();
+      business.answer(() => ok([{ t: 1.5 }]));
+      expect(await client.get(name, {}, never)).toEqual({
+        code: 200,
+        message: "success",
+        data: [{ t: 1.5 }],
+      });
+    },
+  );
+});
+
+describe("answers", () => {
+  it.each([200, "200"])("body code %j is a success whatever the HTTP status", async (code) => {
+    const { business, client } = await twoHosts();
+    business.answer(() => ({ status: 500, body: { code, data: [{ code: "GH-1", online: true }] } }));
+    expect(await client.controllers(never)).toHaveLength(1);
+  });
+
+  it("any other body code is a failure with code, message and requestId, although HTTP says 200", async () => {
+    const { realtime, client } = await twoHosts();
+    realtime.answer(() => ({ body: { code: 5003, message: "设备忙", requestId: "8f-1" } }));
+    const error = await failureOf(client.write("GH-1", "101", "1010", never));
+    expect(error.facts).toEqual({
+      kind: "rejected",
+      host: "realtime",
+      operation: "POST /api/set-value",
+      status: 200,
+      sent: true,
+      code: "5003",
+      platformMessage: "设备忙",
+      requestId: "8f-1",
+    });
+    expect(error.message).toContain("设备忙");
+  });
+
+  it("a message that is an Object is flattened to its code and message", async () => {
+    const { realtime, client } = await twoHosts();
+    realtime.answer(() => ({ body: { code: 500, message: { code: "E1", message: "busy" } } }));
+    expect(await factsOf(client.sensors("GH-1", never))).toMatchObject({ platformMessage: "E1: busy" });
+  });
+
+  it("a missing credential on the business host: 403 with error and message becomes unauthorized and says what to check", async () => {
+    const { business, client } = await twoHosts();
+    business.answer(() => ({ status: 403, body: { error: "Forbidden", message: "Access Denied" } }));
+    const error = await failureOf(client.controllers(never));
+    expect(error.facts).toMatchObject({
+      kind: "unauthorized",
+      status: 403,
+      platformMessage: "Forbidden: Access Denied",
+    });
+    expect(error.message).toMatch(/platform\.token.*register this machine's address/);
+  });
+
+  it.each([
+    [{ status: 401, body: "" }, "unauthorized"],
+    [{ status: 200, body: { code: 401, message: "token无效" } }, "unauthorized"],
+    [{ status: 200, body: { code: "403" } }, "unauthorized"],
+    [{ status: 401, body: { code: 10001, message: "expired" } }, "unauthorized"],
+    [{ status: 403, body: "<html>blocked</html>" }, "unauthorized"],
+    [{ status: 429, body: "" }, "throttled"],
+    [{ status: 200, body: { code: 429 } }, "throttled"],
+    [{ status: 503, headers: { "retry-after": "1200" }, body: "" }, "throttled"],
+    [{ status: 404, body: "<html>nginx</html>" }, "server"],
+    [{ status: 400, body: { error: "bad" } }, "server"],
+    [{ status: 200, body: "<!doctype html><p>maintenance" }, "protocol"],
+    [{ status: 200, body: "" }, "protocol"],
+    [{ status: 200, body: '{"code":200,"data":[' }, "protocol"],
+    [{ status: 200, body: { code: 500 } }, "rejected"],
+    [{ status: 500, body: { code: "E7" } }, "rejected"],
+  ])("%j ends as %s", async (reply, kind) => {
+    const { realtime, client } = await twoHosts();
+    realtime.answer(() => reply);
+    expect(await factsOf(client.write("GH-1", "101", "1010", never))).toMatchObject({ kind, sent: true });
+    expect(realtime.requests).toHaveLength(1);
+  });
+
+  it("a web page instead of data names the setting to check", async () => {
+    const { realtime, client } = await twoHosts();
+    realtime.answer(() => ({ headers: { "content-type": "text/html" }, body: "<html>hello</html>" }));
+    const error = await failureOf(client.sensors("GH-1", never));
+    expect(error.message).toMatch(/web page.*maintenance.*platform\.realtime_url/);
+  });
+
+  it("a set-value answer without a code is no acceptance", async () => {
+    const { realtime, client } = await twoHosts();
+    realtime.answer(() => ({ body: { address: "101", value: "1010", deviceCode: "GH-1" } }));
+    const facts = await factsOf(client.write("GH-1", "101", "1010", never));
+    expect(facts).toMatchObject({ kind: "protocol", sent: true });
+    expect(facts.code).toBeUndefined();
+  });
+
+  it.each([{ address: "101", deviceCode: "GH-1", value: "1010" }, { data: { value: "1010" } }])(
+    "a set-value answer is accepted flat and under data: %j",
+    async (fields) => {
+      const { realtime, client } = await twoHosts();
+      realtime.answer(() => ({ body: { code: 200, ...fields } }));
+      expect(await client.write("GH-1", "101", "1010", never)).toEqual({ requestId: null, code: "200" });
+      expect(client.shapeReports()).toEqual([]);
+    },
+  );
+
+  it("a byte order mark and integers beyond 2^53 are read without loss", async () => {
+    const { business, client } = await twoHosts();
+    const body =
+      '\uFEFF{"code":200,"data":[{"code":"GH-1","customerId":1680236549218304003,"id":7,"name":"a 12345678901234567890 b"}]}';
+    business.answer(() => ({ body }));
+    const [device] = await client.controllers(never);
+    expect(device?.extra).toEqual({ id: "7", customerId: "1680236549218304003" });
+    expect(device?.name).toBe("a 12345678901234567890 b");
+  });
+});

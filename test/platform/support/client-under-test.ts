@@ -1,0 +1,99 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inspect } from "node:util";
+import { pino } from "pino";
+import { PlatformError, type PlatformErrorFacts } from "../../../src/greenhouse/platform-error.js";
+import {
+  createPlatform,
+  type HostLink,
+  type PlatformClient,
+  type PlatformPorts,
+} from "../../../src/platform/client.js";
+import type { PlatformSettings } from "../../../src/platform/settings.js";
+import { systemClock } from "../../../src/runtime/clock.js";
+
+type Cleanup = () => Promise<unknown>;
+
+/** What a test has opened; close it in `afterEach`, newest first. */
+export class Workshop {
+  readonly #cleanups: Cleanup[] = [];
+
+  keep<T extends { close(): Promise<unknown> }>(thing: T): T {
+    this.#cleanups.push(() => thing.close());
+    return thing;
+  }
+
+  async folder(): Promise<string> {
+    const path = await mkdtemp(join(tmpdir(), "platform-test-"));
+    this.#cleanups.push(() => rm(path, { recursive: true, force: true }));
+    return path;
+  }
+
+  async close(): Promise<void> {
+    for (const cleanup of this.#cleanups.splice(0).reverse()) await cleanup();
+  }
+}
+
+export interface ClientUnderTest {
+  readonly client: PlatformClient;
+  readonly links: readonly HostLink[];
+  /** Log lines as JSON text. */
+  readonly lines: readonly string[];
+}
+
+export const settingsFor = (url: string, over: Partial<PlatformSettings> = {}): PlatformSettings => ({
+  businessUrl: url,
+  realtimeUrl: url,
+  credential: { type: "token", token: "test-token" },
+  timeZone: "Asia/Shanghai",
+  timeouts: { connectMs: 1_000, readMs: 5_000, controlMs: 5_000 },
+  concurrency: 4,
+  shapes: {},
+  ...over,
+});
+
+export function makeClient(
+  workshop: Workshop,
+  settings: PlatformSettings,
+  ports: Partial<PlatformPorts> = {},
+): ClientUnderTest {
+  const links: HostLink[] = [];
+  const lines: string[] = [];
+  const log = pino({ level: "trace" }, { write: (line: string) => lines.push(line) });
+  const client = createPlatform(settings, {
+    clock: systemClock,
+    random: () => 0,
+    log,
+    dataDir: "/nonexistent/never-written",
+    onLink: (link) => links.push(link),
+    ...ports,
+  });
+  workshop.keep(client);
+  return { client, links, lines };
+}
+
+export const never = new AbortController().signal;
+
+/** The PlatformError a call ends with; fails the test when it does not. */
+export async function failureOf(call: Promise<unknown>): Promise<PlatformError> {
+  try {
+    const value = await call;
+    throw new Error(`expected a PlatformError, got ${inspect(value)}`);
+  } catch (error) {
+    if (error instanceof PlatformError) return error;
+    throw error;
+  }
+}
+
+export const factsOf = async (call: Promise<unknown>): Promise<PlatformErrorFacts> =>
+  (await failureOf(call)).facts;
+
+/** A promise and its ends, for tests that hold an answer back. */
+export function gate<T = void>(): { readonly opened: Promise<T>; readonly open: (value: T) => void } {
+  let open: (value: T) => void = () => undefined;
+  const opened = new Promise<T>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}

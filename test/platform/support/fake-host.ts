@@ -1,0 +1,105 @@
+import { once } from "node:events";
+import http from "node:http";
+import type { Socket } from "node:net";
+
+/** One HTTP host of a platform, in the test's hands: records every request and answers what the test says. */
+export interface SeenRequest {
+  readonly method: string;
+  /** Path and query as they came. */
+  readonly target: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: http.IncomingHttpHeaders;
+  readonly body: string;
+}
+
+export interface Reply {
+  readonly status?: number;
+  readonly headers?: http.OutgoingHttpHeaders;
+  /** An object is sent as JSON. */
+  readonly body?: unknown;
+}
+
+/** Answers a request: with a Reply, or by itself on the response (then it returns null). */
+export type Answerer = (
+  request: SeenRequest,
+  response: http.ServerResponse,
+) => Reply | null | Promise<Reply | null>;
+
+export interface FakeHost {
+  readonly url: string;
+  readonly requests: readonly SeenRequest[];
+  /** TCP connections accepted so far, and standing now. */
+  readonly accepted: number;
+  readonly open: number;
+  answer(answerer: Answerer): void;
+  close(): Promise<void>;
+}
+
+export const ok = (data: unknown): Reply => ({ body: { code: 200, message: "success", data } });
+
+export async function startFakeHost(first: Answerer = () => ok(null)): Promise<FakeHost> {
+  let answerer = first;
+  let accepted = 0;
+  const requests: SeenRequest[] = [];
+  const sockets = new Set<Socket>();
+  const server = http.createServer((request, response) => {
+    void respond(request, response);
+  });
+  const respond = async (request: http.IncomingMessage, response: http.ServerResponse) => {
+    const seen = await read(request).catch(() => null);
+    if (seen === null) return;
+    requests.push(seen);
+    const reply = await answerer(seen, response);
+    if (reply === null) return;
+    const { status = 200, headers = {}, body = "" } = reply;
+    const isRaw = typeof body === "string" || Buffer.isBuffer(body);
+    const bytes = isRaw ? body : JSON.stringify(body);
+    response.writeHead(status, { "content-type": "application/json", ...headers });
+    response.end(bytes);
+  };
+  server.on("connection", (socket) => {
+    accepted += 1;
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    socket.on("error", () => undefined);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    requests,
+    get accepted() {
+      return accepted;
+    },
+    get open() {
+      return sockets.size;
+    },
+    answer: (next) => {
+      answerer = next;
+    },
+    close: async () => {
+      server.closeAllConnections();
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+async function read(request: http.IncomingMessage): Promise<SeenRequest> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const target = request.url ?? "";
+  const { pathname, searchParams } = new URL(target, "http://host");
+  return {
+    method: request.method ?? "",
+    target,
+    path: pathname,
+    query: searchParams,
+    headers: request.headers,
+    body: Buffer.concat(chunks).toString("utf8"),
+  };
+}

@@ -1,0 +1,56 @@
+import { once } from "node:events";
+import net from "node:net";
+
+/** A host below HTTP: gets each connection and the bytes that come, for answers no HTTP server would give. */
+export interface RawHost {
+  readonly url: string;
+  readonly accepted: number;
+  readonly open: number;
+  readonly closed: number;
+  close(): Promise<void>;
+}
+
+/** `converse` is called once per request head that has come in whole. */
+export async function startRawHost(converse: (socket: net.Socket, text: string) => void): Promise<RawHost> {
+  let accepted = 0;
+  let closed = 0;
+  const sockets = new Set<net.Socket>();
+  const server = net.createServer((socket) => {
+    accepted += 1;
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+    socket.on("close", () => {
+      closed += 1;
+      sockets.delete(socket);
+    });
+    let text = "";
+    socket.on("data", (chunk) => {
+      text += chunk.toString("latin1");
+      if (!text.includes("\r\n\r\n")) return;
+      const request = text;
+      text = "";
+      converse(socket, request);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    get accepted() {
+      return accepted;
+    },
+    get open() {
+      return sockets.size;
+    },
+    get closed() {
+      return closed;
+    },
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}

@@ -1,0 +1,20 @@
+/** A certificate for localhost that no authority has signed, for tests of what must be refused. Worthless elsewhere. */
+export const selfSignedCertificate = `-----BEGIN CERTIFICATE-----
+MIIBmzCCAUGgAwIBAgIUNlLZpkzC0DyN9aWQWdrL9Hev2k4wCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTA1MjkzNFoYDzIxMjYxMDI4
+MDUyOTM0WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAAS9uB8BcDLjvJPlvi+xbzY4C7FA35BGMReDPO2nCOMMGvwj4w8utomP
+AVDbMEu7GeRoVCtQaKq3KaaJz/3evU7go28wbTAdBgNVHQ4EFgQUd6O686V4EKWA
+4raWKqwt2qzWYlYwHwYDVR0jBBgwFoAUd6O686V4EKWA4raWKqwt2qzWYlYwDwYD
+VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwCgYIKoZI
+zj0EAwIDSAAwRQIgaeFvjfl5fboRKKFAowsm7x/5JbEHIdN5dzNTdooSkpwCIQC2
+yrHr+zV2KYz4Q3W4qqQnrOayhS+gUb2j+a/IC8WqqQ==
+-----END CERTIFICATE-----
+`;
+
+export const selfSignedKey = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg8RtBdx+x8T/OIVMj
+AH7bNtiG4y5z9DQgLdW+Y1ovEZOhRANCAAS9uB8BcDLjvJPlvi+xbzY4C7FA35BG
+MReDPO2nCOMMGvwj4w8utomPAVDbMEu7GeRoVCtQaKq3KaaJz/3evU7g
+-----END PRIVATE KEY-----
+`;

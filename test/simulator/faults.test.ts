@@ -1,0 +1,289 @@
+import { describe, expect, it } from "vitest";
+import { FaultBook } from "../../src/simulator/fault-book.js";
+import { faultNames, type FaultName, type FaultSpec } from "../../src/simulator/faults.js";
+import { Asking, hourMs, json, minuteMs } from "./asking.js";
+
+const code = "GH-0001";
+
+/** A platform with one armed fault, and what a POST of "open" to the left skylight got and did. */
+function posted(fault: FaultSpec) {
+  const asking = new Asking({ faults: [fault] });
+  const decision = asking.post(code, "101", "10010");
+  return { asking, decision, register: asking.control.trueState(code, "101").value };
+}
+
+describe("answers that go wrong", () => {
+  it.each<[FaultSpec, Record<string, unknown>, string]>([
+    [{ fault: "reset" }, { cut: "before" }, "10001"],
+    [{ fault: "reset", when: "before" }, { cut: "before" }, "10001"],
+    [{ fault: "reset", when: "after" }, { cut: "after" }, "10010"],
+    [{ fault: "timeout" }, { delayMs: Infinity, cut: null }, "10001"],
+    [{ fault: "timeout", when: "after" }, { delayMs: Infinity, cut: null }, "10010"],
+    [{ fault: "truncated" }, { cut: "during", status: 200 }, "10010"],
+    [{ fault: "empty" }, { status: 200, body: "" }, "10010"],
+    [{ fault: "slow", delayMs: 7000 }, { status: 200, delayMs: 7000 }, "10010"],
+    [{ fault: "html" }, { status: 200 }, "10001"],
+    [{ fault: "html", status: 503, when: "after" }, { status: 503 }, "10010"],
+    [{ fault: "http_status", status: 502 }, { status: 502 }, "10001"],
+    [{ fault: "http_status", status: 500, when: "after" }, { status: 500 }, "10010"],
+    [{ fault: "unauthorized" }, { status: 401 }, "10001"],
+    [{ fault: "unauthorized", status: 403, when: "after" }, { status: 403 }, "10010"],
+    [{ fault: "redirect" }, { status: 307 }, "10001"],
+    [{ fault: "throttle" }, { status: 429 }, "10001"],
+    [{ fault: "throttle", status: 503, when: "after" }, { status: 503 }, "10010"],
+  ])("%o", (fault, expected, register) => {
+    const { decision, register: held } = posted(fault);
+    expect(decision).toMatchObject(expected);
+    expect(held).toBe(register);
+  });
+
+  it.each([
+    ["before", "10001"],
+    ["after", "10010"],
+  ] as const)("a body code other than 200, the value %s carried out", (when, register) => {
+    const { decision, register: held } = posted({ fault: "body_code", code: 5001, message: "设备忙", when });
+    expect(decision.status).toBe(200);
+    expect(json(decision.body)).toMatchObject({ code: 5001, message: "设备忙" });
+    expect(json(decision.body).requestId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(held).toBe(register);
+  });
+
+  it("a maintenance page is HTML", () => {
+    const { decision } = posted({ fault: "html" });
+    expect(decision.headers["content-type"]).toContain("text/html");
+    expect(decision.body).toContain("<html>");
+  });
+
+  it("broken JSON does not parse", () => {
+    expect(() => json(posted({ fault: "garbage" }).decision.body)).toThrow();
+  });
+
+  it("a throttled answer carries Retry-After in seconds", () => {
+    expect(posted({ fault: "throttle", retryAfterMs: 90_000 }).decision.headers["retry-after"]).toBe("90");
+  });
+
+  it("a redirect points to another origin", () => {
+    expect(posted({ fault: "redirect" }).decision.headers.location).toMatch(/^https:\/\/elsewhere/);
+  });
+});
+
+describe("a POST that is accepted", () => {
+  it("and ignored: success, and the register never shows it", () => {
+    const { asking, decision } = posted({ fault: "ignore" });
+    expect(json(decision.body).code).toBe(200);
+    expect(asking.pass(hourMs).read(code, "101")).toBe("10001");
+    expect(asking.control.posts()[0]).toMatchObject({ accepted: true, effect: "ignored_by_fault" });
+  });
+
+  it("and done late", () => {
+    const { asking, decision } = posted({ fault: "late", delayMs: 40_000 });
+    expect(json(decision.body).code).toBe(200);
+    expect(asking.control.posts()[0]?.effect).toBe("waiting");
+    expect(asking.pass(39_999).read(code, "101")).toBe("10001");
+    expect(asking.pass(1).read(code, "101")).toBe("10010");
+    expect(asking.control.posts()[0]?.effect).toBe("taken");
+  });
+
+  it("while the device goes offline between check and POST", () => {
+    const asking = new Asking({ faults: [{ fault: "offline_at_post", forMs: minuteMs, count: 1 }] });
+    const status = () => asking.get("/api/mqtt-client-status", { deviceCode: code });
+    expect(status()).toMatchObject({ data: { status: 1 } });
+    expect(json(asking.post(code, "101", "10010").body).code).toBe(200);
+    expect(status()).toMatchObject({ data: { status: 0 } });
+    expect(asking.control.posts()[0]?.effect).toBe("offline");
+    asking.pass(minuteMs);
+    expect(status()).toMatchObject({ data: { status: 1 } });
+    expect(asking.read(code, "101")).toBe("10001");
+  });
+});
+
+describe("reads that lie", () => {
+  it("a wrong read-back shows another value of the kind, or the one given", () => {
+    const wrong = new Asking({ faults: [{ fault: "wrong_read_back" }] });
+    expect(wrong.read(code, "101")).not.toBe("10001");
+    expect(wrong.read(code, "101")).toBe("10001");
+    const given = new Asking({ faults: [{ fault: "wrong_read_back", value: "00000" }] });
+    expect(given.read(code, "101")).toBe("00000");
+  });
+
+  it("a stale read-back shows an older value, only without flush", () => {
+    const asking = new Asking({ faults: [{ fault: "stale_read_back", delayMs: minuteMs, chance: 1 }] });
+    asking.pass(2 * minuteMs).post(code, "101", "10010");
+    asking.pass(minuteMs - 1);
+    expect(asking.read(code, "101", "0")).toBe("10001");
+    expect(asking.read(code, "101")).toBe("10010");
+    expect(asking.pass(1).read(code, "101", "0")).toBe("10010");
+  });
+
+  it("no value at all", () => {
+    const asking = new Asking({ faults: [{ fault: "no_value" }] });
+    expect(asking.read(code, "101")).toBeUndefined();
+    expect(asking.read(code, "101")).toBe("10001");
+  });
+});
+
+describe("events", () => {
+  it("a controller is offline for a while, keeps its last readings and takes nothing", () => {
+    const asking = new Asking({ faults: [{ fault: "offline", atMs: minuteMs, forMs: 10 * minuteMs, controller: code }] });
+    asking.pass(2 * minuteMs);
+    const frozen = asking.get("/api/sensor-data", { deviceCode: code });
+    expect(json(asking.post(code, "101", "10010").body).code).not.toBe(200);
+    asking.pass(5 * minuteMs);
+    expect(asking.get("/api/sensor-data", { deviceCode: code })).toEqual(frozen);
+    asking.pass(5 * minuteMs);
+    expect(asking.get("/api/sensor-data", { deviceCode: code })).not.toEqual(frozen);
+    expect(asking.read(code, "101")).toBe("10001");
+  });
+
+  it("sensors stop reporting: dateTime stands still while the controller stays online", () => {
+    const asking = new Asking({ faults: [{ fault: "freeze_sensors", forMs: hourMs, controller: code }] });
+    const frozen = asking.get("/api/sensor-data", { deviceCode: code });
+    asking.pass(hourMs - 1);
+    expect(asking.get("/api/sensor-data", { deviceCode: code })).toEqual(frozen);
+    expect(asking.get("/api/mqtt-client-status", { deviceCode: code })).toMatchObject({ data: { status: 1 } });
+    expect(asking.pass(1).get("/api/sensor-data", { deviceCode: code })).not.toEqual(frozen);
+  });
+
+  it.each([
+    ["--", undefined],
+    ["--", "--"],
+    [null, null],
+    [999.9, 999.9],
+    ["ERR", "ERR"],
+  ])("a broken sensor shows %o", (shown, value) => {
+    const asking = new Asking({
+      faults: [{ fault: "bad_sensor", controller: code, sensor: "airtemp", value, forMs: minuteMs }],
+    });
+    expect(asking.readings(code).airtemp).toBe(shown);
+    expect(asking.readings(code).co2).toBeTypeOf("number");
+    expect(asking.pass(minuteMs).readings(code).airtemp).toBeTypeOf("number");
+  });
+
+  it("somebody moves an actuator by hand", () => {
+    const asking = new Asking({
+      faults: [{ fault: "moved_by_hand", atMs: 1000, controller: code, address: "103", value: "10010" }],
+    });
+    expect(asking.read(code, "103")).toBe("10001");
+    expect(asking.pass(1000).read(code, "103")).toBe("10010");
+    expect(asking.control.held(code, "103").at(-1)).toMatchObject({ by: "hand", at: asking.now });
+  });
+
+  it("somebody moves something now and then, at the given rate", () => {
+    const asking = new Asking({ controllers: 3, faults: [{ fault: "moved_by_hand", perHour: 12 }] });
+    asking.pass(100 * hourMs);
+    const moves = asking.control
+      .codes()
+      .flatMap((each) => ["101", "102", "103", "104", "106", "107", "140", "150", "210", "211", "220", "300", "310", "320", "330", "400"].flatMap((address) => asking.state.controller(each)?.registers.history(address) ?? []))
+      .filter((held) => held.by === "hand");
+    expect(moves.length).toBeGreaterThan(700);
+    expect(moves.length).toBeLessThan(1500);
+  });
+
+  it("a storm closes what stands open, leaves the register of automatic ones, and blows", () => {
+    const asking = new Asking();
+    asking.post(code, "101", "10010");
+    asking.post(code, "103", "11000");
+    asking.pass(5 * minuteMs).control.fault({ fault: "storm", forMs: 20 * minuteMs });
+    expect(asking.read(code, "101")).toBe("10001");
+    expect(asking.read(code, "103")).toBe("11000");
+    expect(asking.control.held(code, "101").at(-1)?.by).toBe("storm");
+    expect(asking.pass(5 * minuteMs).number("WS-0001", "windspeed")).toBeGreaterThan(14);
+    expect(asking.level(code, "103")).toBe(0);
+    expect(asking.read("GH-0003", "101")).toBe("10001");
+    expect(asking.pass(20 * minuteMs).number("WS-0001", "windspeed")).toBeLessThan(14);
+  });
+
+  it("rain closes the roof and wets the rain gauge", () => {
+    const asking = new Asking();
+    asking.post(code, "103", "10010");
+    asking.control.rain(true);
+    expect(asking.read(code, "103")).toBe("10001");
+    expect(asking.pass(30 * minuteMs).number("WS-0001", "rain")).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ["refuse", { cut: "refused" }],
+    ["hang", { cut: null, delayMs: Infinity }],
+  ] as const)("a host that is gone: %s, and carries out nothing", (how, expected) => {
+    const asking = new Asking({ faults: [{ fault: "host_down", host: "realtime", how, forMs: minuteMs }] });
+    expect(asking.post(code, "101", "10010")).toMatchObject(expected);
+    expect(asking.control.posts()).toHaveLength(0);
+    expect(asking.decide({ path: "/api/station" }).status).toBe(200);
+    expect(asking.pass(minuteMs).read(code, "101")).toBe("10001");
+  });
+
+  it("tokens expire", () => {
+    const asking = new Asking({ faults: [{ fault: "expire_tokens", atMs: minuteMs }] });
+    expect(asking.decide({ path: "/api/station" }).status).toBe(200);
+    expect(asking.pass(minuteMs).decide({ path: "/api/station" }).status).toBe(401);
+  });
+
+  it("push channels change their behaviour for a while", () => {
+    const asking = new Asking({ faults: [{ fault: "push", how: "silent", forMs: minuteMs }] });
+    asking.decide({ path: "/api/station" });
+    expect(asking.state.pushMode).toBe("silent");
+    asking.pass(minuteMs).decide({ path: "/api/station" });
+    expect(asking.state.pushMode).toBe("normal");
+  });
+});
+
+describe("when a fault hits", () => {
+  const target = { host: "realtime", operation: "set-value", controller: code, address: "101" } as const;
+
+  it.each<[string, FaultSpec, boolean]>([
+    ["the fault names nothing", { fault: "reset" }, true],
+    ["the operation is named", { fault: "reset", operation: "set-value" }, true],
+    ["another operation is named", { fault: "reset", operation: "get-value" }, false],
+    ["the controller is named", { fault: "reset", controller: code }, true],
+    ["another controller is named", { fault: "reset", controller: "GH-0003" }, false],
+    ["another address is named", { fault: "reset", address: "103" }, false],
+    ["another host is named", { fault: "reset", host: "business" }, false],
+    ["its time has not come", { fault: "reset", atMs: 1 }, false],
+    ["the chance is nil", { fault: "reset", chance: 0 }, false],
+    ["the chance is certain", { fault: "reset", chance: 1 }, true],
+    ["it is of another sort", { fault: "ignore" }, false],
+  ])("%s", (_when, spec, hits) => {
+    const book = new FaultBook(1);
+    book.arm(spec, 0);
+    expect(book.take(["reset"], target, 0) !== null).toBe(hits);
+  });
+
+  it.each<[string, FaultSpec, number]>([
+    ["once without count, chance or duration", { fault: "reset" }, 1],
+    ["as often as its count", { fault: "reset", count: 3 }, 3],
+    ["without end with a chance", { fault: "reset", chance: 1 }, 10],
+    ["without end within its duration", { fault: "reset", forMs: 7 }, 7],
+  ])("%s", (_when, spec, times) => {
+    const book = new FaultBook(1);
+    book.arm(spec, 0);
+    const hits = Array.from({ length: 10 }, (_, now) => book.take(["reset"], target, now)).filter(Boolean);
+    expect(hits).toHaveLength(times);
+  });
+
+  it("a chance hits about that share of the requests", () => {
+    const book = new FaultBook(1);
+    book.arm({ fault: "reset", chance: 0.25 }, 0);
+    const hits = Array.from({ length: 4000 }, () => book.take(["reset"], target, 0)).filter(Boolean).length;
+    expect(hits / 4000).toBeCloseTo(0.25, 1);
+  });
+
+  it("clearing the faults disarms all and brings everything back", () => {
+    const asking = new Asking({ faults: [{ fault: "ignore", chance: 1 }, { fault: "moved_by_hand", perHour: 3600 }] });
+    asking.control.hostDown("both", "hang");
+    asking.control.push("silent");
+    asking.control.clearFaults();
+    asking.pass(hourMs).post(code, "101", "10010");
+    expect(asking.read(code, "101")).toBe("10010");
+    expect(asking.state.pushMode).toBe("normal");
+    expect(asking.control.held(code, "101")).toHaveLength(2);
+  });
+
+  it("every fault the simulator knows is exercised above", () => {
+    const shown = new Set<FaultName>([
+      "slow", "timeout", "reset", "truncated", "empty", "garbage", "html", "http_status", "body_code", "throttle",
+      "unauthorized", "redirect", "ignore", "late", "offline_at_post", "wrong_read_back", "stale_read_back", "no_value",
+      "offline", "freeze_sensors", "bad_sensor", "moved_by_hand", "storm", "rain", "host_down", "expire_tokens", "push",
+    ]);
+    expect([...faultNames].filter((name) => !shown.has(name))).toEqual([]);
+  });
+});
