@@ -20,7 +20,8 @@ export class Inventory {
   readonly #tell: (news: InventoryNews) => void;
   #controllers = new Set<string>();
   #devices: ReadonlySet<string> | null = null;
-  #listedOnce = false;
+  /** Monotonic ms of the first list that was not empty. */
+  #knownSince: number | null = null;
 
   constructor(store: GreenhouseStore, removeAfterMs: number, tell: (news: InventoryNews) => void) {
     this.#store = store;
@@ -30,7 +31,7 @@ export class Inventory {
 
   /** Whether a successful list that was not empty has been seen since start; nothing may be cleared before. */
   get isKnown(): boolean {
-    return this.#listedOnce;
+    return this.#knownSince !== null;
   }
 
   /** The answer of `GET /api/control/mqtt`. */
@@ -41,7 +42,7 @@ export class Inventory {
     }
     this.#controllers = new Set(records.map((record) => record.code));
     for (const record of inIdOrder(records)) this.#seen(record, availabilityOf(record));
-    this.#listedOnce = true;
+    this.#knownSince ??= monotonicMs;
     this.#judgeAbsence(monotonicMs);
   }
 
@@ -58,6 +59,15 @@ export class Inventory {
   hasReadings(code: string): boolean {
     const controller = this.#store.get(code);
     return controller !== undefined && !isCamera(controller.info.type);
+  }
+
+  /** Whether what an earlier run kept for a code may be removed although this run has not seen it. */
+  mayForget(code: string, monotonicMs: number): boolean {
+    if (!this.#store.wants(code)) return true;
+    if (this.#knownSince === null || this.#devices === null) return false;
+    if (this.#controllers.has(code) || this.#devices.has(code) || this.#store.isConfigured(code))
+      return false;
+    return monotonicMs - this.#knownSince >= this.#removeAfterMs;
   }
 
   #seen(record: DeviceRecord, availability: Availability): void {

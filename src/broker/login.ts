@@ -25,6 +25,8 @@ export function bridgeCredential(): Credential {
   };
 }
 
+const refused = (why: "blocked" | "busy"): Verdict => ({ kind: "refused", why, newlyBlocked: false });
+
 // Checked when the user does not exist, so that the time taken does not tell which users do.
 const nobody = `scrypt:15:8:1:${"A".repeat(22)}:${"A".repeat(43)}`;
 
@@ -53,11 +55,14 @@ export class Logins {
     if (this.#users.size === 0) return { kind: "anonymous" };
     // Everybody on this machine shares an address; one misconfigured program must not lock out the others.
     const origin = isLoopback(address) ? `${address} ${username ?? ""}` : address;
-    if (this.#throttle.isBlocked(origin)) return { kind: "refused", why: "blocked", newlyBlocked: false };
+    const isBlocked = () => this.#throttle.isBlocked(origin);
+    if (isBlocked()) return refused("blocked");
     if (username === undefined) return this.#wrong(origin);
     const user = this.#users.get(username);
-    const right = await this.#checks.verify(given, user?.password ?? nobody);
-    if (right === "busy") return { kind: "refused", why: "busy", newlyBlocked: false };
+    const right = await this.#checks.verify(given, user?.password ?? nobody, isBlocked);
+    if (right === "busy") return refused("busy");
+    // Guesses made at the same time as the one that was too many must not count either.
+    if (right === "off" || isBlocked()) return refused("blocked");
     return right && user ? { kind: "user", user } : this.#wrong(origin);
   }
 

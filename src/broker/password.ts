@@ -90,8 +90,12 @@ export class PasswordChecks {
     this.#maxWaiting = maxWaiting;
   }
 
-  /** `busy` when the line is full: nothing was checked. */
-  async verify(password: string | Buffer, stored: string): Promise<boolean | "busy"> {
+  /** `busy` when the line is full, `off` when `isOff` holds once it is this one's turn: then nothing was checked. */
+  async verify(
+    password: string | Buffer,
+    stored: string,
+    isOff: () => boolean = () => false,
+  ): Promise<boolean | "busy" | "off"> {
     if (this.#running >= this.#parallel) {
       if (this.#waiting.length >= this.#maxWaiting) return "busy";
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -99,7 +103,7 @@ export class PasswordChecks {
       this.#running += 1;
     }
     try {
-      return await verifyPassword(password, stored);
+      return isOff() ? "off" : await verifyPassword(password, stored);
     } finally {
       // The place goes straight to the next in line, so nobody can slip in between.
       const next = this.#waiting.shift();

@@ -89,6 +89,10 @@ export class Outputs {
     this.#publishPlatformState();
   }
 
+  showAgain(code: string, actuator: string): void {
+    this.#state.showAgain(code, actuator);
+  }
+
   platformState(state: PlatformState): void {
     this.#platformState = state;
     this.#publishPlatformState();
@@ -173,7 +177,7 @@ function createDiscovery(
     {
       publish: (topic, payload, options) => connection.publish(topic, payload, { ...options, qos: 1 }),
       republishStates,
-      removalAllowed: () => mirror.inventory.isKnown,
+      removalAllowed: (code) => code === null || mirror.inventory.mayForget(code, clock.monotonic()),
       view: mirror.store,
       clock,
       random,

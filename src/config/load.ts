@@ -17,6 +17,7 @@ import { brokenRules } from "./rules/rules.js";
 import { configurationSchema, type Configuration } from "./schema.js";
 import { readSecrets } from "./secrets-file.js";
 import { doubtsAbout } from "./warnings.js";
+import { holdsKey, offsetOf } from "./yaml/places.js";
 import { readDocument, type Reading } from "./yaml/read-document.js";
 import type { Environment } from "./yaml/references.js";
 import type { Source } from "./yaml/source.js";
@@ -80,7 +81,7 @@ export async function loadConfiguration(
   }
   const configuration = resolvedPaths(checked.configuration, dirname(file));
   const doubts = [
-    ...doubtsAbout(configuration, (path) => reading.places.has(path)),
+    ...doubtsAbout(configuration, (path) => holdsKey(reading.places, path)),
     ...modeDoubts(file, reading, read.mode),
   ];
   const warnings = inOrder([...doubts.map(problemAt), ...fromSecrets.warnings]);
@@ -127,7 +128,7 @@ function modeDoubts(file: string, reading: Reading, mode: number | null): Findin
 }
 
 function placedIn(file: string, source: Source, reading: Reading): (finding: Finding) => Problem {
-  return ({ path, on, message }) => problem(file, source, reading.places.offsetOf(path, on), path, message);
+  return ({ path, on, message }) => problem(file, source, offsetOf(reading.places, path, on), path, message);
 }
 
 function problem(file: string, source: Source, offset: number, path: Path, message: string): Problem {

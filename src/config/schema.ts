@@ -33,7 +33,7 @@ export const configurationSchema = section({
   data_dir: withDefault(
     text(),
     "./data",
-    "Journal, token, ids and caches; relative to the folder of this file.",
+    "Journal, token, ids and caches; relative paths start at the configuration's folder.",
   ),
   log: withDefault(logSection, {}, "Log, on stderr."),
   mirror: withDefault(

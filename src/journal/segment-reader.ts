@@ -22,7 +22,7 @@ interface Progress {
   goodEndAt: number;
   /** Offset of the line being read. */
   lineAt: number;
-  /** Inside a line longer than any record: dropped up to its newline. */
+  /** Inside a line longer than any record, whose beginning was dropped. */
   skipping: boolean;
 }
 
@@ -77,11 +77,11 @@ function takeLines(progress: Progress, chunk: Buffer): Block | null {
     const end = bytes.indexOf(newline, start);
     const skipped = progress.skipping;
     progress.skipping = false;
-    const line = skipped ? null : decodeLine(bytes.subarray(start, end));
-    if (line === null || line.unreadable) unreadable += 1;
-    if (line !== null && line.goodBytes > 0) progress.goodEndAt = progress.at + start + line.goodBytes;
-    foreign += line?.foreign ?? 0;
-    for (const record of line?.records ?? []) records.push(record);
+    const line = decodeLine(bytes.subarray(start, end));
+    if (line.unreadable || skipped) unreadable += 1;
+    if (line.goodBytes > 0) progress.goodEndAt = progress.at + start + line.goodBytes;
+    foreign += line.foreign;
+    for (const record of line.records) records.push(record);
     start = end + 1;
   }
   progress.at += bytes.length;

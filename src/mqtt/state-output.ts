@@ -1,5 +1,6 @@
 import type { Controller } from "../greenhouse/model.js";
 import type { Logger } from "../runtime/logger.js";
+import { actuatorMessages } from "./projection/actuator-messages.js";
 import { controllerMessages } from "./projection/controller-messages.js";
 import type { Message } from "./projection/message.js";
 import type { Topics } from "./topics.js";
@@ -55,6 +56,16 @@ export class StateOutput {
     this.#shown.clear();
     for (const controller of this.#ports.view.controllers()) this.#dirty.add(controller.info.code);
     this.#wake?.();
+  }
+
+  /** Publishes one actuator's true state once more, for whoever shows what was asked instead. */
+  showAgain(code: string, actuatorId: string): void {
+    const controller = this.#ports.view.get(code);
+    const actuator = controller?.actuators.get(actuatorId);
+    if (!controller || !actuator || !this.#connected || this.#inFlight >= maxInFlight) return;
+    for (const message of actuatorMessages(this.#ports.topics, controller.info.id, undefined, actuator)) {
+      this.#publish(code, message);
+    }
   }
 
   disconnected(): void {

@@ -19,11 +19,11 @@ http: { token: http-token }
       "me%40example.com",
       "me@example.com",
       "http-token",
-      "quo%22te",
       "a%20b%2Fc",
+      "quo%22te",
       'quo\\"te',
-      'quo"te',
       "123456",
+      'quo"te',
       "a b/c",
     ]);
   });

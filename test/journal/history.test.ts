@@ -33,6 +33,11 @@ describe("open commands", () => {
       records: [taken("a"), sent("a"), refused("a", "duplicate")],
       open: ["a"],
     },
+    {
+      rule: "nor before anything was sent",
+      records: [taken("a"), refused("a", "duplicate")],
+      open: ["a"],
+    },
     { rule: "one refused before it was taken never was", records: [refused("a", "expired")], open: [] },
     {
       rule: "one refused because its own record was not durable is closed",
@@ -222,6 +227,11 @@ describe("recent commands, to tell duplicates", () => {
     },
   ])("$rule", ({ records, since, found }) => {
     expect(seen(records, since)).toEqual(found);
+  });
+
+  it("whose id was used before and again count the use within the time", () => {
+    const records = [taken("a"), ended("a"), ended("b"), ended("a", { outcome: "already" })];
+    expect(seen(records, 3)).toEqual(["b confirmed", "a already"]);
   });
 
   it("made before the clock was set are placed by a later record of the same boot", () => {

@@ -109,6 +109,15 @@ describe("a journal with broken bytes (requirement 53)", () => {
     expect(await readdir(directory)).not.toContain(segment);
   });
 
+  it("with megabytes of garbage in one line keeps what is before and behind it", async () => {
+    const directory = await tempDirectory();
+    const garbage = Buffer.concat([Buffer.alloc(5_000_000, "x"), Buffer.from("\n")]);
+    const bytes = Buffer.concat([...lines.slice(0, 2), garbage, ...lines.slice(2)]);
+    const { kept } = await startWith(directory, bytes);
+    expect(kept).toEqual(written);
+    expect((await openJournal(directory)).state().unreadable).toBe(1);
+  });
+
   it("that lost the checkpoint at the head of the newest file knows it from the file before", async () => {
     const directory = await tempDirectory();
     const options = { limits: { fileBytes: 2_000 } };

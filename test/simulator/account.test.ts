@@ -3,13 +3,17 @@ import { accountOf } from "../../src/simulator/account.js";
 import { addressTable } from "../../src/simulator/address-table.js";
 import { parameterGroup, parameterGroups } from "../../src/greenhouse/device-types.js";
 
-const types = (account: ReturnType<typeof accountOf>) => new Set([...account.devices.values()].map((d) => d.type));
+const types = (account: ReturnType<typeof accountOf>) =>
+  new Set([...account.devices.values()].map((d) => d.type));
 
 describe("the simulated account", () => {
-  it.each([1, 2, 20, 50, 500, 10_000])("has exactly %i controllers in its list of controllers", (controllers) => {
-    const { devices } = accountOf(controllers, "all");
-    expect([...devices.values()].filter((device) => device.isController)).toHaveLength(controllers);
-  });
+  it.each([1, 2, 20, 50, 500, 10_000])(
+    "has exactly %i controllers in its list of controllers",
+    (controllers) => {
+      const { devices } = accountOf(controllers, "all");
+      expect([...devices.values()].filter((device) => device.isController)).toHaveLength(controllers);
+    },
+  );
 
   it.each([
     [0, 1],
@@ -38,7 +42,8 @@ describe("the simulated account", () => {
   });
 
   it("has only codes that fit into a path segment", () => {
-    for (const code of accountOf(10_000, "all").devices.keys()) expect(code).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
+    for (const code of accountOf(10_000, "all").devices.keys())
+      expect(code).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
   });
 });
 

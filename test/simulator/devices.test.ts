@@ -49,7 +49,10 @@ describe("a position", () => {
     const asking = new Asking();
     expect(json(asking.post(code, "101", "45").body).code).toBe(200);
     expect(asking.pass(minuteMs).read(code, "101")).toBe("10001");
-    expect(asking.control.posts().at(-1)).toMatchObject({ accepted: true, effect: "ignored_no_position_mode" });
+    expect(asking.control.posts().at(-1)).toMatchObject({
+      accepted: true,
+      effect: "ignored_no_position_mode",
+    });
   });
 
   it("is ignored when 10100 went to another address", () => {
@@ -169,7 +172,13 @@ describe("the record of what happened", () => {
     const answer = json(asking.post(code, "999", "1010").body);
     expect(answer.code).not.toBe(200);
     const [post] = asking.control.posts();
-    expect(post).toMatchObject({ at: asking.now, code, address: "999", accepted: false, effect: "not_processed" });
+    expect(post).toMatchObject({
+      at: asking.now,
+      code,
+      address: "999",
+      accepted: false,
+      effect: "not_processed",
+    });
     expect(post?.requestId).toBe(answer.requestId);
   });
 
@@ -187,7 +196,8 @@ describe("running statuses", () => {
     asking.post(code, "140", "11000");
     const { data } = asking.pass(minuteMs).get("/api/device_status", { deviceCode: code });
     const items = Array.isArray(data) ? data.map(object) : [];
-    const status = (number: number) => items.filter((item) => item.deviceTypeNumber === number).map((item) => item.status);
+    const status = (number: number) =>
+      items.filter((item) => item.deviceTypeNumber === number).map((item) => item.status);
     expect([status(16), status(17), status(18), status(19)]).toEqual([[1], [1], [0], [0]]);
     expect(status(49)).toHaveLength(2);
   });

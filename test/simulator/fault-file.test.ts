@@ -51,7 +51,11 @@ describe("a fault file", () => {
   });
 
   it("names everything that is wrong and then arms nothing", () => {
-    const { faults, errors } = parseFaults([{ fault: "reset", when: "x", chance: 9 }, { fault: "empty" }, { fault: "y" }]);
+    const { faults, errors } = parseFaults([
+      { fault: "reset", when: "x", chance: 9 },
+      { fault: "empty" },
+      { fault: "y" },
+    ]);
     expect(errors).toHaveLength(3);
     expect(faults).toEqual([]);
   });

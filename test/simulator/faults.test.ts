@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { addressTable } from "../../src/simulator/address-table.js";
 import { FaultBook } from "../../src/simulator/fault-book.js";
-import { faultNames, type FaultName, type FaultSpec } from "../../src/simulator/faults.js";
+import type { FaultSpec } from "../../src/simulator/faults.js";
 import { Asking, hourMs, json, minuteMs } from "./asking.js";
 
 const code = "GH-0001";
@@ -44,7 +45,9 @@ describe("answers that go wrong", () => {
     const { decision, register: held } = posted({ fault: "body_code", code: 5001, message: "设备忙", when });
     expect(decision.status).toBe(200);
     expect(json(decision.body)).toMatchObject({ code: 5001, message: "设备忙" });
-    expect(json(decision.body).requestId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(json(decision.body).requestId).toMatch(
+      /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/,
+    );
     expect(held).toBe(register);
   });
 
@@ -124,7 +127,9 @@ describe("reads that lie", () => {
 
 describe("events", () => {
   it("a controller is offline for a while, keeps its last readings and takes nothing", () => {
-    const asking = new Asking({ faults: [{ fault: "offline", atMs: minuteMs, forMs: 10 * minuteMs, controller: code }] });
+    const asking = new Asking({
+      faults: [{ fault: "offline", atMs: minuteMs, forMs: 10 * minuteMs, controller: code }],
+    });
     asking.pass(2 * minuteMs);
     const frozen = asking.get("/api/sensor-data", { deviceCode: code });
     expect(json(asking.post(code, "101", "10010").body).code).not.toBe(200);
@@ -140,7 +145,9 @@ describe("events", () => {
     const frozen = asking.get("/api/sensor-data", { deviceCode: code });
     asking.pass(hourMs - 1);
     expect(asking.get("/api/sensor-data", { deviceCode: code })).toEqual(frozen);
-    expect(asking.get("/api/mqtt-client-status", { deviceCode: code })).toMatchObject({ data: { status: 1 } });
+    expect(asking.get("/api/mqtt-client-status", { deviceCode: code })).toMatchObject({
+      data: { status: 1 },
+    });
     expect(asking.pass(1).get("/api/sensor-data", { deviceCode: code })).not.toEqual(frozen);
   });
 
@@ -169,14 +176,13 @@ describe("events", () => {
   });
 
   it("somebody moves something now and then, at the given rate", () => {
-    const asking = new Asking({ controllers: 3, faults: [{ fault: "moved_by_hand", perHour: 12 }] });
-    asking.pass(100 * hourMs);
-    const moves = asking.control
-      .codes()
-      .flatMap((each) => ["101", "102", "103", "104", "106", "107", "140", "150", "210", "211", "220", "300", "310", "320", "330", "400"].flatMap((address) => asking.state.controller(each)?.registers.history(address) ?? []))
+    const asking = new Asking({ controllers: 1, faults: [{ fault: "moved_by_hand", perHour: 12 }] });
+    asking.pass(100 * hourMs).control.posts();
+    const moves = [...addressTable("C001").keys()]
+      .flatMap((address) => asking.control.held(code, address))
       .filter((held) => held.by === "hand");
-    expect(moves.length).toBeGreaterThan(700);
-    expect(moves.length).toBeLessThan(1500);
+    expect(moves.length).toBeGreaterThan(1000);
+    expect(moves.length).toBeLessThan(1400);
   });
 
   it("a storm closes what stands open, leaves the register of automatic ones, and blows", () => {
@@ -268,7 +274,12 @@ describe("when a fault hits", () => {
   });
 
   it("clearing the faults disarms all and brings everything back", () => {
-    const asking = new Asking({ faults: [{ fault: "ignore", chance: 1 }, { fault: "moved_by_hand", perHour: 3600 }] });
+    const asking = new Asking({
+      faults: [
+        { fault: "ignore", chance: 1 },
+        { fault: "moved_by_hand", perHour: 3600 },
+      ],
+    });
     asking.control.hostDown("both", "hang");
     asking.control.push("silent");
     asking.control.clearFaults();
@@ -276,14 +287,5 @@ describe("when a fault hits", () => {
     expect(asking.read(code, "101")).toBe("10010");
     expect(asking.state.pushMode).toBe("normal");
     expect(asking.control.held(code, "101")).toHaveLength(2);
-  });
-
-  it("every fault the simulator knows is exercised above", () => {
-    const shown = new Set<FaultName>([
-      "slow", "timeout", "reset", "truncated", "empty", "garbage", "html", "http_status", "body_code", "throttle",
-      "unauthorized", "redirect", "ignore", "late", "offline_at_post", "wrong_read_back", "stale_read_back", "no_value",
-      "offline", "freeze_sensors", "bad_sensor", "moved_by_hand", "storm", "rain", "host_down", "expire_tokens", "push",
-    ]);
-    expect([...faultNames].filter((name) => !shown.has(name))).toEqual([]);
   });
 });

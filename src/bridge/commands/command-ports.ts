@@ -26,7 +26,7 @@ export interface CommandAudience {
   ): void;
   event(event: BridgeEvent): void;
   /** After a refused or failed command whoever showed the asked state has to see the true one again. */
-  showAgain(code: string): void;
+  showAgain(code: string, actuator: string): void;
 }
 
 export interface CommandPorts {

@@ -10,11 +10,12 @@ import { Duplicates } from "./duplicates.js";
 import { type NotTaken, type Understood, understand } from "./intake.js";
 import { Lane } from "./lane.js";
 import { Problems } from "./problems.js";
+import type { Interrupted } from "./recovery.js";
 import { RefusalLedger } from "./refusal-ledger.js";
 import { askedBy, type Ending, refused, resultOf } from "./report.js";
 import { MinuteCounter } from "./flood.js";
 import { payloadKey } from "./payload-key.js";
-import { type Arrived, commandFrom } from "./taking.js";
+import { type Arrived, askedFrom, commandFrom } from "./taking.js";
 
 export interface CommanderSettings {
   readonly rules: CommandRules;
@@ -173,6 +174,21 @@ export class Commander {
     return lane;
   }
 
+  /** Takes up the commands an earlier run left open. */
+  recover(interrupted: readonly Interrupted[]): void {
+    for (const one of interrupted) this.#laneFor(laneKey(one.command), one.command).adopt(one);
+  }
+
+  /** Results of earlier runs by which repeated ids are still recognised. */
+  rememberResult(
+    about: Pick<Command, "code" | "target" | "targetId">,
+    result: CommandResult,
+    agoMs: number,
+  ): void {
+    const word = result.command ?? "";
+    this.#duplicates.remember(laneKey(about), result.id, word, result, agoMs, this.#ports.clock.monotonic());
+  }
+
   /** Actuators whose last POST of an earlier run nobody has read back yet. */
   restoreUnread(keys: Iterable<string>): void {
     for (const key of keys) this.#unread.add(key);
@@ -205,7 +221,7 @@ export class Commander {
         audience.result(result, about);
         const alert = alertFor(result, clock.now());
         if (alert) audience.event(alert);
-        if (result.outcome !== "confirmed") audience.showAgain(about.code);
+        if (result.outcome !== "confirmed") audience.showAgain(about.code, about.targetId);
       });
   }
 
@@ -215,20 +231,9 @@ export class Commander {
   }
 
   #refuse(arrived: Arrived, { refusal, payload, canonical }: NotTaken, original: CommandResult | null): void {
-    const { request, receivedAt, receivedMono, code, settings } = arrived;
+    const { request, code } = arrived;
     const { clock, audience } = this.#ports;
-    const asked = {
-      id: payload?.id ?? this.#ports.newId(),
-      controllerId: request.controllerId,
-      targetId: request.targetId,
-      command: canonical ?? null,
-      value: null,
-      by: payload?.by ?? request.by,
-      via: request.via,
-      receivedAt,
-      receivedMono,
-      settings,
-    };
+    const asked = askedFrom(arrived, payload, canonical, this.#ports.newId);
     const ending = refused(refusal.reason, refusal.message);
     const plain = resultOf(asked, ending, clock.now(), clock.monotonic());
     const result = original ? { ...plain, original } : plain;
@@ -236,7 +241,7 @@ export class Commander {
       .note({ controller: code, actuator: request.targetId, target: request.target }, result)
       .then(() => {
         audience.result(result, request);
-        audience.showAgain(code);
+        audience.showAgain(code, request.targetId);
       });
   }
 }

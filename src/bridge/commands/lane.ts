@@ -3,6 +3,7 @@ import type { Command, Phase } from "./command.js";
 import type { CommandPorts } from "./command-ports.js";
 import { execute } from "./execution.js";
 import { waitUntil } from "./read-back.js";
+import { type Interrupted, readBackInterrupted } from "./recovery.js";
 import { type Ending, refused, superseded } from "./report.js";
 import { expired } from "../../greenhouse/command/age.js";
 
@@ -82,6 +83,28 @@ export class Lane {
     if (!this.#unread || (this.#postEndedAt !== null && startedMono < this.#postEndedAt)) return false;
     this.#unread = false;
     return true;
+  }
+
+  /** Takes up what an earlier run left open: it is read back while newer commands may come, and nothing is sent. */
+  adopt(interrupted: Interrupted): void {
+    const running: Running = {
+      command: interrupted.command,
+      quit: new AbortController(),
+      confirming: true,
+      posted: true,
+      heir: null,
+    };
+    this.#confirming = running;
+    this.#unread = true;
+    this.#ports.audience.phase(interrupted.command, "confirming");
+    void this.#finishAdopted(running, interrupted);
+  }
+
+  async #finishAdopted(running: Running, interrupted: Interrupted): Promise<void> {
+    const ending = await readBackInterrupted(interrupted, this.#ports, running.quit.signal);
+    if (this.#confirming === running) this.#confirming = null;
+    const told = this.#told(running, ending);
+    if (told !== null) this.#ports.finished(running.heir ?? running.command, told);
   }
 
   /** Ms since our last POST; null when there was none in this run. */

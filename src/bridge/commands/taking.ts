@@ -1,6 +1,8 @@
+import type { CommandPayload } from "../../greenhouse/command/payload.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
 import type { Command, CommandRequest } from "./command.js";
 import type { Understood } from "./intake.js";
+import type { Asked } from "./report.js";
 
 /** A request with what is known of it at its arrival. */
 export interface Arrived {
@@ -37,5 +39,26 @@ export function commandFrom(
     receivedAt,
     receivedMono,
     deadlineMono: receivedMono + allowedMs,
+  };
+}
+
+/** What a result says of a request that was refused, as far as it could be read. */
+export function askedFrom(
+  { request, receivedAt, receivedMono, settings }: Arrived,
+  payload: CommandPayload | null,
+  canonical: string | null,
+  newId: () => string,
+): Asked {
+  return {
+    id: payload?.id ?? newId(),
+    controllerId: request.controllerId,
+    targetId: request.targetId,
+    command: canonical,
+    value: null,
+    by: payload?.by ?? request.by,
+    via: request.via,
+    receivedAt,
+    receivedMono,
+    settings,
   };
 }

@@ -1,5 +1,5 @@
+import { topicId } from "../../greenhouse/topic-ids.js";
 import type { Finding } from "../problem.js";
-import { topicIdOf } from "../topic-ids.js";
 import { entriesOf, given, textOf, type Draft } from "./draft.js";
 
 /** Every controller has topics of its own, and `bridge` belongs to the bridge. */
@@ -8,7 +8,7 @@ export function distinctControllerIds(root: Draft): Finding[] {
   return entriesOf(root, "controllers").flatMap(([code, controller]): Finding[] => {
     const configured = textOf(controller, "id");
     if (controller.ignore === true || (configured === null && given(controller, "id"))) return [];
-    const id = configured ?? topicIdOf(code);
+    const id = configured ?? topicId(code);
     const path = configured === null ? ["controllers", code] : ["controllers", code, "id"];
     const on = configured === null ? "key" : "value";
     const remedy = configured === null ? "; give it an id of its own" : "; choose another";

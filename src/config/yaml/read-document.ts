@@ -15,7 +15,7 @@ import { nearest } from "../nearest.js";
 import type { Path } from "../problem.js";
 import { literalSecret } from "./literal-secret.js";
 import { keyOf } from "./keys.js";
-import { Places } from "./places.js";
+import { pathKey, type Places } from "./places.js";
 import { resolveReference, type ReferenceSources } from "./references.js";
 import { shapeOf, type Shape } from "./shape.js";
 import type { Source } from "./source.js";
@@ -42,7 +42,7 @@ export interface Reading {
 interface Notes {
   readonly source: Source;
   readonly references: ReferenceSources;
-  readonly places: Places;
+  readonly places: { readonly keys: Map<string, number>; readonly values: Map<string, number> };
   readonly faults: ReadFault[];
   readonly unreadable: Path[];
   readonly literalSecrets: Path[];
@@ -66,7 +66,7 @@ export function readDocument(source: Source, schema: z.core.$ZodType, references
   const notes: Notes = {
     source,
     references,
-    places: new Places(),
+    places: { keys: new Map(), values: new Map() },
     faults: [],
     unreadable: [],
     literalSecrets: [],
@@ -79,7 +79,7 @@ export function readDocument(source: Source, schema: z.core.$ZodType, references
 function readNode(notes: Notes, node: Node | null, spot: Spot): unknown {
   if (node === null) return null;
   const offset = spot.referencedAt ?? startOf(notes.source, node);
-  if (!isScalar(node) || node.value !== null) notes.places.setValue(spot.path, offset);
+  if (!isScalar(node) || node.value !== null) notes.places.values.set(pathKey(spot.path), offset);
   const refuse = (message: string | null) => {
     const where = spot.referencedAt === null ? "" : " (in the file of secrets)";
     if (message !== null) notes.faults.push({ offset, path: spot.path, message: message + where });
@@ -141,7 +141,7 @@ function readMap(notes: Notes, node: YAMLMap, spot: Spot): unknown {
       if (known !== null) meant.add(known);
     } else if (entries.has(found.key)) report(path, "this key stands here twice; keep one of them");
     else {
-      notes.places.setKey(path, offset);
+      notes.places.keys.set(pathKey(path), offset);
       const value = readNode(notes, isNode(pair.value) ? pair.value : null, {
         ...spot,
         path,

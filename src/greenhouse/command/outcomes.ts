@@ -40,7 +40,8 @@ export interface Refusal {
   readonly message: string;
 }
 
-export type StepPurpose = "mode" | "lead_in" | "value" | "stop";
+export const stepPurposes = ["mode", "lead_in", "value", "stop"] as const;
+export type StepPurpose = (typeof stepPurposes)[number];
 
 /** One value POSTed to one address, as the result tells it. */
 export interface StepReport {

@@ -31,17 +31,16 @@ export class RetainedScan {
 
   /** Until nothing has come for `quietMs`, or the link is gone. */
   async run(link: BrokerLink, quietMs: number): Promise<void> {
-    let gone = false;
+    const gone = new AbortController();
     const closed = link.closed.then(() => {
-      gone = true;
+      gone.abort();
     });
-    const isGone = () => gone;
     await Promise.race([link.subscribeWithRetained(this.#filters).catch(() => undefined), closed]);
-    for (;;) {
+    while (!gone.signal.aborted) {
       const quiet = this.#clock.monotonic() - this.#lastAt;
-      if (isGone() || quiet >= quietMs) break;
-      await this.#clock.wait(quietMs - quiet);
+      if (quiet >= quietMs) break;
+      await this.#clock.wait(quietMs - quiet, gone.signal).catch(() => undefined);
     }
-    if (!isGone()) await Promise.race([link.unsubscribe(this.#filters), closed]);
+    if (!gone.signal.aborted) await Promise.race([link.unsubscribe(this.#filters), closed]);
   }
 }

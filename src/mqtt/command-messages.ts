@@ -1,0 +1,52 @@
+import type { Via } from "../greenhouse/command/outcomes.js";
+import type { IncomingMessage } from "./connection.js";
+import type { Incoming, Topics } from "./topics.js";
+
+/** A command as the broker delivered it. */
+export interface IncomingCommand {
+  readonly controllerId: string;
+  readonly target: "actuator" | "parameter" | "address";
+  readonly targetId: string;
+  readonly payload: Uint8Array;
+  readonly retained: boolean;
+  readonly expiryMs: number | null;
+  readonly by: string | null;
+  readonly via: Via;
+  readonly response: { readonly topic: string; readonly correlationData: Uint8Array | null } | null;
+}
+
+type Where = Extract<Incoming, { type: "command" }>;
+
+/** What a message on a `.../set` topic says; `via` is what the embedded broker knows of the sender. */
+export function incomingCommand(
+  message: IncomingMessage,
+  where: Where,
+  via: Via,
+  topics: Topics,
+): IncomingCommand {
+  const { messageExpiryIntervalS, userProperties, responseTopic, correlationData } = message.properties;
+  const by = userProperties?.["by"];
+  return {
+    controllerId: where.controllerId,
+    target: where.target,
+    targetId: where.id,
+    payload: message.payload,
+    retained: message.retain,
+    expiryMs: messageExpiryIntervalS === undefined ? null : messageExpiryIntervalS * 1_000,
+    by: typeof by === "string" ? by.slice(0, 200) : null,
+    via,
+    response:
+      responseTopic === undefined || !mayAnswerTo(responseTopic, topics)
+        ? null
+        : { topic: responseTopic, correlationData: correlationData ?? null },
+  };
+}
+
+/** The bridge may publish where its senders may not, so an answer never goes where it would be a command or a state. */
+const mayAnswerTo = (topic: string, { base }: Topics) =>
+  topic !== "" &&
+  !/[#+]/.test(topic) &&
+  !topic.startsWith("$") &&
+  topic !== base &&
+  !topic.startsWith(`${base}/`) &&
+  !/\/(set|config)$/.test(topic);

@@ -1,0 +1,182 @@
+import { describe, expect, it } from "vitest";
+import type { MqttClient } from "mqtt";
+import { readVia, type EmbeddedBroker } from "../../src/broker/broker.js";
+import {
+  connect,
+  otherClient,
+  received,
+  retainedValue,
+  testBroker,
+  until,
+} from "../mqtt-connection/support.js";
+
+const set = "greenhouse/east/actuator/roof/set";
+const forbidden = [
+  "greenhouse/east/actuator/roof/state",
+  "greenhouse/east/sensor/t",
+  "greenhouse/bridge/state",
+  "homeassistant/device/x/config",
+  "$SYS/anything",
+  "elsewhere",
+];
+
+async function watching(broker: EmbeddedBroker): Promise<{ bridge: MqttClient; seen: string[] }> {
+  const bridge = await otherClient(broker.url, {
+    ...broker.credential,
+    clientId: "bridge",
+    protocolVersion: 5,
+  });
+  const seen = received(bridge);
+  await bridge.subscribeAsync("#", { qos: 1 });
+  return { bridge, seen };
+}
+
+describe.each([5, 4] as const)("a client without special rights, MQTT %i", (protocolVersion) => {
+  it.each([0, 1, 2] as const)(
+    "publishes forbidden topics into nothing and stays connected, QoS %i (42)",
+    async (qos) => {
+      const broker = await testBroker();
+      const { seen } = await watching(broker);
+      const client = await otherClient(broker.url, { protocolVersion });
+      for (const topic of forbidden) await client.publishAsync(topic, "x", { qos, retain: true });
+      await client.publishAsync(set, "open", { qos: 1 });
+      await until(() => seen.length > 0, "the allowed one arrived");
+      expect(seen).toEqual([`${set} open`]);
+      expect(client.connected).toBe(true);
+      expect(broker.counters().discardedPublishes).toBe(forbidden.length);
+      for (const topic of forbidden.filter((name) => !name.startsWith("$")))
+        expect(await retainedValue(broker.url, topic)).toBeNull();
+    },
+  );
+
+  it("reads everything, and gets no subscription to the server's own tree", async () => {
+    const broker = await testBroker();
+    const { bridge } = await watching(broker);
+    const client = await otherClient(broker.url, { protocolVersion });
+    const seen = received(client);
+    await client.subscribeAsync("#", { qos: 1 });
+    await expect(client.subscribeAsync("$SYS/#", { qos: 1 })).rejects.toThrow("Subscribe error");
+    await bridge.publishAsync("greenhouse/east/sensor/t", "21", { qos: 1, retain: true });
+    await until(() => seen.length > 0, "the value arrived");
+    expect(seen).toEqual(["greenhouse/east/sensor/t 21"]);
+    expect(broker.counters().refusedSubscriptions).toBe(1);
+  });
+
+  it("has its birth and will on Home Assistant's status topic, any other will is discarded", async () => {
+    const broker = await testBroker();
+    const { seen } = await watching(broker);
+    const will = {
+      topic: "homeassistant/status",
+      payload: Buffer.from("offline"),
+      qos: 1 as const,
+      retain: true,
+    };
+    const home = await otherClient(broker.url, { protocolVersion, will });
+    await home.publishAsync("homeassistant/status", "online", { qos: 1, retain: true });
+    const bad = await otherClient(broker.url, {
+      protocolVersion,
+      will: { ...will, topic: "greenhouse/bridge/state" },
+    });
+    const worse = await otherClient(broker.url, {
+      protocolVersion,
+      will: { ...will, topic: "greenhouse/#" },
+    });
+    worse.stream.destroy();
+    bad.stream.destroy();
+    await until(() => broker.counters().discardedPublishes === 2, "both wills discarded");
+    home.stream.destroy();
+    await until(() => seen.includes("homeassistant/status offline"), "the will arrived");
+    expect(seen).toEqual(["homeassistant/status online", "homeassistant/status offline"]);
+  });
+
+  it("may clear a discovery document, not write one", async () => {
+    const broker = await testBroker();
+    const { bridge } = await watching(broker);
+    const topic = "homeassistant/device/east/config";
+    await bridge.publishAsync(topic, "{}", { qos: 1, retain: true });
+    const client = await otherClient(broker.url, { protocolVersion });
+    await client.publishAsync(topic, "{evil}", { qos: 1, retain: true });
+    expect(await retainedValue(broker.url, topic)).toBe("{}");
+    await client.publishAsync(topic, "", { qos: 1, retain: true });
+    expect(await retainedValue(broker.url, topic)).toBeNull();
+  });
+
+  it("can leave a retained command, which reaches the bridge as such", async () => {
+    const broker = await testBroker();
+    const client = await otherClient(broker.url, { protocolVersion });
+    await client.publishAsync(set, "left", { qos: 1, retain: true });
+    const old = connect({
+      ...broker,
+      ...broker.credential,
+      protocolVersion: 4,
+      subscriptions: ["greenhouse/+/actuator/+/set"],
+    });
+    await until(() => old.messages.length === 1, "arrived");
+    expect(old.messages[0]?.retain).toBe(true);
+    await old.stop();
+    const now = connect({ ...broker, ...broker.credential, subscriptions: ["greenhouse/+/actuator/+/set"] });
+    await now.online();
+    await client.publishAsync(set, "live with the flag", { qos: 1, retain: true });
+    await until(() => now.messages.length === 1, "arrived");
+    expect(now.messages.map(({ payload, retain }) => [payload.toString(), retain])).toEqual([
+      ["live with the flag", true],
+    ]);
+  });
+
+  it("is named to the bridge as the sender of a command, whatever it claims itself", async () => {
+    const broker = await testBroker({ users: [{ username: "ha", password: "secret" }] });
+    const login = { username: "ha", password: "secret" };
+    const { connection, messages, online } = connect({
+      ...broker,
+      ...broker.credential,
+      subscriptions: ["greenhouse/+/actuator/+/set", "greenhouse/bridge/request/+"],
+    });
+    await online();
+    const listener = await otherClient(broker.url, { protocolVersion: 5, ...login, clientId: "listener" });
+    const shown: unknown[] = [];
+    listener.on("message", (_topic, _payload, packet) => shown.push(packet.properties?.userProperties));
+    await listener.subscribeAsync("#", { qos: 1 });
+    const client = await otherClient(broker.url, { protocolVersion, ...login, clientId: "phone" });
+    const claim = { "greenhouse2mqtt-via": '{"client":"boss","user":"boss"}', by: "Li" };
+    const properties = protocolVersion === 5 ? { userProperties: claim } : undefined;
+    await client.publishAsync(set, "open", { qos: 1, properties });
+    await client.publishAsync("greenhouse/bridge/request/read", "{}", { qos: 0, properties });
+    await until(() => messages.length === 2 && shown.length === 2, "both arrived");
+    for (const { properties: got } of messages) {
+      expect(readVia(got.userProperties)).toEqual({ client: "phone", user: "ha" });
+      expect(got.userProperties?.["by"]).toBe(protocolVersion === 5 ? "Li" : undefined);
+    }
+    expect(JSON.stringify(shown)).not.toMatch(/via/);
+    await connection.publish("greenhouse/a", "x");
+  });
+});
+
+describe("a user with lists", () => {
+  it("may do what they say and nothing else", async () => {
+    const users = [
+      { username: "scada", password: "secret", publish: [], subscribe: ["greenhouse/+/sensor/#"] },
+    ];
+    const broker = await testBroker({ users });
+    const { seen } = await watching(broker);
+    const client = await otherClient(broker.url, { username: "scada", password: "secret" });
+    await client.publishAsync(set, "open", { qos: 1 });
+    await client.subscribeAsync("greenhouse/east/sensor/+", { qos: 1 });
+    await expect(client.subscribeAsync("#")).rejects.toThrow("Subscribe error");
+    expect(seen).toEqual([]);
+    expect(broker.counters()).toMatchObject({ discardedPublishes: 1, refusedSubscriptions: 1 });
+  });
+});
+
+describe("the stamp of the sender", () => {
+  it.each([
+    [undefined, null],
+    [{}, null],
+    [{ "greenhouse2mqtt-via": ["a", "b"] }, null],
+    [{ "greenhouse2mqtt-via": "no json" }, null],
+    [{ "greenhouse2mqtt-via": "null" }, null],
+    [{ "greenhouse2mqtt-via": '{"client":1,"user":null}' }, null],
+    [{ "greenhouse2mqtt-via": '{"client":"a","user":null}' }, { client: "a", user: null }],
+  ])("%j reads as %j", (properties, via) => {
+    expect(readVia(properties)).toEqual(via);
+  });
+});

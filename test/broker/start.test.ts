@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import { brokerProblems, startBroker } from "../../src/broker/broker.js";
+import { systemClock } from "../../src/runtime/clock.js";
+import { freePort } from "../support/mosquitto.js";
+import { capturedLog, otherClient, retainedValue, testBroker, topics } from "../mqtt-connection/support.js";
+
+const ports = { clock: systemClock, log: capturedLog().log };
+const good = { host: "127.0.0.1", port: 0, users: [], topics };
+const strong = "correct horse battery";
+
+describe("settings of the broker (40)", () => {
+  it.each([
+    ["loopback without users", "127.0.0.1", [], []],
+    ["localhost and ::1", "::1", [], []],
+    ["all addresses without users", "0.0.0.0", [], ["host"]],
+    ["one address without users", "192.168.1.5", [], ["host"]],
+    ["a name that only looks like loopback", "127.0.0.1.example.com", [], ["host"]],
+    ["all addresses with a strong password", "0.0.0.0", [{ username: "a", password: strong }], []],
+    [
+      "all addresses with a short password",
+      "0.0.0.0",
+      [{ username: "a", password: "short" }],
+      ["users.0.password"],
+    ],
+    [
+      "all addresses with a common password",
+      "::",
+      [{ username: "a", password: "password1234" }],
+      ["users.0.password"],
+    ],
+    ["loopback with a short password", "127.0.0.1", [{ username: "a", password: "short" }], []],
+    ["a broken hash", "127.0.0.1", [{ username: "a", password: "scrypt:1" }], ["users.0.password"]],
+    ["empty words", "127.0.0.1", [{ username: "", password: "" }], ["users.0.username", "users.0.password"]],
+    [
+      "a user twice",
+      "127.0.0.1",
+      [
+        { username: "a", password: strong },
+        { username: "a", password: strong },
+      ],
+      ["users.1.username"],
+    ],
+    [
+      "impossible filters",
+      "127.0.0.1",
+      [{ username: "a", password: strong, publish: ["ok/#", "a#"], subscribe: ["x/#/y"] }],
+      ["users.0.publish.1", "users.0.subscribe.0"],
+    ],
+  ])("%s", (_, host, users, paths) => {
+    const problems = brokerProblems({ host, users });
+    expect(problems.map(({ path }) => path.join("."))).toEqual(paths);
+    for (const { message } of problems) expect(message).not.toContain("password1234");
+  });
+});
+
+describe("starting", () => {
+  it("refuses settings with a problem and names the key", async () => {
+    await expect(startBroker({ ...good, host: "0.0.0.0" }, ports)).rejects.toMatchObject({
+      name: "BrokerStartError",
+      key: "broker.host",
+      portInUse: false,
+    });
+  });
+
+  it("tells a taken port, and leaves no other port open behind", async () => {
+    const first = await testBroker();
+    const other = await freePort();
+    await expect(
+      startBroker({ ...good, port: other, websocketPort: first.port }, ports),
+    ).rejects.toMatchObject({ key: "broker.websocket_port", portInUse: true });
+    await expect(startBroker({ ...good, port: first.port }, ports)).rejects.toMatchObject({
+      key: "broker.port",
+      portInUse: true,
+      message: expect.stringContaining("mqtt.url") as string,
+    });
+    await testBroker({ port: other });
+  });
+
+  it("tells a certificate that cannot be used", async () => {
+    await expect(
+      startBroker({ ...good, tls: { cert: "/nowhere.pem", key: "/nowhere.key", port: 0 } }, ports),
+    ).rejects.toMatchObject({
+      key: "broker.tls",
+      message: expect.stringContaining("broker.tls.cert") as string,
+    });
+  });
+
+  it("binds the loopback address only, unless told otherwise", async () => {
+    const broker = await testBroker();
+    expect(broker.url).toBe(`mqtt://127.0.0.1:${broker.port}`);
+    const open = await testBroker({ host: "0.0.0.0", users: [{ username: "a", password: strong }] });
+    expect(open.url).toBe(`mqtt://127.0.0.1:${open.port}`);
+  });
+
+  it("keeps nothing over a restart, frees its ports, and tells its clients", async () => {
+    const broker = await startBroker(good, ports);
+    const client = await otherClient(broker.url, { ...broker.credential, protocolVersion: 5 });
+    let reason: number | undefined;
+    client.on("disconnect", (packet) => {
+      reason = packet.reasonCode;
+    });
+    await client.publishAsync("greenhouse/a", "x", { qos: 1, retain: true });
+    await broker.close();
+    expect(reason).toBe(0x8b);
+    const again = await testBroker({ port: broker.port });
+    expect(await retainedValue(again.url, "greenhouse/a")).toBeNull();
+    expect(again.credential).not.toEqual(broker.credential);
+  });
+});

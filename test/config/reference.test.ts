@@ -1,0 +1,135 @@
+import { readFile } from "node:fs/promises";
+import { parse } from "yaml";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { exampleText, jsonSchema, referenceTable, withReference } from "../../src/config/reference.js";
+import { configurationSchema } from "../../src/config/schema.js";
+import { contractExample, contractSurroundings } from "./contract-example.js";
+import { load, loaded, platform, problemLines } from "./loading.js";
+
+const project = (name: string) => readFile(new URL(`../../${name}`, import.meta.url), "utf8");
+
+const surroundings = {
+  env: { GREENHOUSE_TOKEN: "token-of-the-account" },
+  secrets: "platform_password: a\nmqtt_password: b\nha: $scrypt$x\nhttp_token: c\n",
+};
+
+/** The example with every commented key switched on. */
+const everything = exampleText().replace(/(?<=\n)( {0,16})# ( *(?:- )?[a-z_-]+:)/g, "$1$2");
+
+describe("config.example.yaml", () => {
+  it("is what the schema makes (npm run reference writes it anew)", async () => {
+    expect(await project("config.example.yaml")).toBe(exampleText());
+  });
+
+  it("loads without a problem or warning", async () => {
+    expect(await loaded(exampleText(), surroundings)).toMatchObject({ ok: true, warnings: [] });
+  });
+
+  it("shows every key of the schema", () => {
+    const table = [...referenceTable().matchAll(/^\| `([^`]+)`/gm)].map(([, path]) =>
+      path?.split(".").at(-1),
+    );
+    const shown = new Set([...everything.matchAll(/([\w-]+):/g)].map(([, key]) => key));
+    const operations = /^(?:<|\[)/;
+    expect(table.filter((key) => key !== undefined && !operations.test(key) && !shown.has(key))).toEqual([]);
+  });
+
+  it("shows values that are right also where they are comments", async () => {
+    const lines = await problemLines(everything, surroundings);
+    expect(lines.map((line) => line.split(" ").slice(1).join(" "))).toEqual([
+      'platform.token_file: only one of token, token_file and sign_in may be given, and "token" is there already',
+      'platform.sign_in: only one of token, token_file and sign_in may be given, and "token" is there already',
+      "mqtt.tls: tls is only for an mqtt.url that starts with mqtts:// or wss://",
+      "controllers.GH-0001.actuators.left_skylight.values: only for the kinds motor and custom; the other kinds have fixed values, not for skylight",
+      "controllers.GH-0001.actuators.left_skylight.lead_in: only for the kind light, not for skylight",
+    ]);
+  });
+
+  it("shows the defaults that the loader fills in", async () => {
+    const example = await loaded(exampleText(), surroundings);
+    const { configuration } = await loaded(platform);
+    for (const key of ["homeassistant", "polling", "commands", "http", "log", "mirror", "data_dir"] as const)
+      expect(example.configuration[key]).toEqual(configuration[key]);
+    expect(example.configuration.platform.timeouts).toEqual(configuration.platform.timeouts);
+  });
+});
+
+describe("the reference for the README", () => {
+  it("has a row for each key, with type, default and meaning", () => {
+    const rows = referenceTable().split("\n");
+    expect(rows).toContain("| `polling.sensors` | duration | `1m` | Readings of one controller. |");
+    expect(rows).toContain(
+      "| `controllers.<code>.actuators.<id>.address` | address | required | Address on the platform, taken as written. |",
+    );
+    expect(rows.every((row) => row.split(/(?<!\\)\|/).length === 6)).toBe(true);
+  });
+
+  it("replaces what stands between its marks and nothing else", () => {
+    const readme = "# A\n<!-- configuration:start -->\nformer $& text\n<!-- configuration:end -->\nB $1\n";
+    const written = withReference(readme);
+    expect(written.startsWith("# A\n<!-- configuration:start -->\n")).toBe(true);
+    expect(written.endsWith("\n<!-- configuration:end -->\nB $1\n")).toBe(true);
+    expect(written).toContain(referenceTable());
+    expect(written).not.toContain("former");
+    expect(withReference(written)).toBe(written);
+    expect(withReference("# no marks\n")).toBe("# no marks\n");
+  });
+
+  it("in README.md is the current one, where it is there", async () => {
+    const readme = await project("README.md").catch(() => "");
+    expect(withReference(readme)).toBe(readme);
+  });
+});
+
+describe("the JSON Schema", () => {
+  const schema = z.fromJSONSchema(jsonSchema());
+  const accepts = (text: string) => {
+    const plain = text.replace(/!(?:env|secret) /g, "");
+    return schema.safeParse(parse(plain)).success;
+  };
+
+  it.each([
+    ["the contract's example", contractExample],
+    ["config.example.yaml", exampleText()],
+    [
+      "addresses and values as numbers",
+      `${platform}controllers: { G: { actuators: { a: { kind: custom, address: 101, values: { low: 110 } } } } }\n`,
+    ],
+    ["keys without a value", `${platform}mqtt:\nmirror:\nhttp: { token: }\n`],
+    ["http: false", `${platform}http: false\n`],
+  ])("accepts %s", (_, text) => {
+    expect(accepts(text)).toBe(true);
+  });
+
+  it.each([
+    ["an unknown key", `${platform}colour: red\n`],
+    ["a number as duration", `${platform}polling: { sensors: 60 }\n`],
+    ["a wrong word", `${platform}mirror: some\n`],
+    ["a missing key", "mqtt: {}\n"],
+    ["a wrong id", `${platform}controllers: { G: { id: East } }\n`],
+  ])("refuses %s", (_, text) => {
+    expect(accepts(text)).toBe(false);
+  });
+
+  it("explains each key and is plain JSON", () => {
+    const text = JSON.stringify(jsonSchema());
+    expect(jsonSchema()).toMatchObject({
+      $schema: "http://json-schema.org/draft-07/schema#",
+      properties: {
+        polling: { properties: { sensors: { default: "1m", description: "Readings of one controller." } } },
+      },
+    });
+    expect(text).not.toContain("undefined");
+  });
+});
+
+describe("the schema", () => {
+  it("accepts what the loader accepts when used by itself", async () => {
+    const result = await load(contractExample, contractSurroundings);
+    const parsed = configurationSchema.safeParse({
+      platform: { business_url: "https://a", realtime_url: "https://b", token: "x" },
+    });
+    expect([result.ok, parsed.success]).toEqual([true, true]);
+  });
+});

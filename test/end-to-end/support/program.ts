@@ -1,0 +1,94 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { resolve } from "node:path";
+
+/* The built program as a user starts it: a process of its own, of which only exit code, stdout and stderr are known. */
+
+/** `dist/main.js`, or the file that GREENHOUSE2MQTT_DIST names. */
+export const programFile = resolve(process.env["GREENHOUSE2MQTT_DIST"] ?? "dist/main.js");
+
+export interface ProgramOptions {
+  readonly folder: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Written to stdin, which is then closed; without it stdin is empty. */
+  readonly input?: string;
+}
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Program {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Resolves when it has ended and all its output was read. */
+  readonly ended: Promise<Ended>;
+  readonly hasEnded: boolean;
+  signal(name: NodeJS.Signals): void;
+  /** Resolves with the match as soon as stdout holds one; rejects when the program ends first. */
+  untilPrinted(pattern: RegExp, timeoutMs: number): Promise<RegExpExecArray>;
+}
+
+export function startProgram(args: readonly string[], options: ProgramOptions): Program {
+  const child = spawn(process.execPath, [programFile, ...args], {
+    cwd: options.folder,
+    env: { PATH: process.env["PATH"] ?? "", HOME: options.folder, ...options.env },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  const output = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8");
+    child[name].on("data", (chunk: string) => {
+      output[name] += chunk;
+    });
+  }
+  child.stdin.on("error", () => undefined);
+  child.stdin.end(options.input ?? "");
+  const state = { hasEnded: false };
+  const ended = once(child, "close").then(([code, signal]: unknown[]): Ended => {
+    state.hasEnded = true;
+    return { code: code as number | null, signal: signal as NodeJS.Signals | null, ...output };
+  });
+  ended.catch(() => undefined);
+  return {
+    get stdout() {
+      return output.stdout;
+    },
+    get stderr() {
+      return output.stderr;
+    },
+    get hasEnded() {
+      return state.hasEnded;
+    },
+    ended,
+    signal: (name) => child.kill(name),
+    untilPrinted: (pattern, timeoutMs) =>
+      new Promise((found, failed) => {
+        const fail = (why: string) => {
+          failed(new Error(`${why} without printing ${pattern.source}\n${output.stdout}\n${output.stderr}`));
+        };
+        const late = setTimeout(() => {
+          fail(`${timeoutMs} ms went by`);
+        }, timeoutMs);
+        const look = () => {
+          const match = pattern.exec(output.stdout);
+          if (match === null) return;
+          clearTimeout(late);
+          found(match);
+        };
+        child.stdout.on("data", look);
+        child.once("close", () => {
+          clearTimeout(late);
+          fail("it ended");
+        });
+        look();
+      }),
+  };
+}
+
+/** Runs it to its end. */
+export const runProgram = (args: readonly string[], options: ProgramOptions): Promise<Ended> =>
+  startProgram(args, options).ended;

@@ -1,0 +1,130 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Mosquitto, type MosquittoOptions, startMosquitto } from "../../support/mosquitto.js";
+import { platformOf, type SimulatedPlatform } from "./platform.js";
+import { type Program, type ProgramOptions, startProgram } from "./program.js";
+import { type Watch, type WatchOptions, watchBroker } from "./watch.js";
+
+/* Everything one test starts, and its end. */
+
+/** Planted secrets: no log line and no topic may ever show one. */
+export const canaries = {
+  token: "canary-token-5d1f0e",
+  password: "canary-password-93ab27",
+} as const;
+
+export interface Stage {
+  readonly folder: string;
+  program(args: readonly string[], options?: Partial<ProgramOptions>): Program;
+  platform(options?: { readonly port?: number; readonly controllers?: number }): Promise<SimulatedPlatform>;
+  mosquitto(options?: MosquittoOptions): Promise<Mosquitto>;
+  watch(options: WatchOptions): Promise<Watch>;
+  /** Writes a configuration and runs the bridge on it. */
+  bridge(configuration: Configuration): Promise<Program>;
+  write(name: string, text: string): Promise<string>;
+  /** Where a canary surfaced, in logs and topics of this stage. */
+  leaks(): readonly string[];
+  clear(): Promise<void>;
+}
+
+export type Configuration = Readonly<Record<string, unknown>>;
+
+/** Simulated time runs ten times as fast, so that readings are renewed every 3 s. */
+const speed = 10;
+
+export async function createStage(): Promise<Stage> {
+  const folder = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-e2e-"));
+  const programs: Program[] = [];
+  const watches: Watch[] = [];
+  const endings: (() => Promise<unknown>)[] = [];
+  const program: Stage["program"] = (args, options) => {
+    const started = startProgram(args, { folder, ...options });
+    programs.push(started);
+    endings.push(() => kill(started));
+    return started;
+  };
+  const write: Stage["write"] = async (name, text) => {
+    const path = join(folder, name);
+    await writeFile(path, text, { mode: 0o600 });
+    return path;
+  };
+  return {
+    folder,
+    program,
+    write,
+    platform: ({ port = 0, controllers = 5 } = {}) =>
+      platformOf(
+        program([
+          ...["simulate", "--port", String(port), "--controllers", String(controllers)],
+          ...["--seed", "1", "--speed", String(speed)],
+        ]),
+      ),
+    mosquitto: async (options) => {
+      const started = await startMosquitto(options);
+      endings.push(() => started.stop());
+      return started;
+    },
+    watch: async (options) => {
+      const started = await watchBroker(options);
+      watches.push(started);
+      endings.push(() => started.end());
+      return started;
+    },
+    bridge: async (configuration) => {
+      // JSON is YAML too.
+      await write("config.yaml", JSON.stringify(configuration, null, 1));
+      return program(["run", "--log-level", "trace"]);
+    },
+    leaks: () => leaksOf(programs, watches),
+    clear: async () => {
+      for (const end of endings.splice(0).reverse()) await end();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function kill(program: Program): Promise<void> {
+  if (!program.hasEnded) program.signal("SIGKILL");
+  await program.ended;
+}
+
+function leaksOf(programs: readonly Program[], watches: readonly Watch[]): readonly string[] {
+  const lines = programs.flatMap(({ stdout, stderr }) => [...stdout.split("\n"), ...stderr.split("\n")]);
+  const messages = watches.flatMap(({ seen }) => seen.map(({ topic, payload }) => `${topic} ${payload}`));
+  return [...lines, ...messages].filter((text) =>
+    Object.values(canaries).some((secret) => text.includes(secret)),
+  );
+}
+
+/** A configuration for a platform and a broker, with short intervals and planted secrets. */
+export function configurationFor(
+  platformUrl: string,
+  broker: Configuration,
+  more: Configuration = {},
+): Configuration {
+  return {
+    platform: {
+      business_url: platformUrl,
+      realtime_url: platformUrl,
+      token: canaries.token,
+      requests_per_minute: 0,
+    },
+    ...broker,
+    http: false,
+    data_dir: "./data",
+    polling: {
+      controllers: "1s",
+      sensors: "1s",
+      running_status: "2s",
+      actuators: "1s",
+      stale_after: "10s",
+    },
+    controllers: { "GH-0001": { actuators: { left_skylight: { kind: "skylight", address: "101" } } } },
+    ...more,
+  };
+}
+
+export const mosquittoSection = (url: string, protocolVersion: 4 | 5 = 5): Configuration => ({
+  mqtt: { url, username: "bridge", password: canaries.password, protocol_version: protocolVersion },
+});

@@ -1,0 +1,161 @@
+import mqtt, { type MqttClient } from "mqtt";
+
+/* A client that sees everything at the broker and remembers it in order. */
+
+export interface Seen {
+  /** Position among all messages seen. */
+  readonly index: number;
+  readonly topic: string;
+  readonly payload: string;
+  /** Delivered because it was retained, not because it was published just now. */
+  readonly retain: boolean;
+  /** When it arrived, ms of a steady clock. */
+  readonly atMs: number;
+}
+
+export interface Watch {
+  readonly seen: readonly Seen[];
+  /** The newest payload on a topic; empty where it was cleared, null where nothing came. */
+  latest(topic: string): string | null;
+  /** Newest payloads that are not empty, by topic, of topics that match. */
+  current(pattern: RegExp): ReadonlyMap<string, string>;
+  /** Position of the next message. */
+  mark(): number;
+  /** Waits until a condition on what was seen holds; `what` is said when it does not in time. */
+  untilTrue(condition: () => boolean, what: string, timeoutMs: number): Promise<void>;
+  publish(topic: string, payload: string, options?: { readonly retain?: boolean }): Promise<void>;
+  end(): Promise<void>;
+}
+
+export interface WatchOptions {
+  readonly url: string;
+  readonly protocolVersion: 4 | 5;
+  readonly username?: string;
+  readonly password?: string;
+}
+
+export async function watchBroker(options: WatchOptions): Promise<Watch> {
+  const client = await connected(options);
+  const seen: Seen[] = [];
+  const newest = new Map<string, string>();
+  const listeners = new Set<() => void>();
+  client.on("message", (topic, bytes, { retain }) => {
+    const payload = bytes.toString();
+    seen.push({ index: seen.length, topic, payload, retain, atMs: performance.now() });
+    newest.set(topic, payload);
+    for (const listener of [...listeners]) listener();
+  });
+  await client.subscribeAsync("#", { qos: 1 });
+  return {
+    seen,
+    latest: (topic) => newest.get(topic) ?? null,
+    current: (pattern) =>
+      new Map([...newest].filter(([topic, payload]) => payload !== "" && pattern.test(topic))),
+    mark: () => seen.length,
+    untilTrue: (condition, what, timeoutMs) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          if (!condition()) return;
+          stop();
+          resolve();
+        };
+        const late = setTimeout(() => {
+          stop();
+          reject(new Error(`not within ${timeoutMs} ms: ${what}`));
+        }, timeoutMs);
+        const stop = () => {
+          clearTimeout(late);
+          listeners.delete(look);
+        };
+        listeners.add(look);
+        look();
+      }),
+    publish: async (topic, payload, { retain = false } = {}) => {
+      await client.publishAsync(topic, payload, { qos: 1, retain });
+    },
+    end: async () => {
+      await client.endAsync(true);
+    },
+  };
+}
+
+/** Tries until there is a broker: the embedded one comes up with the bridge. */
+async function connected({ url, protocolVersion, username, password }: WatchOptions): Promise<MqttClient> {
+  const client = mqtt.connect(url, {
+    protocolVersion,
+    clientId: `watch-${Math.random().toString(16).slice(2)}`,
+    reconnectPeriod: 200,
+    connectTimeout: 5_000,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+  });
+  client.on("error", () => undefined);
+  await new Promise<void>((resolve, reject) => {
+    const late = setTimeout(() => {
+      client.end(true);
+      reject(new Error(`no broker answers at ${url}`));
+    }, 20_000);
+    client.once("connect", () => {
+      clearTimeout(late);
+      resolve();
+    });
+  });
+  return client;
+}
+
+/** Waits until the newest payload on a topic is as wanted; a text is compared. */
+export async function until(
+  watch: Watch,
+  topic: string,
+  wanted: string | ((payload: string) => boolean),
+  timeoutMs: number,
+): Promise<string> {
+  const isWanted = (payload: string | null): payload is string =>
+    payload !== null && (typeof wanted === "string" ? payload === wanted : wanted(payload));
+  const what = typeof wanted === "string" ? `"${wanted}"` : "what the test waits for";
+  try {
+    await watch.untilTrue(() => isWanted(watch.latest(topic)), `${topic} shows ${what}`, timeoutMs);
+  } catch (error) {
+    const last = seenOn(watch, topic).slice(-3);
+    const shown = last.length === 0 ? "nothing came" : last.map(({ payload }) => payload).join("\n  ");
+    throw new Error(`${error instanceof Error ? error.message : ""}; last on it:\n  ${shown}`, {
+      cause: error,
+    });
+  }
+  return watch.latest(topic) ?? "";
+}
+
+/** Waits for a message that comes after a mark. */
+export async function untilNew(
+  watch: Watch,
+  mark: number,
+  topic: string,
+  wanted: string | ((payload: string) => boolean),
+  timeoutMs: number,
+): Promise<Seen> {
+  const find = () =>
+    watch.seen
+      .slice(mark)
+      .find(
+        (one) =>
+          one.topic === topic && (typeof wanted === "string" ? one.payload === wanted : wanted(one.payload)),
+      );
+  const what = `a new message on ${topic}${typeof wanted === "string" ? ` with "${wanted}"` : ""}`;
+  await watch.untilTrue(() => find() !== undefined, what, timeoutMs);
+  const found = find();
+  if (found === undefined) throw new Error(what);
+  return found;
+}
+
+export const seenOn = (watch: Watch, topic: string): readonly Seen[] =>
+  watch.seen.filter((one) => one.topic === topic);
+
+/** A payload's fields; `{}` for what is no JSON object. */
+export function fields(payload: string | null): Readonly<Record<string, unknown>> {
+  try {
+    const parsed: unknown = JSON.parse(payload ?? "");
+    return typeof parsed === "object" && parsed !== null ? { ...parsed } : {};
+  } catch {
+    return {};
+  }
+}

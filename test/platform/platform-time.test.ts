@@ -1,0 +1,98 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { timeReader } from "../../src/platform/platform-time.js";
+import { zoneOffset } from "../../src/platform/zone-offset.js";
+
+const near = Date.parse("2026-03-01T08:00:00Z");
+const shanghai = timeReader(zoneOffset("Asia/Shanghai"));
+const berlin = timeReader(zoneOffset("Europe/Berlin"));
+const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
+
+describe("times of the platform", () => {
+  it.each<[unknown, string | null]>([
+    ["2026-03-01 16:00:00", "2026-03-01T08:00:00.000Z"],
+    ["2026-03-01 16:00", "2026-03-01T08:00:00.000Z"],
+    ["2026/3/1 16:00:00", "2026-03-01T08:00:00.000Z"],
+    ["2026.03.01 16:00:00", "2026-03-01T08:00:00.000Z"],
+    ["2026年03月01日 16:00:00", "2026-03-01T08:00:00.000Z"],
+    ["2026年3月1日16:00", "2026-03-01T08:00:00.000Z"],
+    ["2026-03-01T16:00:00", "2026-03-01T08:00:00.000Z"],
+    ["2026-03-01 16:00:00.250", "2026-03-01T08:00:00.250Z"],
+    ["2026-03-01 16:00:00,5", "2026-03-01T08:00:00.500Z"],
+    ["2026-03-01T08:00:00Z", "2026-03-01T08:00:00.000Z"],
+    ["2026-03-01T08:00:00.123456Z", "2026-03-01T08:00:00.123Z"],
+    ["2026-03-01T16:00:00+08:00", "2026-03-01T08:00:00.000Z"],
+    ["2026-03-01T16:00:00.000+0800", "2026-03-01T08:00:00.000Z"],
+    ["2026-03-01 03:00:00 -05", "2026-03-01T08:00:00.000Z"],
+    ["20260301160000", "2026-03-01T08:00:00.000Z"],
+    [" 2026-03-01 16:00:00 ", "2026-03-01T08:00:00.000Z"],
+    [1_772_352_000, "2026-03-01T08:00:00.000Z"],
+    [1_772_352_000_000, "2026-03-01T08:00:00.000Z"],
+    ["1772352000", "2026-03-01T08:00:00.000Z"],
+    ["1772352000000", "2026-03-01T08:00:00.000Z"],
+    ["2026-03-01", null],
+    ["16:00:00", null],
+    ["2026-02-30 10:00:00", null],
+    ["2026-13-01 10:00:00", null],
+    ["2026-03-01 25:00:00", null],
+    ["0000-00-00 00:00:00", null],
+    ["", null],
+    ["--", null],
+    ["yesterday", null],
+    [23.5, null],
+    [0, null],
+    [Number.NaN, null],
+    [1e300, null],
+    [null, null],
+    [true, null],
+    [["2026-03-01 16:00:00"], null],
+    [{ time: 1_772_352_000 }, null],
+    ["2026-03-01 16:00:00".repeat(1_000), null],
+  ])("%j is %j", (value, expected) => {
+    expect(iso(shanghai(value, near))).toBe(expected);
+  });
+
+  it.each([
+    ["2026-01-15 12:00:00", near, "2026-01-15T11:00:00.000Z"],
+    ["2026-07-15 12:00:00", near, "2026-07-15T10:00:00.000Z"],
+    ["2026-03-29 01:59:59", near, "2026-03-29T00:59:59.000Z"],
+    ["2026-03-29 03:00:00", near, "2026-03-29T01:00:00.000Z"],
+    ["2026-03-29 02:30:00", near, "2026-03-29T01:30:00.000Z"],
+    ["2026-10-25 02:30:00", Date.parse("2026-10-25T00:31:00Z"), "2026-10-25T00:30:00.000Z"],
+    ["2026-10-25 02:30:00", Date.parse("2026-10-25T01:31:00Z"), "2026-10-25T01:30:00.000Z"],
+  ])("around the change of summer time %s is the instant that fits", (text, nearAt, expected) => {
+    expect(iso(berlin(text, nearAt))).toBe(expected);
+  });
+
+  it("any instant written as a zone's wall time is read back, to the hour that exists twice", () => {
+    for (const zone of [
+      "Asia/Shanghai",
+      "Europe/Berlin",
+      "America/St_Johns",
+      "Australia/Lord_Howe",
+      "Asia/Kathmandu",
+    ]) {
+      const offset = zoneOffset(zone);
+      const read = timeReader(offset);
+      fc.assert(
+        fc.property(fc.integer({ min: 1_500_000_000, max: 1_900_000_000 }), (seconds) => {
+          const at = seconds * 1000;
+          const text = new Date(at + offset(at)).toISOString().slice(0, 19).replace("T", " ");
+          expect(read(text, at)).toBe(at);
+        }),
+        { numRuns: 300 },
+      );
+    }
+  });
+
+  it("any text is an instant or none, never a crash", () => {
+    const unit = fc.constantFrom(..."0123456789-/:. TZ+年月日,");
+    fc.assert(
+      fc.property(fc.string({ unit, maxLength: 30 }), (text) => {
+        const at = shanghai(text, near);
+        expect(at === null || Number.isSafeInteger(at)).toBe(true);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+});

@@ -1,0 +1,131 @@
+import fc from "fast-check";
+import { afterEach, describe, expect, it } from "vitest";
+import { PlatformError } from "../../src/greenhouse/platform-error.js";
+import { operations } from "../../src/platform/operations.js";
+import { deviceCode, isDeviceCode, requestPath } from "../../src/platform/request-path.js";
+import { factsOf, makeClient, never, settingsFor, Workshop } from "./support/client-under-test.js";
+import { startFakeHost } from "./support/fake-host.js";
+
+const workshop = new Workshop();
+afterEach(() => workshop.close());
+
+const hostilePieces = [
+  ...[
+    "..",
+    ".",
+    "/",
+    "\\",
+    "%2e%2e",
+    "%2f",
+    "?",
+    "#",
+    "&",
+    "=",
+    "@",
+    ":",
+    "//",
+    "http://evil.example/",
+    "\0",
+    "\r\n",
+  ],
+  ...[
+    "GH-0001",
+    "a",
+    "_",
+    "-",
+    "温室",
+    "😀",
+    "\ud800",
+    " ",
+    "\t",
+    ";",
+    "'",
+    '"',
+    "<",
+    "__proto__",
+    "x".repeat(65),
+  ],
+];
+const hostileCode = fc.oneof(
+  fc.array(fc.constantFrom(...hostilePieces), { maxLength: 5 }).map((pieces) => pieces.join("")),
+  fc.string({ maxLength: 80 }),
+  fc.string({ unit: "binary", maxLength: 20 }),
+);
+
+describe("req 48: device codes", () => {
+  it("100,000 hostile codes never change origin or path: the expected request or none", () => {
+    let made = 0;
+    fc.assert(
+      fc.property(hostileCode, (code) => {
+        let path: string;
+        try {
+          path = requestPath(operations.sensors, { deviceCode: deviceCode(code, operations.sensors) });
+        } catch (error) {
+          if (!(error instanceof PlatformError)) throw error;
+          expect(error.facts).toMatchObject({ kind: "invalid_request", sent: false });
+          return;
+        }
+        made += 1;
+        const url = new URL(path, "https://realtime.example.com");
+        expect(url.origin).toBe("https://realtime.example.com");
+        expect(url.pathname).toBe("/api/sensor-data");
+        expect([...url.searchParams]).toEqual([["deviceCode", code]]);
+        expect(url.hash).toBe("");
+      }),
+      { numRuns: 100_000 },
+    );
+    expect(made).toBeGreaterThan(1_000);
+  });
+
+  it.each([
+    ["GH-0001", true],
+    ["a.b_c-9", true],
+    ["x".repeat(64), true],
+    ["x".repeat(65), false],
+    ["", false],
+    [".", false],
+    ["..", false],
+    ["a/b", false],
+    ["a\n", false],
+    ["温室", false],
+  ])("%j is allowed: %j", (code, allowed) => {
+    expect(isDeviceCode(code)).toBe(allowed);
+  });
+
+  it("values and parameters of a user change neither origin nor path", () => {
+    fc.assert(
+      fc.property(fc.dictionary(hostileCode, hostileCode, { maxKeys: 4 }), (query) => {
+        let path: string;
+        try {
+          path = requestPath(operations.weatherList, query);
+        } catch (error) {
+          expect(error).toBeInstanceOf(PlatformError);
+          return;
+        }
+        const url = new URL(path, "https://business.example.com");
+        expect(url.origin + url.pathname).toBe("https://business.example.com/api/weather-data/list");
+        expect([...url.searchParams]).toEqual(Object.entries(query));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it("no operation sends a code that is not allowed", async () => {
+    const host = workshop.keep(await startFakeHost());
+    const { client } = makeClient(workshop, settingsFor(host.url));
+    const code = "../../admin";
+    const calls = [
+      client.connection(code, never),
+      client.sensors(code, never),
+      client.runningStatuses(code, never),
+      client.value(code, "101", true, never),
+      client.write(code, "101", "1010", never),
+      client.write("GH-1", "1 01", "1010", never),
+      client.write("GH-1", "101", "10\n10", never),
+      client.get("get-value", { deviceCode: code }, never),
+    ];
+    for (const call of calls)
+      expect(await factsOf(call)).toMatchObject({ kind: "invalid_request", sent: false });
+    expect(host.accepted).toBe(0);
+  });
+});

@@ -1,0 +1,431 @@
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { systemClock } from "../../src/runtime/clock.js";
+import { VirtualClock } from "../support/virtual-clock.js";
+import {
+  factsOf,
+  failureOf,
+  gate,
+  makeClient,
+  never,
+  settingsFor,
+  Workshop,
+} from "./support/client-under-test.js";
+import { ok, startFakeHost, type FakeHost, type Reply, type SeenRequest } from "./support/fake-host.js";
+
+const workshop = new Workshop();
+afterEach(() => workshop.close());
+
+const refusal: Reply = { status: 403, body: { error: "Forbidden", message: "Access Denied" } };
+const signInPath = "/api/account/sign-in";
+
+/** A platform that issues numbered tokens and takes only those it is told to. */
+async function startPlatform() {
+  const state = { issued: 0, good: new Set<string>(), signIn: (): Reply | null => null };
+  const host = workshop.keep(await startFakeHost());
+  const bearer = ({ headers }: SeenRequest) => headers.authorization?.replace("Bearer ", "") ?? "";
+  host.answer((request) => {
+    if (request.path === signInPath) {
+      const refused = state.signIn();
+      if (refused !== null) return refused;
+      state.issued += 1;
+      const token = `token-number-${state.issued}`;
+      state.good.add(token);
+      return ok({ token });
+    }
+    return state.good.has(bearer(request)) ? ok([]) : refusal;
+  });
+  const signIns = () => host.requests.filter(({ path }) => path === signInPath);
+  return {
+    host,
+    state,
+    signIns,
+    reads: () => host.requests.filter(({ path }) => path !== signInPath),
+    bearer,
+  };
+}
+
+const account = { account: "me@example.com", password: "s3cret-canary" };
+const signInSettings = (host: FakeHost, body: Record<string, unknown> = account) =>
+  settingsFor(host.url, { credential: { type: "sign_in", body } });
+
+describe("sign-in", () => {
+  it("sends the configured body as it stands, without a bearer header, and uses the token for both hosts", async () => {
+    const { host, signIns, reads, bearer } = await startPlatform();
+    const { client } = makeClient(workshop, signInSettings(host), { dataDir: await workshop.folder() });
+    await client.controllers(never);
+    await client.sensors("GH-1", never);
+    expect(signIns()).toHaveLength(1);
+    expect(signIns()[0]).toMatchObject({ method: "POST", body: JSON.stringify(account) });
+    expect(signIns()[0]?.headers.authorization).toBeUndefined();
+    expect(reads().map(bearer)).toEqual(["token-number-1", "token-number-1"]);
+  });
+
+  it("100 calls at once without a token: one sign-in", async () => {
+    const { host, signIns, reads } = await startPlatform();
+    const { client } = makeClient(workshop, signInSettings(host), { dataDir: await workshop.folder() });
+    await Promise.all(Array.from({ length: 100 }, () => client.controllers(never)));
+    expect(signIns()).toHaveLength(1);
+    expect(reads()).toHaveLength(100);
+  });
+
+  it("req 16: 100 calls meeting 401 at once: one new sign-in, one replay of each read", async () => {
+    const { host, state, signIns, reads, bearer } = await startPlatform();
+    const settings = { ...signInSettings(host), concurrency: 64 };
+    const { client, links } = makeClient(workshop, settings, { dataDir: await workshop.folder() });
+    await client.controllers(never);
+    state.good.clear();
+    await Promise.all(Array.from({ length: 100 }, () => client.controllers(never)));
+    expect(signIns()).toHaveLength(2);
+    const withOld = reads().filter((request) => bearer(request) === "token-number-1").length - 1;
+    const withNew = reads().filter((request) => bearer(request) === "token-number-2").length;
+    expect(withNew).toBe(100);
+    expect(withOld).toBeLessThanOrEqual(100);
+    expect(links.some((link) => link.unauthorized)).toBe(false);
+  });
+
+  it("a body code 401 leads to a sign-in just as the HTTP status does", async () => {
+    const { host, state, signIns } = await startPlatform();
+    const { client } = makeClient(workshop, signInSettings(host), { dataDir: await workshop.folder() });
+    await client.controllers(never);
+    let refusals = 1;
+    host.answer(({ path }) => {
+      if (path === signInPath) return ok({ token: "token-number-9" });
+      refusals -= 1;
+      return refusals >= 0 ? { body: { code: 401, message: "token无效" } } : ok([]);
+    });
+    expect(await client.sensors("GH-1", never)).toEqual([]);
+    expect(signIns()).toHaveLength(2);
+    expect(state.issued).toBe(1);
+  });
+
+  it("a token refused again right after signing in is unauthorized, and not tried a third time", async () => {
+    const { host, state, signIns, reads } = await startPlatform();
+    const { client, links, lines } = makeClient(workshop, signInSettings(host), {
+      dataDir: await workshop.folder(),
+    });
+    await client.controllers(never);
+    host.answer(({ path }) =>
+      path === signInPath ? ok({ token: `another-token-${(state.issued += 1)}` }) : refusal,
+    );
+    expect(await factsOf(client.sensors("GH-1", never))).toMatchObject({ kind: "unauthorized", sent: true });
+    expect(signIns()).toHaveLength(2);
+    expect(reads()).toHaveLength(3);
+    expect(links.at(-1)).toMatchObject({ host: "realtime", unauthorized: true });
+    expect(lines.join("")).toContain("refuses a token it has just issued");
+    await factsOf(client.sensors("GH-1", never));
+    expect(signIns()).toHaveLength(2);
+  });
+
+  it("an operation the account may not use does not make it sign in again and again", async () => {
+    const { host, state, signIns } = await startPlatform();
+    const { client, links } = makeClient(workshop, signInSettings(host), {
+      dataDir: await workshop.folder(),
+    });
+    host.answer((request) => {
+      if (request.path === signInPath) return ok({ token: `another-token-${(state.issued += 1)}` });
+      return request.path === "/api/device" ? refusal : ok([]);
+    });
+    for (let n = 0; n < 20; n += 1) {
+      await client.controllers(never);
+      await factsOf(client.devices("STREAM", never)).catch(() => undefined);
+    }
+    expect(signIns().length).toBeLessThanOrEqual(3);
+    expect(links.filter((link) => link.unauthorized)).toHaveLength(0);
+    expect(await client.controllers(never)).toEqual([]);
+  });
+
+  it("a write is never replayed: the caller renews and decides", async () => {
+    const { host, state, signIns, reads } = await startPlatform();
+    const { client } = makeClient(workshop, signInSettings(host), { dataDir: await workshop.folder() });
+    await client.controllers(never);
+    state.good.clear();
+    expect(await factsOf(client.write("GH-1", "101", "1010", never))).toMatchObject({
+      kind: "unauthorized",
+      sent: true,
+    });
+    expect(reads().filter(({ method }) => method === "POST")).toHaveLength(1);
+    expect(signIns()).toHaveLength(1);
+    expect(await client.renewCredential(never)).toBe(true);
+    expect(signIns()).toHaveLength(2);
+    await client.write("GH-1", "101", "1010", never);
+    expect(reads().filter(({ method }) => method === "POST")).toHaveLength(2);
+  });
+
+  it("a write without a credential at hand sends nothing and signs in only when asked to", async () => {
+    const { host, signIns } = await startPlatform();
+    const { client } = makeClient(workshop, signInSettings(host), { dataDir: await workshop.folder() });
+    expect(await factsOf(client.write("GH-1", "101", "1010", never))).toMatchObject({
+      kind: "unauthorized",
+      sent: false,
+    });
+    expect(host.requests).toEqual([]);
+    expect(await client.renewCredential(never)).toBe(true);
+    expect(signIns()).toHaveLength(1);
+    expect(await client.write("GH-1", "101", "1010", never)).toMatchObject({ code: "200" });
+  });
+
+  it("a caller that stops waiting does not stop the sign-in of the others", async () => {
+    const { host, state, signIns } = await startPlatform();
+    const { client } = makeClient(workshop, signInSettings(host), { dataDir: await workshop.folder() });
+    const { opened, open } = gate();
+    host.answer(async ({ path }) => {
+      if (path !== signInPath) return ok([]);
+      await opened;
+      state.issued += 1;
+      return ok({ token: "token-number-1" });
+    });
+    const leaving = new AbortController();
+    const left = factsOf(client.controllers(leaving.signal));
+    const stays = client.controllers(never);
+    await expect.poll(() => signIns().length).toBe(1);
+    leaving.abort();
+    expect(await left).toMatchObject({ kind: "interrupted", sent: false });
+    open();
+    expect(await stays).toEqual([]);
+    expect(state.issued).toBe(1);
+  });
+
+  it("the token is kept in data_dir with mode 600, and the next start uses it", async () => {
+    const { host, signIns } = await startPlatform();
+    const dataDir = await workshop.folder();
+    const first = makeClient(workshop, signInSettings(host), { dataDir });
+    await first.client.controllers(never);
+    await first.client.close();
+    const path = join(dataDir, "platform-session.json");
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    const saved = await readFile(path, "utf8");
+    expect(saved).toContain("token-number-1");
+    expect(saved).not.toContain(account.password);
+    expect(saved).not.toContain(account.account);
+    await makeClient(workshop, signInSettings(host), { dataDir }).client.controllers(never);
+    expect(signIns()).toHaveLength(1);
+  });
+
+  it("a kept token of another account, password or host is not used", async () => {
+    const { host, signIns, reads, bearer } = await startPlatform();
+    const other = await startPlatform();
+    const dataDir = await workshop.folder();
+    await makeClient(workshop, signInSettings(host), { dataDir }).client.controllers(never);
+    await makeClient(workshop, signInSettings(host, { ...account, password: "corrected" }), {
+      dataDir,
+    }).client.controllers(never);
+    expect(signIns()).toHaveLength(2);
+    await makeClient(workshop, signInSettings(other.host), { dataDir }).client.controllers(never);
+    expect(other.signIns()).toHaveLength(1);
+    expect(other.reads().map(other.bearer)).toEqual(["token-number-1"]);
+    expect(reads().map(bearer)).toEqual(["token-number-1", "token-number-2"]);
+  });
+
+  it.each(["", "{", "[]", "null", '{"token":7,"salt":"zz","account":5}', "\0\0\0"])(
+    "a spoilt session file (%j) is as good as none",
+    async (text) => {
+      const { host, signIns } = await startPlatform();
+      const dataDir = await workshop.folder();
+      await writeFile(join(dataDir, "platform-session.json"), text);
+      await makeClient(workshop, signInSettings(host), { dataDir }).client.controllers(never);
+      expect(signIns()).toHaveLength(1);
+    },
+  );
+
+  it("a disk that cannot be written costs a warning, not the session", async () => {
+    const { host } = await startPlatform();
+    const dataDir = await workshop.folder();
+    await writeFile(join(dataDir, "file"), "");
+    const { client, lines } = makeClient(workshop, signInSettings(host), { dataDir: join(dataDir, "file") });
+    expect(await client.controllers(never)).toEqual([]);
+    expect(lines.join("")).toContain("cannot be written");
+  });
+
+  it("a token about to end is renewed before it is refused", async () => {
+    const { host, state, signIns } = await startPlatform();
+    const clock = new VirtualClock();
+    const { client } = makeClient(workshop, signInSettings(host), {
+      clock,
+      dataDir: await workshop.folder(),
+    });
+    host.answer(({ path }) =>
+      path === signInPath ? ok({ token: `token-number-${(state.issued += 1)}`, expiresIn: 3_600 }) : ok([]),
+    );
+    await client.controllers(never);
+    await clock.advance(58 * 60_000);
+    await client.controllers(never);
+    expect(signIns()).toHaveLength(1);
+    await clock.advance(90_000);
+    await client.controllers(never);
+    expect(signIns()).toHaveLength(2);
+  });
+
+  it("an answer without a token says where to tell it, and counts as a refusal", async () => {
+    const { host, state, signIns } = await startPlatform();
+    state.signIn = () => ok({ welcome: "me" });
+    const { client } = makeClient(workshop, signInSettings(host), { dataDir: await workshop.folder() });
+    const error = await failureOf(client.controllers(never));
+    expect(error.facts).toMatchObject({ kind: "unauthorized", sent: false });
+    expect(error.message).toContain("platform.sign_in.token_path");
+    await factsOf(client.controllers(never));
+    expect(signIns()).toHaveLength(1);
+    expect(client.shapeReports()).toMatchObject([{ operation: "account/sign-in" }]);
+  });
+
+  it("a business host that is away is no refusal: it is tried as the circuit allows", async () => {
+    const { host, state, signIns } = await startPlatform();
+    const clock = new VirtualClock();
+    state.signIn = () => ({ status: 502, body: "" });
+    const { client, links } = makeClient(workshop, signInSettings(host), {
+      clock,
+      dataDir: await workshop.folder(),
+    });
+    for (let second = 0; second < 300; second += 1) {
+      await factsOf(client.controllers(never));
+      await clock.advance(1_000);
+    }
+    expect(signIns().length).toBeLessThanOrEqual(15);
+    expect(links.some((link) => link.unauthorized)).toBe(false);
+    state.signIn = () => null;
+    await clock.advance(30_000);
+    expect(await client.controllers(never)).toEqual([]);
+  });
+});
+
+describe("sign-in attempts after refusals", () => {
+  const wrong: Reply = { body: { code: 401, message: "账号或密码错误" } };
+
+  /** Asks once a second for an hour of its clock, with a restart of the client every so often; returns when attempts came. */
+  async function anHour(restartEveryS: number | null): Promise<readonly number[]> {
+    const { host, state, signIns } = await startPlatform();
+    const clock = new VirtualClock();
+    const dataDir = await workshop.folder();
+    state.signIn = () => wrong;
+    const attempts: number[] = [];
+    let { client } = makeClient(workshop, signInSettings(host), { clock, dataDir });
+    for (let second = 0; second < 3_600; second += 1) {
+      if (restartEveryS !== null && second % restartEveryS === 0) {
+        await client.close();
+        ({ client } = makeClient(workshop, signInSettings(host), { clock, dataDir }));
+      }
+      const before = signIns().length;
+      expect(await factsOf(client.controllers(never))).toMatchObject({ kind: "unauthorized", sent: false });
+      if (signIns().length > before) attempts.push(second);
+      await clock.advance(1_000);
+    }
+    return attempts;
+  }
+
+  it("come at 0 s, then after 10 s, 30 s, 1, 2 and every 10 minutes: at most 12 an hour", async () => {
+    expect(await anHour(null)).toEqual([0, 10, 40, 100, 220, 820, 1420, 2020, 2620, 3220]);
+  });
+
+  it("restarts do not start them anew", async () => {
+    const attempts = await anHour(97);
+    expect(attempts.length).toBeLessThanOrEqual(12);
+    expect(attempts.length).toBeGreaterThanOrEqual(9);
+  });
+
+  it("a clock set back or far ahead over a restart never lengthens the pause beyond its step", async () => {
+    const { host, state, signIns } = await startPlatform();
+    const dataDir = await workshop.folder();
+    state.signIn = () => wrong;
+    const before = new VirtualClock();
+    await factsOf(
+      makeClient(workshop, signInSettings(host), { clock: before, dataDir }).client.controllers(never),
+    );
+    const after = new VirtualClock(0);
+    const { client } = makeClient(workshop, signInSettings(host), { clock: after, dataDir });
+    const error = await failureOf(client.controllers(never));
+    expect(error.facts.retryAfterMs).toBeLessThanOrEqual(10_000);
+    expect(signIns()).toHaveLength(1);
+    await after.advance(10_000);
+    await factsOf(client.controllers(never));
+    expect(signIns()).toHaveLength(2);
+  });
+
+  it("end with the first success, and it is told", async () => {
+    const { host, state } = await startPlatform();
+    const clock = new VirtualClock();
+    state.signIn = () => wrong;
+    const { client, links, lines } = makeClient(workshop, signInSettings(host), {
+      clock,
+      dataDir: await workshop.folder(),
+    });
+    await factsOf(client.controllers(never));
+    expect(links.at(-1)?.unauthorized).toBe(true);
+    expect(lines.join("")).toContain("check the account and password");
+    state.signIn = () => null;
+    await clock.advance(10_000);
+    await client.controllers(never);
+    expect(client.link("business").unauthorized).toBe(false);
+    expect(client.link("realtime").unauthorized).toBe(false);
+    expect(lines.join("")).toContain("signed in");
+  });
+});
+
+describe("token file", () => {
+  it("is read again when it changes", async () => {
+    const host = workshop.keep(await startFakeHost(() => ok([])));
+    const path = join(await workshop.folder(), "token");
+    await writeFile(path, "first-token\n");
+    const clock = new VirtualClock();
+    const settings = settingsFor(host.url, { credential: { type: "token_file", path } });
+    const { client } = makeClient(workshop, settings, { clock });
+    await client.controllers(never);
+    await writeFile(path, "second-token\n");
+    await clock.advance(5_000);
+    await client.controllers(never);
+    expect(host.requests.map(({ headers }) => headers.authorization)).toEqual([
+      "Bearer first-token",
+      "Bearer second-token",
+    ]);
+  });
+
+  it("is read again after a refusal, and the read is replayed once", async () => {
+    const host = workshop.keep(
+      await startFakeHost(({ headers }) =>
+        headers.authorization === "Bearer second-token" ? ok([]) : refusal,
+      ),
+    );
+    const path = join(await workshop.folder(), "token");
+    await writeFile(path, "first-token");
+    const settings = settingsFor(host.url, { credential: { type: "token_file", path } });
+    const { client } = makeClient(workshop, settings);
+    expect(await factsOf(client.controllers(never))).toMatchObject({ kind: "unauthorized", sent: true });
+    expect(host.requests).toHaveLength(1);
+    await writeFile(path, "second-token");
+    expect(await client.controllers(never)).toEqual([]);
+    expect(host.requests).toHaveLength(3);
+  });
+
+  it.each([null, "", "two words", "{}\nx"])(
+    "with %j in it nothing is sent, and the file is named",
+    async (text) => {
+      const host = workshop.keep(await startFakeHost());
+      const path = join(await workshop.folder(), "token");
+      if (text !== null) await writeFile(path, text);
+      const settings = settingsFor(host.url, { credential: { type: "token_file", path } });
+      const error = await failureOf(makeClient(workshop, settings).client.controllers(never));
+      expect(error.facts).toMatchObject({ kind: "unauthorized", sent: false });
+      expect(error.message).toContain(path);
+      expect(host.accepted).toBe(0);
+    },
+  );
+});
+
+describe("static token", () => {
+  it("a refusal is final: no replay, and the link says unauthorized", async () => {
+    const host = workshop.keep(await startFakeHost(() => refusal));
+    const { client, links } = makeClient(workshop, settingsFor(host.url), { clock: systemClock });
+    await factsOf(client.controllers(never));
+    expect(host.requests).toHaveLength(1);
+    expect(links.at(-1)).toMatchObject({ host: "business", unauthorized: true, reachable: true });
+    expect(await client.renewCredential(never)).toBe(true);
+  });
+
+  it("one with a line break is not sent", async () => {
+    const host = workshop.keep(await startFakeHost());
+    const settings = settingsFor(host.url, { credential: { type: "token", token: "a\nb" } });
+    const error = await failureOf(makeClient(workshop, settings).client.controllers(never));
+    expect(error.message).toContain("platform.token");
+    expect(host.accepted).toBe(0);
+  });
+});
