@@ -17,11 +17,13 @@ type UserProperties = Record<string, string | string[]>;
 
 const maxClientId = 128;
 
-/** The same properties without the sender's claim; with the stamp unless `via` is null. */
-export function stamped(properties: UserProperties | undefined, via: Via | null): UserProperties {
+/** The same properties without the sender's claim; with the stamp unless `via` is null. Undefined when none are left. */
+export function stamped(properties: UserProperties | undefined, via: Via | null): UserProperties | undefined {
   const kept = Object.entries(properties ?? {}).filter(([name]) => name !== viaProperty);
   const stamp = via && JSON.stringify({ client: via.client.slice(0, maxClientId), user: via.user });
-  return Object.fromEntries(stamp === null ? kept : [...kept, [viaProperty, stamp]]);
+  const all = stamp === null ? kept : [...kept, [viaProperty, stamp] as const];
+  // The packet library silently sends nothing at all when it is given no user property to write.
+  return all.length > 0 ? Object.fromEntries(all) : undefined;
 }
 
 /** What the embedded broker stamped; null when there is no stamp. */

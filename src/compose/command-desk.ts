@@ -1,22 +1,164 @@
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
 import { Commander } from "../bridge/commands/commander.js";
-import type { Command, CommandRequest, Phase } from "../bridge/commands/command.js";
-import { laneKey } from "../bridge/commands/command.js";
+import type { CommandAudience } from "../bridge/commands/command-ports.js";
+import type { Command, Phase } from "../bridge/commands/command.js";
+import { DeliveryMarks } from "../bridge/commands/delivery-marks.js";
 import { askedBy } from "../bridge/commands/report.js";
-import { readVia } from "../broker/via.js";
 import { parseDuration } from "../config/duration.js";
 import { nearest } from "../config/nearest.js";
 import type { BridgeEvent } from "../greenhouse/bridge-events.js";
-import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import { Journal } from "../journal/journal.js";
-import { recentCommands } from "../journal/reader.js";
-import { undeliveredIn } from "../journal/reader.js";
+import type { Via } from "../greenhouse/command/outcomes.js";
+import type { Journal } from "../journal/journal.js";
 import { incomingCommand } from "../mqtt/command-messages.js";
 import type { IncomingMessage } from "../mqtt/connection.js";
 import { ResultOutbox } from "../mqtt/result-outbox.js";
 import type { Incoming } from "../mqtt/topics.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
-import { interruptedFrom } from "./interrupted.js";
 import type { Mirror } from "./mirror.js";
 import type { Outputs } from "./outputs.js";
+
+/** Our clock is trusted for judging `at` while it is this close to the platform's. */
+const trustedSkewMs = 120_000;
+const marksEveryMs = 5_000;
+
+export interface CommandDeskParts {
+  readonly around: BridgeSurroundings;
+  readonly mirror: Mirror;
+  readonly outputs: Outputs;
+  readonly journal: Journal;
+  readonly onEvent: (event: BridgeEvent) => void;
+}
+
+/** Where commands come in from the broker and results go out to it. */
+export class CommandDesk {
+  readonly commander: Commander;
+  readonly outbox: ResultOutbox;
+  readonly #parts: CommandDeskParts;
+  readonly #marks = new DeliveryMarks();
+  readonly #sequences = new Map<string, number>();
+  /** Topics whose retained command was answered on this connection. */
+  readonly #retainedAnswered = new Set<string>();
+  #markedThrough = 0;
+
+  constructor(parts: CommandDeskParts) {
+    this.#parts = parts;
+    const { around, outputs } = parts;
+    this.outbox = new ResultOutbox(
+      outputs.topics,
+      outputs.connection,
+      () => around.clock.monotonic(),
+      (result) => {
+        const sequence = this.#sequences.get(result.id);
+        if (sequence !== undefined) this.#marks.delivered(sequence);
+        this.#sequences.delete(result.id);
+      },
+    );
+    this.commander = createCommander(parts, {
+      phase: (command, phase) => {
+        this.#showPhase(command, phase);
+      },
+      result: (result, about, sequence) => {
+        if (sequence !== null) {
+          this.#marks.sent(sequence);
+          this.#sequences.set(result.id, sequence);
+        }
+        this.outbox.send(result, about);
+      },
+    });
+  }
+
+  connected(): void {
+    this.#retainedAnswered.clear();
+    this.outbox.connected();
+  }
+
+  received(message: IncomingMessage, where: Extract<Incoming, { type: "command" }>, via: Via): void {
+    if (message.retain) {
+      // An empty retained message is somebody clearing the topic, which is what the refusal asks for.
+      if (message.payload.length === 0 || this.#retainedAnswered.has(message.topic)) return;
+      this.#retainedAnswered.add(message.topic);
+    }
+    this.commander.submit(incomingCommand(message, where, via, this.#parts.outputs.topics));
+  }
+
+  /** Notes now and then in the journal which results have arrived. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#parts.around.clock.wait(marksEveryMs, signal).catch(() => undefined);
+      this.#noteDelivered();
+    }
+    this.commander.close();
+    await this.#openPosts();
+    this.#noteDelivered();
+  }
+
+  /** A POST in flight is let finish, for five seconds at most. */
+  async #openPosts(): Promise<void> {
+    const { clock } = this.#parts.around;
+    const until = clock.monotonic() + 5_000;
+    while (this.commander.isPosting && clock.monotonic() < until) await clock.wait(50);
+  }
+
+  #noteDelivered(): void {
+    const { through } = this.#marks;
+    if (through <= this.#markedThrough) return;
+    this.#markedThrough = through;
+    this.#parts.journal.append({ type: "delivered", through }, { durable: false }).catch(() => undefined);
+  }
+
+  #showPhase(command: Command, phase: Phase): void {
+    const { id, by, via, receivedAt, controllerId, target, targetId } = command;
+    const { command: word, value } = askedBy(command);
+    const document = {
+      id,
+      command: word,
+      value,
+      phase,
+      by,
+      via,
+      received_at: new Date(receivedAt).toISOString(),
+    };
+    const { topics } = this.#parts.outputs;
+    this.#parts.outputs.send(
+      `${topics.base}/${controllerId}/${target}/${targetId}/command`,
+      JSON.stringify(document),
+      true,
+    );
+  }
+}
+
+function createCommander(
+  { around, mirror, outputs, journal, onEvent }: CommandDeskParts,
+  show: Pick<CommandAudience, "phase" | "result">,
+): Commander {
+  const { configuration, clock, log } = around;
+  const {
+    read_only: readOnly,
+    dry_run: dryRun,
+    max_age: maxAgeMs,
+    require_age: requireAge,
+  } = configuration.commands;
+  return new Commander(
+    { rules: { readOnly, dryRun, maxAgeMs, requireAge }, text: { durationMs: parseDuration, nearest } },
+    {
+      platform: mirror.platform,
+      store: mirror.store,
+      journal,
+      audience: {
+        ...show,
+        event: onEvent,
+        showAgain: (code, actuator) => {
+          outputs.showAgain(code, actuator);
+        },
+      },
+      clock,
+      log,
+      newId: randomUUID,
+      clockTrusted: () => {
+        const skew = mirror.platform.clockSkewMs();
+        return skew !== null && Math.abs(skew) <= trustedSkewMs;
+      },
+      otherBridge: () => false,
+    },
+  );
+}

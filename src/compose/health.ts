@@ -34,7 +34,7 @@ export interface HealthFacts {
   readonly broker: Readonly<Record<string, unknown>>;
   readonly platform: Readonly<Record<string, unknown>>;
   readonly requestsLeft: number | null;
-  readonly effectiveIntervalsMs: Readonly<Record<string, number>>;
+  readonly effectiveIntervals: Readonly<Record<string, number>>;
   readonly lastContactBusinessAt: number | null;
   readonly lastContactRealtimeAt: number | null;
   readonly oldest: { readonly at: number; readonly sensor: string } | null;
@@ -51,7 +51,7 @@ export function healthDocument(facts: HealthFacts): Readonly<Record<string, unkn
     broker: facts.broker,
     platform: facts.platform,
     requests_left: facts.requestsLeft,
-    effective_intervals: facts.effectiveIntervalsMs,
+    effective_intervals: facts.effectiveIntervals,
     last_contact_business: iso(facts.lastContactBusinessAt),
     last_contact_realtime: iso(facts.lastContactRealtimeAt),
     oldest_reading_at: iso(facts.oldest?.at ?? null),

@@ -1,14 +1,30 @@
+import type { Commander } from "../bridge/commands/commander.js";
+import type { Journal } from "../journal/journal.js";
+import { newestRecords } from "../journal/reader.js";
+import { commandOutcomes } from "../journal/record-filter.js";
+import { parseSince } from "../journal/since.js";
 import type { Mirror } from "./mirror.js";
-import { optionalTextField, type RequestHandler, RequestError, textField } from "../mqtt/requests.js";
+import {
+  type BridgeRequestBody,
+  optionalTextField,
+  type RequestHandler,
+  RequestError,
+  textField,
+} from "../mqtt/requests.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { Query } from "../greenhouse/ports.js";
 
 export interface RequestPorts {
   readonly mirror: Mirror;
+  readonly journal: Journal;
+  readonly commander: Commander;
+  readonly now: () => number;
   readonly republish: () => void;
   readonly health: () => unknown;
   readonly setLogLevel: (level: string) => void;
 }
+
+type Fields = BridgeRequestBody["fields"];
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 
@@ -33,6 +49,8 @@ export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, Reques
       (fields, signal) =>
         mirror.platform.get(textField(fields, "operation"), queryField(fields["query"]), signal),
     ],
+    ["journal", (fields) => journal(ports, fields)],
+    ["acknowledge", (fields) => acknowledge(ports, fields)],
     ["health", () => Promise.resolve(ports.health())],
     [
       "log_level",
@@ -90,4 +108,34 @@ function queryField(value: unknown): Query {
     return [key, String(one)] as const;
   });
   return Object.fromEntries(entries);
+}
+
+const mostRecords = 1_000;
+const usualRecords = 100;
+
+async function journal(ports: RequestPorts, fields: Fields): Promise<unknown> {
+  const controller = optionalTextField(fields, "controller");
+  const since = optionalTextField(fields, "since");
+  const sinceMs = since === null ? undefined : parseSince(since, ports.now());
+  if (sinceMs === null) throw new RequestError('"since" must be an ISO time or a duration such as "2h".');
+  const limit = fields["limit"] ?? usualRecords;
+  if (typeof limit !== "number" || !Number.isInteger(limit) || limit < 1 || limit > mostRecords) {
+    throw new RequestError(`"limit" must be a whole number from 1 to ${mostRecords}.`);
+  }
+  const controllers = controller === null ? undefined : new Set([controller]);
+  return {
+    records: await newestRecords(ports.journal.directory, {
+      types: commandOutcomes,
+      controllers,
+      sinceMs,
+      limit,
+    }),
+  };
+}
+
+function acknowledge({ mirror, commander }: RequestPorts, fields: Fields): Promise<unknown> {
+  const { code, id } = controllerOf(mirror, textField(fields, "controller")).info;
+  const actuator = optionalTextField(fields, "actuator");
+  commander.acknowledge(code, actuator);
+  return Promise.resolve({ controller: id, actuator });
 }

@@ -76,7 +76,10 @@ export class PlatformState {
     return this.now < this.#push.until ? this.#push.mode : "normal";
   }
 
+  /** What changed while the channels were not normal is lost to them for good. */
   setPush(mode: PushMode, until: number): void {
+    this.settle();
+    if (this.pushMode !== "normal") this.takeChanges();
     this.#push = { mode, until };
   }
 

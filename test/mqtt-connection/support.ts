@@ -104,7 +104,8 @@ export const brokerTable = (["aedes", "mosquitto"] as const).flatMap((make) =>
 
 export async function anyBroker(make: "aedes" | "mosquitto"): Promise<AnyBroker> {
   if (make === "aedes") return testBroker();
-  const { url, port } = await testMosquitto();
+  // By default it drops what a subscriber does not take fast enough.
+  const { url, port } = await testMosquitto({ extra: ["max_queued_messages 0"] });
   return { url, port, credential: {} };
 }
 
@@ -178,9 +179,9 @@ export async function until(
   );
 }
 
-/** A plain client of another make of program, ended with the test. */
+/** A plain client, ended with the test; rejects when it is not let in. */
 export async function otherClient(url: string, options: IClientOptions = {}): Promise<MqttClient> {
-  const client = await mqtt.connectAsync(url, { reconnectPeriod: 0, ...options });
+  const client = await mqtt.connectAsync(url, { reconnectPeriod: 0, ...options }, false);
   client.on("error", () => undefined);
   onTestFinished(() => {
     client.end(true);

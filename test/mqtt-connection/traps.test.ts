@@ -144,6 +144,23 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
       });
   });
 
+  it("an answer carries its properties, and empty ones do not swallow it", async () => {
+    const broker = await anyBroker(make);
+    const { connection, online } = connect({ ...broker, ...broker.credential, protocolVersion: version });
+    await online();
+    const other = await otherClient(broker.url, { protocolVersion: 5 });
+    const got: unknown[] = [];
+    other.on("message", (_topic, _payload, packet) =>
+      got.push(packet.properties?.correlationData?.toString()),
+    );
+    await other.subscribeAsync("answers/#", { qos: 1 });
+    const correlationData = Buffer.from("c1");
+    await connection.publish("answers/1", "a", { responseProperties: { correlationData } });
+    await connection.publish("answers/2", "b", { responseProperties: { userProperties: {} } });
+    await until(() => got.length === 2, "both arrived");
+    expect(got).toEqual([version === 5 ? "c1" : undefined, undefined]);
+  });
+
   it("6,000 publishes at once are all acknowledged and arrive", async () => {
     const broker = await anyBroker(make);
     const { connection, online } = connect({ ...broker, ...broker.credential, protocolVersion: version });

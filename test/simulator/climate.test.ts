@@ -4,7 +4,7 @@ import { firstClimate, humidityPct, stepClimate, type Climate } from "../../src/
 import { localHour, localText } from "../../src/simulator/local-time.js";
 import { Sky, weatherAt, type Weather } from "../../src/simulator/weather.js";
 import { sensorTable } from "../../src/simulator/sensor-table.js";
-import { Asking, hourMs, minuteMs, morning } from "./asking.js";
+import { Asking, hourMs, list, minuteMs, morning } from "./asking.js";
 
 const noon: Weather = {
   temperatureC: 18,
@@ -186,8 +186,7 @@ describe("sensors", () => {
     const stamps = new Set<unknown>();
     for (let n = 0; n < 120; n++) {
       const { data } = asking.pass(1000).get("/api/sensor-data", { deviceCode: "GH-0001" });
-      const [item] = Array.isArray(data) ? data : [];
-      stamps.add((item as Record<string, unknown>).dateTime);
+      stamps.add(list(data)[0]?.dateTime);
     }
     expect(stamps.size).toBeLessThanOrEqual(3);
     for (const stamp of stamps) {
@@ -201,8 +200,7 @@ describe("sensors", () => {
     const asking = new Asking({ speed: 720, startAt: Date.UTC(2030, 0, 1) });
     for (let n = 0; n < 20; n++) {
       const { data } = asking.pass(7000).get("/api/sensor-data", { deviceCode: "GH-0001" });
-      const [item] = Array.isArray(data) ? data : [];
-      const at = Date.parse(`${String((item as Record<string, unknown>).dateTime).replace(" ", "T")}+08:00`);
+      const at = Date.parse(`${String(list(data)[0]?.dateTime).replace(" ", "T")}+08:00`);
       expect(at).toBeLessThanOrEqual(asking.now);
       expect(asking.now - at).toBeLessThan(2000);
     }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { profileNames, profiles, type ProfileName } from "../../src/simulator/profiles.js";
 import { Asking, json, list, object, type Json } from "./asking.js";
+import { anyNumber, anyText, matching } from "./matchers.js";
 
 const code = "GH-0001";
 const shanghai = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/;
@@ -32,16 +33,13 @@ describe("sensor data", () => {
   });
 
   it.each<[ProfileName, Json]>([
-    [
-      "default",
-      { name: "空气温度", value: expect.any(Number), unit: "℃", dateTime: expect.stringMatching(shanghai) },
-    ],
+    ["default", { name: "空气温度", value: anyNumber, unit: "℃", dateTime: matching(shanghai) }],
     [
       "list",
       {
         sensorName: "空气温度",
-        sensorValue: expect.stringMatching(/^\d+\.\d$/),
-        dateTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+08:00$/),
+        sensorValue: matching(/^\d+\.\d$/),
+        dateTime: matching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+08:00$/),
       },
     ],
     [
@@ -49,16 +47,16 @@ describe("sensor data", () => {
       {
         factorName: "空气温度",
         factorCode: "airtemp",
-        value: expect.stringMatching(/^\d+\.\d℃$/),
-        dateTime: expect.stringMatching(/^\d{4}\/\d\d\/\d\d /),
+        value: matching(/^\d+\.\d℃$/),
+        dateTime: matching(/^\d{4}\/\d\d\/\d\d /),
       },
     ],
-    ["rows", { code: "airtemp", value: expect.any(Number), dateTime: expect.any(Number) }],
-    ["keyed", { factor: "airtemp", value: expect.any(Number), dateTime: expect.any(Number) }],
-    ["channels", { label: "空气温度", val: expect.any(String), dateTime: expect.stringMatching(/T.*Z$/) }],
-    ["text", { name: "空气温度", value: expect.any(String), channel: "1" }],
-    ["entries", { name: "空气温度", value: expect.stringMatching(/℃$/) }],
-    ["odd", { what: "空气温度", now: expect.any(Number), scale: "℃" }],
+    ["rows", { code: "airtemp", value: anyNumber, dateTime: anyNumber }],
+    ["keyed", { factor: "airtemp", value: anyNumber, dateTime: anyNumber }],
+    ["channels", { label: "空气温度", val: anyText, dateTime: matching(/T.*Z$/) }],
+    ["text", { name: "空气温度", value: anyText, channel: "1" }],
+    ["entries", { name: "空气温度", value: matching(/℃$/) }],
+    ["odd", { what: "空气温度", now: anyNumber, scale: "℃" }],
   ])("profile %s writes an item as %o", (profile, shape) => {
     const body = sensors(profile);
     const found = object(itemsOf[profile](body)[0]);
@@ -72,7 +70,7 @@ describe("sensor data", () => {
   });
 
   it.each<[ProfileName, unknown]>([
-    ["default", expect.any(Number)],
+    ["default", anyNumber],
     ["records", "--"],
     ["keyed", null],
     ["text", "--"],
@@ -218,7 +216,7 @@ describe("what differs besides shapes", () => {
   it("no profile changes the documented list of controllers but for numbers as text", () => {
     for (const profile of profileNames) {
       const body = new Asking({ profile }).get("/api/control/mqtt");
-      expect(body).toMatchObject({ requestId: expect.any(String), success: true });
+      expect(body).toMatchObject({ requestId: anyText, success: true });
       expect(list(body.data)[0]).toMatchObject({
         code,
         name: "1号日光温室",

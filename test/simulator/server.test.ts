@@ -3,6 +3,7 @@ import { systemClock } from "../../src/runtime/clock.js";
 import { startSimulator } from "../../src/simulator/server.js";
 import { list, object } from "./asking.js";
 import { bearer, call, failureOf, post, running } from "./running.js";
+import { anyText, matching } from "./matchers.js";
 
 const code = "GH-0001";
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -28,7 +29,7 @@ describe("the business host", () => {
     const reply = await post(`${businessUrl}/api/account/sign-in`, { account: "a", password: "b" }, {});
     expect(reply.status).toBe(200);
     expect(object(reply.json().data)).toEqual({
-      token: expect.stringMatching(/^[0-9a-f]{32}$/),
+      token: matching(/^[0-9a-f]{32}$/),
       expiresIn: 7200,
     });
   });
@@ -38,7 +39,7 @@ describe("the business host", () => {
     const reply = await call(`${businessUrl}/api/control/mqtt`, { headers: bearer });
     const body = reply.json();
     expect(Object.keys(body).sort()).toEqual(["code", "data", "requestId", "success", "timestamp"]);
-    expect(body).toMatchObject({ code: 200, success: true, requestId: expect.stringMatching(uuid) });
+    expect(body).toMatchObject({ code: 200, success: true, requestId: matching(uuid) });
     expect(Number.isInteger(body.timestamp)).toBe(true);
     const [item] = list(body.data);
     expect(Object.keys(item ?? {}).sort()).toEqual([
@@ -131,7 +132,7 @@ describe("the realtime host", () => {
       type: 1,
       version: 2,
       description: null,
-      latest_online_datetime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
+      latest_online_datetime: matching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
     });
   });
 
@@ -141,7 +142,7 @@ describe("the realtime host", () => {
     const offline = (await call(`${realtimeUrl}/api/mqtt-client-status?deviceCode=${code}`)).json();
     expect(offline).toMatchObject({
       code: 200,
-      message: { code: "CLIENTID_NOT_FOUND", message: expect.any(String) },
+      message: { code: "CLIENTID_NOT_FOUND", message: anyText },
     });
     expect(object(offline.data)).toEqual({ status: 0, type: 1 });
     const unknown = (await call(`${realtimeUrl}/api/mqtt-client-status?deviceCode=NOPE`)).json();
@@ -192,8 +193,8 @@ describe("the realtime host", () => {
     const body = (await call(realtimeUrl + path)).json();
     expect(body).toMatchObject({
       code: 400,
-      message: expect.any(String),
-      requestId: expect.stringMatching(uuid),
+      message: anyText,
+      requestId: matching(uuid),
     });
   });
 });
@@ -227,7 +228,7 @@ describe("POST /api/set-value", () => {
     const { realtimeUrl, control } = await running();
     const reply = (await post(`${realtimeUrl}/api/set-value`, body)).json();
     expect(reply.code).not.toBe(200);
-    expect(reply).toMatchObject({ message: expect.any(String), requestId: expect.stringMatching(uuid) });
+    expect(reply).toMatchObject({ message: anyText, requestId: matching(uuid) });
     expect(control.posts()).toMatchObject([{ accepted: false, effect: "not_processed" }]);
   });
 

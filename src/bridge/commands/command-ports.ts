@@ -17,13 +17,13 @@ export interface CommandPlatform extends Pick<PlatformReader, "connection" | "va
   renewCredential(signal: AbortSignal): Promise<boolean>;
 }
 
+export type ResultAddressee = Pick<CommandRequest, "controllerId" | "target" | "targetId" | "response">;
+
 /** Where a command's life is shown. Nothing here may throw. */
 export interface CommandAudience {
   phase(command: Command, phase: Phase): void;
-  result(
-    result: CommandResult,
-    about: Pick<CommandRequest, "controllerId" | "target" | "targetId" | "response">,
-  ): void;
+  /** `sequence` is the journal's number of the result; null when it could not be journaled or was only counted. */
+  result(result: CommandResult, about: ResultAddressee, sequence: number | null): void;
   event(event: BridgeEvent): void;
   /** After a refused or failed command whoever showed the asked state has to see the true one again. */
   showAgain(code: string, actuator: string): void;

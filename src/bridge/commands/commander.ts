@@ -54,6 +54,10 @@ export class Commander {
     return [...this.#lanes.values()].flatMap((lane) => lane.open());
   }
 
+  get isPosting(): boolean {
+    return [...this.#lanes.values()].some((lane) => lane.isPosting);
+  }
+
   /** Takes a request or answers it with a refusal; never throws. */
   submit(request: CommandRequest): void {
     const receivedAt = this.#ports.clock.now();
@@ -86,13 +90,10 @@ export class Commander {
     else if (settings) this.#take(arrived, understood, settings);
   }
 
-  /** Ms since our last POST to the actuator; null when there was none in this run. */
-  sincePostMs(code: string, actuator: string): number | null {
-    return this.#lanes.get(laneKey({ code, target: "actuator", targetId: actuator }))?.sincePostMs() ?? null;
-  }
-
-  isBusy(code: string, actuator: string): boolean {
-    return this.#lanes.get(laneKey({ code, target: "actuator", targetId: actuator }))?.isIdle === false;
+  /** A person has seen the controller's problem, or one actuator's. */
+  acknowledge(code: string, actuator: string | null): void {
+    this.problems.acknowledge(code, actuator);
+    this.#note({ type: "acknowledged", controller: code, actuator, by: null, via: null });
   }
 
   /** Takes nothing new; what was sent stays open in the journal for the next start. */
@@ -216,9 +217,9 @@ export class Commander {
     audience.phase(about, "done");
     void journal
       .append(record, { durable: result.sent_at !== null })
-      .catch(() => undefined)
-      .then(() => {
-        audience.result(result, about);
+      .catch(() => null)
+      .then((sequence) => {
+        audience.result(result, about, sequence);
         const alert = alertFor(result, clock.now());
         if (alert) audience.event(alert);
         if (result.outcome !== "confirmed") audience.showAgain(about.code, about.targetId);
@@ -239,8 +240,8 @@ export class Commander {
     const result = original ? { ...plain, original } : plain;
     void this.#ledger
       .note({ controller: code, actuator: request.targetId, target: request.target }, result)
-      .then(() => {
-        audience.result(result, request);
+      .then((sequence) => {
+        audience.result(result, request, sequence);
         audience.showAgain(code, request.targetId);
       });
   }

@@ -15,7 +15,8 @@ export interface ExecutionHooks {
   readonly dryRun: boolean;
   /** The command is about to POST for the first time: whoever is still confirming gives way now. */
   readonly aboutToPost: () => void;
-  readonly posted: () => void;
+  /** A POST begins, or has ended. */
+  readonly posted: (begun: boolean) => void;
   /** Every step has been sent; the actuator is free for a newer command. */
   readonly allSent: () => void;
   readonly phase: (phase: Phase) => void;
@@ -59,11 +60,17 @@ async function executeStop(command: Command, hooks: ExecutionHooks, ports: Comma
   if (ports.clock.monotonic() > command.deadlineMono) return refusedExpired();
   if (hooks.dryRun)
     return { outcome: "dry_run", reason: null, message: "A dry run sends nothing, not even a stop." };
-  const reason = await journalTaken(command, ports);
+  const reason = await Promise.race([journalTaken(command, ports), slowJournal(ports)]);
   if (reason !== null) ports.log.error({ reason }, "a stop is sent although the journal cannot be written");
   hooks.aboutToPost();
   return sendAll(command, stepsOf(command.settings, command.wanted, null), hooks, ports);
 }
+
+/** A disk that hangs must not hold up a stop. */
+const stopWaitsMs = 200;
+
+const slowJournal = ({ clock }: CommandPorts): Promise<string> =>
+  clock.wait(stopWaitsMs).then(() => "the disk does not answer");
 
 async function sendAll(
   command: Command,

@@ -1,4 +1,7 @@
 const minuteMs = 60_000;
+/** Keys may be invented by a sender; beyond this many they share one count. */
+const mostKeys = 1_000;
+const others = "";
 
 /** Counts events per key in fixed minutes; forgets keys of past minutes. */
 export class MinuteCounter {
@@ -12,8 +15,9 @@ export class MinuteCounter {
       this.#counts.clear();
       this.#minute = minute;
     }
-    const count = (this.#counts.get(key) ?? 0) + 1;
-    this.#counts.set(key, count);
+    const known = this.#counts.has(key) || this.#counts.size < mostKeys ? key : others;
+    const count = (this.#counts.get(known) ?? 0) + 1;
+    this.#counts.set(known, count);
     return count;
   }
 }

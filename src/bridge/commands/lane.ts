@@ -38,6 +38,7 @@ export class Lane {
   #postEndedAt: number | null = null;
   #unread = false;
   #closed = false;
+  #posting = false;
 
   constructor(ports: LanePorts, unread: boolean) {
     this.#ports = {
@@ -47,6 +48,10 @@ export class Lane {
       },
     };
     this.#unread = unread;
+  }
+
+  get isPosting(): boolean {
+    return this.#posting;
   }
 
   get isIdle(): boolean {
@@ -105,11 +110,6 @@ export class Lane {
     if (this.#confirming === running) this.#confirming = null;
     const told = this.#told(running, ending);
     if (told !== null) this.#ports.finished(running.heir ?? running.command, told);
-  }
-
-  /** Ms since our last POST; null when there was none in this run. */
-  sincePostMs(): number | null {
-    return this.#postEndedAt === null ? null : this.#ports.clock.monotonic() - this.#postEndedAt;
   }
 
   /** Takes nothing new; what waits or is only being checked ends refused, what was sent stays open for the next start. */
@@ -225,7 +225,8 @@ export class Lane {
         this.#confirming?.quit.abort();
         this.#firstPostAt = this.#ports.clock.monotonic();
       },
-      posted: () => {
+      posted: (begun) => {
+        this.#posting = begun;
         const at = this.#ports.clock.monotonic();
         running.posted = true;
         this.#postEndedAt = at;

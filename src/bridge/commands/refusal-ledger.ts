@@ -5,6 +5,7 @@ import type { CommandJournal } from "./command-ports.js";
 import { MinuteCounter } from "./flood.js";
 
 const journaledPerMinute = 60;
+const mostKeys = 1_000;
 
 interface Uncounted {
   readonly about: About;
@@ -29,18 +30,16 @@ export class RefusalLedger {
     this.#clock = clock;
   }
 
-  /** Resolves once the refusal is journaled or counted; a journal that cannot write does not keep it from being answered. */
-  async note(about: About, result: CommandResult): Promise<void> {
+  /** Resolves with its journal number once the refusal is journaled, with null when it is only counted; a journal that cannot write does not keep it from being answered. */
+  async note(about: About, result: CommandResult): Promise<number | null> {
     const key = `${about.controller} ${about.target ?? ""} ${about.actuator}`;
     const minute = Math.floor(this.#clock.monotonic() / 60_000);
     this.#flush(minute);
     if (this.#perActuator.count(key, this.#clock.monotonic()) > journaledPerMinute) {
-      this.#count(key, about, result, minute);
-      return;
+      this.#count(this.#counted.size < mostKeys ? key : "", about, result, minute);
+      return null;
     }
-    await this.#journal
-      .append({ type: "refusal", ...about, result }, { durable: false })
-      .catch(() => undefined);
+    return this.#journal.append({ type: "refusal", ...about, result }, { durable: false }).catch(() => null);
   }
 
   close(): void {

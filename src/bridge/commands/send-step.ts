@@ -41,7 +41,11 @@ export async function sendStep(
   command: Command,
   step: Step,
   ports: CommandPorts,
-  signals: { readonly quit: AbortSignal; readonly onPosted: () => void; readonly onSettling: () => void },
+  signals: {
+    readonly quit: AbortSignal;
+    readonly onPosted: (begun: boolean) => void;
+    readonly onSettling: () => void;
+  },
 ): Promise<StepEnd> {
   const first = await post(command, step, 1, ports, signals.onPosted);
   const firstEndedMono = ports.clock.monotonic();
@@ -65,7 +69,7 @@ export async function sendStep(
 
 interface AfterFirst {
   readonly quit: AbortSignal;
-  readonly onPosted: () => void;
+  readonly onPosted: (begun: boolean) => void;
   readonly onSettling: () => void;
   readonly facts: Evidence;
   readonly firstEndedMono: number;
@@ -107,7 +111,7 @@ async function post(
   step: Step,
   attempt: number,
   ports: CommandPorts,
-  onPosted: () => void,
+  onPosted: (begun: boolean) => void,
 ): Promise<Answer> {
   const about = {
     controller: command.code,
@@ -124,9 +128,9 @@ async function post(
     value: step.value,
     attempt,
   });
-  onPosted();
+  onPosted(true);
   const answer = await write(command, step, ports);
-  onPosted();
+  onPosted(false);
   const facts = answer.type === "accepted" ? null : answer.error.facts;
   void noted(ports, {
     type: "step_answered",

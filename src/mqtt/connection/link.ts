@@ -11,6 +11,7 @@ import type {
   IncomingMessage,
   LinkEnd,
   ProtocolVersion,
+  PublishOptions,
 } from "./settings.js";
 
 // Room for topic and properties beside the largest payload.
@@ -52,7 +53,7 @@ export class BrokerLink implements Exit {
 
   send({ topic, payload, options }: Parcel, done: (error: Error | null) => void): number {
     const { retain = false, qos = 1, responseProperties } = options;
-    const properties = responseProperties && { properties: { ...responseProperties } };
+    const properties = responseProperties && { properties: sendable(responseProperties) };
     try {
       this.#client.publish(topic, payload, { qos, retain, ...properties } as object, (error) => {
         if (!error) done(null);
@@ -205,6 +206,13 @@ function clientOptions({ settings, limits, version }: LinkOptions): IClientOptio
     }),
     log: () => undefined,
   };
+}
+
+/** The packet library silently sends nothing at all when it is given user properties without a single one. */
+function sendable(properties: NonNullable<PublishOptions["responseProperties"]>): object {
+  const { userProperties, ...others } = properties;
+  const some = userProperties && Object.keys(userProperties).length > 0;
+  return some ? { ...others, userProperties } : others;
 }
 
 function credentialsOf(url: string): { username?: string; password?: string } {

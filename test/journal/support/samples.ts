@@ -69,10 +69,16 @@ export const refused = (id: string, reason: string): Refusal => ({
   result: result(id, { outcome: "refused", reason, read_back: null, steps: [], sent_at: null }),
 });
 
+interface Stamping {
+  readonly from?: number;
+  readonly boot?: string;
+  readonly synced?: boolean | null;
+}
+
 /** Records as a reader would give them, a second apart. */
 export const stamped = (
   bodies: readonly RecordBody[],
-  { from = 1, boot = "boot-a", synced = true } = {},
+  { from = 1, boot = "boot-a", synced = true }: Stamping = {},
 ): readonly JournalRecord[] =>
   bodies.map((body, index) => ({
     seq: from + index,

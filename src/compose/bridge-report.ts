@@ -1,0 +1,84 @@
+import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
+import type { Journal } from "../journal/journal.js";
+import { bridgeInfo } from "./bridge-info.js";
+import type { BridgeSurroundings } from "./bridge-parts.js";
+import type { CommandDesk } from "./command-desk.js";
+import { countsOf, healthDocument, oldestReading } from "./health.js";
+import type { Mirror } from "./mirror.js";
+import type { Outputs } from "./outputs.js";
+
+const healthEveryMs = 60_000;
+const lagResolutionMs = 100;
+
+export interface ReportParts {
+  readonly around: BridgeSurroundings;
+  readonly mirror: Mirror;
+  readonly outputs: Outputs;
+  readonly journal: Journal;
+  readonly desk: CommandDesk;
+}
+
+/** What the bridge tells of itself: `bridge/info` and `bridge/health`. */
+export class BridgeReport {
+  readonly #parts: ReportParts;
+  readonly #startedAt: number;
+  readonly #startedMono: number;
+  readonly #lag: IntervalHistogram;
+
+  constructor(parts: ReportParts) {
+    this.#parts = parts;
+    this.#startedAt = parts.around.clock.now();
+    this.#startedMono = parts.around.clock.monotonic();
+    this.#lag = monitorEventLoopDelay({ resolution: lagResolutionMs });
+  }
+
+  publish(): void {
+    const { around, mirror, outputs } = this.#parts;
+    const facts = { version: around.version, startedAt: this.#startedAt, counts: countsOf(mirror.store) };
+    outputs.send(outputs.topics.bridge.info, bridgeInfo(around.configuration, facts), true);
+    outputs.send(outputs.topics.bridge.health, JSON.stringify(this.health()), true);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    this.#lag.enable();
+    while (!signal.aborted) {
+      await this.#parts.around.clock.wait(healthEveryMs, signal).catch(() => undefined);
+      if (this.#parts.outputs.connection.state === "online") this.publish();
+      this.#lag.reset();
+    }
+    this.#lag.disable();
+  }
+
+  health(): Readonly<Record<string, unknown>> {
+    const { around, mirror, outputs, journal, desk } = this.#parts;
+    const { store, poller, watch, budget, platform, intervals } = mirror;
+    const now = around.clock.monotonic();
+    const wall = (mono: number | null) => (mono === null ? null : around.clock.now() - (now - mono));
+    const { controllersMs, sensorsMs, runningStatusMs, actuatorsMs } = intervals;
+    const effective = (ms: number) => Math.round(ms * poller.stretch) / 1_000;
+    return healthDocument({
+      uptimeMs: now - this.#startedMono,
+      rssBytes: process.memoryUsage.rss(),
+      eventLoopLagMs: Math.max(0, this.#lag.percentile(99) / 1e6 - lagResolutionMs),
+      broker: { state: outputs.connection.state, ...outputs.connection.counters() },
+      platform: { state: watch.state, controllers: store.size, ...platform.counters() },
+      requestsLeft: budget.left(now),
+      effectiveIntervals: {
+        controllers_s: effective(controllersMs),
+        sensors_s: effective(sensorsMs),
+        running_status_s: effective(runningStatusMs),
+        actuators_s: effective(actuatorsMs),
+      },
+      lastContactBusinessAt: wall(platform.lastContact("business")),
+      lastContactRealtimeAt: wall(platform.lastContact("realtime")),
+      oldest: oldestReading(store.controllers()),
+      journal: {
+        ...journal.state(),
+        open_commands: desk.commander.open.length,
+        results_waiting: desk.outbox.waiting,
+      },
+      unreadable: platform.shapeReports(),
+      overdue: [],
+    });
+  }
+}

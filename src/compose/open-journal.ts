@@ -1,0 +1,39 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { Journal } from "../journal/journal.js";
+import { DirectoryInUse, DirectoryLock } from "../journal/lock.js";
+import type { BridgeSurroundings } from "./bridge-parts.js";
+
+export interface OpenJournal {
+  readonly journal: Journal;
+  close(): Promise<void>;
+}
+
+export const journalDirectory = (dataDir: string): string => join(dataDir, "journal");
+
+/**
+ * Locks the data directory and opens the journal in it. Rejects with DirectoryInUse when another bridge works there; a
+ * directory that cannot be written gives a journal that is unavailable, so that mirroring goes on.
+ */
+export async function openJournal({ configuration, clock, log }: BridgeSurroundings): Promise<OpenJournal> {
+  const boot = randomBytes(8).toString("hex");
+  const at = new Date(clock.now()).toISOString();
+  const lock = await DirectoryLock.acquire(configuration.data_dir, { boot, at, pid: process.pid, log }).catch(
+    (error: unknown) => {
+      if (error instanceof DirectoryInUse) throw error;
+      log.error(
+        { reason: String(error) },
+        "the data directory cannot be written: no commands are taken until it can",
+      );
+      return null;
+    },
+  );
+  const journal = await Journal.open(journalDirectory(configuration.data_dir), { clock, log, boot });
+  return {
+    journal,
+    close: async () => {
+      await journal.close();
+      await lock?.release();
+    },
+  };
+}

@@ -1,0 +1,224 @@
+import { once } from "node:events";
+import net from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import mqtt from "mqtt";
+import {
+  capturedLog,
+  connect,
+  otherClient,
+  received,
+  testBroker,
+  until,
+} from "../mqtt-connection/support.js";
+
+const set = "greenhouse/east/actuator/roof/set";
+
+/** A socket that says nothing, or only what it is told to. */
+async function rawSocket(port: number, ...bytes: number[]): Promise<net.Socket> {
+  const socket = net.connect(port, "127.0.0.1");
+  socket.on("error", () => undefined);
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  await once(socket, "connect");
+  socket.resume();
+  if (bytes.length > 0) socket.write(Buffer.from(bytes));
+  return socket;
+}
+
+const text = (value: string) => [value.length >> 8, value.length & 255, ...Buffer.from(value)];
+/** CONNECT of 3.1.1, clean session, no keepalive. */
+const connectPacket = (id: string) => [0x10, 12 + id.length, ...text("MQTT"), 4, 2, 0, 0, ...text(id)];
+
+describe("the number of clients", () => {
+  it("is limited; the bridge and a client that returns always fit (43)", async () => {
+    const broker = await testBroker({ limits: { clients: 3 } });
+    const clients = await Promise.all(
+      ["a", "b", "c"].map((clientId) => otherClient(broker.url, { clientId, protocolVersion: 5 })),
+    );
+    await expect(
+      mqtt.connectAsync(broker.url, { clientId: "d", protocolVersion: 5, reconnectPeriod: 0 }, false),
+    ).rejects.toMatchObject({ code: 0x88 });
+    await otherClient(broker.url, { ...broker.credential, clientId: "bridge" });
+    await otherClient(broker.url, { clientId: "a", protocolVersion: 5 });
+    await clients[1]?.endAsync();
+    await until(() => broker.counters().clients === 2, "one gone");
+    await otherClient(broker.url, { clientId: "d" });
+    expect(broker.counters()).toMatchObject({ clients: 3, refusedClients: 1 });
+  });
+});
+
+describe("a packet that is too large (37, 43)", () => {
+  it.each([5, 4] as const)(
+    "closes its sender before it is buffered, nobody else, MQTT %i",
+    async (protocolVersion) => {
+      const { log, lines } = capturedLog();
+      const broker = await testBroker({}, { log });
+      const bridge = await otherClient(broker.url, { ...broker.credential, clientId: "bridge" });
+      const seen = received(bridge);
+      await bridge.subscribeAsync("greenhouse/#", { qos: 1 });
+      const sender = await otherClient(broker.url, { protocolVersion });
+      await sender.publishAsync(set, Buffer.alloc(256 * 1024, 97), { qos: 1 });
+      const before = process.memoryUsage().arrayBuffers;
+      const large = Buffer.alloc(40 * 1024 * 1024);
+      const closed = new Promise<void>((resolve) => {
+        sender.once("close", resolve);
+      });
+      sender.publish(set, large, { qos: 1 });
+      await closed;
+      expect(process.memoryUsage().arrayBuffers - before - large.length).toBeLessThan(20 * 1024 * 1024);
+      await until(() => broker.counters().oversized === 1, "counted");
+      expect(lines.join("\n")).toContain("too large a packet");
+      expect(bridge.connected).toBe(true);
+      expect(seen.map((line) => line.length)).toEqual([set.length + 1 + 256 * 1024]);
+    },
+  );
+
+  it("closes a socket whose very first packet announces one", async () => {
+    const broker = await testBroker();
+    const socket = await rawSocket(broker.port, 0x10, 0xff, 0xff, 0xff, 0x7f, 0, 4);
+    await once(socket, "close");
+    expect(broker.counters().oversized).toBe(1);
+  });
+});
+
+describe("silent sockets (43)", () => {
+  it("are closed when no CONNECT comes in time", async () => {
+    const broker = await testBroker({ limits: { connectTimeoutMs: 100 } });
+    const socket = await rawSocket(broker.port);
+    await once(socket, "close");
+    expect(broker.counters().silentClosed).toBe(1);
+  });
+
+  it("lose their oldest when there are too many, so 500 of them lock nobody out", async () => {
+    const broker = await testBroker({ limits: { silentSockets: 64 } });
+    const bridge = connect({ ...broker, ...broker.credential });
+    await bridge.online();
+    const sockets = await Promise.all(Array.from({ length: 500 }, () => rawSocket(broker.port)));
+    const startedAt = performance.now();
+    await bridge.connection.publish("greenhouse/a", "still here");
+    bridge.connection.reconnect("to see whether it gets in");
+    await bridge.online(2);
+    await otherClient(broker.url);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    await until(() => sockets.filter((socket) => !socket.closed).length <= 64, "all but 64 closed");
+    expect(broker.counters().silentClosed).toBeGreaterThanOrEqual(436);
+  });
+});
+
+describe("a frozen subscriber (43)", () => {
+  it("holds nobody up, and is disconnected after the drain timeout", async () => {
+    const broker = await testBroker({ limits: { drainTimeoutMs: 1_500, stallGraceMs: 100 } });
+    const frozen = await rawSocket(broker.port, ...connectPacket("frozen"));
+    frozen.write(Buffer.from([0x82, 6, 0, 1, ...text("#"), 0]));
+    await once(frozen, "data");
+    frozen.pause();
+    const { connection, online } = connect({ ...broker, ...broker.credential });
+    await online();
+    const other = await otherClient(broker.url);
+    const latencies: number[] = [];
+    other.on("message", (_, payload) => {
+      latencies.push(performance.now() - Number(payload.toString("utf8", 0, 20)));
+    });
+    await other.subscribeAsync("greenhouse/#", { qos: 0 });
+    const filler = "x".repeat(20_000);
+    let sent = 0;
+    while (broker.counters().slowClosed === 0) {
+      await connection.publish("greenhouse/a", `${performance.now().toFixed(3).padEnd(20)}${filler}`);
+      sent += 1;
+    }
+    await until(() => latencies.length === sent, "the other client got everything");
+    latencies.sort((a, b) => a - b);
+    expect(latencies[Math.floor(latencies.length * 0.99)]).toBeLessThan(1_000);
+    expect(latencies.at(-1)).toBeLessThan(1_500);
+    expect(connection.counters()).toMatchObject({ connects: 1, unacknowledged: 0 });
+    expect(broker.counters()).toMatchObject({ slowClosed: 1, clients: 1 });
+  });
+
+  it("is disconnected at once when too much waits for it", async () => {
+    const broker = await testBroker({
+      limits: { bufferedBytes: 200_000, stallGraceMs: 10, drainTimeoutMs: 60_000 },
+    });
+    const frozen = await rawSocket(broker.port, ...connectPacket("frozen"));
+    frozen.write(Buffer.from([0x82, 6, 0, 1, ...text("#"), 0]));
+    await once(frozen, "data");
+    frozen.pause();
+    const { connection, online } = connect({ ...broker, ...broker.credential });
+    await online();
+    const filler = "x".repeat(100_000);
+    while (broker.counters().slowClosed === 0) await connection.publish("greenhouse/a", filler);
+    expect(connection.counters().connects).toBe(1);
+  });
+});
+
+describe("what clients can make the broker keep", () => {
+  it("is a number of retained topics, the bridge's not among them (43)", async () => {
+    const broker = await testBroker({ limits: { retainedTopics: 2 } });
+    const bridge = await otherClient(broker.url, { ...broker.credential, clientId: "bridge" });
+    const client = await otherClient(broker.url);
+    const topic = (n: number) => `greenhouse/c${n}/actuator/roof/set`;
+    for (let n = 0; n < 5; n += 1)
+      await bridge.publishAsync(`greenhouse/s${n}`, "x", { qos: 1, retain: true });
+    for (let n = 0; n < 3; n += 1) await client.publishAsync(topic(n), "x", { qos: 1, retain: true });
+    expect(broker.counters().discardedPublishes).toBe(1);
+    await client.publishAsync(topic(0), "", { qos: 1, retain: true });
+    await client.publishAsync(topic(2), "x", { qos: 1, retain: true });
+    await client.publishAsync(topic(2), "again", { qos: 1, retain: true });
+    expect(broker.counters().discardedPublishes).toBe(1);
+  });
+
+  it("is a number of messages for a session that is away", async () => {
+    const broker = await testBroker({ limits: { sessionMessages: 5 } });
+    const session = { clientId: "away", clean: false };
+    const first = await otherClient(broker.url, session);
+    await first.subscribeAsync("greenhouse/#", { qos: 1 });
+    await first.endAsync();
+    const bridge = await otherClient(broker.url, { ...broker.credential, clientId: "bridge" });
+    for (let n = 0; n < 8; n += 1) await bridge.publishAsync("greenhouse/a", `${n}`, { qos: 1 });
+    expect(broker.counters().droppedForSessions).toBe(3);
+    const got: string[] = [];
+    const again = mqtt.connect(broker.url, { ...session, reconnectPeriod: 0 });
+    onTestFinished(() => {
+      again.end(true);
+    });
+    again.on("message", (_, payload) => got.push(payload.toString()));
+    await until(() => got.length === 5, "the kept ones arrived");
+    expect(got).toEqual(["0", "1", "2", "3", "4"]);
+    await bridge.publishAsync("greenhouse/a", "live", { qos: 1 });
+    await until(() => got.length === 6, "live ones go on");
+    expect(broker.counters().droppedForSessions).toBe(3);
+  });
+
+  it("is a number of sessions: the one longest away goes", async () => {
+    const broker = await testBroker({ limits: { clients: 2 } });
+    for (const clientId of ["one", "two", "three"]) {
+      const client = await otherClient(broker.url, { clientId, clean: false });
+      await client.subscribeAsync("greenhouse/#", { qos: 1 });
+      await client.endAsync();
+    }
+    const present: boolean[] = [];
+    for (const clientId of ["one", "two", "three"]) {
+      const client = mqtt.connect(broker.url, { clientId, clean: false, reconnectPeriod: 0 });
+      const [packet] = (await once(client, "connect")) as [{ sessionPresent: boolean }];
+      present.push(packet.sessionPresent);
+      await client.endAsync();
+    }
+    expect(present).toEqual([false, true, true]);
+  });
+
+  it("is nothing of an unfinished QoS 2 message once its clean session is over", async () => {
+    const broker = await testBroker();
+    const bridge = await otherClient(broker.url, { ...broker.credential, clientId: "bridge" });
+    const seen = received(bridge);
+    await bridge.subscribeAsync("greenhouse/#", { qos: 1 });
+    const publish = [0x34, 5 + set.length, ...text(set), 0, 7, 65];
+    for (let round = 1; round <= 2; round += 1) {
+      const socket = await rawSocket(broker.port, ...connectPacket("sender"));
+      await once(socket, "data");
+      socket.write(Buffer.from(publish));
+      await until(() => seen.length === round, `message ${round} arrived`);
+      socket.destroy();
+      await until(() => broker.counters().clients === 0, "gone");
+    }
+  });
+});

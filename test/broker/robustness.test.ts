@@ -1,0 +1,131 @@
+import net from "node:net";
+import { describe, expect, it } from "vitest";
+import { seededRandom } from "../../src/runtime/random.js";
+import { connect, otherClient, testBroker, until } from "../mqtt-connection/support.js";
+
+const text = (value: string) => [value.length >> 8, value.length & 255, ...Buffer.from(value)];
+const frame = (first: number, body: number[]) => [first, body.length, ...body];
+const connectOf = (version: number, id: string, flags = 2) => {
+  const properties = version === 5 ? [0] : [];
+  const name = version === 3 ? text("MQIsdp") : text("MQTT");
+  return frame(0x10, [...name, version, flags, 0, 60, ...properties, ...text(id)]);
+};
+const propertiesOf = (version: number) => (version === 5 ? [0] : []);
+
+/** One good packet of every kind a client may send. */
+function packets(version: number): number[][] {
+  const none = propertiesOf(version);
+  const topic = text("greenhouse/a/actuator/b/set");
+  return [
+    frame(0x30, [...topic, ...none, 65]),
+    frame(0x32, [...topic, 0, 1, ...none, 65]),
+    frame(0x35, [...topic, 0, 2, ...none, 65]),
+    frame(0x82, [0, 3, ...none, ...text("greenhouse/#"), 1]),
+    frame(0xa2, [0, 4, ...none, ...text("greenhouse/#")]),
+    frame(0x40, [0, 1]),
+    frame(0x50, [0, 1]),
+    frame(0x62, [0, 2]),
+    frame(0x70, [0, 2]),
+    frame(0xc0, []),
+    frame(0xf0, []),
+    frame(0xe0, []),
+  ];
+}
+
+/** Sends bytes and a ping; ends with its answer, when the broker closes, or when it keeps waiting for more. */
+async function send(port: number, bytes: readonly number[]): Promise<void> {
+  const socket = net.connect(port, "127.0.0.1");
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      resolve();
+    };
+    socket.on("error", done).on("close", done);
+    socket.on("data", (chunk) => {
+      if (chunk.includes(Buffer.from([0xd0, 0]))) done();
+    });
+    socket.setTimeout(150, done);
+    socket.write(Buffer.from([...bytes, 0xc0, 0]));
+  });
+  socket.destroy();
+}
+
+describe("the embedded broker", () => {
+  it("survives mutated packets of all kinds and versions, and serves the others meanwhile (44)", async () => {
+    const broker = await testBroker({ limits: { connectTimeoutMs: 200 } });
+    const { connection, online } = connect({
+      ...broker,
+      ...broker.credential,
+      subscriptions: ["greenhouse/#"],
+    });
+    await online();
+    const random = seededRandom(20_26);
+    const pick = (below: number) => Math.floor(random() * below);
+    const mutate = (bytes: number[]): number[] => {
+      const copy = [...bytes];
+      for (let n = pick(4); n > 0; n -= 1) {
+        const at = pick(copy.length);
+        if (random() < 0.6) copy[at] = pick(256);
+        else if (random() < 0.5) copy.splice(at, pick(5));
+        else copy.splice(at, 0, ...Array.from({ length: pick(5) }, () => pick(256)));
+      }
+      return copy;
+    };
+    for (let round = 0; round < 60; round += 1) {
+      const batch = Array.from({ length: 20 }, (_, n) => {
+        const version = [3, 4, 5][pick(3)] ?? 4;
+        const opening =
+          random() < 0.8 ? connectOf(version, `f${round}-${n}`) : mutate(connectOf(version, "m", pick(256)));
+        const rest = Array.from({ length: 1 + pick(6) }, () => {
+          const kinds = packets(version);
+          return mutate(kinds[pick(kinds.length)] ?? []);
+        });
+        return send(broker.port, [...opening, ...rest.flat()]);
+      });
+      await Promise.all(batch);
+    }
+    await connection.publish("greenhouse/alive", "yes");
+    expect(connection.counters()).toMatchObject({ connects: 1, disconnects: 0 });
+    await until(() => broker.counters().clients === 0, "all gone");
+  });
+
+  it("never forwards a property that does not belong into a message", async () => {
+    const broker = await testBroker();
+    const { connection, messages, online } = connect({
+      ...broker,
+      ...broker.credential,
+      subscriptions: ["greenhouse/+/actuator/+/set"],
+    });
+    await online();
+    // A will with a delay of 1 s and a response topic: the delay belongs to the CONNECT alone.
+    const will = {
+      topic: "greenhouse/a/actuator/b/set",
+      payload: Buffer.from("close"),
+      qos: 1 as const,
+      retain: false,
+      properties: { willDelayInterval: 1, responseTopic: "answers/1" },
+    };
+    const dying = await otherClient(broker.url, {
+      protocolVersion: 5,
+      will,
+      properties: { sessionExpiryInterval: 0 },
+    });
+    dying.stream.destroy();
+    await until(() => messages.length === 1, "the will arrived");
+    expect(messages[0]?.properties.responseTopic).toBe("answers/1");
+    // The same property twice, as only a hand-made packet has it.
+    const topic = "greenhouse/a/actuator/b/set";
+    const twice = [8, ...text("a/1"), 8, ...text("a/2"), 3, ...text("text/plain")];
+    const publish = frame(0x30, [...text(topic), twice.length, ...twice, 65]);
+    await send(broker.port, [...connectOf(5, "raw"), ...publish]);
+    await until(() => messages.length === 2, "the message arrived");
+    expect(messages[1]?.properties.responseTopic).toBeUndefined();
+    expect(connection.counters()).toMatchObject({ connects: 1, disconnects: 0 });
+  });
+
+  it("refuses topics of 101 levels without harm to others", async () => {
+    const broker = await testBroker();
+    const deep = Array.from({ length: 101 }, () => "a").join("/");
+    await send(broker.port, [...connectOf(4, "deep"), ...[0x30, 0xcb, 0x01], ...text(deep)]);
+    await otherClient(broker.url);
+  });
+});

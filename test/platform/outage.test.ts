@@ -1,0 +1,250 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { VirtualClock } from "../support/virtual-clock.js";
+import { seededRandom } from "../../src/runtime/random.js";
+import { factsOf, failureOf, makeClient, never, settingsFor, Workshop } from "./support/client-under-test.js";
+import { ok, startFakeHost, type Answerer, type Reply } from "./support/fake-host.js";
+import { startRawHost } from "./support/raw-host.js";
+
+const workshop = new Workshop();
+afterEach(() => workshop.close());
+
+const healthy: Answerer = () => ok([]);
+const ways: readonly (readonly [string, Answerer])[] = [
+  ["connections cut", (_request, response) => (response.socket?.destroy(), null)],
+  ["HTTP 502", () => ({ status: 502, body: "bad gateway" })],
+  ["a maintenance page", () => ({ body: "<html>maintenance</html>" })],
+];
+
+describe("req 47: an hour without platform", () => {
+  it.each(ways)(
+    "%s: at most 150 requests in all, recovery within 60 s of polling each second",
+    async (_way, fault) => {
+      const business = workshop.keep(await startFakeHost(healthy));
+      const realtime = workshop.keep(await startFakeHost(healthy));
+      const clock = new VirtualClock();
+      const settings = { ...settingsFor(business.url), realtimeUrl: realtime.url };
+      const { client } = makeClient(workshop, settings, { clock, random: seededRandom(7) });
+      const poll = () => [
+        client.controllers(never),
+        client.sensors("GH-1", never),
+        client.sensors("GH-2", never),
+      ];
+      await Promise.all(poll());
+      business.answer(fault);
+      realtime.answer(fault);
+      const seen = () => business.requests.length + realtime.requests.length;
+      const before = seen();
+      const pending = new Set<Promise<unknown>>();
+      for (let second = 0; second < 3_600; second += 1) {
+        for (const call of poll()) {
+          const ended: Promise<unknown> = call.catch(() => undefined).finally(() => pending.delete(ended));
+          pending.add(ended);
+        }
+        await clock.advance(1_000);
+      }
+      await clock.advance(5_000);
+      await Promise.all(pending);
+      expect(seen() - before).toBeLessThanOrEqual(150);
+      expect(client.counters().requests).toBe(seen());
+      business.answer(healthy);
+      realtime.answer(healthy);
+      let recoveredAfterS = 0;
+      for (; recoveredAfterS < 120; recoveredAfterS += 1) {
+        const results = await Promise.allSettled(poll());
+        if (results.every(({ status }) => status === "fulfilled")) break;
+        await clock.advance(1_000);
+      }
+      expect(recoveredAfterS).toBeLessThanOrEqual(60);
+    },
+  );
+
+  it("calls held back are refused at once, not sent, and say when to come again", async () => {
+    const host = workshop.keep(await startFakeHost(() => ({ status: 500, body: "" })));
+    const clock = new VirtualClock();
+    const { client } = makeClient(workshop, settingsFor(host.url), { clock });
+    for (let n = 0; n < 5; n += 1) {
+      const failed = factsOf(client.value("GH-1", "101", false, never));
+      await clock.advance(10_000);
+      await failed;
+    }
+    const requests = host.requests.length;
+    const error = await failureOf(client.sensors("GH-1", never));
+    expect(error.facts).toMatchObject({ kind: "paused", sent: false, host: "realtime" });
+    expect(error.facts.retryAfterMs).toBeGreaterThan(0);
+    expect(host.requests).toHaveLength(requests);
+    expect(client.counters().paused).toBeGreaterThan(0);
+  });
+
+  it("a command tries all the same, and its success ends the pause", async () => {
+    const host = workshop.keep(await startFakeHost(() => ({ status: 500, body: "" })));
+    const { client } = makeClient(workshop, settingsFor(host.url), { clock: new VirtualClock() });
+    while (!client.link("realtime").paused) await factsOf(client.sensors("GH-1", never));
+    host.answer(() => ok({ status: 1, type: 1 }));
+    expect(await factsOf(client.sensors("GH-1", never))).toMatchObject({ kind: "paused" });
+    expect(await client.connection("GH-1", never)).toBe("online");
+    expect(await client.write("GH-1", "101", "1010", never)).toMatchObject({ code: "200" });
+    expect(await client.sensors("GH-1", never)).toEqual([]);
+  });
+
+  it("one host that is lost holds nothing back at the other", async () => {
+    const business = workshop.keep(await startFakeHost(() => ({ status: 500, body: "" })));
+    const realtime = workshop.keep(await startFakeHost(healthy));
+    const settings = { ...settingsFor(business.url), realtimeUrl: realtime.url };
+    const { client } = makeClient(workshop, settings);
+    for (let n = 0; n < 10; n += 1) await factsOf(client.controllers(never));
+    expect(await client.sensors("GH-1", never)).toEqual([]);
+    expect(client.link("business").paused).toBe(true);
+  });
+});
+
+describe("reads are repeated", () => {
+  const flaky = (failures: number, fault: Reply): Answerer => {
+    let left = failures;
+    return () => ((left -= 1) >= 0 ? fault : ok([]));
+  };
+
+  it("twice at most, then the error is the caller's", async () => {
+    const host = workshop.keep(await startFakeHost(flaky(2, { status: 502, body: "" })));
+    const { client } = makeClient(workshop, settingsFor(host.url));
+    expect(await client.sensors("GH-1", never)).toEqual([]);
+    expect(host.requests).toHaveLength(3);
+    host.answer(() => ({ status: 502, body: "" }));
+    expect(await factsOf(client.sensors("GH-1", never))).toMatchObject({ kind: "server", status: 502 });
+    expect(host.requests).toHaveLength(6);
+    expect(client.counters()).toMatchObject({ requests: 6, retries: 4, failures: 5 });
+  });
+
+  it("Retry-After is obeyed by this call and by all others of the host", async () => {
+    const busy: Reply = { status: 429, headers: { "retry-after": "20" }, body: "" };
+    const host = workshop.keep(await startFakeHost(flaky(1, busy)));
+    const clock = new VirtualClock();
+    const { client } = makeClient(workshop, settingsFor(host.url), { clock });
+    const patient = client.sensors("GH-1", never);
+    await expect.poll(() => host.requests.length).toBe(1);
+    await expect.poll(async () => (await clock.advance(0), clock.pendingTimers)).toBeGreaterThan(1);
+    expect(await factsOf(client.sensors("GH-2", never))).toMatchObject({
+      kind: "throttled",
+      sent: false,
+      retryAfterMs: 20_000,
+    });
+    await clock.advance(19_999);
+    expect(host.requests).toHaveLength(1);
+    await clock.advance(1);
+    expect(await patient).toEqual([]);
+    expect(host.requests).toHaveLength(2);
+  });
+
+  it("a long Retry-After is the caller's, with its time", async () => {
+    const busy: Reply = { status: 503, headers: { "retry-after": "7200" }, body: "" };
+    const host = workshop.keep(await startFakeHost(() => busy));
+    const { client } = makeClient(workshop, settingsFor(host.url));
+    expect(await factsOf(client.sensors("GH-1", never))).toMatchObject({
+      kind: "throttled",
+      sent: true,
+      retryAfterMs: 900_000,
+    });
+    expect(host.requests).toHaveLength(1);
+  });
+
+  it("closing ends pauses and open requests, and leaves no timer", async () => {
+    const hung = workshop.keep(await startRawHost(() => undefined));
+    const busy = workshop.keep(await startFakeHost(() => ({ status: 502, body: "" })));
+    const clock = new VirtualClock();
+    const settings = { ...settingsFor(busy.url), realtimeUrl: hung.url };
+    const { client } = makeClient(workshop, settings, { clock, random: () => 0.9 });
+    const calls = [
+      client.controllers(never),
+      client.sensors("GH-1", never),
+      client.write("GH-1", "1", "1", never),
+    ];
+    const ends = Promise.all(calls.map(factsOf));
+    await expect.poll(() => [busy.requests.length, hung.accepted]).toEqual([1, 2]);
+    await client.close();
+    expect((await ends).map(({ kind }) => kind)).toEqual(["server", "interrupted", "interrupted"]);
+    expect(clock.pendingTimers).toBe(0);
+    expect(await factsOf(client.sensors("GH-1", never))).toMatchObject({ kind: "interrupted", sent: false });
+  });
+});
+
+describe("the link", () => {
+  it("counts failed attempts since when, tells each, and tells the contact that ends them", async () => {
+    const host = workshop.keep(await startFakeHost(healthy));
+    const clock = new VirtualClock();
+    const { client, links } = makeClient(workshop, settingsFor(host.url), { clock });
+    await client.sensors("GH-1", never);
+    await client.sensors("GH-1", never);
+    expect(links).toEqual([
+      {
+        host: "realtime",
+        reachable: true,
+        contactAt: 0,
+        failures: 0,
+        failingSince: null,
+        unauthorized: false,
+        paused: false,
+      },
+    ]);
+    await clock.advance(1_000);
+    host.answer((_request, response) => (response.socket?.destroy(), null));
+    for (let n = 0; n < 3; n += 1) await factsOf(client.write("GH-1", "101", "1010", never));
+    expect(links.slice(1).map(({ failures, failingSince }) => [failures, failingSince])).toEqual([
+      [1, 1_000],
+      [2, 1_000],
+      [3, 1_000],
+    ]);
+    expect(links.at(-1)).toMatchObject({ reachable: false, contactAt: 0 });
+    host.answer(healthy);
+    await clock.advance(500);
+    await client.sensors("GH-1", never);
+    expect(links.at(-1)).toMatchObject({
+      reachable: true,
+      contactAt: 1_500,
+      failures: 0,
+      failingSince: null,
+    });
+    expect(client.lastContact("realtime")).toBe(1_500);
+    expect(client.lastContact("business")).toBeNull();
+  });
+
+  it.each([
+    [{ status: 403, body: "" }, 0, true],
+    [{ status: 404, body: "{}" }, 0, true],
+    [{ status: 200, body: { code: 500 } }, 0, true],
+    [{ status: 502, body: "" }, 1, true],
+    [{ status: 200, body: "<html>" }, 1, true],
+  ])("an answer %j reaches the host; failed attempts: %i", async (reply, failures, reachable) => {
+    const host = workshop.keep(await startFakeHost(() => reply));
+    const { client } = makeClient(workshop, settingsFor(host.url));
+    await factsOf(client.write("GH-1", "101", "1010", never));
+    expect(client.link("realtime")).toMatchObject({ failures, reachable });
+  });
+
+  it("a call that its caller gives up says nothing about the host", async () => {
+    const host = workshop.keep(await startRawHost(() => undefined));
+    const { client, links } = makeClient(workshop, settingsFor(host.url));
+    const leaving = new AbortController();
+    const call = factsOf(client.sensors("GH-1", leaving.signal));
+    await expect.poll(() => host.accepted).toBe(1);
+    leaving.abort();
+    await call;
+    expect(links).toEqual([]);
+  });
+});
+
+describe("the platform's clock", () => {
+  it("its distance from ours is known from the Date header, and a jump of ours shows at once", async () => {
+    const clock = new VirtualClock(Date.parse("2026-03-01T08:00:00Z"));
+    const date = new Date(clock.now() + 3 * 60_000).toUTCString();
+    const host = workshop.keep(
+      await startFakeHost(() => ({ headers: { date }, body: { code: 200, data: [] } })),
+    );
+    const { client } = makeClient(workshop, settingsFor(host.url), { clock });
+    expect(client.clockSkewMs()).toBeNull();
+    await client.controllers(never);
+    expect(client.clockSkewMs()).toBe(180_000);
+    await clock.advance(10_000);
+    expect(client.clockSkewMs()).toBe(180_000);
+    clock.setWall(0);
+    expect(client.clockSkewMs()).toBe(Date.parse("2026-03-01T08:03:10Z"));
+  });
+});

@@ -1,0 +1,222 @@
+import { describe, expect, it } from "vitest";
+import { controlWords } from "../../src/simulator/control-requests.js";
+import { Asking, hourMs, list, minuteMs } from "./asking.js";
+import { call, post, running } from "./running.js";
+
+const code = "GH-0001";
+
+describe("the controls in the same process", () => {
+  it("add, rename and remove controllers, which the lists follow", () => {
+    const asking = new Asking({ controllers: 2 });
+    const names = () => list(asking.get("/api/control/mqtt").data).map((item) => [item.code, item.name]);
+    asking.control.addController({ code: "NEW-1", name: "新温室" });
+    expect(names()).toEqual([
+      ["GH-0001", "1号日光温室"],
+      ["FM-0002", "2号水肥一体机"],
+      ["NEW-1", "新温室"],
+    ]);
+    asking.control.renameController("GH-0001", "东温室");
+    asking.control.removeController("FM-0002");
+    expect(names()).toEqual([
+      ["GH-0001", "东温室"],
+      ["NEW-1", "新温室"],
+    ]);
+    expect(asking.readings("NEW-1").airtemp).toBeTypeOf("number");
+    expect(asking.readings("FM-0002")).toEqual({});
+  });
+
+  it.each<[string, (asking: Asking) => void]>([
+    [
+      "no device",
+      (asking) => {
+        asking.control.setOnline("NOPE", true);
+      },
+    ],
+    [
+      "no device",
+      (asking) => {
+        asking.control.removeController("NOPE");
+      },
+    ],
+    [
+      "no sensor",
+      (asking) => {
+        asking.control.setSensor(code, "没有", 1);
+      },
+    ],
+    [
+      "no address",
+      (asking) => {
+        asking.control.moveByHand(code, "999", "1");
+      },
+    ],
+    [
+      "no address",
+      (asking) => {
+        asking.control.trueState(code, "999");
+      },
+    ],
+    [
+      "already has",
+      (asking) => {
+        asking.control.addController({ code });
+      },
+    ],
+    [
+      "unknown device type",
+      (asking) => {
+        asking.control.addController({ code: "X", type: "Z9" });
+      },
+    ],
+  ])("complain of what the account does not have: %s", (complaint, act) => {
+    expect(() => {
+      act(new Asking());
+    }).toThrow(complaint);
+  });
+
+  it("take a controller off and bring it back", () => {
+    const asking = new Asking();
+    const status = () => asking.get("/api/mqtt-client-status", { deviceCode: code });
+    asking.control.setOnline(code, false);
+    asking.pass(10 * hourMs);
+    expect(status()).toMatchObject({ data: { status: 0 } });
+    asking.control.setOnline(code, true);
+    expect(status()).toMatchObject({ data: { status: 1 } });
+  });
+
+  it("let the sensors of a controller go stale and report again", () => {
+    const asking = new Asking();
+    asking.control.freezeSensors(code);
+    const frozen = asking.get("/api/sensor-data", { deviceCode: code });
+    expect(asking.pass(hourMs).get("/api/sensor-data", { deviceCode: code })).toEqual(frozen);
+    asking.control.unfreezeSensors(code);
+    expect(asking.get("/api/sensor-data", { deviceCode: code })).not.toEqual(frozen);
+  });
+
+  it("set one sensor by name or factor and let it go again", () => {
+    const asking = new Asking();
+    asking.control.setSensor(code, "空气温度", -40);
+    asking.control.setSensor(code, "co2", null);
+    expect(asking.readings(code)).toMatchObject({ airtemp: -40, co2: null });
+    asking.control.clearSensor(code, "空气温度");
+    asking.control.clearSensor(code, "co2");
+    expect(asking.readings(code).airtemp).not.toBe(-40);
+  });
+
+  it("skip simulated time: what was on its way has arrived, and stamps stay in the present", () => {
+    const asking = new Asking();
+    asking.post(code, "101", "10010");
+    asking.control.skip(90_000);
+    expect(asking.level(code, "101")).toBe(1);
+    asking.control.skip(6 * hourMs);
+    const { data } = asking.get("/api/sensor-data", { deviceCode: code });
+    const at = Date.parse(`${String(list(data)[0]?.dateTime).replace(" ", "T")}+08:00`);
+    expect(asking.now - at).toBeLessThan(2 * minuteMs);
+    expect(at).toBeLessThanOrEqual(asking.now);
+  });
+
+  it("keep the real times of values that were held before time was skipped", () => {
+    const asking = new Asking();
+    asking.post(code, "101", "10010");
+    const at = asking.now;
+    asking.control.skip(hourMs);
+    asking.pass(1000).post(code, "101", "10001");
+    expect(asking.control.held(code, "101").map((held) => held.at)).toEqual([at, at, at + 1000]);
+  });
+
+  it("count requests by operation", () => {
+    const asking = new Asking();
+    asking.readings(code);
+    asking.readings(code);
+    asking.post(code, "101", "10010");
+    asking.get("/api/none");
+    expect(asking.control.requests()).toEqual({ "sensor-data": 2, "set-value": 1, unknown: 1 });
+  });
+});
+
+describe("the controls over HTTP", () => {
+  it("do what they do in the same process", async () => {
+    const { businessUrl, control } = await running({ controllers: 2 });
+    const perform = (request: unknown) => post(`${businessUrl}/_simulator/control`, request, {});
+    const requests = [
+      { do: "move_by_hand", controller: code, address: "101", value: "10010" },
+      { do: "set_sensor", controller: code, sensor: "airtemp", value: null },
+      { do: "clear_sensor", controller: code, sensor: "airtemp" },
+      { do: "freeze_sensors", controller: code },
+      { do: "unfreeze_sensors", controller: code },
+      { do: "set_online", controller: code, online: false },
+      { do: "set_online", controller: code, online: true },
+      { do: "add_controller", controller: "N-1", name: "n", type: "C003" },
+      { do: "rename_controller", controller: "N-1", name: "m" },
+      { do: "remove_controller", controller: "N-1" },
+      { do: "empty_list", list: "null" },
+      { do: "empty_list", list: false },
+      { do: "storm", on: true },
+      { do: "storm", on: false },
+      { do: "rain", on: true },
+      { do: "rain", on: false },
+      { do: "fault", fault: { fault: "ignore", delay: "1s" } },
+      { do: "clear_faults" },
+      { do: "host_down", host: "realtime", how: "hang", for_ms: 5 },
+      { do: "host_up" },
+      { do: "expire_tokens" },
+      { do: "accept_token", token: "t" },
+      { do: "push", mode: "silent" },
+      { do: "skip", ms: 1000 },
+    ];
+    for (const request of requests) expect((await perform(request)).json()).toEqual({ ok: true });
+    expect(new Set(requests.map((request) => request.do))).toEqual(new Set(controlWords));
+    expect(control.held(code, "101").map((held) => held.by)).toEqual(["initial", "hand", "storm"]);
+  });
+
+  it("show posts, counters, controllers and the true state", async () => {
+    const { realtimeUrl, controlUrl } = await running({ controllers: 1 });
+    const view = async (path: string) => (await call(`${controlUrl ?? ""}/_simulator/${path}`)).text;
+    await post(`${realtimeUrl}/api/set-value`, { address: "101", value: "10010", deviceCode: code });
+    expect(JSON.parse(await view("posts"))).toMatchObject([
+      { code, address: "101", value: "10010", effect: "taken" },
+    ]);
+    expect(JSON.parse(await view(`posts?since=${Date.UTC(2200, 1)}`))).toEqual([]);
+    expect(JSON.parse(await view("requests"))).toEqual({ "set-value": 1 });
+    expect(JSON.parse(await view("controllers"))).toContain(code);
+    expect(JSON.parse(await view(`state?controller=${code}&address=101`))).toMatchObject({
+      value: "10010",
+      isOnline: true,
+    });
+  });
+
+  it.each<[unknown, string]>([
+    [{ do: "explode" }, '"do" must be one of set_online'],
+    [{}, '"do" must be one of'],
+    [[], "expected a JSON object"],
+    ["{", "expected a JSON object"],
+    [{ do: "set_online", controller: code }, '"online" must be true or false'],
+    [{ do: "set_online", online: true }, '"controller" must be a text'],
+    [{ do: "set_online", controller: "NOPE", online: true }, 'no device "NOPE"'],
+    [{ do: "push", mode: "loud" }, '"mode" must be one of normal'],
+    [{ do: "fault", fault: { fault: "x" } }, "fault.fault: expected one of"],
+    [{ do: "skip", ms: "1" }, '"ms" must be a number'],
+  ])("answer %o with 400 and %s", async (request, message) => {
+    const { businessUrl } = await running({ controllers: 1 });
+    const reply = await post(`${businessUrl}/_simulator/control`, request, {});
+    expect(reply.status).toBe(400);
+    expect(reply.json().message).toContain(message);
+  });
+
+  it.each(["GET control", "GET nothing", "POST posts", "GET state"])("%s is no control", async (request) => {
+    const [method, path] = request.split(" ");
+    const { businessUrl } = await running({ controllers: 1 });
+    const reply = await call(`${businessUrl}/_simulator/${path ?? ""}`, { method });
+    expect(reply.status).toBeGreaterThanOrEqual(400);
+  });
+
+  it("are absent when they are turned off, and alone on a port of their own", async () => {
+    const off = await running({ controlPort: null });
+    expect(off.controlUrl).toBeNull();
+    expect((await call(`${off.businessUrl}/_simulator/posts`)).status).toBe(404);
+    const own = await running({ controlPort: 0 });
+    expect((await call(`${own.businessUrl}/_simulator/posts`)).status).toBe(404);
+    expect((await call(`${own.controlUrl ?? ""}/_simulator/posts`)).status).toBe(200);
+    expect((await call(`${own.controlUrl ?? ""}/api/station`)).status).toBe(404);
+  });
+});

@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { loadConfiguration } from "../../src/config/load.js";
+import { printableConfiguration } from "../../src/simulator/printable-configuration.js";
+import { Asking, object } from "./asking.js";
+import { running } from "./running.js";
+
+const printed = (options: ConstructorParameters<typeof Asking>[0]) =>
+  printableConfiguration({
+    businessUrl: "http://127.0.0.1:1",
+    realtimeUrl: "http://127.0.0.1:2",
+    state: new Asking(options).state,
+  });
+
+describe("the configuration to paste", () => {
+  it("is one the program accepts, with the simulator's own urls", async () => {
+    const simulator = await running({ realtimePort: 0 });
+    const bytes = new TextEncoder().encode(printableConfiguration(simulator));
+    const readFile = () => Promise.resolve({ ok: true, bytes, mode: null } as const);
+    const result = await loadConfiguration("config.yaml", { readFile, env: {} });
+    expect(result).toMatchObject({ ok: true });
+    expect(result.ok && result.configuration.platform).toMatchObject({
+      business_url: simulator.businessUrl,
+      realtime_url: simulator.realtimeUrl,
+    });
+  });
+
+  it("has a token or the account that the simulated platform takes", () => {
+    expect(printed({})).toContain("token: simulator");
+    expect(printed({ auth: { tokens: "known", accepted: ["abc"] } })).toContain("token: abc");
+    expect(printed({ auth: { tokens: "known", signIn: { account: "a" } } })).toContain(
+      'sign_in: { body: {"account":"a"} }',
+    );
+  });
+
+  it("names every actuator of the first three greenhouses by an address they have", () => {
+    const asking = new Asking();
+    const { controllers } = object(parse(printed({}), { schema: "failsafe" }));
+    expect(Object.keys(object(controllers))).toEqual(["GH-0001", "GH-0003", "GH-0004"]);
+    for (const [code, settings] of Object.entries(object(controllers))) {
+      const actuators = Object.values(object(object(settings).actuators)).map(object);
+      expect(actuators.length).toBeGreaterThan(14);
+      for (const { address } of actuators) expect(asking.read(code, String(address))).toBeDefined();
+    }
+  });
+
+  it("gives travel times as long as they really take at the simulation's speed", () => {
+    expect(printed({ speed: 1 })).toContain("address: 101, type_id: 2, travel_time: 90s");
+    expect(printed({ speed: 60 })).toContain("address: 101, type_id: 2, travel_time: 2s");
+  });
+});

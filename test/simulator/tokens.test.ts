@@ -1,0 +1,97 @@
+import { describe, expect, it } from "vitest";
+import { plainAuth, TokenBook, type AuthRules } from "../../src/simulator/token-book.js";
+import { Asking, json, minuteMs, object } from "./asking.js";
+
+const strict: Partial<AuthRules> = { tokens: "known", accepted: ["good"], checkRealtime: true };
+const paths = { business: "/api/station", realtime: "/api/device_status" } as const;
+
+/** HTTP status and body code of one call with this header. */
+function outcome(auth: Partial<AuthRules>, host: keyof typeof paths, authorization: string | undefined) {
+  const decision = new Asking({ auth }).decide({
+    path: paths[host],
+    headers: { authorization },
+    query: { deviceCode: "GH-0001" },
+  });
+  return [decision.status, json(decision.body).code];
+}
+
+describe("credentials", () => {
+  it.each<[string, Partial<AuthRules>, keyof typeof paths, string | undefined, unknown[]]>([
+    ["any token is good by default", {}, "business", "Bearer whatever", [200, 200]],
+    ["a header that is no bearer token is not", {}, "business", "Basic eA==", [401, 401]],
+    [
+      "the business host refuses a missing header as documented",
+      strict,
+      "business",
+      undefined,
+      [403, undefined],
+    ],
+    ["a wrong token is 401", strict, "business", "Bearer bad", [401, 401]],
+    ["or 403", { ...strict, refusal: 403 }, "business", "Bearer bad", [403, 403]],
+    ["or a body code", { ...strict, refusal: "body" }, "business", "Bearer bad", [200, 401]],
+    ["an accepted token passes", strict, "business", "Bearer good", [200, 200]],
+    ["the realtime host does not check by default", { tokens: "known" }, "realtime", undefined, [200, 200]],
+    ["the realtime host checks when told to", strict, "realtime", "Bearer bad", [401, 401]],
+    ["also for a missing header", strict, "realtime", undefined, [401, 401]],
+    ["and lets a good one pass", strict, "realtime", "Bearer good", [200, 200]],
+  ])("%s", (_rule, auth, host, header, expected) => {
+    expect(outcome(auth, host, header)).toEqual(expected);
+  });
+
+  it("a refused POST is not carried out", () => {
+    const asking = new Asking({ auth: strict });
+    expect(asking.post("GH-0001", "101", "10010").status).toBe(401);
+    expect(asking.control.trueState("GH-0001", "101").value).toBe("10001");
+    expect(asking.control.posts()[0]?.effect).toBe("not_processed");
+  });
+});
+
+describe("signing in", () => {
+  const signIn = (asking: Asking, body: unknown) =>
+    json(
+      asking.decide({ path: "/api/account/sign-in", method: "POST", body: JSON.stringify(body), headers: {} })
+        .body,
+    );
+
+  it("needs the fields of the account, where there are any", () => {
+    const asking = new Asking({ auth: { signIn: { account: "a", password: "p" } } });
+    expect(signIn(asking, { account: "a", password: "wrong" })).toMatchObject({ code: 401, data: null });
+    expect(signIn(asking, { account: "a", password: "p", more: 1 }).code).toBe(200);
+  });
+
+  it.each([["text"], [[]], [null], [3]])("does not take %o as a body", (body) => {
+    expect(signIn(new Asking(), body).code).toBe(401);
+  });
+
+  it("gives a token that is good until it expires", () => {
+    const asking = new Asking({ auth: { tokens: "known", lifetimeMs: minuteMs } });
+    const { token, expiresIn } = object(signIn(asking, {}).data);
+    expect(expiresIn).toBe(60);
+    const status = () =>
+      asking.decide({ path: "/api/station", headers: { authorization: `Bearer ${String(token)}` } }).status;
+    expect(status()).toBe(200);
+    asking.pass(minuteMs - 1);
+    expect(status()).toBe(200);
+    asking.pass(1);
+    expect(status()).toBe(401);
+  });
+
+  it("is the way back after all tokens were expired, and accepting one by hand is another", () => {
+    const asking = new Asking();
+    asking.control.expireTokens();
+    const status = (token: unknown) =>
+      asking.decide({ path: "/api/station", headers: { authorization: `Bearer ${String(token)}` } }).status;
+    expect(status("t")).toBe(401);
+    expect(status(object(signIn(asking, {}).data).token)).toBe(200);
+    asking.control.acceptToken("t");
+    expect(status("t")).toBe(200);
+  });
+
+  it("ten thousand times keeps no more than the newest tokens", () => {
+    const book = new TokenBook({ ...plainAuth, tokens: "known" }, 1);
+    const tokens = Array.from({ length: 10_000 }, () => book.signIn({}, 0)?.token ?? "");
+    expect(new Set(tokens).size).toBe(10_000);
+    expect(tokens.filter((token) => book.accepts(token, 1))).toHaveLength(1000);
+    expect(book.accepts(tokens.at(-1) ?? "", 1)).toBe(true);
+  });
+});
