@@ -1,17 +1,11 @@
-import { randomBytes } from "node:crypto";
-import { connectionSettings } from "../compose/connection-settings.js";
 import type { Configuration } from "../config/schema.js";
 import { discoveryFilter, foundDocument } from "../homeassistant/ownership.js";
-import { BrokerConnection } from "../mqtt/connection.js";
+import type { BrokerConnection } from "../mqtt/connection.js";
 import { placeOf } from "../mqtt/leftovers.js";
 import { type Topics, topicsUnder } from "../mqtt/topics.js";
-import { systemClock } from "../runtime/clock.js";
-import type { Logger } from "../runtime/logger.js";
-import { systemRandom } from "../runtime/random.js";
+import { withBroker } from "./broker-errand.js";
 import { type CommonOptions, loggerFor, readConfiguration } from "./configuration.js";
 import { CommandFailure, exitCodes, type Surroundings } from "./surroundings.js";
-
-const connectMs = 15_000;
 
 /**
  * `greenhouse2mqtt cleanup`: lists and clears what the bridge keeps on the broker for its controllers and in Home
@@ -30,7 +24,7 @@ export async function cleanup(
     );
   }
   const topics = topicsUnder(configuration.mqtt.base_topic);
-  await withConnection(configuration, topics, loggerFor(configuration, around), async (connection) => {
+  await withBroker({ configuration, log: loggerFor(configuration, around) }, async (connection) => {
     const found = await ownTopics(connection, configuration, topics, options.all === true);
     for (const topic of found) {
       around.out(`${topic}\n`);
@@ -62,45 +56,4 @@ async function ownTopics(
       "a bridge is running with this base topic and would publish everything again; stop it first",
     );
   return [...found].sort();
-}
-
-/** A connection of its own: another client id, no will, no subscriptions. */
-async function withConnection(
-  configuration: Configuration,
-  topics: Topics,
-  log: Logger,
-  errand: (connection: BrokerConnection) => Promise<void>,
-): Promise<void> {
-  const done = new AbortController();
-  let resolveConnected: () => void = () => undefined;
-  const connected = new Promise<void>((resolve) => {
-    resolveConnected = resolve;
-  });
-  const settings = {
-    ...connectionSettings(configuration, topics, null, {
-      connected: () => {
-        resolveConnected();
-      },
-    }),
-    clientId: `${configuration.mqtt.client_id}-${randomBytes(4).toString("hex")}`,
-    will: undefined,
-    guard: undefined,
-    subscriptions: [],
-    withRetained: [],
-  };
-  const connection = new BrokerConnection(settings, { clock: systemClock, random: systemRandom, log });
-  const running = connection.run(done.signal);
-  const late = systemClock.wait(connectMs, done.signal).then(() => {
-    throw new CommandFailure(
-      `no connection to the broker: ${connection.lastFailure ?? "it does not answer"}`,
-    );
-  });
-  late.catch(() => undefined);
-  try {
-    await Promise.race([connected, late]);
-    await errand(connection);
-  } finally {
-    done.abort();
-    await running;
-  }
 }

@@ -1,6 +1,8 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { CommandFailure, exitCodes, programVersion, type Surroundings } from "./surroundings.js";
 import type { CommonOptions } from "./configuration.js";
+import type { JournalOptions } from "./journal.js";
+import type { SetOptions } from "./set.js";
 import type { SimulateOptions } from "./simulate.js";
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
@@ -13,7 +15,7 @@ export async function runProgram(argv: readonly string[], around: Surroundings):
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     if (error instanceof CommandFailure) {
-      around.err.write(`${error.message}\n`);
+      if (error.message !== "") around.err.write(`${error.message}\n`);
       return error.exitCode;
     }
     around.err.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
@@ -39,6 +41,7 @@ function program(around: Surroundings): Command {
   addTrials(root, around);
   addConfigurationCommands(root, around);
   addPlatformCommands(root, around);
+  addCommandCommands(root, around);
   for (const command of root.commands) command.exitOverride().configureOutput(root.configureOutput());
   return root;
 }
@@ -116,6 +119,31 @@ function addPlatformCommands(root: Command, around: Surroundings): void {
     .option("--all", "without asking, and also what a running bridge would publish again")
     .action(async (options: CommonOptions & { all?: boolean }) => {
       await (await import("./cleanup.js")).cleanup(options, around);
+    });
+}
+
+function addCommandCommands(root: Command, around: Surroundings): void {
+  common(
+    root
+      .command("set")
+      .description("one command to an actuator, with its result; exit code 3 unless it is confirmed"),
+  )
+    .argument("<controller>", "topic id or device code")
+    .argument("<actuator>", "id in the configuration")
+    .argument("<command>", "a word, a degree 0..100, or a value of the kind")
+    .option("--dry-run", "check everything, send nothing")
+    .option("--by <name>", "who asks, for the journal; default: your user name")
+    .action(async (controller: string, actuator: string, command: string, options: SetOptions) => {
+      await (await import("./set.js")).set(controller, actuator, command, options, around);
+    });
+  common(root.command("journal").description("past commands"))
+    .option("--controller <c>", "topic id or device code")
+    .option("--since <time>", "an ISO time, or a duration such as 2h")
+    .option("--limit <n>", "at most so many, the newest", wholeNumber(1, 1_000_000), 100)
+    .option("--json", "one object a line")
+    .option("--follow", "go on with new ones until stopped")
+    .action(async (options: JournalOptions) => {
+      await (await import("./journal.js")).journal(options, around);
     });
 }
 

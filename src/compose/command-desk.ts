@@ -1,11 +1,8 @@
-import { randomUUID } from "node:crypto";
-import { Commander } from "../bridge/commands/commander.js";
+import type { Commander } from "../bridge/commands/commander.js";
 import type { CommandAudience } from "../bridge/commands/command-ports.js";
 import type { Command, Phase } from "../bridge/commands/command.js";
 import { DeliveryMarks } from "../bridge/commands/delivery-marks.js";
 import { askedBy } from "../bridge/commands/report.js";
-import { parseDuration } from "../config/duration.js";
-import { nearest } from "../config/nearest.js";
 import type { BridgeEvent } from "../greenhouse/bridge-events.js";
 import type { Via } from "../greenhouse/command/outcomes.js";
 import type { Journal } from "../journal/journal.js";
@@ -14,11 +11,10 @@ import type { IncomingMessage } from "../mqtt/connection.js";
 import { ResultOutbox } from "../mqtt/result-outbox.js";
 import type { Incoming } from "../mqtt/topics.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
+import { createCommander } from "./create-commander.js";
 import type { Mirror } from "./mirror.js";
 import type { Outputs } from "./outputs.js";
 
-/** Our clock is trusted for judging `at` while it is this close to the platform's. */
-const trustedSkewMs = 120_000;
 const marksEveryMs = 5_000;
 
 export interface CommandDeskParts {
@@ -53,18 +49,8 @@ export class CommandDesk {
         this.#sequences.delete(result.id);
       },
     );
-    this.commander = createCommander(parts, {
-      phase: (command, phase) => {
-        this.#showPhase(command, phase);
-      },
-      result: (result, about, sequence) => {
-        if (sequence !== null) {
-          this.#marks.sent(sequence);
-          this.#sequences.set(result.id, sequence);
-        }
-        this.outbox.send(result, about);
-      },
-    });
+    const { platform, store } = parts.mirror;
+    this.commander = createCommander(around, { platform, store, journal: parts.journal }, this.#audience());
   }
 
   connected(): void {
@@ -106,6 +92,25 @@ export class CommandDesk {
     this.#parts.journal.append({ type: "delivered", through }, { durable: false }).catch(() => undefined);
   }
 
+  #audience(): CommandAudience {
+    return {
+      phase: (command, phase) => {
+        this.#showPhase(command, phase);
+      },
+      result: (result, about, sequence) => {
+        if (sequence !== null) {
+          this.#marks.sent(sequence);
+          this.#sequences.set(result.id, sequence);
+        }
+        this.outbox.send(result, about);
+      },
+      event: this.#parts.onEvent,
+      showAgain: (code, actuator) => {
+        this.#parts.outputs.showAgain(code, actuator);
+      },
+    };
+  }
+
   #showPhase(command: Command, phase: Phase): void {
     const { id, by, via, receivedAt, controllerId, target, targetId } = command;
     const { command: word, value } = askedBy(command);
@@ -125,40 +130,4 @@ export class CommandDesk {
       true,
     );
   }
-}
-
-function createCommander(
-  { around, mirror, outputs, journal, onEvent }: CommandDeskParts,
-  show: Pick<CommandAudience, "phase" | "result">,
-): Commander {
-  const { configuration, clock, log } = around;
-  const {
-    read_only: readOnly,
-    dry_run: dryRun,
-    max_age: maxAgeMs,
-    require_age: requireAge,
-  } = configuration.commands;
-  return new Commander(
-    { rules: { readOnly, dryRun, maxAgeMs, requireAge }, text: { durationMs: parseDuration, nearest } },
-    {
-      platform: mirror.platform,
-      store: mirror.store,
-      journal,
-      audience: {
-        ...show,
-        event: onEvent,
-        showAgain: (code, actuator) => {
-          outputs.showAgain(code, actuator);
-        },
-      },
-      clock,
-      log,
-      newId: randomUUID,
-      clockTrusted: () => {
-        const skew = mirror.platform.clockSkewMs();
-        return skew !== null && Math.abs(skew) <= trustedSkewMs;
-      },
-      otherBridge: () => false,
-    },
-  );
 }

@@ -23,7 +23,7 @@ export const commandRetries: RetryPolicy = {
 
 /**
  * How long to wait before a failed read is tried again; null when it is not. A time-out is not repeated: the time was
- * the try. `attempt` counts from 0, `chance` is in [0, 1).
+ * the try. Neither is what we held back ourselves. `attempt` counts from 0, `chance` is in [0, 1).
  */
 export function retryDelayMs(
   policy: RetryPolicy,
@@ -40,6 +40,7 @@ export function retryDelayMs(
     case "server":
       return (facts.status ?? 0) >= 500 ? jitterMs : null;
     case "throttled": {
+      if (!facts.sent) return null;
       const asked = facts.retryAfterMs ?? 0;
       return asked <= policy.maxRetryAfterMs ? asked + jitterMs : null;
     }

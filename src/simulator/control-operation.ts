@@ -1,8 +1,8 @@
 import type { Call, ControlValue } from "./call.js";
 import { failure, success, type Answer } from "./envelope.js";
-import type { EffectFault, FaultOf } from "./faults.js";
+import { effectFaults, type EffectFault, type FaultOf } from "./faults.js";
 import type { PlatformState } from "./platform-state.js";
-import type { PostRecord } from "./post-log.js";
+import type { PostEffect, PostRecord } from "./post-log.js";
 import { offline } from "./realtime-operations.js";
 import { setAnswer } from "./register-shapes.js";
 
@@ -38,7 +38,7 @@ export function setValue(state: PlatformState, call: Call): Answer {
 
 function takeEffectFault(state: PlatformState, call: Call): FaultOf<EffectFault> | null {
   return state.faults.take(
-    ["ignore", "late", "offline_at_post"],
+    effectFaults,
     { host: "realtime", operation: call.operation, controller: call.controller, address: call.address },
     state.now,
   );
@@ -60,14 +60,18 @@ function passOn(
     return;
   }
   record.effect = "waiting";
-  const lateMs = lie?.fault === "late" ? (lie.delayMs ?? minuteMs) * state.timeline.speed : 0;
+  const at = state.simulatedNow + state.settings.registerLagMs;
+  const delayMs = (lie?.delayMs ?? minuteMs) * state.timeline.speed;
+  const { address, value } = control;
+  const settled = (effect: PostEffect) => {
+    record.effect = effect;
+  };
   controller.schedule({
-    at: state.simulatedNow + state.settings.registerLagMs + lateMs,
-    address: control.address,
-    value: control.value,
+    at: lie?.fault === "late" ? at + delayMs : at,
+    address,
+    value,
     by: "command",
-    settled: (effect) => {
-      record.effect = effect;
-    },
+    settled,
   });
+  if (lie?.fault === "twice") controller.schedule({ at: at + delayMs, address, value, by: "command" });
 }

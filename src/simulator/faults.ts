@@ -18,7 +18,7 @@ export const answerFaults = [
 ] as const;
 
 /** Spoil what a POST does; the answer stays a success. */
-export const effectFaults = ["ignore", "late", "offline_at_post"] as const;
+export const effectFaults = ["ignore", "late", "twice", "offline_at_post"] as const;
 
 /** Spoil what reading a register shows. */
 export const readFaults = ["wrong_read_back", "stale_read_back", "no_value"] as const;
@@ -50,7 +50,7 @@ export const isOneOf = <Name extends FaultName>(names: readonly Name[], fault: F
 
 export const isEvent = (fault: FaultName): fault is EventFault => isOneOf(eventFaults, fault);
 
-export const pushModes = ["normal", "silent", "black_hole", "refuse", "drop"] as const;
+export const pushModes = ["normal", "silent", "garbled", "black_hole", "refuse", "drop"] as const;
 export type PushMode = (typeof pushModes)[number];
 
 export const outages = ["refuse", "hang"] as const;
@@ -77,7 +77,7 @@ export interface FaultSpec {
   readonly address?: string;
   /** Whether the request was carried out before its answer was spoilt. */
   readonly when?: "before" | "after";
-  /** `slow`, `late`: how much later; `stale_read_back`: how old. */
+  /** `slow`, `late`: how much later; `twice`: when again; `stale_read_back`: how old. */
   readonly delayMs?: number;
   readonly status?: number;
   readonly code?: number;

@@ -57,8 +57,12 @@ export class PushServer {
     const registers = this.#feed.registerFrames();
     const isFourth = this.#turn++ % 4 === 0;
     const changes = this.#listening.length > 0 && isFourth ? this.#feed.changeFrames(this.#interest()) : [];
-    if (this.#state.pushMode !== "normal") return;
-    for (const frame of [...registers, ...changes]) this.#deliver(frame);
+    const mode = this.#state.pushMode;
+    if (mode !== "normal" && mode !== "garbled") return;
+    for (const frame of [...registers, ...changes])
+      this.#deliver(
+        mode === "normal" ? frame : { ...frame, text: frame.text.slice(0, frame.text.length / 2) },
+      );
   }
 
   /** Breaks every connection. */

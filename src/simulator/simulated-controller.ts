@@ -22,7 +22,7 @@ export interface PendingValue {
   readonly by: Cause;
   /** Dropped unless the register still holds this. */
   readonly onlyIf?: string;
-  readonly settled?: (effect: "taken" | Ignored) => void;
+  readonly settled?: (effect: "taken" | "offline" | Ignored) => void;
 }
 
 export interface World {
@@ -199,6 +199,10 @@ export class SimulatedController {
     const row = this.registers.table.get(pending.address);
     if (!row || (pending.onlyIf !== undefined && this.registers.read(pending.address) !== pending.onlyIf))
       return;
+    if (pending.by === "command" && !this.isOnline()) {
+      pending.settled?.("offline");
+      return;
+    }
     const memory = { read: (address: string) => this.registers.read(address) ?? "", lit: this.#lit };
     const ignored = pending.by === "command" ? judgeValue(row, pending.value, memory) : null;
     if (ignored === null) this.put(pending.address, pending.value, pending.by);

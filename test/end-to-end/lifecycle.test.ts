@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { freePort } from "../support/mosquitto.js";
-import { startTcpProxy } from "../support/tcp-proxy.js";
+import { oldBroker } from "./support/old-broker.js";
+import { containing } from "./support/expected.js";
 import { configurationFor, createStage, mosquittoSection, type Stage } from "./support/stage.js";
 import { fields, seenOn, until, untilNew, type Watch } from "./support/watch.js";
 
@@ -100,17 +101,16 @@ describe("starting", () => {
 
   it("falls back to MQTT 3.1.1 where the broker refuses 5", async () => {
     const platform = await stage.platform();
-    const broker = await stage.mosquitto({ extra: ["max_qos 2"] });
-    const proxy = await startTcpProxy(broker.port);
+    const broker = await stage.mosquitto();
+    const old = await oldBroker(broker.port);
     try {
-      await stage.bridge(
-        configurationFor(platform.url, mosquittoSection(`mqtt://127.0.0.1:${proxy.port}`, 5)),
-      );
       const watch = await watchAt(broker.url);
+      await stage.bridge(configurationFor(platform.url, mosquittoSection(`mqtt://127.0.0.1:${old.port}`, 5)));
       await ready(watch);
-      expect(proxy.accepted).toBeGreaterThan(0);
+      expect(old.levels[0]).toBe(5);
+      expect(old.levels.at(-1)).toBe(4);
     } finally {
-      await proxy.close();
+      await old.close();
     }
   });
 });
@@ -158,8 +158,9 @@ describe("ending", () => {
     const late = setTimeout(() => {
       second.signal("SIGKILL");
     }, 8_000);
-    expect(await second.ended).toMatchObject({ code: 1 });
+    const { code, stderr } = await second.ended;
     clearTimeout(late);
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: containing("data") });
   });
 });
 

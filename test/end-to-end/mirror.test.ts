@@ -376,7 +376,7 @@ describe.each(brokers)("the mirror over $name", ({ embedded, version }) => {
       expect(watch.latest("greenhouse/gh-0003/sensor/co2")).toBe("777");
     });
 
-    it("tells in bridge/health and bridge/info what the contract names", async () => {
+    it("tells in bridge/health and bridge/info what the contract names", () => {
       const health = fields(watch.latest("greenhouse/bridge/health"));
       for (const key of [
         ...["uptime_s", "rss_mb", "event_loop_lag_ms", "broker", "platform", "requests_left"],

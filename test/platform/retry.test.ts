@@ -21,12 +21,13 @@ describe("req 47: retries of reads", () => {
     ["not a path it does not know", { kind: "server", status: 404 }, 0, 0.1, null],
     [
       "too many requests: what it asks, and jitter",
-      { kind: "throttled", retryAfterMs: 7_000 },
+      { kind: "throttled", sent: true, retryAfterMs: 7_000 },
       0,
       0.25,
       7_250,
     ],
-    ["not when it asks for long", { kind: "throttled", retryAfterMs: 31_000 }, 0, 0.25, null],
+    ["not when it asks for long", { kind: "throttled", sent: true, retryAfterMs: 31_000 }, 0, 0.25, null],
+    ["not while we hold it back ourselves", { kind: "throttled", retryAfterMs: 7_000 }, 0, 0.25, null],
     ["not a time-out", { kind: "timeout" }, 0, 0, null],
     ["not a refusal", { kind: "unauthorized" }, 0, 0, null],
     ["not a body code", { kind: "rejected" }, 0, 0, null],
@@ -40,7 +41,9 @@ describe("req 47: retries of reads", () => {
   it("a command's read is repeated once, within a second", () => {
     expect(retryDelayMs(commandRetries, 0, facts({}), 0.999)).toBe(999);
     expect(retryDelayMs(commandRetries, 1, facts({}), 0)).toBeNull();
-    expect(retryDelayMs(commandRetries, 0, facts({ kind: "throttled", retryAfterMs: 5_000 }), 0)).toBeNull();
+    expect(
+      retryDelayMs(commandRetries, 0, facts({ kind: "throttled", sent: true, retryAfterMs: 5_000 }), 0),
+    ).toBeNull();
   });
 });
 

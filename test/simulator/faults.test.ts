@@ -87,6 +87,23 @@ describe("a POST that is accepted", () => {
     expect(asking.control.posts()[0]?.effect).toBe("taken");
   });
 
+  it("and done a second time later, over whatever came between", () => {
+    const { asking } = posted({ fault: "twice", delayMs: minuteMs });
+    expect(asking.pass(30_000).read(code, "101")).toBe("10010");
+    asking.control.moveByHand(code, "101", "10001");
+    expect(asking.pass(30_000).read(code, "101")).toBe("10010");
+    expect(asking.control.posts()).toHaveLength(1);
+  });
+
+  it("but not done when the device is gone by the time it arrives", () => {
+    const { asking } = posted({ fault: "late", delayMs: minuteMs });
+    asking.control.setOnline(code, false);
+    asking.pass(2 * minuteMs);
+    expect(asking.control.posts()[0]?.effect).toBe("offline");
+    asking.control.setOnline(code, true);
+    expect(asking.read(code, "101")).toBe("10001");
+  });
+
   it("while the device goes offline between check and POST", () => {
     const asking = new Asking({ faults: [{ fault: "offline_at_post", forMs: minuteMs, count: 1 }] });
     const status = () => asking.get("/api/mqtt-client-status", { deviceCode: code });

@@ -211,6 +211,22 @@ describe("the WebSocket channels", () => {
     expect(frames).toBe(1);
   });
 
+  it("can send frames that break off", async () => {
+    const { simulator, connect } = await listening("/ws/set-value");
+    simulator.control.push("garbled");
+    const socket = connect();
+    await opened(socket);
+    const next = new Promise<string>((resolve) => {
+      socket.once("message", (data) => {
+        resolve(Buffer.isBuffer(data) ? data.toString("utf8") : "");
+      });
+    });
+    simulator.control.moveByHand(code, "101", "10010");
+    const text = await next;
+    expect(text.length).toBeGreaterThan(10);
+    expect(() => json(text)).toThrow();
+  });
+
   it("can turn into a black hole that answers no ping, and come back", async () => {
     const { simulator, connect } = await listening("/ws/set-value");
     const socket = connect();

@@ -1,10 +1,8 @@
 import { isMeasurementText } from "../measurement.js";
 import { isMetadata } from "./metadata.js";
-import type { Roles } from "./roles.js";
+import type { ReadRoles } from "./roles.js";
 import type { SensorRole } from "./sensors.js";
 import type { Fields } from "./wire.js";
-
-const ownRoles = ["name", "factor", "channel", "time", "device", "unit"] as const;
 
 /**
  * The readings of an object that keeps them under their names (`{temperature: 23.5, humidity: 60, dateTime}`); null when it is not
@@ -12,19 +10,19 @@ const ownRoles = ["name", "factor", "channel", "time", "device", "unit"] as cons
  */
 export function readWideRow(
   fields: Fields,
-  roles: Roles<SensorRole>,
+  roles: ReadRoles<SensorRole>,
 ): readonly (readonly [string, unknown])[] | null {
-  const used = new Set<unknown>(
-    ownRoles.map((role) => roles[role]).filter((value) => typeof value === "string"),
-  );
   const readings: (readonly [string, unknown])[] = [];
   let hasValue = false;
   for (const key of Object.keys(fields)) {
     const value = fields[key];
-    if (isMetadata(key) || (typeof value === "string" && used.has(value))) continue;
+    if (key.trim() === "" || isMetadata(key) || hasRole(key, value, roles)) continue;
     if (typeof value === "boolean" || (typeof value === "string" && !isMeasurementText(value))) return null;
     hasValue ||= value !== null;
     readings.push([key, value]);
   }
-  return hasValue && readings.length > 0 ? readings : null;
+  return hasValue ? readings : null;
 }
+
+const hasRole = (key: string, value: unknown, roles: ReadRoles<SensorRole>): boolean =>
+  Object.keys(roles({ [key]: value })).length > 0;

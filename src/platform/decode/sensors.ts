@@ -107,7 +107,7 @@ function readSensors(
       return true;
     },
     row: (fields, place) => {
-      const row = readWideRow(fields, roles(fields));
+      const row = readWideRow(fields, roles);
       for (const [key, raw] of row ?? []) items.push(rowItem(key, raw, fields, place, roles, decoding));
       return row !== null;
     },

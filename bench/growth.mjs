@@ -1,0 +1,108 @@
+// (e) How time and memory grow with the account, and that an unchanged platform is no news.
+import { messagesPerController } from "./account.mjs";
+import { figure, spread } from "./figures.mjs";
+import { sampleMemory } from "./memory.mjs";
+import { stop } from "./processes.mjs";
+import { sweepOnce } from "./sweep.mjs";
+import {
+  allSensors,
+  bases,
+  startBare,
+  startBroker,
+  startPlatform,
+  startSettledBridge,
+} from "./surroundings.mjs";
+import { Counter } from "./wire.mjs";
+
+const quietMs = 6_000;
+/** Measuring is not exact; growth up to this much above linear still counts as linear. */
+const tolerance = 1.1;
+
+/** What one size of the account costs. */
+async function measureSize(controllers, { rounds, samples }) {
+  const [broker, platform] = await Promise.all([startBroker(), startPlatform(controllers)]);
+  const options = { resting: true, measured: true };
+  const bridge = await startSettledBridge(platform, broker, controllers, options);
+  const counter = await Counter.open(broker.port, [...allSensors(bases.bridge), ...allSensors(bases.bare)]);
+  const expected = controllers * messagesPerController;
+  const seconds = { bridge: [], bare: [] };
+  const sweep = async (who, child) => {
+    const one = await sweepOnce(who, child, counter, expected, quietMs);
+    if (one.messages < expected)
+      throw new Error(`${who}: ${one.messages} of ${expected} messages in a sweep`);
+    return one.seconds;
+  };
+  for (let n = -1; n < rounds; n += 1) {
+    const took = await sweep("bridge", bridge);
+    if (n >= 0) seconds.bridge.push(took);
+  }
+  const memory = await sampleMemory(bridge, samples);
+  const unchanged = await countUnchanged(platform, broker, bridge, counter, expected);
+  await stop(bridge);
+  const bare = await startBare(platform, broker, { controllers });
+  await platform.move();
+  for (let n = -1; n < rounds; n += 1) {
+    const took = await sweep("bare", bare);
+    if (n >= 0) seconds.bare.push(took);
+  }
+  counter.close();
+  await Promise.all([stop(bare), platform.stop(), broker.stop()]);
+  return { controllers, bridge: spread(seconds.bridge), bare: spread(seconds.bare), memory, unchanged };
+}
+
+/** Messages of a poll whose answers are those of the poll before. */
+async function countUnchanged(platform, broker, bridge, counter, expected) {
+  await platform.freeze();
+  await sweepOnce("bridge", bridge, counter, expected, quietMs);
+  const everything = await Counter.open(broker.port, [`${bases.bridge}/#`]);
+  const answers = await Counter.open(broker.port, [`${bases.bridge}/bridge/#`]);
+  const answered = await Counter.open(broker.port, [`${bases.bridge}/bridge/response/refresh`]);
+  const done = answered.next();
+  answered.publish(`${bases.bridge}/bridge/request/refresh`, "{}");
+  await done;
+  await everything.quiet(1_000);
+  const count = everything.messages - answers.messages;
+  for (const one of [everything, answers, answered]) one.close();
+  return count;
+}
+
+export async function measureGrowth({ sizes, samples, say }) {
+  const results = [];
+  for (const size of sizes) {
+    results.push(await measureSize(size.controllers, { rounds: size.rounds, samples }));
+    const { controllers, bridge, memory } = results.at(-1);
+    say(`growth, ${controllers}: ${bridge.median.toFixed(2)} s, ${Math.round(memory.rss.median)} MiB`);
+  }
+  return [...results.flatMap(ofSize), ...growthFigures(results)];
+}
+
+const ofSize = ({ controllers, bridge, bare, memory, unchanged }) => [
+  figure("e", `sweep of ${controllers}`, "s", bridge.median, { bare: bare.median, range: bridge }),
+  figure("e", `memory, ${controllers} controllers, resident`, "MiB", memory.rss.median, {
+    range: memory.rss,
+  }),
+  figure("e", `memory, ${controllers} controllers, heap`, "MiB", memory.heap.median, { range: memory.heap }),
+  figure("e", `messages of an unchanged poll, ${controllers}`, "messages", unchanged, {
+    target: { of: "value", atMost: 0 },
+  }),
+];
+
+function growthFigures(results) {
+  const [least, middle, most] = results;
+  const times = most.controllers / least.controllers;
+  const name = `from ${least.controllers} to ${most.controllers} controllers`;
+  const timeGrowth = (who) => most[who].median / least[who].median / times;
+  const slope = (one, other, what) =>
+    (other.memory[what].median - one.memory[what].median) / (other.controllers - one.controllers);
+  const memoryGrowth = (what) => slope(middle, most, what) / slope(least, middle, what);
+  const target = { of: "value", atMost: tolerance };
+  const late = `memory for a controller, ${middle.controllers}-${most.controllers} by ${least.controllers}-${middle.controllers}`;
+  return [
+    figure("e", `time for a controller, ${name}`, "times", timeGrowth("bridge"), {
+      bare: timeGrowth("bare"),
+      target,
+    }),
+    figure("e", `${late}, heap`, "times", memoryGrowth("heap"), { target }),
+    figure("e", `${late}, resident`, "times", memoryGrowth("rss")),
+  ];
+}

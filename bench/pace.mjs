@@ -1,0 +1,37 @@
+// (d) CPU at the default intervals. All run at the same time: together they leave the processor idle most of the time.
+import { setTimeout as wait } from "node:timers/promises";
+import { figure } from "./figures.mjs";
+import { cpuSeconds, stop } from "./processes.mjs";
+import { startBare, startBroker, startPlatform, startSettledBridge } from "./surroundings.mjs";
+
+async function startPair(controllers) {
+  const [broker, platform] = await Promise.all([startBroker(), startPlatform(controllers)]);
+  const bridge = await startSettledBridge(platform, broker, controllers, { concurrency: 4 });
+  const bare = await startBare(platform, broker, { controllers, concurrency: 4, paced: true });
+  return { controllers, broker, platform, bridge, bare };
+}
+
+export async function measurePace({ sizes, settleMs, seconds, say }) {
+  const pairs = [];
+  for (const controllers of sizes) pairs.push(await startPair(controllers));
+  await wait(settleMs);
+  say(`default intervals, ${seconds} s`);
+  const read = () =>
+    pairs.map(({ bridge, bare }) => ({ bridge: cpuSeconds(bridge), bare: cpuSeconds(bare) }));
+  const before = read();
+  const began = performance.now();
+  await wait(seconds * 1000);
+  const minutes = (performance.now() - began) / 60_000;
+  const after = read();
+  for (const { bridge, bare, platform, broker } of pairs)
+    await Promise.all([stop(bridge), stop(bare), platform.stop(), broker.stop()]);
+  return pairs.map(({ controllers }, n) =>
+    figure(
+      "d",
+      `CPU at default intervals, ${controllers} controllers`,
+      "s/min",
+      (after[n].bridge - before[n].bridge) / minutes,
+      { bare: (after[n].bare - before[n].bare) / minutes },
+    ),
+  );
+}

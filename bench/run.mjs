@@ -1,0 +1,94 @@
+// npm run bench [-- --json FILE] [-- --only a,c]
+// Measures the built program (GREENHOUSE2MQTT_DIST, default ../dist) beside bare baselines. BENCH_REDUCED=1: fewer and smaller.
+// It never fails for a missed target: figures depend on the machine, so a person reads them.
+import { writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { parseArgs } from "node:util";
+import { table } from "./figures.mjs";
+import { measureGrowth } from "./growth.mjs";
+import { measureMemory } from "./memory.mjs";
+import { measurePace } from "./pace.mjs";
+import { stopAll } from "./processes.mjs";
+import { measureStart } from "./start.mjs";
+import { notePackages } from "./surroundings.mjs";
+import { measureSweep } from "./sweep.mjs";
+
+const { values } = parseArgs({ options: { json: { type: "string" }, only: { type: "string" } } });
+const reduced = process.env.BENCH_REDUCED === "1";
+const wanted = (part) => values.only === undefined || values.only.split(",").includes(part);
+const say = (text) => process.stderr.write(`  ${text}\n`);
+
+const full = {
+  sweep: { controllers: 500, rounds: 25 },
+  memory: {
+    samples: 5,
+    settleMs: 15_000,
+    sizes: [
+      { controllers: 20, atMost: 1.15 },
+      { controllers: 500, atMost: 1.4 },
+      { controllers: 5_000, atMost: 3 },
+    ],
+  },
+  start: { controllers: 20, rounds: 15 },
+  pace: { sizes: [20, 500], settleMs: 20_000, seconds: 60 },
+  growth: {
+    samples: 5,
+    sizes: [
+      { controllers: 100, rounds: 9 },
+      { controllers: 1_000, rounds: 5 },
+      { controllers: 10_000, rounds: 2 },
+    ],
+  },
+};
+const fewer = {
+  sweep: { controllers: 500, rounds: 5 },
+  memory: { samples: 3, settleMs: 2_000, sizes: full.memory.sizes.slice(0, 2) },
+  start: { controllers: 20, rounds: 5 },
+  pace: { sizes: [20, 500], settleMs: 3_000, seconds: 15 },
+  growth: {
+    samples: 3,
+    sizes: [
+      { controllers: 100, rounds: 3 },
+      { controllers: 300, rounds: 3 },
+      { controllers: 1_000, rounds: 2 },
+    ],
+  },
+};
+const counts = reduced ? fewer : full;
+
+async function measure() {
+  const needsPackages = wanted("b") || wanted("c");
+  const packages = needsPackages ? await notePackages() : null;
+  const figures = [];
+  if (wanted("c")) figures.push(...(await measureStart({ ...counts.start, packages, say })));
+  if (wanted("a")) figures.push(...(await measureSweep({ ...counts.sweep, say })));
+  if (wanted("b")) figures.push(...(await measureMemory({ ...counts.memory, packages, say })));
+  if (wanted("d")) figures.push(...(await measurePace({ ...counts.pace, say })));
+  if (wanted("e")) figures.push(...(await measureGrowth({ ...counts.growth, say })));
+  return figures.sort((one, other) => one.part.localeCompare(other.part));
+}
+
+function report(figures, seconds) {
+  const machine = `${cpus().length} x ${cpus()[0]?.model ?? "unknown"}`;
+  if (reduced)
+    console.log("Counts are REDUCED (BENCH_REDUCED=1): fewer rounds, shorter times, smaller accounts.");
+  console.log(
+    `Node ${process.version}, ${machine}, ${Math.round(seconds)} s; 12 sensors a controller, request budget off.`,
+  );
+  console.log("Medians; the ratio is bridge by bare, each pair measured in this run.\n");
+  console.log(`${table(figures)}\n`);
+  const document = { node: process.version, machine, reduced, counts, seconds, figures };
+  if (values.json === undefined) console.log(JSON.stringify(document));
+  else writeFileSync(values.json, `${JSON.stringify(document, null, 2)}\n`);
+}
+
+const interrupted = () => void stopAll().then(() => process.exit(1));
+process.once("SIGINT", interrupted);
+process.once("SIGTERM", interrupted);
+try {
+  const began = performance.now();
+  const figures = await measure();
+  report(figures, (performance.now() - began) / 1000);
+} finally {
+  await stopAll();
+}

@@ -1,0 +1,135 @@
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { resolve } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { sensors } from "./account.mjs";
+import { here, mustLive, newFile, nodeFlagsForMemory, start, stop, untilSays } from "./processes.mjs";
+import { Counter } from "./wire.mjs";
+
+const dist = resolve(process.env.GREENHOUSE2MQTT_DIST ?? here("../dist"));
+
+/** The bridge's base topic and the baseline's, equally long, so that their messages are too. */
+export const bases = { bridge: "greenhouse", bare: "barehouse0" };
+export const allSensors = (base) => [`${base}/+/sensor/#`];
+
+async function freePort() {
+  const server = createServer();
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  const { port } = server.address();
+  await new Promise((done) => server.close(done));
+  return port;
+}
+
+/** A Mosquitto of our own that holds nobody up. Its limits on unacknowledged messages are off: the baseline has none. */
+export async function startBroker() {
+  const port = await freePort();
+  const file = newFile("mosquitto.conf");
+  const lines = [
+    "allow_anonymous true",
+    "persistence false",
+    "max_inflight_messages 0",
+    "max_queued_messages 0",
+  ];
+  writeFileSync(file, [`listener ${port} 127.0.0.1`, ...lines, "log_type error", ""].join("\n"));
+  const child = start(process.env.MOSQUITTO ?? "/usr/sbin/mosquitto", ["-c", file]);
+  child.on("error", () => (child.tail = "cannot be started: install mosquitto or set MOSQUITTO to its path"));
+  const deadline = performance.now() + 5_000;
+  for (;;) {
+    await wait(10);
+    if (child.pid === undefined) throw new Error(`Mosquitto ${child.tail}`);
+    mustLive(child);
+    const counter = await Counter.open(port, ["none"]).catch(() => null);
+    if (counter !== null) counter.close();
+    if (counter !== null) return { child, port, url: `mqtt://127.0.0.1:${port}`, stop: () => stop(child) };
+    if (performance.now() > deadline) throw new Error("Mosquitto does not answer");
+  }
+}
+
+/** The platform stub for an account of `controllers`. */
+export async function startPlatform(controllers) {
+  const child = start(process.execPath, [here("./stub.mjs"), String(controllers)]);
+  const [, port] = await untilSays(child, /port (\d+)/);
+  const url = `http://127.0.0.1:${port}`;
+  const tell = (word) => fetch(`${url}/bench/${word}`, { method: "POST" });
+  return { child, url, freeze: () => tell("freeze"), move: () => tell("move"), stop: () => stop(child) };
+}
+
+const never = "24h";
+const restingPolls = { controllers: never, sensors: never, running_status: never, actuators: never };
+
+/** Starts the built bridge. `resting`: it polls once, then only when asked to refresh. */
+export function startBridge(platform, broker, options = {}) {
+  const { resting = false, concurrency = 8, flags = [], env, measured = false } = options;
+  const file = newFile("config.yaml");
+  const configuration = {
+    platform: {
+      business_url: platform.url,
+      realtime_url: platform.url,
+      token: "bench",
+      requests_per_minute: 0,
+      concurrency,
+    },
+    mqtt: { url: broker.url, base_topic: bases.bridge },
+    http: false,
+    data_dir: newFile("data"),
+    log: { level: "warn" },
+    ...(resting ? { polling: restingPolls } : {}),
+  };
+  writeFileSync(file, JSON.stringify(configuration));
+  const memory = measured ? nodeFlagsForMemory : [];
+  const command = [...memory, ...flags, `${dist}/main.js`, "run", "-c", file];
+  return start(process.execPath, command, { env, measured });
+}
+
+/** Starts the baseline, which begins with one sweep; resolves when that is done. */
+export async function startBare(
+  platform,
+  broker,
+  { controllers, concurrency = 8, paced = false, measured = false },
+) {
+  const settings = {
+    platform: platform.url,
+    broker: broker.url,
+    base: bases.bare,
+    controllers,
+    concurrency,
+    paced,
+  };
+  const memory = measured ? nodeFlagsForMemory : [];
+  const command = [...memory, here("./bare.mjs"), JSON.stringify(settings)];
+  const child = start(process.execPath, command, { measured });
+  await untilSays(child, /ready/);
+  return child;
+}
+
+/** Starts the bridge and waits until all of the account is on the broker, announcements included. */
+export async function startSettledBridge(platform, broker, controllers, options) {
+  const counter = await Counter.open(broker.port, [`${bases.bridge}/+/sensor/+/json`]);
+  const announcements = await Counter.open(broker.port, ["homeassistant/device/+/config"]);
+  const child = startBridge(platform, broker, options);
+  const timeoutMs = 30_000 + controllers * 30;
+  const readings = controllers * sensors.length;
+  for (
+    const began = performance.now();
+    counter.messages < readings || announcements.messages <= controllers;
+  ) {
+    mustLive(child);
+    if (performance.now() - began > timeoutMs)
+      throw new Error(`the bridge showed ${counter.messages} of ${readings} readings:\n${child.tail}`);
+    await wait(50);
+  }
+  await announcements.quiet(3_000);
+  counter.close();
+  announcements.close();
+  return child;
+}
+
+/** URLs of the packages the running bridge has loaded, as a file with one on each line. */
+export async function notePackages() {
+  const file = newFile("packages.txt");
+  const [broker, platform] = await Promise.all([startBroker(), startPlatform(1)]);
+  const flags = ["--import", new URL("./note-packages.mjs", import.meta.url).href];
+  const child = await startSettledBridge(platform, broker, 1, { flags, env: { BENCH_PACKAGES: file } });
+  await Promise.all([stop(child), platform.stop(), broker.stop()]);
+  return file;
+}

@@ -1,0 +1,43 @@
+import { journalDirectory } from "../compose/open-journal.js";
+import { followRecords } from "../journal/follow.js";
+import { newestRecords } from "../journal/reader.js";
+import { commandOutcomes } from "../journal/record-filter.js";
+import type { JournalRecord } from "../journal/records.js";
+import { parseSince } from "../journal/since.js";
+import { formatTable, jsonLine, tableLine } from "../journal/table.js";
+import { systemClock } from "../runtime/clock.js";
+import { type CommonOptions, readConfiguration } from "./configuration.js";
+import { codeOf } from "./read.js";
+import { CommandFailure, exitCodes, type Surroundings } from "./surroundings.js";
+
+export interface JournalOptions extends CommonOptions {
+  readonly controller?: string;
+  readonly since?: string;
+  readonly limit: number;
+  readonly json?: boolean;
+  readonly follow?: boolean;
+}
+
+/** `greenhouse2mqtt journal`: past commands as a table or as JSON lines; `--follow` goes on with new ones. */
+export async function journal(options: JournalOptions, around: Surroundings): Promise<void> {
+  const configuration = await readConfiguration(options, around);
+  const directory = journalDirectory(configuration.data_dir);
+  const sinceMs = options.since === undefined ? undefined : parseSince(options.since, systemClock.now());
+  if (sinceMs === null) {
+    throw new CommandFailure('--since must be an ISO time or a duration such as "2h"', exitCodes.usage);
+  }
+  const { controller } = options;
+  const controllers =
+    controller === undefined ? undefined : new Set([controller, codeOf(configuration, controller)]);
+  const filter = { types: commandOutcomes, controllers, sinceMs };
+  const past = await newestRecords(directory, { ...filter, limit: options.limit });
+  const line = options.json === true ? jsonLine : (record: JournalRecord) => tableLine(record);
+  if (options.json === true) for (const record of past) around.out(`${line(record)}\n`);
+  else if (past.length > 0 || options.follow !== true)
+    around.out(past.length === 0 ? "no commands yet\n" : `${formatTable(past)}\n`);
+  if (options.follow !== true) return;
+  const after = past.at(-1)?.seq ?? 0;
+  for await (const record of followRecords(directory, { clock: systemClock, after, filter }, around.stop)) {
+    around.out(`${line(record)}\n`);
+  }
+}

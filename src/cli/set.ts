@@ -1,0 +1,101 @@
+import { randomUUID } from "node:crypto";
+import { userInfo } from "node:os";
+import { commandDirectly } from "../compose/direct-command.js";
+import type { Configuration } from "../config/schema.js";
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import { topicId } from "../greenhouse/ids.js";
+import { DirectoryInUse } from "../journal/lock.js";
+import { systemClock } from "../runtime/clock.js";
+import { systemRandom } from "../runtime/random.js";
+import { type CommonOptions, loggerFor, readConfiguration } from "./configuration.js";
+import { codeOf } from "./read.js";
+import { commandThroughBridge } from "./set-through-bridge.js";
+import { CommandFailure, exitCodes, programVersion, type Surroundings } from "./surroundings.js";
+
+export interface SetOptions extends CommonOptions {
+  readonly dryRun?: boolean;
+  readonly by?: string;
+}
+
+export interface SetRequest {
+  readonly controllerId: string;
+  readonly actuator: string;
+  readonly id: string;
+  readonly payload: string;
+}
+
+/** `greenhouse2mqtt set`: one command, through the running bridge where there is one, else by itself. */
+export async function set(
+  controller: string,
+  actuator: string,
+  command: string,
+  options: SetOptions,
+  around: Surroundings,
+): Promise<void> {
+  const configuration = await readConfiguration(options, around);
+  const code = codeOf(configuration, controller);
+  const id = randomUUID();
+  const by = options.by ?? userInfo().username;
+  const wanted = /^(0|[1-9]\d{0,2})$/.test(command) ? Number(command) : command;
+  const payload = JSON.stringify({ command: wanted, id, by, dry_run: options.dryRun === true });
+  const controllerId = configuration.controllers[code]?.id ?? topicId(code);
+  const request: SetRequest = { controllerId, actuator, id, payload };
+  const progress = (phase: string) => {
+    if (around.isTerminal) around.err.write(`${phase}…\n`);
+  };
+  const log = loggerFor(configuration, around);
+  const result =
+    (await commandThroughBridge(configuration, request, progress)) ??
+    (await directly(configuration, request, { log, progress, by }));
+  around.out(around.isTerminal ? `${sentence(result)}\n` : `${JSON.stringify(result)}\n`);
+  const isDone =
+    ["confirmed", "already"].includes(result.outcome) ||
+    (result.outcome === "dry_run" && options.dryRun === true);
+  if (!isDone) throw new CommandFailure("", exitCodes.notConfirmed);
+}
+
+async function directly(
+  configuration: Configuration,
+  request: SetRequest,
+  { log, progress, by }: { log: ReturnType<typeof loggerFor>; progress: (phase: string) => void; by: string },
+): Promise<CommandResult> {
+  const around = {
+    configuration,
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    setLogLevel: () => undefined,
+    version: programVersion(),
+  };
+  const payload = new TextEncoder().encode(request.payload);
+  const via = `command line, user ${userInfo().username}`;
+  try {
+    return await commandDirectly(
+      around,
+      { controllerId: request.controllerId, targetId: request.actuator, payload, by, via },
+      progress,
+    );
+  } catch (error) {
+    if (error instanceof DirectoryInUse) {
+      throw new CommandFailure(
+        `${error.message} It could not be reached over the broker, so the command was not sent.`,
+      );
+    }
+    throw error;
+  }
+}
+
+function sentence({
+  controller,
+  actuator,
+  command,
+  outcome,
+  reason,
+  message,
+  read_back,
+  duration_ms,
+}: CommandResult): string {
+  const why = reason === null ? "" : ` (${reason})`;
+  const shows = read_back === null ? "" : ` The platform shows ${read_back}.`;
+  return `${controller}/${actuator} ${command ?? ""}: ${outcome}${why} after ${(duration_ms / 1000).toFixed(1)} s.${shows}${message === null ? "" : ` ${message}`}`;
+}

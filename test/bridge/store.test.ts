@@ -1,0 +1,240 @@
+import anyAscii from "any-ascii";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { GreenhouseStore } from "../../src/bridge/store.js";
+import type { Controller } from "../../src/greenhouse/model.js";
+import { actuator, controllerSettings, item, limits, record } from "../support/builders.js";
+import { minute, registersRead, sensorsRead, validId } from "../support/folding.js";
+import { hour, mirrorSettings } from "../support/polled-mirror.js";
+import { VirtualClock } from "../support/virtual-clock.js";
+
+const year = 365 * 24 * hour;
+
+/** A running store with one controller that has one good sensor and one good actuator. */
+function living() {
+  const clock = new VirtualClock();
+  const settings = mirrorSettings([controllerSettings({ actuators: [actuator()] })]);
+  const store = new GreenhouseStore(settings, clock, anyAscii);
+  const told: [Controller | undefined, Controller | undefined][] = [];
+  store.setReachable(true);
+  store.admit("GH-0001");
+  const read = () => {
+    const now = clock.now();
+    store.dispatch("GH-0001", sensorsRead([item({ measuredAt: now })], now));
+    store.dispatch(
+      "GH-0001",
+      registersRead({ "101": "10010" }, { startedAt: clock.monotonic(), readAt: now }),
+    );
+  };
+  store.dispatch("GH-0001", { type: "listed", record: record(), availability: "online" });
+  read();
+  store.onChange((...change) => told.push(change));
+  const abort = new AbortController();
+  const run = store.run(abort.signal);
+  const end = async () => {
+    abort.abort();
+    await run;
+  };
+  const qualities = () => {
+    const held = store.get("GH-0001");
+    return [...(held?.sensors.values() ?? []), ...(held?.actuators.values() ?? [])].map(
+      ({ quality }) => quality,
+    );
+  };
+  return { clock, store, told, read, qualities, end };
+}
+
+describe("time alone", () => {
+  it("turns what is read no more stale within a second of its limit, once, and leaves no timer behind", async () => {
+    const { clock, told, qualities, end } = living();
+    await clock.advance(15 * minute);
+    expect(qualities()).toEqual(["good", "good"]);
+    expect(told).toHaveLength(0);
+    await clock.advance(1_001);
+    expect(qualities()).toEqual(["stale", "stale"]);
+    expect(told).toHaveLength(1);
+    await clock.advance(hour);
+    expect(told).toHaveLength(1);
+    await end();
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it.each([
+    ["ten years ahead", (now: number) => now + 10 * year, ["stale", "stale"]],
+    ["an hour ahead", (now: number) => now + hour, ["stale", "stale"]],
+    ["a minute ahead", (now: number) => now + minute, ["good", "good"]],
+    ["14 days back", (now: number) => now - 14 * 24 * hour, ["uncertain", "good"]],
+    ["back to 1970", () => 0, ["uncertain", "good"]],
+  ])("a wall clock set %s is judged within 2 s, and again when it is right", async (_, to, expected) => {
+    const { clock, qualities, end } = living();
+    await clock.advance(10_000);
+    const before = clock.now();
+    clock.setWall(to(before));
+    await clock.advance(2_000);
+    expect(qualities()).toEqual(expected);
+    clock.setWall(before + 2_000);
+    await clock.advance(2_000);
+    expect(qualities()).toEqual(["good", "good"]);
+    await end();
+  });
+
+  it("a wall clock set back keeps nothing fresh for longer than its limit", async () => {
+    const { clock, qualities, end } = living();
+    await clock.advance(10_000);
+    clock.setWall(clock.now() - 14 * 24 * hour);
+    await clock.advance(16 * minute);
+    expect(qualities()).toEqual(["stale", "stale"]);
+    await end();
+  });
+
+  it("readings go on being folded while the clock is wrong", async () => {
+    const { clock, read, qualities, end } = living();
+    for (const wall of [0, 8e15, -1e12, Date.parse("2036-01-01T00:00:00Z")]) {
+      clock.setWall(wall);
+      await clock.advance(1_000);
+      read();
+      await clock.advance(1_000);
+      expect(qualities()[1]).toBe("good");
+    }
+    await end();
+  });
+
+  it("new limits are judged within a second", async () => {
+    const { clock, store, qualities, end } = living();
+    store.setLimits({ ...limits, sensorFloorMs: hour, registerFloorMs: hour });
+    await clock.advance(20 * minute);
+    expect(qualities()).toEqual(["good", "good"]);
+    store.setLimits(limits);
+    await clock.advance(1_001);
+    expect(qualities()).toEqual(["stale", "stale"]);
+    await end();
+  });
+});
+
+describe("listeners", () => {
+  it("are told before and after of what changed, and nothing of what did not", async () => {
+    const { store, told, end } = living();
+    const before = store.get("GH-0001");
+    store.dispatch("GH-0001", { type: "problem", on: false });
+    store.dispatch("GH-0001", { type: "time_passed" });
+    store.dispatch("nobody", { type: "problem", on: true });
+    store.setReachable(true);
+    expect(told).toEqual([]);
+    store.dispatch("GH-0001", { type: "problem", on: true });
+    expect(told).toEqual([[before, store.get("GH-0001")]]);
+    await end();
+  });
+
+  it("are not woken by a poll that brought what is known", async () => {
+    const { clock, store, told, end } = living();
+    const measuredAt = clock.now();
+    await clock.advance(minute);
+    store.dispatch("GH-0001", sensorsRead([item({ measuredAt })], clock.now()));
+    expect(told).toEqual([]);
+    await end();
+  });
+
+  it("hear nothing after they left", async () => {
+    const { store, end } = living();
+    let heard = 0;
+    const leave = store.onChange(() => heard++);
+    store.dispatch("GH-0001", { type: "problem", on: true });
+    leave();
+    store.dispatch("GH-0001", { type: "problem", on: false });
+    expect(heard).toBe(1);
+    await end();
+  });
+
+  it("hear of a controller that comes and goes; both ends of it cannot be found after", async () => {
+    const { store, told, end } = living();
+    const came = store.admit("GH-9");
+    expect(store.admit("GH-9")).toBe(came);
+    expect(store.byId("gh-9")).toBe(came);
+    store.remove("GH-9");
+    store.remove("GH-9");
+    expect(told).toEqual([
+      [undefined, came],
+      [came, undefined],
+    ]);
+    expect(store.get("GH-9")).toBeUndefined();
+    expect(store.byId("gh-9")).toBeUndefined();
+    expect(store.admit("GH-9").info.id).toBe("gh-9");
+    await end();
+  });
+});
+
+describe("a platform that is gone", () => {
+  it("makes everything stale at once and everything judged anew when it is back, without stamping it", async () => {
+    const { clock, store, qualities, end } = living();
+    const times = () =>
+      [...(store.get("GH-0001")?.sensors.values() ?? [])].map((one) => [one.measuredAt, one.receivedAt]);
+    const before = times();
+    await clock.advance(minute);
+    store.setReachable(false);
+    expect(qualities()).toEqual(["stale", "stale"]);
+    await clock.advance(minute);
+    store.setReachable(true);
+    expect(qualities()).toEqual(["good", "good"]);
+    expect(times()).toEqual(before);
+    await end();
+  });
+
+  it("leaves what is read behind its back stale", async () => {
+    const { store, read, qualities, end } = living();
+    store.setReachable(false);
+    read();
+    expect(qualities()).toEqual(["stale", "stale"]);
+    await end();
+  });
+});
+
+describe("which controllers are wanted", () => {
+  const settings = [controllerSettings({ code: "A" }), controllerSettings({ code: "B", ignore: true })];
+  it.each([
+    ["all", "A", true],
+    ["all", "B", false],
+    ["all", "C", true],
+    ["listed", "A", true],
+    ["listed", "B", false],
+    ["listed", "C", false],
+  ] as const)("mirror %s: %s is %j", (mirror, code, wanted) => {
+    const store = new GreenhouseStore(mirrorSettings(settings, { mirror }), new VirtualClock(), anyAscii);
+    expect(store.wants(code)).toBe(wanted);
+  });
+});
+
+describe("topic ids of controllers", () => {
+  const idsOf = (codes: readonly string[], configured: [code: string, id: string][] = []) => {
+    const settings = configured.map(([code, id]) => controllerSettings({ code, id }));
+    const store = new GreenhouseStore(mirrorSettings(settings), new VirtualClock(), anyAscii);
+    return codes.map((code) => store.admit(code).info.id);
+  };
+
+  it("the configured id, else the code made topic-safe; `bridge` is reserved; a configured id is never taken", () => {
+    expect(idsOf(["GH-0001", "GH-0002"], [["GH-0001", "east"]])).toEqual(["east", "gh-0002"]);
+    expect(idsOf(["bridge"])).toEqual([expect.stringMatching(/^bridge_[0-9a-z]{8}$/)]);
+    expect(idsOf(["east", "GH-0001"], [["GH-0001", "east"]])).toEqual([
+      expect.stringMatching(/^east_[0-9a-z]{8}$/),
+      "east",
+    ]);
+  });
+
+  it("whatever the codes, ids are valid, never shared, and found again", () => {
+    const code = fc.oneof(
+      fc.string({ unit: "binary", maxLength: 10 }),
+      fc.constantFrom("gh-1", "GH-1", "Gh-1", "bridge", "Bridge", "", "/", "#", "温室", "x".repeat(70_000)),
+    );
+    fc.assert(
+      fc.property(fc.uniqueArray(code, { maxLength: 8 }), (codes) => {
+        const ids = idsOf(codes);
+        expect(new Set(ids).size).toBe(codes.length);
+        for (const id of ids) {
+          expect(id).toMatch(validId);
+          expect(id).not.toBe("bridge");
+        }
+        expect(idsOf(codes)).toEqual(ids);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

@@ -1,0 +1,379 @@
+import { once } from "node:events";
+import { readdir, mkdir } from "node:fs/promises";
+import net from "node:net";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { freePort } from "../support/mosquitto.js";
+import type { SimulatedPlatform } from "./support/platform.js";
+import { canaries, configurationFor, createStage, mosquittoSection, type Stage } from "./support/stage.js";
+import { until, type Watch } from "./support/watch.js";
+
+/* Commands, outputs and exit codes of the built program. */
+
+let stage: Stage;
+
+beforeEach(async () => {
+  stage = await createStage();
+});
+
+afterEach(async () => {
+  const leaks = stage.leaks();
+  await stage.clear();
+  expect(leaks, "no secret in any output").toEqual([]);
+});
+
+const run = (...args: string[]) => stage.program(args).ended;
+
+const good = [
+  "platform:",
+  "  business_url: https://business.example.com",
+  "  realtime_url: https://realtime.example.com",
+  "  token: !env GREENHOUSE_TOKEN",
+  "mqtt: { url: mqtt://localhost:1883 }",
+  "controllers:",
+  "  GH-0001:",
+  "    actuators:",
+  "      roof:",
+  "        kind: skylight",
+  "        address: 0012",
+  "",
+].join("\n");
+
+const withToken = { env: { GREENHOUSE_TOKEN: canaries.token } };
+
+const commands = ["run", "demo", "simulate", "check", "read", "get", "cleanup", "passwd", "schema"];
+
+describe("usage", () => {
+  it("--help names every command, on stdout, with exit code 0", async () => {
+    const { code, stdout, stderr } = await run("--help");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    for (const command of commands) expect(stdout).toMatch(new RegExp(`^\\s+${command}\\b`, "m"));
+  });
+
+  it("--version prints the version of the package alone", async () => {
+    const { code, stdout } = await run("--version");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\S*\n$/);
+  });
+
+  it.each(commands)("%s takes --help, --version, --config, --log-level and --data-dir", async (command) => {
+    const help = await run(command, "--help");
+    expect(help.code).toBe(0);
+    for (const option of ["--config", "--log-level", "--data-dir"]) expect(help.stdout).toContain(option);
+    const version = await run(command, "--version");
+    expect({ code: version.code, stdout: version.stdout }).toMatchObject({
+      code: 0,
+      stdout: (await run("--version")).stdout,
+    });
+  });
+
+  it.each([
+    ["an unknown command", ["frobnicate"]],
+    ["an unknown option", ["run", "--frobnicate"]],
+    ["missing arguments", ["read", "GH-0001"]],
+    ["a log level there is not", ["run", "--log-level", "loud"]],
+    ["a port that is no number", ["simulate", "--port", "abc"]],
+    ["an unknown profile", ["simulate", "--profile", "nonsense"]],
+    ["a configuration file that is not there", ["run", "-c", "missing.yaml"]],
+    ["the same without the word run", ["-c", "missing.yaml"]],
+    ["the same for check", ["check", "missing.yaml"]],
+  ])("ends with exit code 2 and says why: %s", async (_what, args) => {
+    const { code, stdout, stderr } = await run(...args);
+    expect(code).toBe(2);
+    expect(`${stdout}${stderr}`).not.toBe("");
+    if (args.includes("missing.yaml")) expect(`${stdout}${stderr}`).toContain("missing.yaml");
+    expect(`${stdout}${stderr}`, "no stack trace").not.toMatch(/^\s+at /m);
+  });
+});
+
+describe("check", () => {
+  it("accepts a right configuration with exit code 0, from any folder and without touching the network", async () => {
+    await stage.write("config.yaml", good);
+    const { code, stderr } = await stage.program(["check"], withToken).ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const path = await stage.write("other.yaml", good);
+    expect(await stage.program(["check", path], withToken).ended).toMatchObject({ code: 0 });
+  });
+
+  it("names file, line, column, path and the nearest key of an unknown one, on stdout, with exit code 2", async () => {
+    await stage.write("config.yaml", good.replace("        address: 0012", "        adress: 0012"));
+    const { code, stdout } = await stage.program(["check"], withToken).ended;
+    expect(code).toBe(2);
+    expect(stdout.split("\n")).toContain(
+      'config.yaml:11:9 controllers.GH-0001.actuators.roof.adress: unknown key, did you mean "address"?',
+    );
+  });
+
+  it("reports all problems at once, each on a line of its own, in the order of the file", async () => {
+    await stage.write(
+      "bad.yaml",
+      [
+        "platform:",
+        "  business_url: https://business.example.com",
+        "  realtime_url: ftp://realtime.example.com",
+        `  token: ${canaries.token}`,
+        "  token_file: /run/token",
+        "polling: { sensors: soon, controlers: 5m }",
+        "broker: { host: 0.0.0.0 }",
+        "controllers:",
+        "  GH-0001: { id: bridge }",
+        "  GH-0002: { id: same }",
+        "  GH-0003: { id: same }",
+        "",
+      ].join("\n"),
+    );
+    const { code, stdout } = await run("check", "bad.yaml");
+    expect(code).toBe(2);
+    const lines = stdout.split("\n").filter((line) => line !== "" && !line.includes("warning"));
+    for (const path of [
+      ...["platform.realtime_url", "platform.token", "polling.sensors", "polling.controlers"],
+      ...["broker", "controllers.GH-0001.id", "controllers.GH-000"],
+    ])
+      expect(
+        lines.filter((line) => line.includes(` ${path}`)),
+        path,
+      ).not.toEqual([]);
+    expect(lines.find((line) => line.includes("polling.controlers"))).toBe(
+      'bad.yaml:6:27 polling.controlers: unknown key, did you mean "controllers"?',
+    );
+    for (const line of lines) expect(line).toMatch(/^bad\.yaml:\d+:\d+ \S+: ./);
+    const places = lines.map((line) => Number(line.split(":")[1]));
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+  });
+
+  it("finds clashes between several files", async () => {
+    await stage.write("one.yaml", good);
+    await stage.write("two.yaml", good);
+    const { code, stdout } = await stage.program(["check", "one.yaml", "two.yaml"], withToken).ended;
+    expect(code).toBe(2);
+    expect(stdout).toMatch(/client_id/);
+  });
+
+  it("prints the same problems on stderr when the bridge is to run, with exit code 2", async () => {
+    await stage.write("config.yaml", `${good}nonsense: 1\n`);
+    const { code, stdout, stderr } = await stage.program(["run"], withToken).ended;
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(/^config\.yaml:12:1 nonsense: unknown key/m);
+  });
+});
+
+describe("schema", () => {
+  it("prints a JSON Schema that knows every section and refuses unknown keys", async () => {
+    const { code, stdout, stderr } = await run("schema");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const schema = JSON.parse(stdout) as {
+      properties: Record<string, unknown>;
+      additionalProperties: unknown;
+    };
+    expect(Object.keys(schema.properties).sort()).toEqual(
+      [
+        ...["platform", "mqtt", "broker", "homeassistant", "polling", "commands", "http", "data_dir", "log"],
+        ...["mirror", "controllers"],
+      ].sort(),
+    );
+    expect(schema.additionalProperties).toBe(false);
+  });
+});
+
+describe("passwd", () => {
+  it("makes another hash for the same password each time, never showing it", async () => {
+    const hash = async () =>
+      (await stage.program(["passwd"], { input: `${canaries.password}\n` }).ended).stdout.trim();
+    const [one, two] = [await hash(), await hash()];
+    expect(one).not.toBe("");
+    expect(two).not.toBe(one);
+  });
+
+  it("is refused without a password", async () => {
+    expect(await run("passwd")).toMatchObject({ code: 2, stdout: "" });
+  });
+});
+
+describe("get and read", () => {
+  let platform: SimulatedPlatform;
+
+  beforeEach(async () => {
+    platform = await stage.platform();
+    const configuration = configurationFor(platform.url, { broker: { port: await freePort() } });
+    const controllers = { "GH-0003": { id: "east" } };
+    await stage.write("config.yaml", JSON.stringify({ ...configuration, controllers }));
+  });
+
+  it("get prints the answer of a read-only operation as JSON, with its parameters passed on", async () => {
+    const { code, stdout } = await run("get", "weather-data/list", "deviceCode=GH-0001", "a=b");
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ code: 200 });
+    expect(stdout).toContain("GH-0001");
+  });
+
+  it("get refuses what is not a read-only operation, and parameters without a value, with exit code 2", async () => {
+    for (const args of [["set-value"], ["account/sign-in"], ["nonsense"], ["station", "key"]])
+      expect(await run("get", ...args), args.join(" ")).toMatchObject({ code: 2, stdout: "" });
+    expect(await platform.posts()).toEqual([]);
+  });
+
+  it("get ends with exit code 1 and a remedy when the platform does not answer", async () => {
+    await platform.tell("host_down", { host: "both" });
+    const { code, stdout, stderr } = await run("get", "station");
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  it("read gives one fresh value; the controller is named by code or id", async () => {
+    await platform.tell("move_by_hand", { controller: "GH-0001", address: "101", value: "00045" });
+    for (const [name, value] of [
+      ["GH-0001", "00045"],
+      ["gh-0001", "00045"],
+      ["GH-0003", "10001"],
+      ["east", "10001"],
+    ] as const) {
+      const { code, stdout } = await run("read", name, "101");
+      expect(code, name).toBe(0);
+      expect(JSON.parse(stdout), name).toMatchObject({ value });
+    }
+  });
+
+  it("read ends with exit code 1 where there is no such address or controller", async () => {
+    for (const args of [
+      ["GH-0001", "9999"],
+      ["GH-9999", "101"],
+    ])
+      expect(await run("read", ...args)).toMatchObject({ code: 1, stdout: "" });
+  });
+});
+
+describe("simulate", () => {
+  it("prints configuration lines that pass check, and ends with 0 on SIGTERM", async () => {
+    const platform = await stage.platform({ controllers: 3 });
+    await platform.program.untilPrinted(/parameters:\n( +p_\S+: .*\n)+/, 10_000);
+    await stage.write("config.yaml", platform.program.stdout);
+    expect(await run("check")).toMatchObject({ code: 0 });
+    platform.program.signal("SIGTERM");
+    expect(await platform.program.ended).toMatchObject({ code: 0 });
+  });
+});
+
+describe("cleanup", () => {
+  it("lists and clears what a bridge that ended left, and nothing of anybody else", async () => {
+    const platform = await stage.platform();
+    const broker = await stage.mosquitto();
+    const watch = await stage.watch({ url: broker.url, protocolVersion: 5 });
+    await watch.publish("greenhouse/notes/from-me", "keep", { retain: true });
+    await watch.publish("homeassistant/device/stranger/config", '{"origin":{"name":"x"}}', { retain: true });
+    const bridge = await stage.bridge(configurationFor(platform.url, mosquittoSection(broker.url)));
+    await until(watch, "greenhouse/gh-0001/sensor/airtemp/quality", "good", 20_000);
+    const devices = (await platform.codes()).length + 2;
+    await watch.untilTrue(
+      () => watch.current(/^homeassistant\/device\//).size === devices,
+      "every device is announced",
+      20_000,
+    );
+    bridge.signal("SIGTERM");
+    await bridge.ended;
+    const kept = ["greenhouse/notes/from-me", "homeassistant/device/stranger/config"];
+    const ours = (from: Watch) =>
+      [...from.current(/^(?!.*\/bridge\/(event|response)\b)/).keys()]
+        .filter((topic) => !kept.includes(topic))
+        .sort();
+    await until(watch, "greenhouse/bridge/state", "offline", 5_000);
+    const left = ours(watch);
+    const late = await stage.watch({ url: broker.url, protocolVersion: 5 });
+    await late.untilTrue(() => ours(late).length === left.length, "what was left is retained", 10_000);
+    const { code, stdout } = await run("cleanup", "--all");
+    expect(code).toBe(0);
+    const listed = stdout.trim().split("\n");
+    expect(
+      left.filter((topic) => !listed.includes(topic)),
+      "left, but not listed",
+    ).toEqual([]);
+    expect(
+      listed.filter((topic) => !left.includes(topic)),
+      "listed, but nobody's",
+    ).toEqual([]);
+    await late.untilTrue(() => ours(late).length === 0, "nothing of the bridge is left", 10_000);
+    for (const topic of kept) expect(late.latest(topic)).not.toBe("");
+  });
+
+  it("ends with exit code 1 when no broker answers", async () => {
+    const url = `mqtt://127.0.0.1:${await freePort()}`;
+    await stage.write(
+      "config.yaml",
+      JSON.stringify(configurationFor("https://platform.invalid", mosquittoSection(url))),
+    );
+    expect(await run("cleanup")).toMatchObject({ code: 1, stdout: "" });
+  });
+});
+
+describe("run", () => {
+  it("ends with exit code 1 and names the port when the embedded broker's port is taken", async () => {
+    const server = net.createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as net.AddressInfo;
+    await stage.write(
+      "config.yaml",
+      JSON.stringify(configurationFor("https://platform.invalid", { broker: { port } })),
+    );
+    const { code, stderr } = await run("run");
+    server.close();
+    expect(code).toBe(1);
+    expect(stderr).toContain(String(port));
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  it("writes logs to stderr, one JSON object a line when that is no terminal, and nothing to stdout", async () => {
+    const platform = await stage.platform();
+    const broker = await stage.mosquitto();
+    const watch = await stage.watch({ url: broker.url, protocolVersion: 5 });
+    await stage.write(
+      "config.yaml",
+      JSON.stringify(configurationFor(platform.url, mosquittoSection(broker.url))),
+    );
+    const bridge = stage.program([]);
+    await until(watch, "greenhouse/bridge/state", "online", 20_000);
+    bridge.signal("SIGTERM");
+    const { code, stdout, stderr } = await bridge.ended;
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+    const lines = stderr.split("\n").filter((line) => line !== "" && !/^config\.yaml:\d+:\d+ /.test(line));
+    expect(lines).not.toEqual([]);
+    for (const line of lines) expect(() => JSON.parse(line) as unknown, line).not.toThrow();
+  });
+});
+
+describe("demo", () => {
+  const listensAt = async (port: number): Promise<net.Server | null> => {
+    const server = net.createServer();
+    try {
+      server.listen(port, "127.0.0.1");
+      await once(server, "listening");
+      return server;
+    } catch {
+      return null;
+    }
+  };
+
+  it("works without configuration, also when 1883 and 8099 are busy, and leaves nothing behind", async () => {
+    // A port that somebody else has already is busy as well.
+    const busy = [await listensAt(1883), await listensAt(8099)];
+    const temporary = join(stage.folder, "tmp");
+    await mkdir(temporary);
+    try {
+      const demo = stage.program(["demo"], { env: { TMPDIR: temporary } });
+      const [url = "", port] = await demo.untilPrinted(/mqtt:\/\/127\.0\.0\.1:(\d+)/, 20_000);
+      expect(Number(port)).not.toBe(1883);
+      const watch = await stage.watch({ url, protocolVersion: 4 });
+      await until(watch, "greenhouse/bridge/state", "online", 15_000);
+      await until(watch, "greenhouse/gh-0001/sensor/airtemp/quality", "good", 15_000);
+      await watch.untilTrue(
+        () => watch.current(/^homeassistant\/device\/[^/]+\/config$/).size > 3,
+        "discovery messages",
+        15_000,
+      );
+      demo.signal("SIGINT");
+      expect(await demo.ended).toMatchObject({ code: 0 });
+      expect(await readdir(temporary)).toEqual([]);
+      expect(await readdir(stage.folder)).toEqual(["tmp"]);
+    } finally {
+      for (const server of busy) server?.close();
+    }
+  });
+});

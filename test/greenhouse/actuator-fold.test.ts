@@ -1,0 +1,164 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { foldRegister, stateAddresses, unreadActuator } from "../../src/greenhouse/actuator-fold.js";
+import type { RawValue } from "../../src/greenhouse/ports.js";
+import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
+import { actuator } from "../support/builders.js";
+import { register, start } from "../support/folding.js";
+
+type Read = readonly [address: string, raw: RawValue, startedAt?: number];
+
+const fold = (over: Partial<ActuatorSettings>, ...reads: Read[]) =>
+  reads.reduce(
+    (held, [address, raw, startedAt = 0]) => foldRegister(held, address, register(raw, startedAt)),
+    unreadActuator(actuator(over)),
+  );
+const apart = { modeAddress: "201", positionAddress: "202" };
+
+describe("the state is what the registers show", () => {
+  it.each<[string, Partial<ActuatorSettings>, Read[], [string | null, number | null, string | null]]>([
+    ["nothing read", {}, [], [null, null, null]],
+    ["open is no position", {}, [["101", "10010"]], ["open", null, "10010"]],
+    ["a degree", {}, [["101", 45]], ["position", 45, "45"]],
+    ["a degree of 0", {}, [["101", "0"]], ["position", 0, "0"]],
+    ["mode without a degree yet", {}, [["101", "10100"]], ["position", null, "10100"]],
+    [
+      "the position goes when the next read is no degree",
+      {},
+      [
+        ["101", 45],
+        ["101", "10001", 1],
+      ],
+      ["closed", null, "10001"],
+    ],
+    ["a value in no table", {}, [["101", "10111"]], ["unknown", null, "10111"]],
+    [
+      "the same value means another thing for another kind",
+      { kind: "fan_wet_curtain" },
+      [["101", "11000"]],
+      ["fans_1_2", null, "11000"],
+    ],
+    ["lost zeros", { kind: "fan_wet_curtain" }, [["101", 0]], ["off", null, "00000"]],
+    ["another actuator's address", {}, [["102", "10010"]], [null, null, null]],
+    ["apart: the mode alone", apart, [["201", "10010"]], ["open", null, "10010"]],
+    [
+      "apart: the mode and the degree",
+      apart,
+      [
+        ["201", "10100"],
+        ["202", 30],
+      ],
+      ["position", 30, "30"],
+    ],
+    [
+      "apart: the degree read first",
+      apart,
+      [
+        ["202", 30],
+        ["201", "10100"],
+      ],
+      ["position", 30, "30"],
+    ],
+    [
+      "apart: another mode hides the degree",
+      apart,
+      [
+        ["201", "10100"],
+        ["202", 30],
+        ["201", "11000", 1],
+      ],
+      ["auto", null, "11000"],
+    ],
+    [
+      "apart: the degree shows again when the mode is back",
+      apart,
+      [
+        ["202", 30],
+        ["201", "11000"],
+        ["201", "10100", 1],
+      ],
+      ["position", 30, "30"],
+    ],
+    [
+      "apart: a degree that is none",
+      apart,
+      [
+        ["201", "10100"],
+        ["202", "x"],
+      ],
+      ["position", null, "10100"],
+    ],
+    ["apart: the plain address counts no longer", apart, [["101", "10010"]], [null, null, null]],
+    [
+      "only the position elsewhere",
+      { positionAddress: "202" },
+      [
+        ["101", "10100"],
+        ["202", "7"],
+      ],
+      ["position", 7, "7"],
+    ],
+    [
+      "a machine has no position address",
+      { kind: "machine", ...apart },
+      [
+        ["101", "1010"],
+        ["202", 7],
+      ],
+      ["on", null, "1010"],
+    ],
+  ])("%s", (_, over, reads, [state, position, value]) => {
+    expect(fold(over, ...reads)).toMatchObject({ state, position, value });
+  });
+
+  it.each<[Partial<ActuatorSettings>, string[]]>([
+    [{}, ["101"]],
+    [apart, ["201", "202"]],
+    [{ modeAddress: "201" }, ["201", "101"]],
+    [{ modeAddress: "201", positionAddress: "201" }, ["201"]],
+    [{ kind: "light", ...apart }, ["101"]],
+  ])("the addresses of %j are %j", (over, addresses) => {
+    expect(stateAddresses(actuator(over))).toEqual(addresses);
+  });
+});
+
+describe("a read counts from when it began", () => {
+  const posted = { ...fold({}, ["101", "10010", 100]), postedAt: 200 };
+
+  it.each<[string, number, boolean]>([
+    ["before the read held", 50, false],
+    ["before our POST", 199, false],
+    ["with our POST", 200, true],
+    ["after our POST", 300, true],
+  ])("%s", (_, startedAt, counts) => {
+    const next = foldRegister(posted, "101", register("10001", startedAt));
+    expect(next === posted).toBe(!counts);
+    expect(next.state).toBe(counts ? "closed" : "open");
+  });
+
+  it("each address has its own order", () => {
+    expect(fold(apart, ["201", "10100", 100], ["202", 30, 50])).toMatchObject({ position: 30 });
+    expect(fold(apart, ["202", 30, 100], ["202", 40, 50], ["201", "10100", 60])).toMatchObject({
+      position: 30,
+    });
+  });
+
+  it("source and time are those of the read that counted", () => {
+    const one = foldRegister(
+      unreadActuator(actuator()),
+      "101",
+      register("10010", 1, { readAt: start + 7, source: "read_back", fresh: true }),
+    );
+    expect(one).toMatchObject({ readAt: start + 7, source: "read_back" });
+  });
+
+  it("whatever order reads end in, the one begun last is shown", () => {
+    const begun = fc.uniqueArray(fc.integer({ min: 0, max: 100 }), { minLength: 1, maxLength: 8 });
+    fc.assert(
+      fc.property(begun, (starts) => {
+        const shown = fold({}, ...starts.map((at): Read => ["101", at, at]));
+        expect(shown.position).toBe(Math.max(...starts));
+      }),
+    );
+  });
+});

@@ -1,0 +1,174 @@
+import { describe, expect, it } from "vitest";
+import type { ControllerEvent } from "../../src/greenhouse/events.js";
+import { newController } from "../../src/greenhouse/reduce.js";
+import { topicsUnder } from "../../src/mqtt/topics.js";
+import { controllerMessages } from "../../src/mqtt/projection/controller-messages.js";
+import { actuator, controller, controllerSettings, item, record } from "../support/builders.js";
+import { after, minute, onlySensor, registersRead, sensorsRead, start } from "../support/folding.js";
+
+const settings = controllerSettings({
+  actuators: [actuator()],
+  parameters: [{ id: "ec", address: "501", scale: 0.01 }],
+});
+const items = [
+  item({ measuredAt: start }),
+  item({ name: "神秘", value: "ok", raw: "ok", unit: null, measuredAt: start }),
+];
+const listed: ControllerEvent = { type: "listed", record: record(), availability: "online" };
+const statuses: ControllerEvent = {
+  type: "statuses_read",
+  items: [{ name: "fan", number: null, value: 1 }],
+  receivedAt: start,
+};
+
+const alive = after(
+  controller(settings),
+  start,
+  listed,
+  sensorsRead(items),
+  statuses,
+  registersRead({ "101": "10010", "501": 250 }),
+);
+
+describe("an event without news", () => {
+  it.each<[string, ControllerEvent]>([
+    ["the same record", listed],
+    ["the same availability", { type: "connection", availability: "online" }],
+    ["the platform as reachable as before", { type: "platform", reachable: true }],
+    ["no problem as before", { type: "problem", on: false }],
+    ["time that makes nothing old", { type: "time_passed" }],
+    ["the same readings", sensorsRead(items)],
+    ["the same running statuses", statuses],
+  ])("leaves the controller the same reference: %s", (_, event) => {
+    expect(after(alive, start + 1_000, event)).toBe(alive);
+  });
+
+  it("the same readings in a later answer leave every sensor and the map of them the same references", () => {
+    const later = after(alive, start + minute, sensorsRead(items, start + minute));
+    expect(later.sensors).toBe(alive.sensors);
+    expect(later.layout).toBe(alive.layout);
+    expect(later.statuses).toBe(alive.statuses);
+    expect(later.actuators).toBe(alive.actuators);
+  });
+
+  it("an unchanged answer of any kind publishes nothing", () => {
+    const later = after(
+      alive,
+      start + minute,
+      listed,
+      sensorsRead(items, start + minute),
+      { ...statuses, receivedAt: start + minute },
+      registersRead({ "101": "10010", "501": 250 }, { startedAt: 60, readAt: start + minute }),
+    );
+    expect(controllerMessages(topicsUnder("greenhouse"), alive, later)).toEqual([]);
+  });
+});
+
+describe("what the list says of a controller", () => {
+  it.each([
+    ["the configuration's name", "East", "Haus", "East"],
+    ["the platform's name", undefined, "Haus", "Haus"],
+    ["the code where the platform gives none", undefined, null, "GH-0001"],
+    ["the code where the platform's is empty", undefined, "", "GH-0001"],
+  ])("its name is %s", (_, configured, given, shown) => {
+    const named = newController("GH-0001", "gh-0001", controllerSettings({ name: configured }), true);
+    const event: ControllerEvent = { ...listed, record: record({ name: given }), availability: "online" };
+    expect(after(named, start, event).info.name).toBe(shown);
+  });
+
+  it("a renamed controller keeps its code, id, sensors and actuators", () => {
+    const renamed = after(alive, start, { ...listed, record: record({ name: "West house" }) });
+    expect(renamed.info).toMatchObject({ code: "GH-0001", id: "gh-0001", name: "West house" });
+    expect(renamed.sensors).toBe(alive.sensors);
+    expect(renamed.actuators).toBe(alive.actuators);
+  });
+
+  it("one that is offline, absent or without platform has nothing good, and is judged anew when it is back", () => {
+    const gone: ControllerEvent[] = [
+      { ...listed, availability: "offline" },
+      { type: "connection", availability: "offline" },
+      { type: "absent", since: 5 },
+      { type: "platform", reachable: false },
+    ];
+    for (const event of gone) {
+      const away = after(alive, start + 1_000, event);
+      const qualities = [...away.sensors.values(), ...away.actuators.values(), ...away.parameters.values()];
+      expect(qualities.map(({ quality }) => quality)).toEqual(["stale", "stale", "stale", "stale"]);
+      expect(away.nextJudgementAt).toBeNull();
+      const back = after(away, start + 2_000, listed, { type: "platform", reachable: true });
+      expect([...back.sensors.values()].map(({ quality }) => quality)).toEqual(["good", "good"]);
+    }
+  });
+
+  it("absence counts from the first list that leaves it out and ends with the next that has it", () => {
+    const absent = after(alive, start, { type: "absent", since: 5 });
+    expect(absent).toMatchObject({ absentSince: 5, availability: "offline" });
+    expect(after(absent, start, { type: "absent", since: 9 })).toBe(absent);
+    expect(after(absent, start, listed)).toMatchObject({ absentSince: null, availability: "online" });
+  });
+});
+
+describe("the last known value is never stamped anew", () => {
+  it("neither time, nor the platform's going or coming, nor the same reading again moves its times", () => {
+    const one = after(controller(), start, sensorsRead([item({ measuredAt: start })]));
+    const later = after(
+      one,
+      start + 60 * minute,
+      { type: "time_passed" },
+      { type: "platform", reachable: false },
+      { type: "platform", reachable: true },
+      sensorsRead([item({ measuredAt: start })], start + 60 * minute),
+    );
+    expect(onlySensor(later)).toMatchObject({
+      value: 21.5,
+      measuredAt: start,
+      receivedAt: start,
+      quality: "stale",
+    });
+  });
+});
+
+describe("registers of a controller", () => {
+  it("one answer feeds the actuators and parameters whose address it holds, and no others", () => {
+    expect(alive.actuators.get("roof")).toMatchObject({
+      state: "open",
+      value: "10010",
+      readAt: start,
+      source: "poll",
+      quality: "good",
+    });
+    expect(alive.parameters.get("ec")).toMatchObject({ value: 2.5, quality: "good" });
+    const other = after(alive, start, registersRead({ "999": "1" }, { startedAt: 50 }));
+    expect(other.actuators.get("roof")).toBe(alive.actuators.get("roof"));
+    expect(other.parameters.get("ec")).toBe(alive.parameters.get("ec"));
+  });
+
+  it("an answer without a value keeps what was read, and its time", () => {
+    const nothing = after(
+      alive,
+      start + minute,
+      registersRead({}, { startedAt: 50, readAt: start + minute }),
+    );
+    expect(nothing.actuators.get("roof")).toBe(alive.actuators.get("roof"));
+  });
+
+  it("a read begun before our POST changes nothing, one begun after it does", () => {
+    const posted = after(alive, start, { type: "posted", actuator: "roof", at: 100 });
+    const before = after(posted, start, registersRead({ "101": "10001" }, { startedAt: 99 }));
+    expect(before.actuators.get("roof")).toBe(posted.actuators.get("roof"));
+    const behind = after(posted, start, registersRead({ "101": "10001" }, { startedAt: 100 }));
+    expect(behind.actuators.get("roof")?.state).toBe("closed");
+  });
+
+  it("a read begun before our POST to a writable parameter changes nothing", () => {
+    const posted = after(alive, start, { type: "posted", actuator: "ec", at: 100 });
+    const before = after(posted, start, registersRead({ "501": 300 }, { startedAt: 99 }));
+    expect(before.parameters.get("ec")?.value).toBe(2.5);
+  });
+
+  it("what was not read since the start is stale and has no value", () => {
+    const fresh = controller(settings);
+    expect(fresh.actuators.get("roof")).toMatchObject({ state: null, value: null, quality: "stale" });
+    expect(fresh.parameters.get("ec")).toMatchObject({ value: null, quality: "stale" });
+  });
+});

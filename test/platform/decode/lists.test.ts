@@ -1,0 +1,241 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { deviceType } from "../../../src/greenhouse/device-types.js";
+import { connectionReader } from "../../../src/platform/decode/connection.js";
+import { UnreadableShape } from "../../../src/platform/decode/decoding.js";
+import { deviceReader } from "../../../src/platform/decode/devices.js";
+import { runningStatusReader } from "../../../src/platform/decode/running-statuses.js";
+import { stationReader } from "../../../src/platform/decode/stations.js";
+import { anyAnswer, decoding } from "../support/decoding.js";
+
+function devices(answer: unknown) {
+  const given = decoding();
+  return { list: deviceReader({})(answer, given), problems: given.problems };
+}
+
+/** As `GET /api/control/mqtt` documents it. */
+const item = {
+  id: 12,
+  code: "GH-0001",
+  name: "一号温室",
+  deviceTypeId: "C001",
+  deviceTypeName: "日光温室控制器",
+  stationId: 7,
+  stationName: "北区",
+  customerId: "1680236549218304003",
+  sortOrder: 1,
+  deviceBrand: "",
+  hls: "",
+  channel: 1,
+  number: 3,
+  version: 2,
+  tag: "",
+  prefix: null,
+  type: "",
+  online: true,
+};
+
+describe("all controllers", () => {
+  it("an item of the documented envelope is read with all its fields", () => {
+    const answer = { requestId: "u", code: 200, data: [item], timestamp: 1_772_352_000, success: true };
+    expect(devices(answer)).toEqual({
+      problems: [],
+      list: [
+        {
+          code: "GH-0001",
+          name: "一号温室",
+          type: deviceType("C001"),
+          typeName: "日光温室控制器",
+          stationId: "7",
+          stationName: "北区",
+          brand: null,
+          hls: null,
+          version: "2",
+          online: true,
+          extra: { id: "12", customerId: "1680236549218304003", channel: "1", number: "3", sortOrder: "1" },
+        },
+      ],
+    });
+  });
+
+  it.each([null, []])("an account without controllers: data %j is an empty list", (data) => {
+    expect(devices({ code: 200, data, success: true }).list).toEqual([]);
+  });
+
+  it.each<[unknown, boolean | null]>([
+    [true, true],
+    [false, false],
+    [1, true],
+    [0, false],
+    ["1", true],
+    ["0", false],
+    ["true", true],
+    ["False", false],
+    [null, null],
+    ["", null],
+    [2, null],
+    ["yes", null],
+    [[], null],
+  ])("online %j is %j", (online, expected) => {
+    expect(devices({ code: 200, data: [{ ...item, online }] }).list[0]?.online).toBe(expected);
+  });
+
+  it.each<[string, unknown]>([
+    ["data.list", { code: 200, data: { list: [item], total: 1 } }],
+    ["data.records", { code: 200, data: { records: [item] } }],
+    ["rows", { code: 200, rows: [item] }],
+    ["keyed by code", { code: 200, data: { "GH-0001": item } }],
+    ["grouped by station", { code: 200, data: [{ stationName: "北区", devices: [item] }] }],
+  ])("the items may stand under %s", (_name, answer) => {
+    expect(devices(answer).list.map(({ code }) => code)).toEqual(["GH-0001"]);
+  });
+
+  it("numbers may be strings and the reverse", () => {
+    const [device] = devices({ data: [{ code: 1001, stationId: "7", deviceTypeId: 1, name: 5 }] }).list;
+    expect(device).toMatchObject({ code: "1001", stationId: "7", type: deviceType("1"), name: "5" });
+  });
+
+  it("items without a code are left out and reported; only such items are an unknown shape, never an empty account", () => {
+    const { list, problems } = devices({ code: 200, data: [item, { name: "x" }, "y", { code: ["z"] }] });
+    expect(list).toHaveLength(1);
+    expect(problems).toHaveLength(3);
+    expect(() => devices({ code: 200, data: [{ name: "x" }] })).toThrow(UnreadableShape);
+  });
+
+  it.each(["ok", 5, true])("data %j is an unknown shape, never an empty account", (data) => {
+    expect(() => devices({ code: 200, data })).toThrow(UnreadableShape);
+  });
+
+  it("an answer with neither code nor data is an unknown shape, never an empty account", () => {
+    expect(() => devices({ error: "Forbidden", message: "Access Denied" })).toThrow(UnreadableShape);
+  });
+
+  it("a device listed twice counts once", () => {
+    expect(devices({ data: [item, { ...item, name: "other" }] }).list).toHaveLength(1);
+  });
+
+  it("a page of a longer list is reported", () => {
+    expect(devices({ code: 200, data: { list: [item], total: 40 } }).problems).toEqual([
+      "only a part of a longer list was answered",
+    ]);
+  });
+});
+
+describe("single-device status", () => {
+  const online = { status: 1, type: 1, version: 3, description: null, latest_online_datetime: "" };
+  const notFound = { code: "CLIENTID_NOT_FOUND", message: "客户端不在线" };
+  it.each<[string, unknown, string]>([
+    [
+      "online: message is a String, data has five fields",
+      { code: 200, message: "success", data: online },
+      "online",
+    ],
+    [
+      "offline: message is an Object, data has status and type",
+      { code: 200, message: notFound, data: { status: 0, type: 1 } },
+      "offline",
+    ],
+    [
+      "an unknown device answers like an offline one",
+      { code: 200, message: notFound, data: { status: 0, type: 1 } },
+      "offline",
+    ],
+    ["status as text", { code: "200", data: { status: "1" } }, "online"],
+    ["status as text 0", { code: 200, data: { status: "0" } }, "offline"],
+    ["status as Boolean", { code: 200, data: { status: true } }, "online"],
+    ["online instead of status", { code: 200, data: { online: false } }, "offline"],
+    ["not found without data", { code: 200, message: notFound }, "offline"],
+    ["online and not found at once", { code: 200, message: notFound, data: { status: 1 } }, "unknown"],
+    ["another status", { code: 200, data: { status: 2 } }, "unknown"],
+    ["no status", { code: 200, message: "success", data: {} }, "unknown"],
+    ["null data", { code: 200, data: null }, "unknown"],
+    ["a list", { code: 200, data: [] }, "unknown"],
+    ["an Object that says something else", { code: 200, message: { code: "BUSY" }, data: null }, "unknown"],
+  ])("%s", (_name, answer, expected) => {
+    expect(connectionReader({})(answer, decoding())).toBe(expected);
+  });
+
+  it("a status at a path of the configuration", () => {
+    expect(connectionReader({ value: "r.up" })({ r: { up: 1 } }, decoding())).toBe("online");
+  });
+});
+
+describe("running statuses", () => {
+  const read = (answer: unknown) => {
+    const given = decoding();
+    return { items: runningStatusReader({})(answer, "GH-1", given), problems: given.problems };
+  };
+  const fan = { name: "一级风机", number: 16, value: 1 };
+
+  it.each<[string, unknown]>([
+    ["a list", [{ name: "一级风机", deviceTypeNumber: 16, status: 1 }]],
+    ["numbers as text", [{ name: "一级风机", deviceTypeNumber: "16", status: 1 }]],
+    ["data.list", { list: [{ name: "一级风机", deviceTypeNumber: 16, status: 1 }] }],
+    ["keyed by name", { 一级风机: { deviceTypeNumber: 16, status: 1 } }],
+    ["keyed by name, name inside", { 一级风机: { name: "一级风机", deviceTypeNumber: 16, status: 1 } }],
+    ["keyed by number", { "16": { name: "一级风机", status: 1 } }],
+  ])("%s", (_name, data) => {
+    expect(read({ code: 200, data })).toEqual({ items: [fan], problems: [] });
+  });
+
+  it.each([1, 0, "1", "on", true, false, null, 3, "运行"])(
+    "a status %j is handed on as it came",
+    (status) => {
+      const { items } = read({ data: [{ name: "x", deviceTypeNumber: 49, status }] });
+      expect(items).toEqual([{ name: "x", number: 49, value: status }]);
+    },
+  );
+
+  it("switches under names or numbers", () => {
+    expect(read({ data: { 湿帘: 0, "16": true, total: 1, remark: "x" } }).items).toEqual([
+      { name: "", number: 16, value: true },
+      { name: "湿帘", number: null, value: 0 },
+    ]);
+  });
+
+  it("an item without status, or without name and number, is left out and reported", () => {
+    const { items, problems } = read({ data: [{ name: "x" }, { status: 1 }, { name: "y", status: 1 }] });
+    expect(items).toEqual([{ name: "y", number: null, value: 1 }]);
+    expect(problems).toHaveLength(2);
+  });
+});
+
+describe("stations", () => {
+  it.each<[string, unknown]>([
+    ["a list", [{ id: 7, name: "北区" }]],
+    ["data.list", { list: [{ stationId: "7", stationName: "北区" }] }],
+    ["keyed", { 北区: { id: 7, name: "北区", address: "x" } }],
+  ])("%s", (_name, data) => {
+    expect(stationReader({})({ code: 200, data }, decoding())).toEqual([{ id: "7", name: "北区" }]);
+  });
+
+  it("only unreadable items are an unknown shape", () => {
+    expect(() => stationReader({})({ data: [{ name: "x" }] }, decoding())).toThrow(UnreadableShape);
+    expect(stationReader({})({ code: 200, data: null }, decoding())).toEqual([]);
+  });
+});
+
+describe("req 49: lists, any answer", () => {
+  const readers: readonly ((answer: unknown) => unknown)[] = [
+    (answer) => deviceReader({})(answer, decoding()),
+    (answer) => stationReader({})(answer, decoding()),
+    (answer) => runningStatusReader({})(answer, "GH-1", decoding()),
+    (answer) => connectionReader({})(answer, decoding()),
+  ];
+
+  it("never crash, and never touch a prototype", () => {
+    fc.assert(
+      fc.property(anyAnswer, (answer) => {
+        for (const reader of readers) {
+          try {
+            reader(answer);
+          } catch (error) {
+            if (!(error instanceof UnreadableShape)) throw error;
+          }
+        }
+        expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
+      }),
+      { numRuns: 10_000 },
+    );
+  });
+});

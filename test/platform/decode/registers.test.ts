@@ -1,0 +1,201 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { UnreadableShape } from "../../../src/platform/decode/decoding.js";
+import { manyValuesReader } from "../../../src/platform/decode/many-values.js";
+import { oneValueReader } from "../../../src/platform/decode/one-value.js";
+import type { OperationShape } from "../../../src/platform/settings.js";
+import { anyAnswer, decoding, scalarsOf } from "../support/decoding.js";
+
+function one(answer: unknown, address = "101", shape: OperationShape = {}) {
+  const given = decoding();
+  const value = oneValueReader(shape)(answer, "GH-1", address, given);
+  return { value, problems: given.problems };
+}
+
+describe("get-value: data is keyed by the address string and holds that address's value", () => {
+  it.each<[string, unknown, unknown]>([
+    ["a string", { data: { "101": "10010" } }, "10010"],
+    ["a number", { data: { "101": 10010 } }, 10010],
+    ["leading zeros kept", { data: { "101": "00000100" } }, "00000100"],
+    ["blanks around it", { data: { "101": " 45 " } }, "45"],
+    ["an object with value", { data: { "101": { value: "10010", time: "x" } } }, "10010"],
+    ["an object with val", { data: { "101": { val: 0 } } }, 0],
+    ["a Boolean", { data: { "101": true } }, true],
+    ["an item", { data: { address: "101", value: "10010" } }, "10010"],
+    ["an item with the address as Int", { data: { address: 101, value: "10010" } }, "10010"],
+    [
+      "one of a list",
+      {
+        data: [
+          { address: "100", value: "1" },
+          { address: "101", value: "10010" },
+        ],
+      },
+      "10010",
+    ],
+    ["data.list", { data: { list: [{ addr: "101", val: "10010" }] } }, "10010"],
+    ["under the device code", { data: { "GH-1": { "101": "10010" } } }, "10010"],
+    ["beside the code", { code: 200, "101": "10010" }, "10010"],
+    ["an item beside the code", { code: 200, address: "101", value: "10010" }, "10010"],
+    ["data itself, in digits", { code: 200, data: "10010" }, "10010"],
+    ["data itself, a number that is no flag", { code: 200, data: 45 }, 45],
+    ["beside other addresses", { data: { "100": "1", "101": "10010", "1010": "2" } }, "10010"],
+  ])("%s", (_name, answer, value) => {
+    expect(one(answer)).toEqual({ value, problems: [] });
+  });
+
+  it.each<[string, unknown]>([
+    ["no data", { code: 200 }],
+    ["null data", { data: null }],
+    ["empty data", { data: {} }],
+    ["the address with null", { data: { "101": null } }],
+    ["the address with nothing in it", { data: { "101": "" } }],
+    ["the address with dashes", { data: { "101": "--" } }],
+    ["an empty list", { data: [] }],
+  ])("no value, and nothing to complain of: %s", (_name, answer) => {
+    expect(one(answer)).toEqual({ value: null, problems: [] });
+  });
+
+  it.each<[string, unknown]>([
+    ["another address", { data: { "102": "10010" } }],
+    ["an item of another address", { data: { address: "102", value: "10010" } }],
+    ["an item of another device", { data: { deviceCode: "GH-2", address: "101", value: "10010" } }],
+    ["leading zeros differ", { data: { "0101": "10010" } }],
+    ["a value without address", { data: { value: "10010" } }],
+    ["a flag", { data: 1 }],
+    ["a Boolean flag", { data: true }],
+    ["a text", { data: "success" }],
+  ])("is never taken for the value: %s", (_name, answer) => {
+    const { value, problems } = one(answer);
+    expect(value).toBeNull();
+    expect(problems).toHaveLength(1);
+  });
+
+  it.each(["__proto__", "constructor", "toString", "hasOwnProperty", "code", "data", "message"])(
+    "address %s finds no property that is not the answer's",
+    (address) => {
+      expect(one({ code: 200, message: "ok", data: {} }, address).value).toBeNull();
+    },
+  );
+
+  it("paths of the configuration replace the guesses", () => {
+    expect(one({ r: { v: "7" } }, "101", { value: "r.v" }).value).toBe("7");
+    expect(one({ regs: { a101: { now: "7" } } }, "101", { value: "regs.a{address}.now" }).value).toBe("7");
+    const shape = { items: "regs", code: "no", value: "now" };
+    expect(one({ regs: [{ no: 101, now: "7" }] }, "101", shape).value).toBe("7");
+  });
+
+  it("req 49: any answer gives a scalar of the answer or none, never a crash", () => {
+    const reader = oneValueReader({});
+    fc.assert(
+      fc.property(
+        anyAnswer,
+        fc.constantFrom("101", "1", "__proto__", "constructor", "value"),
+        (answer, address) => {
+          const value = reader(answer, "GH-1", address, decoding());
+          if (value !== null) expect(scalarsOf(answer)).toContain(String(value).trim());
+        },
+      ),
+      { numRuns: 10_000 },
+    );
+  });
+});
+
+function many(answer: unknown, shape: OperationShape = {}) {
+  const given = decoding();
+  const values = manyValuesReader(shape)(answer, "GH-1", given);
+  return { values: Object.fromEntries(values), problems: given.problems };
+}
+
+describe("set-value/flush: all addresses of a parameter group", () => {
+  const both = { "101": "10010", "102": "45" };
+  it.each<[string, unknown]>([
+    ["keyed", { data: { "101": "10010", "102": "45" } }],
+    ["keyed with {value}", { data: { "101": { value: "10010" }, "102": { value: "45" } } }],
+    ["keyed, some with {value}", { data: { "101": "10010", "102": { value: "45" } } }],
+    [
+      "a list",
+      {
+        data: [
+          { address: "101", value: "10010" },
+          { address: 102, value: "45" },
+        ],
+      },
+    ],
+    [
+      "data.list",
+      {
+        data: {
+          list: [
+            { address: "101", value: "10010" },
+            { addr: "102", val: "45" },
+          ],
+        },
+      },
+    ],
+    [
+      "rows",
+      {
+        rows: [
+          { address: "101", value: "10010" },
+          { address: "102", value: "45" },
+        ],
+      },
+    ],
+    [
+      "items keyed by address",
+      { data: { "101": { address: "101", value: "10010" }, "102": { value: "45" } } },
+    ],
+    ["under the device code", { data: { "GH-1": { "101": "10010", "102": "45" } } }],
+    [
+      "beside a name and a type",
+      { data: { deviceTypeId: 2, deviceCode: "GH-1", name: "x", "101": "10010", "102": "45" } },
+    ],
+    ["with empty ones left out", { data: { "101": "10010", "102": "45", "103": null, "104": "" } }],
+  ])("%s", (_name, answer) => {
+    expect(many(answer)).toEqual({ values: both, problems: [] });
+  });
+
+  it("numbers stay numbers", () => {
+    expect(many({ data: { "101": 10010 } }).values).toEqual({ "101": 10010 });
+  });
+
+  it.each([null, {}, []])("data %j is no addresses", (data) => {
+    expect(many({ data })).toEqual({ values: {}, problems: [] });
+  });
+
+  it("data that can hold none is a shape nobody knows", () => {
+    expect(() => many({ data: "ok" })).toThrow(UnreadableShape);
+  });
+
+  it("an address that stands there twice with different values is in doubt and left out", () => {
+    const { values, problems } = many({
+      data: [
+        { address: "101", value: "1" },
+        { address: "101", value: "2" },
+        { address: "102", value: "3" },
+        { address: "102", value: "3" },
+      ],
+    });
+    expect(values).toEqual({ "102": "3" });
+    expect(problems).toHaveLength(1);
+  });
+
+  it("req 49: any answer gives scalars of the answer or none, never a crash", () => {
+    const reader = manyValuesReader({});
+    fc.assert(
+      fc.property(anyAnswer, (answer) => {
+        const scalars = scalarsOf(answer);
+        try {
+          for (const [address, value] of reader(answer, "GH-1", decoding())) {
+            expect(scalars).toContain(address);
+            expect(scalars).toContain(String(value).trim());
+          }
+        } catch (error) {
+          if (!(error instanceof UnreadableShape)) throw error;
+        }
+      }),
+      { numRuns: 10_000 },
+    );
+  });
+});

@@ -1,0 +1,234 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { UnreadableShape } from "../../../src/platform/decode/decoding.js";
+import { sensorReader } from "../../../src/platform/decode/sensors.js";
+import type { OperationShape } from "../../../src/platform/settings.js";
+import { anyAnswer, decoding, scalarsOf } from "../support/decoding.js";
+
+const time = "2026-03-01 16:00:00";
+const at = Date.parse("2026-03-01T08:00:00Z");
+
+function read(answer: unknown, shape: OperationShape = {}) {
+  const given = decoding();
+  const items = sensorReader(shape)(answer, "GH-1", given);
+  return { items, problems: given.problems };
+}
+
+const plain = { name: "空气温度", value: 23.5, unit: "℃", dateTime: time };
+const expected = {
+  name: "空气温度",
+  factor: null,
+  channel: null,
+  value: 23.5,
+  raw: 23.5,
+  unit: "℃",
+  measuredAt: at,
+};
+
+describe("sensor-data: where the items are", () => {
+  it.each<[string, unknown]>([
+    ["data", { code: 200, data: [plain] }],
+    ["data.list", { code: 200, data: { list: [plain], total: 1 } }],
+    ["data.records", { code: 200, data: { records: [plain], size: 10, current: 1 } }],
+    ["data.rows", { data: { rows: [plain] } }],
+    ["rows", { code: 200, rows: [plain], total: 1 }],
+    ["list", { code: 200, data: null, list: [plain] }],
+    ["result.items", { result: { items: [plain] } }],
+    ["the answer itself", [plain]],
+    ["data.data", { data: { data: [plain] } }],
+    ["under the device code", { data: { "GH-1": [plain], "GH-2": [{ ...plain, value: 9 }] } }],
+    ["under the device code in data.list", { data: { list: { "GH-1": { list: [plain] } } } }],
+    [
+      "beside fields nobody asked for",
+      { code: 200, traceId: "0", data: [{ ...plain, remark: null, ext: { by: "x" } }] },
+    ],
+    ["one object", { data: plain }],
+    [
+      "with the time outside",
+      { data: { dateTime: time, list: [{ name: "空气温度", value: 23.5, unit: "℃" }] } },
+    ],
+  ])("%s", (_name, answer) => {
+    expect(read(answer)).toEqual({ items: [expected], problems: [] });
+  });
+
+  it.each<[string, unknown, object]>([
+    ["keyed by name", { 空气温度: { value: 23.5, unit: "℃", time } }, {}],
+    ["keyed by factor code", { airTemp: { value: 23.5, unit: "℃", time } }, { name: "", factor: "airTemp" }],
+    ["keyed by factor code, with a name inside", { airTemp: plain }, { factor: "airTemp" }],
+    ["keyed by channel", { "3": plain }, { channel: "3" }],
+    ["lists keyed by channel", { "3": [plain] }, { channel: "3" }],
+    ["lists keyed by sensor", { 温湿度传感器: [plain] }, { channel: "温湿度传感器" }],
+    [
+      "lists keyed by factor, nameless inside",
+      { airTemp: [{ value: 23.5, unit: "℃", time }] },
+      { name: "", factor: "airTemp" },
+    ],
+    ["one entry per channel", [{ channel: 3, sensors: [plain] }], { channel: "3" }],
+    ["one entry per sensor", [{ sensorName: "温湿度1", data: [plain] }], { channel: "温湿度1" }],
+    ["the reading inside the item", [{ name: "空气温度", value: { value: 23.5, unit: "℃", time } }], {}],
+    ["numbers under their names", { 空气温度: 23.5, dateTime: time }, { unit: null }],
+    [
+      "numbers under factor codes, per channel",
+      [{ channel: 2, lp: 23.5, dateTime: time }],
+      { name: "", factor: "lp", channel: "2", unit: null },
+    ],
+  ])("%s", (_name, data, over) => {
+    expect(read({ code: 200, data })).toEqual({ items: [{ ...expected, ...over }], problems: [] });
+  });
+
+  it.each([null, [], {}, "", undefined])("data %j is no items, and nothing to complain of", (data) => {
+    expect(read({ code: 200, data })).toEqual({ items: [], problems: [] });
+  });
+
+  it.each(["ok", 7, true])("data %j is a shape nobody knows", (data) => {
+    expect(() => read({ code: 200, data })).toThrow(UnreadableShape);
+  });
+
+  it("items of other devices are left out", () => {
+    const data = [
+      { ...plain, deviceCode: "GH-2" },
+      { ...plain, deviceCode: "GH-1" },
+    ];
+    expect(read({ data })).toEqual({ items: [expected], problems: [] });
+  });
+});
+
+describe("sensor-data: the fields of an item", () => {
+  it.each([
+    { sensorName: "空气温度", sensorValue: 23.5, sensorUnit: "℃", updateTime: time },
+    { factorName: "空气温度", val: "23.5", unitName: "℃", time: "2026/03/01 16:00:00" },
+    { title: "空气温度", v: "23.5℃", data_time: "2026-03-01T16:00:00+08:00" },
+    { label: "空气温度", currentValue: "23.5 ", unit: "℃", timestamp: at },
+    { Name: "空气温度", Value: 23.5, Unit: "℃", DateTime: "1772352000" },
+    { NAME: "空气温度", VALUE: "23.50", UNIT: "℃", datetime: 1_772_352_000 },
+  ])("spellings: %j", (fields) => {
+    const [item] = read({ data: [fields] }).items;
+    expect(item).toMatchObject({ name: "空气温度", value: 23.5, unit: "℃", measuredAt: at });
+  });
+
+  it.each(["factor", "factorCode", "code", "key", "eName", "factor_code"])(
+    "the factor code may be called %s",
+    (field) => {
+      expect(read({ data: [{ ...plain, [field]: "airTemp" }] }).items[0]?.factor).toBe("airTemp");
+    },
+  );
+
+  it.each(["channel", "channelNum", "channelNo", "channel_no"])("the channel may be called %s", (field) => {
+    expect(read({ data: [{ ...plain, [field]: 7 }] }).items[0]?.channel).toBe("7");
+  });
+
+  it.each<[unknown, number | string | null, unknown, string | null]>([
+    [23.5, 23.5, 23.5, null],
+    ["23.5", 23.5, "23.5", null],
+    ["23.5℃", 23.5, "23.5℃", "℃"],
+    ["晴", "晴", "晴", null],
+    ["--", null, "--", null],
+    ["", null, "", null],
+    [null, null, null, null],
+    [true, "true", true, null],
+  ])("a value %j is %j", (value, read_, raw, unit) => {
+    const [item] = read({ data: [{ name: "x", value }] }).items;
+    expect(item).toMatchObject({ value: read_, raw, unit });
+  });
+
+  it("a number too large for a number is no value", () => {
+    const data = JSON.parse('[{"name":"x","value":1e999}]') as unknown;
+    expect(read({ data }).items[0]).toMatchObject({ value: null, raw: null });
+  });
+
+  it("the unit of the item wins over the one behind the number", () => {
+    expect(read({ data: [{ name: "x", value: "23.5℃", unit: "°C" }] }).items[0]?.unit).toBe("°C");
+  });
+
+  it("a time that cannot be read is none, and is reported", () => {
+    const { items, problems } = read({ data: [{ name: "x", value: 1, dateTime: "soon" }] });
+    expect(items[0]?.measuredAt).toBeNull();
+    expect(problems).toEqual(["a time that cannot be read"]);
+  });
+
+  it.each([
+    { value: 1 },
+    { name: "x" },
+    {},
+    { name: ["x"], value: 1 },
+    { name: { a: 1 }, factor: [], value: 1 },
+    { what: "空气温度", now: 23.5, scale: "℃" },
+  ])("%j is left out and reported, the others are read", (odd) => {
+    const { items, problems } = read({ data: [odd, plain] });
+    expect(items).toEqual([expected]);
+    expect(problems.length).toBeGreaterThan(0);
+  });
+
+  it.each([7, "x", null, [1, 2]])("a list element %j is reported, the others are read", (odd) => {
+    const { items, problems } = read({ data: [odd, plain] });
+    expect(items).toEqual([expected]);
+    expect(problems.length).toBeGreaterThan(0);
+  });
+
+  it("hostile names are harmless", () => {
+    const long = "名".repeat(70_000);
+    const { items } = read({
+      data: [
+        { name: long, value: 1 },
+        { name: "\0\n", value: 2, factor: "\0" },
+      ],
+    });
+    expect(items.map(({ name }) => name.length)).toEqual([70_000, 1]);
+  });
+
+  it("page numbers and ids are never readings", () => {
+    expect(read({ data: { total: 3, pageNum: 1, pageSize: 10, deviceId: 5, version: 2 } }).items).toEqual([]);
+  });
+});
+
+describe("sensor-data: what the configuration says", () => {
+  it("paths replace the guesses", () => {
+    const answer = {
+      payload: { points: [{ what: "空气温度", now: { v: 23.5 }, scale: "℃", when: time, no: 4, id: "t1" }] },
+    };
+    const shape = {
+      items: "payload.points",
+      name: "what",
+      value: "now.v",
+      unit: "scale",
+      time: "when",
+      channel: "no",
+      code: "id",
+    };
+    expect(read(answer, shape)).toEqual({
+      items: [{ ...expected, factor: "t1", channel: "4" }],
+      problems: [],
+    });
+  });
+
+  it("a path that leads nowhere is an unknown shape, not an empty answer", () => {
+    expect(() => read({ data: [plain] }, { items: "payload.points" })).toThrow(UnreadableShape);
+  });
+});
+
+describe("req 49: sensor-data, any answer", () => {
+  it("never crashes, never invents a reading, never touches a prototype", () => {
+    const reader = sensorReader({});
+    fc.assert(
+      fc.property(anyAnswer, (answer) => {
+        const scalars = scalarsOf(answer);
+        let items: ReturnType<typeof reader> = [];
+        try {
+          items = reader(answer, "GH-1", decoding());
+        } catch (error) {
+          if (!(error instanceof UnreadableShape)) throw error;
+        }
+        for (const { name, factor, channel, value, raw } of items) {
+          expect(name !== "" || factor !== null || channel !== null).toBe(true);
+          for (const text of [name, factor, channel])
+            if (text !== null && text !== "") expect(scalars).toContain(text);
+          if (raw !== null) expect(scalars).toContain(String(raw).trim());
+          if (raw === null) expect(value).toBeNull();
+          if (typeof value === "number") expect(Number.isFinite(value)).toBe(true);
+        }
+        expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
+      }),
+      { numRuns: 10_000 },
+    );
+  });
+});

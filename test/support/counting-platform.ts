@@ -1,0 +1,121 @@
+import type { ParameterGroup } from "../../src/greenhouse/device-types.js";
+import { PlatformError, type PlatformHost } from "../../src/greenhouse/platform-error.js";
+import type { DeviceRecord, PlatformReader, RawValue, SensorItem } from "../../src/greenhouse/ports.js";
+import type { VirtualClock } from "./virtual-clock.js";
+
+export interface Call {
+  /** Monotonic ms. */
+  readonly at: number;
+  /** `controllers`, `devices TEXT`, `sensors GH-1`, `value GH-1 101 fresh` … */
+  readonly name: string;
+  readonly host: PlatformHost;
+}
+
+/** A platform that answers after `latencyMs` from what the test put into it, and keeps the time of every request. */
+export class CountingPlatform implements PlatformReader {
+  readonly calls: Call[] = [];
+  /** Every request, also those a closed way never let out. */
+  attempts = 0;
+  latencyMs = 20;
+  list: readonly DeviceRecord[] = [];
+  other: readonly DeviceRecord[] = [];
+  readonly registers = new Map<string, RawValue | null>();
+  readonly open = new Map<string, number>();
+  mostAtOnce = 0;
+  readonly overlaps: string[] = [];
+  /** Throws what keeps a request from going out; called before it is counted as a call. */
+  gate: (host: PlatformHost) => void = () => undefined;
+  /** Throws what a request that went out ends with. */
+  fate: (call: Call) => void = () => undefined;
+  readonly #clock: VirtualClock;
+  readonly #items: (code: string) => readonly SensorItem[];
+
+  constructor(clock: VirtualClock, items: (code: string) => readonly SensorItem[] = () => []) {
+    this.#clock = clock;
+    this.#items = items;
+  }
+
+  controllers(signal: AbortSignal): Promise<readonly DeviceRecord[]> {
+    return this.#ask("controllers", "business", signal, () => this.list);
+  }
+
+  devices(dataType: "TEXT" | "STREAM", signal: AbortSignal): Promise<readonly DeviceRecord[]> {
+    return this.#ask(`devices ${dataType}`, "business", signal, () => this.other);
+  }
+
+  stations(): Promise<readonly { id: string; name: string | null }[]> {
+    return Promise.reject(new Error("not polled"));
+  }
+
+  connection(): Promise<"online" | "offline" | "unknown"> {
+    return Promise.reject(new Error("the list says so; never asked per device"));
+  }
+
+  sensors(code: string, signal: AbortSignal): Promise<readonly SensorItem[]> {
+    return this.#ask(`sensors ${code}`, "realtime", signal, () => this.#items(code));
+  }
+
+  runningStatuses(code: string, signal: AbortSignal): Promise<readonly []> {
+    return this.#ask(`running_status ${code}`, "realtime", signal, () => []);
+  }
+
+  value(code: string, address: string, fresh: boolean, signal: AbortSignal): Promise<RawValue | null> {
+    const key = `${code} ${address}${fresh ? " fresh" : ""}`;
+    return this.#ask(`value ${key}`, "realtime", signal, () => {
+      const own = this.registers.get(key);
+      return own === undefined ? (this.registers.get(`${code} ${address}`) ?? null) : own;
+    });
+  }
+
+  values(code: string, group: ParameterGroup, signal: AbortSignal): Promise<ReadonlyMap<string, RawValue>> {
+    return this.#ask(`values ${code} ${group}`, "realtime", signal, () => {
+      const all = [...this.registers].flatMap(([key, raw]): [string, RawValue][] => {
+        const [owner, address = ""] = key.split(" ");
+        return owner === code && raw !== null ? [[address, raw]] : [];
+      });
+      return new Map(all);
+    });
+  }
+
+  get(): Promise<unknown> {
+    return Promise.reject(new Error("not polled"));
+  }
+
+  times(name: string): readonly number[] {
+    return this.calls.filter((call) => call.name === name).map(({ at }) => at);
+  }
+
+  async #ask<Answer>(
+    name: string,
+    host: PlatformHost,
+    signal: AbortSignal,
+    answer: () => Answer,
+  ): Promise<Answer> {
+    this.attempts++;
+    this.gate(host);
+    const call = { at: this.#clock.monotonic(), name, host };
+    this.calls.push(call);
+    const already = this.open.get(name) ?? 0;
+    if (already > 0) this.overlaps.push(name);
+    this.open.set(name, already + 1);
+    this.mostAtOnce = Math.max(
+      this.mostAtOnce,
+      [...this.open.values()].reduce((sum, one) => sum + one, 0),
+    );
+    try {
+      await this.#clock.wait(this.latencyMs, signal);
+      this.fate(call);
+      return answer();
+    } finally {
+      this.open.set(name, (this.open.get(name) ?? 1) - 1);
+    }
+  }
+}
+
+export const failure = (kind: "paused" | "unreachable" | "rejected", host: PlatformHost): PlatformError =>
+  new PlatformError(`the ${host} host did not do it`, {
+    kind,
+    host,
+    operation: "sensor-data",
+    sent: kind === "rejected",
+  });

@@ -1,0 +1,76 @@
+import anyAscii from "any-ascii";
+import { RequestBudget } from "../../src/bridge/budget.js";
+import { Inventory, type InventoryNews } from "../../src/bridge/inventory.js";
+import type { PollIntervals } from "../../src/bridge/poll-jobs.js";
+import { Poller } from "../../src/bridge/poller.js";
+import { GreenhouseStore } from "../../src/bridge/store.js";
+import type { DeviceRecord, SensorItem } from "../../src/greenhouse/ports.js";
+import type { ControllerSettings, MirrorSettings } from "../../src/greenhouse/settings.js";
+import { seededRandom } from "../../src/runtime/random.js";
+import { record, silentLog } from "./builders.js";
+import { CountingPlatform } from "./counting-platform.js";
+import { VirtualClock } from "./virtual-clock.js";
+
+export const hour = 3_600_000;
+
+export const mirrorSettings = (
+  controllers: readonly ControllerSettings[] = [],
+  over: Partial<MirrorSettings> = {},
+): MirrorSettings => ({
+  mirror: "all",
+  controllers: new Map(controllers.map((one) => [one.code, one])),
+  staleAfterMs: 900_000,
+  removeAfterMs: 24 * hour,
+  ...over,
+});
+
+export const devices = (count: number, over: Partial<DeviceRecord> = {}): DeviceRecord[] =>
+  Array.from({ length: count }, (_, n) => record({ code: `GH-${n}`, name: `House ${n}`, ...over }));
+
+export interface PolledOptions {
+  readonly settings?: MirrorSettings;
+  readonly intervals?: Partial<PollIntervals>;
+  readonly concurrency?: number;
+  readonly perMinute?: number;
+  readonly seed?: number;
+  readonly items?: (code: string, clock: VirtualClock) => readonly SensorItem[];
+}
+
+/** The reading half on a virtual clock, joined as the product joins it. */
+export function polledMirror(options: PolledOptions = {}) {
+  const { concurrency = 4, perMinute = 0, seed = 1 } = options;
+  const clock = new VirtualClock();
+  const settings = options.settings ?? mirrorSettings();
+  const store = new GreenhouseStore(settings, clock, anyAscii);
+  const platform = new CountingPlatform(clock, (code) => options.items?.(code, clock) ?? []);
+  const news: InventoryNews[] = [];
+  const inventory = new Inventory(store, settings.removeAfterMs, (one) => {
+    if (one.type === "added") poller.follow(one.code);
+    if (one.type === "removed") poller.forget(one.code);
+    news.push(one);
+  });
+  const stretches: number[] = [];
+  const intervals = {
+    controllersMs: 300_000,
+    sensorsMs: 60_000,
+    runningStatusMs: 300_000,
+    actuatorsMs: 120_000,
+    ...options.intervals,
+  };
+  const poller: Poller = new Poller(
+    { intervals, concurrency, requestsPerMinute: perMinute, onStretch: (factor) => stretches.push(factor) },
+    {
+      platform,
+      store,
+      inventory,
+      clock,
+      budget: new RequestBudget(perMinute),
+      random: seededRandom(seed),
+      log: silentLog,
+    },
+  );
+  store.setReachable(true);
+  for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
+  const abort = new AbortController();
+  return { clock, store, platform, inventory, poller, news, stretches, intervals, abort };
+}
