@@ -47,7 +47,7 @@ export class Gatekeeper {
   }
 
   admit(client: Client, user: BrokerUser | null): void {
-    const rights = rightsOf(user, this.#settings.topics);
+    const rights = rightsOf(user ?? this.#settings.anonymous ?? null, this.#settings.topics);
     this.#identities.set(client, { bridge: false, user: user?.username ?? null, rights });
   }
 

@@ -59,6 +59,8 @@ export interface BrokerSettings {
   /** PEM text or paths of PEM files. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly port: number };
   readonly users: readonly BrokerUser[];
+  /** Rights of clients on a broker without users, where they are not to be the default ones. */
+  readonly anonymous?: Pick<BrokerUser, "publish" | "subscribe">;
   readonly limits?: Partial<BrokerLimits>;
   readonly topics: BrokerTopics;
 }

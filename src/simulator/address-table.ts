@@ -80,6 +80,8 @@ const plan = (n: number, initial: string) =>
     initial,
   );
 
+const louvre = { roles: ["louvre"], travelS: 60 } as const;
+
 const sunlightGreenhouse: readonly AddressRow[] = [
   window("101", "左天窗", 2, "skylight", "left_skylight", "10001"),
   window("102", "内遮阳", 3, "shade_curtain", "inner_shade", "10010"),
@@ -87,13 +89,8 @@ const sunlightGreenhouse: readonly AddressRow[] = [
   window("104", "侧通风窗", 7, "side_vent", "side_vent", "11000"),
   window("106", "外遮阳", 146, "shade_curtain", "outer_shade", "10010"),
   window("107", "内保温", 157, "thermal_curtain", "thermal_curtain", "11000"),
-  row("108", "百叶窗模式", null, "mode", null, { roles: ["louvre"], travelS: 60, initial: "10001" }),
-  row("109", "百叶窗开度", null, "position", "louvre", {
-    roles: ["louvre"],
-    travelS: 60,
-    initial: "0",
-    modeAddress: "108",
-  }),
+  row("108", "百叶窗", null, "mode", "louvre", { ...louvre, initial: "10001" }),
+  row("109", "百叶窗开度", null, "position", null, { ...louvre, initial: "0", modeAddress: "108" }),
   row("140", "风机湿帘", 10, "fan_wet_curtain", "roof_fans", {
     roles: ["fan_1", "fan_2", "fan_3", "wet_curtain"],
     travelS: 8,

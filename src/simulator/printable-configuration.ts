@@ -36,19 +36,13 @@ function controllerLines(device: Device, speed: number): readonly string[] {
   return [
     `  ${device.code}:`,
     "    actuators:",
-    ...rows.flatMap((row) =>
-      isActuator(row) ? [`      ${actuatorLine(row, row.kind, row.id, speed)}`] : [],
-    ),
+    ...rows.filter((row) => row.id !== null).map((row) => `      ${actuatorLine(row, rows, speed)}`),
     "    parameters:",
     ...rows.filter((row) => row.kind === "parameter").map((row) => `      ${parameterLine(row)}`),
   ];
 }
 
-type ActuatorRow = AddressRow & { readonly id: string };
-
-const isActuator = (row: AddressRow): row is ActuatorRow => row.id !== null;
-
-const kinds: Partial<Record<AddressRow["kind"], ActuatorKind>> = { position: "positioner" };
+const kinds: Partial<Record<AddressRow["kind"], ActuatorKind>> = { mode: "positioner" };
 
 /** Values that only a configuration can know. */
 const ownValues: Partial<Record<AddressRow["kind"], string>> = {
@@ -62,25 +56,40 @@ const travels = new Set<AddressRow["kind"]>([
   "thermal_curtain",
   "side_vent",
   "positioner",
-  "position",
+  "mode",
   "motor",
 ]);
 
-function actuatorLine(row: AddressRow, kind: AddressRow["kind"], id: string, speed: number): string {
+function actuatorLine(row: AddressRow, rows: readonly AddressRow[], speed: number): string {
+  const { kind } = row;
+  const position = rows.find((other) => other.modeAddress === row.address);
   const travel = travels.has(kind) ? `${Math.max(1, Math.ceil(row.travelMs / speed / 1000))}s` : null;
   const values = ownValues[kind];
   const parts = [
     `kind: ${kinds[kind] ?? kind}`,
     `name: ${row.name}`,
     `address: ${row.address}`,
-    ...(row.modeAddress === undefined ? [] : [`mode_address: ${row.modeAddress}`]),
+    ...(position === undefined ? [] : [`position_address: ${position.address}`]),
     ...(row.group === null ? [] : [`type_id: ${row.group}`]),
     ...(travel === null ? [] : [`travel_time: ${travel}`]),
     ...(values === undefined ? [] : [`values: ${values}`]),
   ];
-  return `${id}: { ${parts.join(", ")} }`;
+  return `${row.id ?? row.address}: { ${parts.join(", ")} }`;
 }
 
+/** What a register's number means, which only a configuration can know. */
+const meanings: Readonly<Record<string, string>> = {
+  "501": "unit: mS/cm, scale: 0.01, decimals: 2, writable: { min: 0, max: 5, step: 0.1 }",
+  "502": "unit: °C, scale: 0.1, decimals: 1, writable: { min: 5, max: 40, step: 0.5 }",
+};
+
 function parameterLine(row: AddressRow): string {
-  return `p_${row.address}: { name: ${row.name}, address: ${row.address}, type_id: ${row.group ?? ""} }`;
+  const meaning = meanings[row.address];
+  const parts = [
+    `name: ${row.name}`,
+    `address: ${row.address}`,
+    `type_id: ${row.group ?? ""}`,
+    ...(meaning === undefined ? [] : [meaning]),
+  ];
+  return `p_${row.address}: { ${parts.join(", ")} }`;
 }

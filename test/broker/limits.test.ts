@@ -107,7 +107,7 @@ describe("silent sockets (43)", () => {
   });
 
   it("lose their oldest when there are too many, so 500 of them lock nobody out", async () => {
-    const broker = await testBroker({ limits: { silentSockets: 64 } });
+    const broker = await testBroker({ limits: { silentSockets: 64, connectTimeoutMs: 60_000 } });
     const bridge = connect({ ...broker, ...broker.credential });
     await bridge.online();
     const sockets = await Promise.all(Array.from({ length: 500 }, () => rawSocket(broker.port)));

@@ -96,6 +96,10 @@ describe("the embedded broker", () => {
       subscriptions: ["greenhouse/+/actuator/+/set"],
     });
     await online();
+    const listener = await otherClient(broker.url, { protocolVersion: 5 });
+    const forwarded: unknown[] = [];
+    listener.on("message", (_topic, _payload, { properties }) => forwarded.push({ ...properties }));
+    await listener.subscribeAsync("#", { qos: 1 });
     // A will with a delay of 1 s and a response topic: the delay belongs to the CONNECT alone.
     const will = {
       topic: "greenhouse/a/actuator/b/set",
@@ -119,6 +123,8 @@ describe("the embedded broker", () => {
     await send(broker.port, [...connectOf(5, "raw"), ...publish]);
     await until(() => messages.length === 2, "the message arrived");
     expect(messages[1]?.properties.responseTopic).toBeUndefined();
+    await until(() => forwarded.length === 2, "both forwarded");
+    expect(forwarded).toEqual([{ responseTopic: "answers/1" }, { contentType: "text/plain" }]);
     expect(connection.counters()).toMatchObject({ connects: 1, disconnects: 0 });
   });
 

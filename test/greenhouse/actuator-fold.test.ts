@@ -98,15 +98,6 @@ describe("the state is what the registers show", () => {
       ],
       ["position", 7, "7"],
     ],
-    [
-      "a machine has no position address",
-      { kind: "machine", ...apart },
-      [
-        ["101", "1010"],
-        ["202", 7],
-      ],
-      ["on", null, "1010"],
-    ],
   ])("%s", (_, over, reads, [state, position, value]) => {
     expect(fold(over, ...reads)).toMatchObject({ state, position, value });
   });

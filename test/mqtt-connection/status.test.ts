@@ -69,6 +69,37 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
     await proxy.close();
   });
 
+  it("the old link's will does not come later either, when the broker would have missed it (32; trap 6)", async () => {
+    const broker = await anyBroker(make);
+    const proxy = await startTcpProxy(broker.port);
+    const viaProxy = {
+      ...broker.credential,
+      url: `mqtt://127.0.0.1:${proxy.port}`,
+      protocolVersion: version,
+    };
+    // Without the guard, which would repair it.
+    const { connection, born } = bridge({ ...viaProxy, guard: undefined, limits: { keepaliveS: 1 } });
+    await born(1);
+    // Another client whose link goes dead at the same moment shows when the broker notices.
+    const control = connect({
+      ...viaProxy,
+      clientId: "control",
+      will: { topic: "greenhouse/control", payload: "died" },
+      limits: { keepaliveS: 1, backoff: { firstMs: 60_000, maxMs: 60_000 } },
+    });
+    await control.online();
+    const watcher = await otherClient(broker.url, { protocolVersion: 4 });
+    const seen = received(watcher);
+    await watcher.subscribeAsync("greenhouse/#", { qos: 1 });
+    proxy.halfOpen();
+    connection.reconnect("the test has cut it");
+    await born(2);
+    await until(() => seen.includes("greenhouse/control died"), "the other client missed");
+    expect(seen.filter((line) => line.startsWith(stateTopic)).at(-1)).toBe(`${stateTopic} online`);
+    expect(await retainedValue(broker.url, stateTopic)).toBe("online");
+    await proxy.close();
+  });
+
   it("a foreign offline is repaired within 2 s, again and again (32)", async () => {
     const broker = await anyBroker(make);
     const { connection, born } = bridge({ ...broker, ...broker.credential, protocolVersion: version });

@@ -1,8 +1,9 @@
 import type { CommandResult } from "../../greenhouse/command/outcomes.js";
 import type { PayloadRules } from "../../greenhouse/command/payload.js";
-import type { Controller } from "../../greenhouse/model.js";
+import type { Actuator, Controller } from "../../greenhouse/model.js";
 import type { RecordBody } from "../../journal/records.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
+import { Aftermath } from "./aftermath.js";
 import { alertFor } from "./alerts.js";
 import { type Command, type CommandRequest, laneKey } from "./command.js";
 import type { CommandPorts, CommandRules } from "./command-ports.js";
@@ -40,6 +41,7 @@ export class Commander {
   readonly #ledger: RefusalLedger;
   readonly #unread = new Set<string>();
   readonly problems: Problems;
+  readonly #aftermath: Aftermath;
   #shuttingDown = false;
 
   constructor(settings: CommanderSettings, ports: CommanderPorts) {
@@ -47,6 +49,14 @@ export class Commander {
     this.#ports = ports;
     this.#ledger = new RefusalLedger(ports.journal, ports.clock);
     this.problems = new Problems(ports.store);
+    const isOurs = ({ settings }: Actuator, code: string) =>
+      this.#lanes
+        .get(laneKey({ code, target: "actuator", targetId: settings.id }))
+        ?.isMoving(settings.travelMs) ?? false;
+    this.#aftermath = new Aftermath({ ...ports, isOurs, problems: this.problems });
+    ports.store.onChange((before, after) => {
+      this.#aftermath.changed(before, after);
+    });
   }
 
   /** Commands taken and not ended. */
@@ -202,6 +212,7 @@ export class Commander {
     if (seen) this.#duplicates.ended(seen, result, clock.monotonic());
     this.#seen.delete(command.id);
     this.problems.ended(command, result);
+    this.#aftermath.ended(command, result);
     this.#tell(command, result);
   }
 

@@ -4,7 +4,7 @@ import type { CommandPorts } from "./command-ports.js";
 import { execute } from "./execution.js";
 import { waitUntil } from "./read-back.js";
 import { type Interrupted, readBackInterrupted } from "./recovery.js";
-import { type Ending, refused, superseded } from "./report.js";
+import { type Ending, refused, shuttingDown, superseded } from "./report.js";
 import { expired } from "../../greenhouse/command/age.js";
 
 interface Running {
@@ -48,6 +48,12 @@ export class Lane {
       },
     };
     this.#unread = unread;
+  }
+
+  /** Whether a command is open, or one of ours may still be moving the actuator. */
+  isMoving(travelMs: number): boolean {
+    const since = this.#postEndedAt === null ? Infinity : this.#ports.clock.monotonic() - this.#postEndedAt;
+    return !this.isIdle || since < travelMs;
   }
 
   get isPosting(): boolean {
@@ -243,6 +249,3 @@ export class Lane {
     };
   }
 }
-
-const shuttingDown = (): Ending =>
-  refused("shutting_down", "The bridge is shutting down; send the command again when it is back.");

@@ -29,6 +29,9 @@ export const refused = (reason: RefusalReason, message: string): Ending => ({
   message,
 });
 
+export const shuttingDown = (): Ending =>
+  refused("shutting_down", "The bridge is shutting down; send the command again when it is back.");
+
 export const superseded = (when: "before_sending" | "after_sending"): Ending => ({
   outcome: "superseded",
   reason: when,

@@ -1,3 +1,4 @@
+import { isMetadata } from "./metadata.js";
 import { at, isContainer, isFields, own, type Fields } from "./wire.js";
 
 /** Where an item stood: its key in a keyed object, and the objects and keyed lists around it, innermost first. */
@@ -54,7 +55,7 @@ export function visitItems(answer: unknown, path: string | undefined, visitor: I
   const root = path === undefined ? behindDoor(answer) : at(answer, path);
   if (root === null || (root === undefined && path === undefined)) return true;
   if (!isContainer(root)) return false;
-  walk(root, { key: null, group: null, isFrame: true }, visitor, 0);
+  if (!walk(root, { key: null, group: null, isFrame: true }, visitor, 0)) visitor.unreadable(strange, root);
   return true;
 }
 
@@ -70,42 +71,58 @@ function behindDoor(answer: unknown): unknown {
   return found === "" ? null : found;
 }
 
-function walk(node: object, place: Place, visitor: ItemVisitor, depth: number): void {
+/** False when nothing in it could be made sense of and nobody has been told yet. */
+function walk(node: object, place: Place, visitor: ItemVisitor, depth: number): boolean {
   if (depth > maxDepth) visitor.unreadable("nested too deeply", node);
   else if (Array.isArray(node)) walkList(node, place, visitor, depth);
-  else if (isFields(node)) walkFields(node, place, visitor, depth);
+  else if (isFields(node)) return walkFields(node, place, visitor, depth);
+  return true;
 }
 
 const noFields: Fields = {};
+const strange = "an item without the fields it needs";
 
 function walkList(list: readonly unknown[], place: Place, visitor: ItemVisitor, depth: number): void {
   const group = place.key === null ? place.group : { ...place, fields: noFields };
   const inside: Place = { key: null, group, isFrame: false };
   for (const element of list) {
-    if (isContainer(element)) walk(element, inside, visitor, depth + 1);
-    else visitor.unreadable("a list element that is no object", element);
+    if (!isContainer(element)) visitor.unreadable("a list element that is no object", element);
+    else if (!walk(element, inside, visitor, depth + 1)) visitor.unreadable(strange, element);
   }
 }
 
-function walkFields(fields: Fields, place: Place, visitor: ItemVisitor, depth: number): void {
-  if (visitor.item(fields, place)) return;
+function walkFields(fields: Fields, place: Place, visitor: ItemVisitor, depth: number): boolean {
+  if (visitor.item(fields, place)) return true;
   const asked = visitor.device === undefined ? undefined : own(fields, visitor.device);
-  if (isContainer(asked)) {
-    walk(asked, { ...place, isFrame: true }, visitor, depth + 1);
-    return;
-  }
+  if (isContainer(asked)) return walk(asked, { ...place, isFrame: true }, visitor, depth + 1);
+  const names = Object.keys(fields);
+  const inside = names.filter((name) => isContainer(fields[name]));
+  if (inside.length > 0) return walkInside(fields, inside, place, visitor, depth);
+  if (visitor.row?.(fields, place) === true) return true;
+  return place.isFrame && names.every((name) => fields[name] === null || isMetadata(name));
+}
+
+/** Beside a list of items other objects only describe it; without one, each of them should have been an item. */
+function walkInside(
+  fields: Fields,
+  names: readonly string[],
+  place: Place,
+  visitor: ItemVisitor,
+  depth: number,
+): boolean {
   const group: Group = { ...place, fields };
-  let hasInside = false;
-  for (const name of Object.keys(fields)) {
+  const odd: unknown[] = [];
+  let hasList = false;
+  for (const name of names) {
     const child = fields[name];
     if (!isContainer(child)) continue;
-    hasInside = true;
-    const isFrame = structure.has(name);
-    walk(child, { key: isFrame ? null : name, group, isFrame: isFrame && place.isFrame }, visitor, depth + 1);
+    const isStructure = structure.has(name);
+    const where = { key: isStructure ? null : name, group, isFrame: isStructure && place.isFrame };
+    if (!walk(child, where, visitor, depth + 1)) odd.push(child);
+    else if (isStructure) hasList = true;
   }
-  if (hasInside || visitor.row?.(fields, place) === true) return;
-  if (!place.isFrame || Object.keys(fields).length > 0)
-    visitor.unreadable("an item without the fields it needs", fields);
+  if (!hasList) for (const child of odd) visitor.unreadable(strange, child);
+  return true;
 }
 
 /** The nearest group for which `find` gives something. */

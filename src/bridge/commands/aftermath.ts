@@ -1,0 +1,101 @@
+import { type Step, shows, stepsOf } from "../../greenhouse/command/plan.js";
+import { canonical } from "../../greenhouse/command/words.js";
+import type { CommandResult } from "../../greenhouse/command/outcomes.js";
+import type { Actuator, Controller } from "../../greenhouse/model.js";
+import type { RecordBody } from "../../journal/records.js";
+import { type Command, laneKey } from "./command.js";
+import type { CommandPorts } from "./command-ports.js";
+import type { Problems } from "./problems.js";
+import { type Rest, seeActuator } from "./outside-change.js";
+
+export interface AftermathPorts extends Pick<CommandPorts, "audience" | "journal" | "clock"> {
+  /** Whether a command of ours is open or its travel time is not over. */
+  readonly isOurs: (actuator: Actuator, code: string) => boolean;
+  readonly problems: Problems;
+}
+
+interface Awaited {
+  readonly command: Command;
+  readonly step: Step;
+}
+
+/** Looks at every read after commands have ended: our own value that comes late, and values somebody else set. */
+export class Aftermath {
+  readonly #ports: AftermathPorts;
+  readonly #rests = new Map<string, Rest>();
+  readonly #awaited = new Map<string, Awaited>();
+
+  constructor(ports: AftermathPorts) {
+    this.#ports = ports;
+  }
+
+  ended(command: Command, result: CommandResult): void {
+    const key = laneKey(command);
+    if (result.sent_at !== null) this.#awaited.delete(key);
+    const step = stepsOf(command.settings, command.wanted, null).at(-1);
+    if (result.outcome === "unconfirmed" && result.reason === null && step)
+      this.#awaited.set(key, { command, step });
+  }
+
+  changed(before: Controller | undefined, after: Controller | undefined): void {
+    if (!after || before?.actuators === after.actuators) return;
+    for (const [id, actuator] of after.actuators) {
+      if (before?.actuators.get(id)?.registers !== actuator.registers) this.#read(after, actuator);
+    }
+  }
+
+  #read(controller: Controller, actuator: Actuator): void {
+    const { code } = controller.info;
+    const key = laneKey({ code, target: "actuator", targetId: actuator.settings.id });
+    const late = this.#awaited.get(key);
+    const register = late && actuator.registers[late.step.address];
+    if (late && register && shows(actuator.settings, late.step, register.raw))
+      this.#late(key, late, actuator);
+    const { rest, moved } = seeActuator(
+      this.#rests.get(key) ?? null,
+      actuator,
+      this.#ports.isOurs(actuator, code),
+    );
+    if (rest) this.#rests.set(key, rest);
+    if (moved) this.#moved(controller, actuator, moved);
+  }
+
+  #late(key: string, { command, step }: Awaited, actuator: Actuator): void {
+    this.#awaited.delete(key);
+    const { id, code, controllerId, targetId } = command;
+    this.#rests.set(key, { state: actuator.state ?? "unknown", position: actuator.position, passing: null });
+    this.#note({ type: "confirmed_late", controller: code, actuator: targetId, id, value: step.value });
+    // Not within the change that told us: a listener of the store must not dispatch.
+    queueMicrotask(() => {
+      this.#ports.problems.clear(command);
+    });
+    const message = `${controllerId}/${targetId} shows ${canonical(command.wanted)} now, after the command had ended unconfirmed.`;
+    this.#ports.audience.event({
+      type: "confirmed_late",
+      severity: "info",
+      message,
+      at: this.#ports.clock.now(),
+      facts: { id, controller: controllerId, actuator: targetId },
+    });
+  }
+
+  #moved(
+    { info }: Controller,
+    { settings }: Actuator,
+    { from, to }: { readonly from: string; readonly to: string },
+  ): void {
+    this.#note({ type: "changed_elsewhere", controller: info.code, actuator: settings.id, from, to });
+    const message = `${info.id}/${settings.id} went from ${from} to ${to} without a command of this bridge: another user, a wall switch, or the controller's own protection.`;
+    this.#ports.audience.event({
+      type: "changed_elsewhere",
+      severity: "warning",
+      message,
+      at: this.#ports.clock.now(),
+      facts: { controller: info.id, actuator: settings.id, from, to },
+    });
+  }
+
+  #note(record: RecordBody): void {
+    void this.#ports.journal.append(record, { durable: false }).catch(() => undefined);
+  }
+}

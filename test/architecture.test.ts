@@ -1,0 +1,269 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import ts from "typescript";
+import { describe, expect, it } from "vitest";
+
+/*
+ * Who may know whom. The table is the architecture: the core (greenhouse) knows nobody, each edge knows the core and its
+ * own library, edges do not know each other, and compose alone joins them.
+ */
+
+interface Row {
+  /** Packages of the registry. */
+  readonly npm?: readonly string[];
+  /** Node's own modules, without `node:`. */
+  readonly node: readonly string[] | "any";
+  /** Sibling folders: all of a folder, some files of it, or only the types of some files. */
+  readonly folders: Readonly<
+    Record<string, "all" | { readonly files: readonly string[]; readonly typesOnly: boolean }>
+  >;
+}
+
+const core = { greenhouse: "all", runtime: "all" } as const;
+const edges = {
+  platform: "all",
+  mqtt: "all",
+  homeassistant: "all",
+  broker: "all",
+  journal: "all",
+  http: "all",
+} as const;
+
+const table: Readonly<Record<string, Row>> = {
+  "main.ts": { node: [], folders: { cli: "all" } },
+  runtime: { npm: ["pino"], node: "any", folders: {} },
+  greenhouse: { node: [], folders: {} },
+  config: { npm: ["zod", "yaml", "fastest-levenshtein"], node: "any", folders: core },
+  platform: { npm: ["undici", "ws"], node: "any", folders: core },
+  journal: { node: "any", folders: core },
+  mqtt: { npm: ["mqtt", "ws"], node: "any", folders: core },
+  broker: { npm: ["aedes", "ws"], node: "any", folders: { runtime: "all" } },
+  http: { node: "any", folders: core },
+  homeassistant: {
+    node: ["crypto"],
+    folders: { ...core, mqtt: { files: ["topics.ts"], typesOnly: false } },
+  },
+  simulator: { npm: ["ws"], node: "any", folders: core },
+  bridge: {
+    node: [],
+    folders: { ...core, journal: { files: ["records.ts"], typesOnly: true } },
+  },
+  compose: {
+    npm: ["any-ascii"],
+    node: "any",
+    folders: { ...core, ...edges, bridge: "all", config: "all", simulator: "all" },
+  },
+  cli: {
+    npm: ["commander"],
+    node: "any",
+    folders: { ...core, ...edges, bridge: "all", config: "all", simulator: "all", compose: "all" },
+  },
+};
+
+interface Import {
+  readonly specifier: string;
+  readonly typesOnly: boolean;
+}
+
+interface SourceFile {
+  /** From `src`, with `/`. */
+  readonly path: string;
+  /** Its row of the table. */
+  readonly folder: string;
+  readonly text: string;
+  readonly imports: readonly Import[];
+  readonly tree: ts.SourceFile;
+}
+
+const root = resolve(import.meta.dirname, "..", "src");
+
+const sources: readonly SourceFile[] = readdirSync(root, { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".ts"))
+  .map((file) => {
+    const path = file.split(sep).join("/");
+    const text = readFileSync(join(root, file), "utf8");
+    const tree = ts.createSourceFile(path, text, ts.ScriptTarget.ESNext, true);
+    return { path, folder: folderOf(path), text, imports: importsOf(tree), tree };
+  });
+
+function folderOf(path: string): string {
+  return path.split("/")[0] ?? path;
+}
+
+function importsOf(tree: ts.SourceFile): Import[] {
+  const found: Import[] = [];
+  walk(tree, (node) => {
+    if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier))
+      found.push({ specifier: node.moduleSpecifier.text, typesOnly: bringsTypesOnly(node) });
+    if (ts.isExportDeclaration(node) && node.moduleSpecifier && ts.isStringLiteral(node.moduleSpecifier))
+      found.push({ specifier: node.moduleSpecifier.text, typesOnly: node.isTypeOnly });
+    if (
+      ts.isImportTypeNode(node) &&
+      ts.isLiteralTypeNode(node.argument) &&
+      ts.isStringLiteral(node.argument.literal)
+    )
+      found.push({ specifier: node.argument.literal.text, typesOnly: true });
+    if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      const [first] = node.arguments;
+      // A computed specifier cannot be judged, so it breaks the table under this name.
+      const specifier = first && ts.isStringLiteral(first) ? first.text : "(computed)";
+      found.push({ specifier, typesOnly: false });
+    }
+  });
+  return found;
+}
+
+function bringsTypesOnly({ importClause }: ts.ImportDeclaration): boolean {
+  if (importClause === undefined) return false;
+  if (importClause.phaseModifier === ts.SyntaxKind.TypeKeyword) return true;
+  const bindings = importClause.namedBindings;
+  if (importClause.name !== undefined || bindings === undefined || !ts.isNamedImports(bindings)) return false;
+  return bindings.elements.every((element) => element.isTypeOnly);
+}
+
+function walk(node: ts.Node, visit: (node: ts.Node) => void): void {
+  visit(node);
+  ts.forEachChild(node, (child) => {
+    walk(child, visit);
+  });
+}
+
+/** Where in `src` a relative import leads, as the path of the source file. */
+function targetOf(file: SourceFile, specifier: string): string {
+  const path = resolve(root, dirname(file.path), specifier).replace(/\.js$/, ".ts");
+  return relative(root, path).split(sep).join("/");
+}
+
+/** Why a file may not import this; null where it may. */
+function objection(file: SourceFile, { specifier, typesOnly }: Import): string | null {
+  const row = table[file.folder];
+  if (row === undefined) return "its folder has no row in the table";
+  if (specifier.startsWith("node:"))
+    return row.node === "any" || row.node.includes(specifier.slice("node:".length))
+      ? null
+      : `${file.folder} may not use it`;
+  if (!specifier.startsWith(".")) {
+    const name = specifier
+      .split("/")
+      .slice(0, specifier.startsWith("@") ? 2 : 1)
+      .join("/");
+    return row.npm?.includes(name) ? null : `${file.folder} may not use this package`;
+  }
+  const target = targetOf(file, specifier);
+  const folder = folderOf(target);
+  if (folder === file.folder) return null;
+  if (target.startsWith("..")) return "it leads out of src";
+  const allowed = row.folders[folder];
+  if (allowed === undefined) return `${file.folder} may not know ${folder}`;
+  if (allowed === "all") return null;
+  const inFolder = target.slice(folder.length + 1);
+  if (!allowed.files.includes(inFolder))
+    return `of ${folder}, ${file.folder} may know only ${allowed.files.join(", ")}`;
+  return allowed.typesOnly && !typesOnly ? `${file.folder} may import only types of it` : null;
+}
+
+/** `path:line what`, for every node that breaks a rule. */
+function offences(files: readonly SourceFile[], judge: (node: ts.Node) => string | null): readonly string[] {
+  return files.flatMap(({ path, tree }) => {
+    const found: string[] = [];
+    walk(tree, (node) => {
+      const what = judge(node);
+      if (what === null) return;
+      const { line } = tree.getLineAndCharacterOfPosition(node.getStart(tree));
+      found.push(`src/${path}:${line + 1} ${what}`);
+    });
+    return found;
+  });
+}
+
+describe("imports", () => {
+  it("every folder of src has a row in the table", () => {
+    const folders = [...new Set(sources.map(({ folder }) => folder))].sort();
+    expect(folders.length).toBeGreaterThan(5);
+    expect(folders.filter((folder) => !Object.hasOwn(table, folder))).toEqual([]);
+  });
+
+  it.each(Object.keys(table))("%s imports only what its row allows", (folder) => {
+    const wrong = sources
+      .filter((file) => file.folder === folder)
+      .flatMap((file) =>
+        file.imports.flatMap((one) => {
+          const why = objection(file, one);
+          return why === null ? [] : [`src/${file.path} imports "${one.specifier}": ${why}`];
+        }),
+      );
+    expect(wrong).toEqual([]);
+  });
+
+  it("no folders import each other in a circle", () => {
+    const edgesOf = new Map<string, Map<string, string>>();
+    for (const file of sources)
+      for (const { specifier } of file.imports.filter((one) => one.specifier.startsWith("."))) {
+        const to = folderOf(targetOf(file, specifier));
+        if (to === file.folder) continue;
+        const known = edgesOf.get(file.folder) ?? new Map<string, string>();
+        if (!known.has(to)) known.set(to, `${file.folder} → ${to} (src/${file.path} imports "${specifier}")`);
+        edgesOf.set(file.folder, known);
+      }
+    const circles: string[] = [];
+    const visit = (folder: string, path: readonly string[], steps: readonly string[]) => {
+      for (const [to, step] of edgesOf.get(folder) ?? []) {
+        if (path[0] === to) circles.push([...steps, step].join(", "));
+        // Each circle is found once, from its first folder in the alphabet.
+        else if (!path.includes(to) && to > (path[0] ?? "")) visit(to, [...path, to], [...steps, step]);
+      }
+    };
+    for (const folder of edgesOf.keys()) visit(folder, [folder], []);
+    expect(circles).toEqual([]);
+  });
+
+  it("the table allows no circle either", () => {
+    const reached = (from: string, seen: Set<string>): Set<string> => {
+      for (const to of Object.keys(table[from]?.folders ?? {})) if (!seen.has(to)) reached(to, seen.add(to));
+      return seen;
+    };
+    expect(Object.keys(table).filter((folder) => reached(folder, new Set()).has(folder))).toEqual([]);
+  });
+});
+
+describe("house rules", () => {
+  it("no file of src is longer than 250 lines", () => {
+    const long = sources.flatMap(({ path, text }) => {
+      const lines = text.replace(/\n$/, "").split("\n").length;
+      return lines > 250 ? [`src/${path}: ${lines} lines`] : [];
+    });
+    expect(long).toEqual([]);
+  });
+
+  it("nothing is typed any, and no rule is switched off", () => {
+    const typed = offences(sources, (node) => (node.kind === ts.SyntaxKind.AnyKeyword ? "any" : null));
+    const switches = sources.flatMap(({ path, text }) =>
+      text.split("\n").flatMap((line, index) => {
+        const [found] = /@ts-(?:ignore|expect-error|nocheck)|eslint-disable/.exec(line) ?? [];
+        return found === undefined ? [] : [`src/${path}:${index + 1} ${found}`];
+      }),
+    );
+    expect([...typed, ...switches]).toEqual([]);
+  });
+
+  it("time, timers and chance come from src/runtime alone", () => {
+    const outside = sources.filter(({ folder }) => folder !== "runtime");
+    const used = offences(outside, (node) => {
+      if (ts.isPropertyAccessExpression(node)) {
+        const name = `${node.expression.getText()}.${node.name.text}`;
+        return /^(?:globalThis\.)?(?:Date\.now|Math\.random)$/.test(name) ? name : null;
+      }
+      if (ts.isNewExpression(node) && node.expression.getText() === "Date")
+        return (node.arguments?.length ?? 0) === 0 ? "new Date()" : null;
+      if (ts.isCallExpression(node) && node.expression.getText() === "Date") return "Date()";
+      if (ts.isIdentifier(node) && /^(?:setTimeout|setInterval)$/.test(node.text)) return node.text;
+      return null;
+    });
+    const imported = outside.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ specifier }) => /^node:timers/.test(specifier))
+        .map(({ specifier }) => `src/${path} imports "${specifier}"`),
+    );
+    expect([...used, ...imported]).toEqual([]);
+  });
+});

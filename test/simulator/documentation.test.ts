@@ -1,0 +1,35 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { addressTable } from "../../src/simulator/address-table.js";
+import { controlWords } from "../../src/simulator/control-requests.js";
+import { parseFaults } from "../../src/simulator/fault-file.js";
+import { faultNames, pushModes } from "../../src/simulator/faults.js";
+import { profileNames } from "../../src/simulator/profiles.js";
+import { sensorTable } from "../../src/simulator/sensor-table.js";
+
+const guide = readFileSync(new URL("../../docs/simulator.md", import.meta.url), "utf8");
+
+describe("docs/simulator.md", () => {
+  it.each([
+    ["fault", faultNames],
+    ["control", controlWords],
+    ["push mode", pushModes],
+    ["profile", profileNames],
+  ])("names every %s", (_what, words) => {
+    expect(words.filter((word) => !guide.includes(`\`${word}\``))).toEqual([]);
+  });
+
+  it("names every sensor and every address of a greenhouse", () => {
+    for (const type of ["C001", "C003", "W001"])
+      expect(sensorTable(type).filter((row) => !guide.includes(row.name))).toEqual([]);
+    const undocumented = [...addressTable("C001").keys()].filter((address) => address !== "502");
+    expect(undocumented.filter((address) => !guide.includes(address))).toEqual([]);
+  });
+
+  it("shows a fault file that is right", () => {
+    const [, example = ""] = /```json\n([\s\S]*?)```/.exec(guide) ?? [];
+    const { faults, errors } = parseFaults(JSON.parse(example));
+    expect(errors).toEqual([]);
+    expect(faults).toHaveLength(5);
+  });
+});
