@@ -18,42 +18,46 @@ const quietMs = 6_000;
 /** Measuring is not exact; growth up to this much above linear still counts as linear. */
 const tolerance = 1.1;
 
-/** What one size of the account costs. */
-async function measureSize(controllers, { rounds, samples }) {
+/** A bridge that has taken up an account of this size, and rests. */
+async function prepare({ controllers, rounds }) {
   const [broker, platform] = await Promise.all([startBroker(), startPlatform(controllers)]);
-  const options = { resting: true, measured: true };
-  const bridge = await startSettledBridge(platform, broker, controllers, options);
+  const bridge = await startSettledBridge(platform, broker, controllers, { resting: true, measured: true });
   const counter = await Counter.open(broker.port, [...allSensors(bases.bridge), ...allSensors(bases.bare)]);
+  return { controllers, rounds, broker, platform, bridge, counter };
+}
+
+/** Seconds of each sweep but the first. */
+async function timeSweeps(who, child, { controllers, rounds, counter }) {
   const expected = controllers * messagesPerController;
-  const seconds = { bridge: [], bare: [] };
-  const sweep = async (who, child) => {
-    const one = await sweepOnce(who, child, counter, expected, quietMs);
-    if (one.messages < expected)
-      throw new Error(`${who}: ${one.messages} of ${expected} messages in a sweep`);
-    return one.seconds;
-  };
+  const seconds = [];
   for (let n = -1; n < rounds; n += 1) {
-    const took = await sweep("bridge", bridge);
-    if (n >= 0) seconds.bridge.push(took);
+    const sweep = await sweepOnce(who, child, counter, expected, quietMs);
+    if (sweep.messages !== expected)
+      throw new Error(`${who}: ${sweep.messages} of ${expected} messages in a sweep`);
+    if (n >= 0) seconds.push(sweep.seconds);
   }
+  return spread(seconds);
+}
+
+/** What one size of the account costs; ends all of it. */
+async function measureSize(scene, samples) {
+  const { controllers, broker, platform, bridge, counter } = scene;
+  const ours = await timeSweeps("bridge", bridge, scene);
   const memory = await sampleMemory(bridge, samples);
-  const unchanged = await countUnchanged(platform, broker, bridge, counter, expected);
+  const unchanged = await countUnchanged(scene);
   await stop(bridge);
-  const bare = await startBare(platform, broker, { controllers });
   await platform.move();
-  for (let n = -1; n < rounds; n += 1) {
-    const took = await sweep("bare", bare);
-    if (n >= 0) seconds.bare.push(took);
-  }
+  const child = await startBare(platform, broker, { controllers });
+  const bare = await timeSweeps("bare", child, scene);
   counter.close();
-  await Promise.all([stop(bare), platform.stop(), broker.stop()]);
-  return { controllers, bridge: spread(seconds.bridge), bare: spread(seconds.bare), memory, unchanged };
+  await Promise.all([stop(child), platform.stop(), broker.stop()]);
+  return { controllers, bridge: ours, bare, memory, unchanged };
 }
 
 /** Messages of a poll whose answers are those of the poll before. */
-async function countUnchanged(platform, broker, bridge, counter, expected) {
+async function countUnchanged({ controllers, platform, broker, bridge, counter }) {
   await platform.freeze();
-  await sweepOnce("bridge", bridge, counter, expected, quietMs);
+  await sweepOnce("bridge", bridge, counter, controllers * messagesPerController, 1_500);
   const everything = await Counter.open(broker.port, [`${bases.bridge}/#`]);
   const answers = await Counter.open(broker.port, [`${bases.bridge}/bridge/#`]);
   const answered = await Counter.open(broker.port, [`${bases.bridge}/bridge/response/refresh`]);
@@ -66,10 +70,12 @@ async function countUnchanged(platform, broker, bridge, counter, expected) {
   return count;
 }
 
+/** The accounts are taken up at the same time and swept one after the other, while the other bridges rest. */
 export async function measureGrowth({ sizes, samples, say }) {
+  const scenes = await Promise.all(sizes.map(prepare));
   const results = [];
-  for (const size of sizes) {
-    results.push(await measureSize(size.controllers, { rounds: size.rounds, samples }));
+  for (const scene of scenes) {
+    results.push(await measureSize(scene, samples));
     const { controllers, bridge, memory } = results.at(-1);
     say(`growth, ${controllers}: ${bridge.median.toFixed(2)} s, ${Math.round(memory.rss.median)} MiB`);
   }

@@ -36,15 +36,17 @@ async function measureBridge(controllers, { samples, settleMs }) {
   await wait(settleMs);
   const memory = await sampleMemory(child, samples);
   await Promise.all([stop(child), platform.stop(), broker.stop()]);
-  return memory;
+  return { controllers, ...memory };
 }
 
+/** All sizes at the same time: memory is not a matter of speed. */
 export async function measureMemory({ packages, sizes, samples, settleMs, say }) {
   const bare = await measureBare(packages, samples);
+  const results = sizes.map(({ controllers }) => measureBridge(controllers, { samples, settleMs }));
   const figures = [];
-  for (const { controllers, atMost } of sizes) {
-    const { rss, before, heap } = await measureBridge(controllers, { samples, settleMs });
+  for (const [n, { controllers, rss, before, heap }] of (await Promise.all(results)).entries()) {
     say(`memory with ${controllers}: ${Math.round(rss.median)} MiB`);
+    const { atMost } = sizes[n];
     const target = atMost === undefined ? null : { of: "ratio", atMost };
     const name = (what) => `memory, ${controllers} controllers, ${what}`;
     figures.push(

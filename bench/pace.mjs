@@ -12,8 +12,7 @@ async function startPair(controllers) {
 }
 
 export async function measurePace({ sizes, settleMs, seconds, say }) {
-  const pairs = [];
-  for (const controllers of sizes) pairs.push(await startPair(controllers));
+  const pairs = await Promise.all(sizes.map(startPair));
   await wait(settleMs);
   say(`default intervals, ${seconds} s`);
   const read = () =>

@@ -129,7 +129,11 @@ export async function notePackages() {
   const file = newFile("packages.txt");
   const [broker, platform] = await Promise.all([startBroker(), startPlatform(1)]);
   const flags = ["--import", new URL("./note-packages.mjs", import.meta.url).href];
-  const child = await startSettledBridge(platform, broker, 1, { flags, env: { BENCH_PACKAGES: file } });
+  const counter = await Counter.open(broker.port, allSensors(bases.bridge));
+  const child = startBridge(platform, broker, { flags, env: { BENCH_PACKAGES: file } });
+  await counter.until(sensors.length, 20_000);
+  await counter.quiet(1_000);
+  counter.close();
   await Promise.all([stop(child), platform.stop(), broker.stop()]);
   return file;
 }

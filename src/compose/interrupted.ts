@@ -33,7 +33,7 @@ export function interruptedFrom(open: OpenCommand, store: GreenhouseStore, clock
     receivedMono: clock.monotonic(),
     deadlineMono: clock.monotonic(),
   };
-  const sent = steps.find(({ address, value }) => address === planned.address && value === planned.value);
+  const sent = steps.findLast(({ address, value }) => address === planned.address && value === planned.value);
   const first = steps[0];
   return {
     command,

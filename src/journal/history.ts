@@ -37,6 +37,9 @@ const bad: ReadonlySet<Outcome> = new Set(["rejected", "unconfirmed", "failed", 
 export const aboutKey = (about: Omit<About, "actuator"> & { readonly actuator: string | null }): string =>
   `${about.controller}/${about.target ?? "actuator"}/${about.actuator ?? ""}`;
 
+/** A sender may use one id for several actuators, as a scene does. */
+const openKey = (about: About, id: string): string => `${aboutKey(about)} ${id}`;
+
 export const emptyHistory = (): HistoryDraft => ({
   open: new Map(),
   unread: new Map(),
@@ -47,8 +50,9 @@ export const emptyHistory = (): HistoryDraft => ({
 /** Takes the next record into the draft; most types say nothing that outlives them. */
 export function addToHistory(draft: HistoryDraft, record: JournalRecord): void {
   const { type } = record;
-  if (type === "command_taken") setBounded(draft.open, record.id, opened(record), mostOpen);
-  else if (type === "phase") changeOpen(draft, record.id, (open) => ({ ...open, phase: record.phase }));
+  if (type === "command_taken") setBounded(draft.open, openKey(record, record.id), opened(record), mostOpen);
+  else if (type === "phase")
+    changeOpen(draft, openKey(record, record.id), (open) => ({ ...open, phase: record.phase }));
   else if (type === "step_sent") addSent(draft, record);
   else if (type === "step_answered") addAnswer(draft, record);
   else if (type === "read_back") draft.unread.delete(aboutKey(record));
@@ -78,19 +82,25 @@ function addConfirmedLate(draft: HistoryDraft, record: ConfirmedLate): void {
   draft.problems.delete(aboutKey(record));
 }
 
-function changeOpen(draft: HistoryDraft, id: string, change: (command: OpenCommand) => OpenCommand): void {
-  const command = draft.open.get(id);
-  if (command !== undefined) draft.open.set(id, change(command));
+function changeOpen(draft: HistoryDraft, key: string, change: (command: OpenCommand) => OpenCommand): void {
+  const command = draft.open.get(key);
+  if (command !== undefined) draft.open.set(key, change(command));
 }
 
 function addSent(draft: HistoryDraft, record: Stamp & StepSent): void {
   const key = aboutKey(record);
-  changeOpen(draft, record.id, (command) => ({ ...command, steps: withSent(command.steps, record) }));
+  changeOpen(draft, openKey(record, record.id), (command) => ({
+    ...command,
+    steps: withSent(command.steps, record),
+  }));
   setBounded(draft.unread, key, unreadPost(record, draft.unread.get(key)), mostPerActuator);
 }
 
 function addAnswer(draft: HistoryDraft, record: StepAnswered): void {
-  changeOpen(draft, record.id, (command) => ({ ...command, steps: withAnswer(command.steps, record) }));
+  changeOpen(draft, openKey(record, record.id), (command) => ({
+    ...command,
+    steps: withAnswer(command.steps, record),
+  }));
   if (!record.sent) forgetUnsent(draft, aboutKey(record));
 }
 
@@ -101,7 +111,7 @@ function forgetUnsent(draft: HistoryDraft, key: string): void {
 function addResult(draft: HistoryDraft, record: ResultRecord & { readonly at: string }): void {
   const { result } = record;
   const key = aboutKey(record);
-  draft.open.delete(result.id);
+  draft.open.delete(openKey(record, result.id));
   if (result.outcome === "confirmed" || result.outcome === "already") draft.problems.delete(key);
   else if (bad.has(result.outcome)) setBounded(draft.problems, key, problemOf(record), mostPerActuator);
   if (readBackProven(record)) draft.unread.delete(key);
@@ -127,16 +137,17 @@ function readBackProven({ result }: ResultRecord): boolean {
 }
 
 /** A command refused because its own record could not be made durable may nevertheless have left that record behind. */
-function addRefusal(draft: HistoryDraft, { result }: Refusal): void {
-  if (result.reason !== "journal_unavailable") return;
-  if (draft.open.get(result.id)?.steps.length === 0) draft.open.delete(result.id);
+function addRefusal(draft: HistoryDraft, record: Refusal): void {
+  if (record.result.reason !== "journal_unavailable") return;
+  const key = openKey(record, record.result.id);
+  if (draft.open.get(key)?.steps.length === 0) draft.open.delete(key);
 }
 
 function restore(draft: HistoryDraft, carried: HistoryParts): void {
   draft.open.clear();
   draft.unread.clear();
   draft.problems.clear();
-  for (const command of carried.open) draft.open.set(command.taken.id, command);
+  for (const command of carried.open) draft.open.set(openKey(command.taken, command.taken.id), command);
   for (const post of carried.unread) draft.unread.set(aboutKey(post), post);
   for (const problem of carried.problems) draft.problems.set(aboutKey(problem), problem);
   draft.starts = carried.starts;

@@ -189,7 +189,7 @@ describe("the request budget", () => {
     expect(mostInAMinute(platform.calls.map(({ at }) => at))).toBeLessThanOrEqual(20);
   });
 
-  it("that is too small stretches all intervals evenly and says by how much; a bigger share undoes it", async () => {
+  it("that is too small stretches all intervals evenly and says by how much; fewer controllers undo it", async () => {
     const { stretches, platform } = await polling(
       { perMinute: 60 },
       async ({ platform, clock, poller, store }) => {
@@ -381,6 +381,7 @@ describe("refresh", () => {
       platform.list = devices(10);
       await clock.advance(10 * minute);
       platform.latencyMs = 1_000;
+      platform.list = devices(9);
       const refreshed = poller.refresh();
       store.remove("GH-9");
       poller.forget("GH-9");

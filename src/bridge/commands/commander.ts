@@ -1,6 +1,7 @@
 import type { CommandResult } from "../../greenhouse/command/outcomes.js";
+import { canonical } from "../../greenhouse/command/words.js";
 import type { PayloadRules } from "../../greenhouse/command/payload.js";
-import type { Actuator, Controller } from "../../greenhouse/model.js";
+import type { Controller } from "../../greenhouse/model.js";
 import type { RecordBody } from "../../journal/records.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
 import { Aftermath } from "./aftermath.js";
@@ -8,8 +9,9 @@ import { alertFor } from "./alerts.js";
 import { type Command, type CommandRequest, laneKey } from "./command.js";
 import type { CommandPorts, CommandRules } from "./command-ports.js";
 import { Duplicates } from "./duplicates.js";
-import { type NotTaken, type Understood, understand } from "./intake.js";
-import { Lane } from "./lane.js";
+import { type NotTaken, type Understood, duplicateRefusal, understand } from "./intake.js";
+import type { LanePorts } from "./lane.js";
+import { LaneBook } from "./lane-book.js";
 import { Problems } from "./problems.js";
 import type { Interrupted } from "./recovery.js";
 import { RefusalLedger } from "./refusal-ledger.js";
@@ -34,12 +36,11 @@ const commandsPerMinute = 600;
 export class Commander {
   readonly #settings: CommanderSettings;
   readonly #ports: CommanderPorts;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #lanes: LaneBook;
   readonly #duplicates = new Duplicates();
   readonly #seen = new Map<string, ReturnType<Duplicates["taken"]>>();
   readonly #arrivals = new MinuteCounter();
   readonly #ledger: RefusalLedger;
-  readonly #unread = new Set<string>();
   readonly problems: Problems;
   readonly #aftermath: Aftermath;
   #shuttingDown = false;
@@ -49,11 +50,13 @@ export class Commander {
     this.#ports = ports;
     this.#ledger = new RefusalLedger(ports.journal, ports.clock);
     this.problems = new Problems(ports.store);
-    const isOurs = ({ settings }: Actuator, code: string) =>
-      this.#lanes
-        .get(laneKey({ code, target: "actuator", targetId: settings.id }))
-        ?.isMoving(settings.travelMs) ?? false;
-    this.#aftermath = new Aftermath({ ...ports, isOurs, problems: this.problems });
+    this.#lanes = new LaneBook((about) => this.#lanePorts(about));
+    this.#aftermath = new Aftermath({
+      ...ports,
+      problems: this.problems,
+      isOurs: ({ settings: { id, travelMs } }, code) =>
+        this.#lanes.isMoving({ code, target: "actuator", targetId: id }, travelMs),
+    });
     ports.store.onChange((before, after) => {
       this.#aftermath.changed(before, after);
     });
@@ -61,11 +64,11 @@ export class Commander {
 
   /** Commands taken and not ended. */
   get open(): readonly Command[] {
-    return [...this.#lanes.values()].flatMap((lane) => lane.open());
+    return this.#lanes.open();
   }
 
   get isPosting(): boolean {
-    return [...this.#lanes.values()].some((lane) => lane.isPosting);
+    return this.#lanes.isPosting;
   }
 
   /** Takes a request or answers it with a refusal; never throws. */
@@ -109,7 +112,7 @@ export class Commander {
   /** Takes nothing new; what was sent stays open in the journal for the next start. */
   close(): void {
     this.#shuttingDown = true;
-    for (const lane of this.#lanes.values()) lane.close();
+    this.#lanes.close();
     this.#ledger.close();
   }
 
@@ -129,65 +132,47 @@ export class Commander {
     const lane = laneKey({ code, target: request.target, targetId: request.targetId });
     const own = { id: payload.id, canonical: understood.canonical, payloadKey: payloadKey(request.payload) };
     const duplicate = this.#duplicates.find(lane, own, arrived.receivedMono);
-    if (duplicate.type === "other_command") {
-      this.#refuse(
-        arrived,
-        {
-          refusal: {
-            reason: "bad_payload",
-            message: `The id "${payload.id ?? ""}" was used for another command; give each command an id of its own.`,
-          },
-          payload,
-          canonical: understood.canonical,
-        },
-        null,
-      );
-      return;
-    }
-    if (duplicate.type === "duplicate") {
-      this.#refuse(
-        arrived,
-        {
-          refusal: {
-            reason: "duplicate",
-            message: "The same command was taken before; this one does nothing.",
-          },
-          payload,
-          canonical: understood.canonical,
-        },
-        duplicate.original,
-      );
+    if (duplicate.type !== "none") {
+      const refusal = duplicateRefusal(duplicate, payload.id);
+      const original = duplicate.type === "duplicate" ? duplicate.original : null;
+      this.#refuse(arrived, { refusal, payload, canonical: understood.canonical }, original);
       return;
     }
     const command = commandFrom(arrived, understood, settings, own.payloadKey, this.#ports.newId);
-    this.#seen.set(command.id, this.#duplicates.taken(lane, own));
-    this.#laneFor(lane, command).submit(command);
+    this.#seen.set(seenKey(command), this.#duplicates.taken(lane, own));
+    this.#lanes.of(command).submit(command);
   }
 
-  #laneFor(key: string, { code, target, targetId }: Command): Lane {
-    const held = this.#lanes.get(key);
-    if (held) return held;
-    const about = { controller: code, actuator: targetId, target };
-    const lane = new Lane(
-      {
-        ...this.#ports,
-        dryRun: (command) => command.dryRun || this.#settings.rules.dryRun,
-        finished: (command, ending) => {
-          this.#finish(command, ending);
-        },
-        accounted: (address, value) => {
-          this.#note({ type: "read_back", ...about, id: null, address, value });
-        },
+  #lanePorts({ code, target, targetId }: Pick<Command, "code" | "target" | "targetId">): LanePorts {
+    return {
+      ...this.#ports,
+      dryRun: (command) => command.dryRun || this.#settings.rules.dryRun,
+      finished: (command, ending) => {
+        this.#finish(command, ending);
       },
-      this.#unread.has(key),
-    );
-    this.#lanes.set(key, lane);
-    return lane;
+      accounted: (address, value) => {
+        this.#note({
+          type: "read_back",
+          controller: code,
+          actuator: targetId,
+          target,
+          id: null,
+          address,
+          value,
+        });
+      },
+    };
   }
 
   /** Takes up the commands an earlier run left open. */
   recover(interrupted: readonly Interrupted[]): void {
-    for (const one of interrupted) this.#laneFor(laneKey(one.command), one.command).adopt(one);
+    for (const one of interrupted) {
+      const { command } = one;
+      const { ownId, id, payloadKey: key } = command;
+      const own = { id: ownId ? id : null, canonical: canonical(command.wanted), payloadKey: key };
+      this.#seen.set(seenKey(command), this.#duplicates.taken(laneKey(command), own));
+      this.#lanes.of(command).adopt(one);
+    }
   }
 
   /** Results of earlier runs by which repeated ids are still recognised. */
@@ -200,17 +185,16 @@ export class Commander {
     this.#duplicates.remember(laneKey(about), result.id, word, result, agoMs, this.#ports.clock.monotonic());
   }
 
-  /** Actuators whose last POST of an earlier run nobody has read back yet. */
   restoreUnread(keys: Iterable<string>): void {
-    for (const key of keys) this.#unread.add(key);
+    this.#lanes.restoreUnread(keys);
   }
 
   #finish(command: Command, ending: Ending): void {
     const { clock } = this.#ports;
     const result = resultOf(askedBy(command), ending, clock.now(), clock.monotonic());
-    const seen = this.#seen.get(command.id);
+    const seen = this.#seen.get(seenKey(command));
     if (seen) this.#duplicates.ended(seen, result, clock.monotonic());
-    this.#seen.delete(command.id);
+    this.#seen.delete(seenKey(command));
     this.problems.ended(command, result);
     this.#aftermath.ended(command, result);
     this.#tell(command, result);
@@ -242,10 +226,14 @@ export class Commander {
     void this.#ports.journal.append(record, { durable: false }).catch(() => undefined);
   }
 
-  #refuse(arrived: Arrived, { refusal, payload, canonical }: NotTaken, original: CommandResult | null): void {
+  #refuse(
+    arrived: Arrived,
+    { refusal, payload, canonical: word }: NotTaken,
+    original: CommandResult | null,
+  ): void {
     const { request, code } = arrived;
     const { clock, audience } = this.#ports;
-    const asked = askedFrom(arrived, payload, canonical, this.#ports.newId);
+    const asked = askedFrom(arrived, payload, word, this.#ports.newId);
     const ending = refused(refusal.reason, refusal.message);
     const plain = resultOf(asked, ending, clock.now(), clock.monotonic());
     const result = original ? { ...plain, original } : plain;
@@ -257,3 +245,6 @@ export class Commander {
       });
   }
 }
+
+/** A sender may use one id for several actuators, as a scene does. */
+const seenKey = (command: Command) => `${laneKey(command)} ${command.id}`;

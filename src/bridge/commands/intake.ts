@@ -4,6 +4,7 @@ import { type CommandPayload, type PayloadRules, readPayload } from "../../green
 import { canonical, readWanted, type Wanted } from "../../greenhouse/command/words.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
 import type { CommandRequest } from "./command.js";
+import type { Duplicate } from "./duplicates.js";
 import type { CommandRules } from "./command-ports.js";
 
 /** What the rules of taking a command look at; gathered by the commander, judged here. */
@@ -113,4 +114,12 @@ function standingRefusal(around: Circumstances, wanted: Wanted): Refusal | null 
     };
   }
   return null;
+}
+
+export function duplicateRefusal(duplicate: Duplicate, id: string | null): Refusal {
+  if (duplicate.type !== "other_command") {
+    return { reason: "duplicate", message: "The same command was taken before; this one does nothing." };
+  }
+  const message = `The id "${id ?? ""}" was used for another command; give each command an id of its own.`;
+  return { reason: "bad_payload", message };
 }

@@ -137,33 +137,37 @@ export class Lane {
     if (command) this.#ports.finished(command, superseded("before_sending"));
   }
 
+  /** Nothing may come between choosing a command and starting it: another would be lost, or run beside it. */
   async #next(): Promise<void> {
-    if (this.#active !== null || this.#pause !== null || this.#closed) return;
-    const command = this.#stop ?? this.#waiting;
-    if (!command) return;
-    if (command !== this.#stop && !(await this.#intervalOver(command))) {
-      void this.#next();
-      return;
+    for (;;) {
+      if (this.#active !== null || this.#pause !== null || this.#closed) return;
+      const command = this.#stop ?? this.#waiting;
+      if (!command) return;
+      if (command === this.#stop) this.#stop = null;
+      else if (this.#mayGoFrom(command) > this.#ports.clock.monotonic()) {
+        await this.#waitForInterval(command);
+        continue;
+      } else this.#waiting = null;
+      if (!this.#takesOver(command)) return this.#run(command);
     }
-    if (command === this.#stop) this.#stop = null;
-    else this.#waiting = null;
-    if (this.#takesOver(command)) void this.#next();
-    else await this.#run(command);
   }
 
-  /** Waits for `min_interval`; false when something newer or its age ended the wait. */
-  async #intervalOver(command: Command): Promise<boolean> {
-    const from = this.#firstPostAt === null ? 0 : this.#firstPostAt + command.settings.minIntervalMs;
-    if (from <= this.#ports.clock.monotonic()) return true;
-    this.#pause = new AbortController();
-    const { signal } = this.#pause;
-    await waitUntil(Math.min(from, command.deadlineMono + 1), this.#ports, signal);
+  /** Monotonic ms from which `min_interval` lets the command go. */
+  #mayGoFrom({ settings }: Command): number {
+    return this.#firstPostAt === null ? -Infinity : this.#firstPostAt + settings.minIntervalMs;
+  }
+
+  /** Until the interval is over, something newer comes, or the command is too old. */
+  async #waitForInterval(command: Command): Promise<void> {
+    const pause = new AbortController();
+    this.#pause = pause;
+    const until = Math.min(this.#mayGoFrom(command), command.deadlineMono + 1);
+    await waitUntil(until, this.#ports, pause.signal);
     this.#pause = null;
-    if (signal.aborted || this.#closed) return false;
-    if (this.#ports.clock.monotonic() <= command.deadlineMono) return true;
+    if (pause.signal.aborted || this.#waiting !== command) return;
+    if (this.#ports.clock.monotonic() <= command.deadlineMono) return;
     this.#waiting = null;
     this.#ports.finished(command, refused(expired().reason, expired().message));
-    return false;
   }
 
   /** An equal command takes over the read-backs of the one being confirmed instead of sending again. */

@@ -177,8 +177,9 @@ function factsOf(answer: Answer, attempts: number): Evidence {
 /** Ends that need no second look: the platform said no, or nothing ever left. */
 function finalError(error: PlatformError, facts: Evidence): StepEnd | null {
   const { kind, sent, code } = error.facts;
-  if (!sent) return { type: "not_sent", message: error.message, ...facts };
+  // Also without a credential at hand: a renewed one is the one retry.
   if (kind === "unauthorized") return null;
+  if (!sent) return { type: "not_sent", message: error.message, ...facts };
   return code !== undefined ? rejected(error, facts) : null;
 }
 

@@ -190,3 +190,33 @@ describe("a flood", () => {
     expect(bench.results.filter(({ reason }) => reason === "overloaded")).toHaveLength(1);
   });
 });
+
+describe("commands that arrive in one turn of the event loop", () => {
+  it("are still one at a time: the newest waiting one wins, each has one result, nothing superseded is sent", async () => {
+    const bench = fanBench();
+    bench.send("on");
+    bench.send("off");
+    bench.send("auto");
+    await bench.clock.advance(400_000);
+    expect(bench.results).toHaveLength(3);
+    expect(outcomesOf(bench)).toMatchObject({ c2: "superseded before_sending", c3: "confirmed" });
+    expect(bench.values()).toEqual(["140=1010", "140=1100"]);
+  });
+
+  it("one id for two actuators, as a scene sends it, is two commands", async () => {
+    const bench = new CommandBench({ actuators: [fan, { ...fan, id: "other", address: "141" }] });
+    bench.platform.registers.set("140", "1001").set("141", "1001");
+    const payload = '{"command":"on","id":"scene"}';
+    bench.send(payload);
+    bench.send(payload, { targetId: "other" });
+    await bench.clock.advance(400_000);
+    expect(bench.results.map(({ actuator, outcome }) => [actuator, outcome])).toEqual([
+      ["roof", "confirmed"],
+      ["other", "confirmed"],
+    ]);
+    bench.send(payload);
+    bench.send(payload, { targetId: "other" });
+    await bench.clock.advance(1_000);
+    expect(bench.results.slice(2).map(({ reason }) => reason)).toEqual(["duplicate", "duplicate"]);
+  });
+});

@@ -1,0 +1,197 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { ControllerEvent } from "../../src/greenhouse/events.js";
+import type { Controller } from "../../src/greenhouse/model.js";
+import { statusNumber } from "../../src/greenhouse/device-types.js";
+import { controllerMessages } from "../../src/mqtt/projection/controller-messages.js";
+import { topicsUnder } from "../../src/mqtt/topics.js";
+import { actuator, controller, controllerSettings, item, record } from "../support/builders.js";
+import { after, registersRead, sensorsRead, start } from "../support/folding.js";
+
+const topics = topicsUnder("greenhouse");
+const settings = controllerSettings({
+  actuators: [
+    actuator(),
+    actuator({ id: "side", address: "102", modeAddress: "201", positionAddress: "202" }),
+  ],
+  parameters: [{ id: "ec", address: "501", scale: 1 }],
+});
+const status = (value: string | number | null): ControllerEvent => ({
+  type: "statuses_read",
+  items: [{ name: "fan", number: statusNumber(16), value }],
+  receivedAt: start,
+});
+const full = after(
+  controller(settings),
+  start,
+  { type: "listed", record: record(), availability: "online" },
+  sensorsRead([item({ measuredAt: start })]),
+  status(1),
+  registersRead({ "101": "45", "501": 3 }),
+);
+const published = (before: Controller | undefined, next: Controller | undefined) =>
+  controllerMessages(topics, before, next).map(({ topic, payload }) => [
+    topic.slice("greenhouse/gh-0001/".length),
+    payload,
+  ]);
+const scalars = (before: Controller | undefined, next: Controller) =>
+  published(before, next).filter(([topic]) => !topic?.endsWith("json") && topic !== "info");
+
+/** What a broker keeps of the messages. */
+function kept(into: Map<string, string>, before: Controller | undefined, next: Controller | undefined) {
+  for (const { topic, payload } of controllerMessages(topics, before, next)) {
+    if (payload === "") into.delete(topic);
+    else into.set(topic, payload);
+  }
+  return into;
+}
+
+describe("a controller's retained messages", () => {
+  it("everything when there was none", () => {
+    expect(scalars(undefined, full)).toEqual([
+      ["availability", "online"],
+      ["problem", "off"],
+      ["sensor/air_temperature", "21.5"],
+      ["sensor/air_temperature/quality", "good"],
+      ["status/16_fan", "on"],
+      ["actuator/roof/position", "45"],
+      ["actuator/roof/value", "45"],
+      ["actuator/roof/state", "position"],
+      ["parameter/ec", "3"],
+    ]);
+  });
+
+  it.each<[string, ControllerEvent, [string, string][]]>([
+    ["the same", { type: "time_passed" }, []],
+    ["availability", { type: "connection", availability: "unknown" }, [["availability", "unknown"]]],
+    ["a problem", { type: "problem", on: true }, [["problem", "on"]]],
+    ["a running status", status(0), [["status/16_fan", "off"]]],
+    ["a running status that is a raw value", status("自动"), [["status/16_fan", "自动"]]],
+    ["a running status that is no longer told", status(null), [["status/16_fan", "unknown"]]],
+    [
+      "a sensor",
+      sensorsRead([item({ value: 22, raw: 22, measuredAt: start })]),
+      [["sensor/air_temperature", "22"]],
+    ],
+    ["a parameter", registersRead({ "501": 4 }, { startedAt: 1 }), [["parameter/ec", "4"]]],
+  ])("only what changed: %s", (_, event, expected) => {
+    expect(scalars(full, after(full, start, event))).toEqual(expected);
+  });
+
+  it("a running status whose value became empty no longer says what it said", () => {
+    const broker = kept(new Map(), undefined, full);
+    kept(broker, full, after(full, start, status("")));
+    expect(broker.get("greenhouse/gh-0001/status/16_fan")).not.toBe("on");
+  });
+
+  it("info names what the list says, never shadowed by the platform's extension fields", () => {
+    const extra = { type: "X", name: "Y", id: "9", tag: "t" };
+    const named = after(full, start, { type: "listed", record: record({ extra }), availability: "online" });
+    const info = new Map(published(full, named) as [string, string][]).get("info") ?? "";
+    expect(JSON.parse(info)).toMatchObject({
+      code: "GH-0001",
+      id: "gh-0001",
+      name: "East house",
+      type: "C001",
+      type_name: "sunlight greenhouse controller",
+      station: "North farm",
+      station_id: "7",
+      brand: null,
+      version: "3",
+      hls: null,
+      tag: "t",
+    });
+  });
+
+  it("the JSON of a running status has the contract's fields", () => {
+    const json = new Map(published(undefined, full) as [string, string][]).get("status/16_fan/json") ?? "";
+    expect(JSON.parse(json)).toEqual({
+      name: "fan",
+      number: 16,
+      value: 1,
+      state: "on",
+      received_at: new Date(start).toISOString(),
+    });
+  });
+});
+
+const raw = fc.constantFrom("10010", "10001", "10100", "45", "0", "777", "", "x");
+const event: fc.Arbitrary<ControllerEvent> = fc.oneof(
+  fc.constantFrom<ControllerEvent>(
+    { type: "listed", record: record(), availability: "online" },
+    { type: "listed", record: record({ name: "West" }), availability: "offline" },
+    { type: "problem", on: true },
+    { type: "problem", on: false },
+    { type: "platform", reachable: false },
+    { type: "platform", reachable: true },
+  ),
+  fc
+    .array(
+      fc.record({
+        name: fc.constantFrom("空气温度", "神秘", "/", "x#"),
+        value: fc.constantFrom(1, 22.5, -99, null, "text", ""),
+        measuredAt: fc.constantFrom(null, start, start - 1, start - 3_600_000),
+      }),
+      { maxLength: 4 },
+    )
+    .map((items) => sensorsRead(items.map((over) => item({ ...over, raw: over.value })))),
+  fc.constantFrom(1, 0, null, "", "自动").map(status),
+  fc
+    .tuple(fc.dictionary(fc.constantFrom("101", "201", "202", "501"), raw), fc.nat({ max: 9 }))
+    .map(([values, startedAt]) => registersRead(values, { startedAt })),
+);
+
+describe("whatever happened to a controller", () => {
+  it("the differences leave the broker as a full publish would", () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 12 }), (events) => {
+        const broker = new Map<string, string>();
+        let shown: Controller | undefined;
+        for (const one of events) {
+          const next = after(shown ?? controller(settings), start, one);
+          kept(broker, shown, next);
+          shown = next;
+        }
+        const scalar = (all: Map<string, string>) =>
+          [...all].filter(([topic]) => !topic.endsWith("/json")).sort();
+        expect(scalar(broker)).toEqual(scalar(kept(new Map(), undefined, shown)));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("clearing it leaves no retained topic of it, and empties nothing that is not its own", () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 12 }), (events) => {
+        const broker = new Map<string, string>();
+        const own = new Set<string>();
+        let shown = controller(settings);
+        kept(broker, undefined, shown);
+        for (const one of events) {
+          const next = after(shown, start, one);
+          kept(broker, shown, next);
+          shown = next;
+        }
+        for (const { topic } of controllerMessages(topics, shown, undefined)) own.add(topic);
+        kept(broker, shown, undefined);
+        expect([...broker]).toEqual([]);
+        for (const topic of own) {
+          expect(topic.startsWith("greenhouse/gh-0001/")).toBe(true);
+          expect(topic.endsWith("/set")).toBe(false);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("clearing covers the command topics, which others publish", () => {
+    const cleared = controllerMessages(topics, full, undefined).map(({ topic }) => topic);
+    for (const topic of [
+      topics.actuator("gh-0001", "roof").command,
+      topics.actuator("gh-0001", "side").command,
+      topics.parameter("gh-0001", "ec").command,
+    ])
+      expect(cleared).toContain(topic);
+    expect(controllerMessages(topics, undefined, undefined)).toEqual([]);
+  });
+});

@@ -1,0 +1,191 @@
+import { describe, expect, it } from "vitest";
+import type { Controller } from "../../src/greenhouse/model.js";
+import { Leftovers, placeOf } from "../../src/mqtt/leftovers.js";
+import { actuator, controller, controllerSettings, item } from "../support/builders.js";
+import { after, registersRead, sensorsRead, start } from "../support/folding.js";
+import { hour } from "../support/polled-mirror.js";
+import { RetainedBroker } from "../support/retained-broker.js";
+import { settled } from "../support/virtual-clock.js";
+
+const settings = controllerSettings({
+  actuators: [actuator()],
+  parameters: [{ id: "ec", address: "501", scale: 1 }],
+});
+
+function kept() {
+  const controllers = new Map<string, Controller>([["gh-0001", controller(settings)]]);
+  const broker = new RetainedBroker();
+  const failed: string[] = [];
+  const state = { now: 0, isKnown: false };
+  const leftovers = new Leftovers({
+    base: "greenhouse",
+    view: { byId: (id) => controllers.get(id) },
+    publish: (topic, payload) => broker.publish(topic, payload),
+    isUnwanted: (id) => id === "ignored",
+    isAccountKnown: () => state.isKnown,
+    monotonic: () => state.now,
+    failed: (topic) => failed.push(topic),
+  });
+  const find = (...topics: string[]) => {
+    for (const topic of topics) {
+      broker.kept.set(`greenhouse/${topic}`, "x");
+      leftovers.found(
+        `greenhouse/${topic}`,
+        topic.endsWith("json") ? '{"value":1,"quality":"good"}' : "good",
+      );
+    }
+  };
+  /** Sweeps at `now`; the topics it cleared. */
+  const cleared = async (now: number) => {
+    state.now = now;
+    broker.log.length = 0;
+    leftovers.sweep();
+    await settled();
+    return broker.log
+      .filter(({ payload }) => payload === "")
+      .map(({ topic }) => topic.slice("greenhouse/".length))
+      .sort();
+  };
+  const known = () => {
+    state.isKnown = true;
+  };
+  return { controllers, broker, leftovers, failed, find, cleared, known };
+}
+
+describe("what an earlier run left is marked stale at once", () => {
+  it.each([
+    ["gone/sensor/air/quality", "good", "stale"],
+    ["gh-0001/sensor/air/quality", "bad", "stale"],
+    ["gh-0001/sensor/air/quality", "stale", null],
+    ["gh-0001/sensor/air/json", '{"value":1,"quality":"good"}', '{"value":1,"quality":"stale"}'],
+    ["gh-0001/sensor/air/json", '{"value":1,"quality":"stale"}', null],
+    ["gh-0001/actuator/roof/json", '{"state":"open","quality":"good"}', '{"state":"open","quality":"stale"}'],
+    ["gh-0001/parameter/ec/json", '{"value":1,"quality":"good"}', '{"value":1,"quality":"stale"}'],
+    ["gh-0001/sensor/air/json", "{broken", null],
+    ["gh-0001/sensor/air/json", "null", null],
+    ["gh-0001/sensor/air", "21.5", null],
+    ["gh-0001/actuator/roof/state", "open", null],
+    ["gh-0001/status/fan/json", '{"state":"on"}', null],
+    ["gh-0001/availability", "online", null],
+    ["gh-0001/sensor/air/quality", "", null],
+  ])("%s %s becomes %s", async (topic, payload, marked) => {
+    const { leftovers, broker } = kept();
+    leftovers.found(`greenhouse/${topic}`, payload);
+    await settled();
+    expect(broker.log).toEqual(marked === null ? [] : [{ topic: `greenhouse/${topic}`, payload: marked }]);
+  });
+
+  it("what this run has read already is left alone", async () => {
+    const { controllers, leftovers, broker, find, cleared, known } = kept();
+    const read = after(
+      controller(settings),
+      start,
+      sensorsRead([item({ measuredAt: start })]),
+      registersRead({ "101": "10010", "501": 1 }),
+    );
+    controllers.set("gh-0001", read);
+    find("gh-0001/sensor/air_temperature/quality", "gh-0001/actuator/roof/json", "gh-0001/parameter/ec/json");
+    expect([broker.log, leftovers.size]).toEqual([[], 0]);
+    known();
+    expect(await cleared(100 * hour)).toEqual([]);
+  });
+
+  it("marking that failed is done again", async () => {
+    const { broker, find, cleared, known, failed } = kept();
+    broker.refuses = () => true;
+    find("gh-0001/sensor/air/quality");
+    await settled();
+    expect(failed).toHaveLength(1);
+    broker.refuses = () => false;
+    known();
+    await cleared(1_000);
+    expect(broker.kept.get("greenhouse/gh-0001/sensor/air/quality")).toBe("stale");
+  });
+});
+
+describe("what is no longer wanted is cleared", () => {
+  const all = ["gone/info", "gone/sensor/air", "ignored/availability", "gh-0001/actuator/old/state"];
+
+  it("never before the account is known, not even what the configuration decides", async () => {
+    const { find, cleared } = kept();
+    find(...all);
+    expect(await cleared(100 * hour)).toEqual([]);
+  });
+
+  it("at once where the configuration decides: ignored controllers, actuators and parameters it has no more", async () => {
+    const { find, cleared, known, leftovers } = kept();
+    find(...all, "gh-0001/parameter/old", "gh-0001/actuator/roof/state", "gh-0001/parameter/ec");
+    known();
+    expect(await cleared(0)).toEqual([
+      "gh-0001/actuator/old/state",
+      "gh-0001/parameter/old",
+      "ignored/availability",
+    ]);
+    expect(leftovers.size).toBe(4);
+  });
+
+  it("after 24 h counted from the first good list, on the monotonic clock, once", async () => {
+    const { find, cleared, known } = kept();
+    find("gone/info", "gone/sensor/air/json", "gh-0001/sensor/old", "gh-0001/status/old/json");
+    expect(await cleared(50 * hour)).toEqual([]);
+    known();
+    expect(await cleared(50 * hour)).toEqual([]);
+    expect(await cleared(74 * hour - 1)).toEqual([]);
+    expect(await cleared(74 * hour)).toEqual([
+      "gh-0001/sensor/old",
+      "gh-0001/status/old/json",
+      "gone/info",
+      "gone/sensor/air/json",
+    ]);
+    expect(await cleared(75 * hour)).toEqual([]);
+  });
+
+  it("not where it came back in the meantime", async () => {
+    const { controllers, find, cleared, known } = kept();
+    find("late/info", "gh-0001/sensor/air_temperature");
+    known();
+    await cleared(0);
+    controllers.set("late", controller());
+    controllers.set("gh-0001", after(controller(settings), start, sensorsRead([item()])));
+    expect(await cleared(100 * hour)).toEqual([]);
+  });
+
+  it("again where clearing failed", async () => {
+    const { broker, find, cleared, known, failed } = kept();
+    find("ignored/availability");
+    known();
+    broker.refuses = () => true;
+    await cleared(0);
+    expect(failed).toEqual(["greenhouse/ignored/availability"]);
+    broker.refuses = () => false;
+    expect(await cleared(1)).toEqual(["ignored/availability"]);
+    expect(await cleared(2)).toEqual([]);
+  });
+});
+
+describe("never touched", () => {
+  it.each([
+    "greenhouse/gone/actuator/roof/set",
+    "greenhouse/gone/parameter/ec/set",
+    "greenhouse/gone/address/101/set",
+    "greenhouse/bridge/state",
+    "greenhouse/bridge/info",
+    "greenhouse/bridge/sensor/air/quality",
+    "greenhouse/bridge/request/refresh",
+    "greenhouse/gone",
+    "greenhouse/gone/other",
+    "greenhouse/gone/other/x",
+    "greenhouse/gone/sensor/air/json/deep",
+    "greenhouses/gone/info",
+    "other/gone/sensor/air/quality",
+    "homeassistant/device/x/config",
+  ])("%s", async (topic) => {
+    const { leftovers, broker, cleared, known } = kept();
+    leftovers.found(topic, "good");
+    known();
+    await cleared(0);
+    await cleared(100 * hour);
+    expect(broker.log).toEqual([]);
+    expect(placeOf("greenhouse", topic)).toBeNull();
+  });
+});

@@ -1,0 +1,263 @@
+import anyAscii from "any-ascii";
+import { describe, expect, it } from "vitest";
+import { GreenhouseStore } from "../../src/bridge/store.js";
+import { StateOutput } from "../../src/mqtt/state-output.js";
+import { controllerMessages } from "../../src/mqtt/projection/controller-messages.js";
+import { topicsUnder } from "../../src/mqtt/topics.js";
+import { item, record, silentLog } from "../support/builders.js";
+import { sensorsRead, start } from "../support/folding.js";
+import { mirrorSettings } from "../support/polled-mirror.js";
+import { RetainedBroker } from "../support/retained-broker.js";
+import { settled, VirtualClock } from "../support/virtual-clock.js";
+
+const topics = topicsUnder("greenhouse");
+const air = (code: string) => `greenhouse/${code.toLowerCase()}/sensor/air_temperature`;
+
+async function output(story: (one: ReturnType<typeof world>) => Promise<void>) {
+  const one = world();
+  const run = one.output.run(one.abort.signal);
+  await story(one);
+  one.abort.abort();
+  await one.broker.release();
+  await run;
+}
+
+function world() {
+  const store = new GreenhouseStore(mirrorSettings(), new VirtualClock(start), anyAscii);
+  store.setReachable(true);
+  const broker = new RetainedBroker();
+  const output = new StateOutput({ topics, publisher: broker, view: store, log: silentLog });
+  store.onChange((before, after) => {
+    output.changed(before, after);
+  });
+  let n = 0;
+  /** A new reading of a controller, the first of which makes it appear. */
+  const read = (code: string, value: number) => {
+    store.admit(code);
+    const measuredAt = start + n++;
+    store.dispatch(code, sensorsRead([item({ value, raw: value, measuredAt })], measuredAt));
+  };
+  const connect = async () => {
+    output.connected();
+    await settled();
+  };
+  return { store, broker, output, read, connect, abort: new AbortController() };
+}
+
+describe("what is published", () => {
+  it("on connecting everything, once", async () => {
+    await output(async ({ store, broker, read, connect, output }) => {
+      for (const code of ["A", "B", "C"]) read(code, 20);
+      await settled();
+      expect(broker.taken()).toEqual([]);
+      await connect();
+      const all = [...store.controllers()].flatMap((one) => controllerMessages(topics, undefined, one));
+      expect(broker.taken().sort()).toEqual(all.map(({ topic }) => topic).sort());
+      expect(output.isIdle).toBe(true);
+    });
+  });
+
+  it("then only what differs, and nothing where nothing does", async () => {
+    await output(async ({ store, broker, read, connect }) => {
+      read("A", 20);
+      await connect();
+      broker.taken();
+      read("A", 21);
+      await settled();
+      expect(broker.taken()).toEqual([air("A"), `${air("A")}/json`]);
+      store.dispatch("A", { type: "time_passed" });
+      store.dispatch("A", { type: "problem", on: false });
+      await settled();
+      expect(broker.taken()).toEqual([]);
+    });
+  });
+
+  it("again everything when it is asked for", async () => {
+    await output(async ({ broker, read, connect }) => {
+      read("A", 20);
+      await connect();
+      const first = broker.taken().sort();
+      await connect();
+      expect(broker.taken().sort()).toEqual(first);
+    });
+  });
+});
+
+describe("without a broker", () => {
+  it("nothing is published or queued, and after the link is back the latest alone, once", async () => {
+    await output(async ({ broker, output, read, connect }) => {
+      read("A", 1);
+      await connect();
+      output.disconnected();
+      broker.taken();
+      for (let value = 2; value <= 1_000; value++) {
+        read("A", (value % 50) + 1);
+        if (value % 100 === 0) await settled();
+      }
+      read("A", 33);
+      expect(broker.taken()).toEqual([]);
+      expect(output.pending).toBe(1);
+      await connect();
+      expect(broker.log.filter(({ topic }) => topic === air("A"))).toEqual([
+        { topic: air("A"), payload: "33" },
+      ]);
+    });
+  });
+
+  it("what changes between two publishes is published once, as it is then", async () => {
+    await output(async ({ broker, read, connect }) => {
+      read("A", 1);
+      await connect();
+      broker.taken();
+      for (let value = 2; value < 40; value++) read("A", value);
+      await settled();
+      expect(broker.log.filter(({ topic }) => topic === air("A"))).toEqual([
+        { topic: air("A"), payload: "39" },
+      ]);
+    });
+  });
+});
+
+describe("a publish that fails", () => {
+  it("leads to the whole controller with its next change, and not to an endless loop", async () => {
+    await output(async ({ broker, read, connect, output }) => {
+      read("A", 20);
+      read("B", 20);
+      await connect();
+      broker.taken();
+      broker.refuses = (topic) => topic === air("A");
+      read("A", 21);
+      for (let n = 0; n < 50; n++) await settled();
+      expect(broker.taken()).toEqual([air("A"), `${air("A")}/json`]);
+      expect(output.isIdle).toBe(true);
+      broker.refuses = () => false;
+      read("A", 22);
+      await settled();
+      expect(broker.taken().sort()).toEqual(
+        [
+          "availability",
+          "info",
+          "problem",
+          ...["", "/quality", "/json"].map((leaf) => `sensor/air_temperature${leaf}`),
+        ]
+          .map((leaf) => `greenhouse/a/${leaf}`)
+          .sort(),
+      );
+      expect(broker.kept.get(air("A"))).toBe("22");
+    });
+  });
+
+  it("in the last moment of a link is made good by the next link", async () => {
+    await output(async ({ broker, output, read, connect }) => {
+      read("A", 20);
+      await connect();
+      broker.holds = true;
+      read("A", 21);
+      await settled();
+      output.disconnected();
+      await broker.release(new Error("link lost"));
+      broker.holds = false;
+      await connect();
+      expect(broker.kept.get(air("A"))).toBe("21");
+    });
+  });
+});
+
+describe("a removed controller", () => {
+  it("is cleared; the others are not touched", async () => {
+    await output(async ({ store, broker, read, connect }) => {
+      read("A", 20);
+      read("B", 20);
+      await connect();
+      broker.taken();
+      store.remove("A");
+      await settled();
+      expect([...broker.kept.keys()].filter((topic) => topic.startsWith("greenhouse/a/"))).toEqual([]);
+      expect(broker.taken().filter((topic) => topic.startsWith("greenhouse/b/"))).toEqual([]);
+    });
+  });
+
+  it("is cleared also when it was removed while the link was down", async () => {
+    await output(async ({ store, broker, output, read, connect }) => {
+      read("A", 20);
+      read("B", 20);
+      await connect();
+      output.disconnected();
+      store.remove("A");
+      await settled();
+      await connect();
+      expect([...broker.kept.keys()].filter((topic) => topic.startsWith("greenhouse/a/"))).toEqual([]);
+      expect(broker.kept.has(air("B"))).toBe(true);
+    });
+  });
+
+  it("is cleared also when the link went before the broker had acknowledged the clearing", async () => {
+    await output(async ({ store, broker, output, read, connect }) => {
+      read("A", 20);
+      await connect();
+      broker.holds = true;
+      store.remove("A");
+      await settled();
+      output.disconnected();
+      await broker.release(new Error("link lost"));
+      broker.holds = false;
+      await connect();
+      expect([...broker.kept.keys()]).toEqual([]);
+    });
+  });
+
+  it("that came back before it could be cleared leaves no topic the new one does not have", async () => {
+    await output(async ({ store, broker, output, read, connect }) => {
+      read("A", 20);
+      await connect();
+      output.disconnected();
+      store.remove("A");
+      store.admit("A");
+      store.dispatch("A", { type: "listed", record: record({ code: "A" }), availability: "online" });
+      await connect();
+      expect([...broker.kept.keys()].filter((topic) => topic.startsWith(air("A")))).toEqual([]);
+      expect(broker.kept.get("greenhouse/a/availability")).toBe("online");
+    });
+  });
+
+  it("that comes back is published whole", async () => {
+    await output(async ({ store, broker, read, connect }) => {
+      read("A", 20);
+      await connect();
+      store.remove("A");
+      await settled();
+      read("A", 22);
+      await settled();
+      expect(broker.kept.get(air("A"))).toBe("22");
+      expect(broker.kept.has("greenhouse/a/info")).toBe(true);
+    });
+  });
+});
+
+describe("publishes waiting for the broker", () => {
+  it("are bounded, however many controllers there are; all is published in the end", async () => {
+    await output(async ({ store, broker, output, read, connect }) => {
+      for (let n = 0; n < 2_000; n++) read(`GH-${n}`, 20);
+      broker.holds = true;
+      await connect();
+      expect(broker.inFlight).toBeLessThanOrEqual(512 + 6);
+      const bytes = output.pending;
+      expect(bytes).toBeGreaterThan(1_000);
+      for (let n = 0; n < 100 && !output.isIdle; n++) await broker.release();
+      expect(output.isIdle).toBe(true);
+      expect(broker.mostInFlight).toBeLessThanOrEqual(512 + 6);
+      for (const { info } of store.controllers()) expect(broker.kept.get(air(info.code))).toBe("20");
+    });
+  });
+
+  it("keep an end from nothing", async () => {
+    const one = world();
+    const run = one.output.run(one.abort.signal);
+    one.read("A", 20);
+    one.broker.holds = true;
+    await one.connect();
+    one.abort.abort();
+    await run;
+    expect(one.broker.inFlight).toBeGreaterThan(0);
+  });
+});

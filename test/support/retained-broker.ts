@@ -1,0 +1,51 @@
+import type { RetainedPublisher } from "../../src/mqtt/state-output.js";
+import { settled } from "./virtual-clock.js";
+
+export interface Published {
+  readonly topic: string;
+  readonly payload: string;
+}
+
+/** What a broker keeps of retained publishes; acknowledges at once unless held back, refuses what the test says. */
+export class RetainedBroker implements RetainedPublisher {
+  readonly log: Published[] = [];
+  readonly kept = new Map<string, string>();
+  refuses: (topic: string) => boolean = () => false;
+  holds = false;
+  inFlight = 0;
+  mostInFlight = 0;
+  readonly #held: ((error: Error | null) => void)[] = [];
+
+  async publish(topic: string, payload: string): Promise<void> {
+    this.log.push({ topic, payload });
+    this.mostInFlight = Math.max(this.mostInFlight, ++this.inFlight);
+    try {
+      if (this.holds) await this.#release();
+      if (this.refuses(topic)) throw new Error("not acknowledged");
+      if (payload === "") this.kept.delete(topic);
+      else this.kept.set(topic, payload);
+    } finally {
+      this.inFlight--;
+    }
+  }
+
+  /** Acknowledges what is held back, or fails it as a lost link does. */
+  async release(error: Error | null = null): Promise<void> {
+    for (const end of this.#held.splice(0)) end(error);
+    await settled();
+  }
+
+  /** Topics published since the last call. */
+  taken(): string[] {
+    return this.log.splice(0).map(({ topic }) => topic);
+  }
+
+  #release(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#held.push((error) => {
+        if (error === null) resolve();
+        else reject(error);
+      });
+    });
+  }
+}
