@@ -11,9 +11,18 @@ async function startPair(controllers) {
   return { controllers, broker, platform, bridge, bare };
 }
 
-export async function measurePace({ sizes, settleMs, seconds, say }) {
-  const pairs = await Promise.all(sizes.map(startPair));
-  await wait(settleMs);
+/** Starts them all; measure when they are in their stride. */
+export const startPaced = async (sizes) => ({
+  pairs: await Promise.all(sizes.map(startPair)),
+  startedAt: performance.now(),
+});
+
+/**
+ * After its first poll a sensor is due between half an interval and one and a half; from half an interval on, polls are
+ * spread evenly. `settleMs` counts from the start.
+ */
+export async function measurePace({ pairs, startedAt }, { settleMs, seconds, say }) {
+  await wait(Math.max(0, startedAt + settleMs - performance.now()));
   say(`default intervals, ${seconds} s`);
   const read = () =>
     pairs.map(({ bridge, bare }) => ({ bridge: cpuSeconds(bridge), bare: cpuSeconds(bare) }));

@@ -11,7 +11,7 @@ import type { HttpAnswer } from "./http/exchange.js";
 import type { HostConnections } from "./http/host-connections.js";
 import { TransportFailure } from "./http/transport-failure.js";
 import type { LinkBook } from "./link.js";
-import type { Operation } from "./operations.js";
+import { operations, type Operation } from "./operations.js";
 import type { Redact } from "./redaction.js";
 import { commandRetries, pollingRetries, retryDelayMs } from "./retry.js";
 
@@ -100,6 +100,8 @@ export class Caller {
     const admission = link.admit(host, call.urgent);
     if (!admission.go) throw this.#heldBack(call, admission);
     tally.requests += 1;
+    if (call.operation === operations.setValue) tally.writes += 1;
+    if (call.operation === operations.signIn) tally.signins += 1;
     let answer: HttpAnswer;
     try {
       answer = await hosts[host].exchange(call, headers);

@@ -43,7 +43,7 @@ export type Admission =
   | { readonly go: false; readonly because: "lost" | "refused" | "held"; readonly retryInMs: number };
 
 export const openAfter = 5;
-export const probeEveryMs = 30_000;
+const probeEveryMs = 30_000;
 /** How much longer a host may wait for the other's turn before it takes it. */
 const turnGraceMs = 15_000;
 const probeLostMs = 90_000;

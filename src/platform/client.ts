@@ -62,7 +62,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const credentialKey = `platform.${settings.credential.type}`;
   const caller = new Caller({ hosts, link, skew, clock, random, tally, credentialKey, redact });
   const source = credentialSource(settings, {
-    ...{ caller, link, skew, readTime, reports, clock, log, tally },
+    ...{ caller, link, skew, readTime, reports, clock, log },
     files: ports.files ?? nodeFiles,
     dataDir: ports.dataDir,
   });
@@ -71,7 +71,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const scene = (operation: Operation) => ({ operation, url: hosts[operation.host].url, redact });
   const share = sharedSignals();
   const reader = new Reader({ authorized, reports, readTime, clock, scene, share }, settings.shapes);
-  const writer = new Writer({ authorized, reports, scene, tally, share });
+  const writer = new Writer({ authorized, reports, scene, share });
   return {
     ...readsOf(reader),
     write: (code, address, value, signal) => writer.write(code, address, value, signal),

@@ -44,7 +44,7 @@ export class LinkBook {
   readonly #onLink: OnLink;
   readonly #contacts: Readonly<Record<PlatformHost, Contact>> = { business: untried(), realtime: untried() };
   #circuit: Circuit = closedCircuit;
-  #signInRefused = false;
+  #isMissing = false;
 
   constructor(clock: Clock, onLink: OnLink) {
     this.#clock = clock;
@@ -77,22 +77,23 @@ export class LinkBook {
 
   credentialRenewed(): void {
     this.#circuit = renewed(this.#circuit);
-    this.#signInRefused = false;
+    this.#isMissing = false;
     for (const host of hosts) {
       this.#contacts[host].accepted = false;
       this.#tell(host);
     }
   }
 
-  signInRefused(): void {
-    this.#signInRefused = true;
+  /** There is none to send: the sign-in is refused, the token file is empty. */
+  credentialMissing(): void {
+    this.#isMissing = true;
     for (const host of hosts) this.#tell(host);
   }
 
   link(host: PlatformHost): HostLink {
     const { reachable, contactAt, accepted } = this.#contacts[host];
     const { failures, failingSince, refusals, open } = this.#circuit[host];
-    const unauthorized = this.#signInRefused || refusals >= (accepted ? 2 : 1);
+    const unauthorized = this.#isMissing || refusals >= (accepted ? 2 : 1);
     return { host, reachable, contactAt, failures, failingSince, unauthorized, paused: open };
   }
 

@@ -1,3 +1,4 @@
+import { PlatformError } from "../greenhouse/platform-error.js";
 import type { ParameterGroup } from "../greenhouse/device-types.js";
 import type {
   DeviceRecord,
@@ -21,7 +22,7 @@ import { withoutHostileNames } from "./decode/hostile-names.js";
 import { made, placeOf, type FailureScene } from "./failure.js";
 import { operations, readOnlyOperation, readOnlyOperations, type Operation } from "./operations.js";
 import type { ReadTime } from "./platform-time.js";
-import { deviceCode, invalidRequest, plainText, requestPath, userQuery } from "./request-path.js";
+import { deviceCode, plainText, requestPath, userQuery } from "./request-path.js";
 import type { OperationShape, ShapeSettings } from "./settings.js";
 import type { ShapeReports } from "./shape-reports.js";
 
@@ -106,9 +107,17 @@ export class Reader implements PlatformReader {
       address: plainText(address, "address", operation),
       ...(fresh ? { flush: "1" } : {}),
     };
-    return this.#ask({ operation, query, signal, urgent: fresh }, (body, decoding) =>
-      this.#value(body, code, address, decoding),
-    );
+    const ask = { operation, query, signal, urgent: fresh };
+    try {
+      return await this.#ask(ask, (body, decoding) => this.#value(body, code, address, decoding));
+    } catch (error) {
+      if (!(error instanceof PlatformError) || error.facts.kind !== "rejected") throw error;
+      this.#ports.reports.of(operation)(
+        `answered with code ${error.facts.code ?? "?"}, taken as no value`,
+        {},
+      );
+      return null;
+    }
   }
 
   async values(
@@ -125,9 +134,9 @@ export class Reader implements PlatformReader {
     const operation = readOnlyOperation(name);
     if (operation === null) {
       const known = readOnlyOperations.map((one) => one.name).join(", ");
-      throw invalidRequest(
-        operations.value,
-        `${JSON.stringify(name.slice(0, 80))} is no read-only operation; they are ${known}`,
+      throw new PlatformError(
+        `not sent; ${JSON.stringify(name.slice(0, 80))} is no read-only operation of the platform; they are ${known}`,
+        { kind: "invalid_request", host: "business", operation: "get", sent: false },
       );
     }
     return this.#ask({ operation, query: userQuery(operation, query), signal }, withoutHostileNames);

@@ -65,7 +65,7 @@ function encoded(text: string, operation: Operation): string {
   throw invalidRequest(operation, `query parameter ${shown(text)} is too long or is not valid text`);
 }
 
-export const invalidRequest = (operation: Operation, why: string): PlatformError =>
+const invalidRequest = (operation: Operation, why: string): PlatformError =>
   new PlatformError(`${operation.label}: not sent; ${why}`, {
     kind: "invalid_request",
     host: operation.host,

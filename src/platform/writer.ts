@@ -1,6 +1,5 @@
 import type { WriteAccepted } from "../greenhouse/ports.js";
 import type { Authorized } from "./authorized.js";
-import type { Tally } from "./counters.js";
 import { readWriteAnswer } from "./decode/write-answer.js";
 import { made, placeOf, type FailureScene } from "./failure.js";
 import { operations, type Operation } from "./operations.js";
@@ -11,7 +10,6 @@ export interface WriterPorts {
   readonly authorized: Authorized;
   readonly reports: ShapeReports;
   readonly scene: (operation: Operation) => Pick<FailureScene, "operation" | "url" | "redact">;
-  readonly tally: Tally;
   readonly share: (signal: AbortSignal) => void;
 }
 
@@ -25,13 +23,12 @@ export class Writer {
 
   async write(code: string, address: string, value: string, signal: AbortSignal): Promise<WriteAccepted> {
     const operation = operations.setValue;
-    const { authorized, reports, scene, tally, share } = this.#ports;
+    const { authorized, reports, scene, share } = this.#ports;
     const sent = {
       address: plainText(address, "address", operation),
       value: plainText(value, "value", operation),
       deviceCode: deviceCode(code, operation),
     };
-    tally.writes += 1;
     share(signal);
     const call = { operation, path: operation.path, body: JSON.stringify(sent), signal };
     const { body, envelope } = await authorized.write({ ...call, urgent: true, patient: true });

@@ -2,27 +2,15 @@ import { once } from "node:events";
 import { readdir, mkdir } from "node:fs/promises";
 import net from "node:net";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { freePort } from "../support/mosquitto.js";
-import type { SimulatedPlatform } from "./support/platform.js";
-import { canaries, configurationFor, createStage, mosquittoSection, type Stage } from "./support/stage.js";
+import { canaries, configurationFor, mosquittoSection, type Stage } from "./support/stage.js";
+import { it } from "./support/staged.js";
 import { until, type Watch } from "./support/watch.js";
 
 /* Commands, outputs and exit codes of the built program. */
 
-let stage: Stage;
-
-beforeEach(async () => {
-  stage = await createStage();
-});
-
-afterEach(async () => {
-  const leaks = stage.leaks();
-  await stage.clear();
-  expect(leaks, "no secret in any output").toEqual([]);
-});
-
-const run = (...args: string[]) => stage.program(args).ended;
+const run = (stage: Stage, ...args: readonly string[]) => stage.program(args).ended;
 
 const good = [
   "platform:",
@@ -43,31 +31,34 @@ const withToken = { env: { GREENHOUSE_TOKEN: canaries.token } };
 
 const commands = ["run", "demo", "simulate", "check", "read", "get", "cleanup", "passwd", "schema"];
 
-describe("usage", () => {
-  it("--help names every command, on stdout, with exit code 0", async () => {
-    const { code, stdout, stderr } = await run("--help");
+describe.concurrent("usage", () => {
+  it("--help names every command, on stdout, with exit code 0", async ({ stage }) => {
+    const { code, stdout, stderr } = await run(stage, "--help");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     for (const command of commands) expect(stdout).toMatch(new RegExp(`^\\s+${command}\\b`, "m"));
   });
 
-  it("--version prints the version of the package alone", async () => {
-    const { code, stdout } = await run("--version");
+  it("--version prints the version of the package alone", async ({ stage }) => {
+    const { code, stdout } = await run(stage, "--version");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^\d+\.\d+\.\d+\S*\n$/);
   });
 
-  it.each(commands)("%s takes --help, --version, --config, --log-level and --data-dir", async (command) => {
-    const help = await run(command, "--help");
-    expect(help.code).toBe(0);
-    for (const option of ["--config", "--log-level", "--data-dir"]) expect(help.stdout).toContain(option);
-    const version = await run(command, "--version");
-    expect({ code: version.code, stdout: version.stdout }).toMatchObject({
-      code: 0,
-      stdout: (await run("--version")).stdout,
-    });
-  });
+  it.for(commands)(
+    "%s takes --help, --version, --config, --log-level and --data-dir",
+    async (command, { stage }) => {
+      const help = await run(stage, command, "--help");
+      expect(help.code).toBe(0);
+      for (const option of ["--config", "--log-level", "--data-dir"]) expect(help.stdout).toContain(option);
+      const version = await run(stage, command, "--version");
+      expect({ code: version.code, stdout: version.stdout }).toMatchObject({
+        code: 0,
+        stdout: (await run(stage, "--version")).stdout,
+      });
+    },
+  );
 
-  it.each([
+  it.for<readonly [string, readonly string[]]>([
     ["an unknown command", ["frobnicate"]],
     ["an unknown option", ["run", "--frobnicate"]],
     ["missing arguments", ["read", "GH-0001"]],
@@ -77,8 +68,8 @@ describe("usage", () => {
     ["a configuration file that is not there", ["run", "-c", "missing.yaml"]],
     ["the same without the word run", ["-c", "missing.yaml"]],
     ["the same for check", ["check", "missing.yaml"]],
-  ])("ends with exit code 2 and says why: %s", async (_what, args) => {
-    const { code, stdout, stderr } = await run(...args);
+  ])("ends with exit code 2 and says why: %s", async ([, args], { stage }) => {
+    const { code, stdout, stderr } = await run(stage, ...args);
     expect(code).toBe(2);
     expect(`${stdout}${stderr}`).not.toBe("");
     if (args.includes("missing.yaml")) expect(`${stdout}${stderr}`).toContain("missing.yaml");
@@ -86,8 +77,10 @@ describe("usage", () => {
   });
 });
 
-describe("check", () => {
-  it("accepts a right configuration with exit code 0, from any folder and without touching the network", async () => {
+describe.concurrent("check", () => {
+  it("accepts a right configuration with exit code 0, from any folder and without touching the network", async ({
+    stage,
+  }) => {
     await stage.write("config.yaml", good);
     const { code, stderr } = await stage.program(["check"], withToken).ended;
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -95,7 +88,9 @@ describe("check", () => {
     expect(await stage.program(["check", path], withToken).ended).toMatchObject({ code: 0 });
   });
 
-  it("names file, line, column, path and the nearest key of an unknown one, on stdout, with exit code 2", async () => {
+  it("names file, line, column, path and the nearest key of an unknown one, on stdout, with exit code 2", async ({
+    stage,
+  }) => {
     await stage.write("config.yaml", good.replace("        address: 0012", "        adress: 0012"));
     const { code, stdout } = await stage.program(["check"], withToken).ended;
     expect(code).toBe(2);
@@ -104,7 +99,9 @@ describe("check", () => {
     );
   });
 
-  it("reports all problems at once, each on a line of its own, in the order of the file", async () => {
+  it("reports all problems at once, each on a line of its own, in the order of the file", async ({
+    stage,
+  }) => {
     await stage.write(
       "bad.yaml",
       [
@@ -122,7 +119,7 @@ describe("check", () => {
         "",
       ].join("\n"),
     );
-    const { code, stdout } = await run("check", "bad.yaml");
+    const { code, stdout } = await run(stage, "check", "bad.yaml");
     expect(code).toBe(2);
     const lines = stdout.split("\n").filter((line) => line !== "" && !line.includes("warning"));
     for (const path of [
@@ -141,7 +138,7 @@ describe("check", () => {
     expect(places).toEqual([...places].sort((a, b) => a - b));
   });
 
-  it("finds clashes between several files", async () => {
+  it("finds clashes between several files", async ({ stage }) => {
     await stage.write("one.yaml", good);
     await stage.write("two.yaml", good);
     const { code, stdout } = await stage.program(["check", "one.yaml", "two.yaml"], withToken).ended;
@@ -149,7 +146,7 @@ describe("check", () => {
     expect(stdout).toMatch(/client_id/);
   });
 
-  it("prints the same problems on stderr when the bridge is to run, with exit code 2", async () => {
+  it("prints the same problems on stderr when the bridge is to run, with exit code 2", async ({ stage }) => {
     await stage.write("config.yaml", `${good}nonsense: 1\n`);
     const { code, stdout, stderr } = await stage.program(["run"], withToken).ended;
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -157,9 +154,9 @@ describe("check", () => {
   });
 });
 
-describe("schema", () => {
-  it("prints a JSON Schema that knows every section and refuses unknown keys", async () => {
-    const { code, stdout, stderr } = await run("schema");
+describe.concurrent("schema", () => {
+  it("prints a JSON Schema that knows every section and refuses unknown keys", async ({ stage }) => {
+    const { code, stdout, stderr } = await run(stage, "schema");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const schema = JSON.parse(stdout) as {
       properties: Record<string, unknown>;
@@ -175,8 +172,8 @@ describe("schema", () => {
   });
 });
 
-describe("passwd", () => {
-  it("makes another hash for the same password each time, never showing it", async () => {
+describe.concurrent("passwd", () => {
+  it("makes another hash for the same password each time, never showing it", async ({ stage }) => {
     const hash = async () =>
       (await stage.program(["passwd"], { input: `${canaries.password}\n` }).ended).stdout.trim();
     const [one, two] = [await hash(), await hash()];
@@ -184,42 +181,49 @@ describe("passwd", () => {
     expect(two).not.toBe(one);
   });
 
-  it("is refused without a password", async () => {
-    expect(await run("passwd")).toMatchObject({ code: 2, stdout: "" });
+  it("is refused without a password", async ({ stage }) => {
+    expect(await run(stage, "passwd")).toMatchObject({ code: 2, stdout: "" });
   });
 });
 
-describe("get and read", () => {
-  let platform: SimulatedPlatform;
-
-  beforeEach(async () => {
-    platform = await stage.platform();
+describe.concurrent("get and read", () => {
+  const platformFor = async (stage: Stage) => {
+    const platform = await stage.platform();
     const configuration = configurationFor(platform.url, { broker: { port: await freePort() } });
     const controllers = { "GH-0003": { id: "east" } };
     await stage.write("config.yaml", JSON.stringify({ ...configuration, controllers }));
-  });
+    return platform;
+  };
 
-  it("get prints the answer of a read-only operation as JSON, with its parameters passed on", async () => {
-    const { code, stdout } = await run("get", "weather-data/list", "deviceCode=GH-0001", "a=b");
+  it("get prints the answer of a read-only operation as JSON, with its parameters passed on", async ({
+    stage,
+  }) => {
+    await platformFor(stage);
+    const { code, stdout } = await run(stage, "get", "weather-data/list", "deviceCode=GH-0001", "a=b");
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ code: 200 });
     expect(stdout).toContain("GH-0001");
   });
 
-  it("get refuses what is not a read-only operation, and parameters without a value, with exit code 2", async () => {
+  it("get refuses what is not a read-only operation, and parameters without a value, with exit code 2", async ({
+    stage,
+  }) => {
+    const platform = await platformFor(stage);
     for (const args of [["set-value"], ["account/sign-in"], ["nonsense"], ["station", "key"]])
-      expect(await run("get", ...args), args.join(" ")).toMatchObject({ code: 2, stdout: "" });
+      expect(await run(stage, "get", ...args), args.join(" ")).toMatchObject({ code: 2, stdout: "" });
     expect(await platform.posts()).toEqual([]);
   });
 
-  it("get ends with exit code 1 and a remedy when the platform does not answer", async () => {
+  it("get ends with exit code 1 and a remedy when the platform does not answer", async ({ stage }) => {
+    const platform = await platformFor(stage);
     await platform.tell("host_down", { host: "both" });
-    const { code, stdout, stderr } = await run("get", "station");
+    const { code, stdout, stderr } = await run(stage, "get", "station");
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
-  it("read gives one fresh value; the controller is named by code or id", async () => {
+  it("read gives one fresh value; the controller is named by code or id", async ({ stage }) => {
+    const platform = await platformFor(stage);
     await platform.tell("move_by_hand", { controller: "GH-0001", address: "101", value: "00045" });
     for (const [name, value] of [
       ["GH-0001", "00045"],
@@ -227,34 +231,35 @@ describe("get and read", () => {
       ["GH-0003", "10001"],
       ["east", "10001"],
     ] as const) {
-      const { code, stdout } = await run("read", name, "101");
+      const { code, stdout } = await run(stage, "read", name, "101");
       expect(code, name).toBe(0);
       expect(JSON.parse(stdout), name).toMatchObject({ value });
     }
   });
 
-  it("read ends with exit code 1 where there is no such address or controller", async () => {
+  it("read ends with exit code 1 where there is no such address or controller", async ({ stage }) => {
+    await platformFor(stage);
     for (const args of [
       ["GH-0001", "9999"],
       ["GH-9999", "101"],
     ])
-      expect(await run("read", ...args)).toMatchObject({ code: 1, stdout: "" });
+      expect(await run(stage, "read", ...args)).toMatchObject({ code: 1, stdout: "" });
   });
 });
 
-describe("simulate", () => {
-  it("prints configuration lines that pass check, and ends with 0 on SIGTERM", async () => {
+describe.concurrent("simulate", () => {
+  it("prints configuration lines that pass check, and ends with 0 on SIGTERM", async ({ stage }) => {
     const platform = await stage.platform({ controllers: 3 });
     await platform.program.untilPrinted(/parameters:\n( +p_\S+: .*\n)+/, 10_000);
     await stage.write("config.yaml", platform.program.stdout);
-    expect(await run("check")).toMatchObject({ code: 0 });
+    expect(await run(stage, "check")).toMatchObject({ code: 0 });
     platform.program.signal("SIGTERM");
     expect(await platform.program.ended).toMatchObject({ code: 0 });
   });
 });
 
-describe("cleanup", () => {
-  it("lists and clears what a bridge that ended left, and nothing of anybody else", async () => {
+describe.concurrent("cleanup", () => {
+  it("lists and clears what a bridge that ended left, and nothing of anybody else", async ({ stage }) => {
     const platform = await stage.platform();
     const broker = await stage.mosquitto();
     const watch = await stage.watch({ url: broker.url, protocolVersion: 5 });
@@ -279,7 +284,7 @@ describe("cleanup", () => {
     const left = ours(watch);
     const late = await stage.watch({ url: broker.url, protocolVersion: 5 });
     await late.untilTrue(() => ours(late).length === left.length, "what was left is retained", 10_000);
-    const { code, stdout } = await run("cleanup", "--all");
+    const { code, stdout } = await run(stage, "cleanup", "--all");
     expect(code).toBe(0);
     const listed = stdout.trim().split("\n");
     expect(
@@ -294,18 +299,20 @@ describe("cleanup", () => {
     for (const topic of kept) expect(late.latest(topic)).not.toBe("");
   });
 
-  it("ends with exit code 1 when no broker answers", async () => {
+  it("ends with exit code 1 when no broker answers", async ({ stage }) => {
     const url = `mqtt://127.0.0.1:${await freePort()}`;
     await stage.write(
       "config.yaml",
       JSON.stringify(configurationFor("https://platform.invalid", mosquittoSection(url))),
     );
-    expect(await run("cleanup")).toMatchObject({ code: 1, stdout: "" });
+    expect(await run(stage, "cleanup")).toMatchObject({ code: 1, stdout: "" });
   });
 });
 
-describe("run", () => {
-  it("ends with exit code 1 and names the port when the embedded broker's port is taken", async () => {
+describe.concurrent("run", () => {
+  it("ends with exit code 1 and names the port when the embedded broker's port is taken", async ({
+    stage,
+  }) => {
     const server = net.createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as net.AddressInfo;
@@ -313,14 +320,16 @@ describe("run", () => {
       "config.yaml",
       JSON.stringify(configurationFor("https://platform.invalid", { broker: { port } })),
     );
-    const { code, stderr } = await run("run");
+    const { code, stderr } = await run(stage, "run");
     server.close();
     expect(code).toBe(1);
     expect(stderr).toContain(String(port));
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
-  it("writes logs to stderr, one JSON object a line when that is no terminal, and nothing to stdout", async () => {
+  it("writes logs to stderr, one JSON object a line when that is no terminal, and nothing to stdout", async ({
+    stage,
+  }) => {
     const platform = await stage.platform();
     const broker = await stage.mosquitto();
     const watch = await stage.watch({ url: broker.url, protocolVersion: 5 });
@@ -339,7 +348,7 @@ describe("run", () => {
   });
 });
 
-describe("demo", () => {
+describe.concurrent("demo", () => {
   const listensAt = async (port: number): Promise<net.Server | null> => {
     const server = net.createServer();
     try {
@@ -351,7 +360,9 @@ describe("demo", () => {
     }
   };
 
-  it("works without configuration, also when 1883 and 8099 are busy, and leaves nothing behind", async () => {
+  it("works without configuration, also when 1883 and 8099 are busy, and leaves nothing behind", async ({
+    stage,
+  }) => {
     // A port that somebody else has already is busy as well.
     const busy = [await listensAt(1883), await listensAt(8099)];
     const temporary = join(stage.folder, "tmp");

@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { freePort } from "../support/mosquitto.js";
 import { oldBroker } from "./support/old-broker.js";
 import { containing } from "./support/expected.js";
-import { configurationFor, createStage, mosquittoSection, type Stage } from "./support/stage.js";
+import { configurationFor, mosquittoSection, type Stage } from "./support/stage.js";
+import { it } from "./support/staged.js";
 import { fields, seenOn, until, untilNew, type Watch } from "./support/watch.js";
 
 /* What becomes of the mirror when a part of its surroundings is missing, dies or comes back. Real Mosquitto, MQTT 5. */
@@ -10,29 +11,19 @@ import { fields, seenOn, until, untilNew, type Watch } from "./support/watch.js"
 const qualities = /^greenhouse\/[^/]+\/sensor\/[^/]+\/quality$/;
 const airtemp = "greenhouse/gh-0001/sensor/airtemp";
 
-let stage: Stage;
-
-beforeEach(async () => {
-  stage = await createStage();
-});
-
-afterEach(async () => {
-  const leaks = stage.leaks();
-  await stage.clear();
-  expect(leaks, "no secret in any topic or log line").toEqual([]);
-});
-
-const watchAt = (url: string) => stage.watch({ url, protocolVersion: 5 });
+const watchAt = (stage: Stage, url: string) => stage.watch({ url, protocolVersion: 5 });
 
 const ready = async (watch: Watch) => {
   await until(watch, "greenhouse/bridge/state", "online", 20_000);
   await until(watch, `${airtemp}/quality`, "good", 20_000);
 };
 
-describe("starting", () => {
-  it("starts without a platform, says unreachable, and shows values within 60 s of its coming", async () => {
+describe.concurrent("starting", { timeout: 120_000 }, () => {
+  it("starts without a platform, says unreachable, and shows values within 60 s of its coming", async ({
+    stage,
+  }) => {
     const broker = await stage.mosquitto();
-    const watch = await watchAt(broker.url);
+    const watch = await watchAt(stage, broker.url);
     const port = await freePort();
     await stage.bridge(configurationFor(`http://127.0.0.1:${port}`, mosquittoSection(broker.url)));
     await until(watch, "greenhouse/bridge/state", "online", 20_000);
@@ -42,9 +33,9 @@ describe("starting", () => {
     await until(watch, "greenhouse/bridge/platform", "online", 5_000);
   });
 
-  it("starts with a platform whose name does not resolve and stays up", async () => {
+  it("starts with a platform whose name does not resolve and stays up", async ({ stage }) => {
     const broker = await stage.mosquitto();
-    const watch = await watchAt(broker.url);
+    const watch = await watchAt(stage, broker.url);
     const bridge = await stage.bridge(
       configurationFor("https://platform.invalid", mosquittoSection(broker.url)),
     );
@@ -54,23 +45,23 @@ describe("starting", () => {
     expect(await bridge.ended).toMatchObject({ code: 0 });
   });
 
-  it("starts without a broker and publishes everything once one comes", async () => {
+  it("starts without a broker and publishes everything once one comes", async ({ stage }) => {
     const platform = await stage.platform();
     const broker = await stage.mosquitto();
     await broker.kill();
     const bridge = await stage.bridge(configurationFor(platform.url, mosquittoSection(broker.url)));
     await platform.untilAsked("sensor-data", 10, 20_000);
     await broker.restart();
-    const watch = await watchAt(broker.url);
+    const watch = await watchAt(stage, broker.url);
     await until(watch, "greenhouse/bridge/state", "online", 35_000);
     await until(watch, `${airtemp}/quality`, "good", 10_000);
     expect(bridge.hasEnded).toBe(false);
   });
 
-  it("says online only after the broker acknowledged its command subscriptions", async () => {
+  it("says online only after the broker acknowledged its command subscriptions", async ({ stage }) => {
     const platform = await stage.platform();
     const broker = await stage.mosquitto({ verbose: true });
-    const watch = await watchAt(broker.url);
+    const watch = await watchAt(stage, broker.url);
     await stage.bridge(configurationFor(platform.url, mosquittoSection(broker.url)));
     await ready(watch);
     const lines = broker.log().split("\n");
@@ -89,22 +80,22 @@ describe("starting", () => {
     }
   });
 
-  it("publishes a value before its quality says good, from the first reading on", async () => {
+  it("publishes a value before its quality says good, from the first reading on", async ({ stage }) => {
     const platform = await stage.platform();
     const broker = await stage.mosquitto();
-    const watch = await watchAt(broker.url);
+    const watch = await watchAt(stage, broker.url);
     await stage.bridge(configurationFor(platform.url, mosquittoSection(broker.url)));
     await ready(watch);
     const good = seenOn(watch, `${airtemp}/quality`).find(({ payload }) => payload === "good");
     expect(seenOn(watch, airtemp)[0]?.index).toBeLessThan(good?.index ?? 0);
   });
 
-  it("falls back to MQTT 3.1.1 where the broker refuses 5", async () => {
+  it("falls back to MQTT 3.1.1 where the broker refuses 5", async ({ stage }) => {
     const platform = await stage.platform();
     const broker = await stage.mosquitto();
     const old = await oldBroker(broker.port);
     try {
-      const watch = await watchAt(broker.url);
+      const watch = await watchAt(stage, broker.url);
       await stage.bridge(configurationFor(platform.url, mosquittoSection(`mqtt://127.0.0.1:${old.port}`, 5)));
       await ready(watch);
       expect(old.levels[0]).toBe(5);
@@ -115,20 +106,22 @@ describe("starting", () => {
   });
 });
 
-describe("ending", () => {
-  it("is said offline by the broker when the process is killed", async () => {
+describe.concurrent("ending", { timeout: 120_000 }, () => {
+  it("is said offline by the broker when the process is killed", async ({ stage }) => {
     const platform = await stage.platform();
     const broker = await stage.mosquitto();
-    const watch = await watchAt(broker.url);
+    const watch = await watchAt(stage, broker.url);
     const bridge = await stage.bridge(configurationFor(platform.url, mosquittoSection(broker.url)));
     await ready(watch);
     bridge.signal("SIGKILL");
     await until(watch, "greenhouse/bridge/state", "offline", 10_000);
-    const late = await watchAt(broker.url);
+    const late = await watchAt(stage, broker.url);
     await until(late, "greenhouse/bridge/state", "offline", 5_000);
   });
 
-  it("ends within 10 s with code 0 on SIGTERM and SIGINT, also without platform and broker", async () => {
+  it("ends within 10 s with code 0 on SIGTERM and SIGINT, also without platform and broker", async ({
+    stage,
+  }) => {
     const [platform, broker] = [await freePort(), await freePort()];
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       const bridge = await stage.bridge(
@@ -148,10 +141,10 @@ describe("ending", () => {
     }
   });
 
-  it("does not let a second bridge on the same data directory run: exit 1", async () => {
+  it("does not let a second bridge on the same data directory run: exit 1", async ({ stage }) => {
     const platform = await stage.platform();
     const broker = await stage.mosquitto();
-    const watch = await watchAt(broker.url);
+    const watch = await watchAt(stage, broker.url);
     await stage.bridge(configurationFor(platform.url, mosquittoSection(broker.url)));
     await ready(watch);
     const second = stage.program(["run"]);
@@ -164,11 +157,11 @@ describe("ending", () => {
   });
 });
 
-describe("a broker that comes back", () => {
-  it("gets everything again after it lost its retained messages", async () => {
+describe.concurrent("a broker that comes back", { timeout: 120_000 }, () => {
+  it("gets everything again after it lost its retained messages", async ({ stage }) => {
     const platform = await stage.platform();
     const broker = await stage.mosquitto();
-    const before = await watchAt(broker.url);
+    const before = await watchAt(stage, broker.url);
     await stage.bridge(configurationFor(platform.url, mosquittoSection(broker.url)));
     await ready(before);
     const isAll = (topic: string) =>
@@ -184,7 +177,7 @@ describe("a broker that comes back", () => {
     await before.end();
     await broker.kill();
     await broker.restart();
-    const after = await watchAt(broker.url);
+    const after = await watchAt(stage, broker.url);
     await until(after, "greenhouse/bridge/state", "online", 35_000);
     await after
       .untilTrue(
@@ -197,10 +190,10 @@ describe("a broker that comes back", () => {
     await until(after, `${airtemp}/quality`, "good", 10_000);
   });
 
-  it("gets the newest state only, not what changed while it was away", async () => {
+  it("gets the newest state only, not what changed while it was away", async ({ stage }) => {
     const platform = await stage.platform();
     const broker = await stage.mosquitto();
-    const before = await watchAt(broker.url);
+    const before = await watchAt(stage, broker.url);
     await stage.bridge(configurationFor(platform.url, mosquittoSection(broker.url)));
     await ready(before);
     await before.end();
@@ -210,17 +203,19 @@ describe("a broker that comes back", () => {
       await platform.untilAsked("sensor-data", 14, 20_000);
     }
     await broker.restart();
-    const after = await watchAt(broker.url);
+    const after = await watchAt(stage, broker.url);
     await until(after, airtemp, "18.3", 35_000);
     expect(seenOn(after, airtemp).map(({ payload }) => payload)).not.toContain("18.1");
     expect(seenOn(after, airtemp).map(({ payload }) => payload)).not.toContain("18.2");
   });
 });
 
-describe("what an earlier run left at the broker", () => {
-  it("is stale within 5 s of online where it has not been read again, and is not cleared", async () => {
+describe.concurrent("what an earlier run left at the broker", { timeout: 120_000 }, () => {
+  it("is stale within 5 s of online where it has not been read again, and is not cleared", async ({
+    stage,
+  }) => {
     const broker = await stage.mosquitto();
-    const watch = await watchAt(broker.url);
+    const watch = await watchAt(stage, broker.url);
     const leftovers = {
       "greenhouse/gh-0001/sensor/gone": "21.5",
       "greenhouse/gh-0001/sensor/gone/quality": "good",
@@ -251,9 +246,11 @@ describe("what an earlier run left at the broker", () => {
       expect(watch.latest(topic), topic).not.toBe("");
   });
 
-  it("is stale within 5 s of online also while the platform is gone, for sensors that are still there", async () => {
+  it("is stale within 5 s of online also while the platform is gone, for sensors that are still there", async ({
+    stage,
+  }) => {
     const broker = await stage.mosquitto();
-    const watch = await watchAt(broker.url);
+    const watch = await watchAt(stage, broker.url);
     await watch.publish(airtemp, "21.5", { retain: true });
     await watch.publish(`${airtemp}/quality`, "good", { retain: true });
     await stage.bridge(
@@ -266,9 +263,11 @@ describe("what an earlier run left at the broker", () => {
     expect(watch.latest(airtemp)).toBe("21.5");
   });
 
-  it("is cleared where the configuration no longer wants it; foreign topics and announcements stay", async () => {
+  it("is cleared where the configuration no longer wants it; foreign topics and announcements stay", async ({
+    stage,
+  }) => {
     const broker = await stage.mosquitto();
-    const watch = await watchAt(broker.url);
+    const watch = await watchAt(stage, broker.url);
     const foreign = {
       "greenhouse/notes/from-me": "keep",
       "other/gh-0001/actuator/old/state": "open",
@@ -305,11 +304,11 @@ describe("what an earlier run left at the broker", () => {
   });
 });
 
-describe("half a platform", () => {
-  it("is degraded while only the business host is gone, and goes on reading", async () => {
+describe.concurrent("half a platform", { timeout: 120_000 }, () => {
+  it("is degraded while only the business host is gone, and goes on reading", async ({ stage }) => {
     const platform = await stage.platform();
     const broker = await stage.mosquitto();
-    const watch = await watchAt(broker.url);
+    const watch = await watchAt(stage, broker.url);
     await stage.bridge(configurationFor(platform.url, mosquittoSection(broker.url)));
     await ready(watch);
     await platform.tell("host_down", { host: "business" });
@@ -321,10 +320,12 @@ describe("half a platform", () => {
     await until(watch, "greenhouse/bridge/platform", "online", 60_000);
   });
 
-  it("is unauthorized while the token is refused, tells so once, and recovers by itself", async () => {
+  it("is unauthorized while the token is refused, tells so once, and recovers by itself", async ({
+    stage,
+  }) => {
     const platform = await stage.platform();
     const broker = await stage.mosquitto();
-    const watch = await watchAt(broker.url);
+    const watch = await watchAt(stage, broker.url);
     const configuration = configurationFor(platform.url, mosquittoSection(broker.url));
     await stage.bridge(configuration);
     await ready(watch);
@@ -346,10 +347,12 @@ describe("half a platform", () => {
     expect(told).toHaveLength(1);
   });
 
-  it("hanging without an answer is unreachable too, with everything stale, and recovers", async () => {
+  it("hanging without an answer is unreachable too, with everything stale, and recovers", async ({
+    stage,
+  }) => {
     const platform = await stage.platform();
     const broker = await stage.mosquitto();
-    const watch = await watchAt(broker.url);
+    const watch = await watchAt(stage, broker.url);
     const base = configurationFor(platform.url, mosquittoSection(broker.url));
     const platformSection = base["platform"] as Record<string, unknown>;
     await stage.bridge({

@@ -252,7 +252,7 @@ describe.each(brokers)("the mirror over $name", ({ embedded, version }) => {
     });
   });
 
-  describe("stays true", () => {
+  describe("stays true", { timeout: 120_000 }, () => {
     it.each([true, "null"])(
       "removes nothing for an empty list (%s) and raises account_empty",
       async (list) => {

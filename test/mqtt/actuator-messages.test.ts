@@ -52,6 +52,14 @@ describe("an actuator's retained topics", () => {
     expect(leaves(before, after)).toEqual(expected);
   });
 
+  it("a degree read before its mode goes out whole once the mode is known", () => {
+    const apart = unreadActuator(actuator({ modeAddress: "201", positionAddress: "202" }));
+    const degree = foldRegister(apart, "202", register("45"));
+    const both = foldRegister(degree, "201", register("10100"));
+    expect(leaves(apart, degree)).toEqual([]);
+    expect(leaves(degree, both)).toEqual(["position=45", "value=45", "state=position", "json"]);
+  });
+
   it("the JSON has the contract's fields", () => {
     const json = actuatorMessages(topics, "east", undefined, read(45)).at(-1)?.payload ?? "";
     expect(JSON.parse(json)).toEqual({

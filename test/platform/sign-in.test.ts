@@ -404,9 +404,11 @@ describe("token file", () => {
       const path = join(await workshop.folder(), "token");
       if (text !== null) await writeFile(path, text);
       const settings = settingsFor(host.url, { credential: { type: "token_file", path } });
-      const error = await failureOf(makeClient(workshop, settings).client.controllers(never));
+      const { client, links } = makeClient(workshop, settings);
+      const error = await failureOf(client.controllers(never));
       expect(error.facts).toMatchObject({ kind: "unauthorized", sent: false });
       expect(error.message).toContain(path);
+      expect(links.at(-1)?.unauthorized).toBe(true);
       expect(host.accepted).toBe(0);
     },
   );

@@ -7,7 +7,7 @@ import type { Decision } from "../../src/simulator/call.js";
 import { respond } from "../../src/simulator/platform-model.js";
 import type { PlatformState } from "../../src/simulator/platform-state.js";
 import type { Chance } from "./chance.js";
-import type { Journalist } from "./history.js";
+import type { Journalist, Write } from "./history.js";
 import type { BootClock, WorldTime } from "./time.js";
 
 /** How the network between the bridge and the platform behaves; all probabilities are per request. */
@@ -110,7 +110,7 @@ export class Wire {
       return;
     }
     trip.sent = true;
-    if (trip.isPost) this.#journalist.wire(trip.body);
+    if (trip.isPost) trip.write = this.#journalist.wire(trip.body);
     if (trip.isPost && this.#chance.hits(this.manners.lostRequest)) {
       // Cut within the request: the platform never sees a whole one.
       clock.in(this.#latency(), () => {
@@ -126,9 +126,11 @@ export class Wire {
 
   /** Whatever became of the client meanwhile, what is on the way arrives. */
   #arrived(trip: Trip, clock: BootClock, ends: TripEnds): void {
-    const known = this.#state.posts.list().length;
     const decision = respond(this.#state, trip.request, this.platformNow);
-    if (trip.isPost) this.#journalist.arrived(trip.body, this.#state.posts.list().slice(known)[0] ?? null);
+    if (trip.isPost) {
+      const newest = this.#state.posts.list().at(-1) ?? null;
+      this.#journalist.arrived(trip.write, newest?.at === this.platformNow ? newest : null);
+    }
     if (decision.delayMs === Infinity) return;
     const isLost = this.#chance.hits(this.manners.lostAnswer);
     clock.in(decision.delayMs + this.#latency(), () => {
@@ -167,6 +169,7 @@ class Trip {
   readonly isPost: boolean;
   readonly isSignIn: boolean;
   readonly body: string;
+  write: Write | null = null;
   sent = false;
   ended = false;
   status = 0;

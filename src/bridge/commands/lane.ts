@@ -3,18 +3,10 @@ import type { Command, Phase } from "./command.js";
 import type { CommandPorts } from "./command-ports.js";
 import { execute } from "./execution.js";
 import { waitUntil } from "./read-back.js";
+import { type Running, starting, told } from "./running.js";
 import { type Interrupted, readBackInterrupted } from "./recovery.js";
 import { type Ending, refused, shuttingDown, superseded } from "./report.js";
 import { expired } from "../../greenhouse/command/age.js";
-
-interface Running {
-  readonly command: Command;
-  readonly quit: AbortController;
-  confirming: boolean;
-  posted: boolean;
-  /** Who took over the read-backs, when an equal command came. */
-  heir: Command | null;
-}
 
 export interface LanePorts extends CommandPorts {
   readonly dryRun: (command: Command) => boolean;
@@ -98,13 +90,7 @@ export class Lane {
 
   /** Takes up what an earlier run left open: it is read back while newer commands may come, and nothing is sent. */
   adopt(interrupted: Interrupted): void {
-    const running: Running = {
-      command: interrupted.command,
-      quit: new AbortController(),
-      confirming: true,
-      posted: true,
-      heir: null,
-    };
+    const running: Running = { ...starting(interrupted.command), confirming: true, posted: true };
     this.#confirming = running;
     this.#unread = true;
     this.#ports.audience.phase(interrupted.command, "confirming");
@@ -114,8 +100,8 @@ export class Lane {
   async #finishAdopted(running: Running, interrupted: Interrupted): Promise<void> {
     const ending = await readBackInterrupted(interrupted, this.#ports, running.quit.signal);
     if (this.#confirming === running) this.#confirming = null;
-    const told = this.#told(running, ending);
-    if (told !== null) this.#ports.finished(running.heir ?? running.command, told);
+    const end = told(running, ending, this.#closed);
+    if (end !== null) this.#ports.finished(running.heir ?? running.command, end);
   }
 
   /** Takes nothing new; what waits or is only being checked ends refused, what was sent stays open for the next start. */
@@ -182,27 +168,14 @@ export class Lane {
   }
 
   async #run(command: Command): Promise<void> {
-    const running: Running = {
-      command,
-      quit: new AbortController(),
-      confirming: false,
-      posted: false,
-      heir: null,
-    };
+    const running = starting(command);
     this.#active = running;
     const ending = await this.#execute(running);
     if (this.#active === running) this.#active = null;
     if (this.#confirming === running) this.#confirming = null;
-    const told = this.#told(running, ending);
-    if (told !== null) this.#ports.finished(running.heir ?? command, told);
+    const end = told(running, ending, this.#closed);
+    if (end !== null) this.#ports.finished(running.heir ?? command, end);
     void this.#next();
-  }
-
-  /** What to say of a command that was cut off; null leaves it open for the next start. */
-  #told(running: Running, ending: Ending): Ending | null {
-    if (!running.quit.signal.aborted) return ending;
-    if (running.posted) return this.#closed && ending.outcome === "superseded" ? null : ending;
-    return this.#closed ? shuttingDown() : superseded("before_sending");
   }
 
   async #execute(running: Running): Promise<Ending> {

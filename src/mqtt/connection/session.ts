@@ -97,8 +97,9 @@ export class Session {
     enter("online");
     contained.call("connected", () => settings.on?.connected?.(facts));
     const { withRetained = [] } = settings;
+    // It only fails when the link goes, and then the next link asks again.
     if (withRetained.length > 0)
-      contained.call("subscribing", () => this.#parts.link.subscribeWithRetained(withRetained));
+      void this.#parts.link.subscribeWithRetained(withRetained).catch(() => undefined);
   }
 
   #degraded(missing: readonly string[]): void {

@@ -52,8 +52,8 @@ function readRunningStatuses(
       add(key, found, fields);
       return true;
     },
-    row: (fields) => {
-      const switches = switchesIn(fields);
+    row: (fields, { isFrame }) => {
+      const switches = isFrame ? switchesIn(fields) : [];
       for (const [key, status] of switches) add(key, { status }, fields);
       return switches.length > 0;
     },

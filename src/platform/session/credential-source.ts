@@ -2,7 +2,6 @@ import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Caller } from "../caller.js";
 import type { ClockSkew } from "../clock-skew.js";
-import type { Tally } from "../counters.js";
 import { readSignIn, type SignInAnswer } from "../decode/sign-in.js";
 import type { Files } from "../files.js";
 import type { LinkBook } from "../link.js";
@@ -24,7 +23,6 @@ export interface SourcePorts {
   readonly reports: ShapeReports;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly tally: Tally;
   readonly files: Files;
   readonly dataDir: string;
 }
@@ -38,18 +36,18 @@ export function credentialSource(settings: PlatformSettings, ports: SourcePorts)
   const onRenewed = () => {
     link.credentialRenewed();
   };
+  const onRefused = () => {
+    link.credentialMissing();
+  };
   switch (credential.type) {
     case "token":
       return staticToken(credential.token);
     case "token_file":
-      return new TokenFile(credential.path, { files, clock, log, onRenewed });
+      return new TokenFile(credential.path, { files, clock, log, onRenewed, onMissing: onRefused });
     case "sign_in": {
       const account = JSON.stringify([settings.businessUrl, credential.body]);
       const store = new SessionStore(ports.dataDir, account, files, log);
       const post = (signal: AbortSignal) => signIn(credential, settings, ports, signal);
-      const onRefused = () => {
-        link.signInRefused();
-      };
       return new SignIn(credential.body, { store, clock, log, post, onRenewed, onRefused });
     }
   }
@@ -59,12 +57,11 @@ export function credentialSource(settings: PlatformSettings, ports: SourcePorts)
 async function signIn(
   { body, tokenPath }: SignInSettings,
   { shapes }: PlatformSettings,
-  { caller, skew, readTime, reports, clock, tally }: SourcePorts,
+  { caller, skew, readTime, reports, clock }: SourcePorts,
   signal: AbortSignal,
 ): Promise<SignInAnswer | null> {
   const operation = operations.signIn;
   const call = { operation, path: operation.path, body: JSON.stringify(body), urgent: false, patient: true };
-  tally.signins += 1;
   const { body: answer } = await caller.once({ ...call, signal }, [
     ...plainHeaders,
     "content-type",

@@ -10,6 +10,8 @@ export interface TokenFilePorts {
   readonly log: Logger;
   /** Told when a new token is in use. */
   readonly onRenewed: () => void;
+  /** Told when there is none. */
+  readonly onMissing: () => void;
 }
 
 const lookEveryMs = 5_000;
@@ -43,6 +45,7 @@ export class TokenFile implements CredentialSource {
   async obtain(): Promise<Credential> {
     const found = await this.atHand();
     if (found !== null) return found;
+    this.#ports.onMissing();
     throw new PlatformError(
       `not sent; platform.token_file ${this.#path} is missing, unreadable or does not hold a token alone`,
       { kind: "unauthorized", host: "business", operation: "credential", sent: false },
@@ -99,6 +102,6 @@ export class TokenFile implements CredentialSource {
     if (token === this.#credential?.token) return;
     this.#previous = this.#credential?.token ?? null;
     this.#credential = credential(token, (this.#credential?.generation ?? 0) + 1);
-    if (this.#previous !== null) this.#ports.onRenewed();
+    this.#ports.onRenewed();
   }
 }

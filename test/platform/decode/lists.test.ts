@@ -62,12 +62,13 @@ describe("all controllers", () => {
     expect(devices({ code: 200, data, success: true }).list).toEqual([]);
   });
 
-  it.each([{ total: 0, list: [] }, { total: 0, list: null }, { pageNum: 1, size: 0 }])(
-    "an empty page is an empty list: data %j",
-    (data) => {
-      expect(devices({ code: 200, data })).toEqual({ list: [], problems: [] });
-    },
-  );
+  it.each([
+    { total: 0, list: [] },
+    { total: 0, list: null },
+    { pageNum: 1, size: 0 },
+  ])("an empty page is an empty list: data %j", (data) => {
+    expect(devices({ code: 200, data })).toEqual({ list: [], problems: [] });
+  });
 
   it.each<[unknown, boolean | null]>([
     [true, true],

@@ -1,0 +1,82 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { DeadlineQueue } from "../../src/platform/http/deadline-queue.js";
+import { Lane } from "../../src/platform/http/lane.js";
+import { VirtualClock } from "../support/virtual-clock.js";
+import { factsOf, makeClient, never, settingsFor, Workshop } from "./support/client-under-test.js";
+import { startRawHost } from "./support/raw-host.js";
+
+const workshop = new Workshop();
+afterEach(() => workshop.close());
+
+describe("deadlines", () => {
+  it("expire in order on one timer, and those that ended do not", async () => {
+    const clock = new VirtualClock();
+    const queue = new DeadlineQueue(clock, 1_000);
+    const expired: string[] = [];
+    const entry = (name: string) => ({ expire: () => expired.push(name) });
+    const [first, second, third] = [entry("first"), entry("second"), entry("third")];
+    queue.add(first);
+    await clock.advance(400);
+    queue.add(second);
+    queue.add(third);
+    expect(clock.pendingTimers).toBe(1);
+    queue.delete(second);
+    await clock.advance(599);
+    expect(expired).toEqual([]);
+    await clock.advance(1);
+    expect(expired).toEqual(["first"]);
+    await clock.advance(400);
+    expect(expired).toEqual(["first", "third"]);
+    expect(clock.pendingTimers).toBe(0);
+    queue.add(first);
+    await queue.close();
+    expect(expired).toEqual(["first", "third", "first"]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("a read has 15 s, a control value and a fresh read 30 s, as configured", async () => {
+    const host = workshop.keep(await startRawHost(() => undefined));
+    const clock = new VirtualClock();
+    const timeouts = { connectMs: 5_000, readMs: 15_000, controlMs: 30_000 };
+    const { client } = makeClient(workshop, settingsFor(host.url, { timeouts }), { clock });
+    const ended: string[] = [];
+    const note = async (name: string, call: Promise<unknown>) => {
+      const { kind } = await factsOf(call);
+      ended.push(`${name} ${kind} at ${clock.monotonic() / 1000} s`);
+    };
+    const calls = [
+      note("poll", client.sensors("GH-1", never)),
+      note("fresh read", client.value("GH-1", "101", true, never)),
+      note("write", client.write("GH-1", "101", "1010", never)),
+    ];
+    await expect.poll(() => host.accepted).toBe(3);
+    await clock.advance(15_000);
+    expect(ended).toEqual(["poll timeout at 15 s"]);
+    await clock.advance(15_000);
+    await Promise.all(calls);
+    expect(ended.slice(1).sort()).toEqual(["fresh read timeout at 30 s", "write timeout at 30 s"]);
+  });
+});
+
+describe("a lane", () => {
+  it("lets so many in at once, the others in order, and those who give up not at all", async () => {
+    const lane = new Lane(1);
+    const leaving = new AbortController();
+    expect(lane.enter(never)).toBeNull();
+    const order: string[] = [];
+    const second = lane.enter(never)?.then(() => order.push("second"));
+    const gone = lane.enter(leaving.signal)?.catch(() => order.push("gone"));
+    const third = lane.enter(never)?.then(() => order.push("third"));
+    expect(lane.waiting).toBe(3);
+    leaving.abort();
+    await gone;
+    lane.leave();
+    await second;
+    lane.leave();
+    await third;
+    lane.leave();
+    expect(order).toEqual(["gone", "second", "third"]);
+    expect(lane.enter(never)).toBeNull();
+    await expect(lane.enter(AbortSignal.abort())).rejects.toThrow();
+  });
+});

@@ -1,0 +1,79 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { makeClient, never, failureOf, settingsFor, Workshop } from "./support/client-under-test.js";
+import { ok, startFakeHost } from "./support/fake-host.js";
+
+const workshop = new Workshop();
+afterEach(() => workshop.close());
+
+const clientWith = async (data: unknown) => {
+  const host = workshop.keep(await startFakeHost(() => ok(data)));
+  return { host, ...makeClient(workshop, settingsFor(host.url)) };
+};
+
+describe("what cannot be read", () => {
+  it("is counted, logged once per shape, and shown by names only", async () => {
+    const good = { name: "空气温度", value: 1 };
+    const { client, lines } = await clientWith([good, { mystery: "secret-1" }, { mystery: "secret-2" }]);
+    for (let n = 0; n < 10; n += 1) expect(await client.sensors("GH-1", never)).toHaveLength(1);
+    expect(client.shapeReports()).toMatchObject([
+      {
+        operation: "sensor-data",
+        problem: "an item without the fields it needs",
+        sample: ["mystery"],
+        count: 20,
+      },
+    ]);
+    expect(lines).toHaveLength(1);
+    expect(lines.join("")).toContain("platform.shapes.sensor-data");
+    expect(lines.join("") + JSON.stringify(client.shapeReports())).not.toContain("secret");
+  });
+
+  it("stays bounded, whatever the platform invents", async () => {
+    let n = 0;
+    const host = workshop.keep(
+      await startFakeHost(() => ok(Array.from({ length: 50 }, () => ({ [`x${(n += 1)}`.repeat(30)]: 1 })))),
+    );
+    const { client, lines } = makeClient(workshop, settingsFor(host.url));
+    for (let round = 0; round < 10; round += 1) await client.runningStatuses("GH-1", never);
+    expect(client.shapeReports()).toHaveLength(200);
+    expect(lines).toHaveLength(201);
+    expect(
+      Math.max(...client.shapeReports().flatMap(({ sample }) => sample.map((name) => name.length))),
+    ).toBe(41);
+  });
+
+  it("an answer that is unreadable as a whole is an error that names the setting, and the host counts as reached", async () => {
+    const { client } = await clientWith("ok");
+    const error = await failureOf(client.controllers(never));
+    expect(error.facts).toMatchObject({ kind: "protocol", operation: "GET /api/control/mqtt" });
+    expect(error.message).toContain("platform.shapes.control/mqtt.items");
+    expect(client.link("business")).toMatchObject({ failures: 0, reachable: true });
+  });
+
+  it("a code that is not 200 for one address means it has no value, like null and an absent key", async () => {
+    const host = workshop.keep(await startFakeHost(() => ({ body: { code: 404, message: "地址不存在" } })));
+    const { client } = makeClient(workshop, settingsFor(host.url));
+    expect(await client.value("GH-1", "999", true, never)).toBeNull();
+    expect(client.shapeReports()).toMatchObject([{ problem: "answered with code 404, taken as no value" }]);
+  });
+});
+
+describe("get", () => {
+  it("hands back no names that could change a prototype", async () => {
+    const host = workshop.keep(
+      await startFakeHost(() => ({
+        body: '{"code":200,"__proto__":{"polluted":1},"data":[{"a":1,"constructor":{"prototype":{"polluted":1}}}]}',
+      })),
+    );
+    const { client } = makeClient(workshop, settingsFor(host.url));
+    const answer = await client.get("video-data/list", {}, never);
+    expect(JSON.stringify(answer)).toBe('{"code":200,"data":[{"a":1}]}');
+  });
+
+  it("names the operations there are when it is asked for another", async () => {
+    const { client } = await clientWith(null);
+    const error = await failureOf(client.get("set-value", {}, never));
+    expect(error.message).toContain("weather-data/avg");
+    expect(error.message).toContain("set-value/flush");
+  });
+});
