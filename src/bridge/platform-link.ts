@@ -39,8 +39,10 @@ export function platformState(
   now: number,
 ): PlatformState | null {
   const untried = realtime.contactAt === null && realtime.failures === 0;
-  if (isGone(realtime, now) || (untried && now - startedAt >= patienceMs)) return "unreachable";
+  if (isGone(realtime, now)) return "unreachable";
+  // Without a credential nothing may be tried at all, which is not the host's doing.
   if (realtime.unauthorized || business.unauthorized) return "unauthorized";
+  if (untried && now - startedAt >= patienceMs) return "unreachable";
   if (realtime.contactAt === null) return null;
   return isGone(business, now) || stretched ? "degraded" : "online";
 }

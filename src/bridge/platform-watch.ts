@@ -80,7 +80,8 @@ export class PlatformWatch {
     const message = sentences[state];
     if (state === "online") {
       log.info(before === null ? "the platform answers" : message);
-      if (before !== null) onEvent({ type: "platform_back", severity: "info", message, at: clock.now() });
+      if (before === "unreachable" || before === "unauthorized")
+        onEvent({ type: "platform_back", severity: "info", message, at: clock.now() });
       return;
     }
     log.warn(message);

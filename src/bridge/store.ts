@@ -27,6 +27,7 @@ export class GreenhouseStore {
   readonly #transliterate: Transliterate;
   #limits: Freshness;
   #reachable = false;
+  #limitsChanged = false;
 
   constructor(settings: MirrorSettings, clock: Clock, transliterate: Transliterate) {
     this.#settings = settings;
@@ -105,6 +106,7 @@ export class GreenhouseStore {
 
   setLimits(limits: Freshness): void {
     this.#limits = limits;
+    this.#limitsChanged = true;
   }
 
   /** Lets time pass: what grew too old becomes stale within a second, also after the clock was set. */
@@ -115,7 +117,8 @@ export class GreenhouseStore {
       const now = this.#clock.now();
       const jumped = Math.abs(now - this.#clock.monotonic() - offset) > clockJumpMs;
       offset = now - this.#clock.monotonic();
-      this.#sweep(now, jumped);
+      this.#sweep(now, jumped || this.#limitsChanged);
+      this.#limitsChanged = false;
     }
   }
 

@@ -114,9 +114,7 @@ export class Outputs {
     this.republish();
     this.#discovery?.connected();
     this.#listeners.onConnected();
-    if (this.#scanned) return;
-    this.#scanned = true;
-    void this.#scanRetained();
+    if (!this.#scanned) void this.#scanRetained();
   }
 
   #disconnected(): void {
@@ -129,6 +127,8 @@ export class Outputs {
     await this.connection.scan(this.topics.retained, (topic, payload) => {
       this.#leftovers.found(topic, payload.toString());
     });
+    // A scan cut off by a lost link is done again with the next.
+    this.#scanned = this.connection.state === "online";
   }
 
   #received(message: IncomingMessage): void {

@@ -21,6 +21,9 @@ interface Surroundings {
 
 const gone = (around: Surroundings) => !around.platformReachable || around.availability === "offline";
 
+/** Received in the future: our own clock was set back since, so nobody knows how old it is. */
+const isAhead = (receivedAt: number, now: number) => receivedAt > now + futureToleranceMs;
+
 /** The instant a sensor's age counts from: its own time when usable, else when it came. */
 function datedAt(sensor: Sensor, now: number): number {
   if (sensor.measuredAt === null || sensor.measuredAt > now + futureToleranceMs) return sensor.receivedAt;
@@ -28,7 +31,8 @@ function datedAt(sensor: Sensor, now: number): number {
 }
 
 export function sensorQuality(sensor: Sensor, around: Surroundings, now: number, limits: Freshness): Quality {
-  if (gone(around) || now - datedAt(sensor, now) > sensorLimit(sensor, limits)) return "stale";
+  if (gone(around) || isAhead(sensor.receivedAt, now)) return "stale";
+  if (now - datedAt(sensor, now) > sensorLimit(sensor, limits)) return "stale";
   if (sensor.fault !== null) return "bad";
   if (sensor.measuredAt === null || sensor.measuredAt > now + futureToleranceMs) return "uncertain";
   return "good";
@@ -40,7 +44,8 @@ export function registerQuality(
   now: number,
   limits: Freshness,
 ): Quality {
-  return readAt === null || gone(around) || now - readAt > registerLimit(limits) ? "stale" : "good";
+  if (readAt === null || gone(around) || isAhead(readAt, now)) return "stale";
+  return now - readAt > registerLimit(limits) ? "stale" : "good";
 }
 
 /** Judges everything of a controller anew; the same reference when nothing changed. */

@@ -119,7 +119,6 @@ export interface Controller {
   readonly parameters: ReadonlyMap<string, Parameter>;
   /** Any actuator's newest sent command ended badly; kept by the command book. */
   readonly problem: boolean;
-  readonly lastContactAt: number | null;
   /** When judging quality can next change something; null while nothing is good. */
   readonly nextJudgementAt: number | null;
   /** Since when lists leave it out; null while listed. */

@@ -37,7 +37,6 @@ export function newController(
       ]),
     ),
     problem: false,
-    lastContactAt: null,
     nextJudgementAt: null,
     absentSince: null,
   };
@@ -56,26 +55,21 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
       if (controller.absentSince !== null) return controller;
       return { ...controller, absentSince: event.since, availability: "offline" };
     case "connection":
-      return { ...controller, availability: event.availability };
+      return withChange(controller, { availability: event.availability });
     case "platform":
-      return { ...controller, platformReachable: event.reachable };
+      return withChange(controller, { platformReachable: event.reachable });
     case "sensors_read":
       return foldSensors(controller, event, context);
-    case "statuses_read": {
-      const statuses = foldStatuses(
-        controller.statuses,
-        event.items,
-        event.receivedAt,
-        context.transliterate,
-      );
-      return { ...controller, statuses, lastContactAt: event.receivedAt };
-    }
+    case "statuses_read":
+      return withChange(controller, {
+        statuses: foldStatuses(controller.statuses, event.items, event.receivedAt, context.transliterate),
+      });
     case "registers_read":
       return foldRegisters(controller, event);
     case "posted":
       return foldPost(controller, event);
     case "problem":
-      return event.on === controller.problem ? controller : { ...controller, problem: event.on };
+      return withChange(controller, { problem: event.on });
     case "time_passed":
       return controller;
   }
@@ -89,6 +83,12 @@ function foldPost(
     actuator.settings.id === id ? { ...actuator, postedAt: at } : actuator,
   );
   return { ...controller, actuators };
+}
+
+/** The controller with some parts replaced; the same reference when each of them is what it was. */
+function withChange(controller: Controller, change: Partial<Controller>): Controller {
+  const keys = Object.keys(change) as (keyof Controller)[];
+  return keys.every((key) => controller[key] === change[key]) ? controller : { ...controller, ...change };
 }
 
 function infoOf(
@@ -130,19 +130,20 @@ function foldSensors(controller: Controller, event: SensorsRead, context: FoldCo
     changed ??= new Map(controller.sensors);
     changed.set(definition.id, next);
   }
-  return { ...controller, layout, sensors: changed ?? controller.sensors, lastContactAt: event.receivedAt };
+  return withChange(controller, { layout, sensors: changed ?? controller.sensors });
 }
 
 type RegistersRead = Extract<ControllerEvent, { type: "registers_read" }>;
 
 function foldRegisters(controller: Controller, event: RegistersRead): Controller {
-  const actuators = new Map<string, Actuator>(controller.actuators);
-  const parameters = new Map<string, Parameter>(controller.parameters);
+  let { actuators, parameters } = controller;
   for (const [address, raw] of event.values) {
     const { startedAt, readAt, fresh, source } = event;
     const register = { raw, startedAt, readAt, fresh, source };
-    for (const [id, actuator] of actuators) actuators.set(id, foldRegister(actuator, address, register));
-    for (const [id, parameter] of parameters) parameters.set(id, foldParameter(parameter, address, register));
+    actuators = mapChanged(actuators, (actuator): Actuator => foldRegister(actuator, address, register));
+    parameters = mapChanged(parameters, (parameter): Parameter =>
+      foldParameter(parameter, address, register),
+    );
   }
-  return { ...controller, actuators, parameters, lastContactAt: event.readAt };
+  return withChange(controller, { actuators, parameters });
 }

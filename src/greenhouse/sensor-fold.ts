@@ -1,3 +1,4 @@
+import { futureToleranceMs } from "./freshness.js";
 import type { Sensor, SensorDefinition, Source } from "./model.js";
 import type { SensorItem } from "./ports.js";
 import { plausibleRange } from "./quantities.js";
@@ -79,7 +80,7 @@ export function foldReading(
 ): Sensor {
   if (held !== undefined && isOlder(held, item, context.now)) return held;
   const judged = judgeValue(definition, item);
-  const value = judged.fault === null ? judged.value : (held?.value ?? null);
+  const value = judged.fault === null ? judged.value : lastGood(held, definition);
   if (held !== undefined && unchanged(held, definition, item, judged, value)) return held;
   return {
     definition,
@@ -97,7 +98,7 @@ const isOlder = (held: Sensor, item: SensorItem, now: number) =>
   held.measuredAt !== null &&
   item.measuredAt !== null &&
   item.measuredAt < held.measuredAt &&
-  held.measuredAt <= now;
+  held.measuredAt <= now + futureToleranceMs;
 
 // Without a usable time the arrival is all there is to judge age by, so such a reading always counts as new.
 const unchanged = (
@@ -113,3 +114,11 @@ const unchanged = (
   held.value === value &&
   held.raw === item.raw &&
   held.fault === judged.fault;
+
+/** A value measured in another unit, or scaled otherwise, is no value of the sensor as it is defined now. */
+function lastGood(held: Sensor | undefined, definition: SensorDefinition): Sensor["value"] {
+  if (held === undefined) return null;
+  const { unit, scale, offset, numeric } = held.definition;
+  const same = unit === definition.unit && scale === definition.scale && offset === definition.offset;
+  return same && numeric === definition.numeric ? held.value : null;
+}

@@ -2,6 +2,7 @@ import { hash8, identifySensors } from "./ids.js";
 import type { Controller, LayoutSlot, SensorDefinition } from "./model.js";
 import type { SensorItem } from "./ports.js";
 import { defineSensor } from "./sensor-fold.js";
+import type { SensorSettings } from "./settings.js";
 
 export type Transliterate = (text: string) => string;
 export type Layout = readonly LayoutSlot[];
@@ -12,7 +13,7 @@ export type Layout = readonly LayoutSlot[];
  */
 export function layoutFor(
   items: readonly SensorItem[],
-  controller: Pick<Controller, "layout" | "settings">,
+  controller: Known,
   transliterate: Transliterate,
 ): Layout {
   const { layout } = controller;
@@ -29,36 +30,114 @@ const fits = (slot: LayoutSlot | undefined, item: SensorItem) =>
   slot.unit === item.unit &&
   !(slot.provisional && item.value !== null);
 
-function newLayout(
-  items: readonly SensorItem[],
-  controller: Pick<Controller, "layout" | "settings">,
-  transliterate: Transliterate,
-): Layout {
-  const settings = controller.settings?.sensors ?? [];
-  const identities = identifySensors(items, transliterate);
-  const taken = new Set(settings.map((sensor) => sensor.id));
+type Known = Pick<Controller, "layout" | "settings"> & Partial<Pick<Controller, "sensors">>;
+
+function newLayout(items: readonly SensorItem[], controller: Known, transliterate: Transliterate): Layout {
+  const known = knownSensors(controller);
+  const held = heldBy(items, known);
+  const identities = identitiesOf(items, held, known, transliterate);
+  const configured = controller.settings?.sensors ?? [];
+  const settings = settingsByPlace(items, identities, configured);
+  const taken = new Set([...configured, ...known.values()].map(({ id }) => id));
+  const used = new Set<string>();
   return items.map((item, place): LayoutSlot => {
     const identity = identities[place] ?? null;
-    const own = settings.find((sensor) => isFrom(sensor.from, item, identity?.id ?? null));
-    const id = own?.id ?? freeId(identity, taken);
-    const definition =
-      identity === null || own?.ignore === true || id === null
-        ? null
-        : reused(controller.layout, defineSensor(item, { key: identity.key, id }, own));
+    const own = settings.get(place);
+    const old = held.get(place);
+    const id = own?.id ?? (identity === null ? null : (old?.id ?? freeId(identity, taken)));
+    const isLeftOut = identity === null || own?.ignore === true || id === null || used.has(id);
+    const definition = isLeftOut ? null : defined(item, { key: old?.key ?? identity.key, id }, own, old);
+    if (definition) used.add(definition.id);
+    if (definition) taken.add(definition.id);
     const provisional = item.value === null && definition?.kind === "other" && definition.unit === null;
-    return {
-      name: item.name,
-      factor: item.factor,
-      channel: item.channel,
-      unit: item.unit,
-      definition,
-      provisional,
-    };
+    const { name, factor, channel, unit } = item;
+    return { name, factor, channel, unit, definition, provisional };
   });
 }
 
+interface Traits {
+  readonly name: string;
+  readonly factor: string | null;
+  readonly channel: string | null;
+}
+
+const traitsOf = ({ name, factor, channel }: Traits) => JSON.stringify([name, factor, channel]);
+const traitsOfDefinition = ({ platformName: name, factor, channel }: SensorDefinition): Traits => ({
+  name,
+  factor,
+  channel,
+});
+
+/** Every sensor seen so far, by what the platform wrote. */
+function knownSensors({ layout, sensors }: Known): ReadonlyMap<string, SensorDefinition> {
+  const definitions = [
+    ...layout.flatMap(({ definition }) => definition ?? []),
+    ...[...(sensors?.values() ?? [])].map((one) => one.definition),
+  ];
+  return new Map(definitions.map((definition) => [traitsOf(traitsOfDefinition(definition)), definition]));
+}
+
+/** Which known sensor an item is, by place: the same in every trait, or one with the same code that was renamed. */
+function heldBy(
+  items: readonly SensorItem[],
+  known: ReadonlyMap<string, SensorDefinition>,
+): ReadonlyMap<number, SensorDefinition> {
+  const present = new Set(items.map(traitsOf));
+  const gone = [...known].filter(([traits]) => !present.has(traits)).map(([, definition]) => definition);
+  const held = new Map<number, SensorDefinition>();
+  const assigned = new Set<SensorDefinition>();
+  for (const [place, item] of items.entries()) {
+    const same =
+      known.get(traitsOf(item)) ??
+      (item.factor === null && item.channel === null ? undefined : gone.find(isCode(item)));
+    if (same && !assigned.has(same)) {
+      held.set(place, same);
+      assigned.add(same);
+    }
+  }
+  return held;
+}
+
+const isCode =
+  ({ factor, channel }: Traits) =>
+  (definition: SensorDefinition) =>
+    definition.factor === factor && definition.channel === channel;
+
+/** Identified together with the sensors seen before: one that is missing for once must not change another's id. */
+function identitiesOf(
+  items: readonly SensorItem[],
+  held: ReadonlyMap<number, SensorDefinition>,
+  known: ReadonlyMap<string, SensorDefinition>,
+  transliterate: Transliterate,
+) {
+  const present = new Set(held.values());
+  const missing = [...known.values()]
+    .filter((definition) => !present.has(definition))
+    .map(traitsOfDefinition);
+  return identifySensors([...items, ...missing], transliterate).slice(0, items.length);
+}
+
+/** The configured sensor of each item; one that fits several items is given to the first by key, not by place. */
+function settingsByPlace(
+  items: readonly SensorItem[],
+  identities: readonly ({ readonly key: string; readonly id: string } | null)[],
+  settings: readonly SensorSettings[],
+): ReadonlyMap<number, SensorSettings> {
+  const byPlace = new Map<number, SensorSettings>();
+  for (const sensor of settings) {
+    let chosen: { readonly place: number; readonly key: string } | null = null;
+    for (const [place, item] of items.entries()) {
+      const identity = identities[place];
+      if (!identity || byPlace.has(place) || !isFrom(sensor.from, item, identity.id)) continue;
+      if (chosen === null || identity.key < chosen.key) chosen = { place, key: identity.key };
+    }
+    if (chosen) byPlace.set(chosen.place, sensor);
+  }
+  return byPlace;
+}
+
 /** `from` names a sensor by its exact name, its factor code, its id, or `name@channel`. */
-function isFrom(from: string, item: SensorItem, id: string | null): boolean {
+function isFrom(from: string, item: SensorItem, id: string): boolean {
   if (from === item.name || from === item.factor || from === id) return true;
   return (
     item.channel !== null &&
@@ -66,17 +145,21 @@ function isFrom(from: string, item: SensorItem, id: string | null): boolean {
   );
 }
 
-// An id the configuration gave to another sensor is never given out a second time.
-function freeId(
-  identity: { readonly id: string; readonly key: string } | null,
+// An id that was given to another sensor is never given out a second time.
+const freeId = (
+  identity: { readonly id: string; readonly key: string },
   taken: ReadonlySet<string>,
-): string | null {
-  if (identity === null) return null;
-  return taken.has(identity.id) ? `${identity.id.slice(0, 55)}_${hash8(identity.key)}` : identity.id;
-}
+): string => (taken.has(identity.id) ? `${identity.id.slice(0, 55)}_${hash8(identity.key)}` : identity.id);
 
-function reused(layout: Layout, definition: SensorDefinition): SensorDefinition {
-  const held = layout.find((slot) => slot.definition?.id === definition.id)?.definition;
+/** The held definition where nothing about it changed. A sensor that showed numbers does not become a text. */
+function defined(
+  item: SensorItem,
+  identity: { readonly key: string; readonly id: string },
+  own: SensorSettings | undefined,
+  held: SensorDefinition | undefined,
+): SensorDefinition {
+  const made = defineSensor(item, identity, own);
+  const definition = held?.numeric && !made.numeric ? { ...made, numeric: true } : made;
   return held && sameDefinition(held, definition) ? held : definition;
 }
 

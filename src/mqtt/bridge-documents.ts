@@ -21,5 +21,5 @@ export function controllersDocument(controllers: Iterable<Controller>): string {
 
 export function eventDocument(event: BridgeEvent): string {
   const { type, severity, message } = event;
-  return JSON.stringify({ type, severity, message, at: new Date(event.at).toISOString(), ...event.facts });
+  return JSON.stringify({ ...event.facts, type, severity, message, at: new Date(event.at).toISOString() });
 }

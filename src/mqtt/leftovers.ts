@@ -31,6 +31,8 @@ interface Place {
 export class Leftovers {
   readonly #ports: LeftoverPorts;
   readonly #topics = new Set<string>();
+  /** Stale marks the broker has not taken yet. */
+  readonly #unmarked = new Map<string, string>();
   #knownSince: number | null = null;
 
   constructor(ports: LeftoverPorts) {
@@ -52,6 +54,7 @@ export class Leftovers {
 
   /** Clears what is certain to be unwanted; call it now and then. Returns how many topics were cleared. */
   sweep(): number {
+    this.#markAgain();
     if (!this.#ports.isAccountKnown()) return 0;
     this.#knownSince ??= this.#ports.monotonic();
     const patienceOver = this.#ports.monotonic() - this.#knownSince >= patienceMs;
@@ -68,9 +71,18 @@ export class Leftovers {
     return cleared;
   }
 
+  #markAgain(): void {
+    for (const [topic, payload] of this.#unmarked) {
+      this.#unmarked.delete(topic);
+      const place = placeOf(this.#ports.base, topic);
+      if (place !== null && !this.#isCurrent(place)) this.#publish(topic, payload);
+    }
+  }
+
   #publish(topic: string, payload: string): void {
     this.#ports.publish(topic, payload).catch((error: unknown) => {
       this.#topics.add(topic);
+      if (payload !== "") this.#unmarked.set(topic, payload);
       this.#ports.failed(topic, error);
     });
   }

@@ -55,6 +55,7 @@ export class StateOutput {
     this.#connected = true;
     this.#shown.clear();
     for (const controller of this.#ports.view.controllers()) this.#dirty.add(controller.info.code);
+    for (const code of this.#removed.keys()) this.#dirty.add(code);
     this.#wake?.();
   }
 
@@ -64,7 +65,7 @@ export class StateOutput {
     const actuator = controller?.actuators.get(actuatorId);
     if (!controller || !actuator || !this.#connected || this.#inFlight >= maxInFlight) return;
     for (const message of actuatorMessages(this.#ports.topics, controller.info.id, undefined, actuator)) {
-      this.#publish(code, message);
+      void this.#publish(code, message);
     }
   }
 
@@ -106,33 +107,43 @@ export class StateOutput {
   }
 
   #publishController(code: string): void {
-    const after = this.#ports.view.get(code);
-    const before = this.#shown.get(code);
+    const { topics, view } = this.#ports;
+    const after = view.get(code);
     const removed = this.#removed.get(code);
-    const messages: Message[] = [];
-    if (removed !== undefined && removed.info.id !== after?.info.id) {
-      messages.push(...controllerMessages(this.#ports.topics, removed, undefined));
-    }
-    messages.push(
-      ...controllerMessages(this.#ports.topics, removed === undefined ? before : undefined, after),
+    const messages = controllerMessages(
+      topics,
+      removed === undefined ? this.#shown.get(code) : undefined,
+      after,
     );
+    if (removed !== undefined) this.#clear(code, removed, new Set(messages.map(({ topic }) => topic)));
     if (after) this.#shown.set(code, after);
     else this.#shown.delete(code);
-    for (const message of messages) this.#publish(code, message);
-    this.#removed.delete(code);
+    for (const message of messages) void this.#publish(code, message);
   }
 
-  #publish(code: string, { topic, payload }: Message): void {
+  /** Clears a removed controller's topics but those its successor has; remembered until the broker has taken all. */
+  #clear(code: string, removed: Controller, kept: ReadonlySet<string>): void {
+    const cleared = controllerMessages(this.#ports.topics, removed, undefined).filter(
+      ({ topic }) => !kept.has(topic),
+    );
+    void Promise.all(cleared.map((message) => this.#publish(code, message))).then((taken) => {
+      if (taken.every(Boolean) && this.#removed.get(code) === removed) this.#removed.delete(code);
+    });
+  }
+
+  /** Whether the broker took it. */
+  async #publish(code: string, { topic, payload }: Message): Promise<boolean> {
     this.#inFlight++;
-    this.#ports.publisher
-      .publish(topic, payload, { retain: true, qos: 1 })
-      .catch((error: unknown) => {
-        this.#notPublished(code, topic, error);
-      })
-      .finally(() => {
-        this.#inFlight--;
-        if (this.#inFlight < maxInFlight / 2) this.#wake?.();
-      });
+    try {
+      await this.#ports.publisher.publish(topic, payload, { retain: true, qos: 1 });
+      return true;
+    } catch (error) {
+      this.#notPublished(code, topic, error);
+      return false;
+    } finally {
+      this.#inFlight--;
+      if (this.#inFlight < maxInFlight / 2) this.#wake?.();
+    }
   }
 
   // What the broker holds of this controller is no longer known, so all of it goes out with its next change: a message

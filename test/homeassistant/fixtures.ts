@@ -124,7 +124,6 @@ export function controller(parts: Parts = {}): Controller {
     actuators: new Map((parts.actuators ?? []).map((one) => [one.settings.id, one])),
     parameters: new Map((parts.parameters ?? []).map((one) => [one.settings.id, one])),
     problem: false,
-    lastContactAt: null,
     nextJudgementAt: null,
     absentSince: null,
   };

@@ -45,7 +45,7 @@ export class Bridge {
   constructor(world: World, boot: number) {
     this.#world = world;
     this.boot = boot;
-    this.clock = new BootClock(world.time, world.wall);
+    this.clock = new BootClock(world.time, world.wall, world.wire);
   }
 
   get store(): GreenhouseStore | null {
@@ -167,9 +167,8 @@ export class Bridge {
     const client = simulatedClient({
       settings: platformSettings(configuration),
       clock,
-      wire: this.#world.wire,
       chance: this.#world.chances.bridge,
-      sessions: this.#world.sessions,
+      files: this.#world.files,
       onLink: (link) => {
         watch.learnt(link.host, link);
       },

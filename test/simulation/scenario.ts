@@ -131,7 +131,7 @@ const kindsOfRows: Partial<Record<AddressRow["kind"], string>> = { position: "po
 async function configurationOf(chance: Chance, controllers: number, actuators: number): Promise<Configuration> {
   const all = Array.from({ length: controllers }, (_, index) => `GH-${String(index + 1).padStart(4, "0")}`);
   const rows = all.flatMap((code) =>
-    [...addressTable("C001").values()].filter(({ id }) => id !== null).map((row) => ({ code, row, order: chance.random() })),
+    [...addressTable("C001").values()].filter(({ id, kind }) => id !== null && kind !== "mode" && kind !== "parameter" && kind !== "reading").map((row) => ({ code, row, order: chance.random() })),
   );
   const chosen = rows.sort((one, other) => one.order - other.order).slice(0, Math.max(1, actuators));
   const settings = {

@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { abortReason, type Clock } from "../../src/runtime/clock.js";
+import type { Wire } from "./wire.js";
 
 interface Timer {
   readonly at: number;
@@ -124,9 +125,12 @@ export class BootClock implements Clock {
   readonly #time: WorldTime;
   readonly #wall: WallClock;
   readonly #startedAt: number;
+  /** Where the requests of this run of the program go. */
+  readonly wire: Wire;
   #alive = true;
 
-  constructor(time: WorldTime, wall: WallClock) {
+  constructor(time: WorldTime, wall: WallClock, wire: Wire) {
+    this.wire = wire;
     this.#time = time;
     this.#wall = wall;
     // A monotonic clock starts anywhere; it tells nothing across two runs.

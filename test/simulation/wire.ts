@@ -1,7 +1,6 @@
-import { HostConnections, type Outgoing } from "../../src/platform/http/host-connections.js";
+import type { Outgoing } from "../../src/platform/http/host-connections.js";
 import type { HttpAnswer } from "../../src/platform/http/exchange.js";
 import { TransportFailure } from "../../src/platform/http/transport-failure.js";
-import type { PlatformTimeouts } from "../../src/platform/settings.js";
 import type { PlatformHost } from "../../src/greenhouse/platform-error.js";
 import type { Decision } from "../../src/simulator/call.js";
 import { respond } from "../../src/simulator/platform-model.js";
@@ -191,28 +190,5 @@ class Trip {
       headers: Object.fromEntries(pairs),
       body: body ?? null,
     };
-  }
-}
-
-/** Stands where the product opens connections; everything above it is the product's own. */
-export class SimulatedHost extends HostConnections {
-  readonly #wire: Wire;
-  readonly #clock: BootClock;
-  readonly #host: PlatformHost;
-
-  constructor(
-    host: PlatformHost,
-    settings: { readonly url: string; readonly timeouts: PlatformTimeouts; readonly concurrency: number },
-    clock: BootClock,
-    wire: Wire,
-  ) {
-    super(settings, clock);
-    this.#host = host;
-    this.#wire = wire;
-    this.#clock = clock;
-  }
-
-  override exchange(outgoing: Outgoing, headers: string[]): Promise<HttpAnswer> {
-    return this.#wire.exchange(this.#host, outgoing, headers, this.#clock, this.deadlineMs(outgoing.patient));
   }
 }

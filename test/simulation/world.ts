@@ -5,7 +5,7 @@ import type { PlatformState } from "../../src/simulator/platform-state.js";
 import { Bridge } from "./bridge.js";
 import { Chance } from "./chance.js";
 import { Checks } from "./checks.js";
-import { SessionMemory } from "./client.js";
+import { filesInMemory } from "./client.js";
 import { SimulatedDisk } from "./disk.js";
 import { Journalist, type Read } from "./history.js";
 import { calmMs, type Scenario } from "./scenario.js";
@@ -25,7 +25,7 @@ export class World {
   readonly checks: Checks;
   readonly disk: SimulatedDisk;
   readonly wire: Wire;
-  readonly sessions = new SessionMemory();
+  readonly files = filesInMemory();
   readonly platform: PlatformState;
   readonly control: SimulatorControl;
   readonly chances;

@@ -101,6 +101,12 @@ class RunningMosquitto {
   async start(): Promise<void> {
     const child = spawn(this.#program, ["-c", this.#file], { stdio: ["ignore", "pipe", "pipe"] });
     this.#child = child;
+    // A test that died must not leave a broker behind.
+    const abandon = () => {
+      child.kill("SIGKILL");
+    };
+    process.once("exit", abandon);
+    child.once("exit", () => process.off("exit", abandon));
     await new Promise<void>((resolve, reject) => {
       let seen = "";
       const read = (chunk: Buffer) => {

@@ -107,11 +107,8 @@ export class Lane {
   /** Takes nothing new; what waits or is only being checked ends refused, what was sent stays open for the next start. */
   close(): void {
     this.#closed = true;
-    const ending = refused(
-      "shutting_down",
-      "The bridge is shutting down; send the command again when it is back.",
-    );
-    for (const command of [this.#waiting, this.#stop]) if (command) this.#ports.finished(command, ending);
+    for (const command of [this.#waiting, this.#stop])
+      if (command) this.#ports.finished(command, shuttingDown());
     this.#waiting = null;
     this.#stop = null;
     this.#pause?.abort();

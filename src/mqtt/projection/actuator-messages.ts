@@ -15,10 +15,12 @@ export const actuatorJson = (actuator: Actuator): string =>
 export function actuatorMessages(
   topics: Topics,
   controllerId: string,
-  before: Actuator | undefined,
+  held: Actuator | undefined,
   after: Actuator,
 ): Message[] {
-  if (before === after || after.readAt === null || after.state === null) return [];
+  if (held === after || after.readAt === null || after.state === null) return [];
+  // What has no state yet was never published.
+  const before = held?.state === null ? undefined : held;
   const topic = topics.actuator(controllerId, after.settings.id);
   const messages: Message[] = [];
   const { position, value, state } = after;

@@ -1,0 +1,12 @@
+import { defineConfig } from "vitest/config";
+import { simulatedWorld } from "./test/simulation/source-patch.js";
+
+export default defineConfig({
+  plugins: [simulatedWorld(process.env["MUTANT"])],
+  test: {
+    include: [process.env["SIMULATION_FILES"] ?? "test/simulation/seeds-*.test.ts"],
+    testTimeout: 3_600_000,
+    hookTimeout: 60_000,
+    maxWorkers: 2,
+  },
+});
