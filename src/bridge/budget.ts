@@ -1,4 +1,5 @@
-const minuteMs = 60_000;
+/** A millisecond more, so that a minute counted with both its ends holds no more either. */
+const minuteMs = 60_001;
 
 /** How many requests polling may start in any 60 s; kept as the times of the last ones, so a minute never exceeds it. */
 export class RequestBudget {

@@ -3,6 +3,8 @@ import type { Availability } from "../greenhouse/model.js";
 import type { DeviceRecord } from "../greenhouse/ports.js";
 import type { GreenhouseStore } from "./store.js";
 
+type DataType = "TEXT" | "STREAM";
+
 export type InventoryNews =
   | { readonly type: "account_empty" }
   | { readonly type: "added" | "removed"; readonly code: string; readonly name: string };
@@ -19,7 +21,10 @@ export class Inventory {
   readonly #removeAfterMs: number;
   readonly #tell: (news: InventoryNews) => void;
   #controllers = new Set<string>();
-  #devices: ReadonlySet<string> | null = null;
+  readonly #devices = new Map<DataType, ReadonlySet<string>>();
+  /** Device lists that came before the first list of controllers: topic ids are given in one order only. */
+  readonly #early = new Map<DataType, readonly DeviceRecord[]>();
+  #asked = false;
   /** Monotonic ms of the first list that was not empty. */
   #knownSince: number | null = null;
 
@@ -36,20 +41,26 @@ export class Inventory {
 
   /** The answer of `GET /api/control/mqtt`. */
   controllersListed(records: readonly DeviceRecord[], monotonicMs: number): void {
-    if (records.length === 0) {
-      this.#tell({ type: "account_empty" });
-      return;
+    this.#asked = true;
+    if (records.length === 0) this.#tell({ type: "account_empty" });
+    else {
+      this.#controllers = new Set(records.map((record) => record.code));
+      for (const record of inIdOrder(records)) this.#seen(record, availabilityOf(record));
+      this.#knownSince ??= monotonicMs;
     }
-    this.#controllers = new Set(records.map((record) => record.code));
-    for (const record of inIdOrder(records)) this.#seen(record, availabilityOf(record));
-    this.#knownSince ??= monotonicMs;
-    this.#judgeAbsence(monotonicMs);
+    for (const [dataType, early] of this.#early) this.devicesListed(early, dataType);
+    this.#early.clear();
+    if (records.length > 0) this.#judgeAbsence(monotonicMs);
   }
 
-  /** The answers of `GET /api/device`: other devices have no online flag of their own. */
-  devicesListed(records: readonly DeviceRecord[]): void {
+  /** An answer of `GET /api/device`: devices only listed there have no online flag of their own. */
+  devicesListed(records: readonly DeviceRecord[], dataType: DataType = "TEXT"): void {
+    if (!this.#asked) {
+      this.#early.set(dataType, records);
+      return;
+    }
     if (records.length === 0) return;
-    this.#devices = new Set(records.map((record) => record.code));
+    this.#devices.set(dataType, new Set(records.map((record) => record.code)));
     for (const record of inIdOrder(records)) {
       if (!this.#controllers.has(record.code)) this.#seen(record, availabilityOf(record));
     }
@@ -64,10 +75,13 @@ export class Inventory {
   /** Whether what an earlier run kept for a code may be removed although this run has not seen it. */
   mayForget(code: string, monotonicMs: number): boolean {
     if (!this.#store.wants(code)) return true;
-    if (this.#knownSince === null || this.#devices === null) return false;
-    if (this.#controllers.has(code) || this.#devices.has(code) || this.#store.isConfigured(code))
-      return false;
+    if (this.#knownSince === null || this.#devices.size === 0) return false;
+    if (this.#isListed(code) || this.#store.isConfigured(code)) return false;
     return monotonicMs - this.#knownSince >= this.#removeAfterMs;
+  }
+
+  #isListed(code: string): boolean {
+    return this.#controllers.has(code) || [...this.#devices.values()].some((codes) => codes.has(code));
   }
 
   #seen(record: DeviceRecord, availability: Availability): void {
@@ -81,8 +95,9 @@ export class Inventory {
   #judgeAbsence(monotonicMs: number): void {
     for (const controller of [...this.#store.controllers()]) {
       const { code, name, record } = controller.info;
-      const onlyDevice = record !== null && !this.#controllers.has(code) && this.#devices === null;
-      if (this.#controllers.has(code) || this.#devices?.has(code) || onlyDevice) continue;
+      // Never seen, and the list it may stand in has not come yet.
+      const isOpen = record === null && this.#devices.size === 0;
+      if (this.#isListed(code) || isOpen) continue;
       this.#store.dispatch(code, { type: "absent", since: monotonicMs });
       const since = controller.absentSince ?? monotonicMs;
       if (this.#store.isConfigured(code) || monotonicMs - since < this.#removeAfterMs) continue;

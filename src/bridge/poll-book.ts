@@ -35,23 +35,26 @@ export class PollBook {
     return true;
   }
 
-  remove(chosen: (job: PollJob) => boolean): void {
+  /** Drops the chosen jobs; returns their names. */
+  remove(chosen: (job: PollJob) => boolean): readonly string[] {
+    const removed: string[] = [];
     for (const [name, job] of this.#jobs) {
       if (!chosen(job)) continue;
+      removed.push(name);
       this.#jobs.delete(name);
       this.#schedule.delete(name);
       this.#parked.get(jobHost(job))?.delete(name);
     }
+    return removed;
   }
 
-  /** Makes the chosen jobs due now, first things first; returns their names. */
+  /** Makes the chosen jobs due now, first things first; returns their names. Those of a host that is away stay parked. */
   makeDue(now: number, chosen: (job: PollJob) => boolean): readonly string[] {
     const due: string[] = [];
     for (const [name, job] of this.#jobs) {
-      if (!chosen(job)) continue;
+      if (!chosen(job) || this.#parked.has(jobHost(job))) continue;
       due.push(name);
-      if (this.#parked.get(jobHost(job))?.has(name) !== true)
-        this.#schedule.set(name, now - 10 + jobRank(job));
+      this.#schedule.set(name, now - 10 + jobRank(job));
     }
     return due;
   }

@@ -5,7 +5,8 @@ import type { PlatformHost } from "../greenhouse/platform-error.js";
 
 /** One thing to ask the platform again and again. */
 export type PollJob =
-  | { readonly kind: "controllers" | "devices" }
+  | { readonly kind: "controllers" }
+  | { readonly kind: "devices"; readonly dataType: "TEXT" | "STREAM" }
   | { readonly kind: "sensors" | "running_status"; readonly code: string }
   | { readonly kind: "registers"; readonly code: string; readonly read: RegisterRead };
 
@@ -24,8 +25,9 @@ export interface PollIntervals {
 export function jobName(job: PollJob): string {
   switch (job.kind) {
     case "controllers":
-    case "devices":
       return job.kind;
+    case "devices":
+      return `devices ${job.dataType}`;
     case "sensors":
     case "running_status":
       return `${job.kind} ${job.code}`;

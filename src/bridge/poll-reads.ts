@@ -1,7 +1,7 @@
 import { sameValue, textOf } from "../greenhouse/actuator-values.js";
 import type { ControllerEvent } from "../greenhouse/events.js";
 import type { Controller, Register } from "../greenhouse/model.js";
-import type { DeviceRecord, PlatformReader, RawValue } from "../greenhouse/ports.js";
+import type { PlatformReader, RawValue } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Inventory } from "./inventory.js";
 import type { PollJob, RegisterRead } from "./poll-jobs.js";
@@ -12,6 +12,8 @@ export interface PollPorts {
   readonly store: GreenhouseStore;
   readonly inventory: Inventory;
   readonly clock: Clock;
+  /** Waits until the budget has another request, for a job that needs more than one. */
+  readonly turn?: () => Promise<void>;
 }
 
 /** Performs one job: asks the platform and folds the answer. Rejects with the PlatformError of a failed request. */
@@ -22,7 +24,7 @@ export async function perform(job: PollJob, ports: PollPorts, signal: AbortSigna
       inventory.controllersListed(await platform.controllers(signal), clock.monotonic());
       return;
     case "devices":
-      inventory.devicesListed(await allDevices(platform, signal));
+      inventory.devicesListed(await platform.devices(job.dataType, signal), job.dataType);
       return;
     case "sensors": {
       const items = await platform.sensors(job.code, signal);
@@ -37,14 +39,6 @@ export async function perform(job: PollJob, ports: PollPorts, signal: AbortSigna
     case "registers":
       await readRegisters(job.code, job.read, ports, signal);
   }
-}
-
-async function allDevices(platform: PlatformReader, signal: AbortSignal): Promise<readonly DeviceRecord[]> {
-  const byCode = new Map<string, DeviceRecord>();
-  for (const dataType of ["TEXT", "STREAM"] as const) {
-    for (const record of await platform.devices(dataType, signal)) byCode.set(record.code, record);
-  }
-  return [...byCode.values()];
 }
 
 async function readRegisters(
@@ -62,6 +56,7 @@ async function readRegisters(
   const doubtful = contradicted(store.get(code), first);
   store.dispatch(code, { ...first, values: without(first.values, doubtful) });
   for (const address of doubtful) {
+    await ports.turn?.();
     const again = await registersEvent(ports, true, async () =>
       single(address, await platform.value(code, address, true, signal)),
     );

@@ -5,7 +5,7 @@ import { type RequestBudget, stretchFactor } from "./budget.js";
 import { type DueJob, PollBook } from "./poll-book.js";
 import { jobIntervalMs, jobsOf, type PollIntervals, type PollJob } from "./poll-jobs.js";
 import { perform, type PollPorts } from "./poll-reads.js";
-import { nextDueAt } from "./schedule.js";
+import { nextDueAt, notBefore } from "./schedule.js";
 
 export interface PollerPorts extends PollPorts {
   readonly budget: RequestBudget;
@@ -48,7 +48,8 @@ export class Poller {
   /** Polls until the signal aborts; running requests are aborted with it. */
   async run(signal: AbortSignal): Promise<void> {
     this.#book.add({ kind: "controllers" });
-    this.#book.add({ kind: "devices" });
+    this.#book.add({ kind: "devices", dataType: "TEXT" });
+    this.#book.add({ kind: "devices", dataType: "STREAM" });
     for (const controller of this.#ports.store.controllers()) this.follow(controller.info.code);
     const wake = () => this.#wake?.();
     signal.addEventListener("abort", wake);
@@ -70,7 +71,7 @@ export class Poller {
   }
 
   forget(code: string): void {
-    this.#book.remove((job) => concerns(job, code));
+    for (const name of this.#book.remove((job) => concerns(job, code))) this.#answerWaiting(name);
     this.#demandChanged = true;
   }
 
@@ -105,14 +106,23 @@ export class Poller {
       const budgetMs = this.#ports.budget.waitMs(now);
       if (budgetMs > 0) return budgetMs;
       const due = this.#book.take(now);
-      if (due !== null && !this.#running.has(due.name)) this.#start(due, signal);
+      if (due !== null && !this.#running.has(due.name) && this.#isWanted(due)) this.#start(due, signal);
     }
     return idleMs;
   }
 
+  /** A device may turn out to be a camera only after its jobs were taken up. */
+  #isWanted({ job }: DueJob): boolean {
+    if (job.kind !== "sensors" && job.kind !== "running_status") return true;
+    if (this.#ports.inventory.hasReadings(job.code)) return true;
+    this.#book.remove((other) => other === job);
+    return false;
+  }
+
   #start({ name, job }: DueJob, signal: AbortSignal): void {
     this.#ports.budget.spend(this.#ports.clock.monotonic());
-    const done = perform(job, this.#ports, signal)
+    const turn = () => this.#turn(signal);
+    const done = perform(job, { ...this.#ports, turn }, signal)
       .catch((error: unknown) => {
         if (!signal.aborted) this.#failed(name, error);
       })
@@ -120,6 +130,14 @@ export class Poller {
         this.#ended(name, job);
       });
     this.#running.set(name, done);
+  }
+
+  /** Waits for another request of a job that needs more than one. */
+  async #turn(signal: AbortSignal): Promise<void> {
+    const { budget, clock } = this.#ports;
+    for (let ms = budget.waitMs(clock.monotonic()); ms > 0; ms = budget.waitMs(clock.monotonic()))
+      await clock.wait(ms, signal);
+    budget.spend(clock.monotonic());
   }
 
   #failed(name: string, error: unknown): void {
@@ -131,13 +149,15 @@ export class Poller {
   #ended(name: string, job: PollJob): void {
     this.#running.delete(name);
     const intervalMs = this.#plainIntervalMs(job) * this.#stretch;
-    this.#book.runAgainAt(
-      name,
-      nextDueAt(name, this.#ports.clock.monotonic(), intervalMs, this.#ports.random()),
-    );
+    const next = job.kind === "controllers" ? notBefore : nextDueAt;
+    this.#book.runAgainAt(name, next(name, this.#ports.clock.monotonic(), intervalMs, this.#ports.random()));
+    this.#answerWaiting(name);
+    this.#wake?.();
+  }
+
+  #answerWaiting(name: string): void {
     for (const resolve of this.#awaited.get(name) ?? []) resolve();
     this.#awaited.delete(name);
-    this.#wake?.();
   }
 
   #adjustStretch(): void {

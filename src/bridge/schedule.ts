@@ -100,3 +100,7 @@ function fraction(text: string): number {
     hash = Math.imul(hash ^ text.charCodeAt(place), 0x01000193);
   return (Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) >>> 0) / 4_294_967_296;
 }
+
+/** For what must not be asked more often than its interval: a whole interval away, plus up to 5 %. */
+export const notBefore = (_job: string, now: number, intervalMs: number, chance: number): number =>
+  now + intervalMs * (1 + 0.05 * chance);

@@ -3,7 +3,7 @@ import http, { type IncomingMessage } from "node:http";
 import net, { type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import tls from "node:tls";
-import { pem } from "../mqtt/connection/pem.js";
+import { pem } from "../runtime/pem.js";
 import type { BrokerLimits, BrokerSettings } from "./settings.js";
 import { BrokerStartError } from "./start-error.js";
 import { mayUpgrade } from "./web-origin.js";

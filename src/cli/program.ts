@@ -18,10 +18,18 @@ export async function runProgram(argv: readonly string[], around: Surroundings):
       if (error.message !== "") around.err.write(`${error.message}\n`);
       return error.exitCode;
     }
+    if (isForTheUser(error)) {
+      around.err.write(`${error.message}\n`);
+      return exitCodes.failed;
+    }
     around.err.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
     return exitCodes.failed;
   }
 }
+
+/** Errors whose message is already the sentence a person needs. */
+const isForTheUser = (error: unknown): error is Error =>
+  error instanceof Error && ["DirectoryInUse", "BrokerStartError"].includes(error.name);
 
 /** Each command is a file of its own, loaded only when it is called: start-up time is a feature on a small computer. */
 function program(around: Surroundings): Command {

@@ -1,4 +1,6 @@
 import type { Configuration } from "../config/schema.js";
+import { topicId } from "../greenhouse/ids.js";
+import type { PlatformClient } from "../platform/client.js";
 import { type CommonOptions, readConfiguration } from "./configuration.js";
 import { withPlatform } from "./one-shot-platform.js";
 import { CommandFailure, type Surroundings } from "./surroundings.js";
@@ -11,10 +13,11 @@ export async function read(
   around: Surroundings,
 ): Promise<void> {
   const configuration = await readConfiguration(options, around);
-  const code = codeOf(configuration, controller);
-  const value = await withPlatform(configuration, around, (platform) =>
-    platform.value(code, address, true, around.stop),
-  );
+  let code = codeOf(configuration, controller);
+  const value = await withPlatform(configuration, around, async (platform) => {
+    code = await listedCode(platform, code, around.stop);
+    return platform.value(code, address, true, around.stop);
+  });
   if (value === null) {
     throw new CommandFailure(
       `the platform shows no value for address ${address} of ${code}; check the address, and whether the controller is online`,
@@ -35,4 +38,12 @@ export function codeOf(configuration: Configuration, controller: string): string
   return (
     Object.keys(configuration.controllers).find((code) => code.toLowerCase() === controller) ?? controller
   );
+}
+
+/** A name that is the topic id of a listed controller stands for its code; without the list it is taken as it is. */
+async function listedCode(platform: PlatformClient, name: string, signal: AbortSignal): Promise<string> {
+  if (name !== name.toLowerCase()) return name;
+  const records = await platform.controllers(signal).catch(() => []);
+  if (records.some(({ code }) => code === name)) return name;
+  return records.find(({ code }) => topicId(code) === name)?.code ?? name;
 }

@@ -1,6 +1,6 @@
 import type { Configuration } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/bridge-events.js";
-import type { PlatformState } from "../greenhouse/model.js";
+import type { Controller, PlatformState } from "../greenhouse/model.js";
 import { DiscoveryOutput } from "../homeassistant/discovery-output.js";
 import { controllersDocument, eventDocument } from "../mqtt/bridge-documents.js";
 import { BrokerConnection, type IncomingMessage } from "../mqtt/connection.js";
@@ -67,6 +67,8 @@ export class Outputs {
       this.republish();
     });
     mirror.store.onChange((before, after) => {
+      if (before?.availability === "online" && after?.availability === "offline")
+        this.event(wentOffline(after, clock.now()));
       this.#state.changed(before, after);
       this.#discovery?.controllerChanged(before, after);
       if (before?.info !== after?.info) this.#controllersDue = true;
@@ -219,3 +221,11 @@ const ignoredIds = (configuration: Configuration): ReadonlySet<string> =>
       ignore ? [id ?? code.toLowerCase()] : [],
     ),
   );
+
+const wentOffline = ({ info: { id, name } }: Controller, at: number): BridgeEvent => ({
+  type: "controller_offline",
+  severity: "warning",
+  message: `The platform says ${name} is offline: its readings are stale and its commands are refused. Check its power and network.`,
+  at,
+  facts: { controller: id },
+});

@@ -81,6 +81,8 @@ export interface Actuator {
 export interface Parameter {
   readonly settings: ParameterSettings;
   readonly register: Register | null;
+  /** As an actuator's. */
+  readonly postedAt?: number;
   readonly value: number | string | null;
   readonly quality: Quality;
 }

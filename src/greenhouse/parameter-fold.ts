@@ -6,6 +6,7 @@ export function foldParameter(parameter: Parameter, address: string, register: R
   const { settings, register: held } = parameter;
   if (settings.address !== address || (held !== null && register.startedAt < held.startedAt))
     return parameter;
+  if (register.startedAt < (parameter.postedAt ?? -Infinity)) return parameter;
   const text = textOf(register.raw);
   const number = /^[+-]?(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : null;
   const value = number === null ? text : scaledParameter(number, settings.scale, settings.decimals);

@@ -82,7 +82,10 @@ function foldPost(
   const actuators = mapChanged(controller.actuators, (actuator): Actuator =>
     actuator.settings.id === id ? { ...actuator, postedAt: at } : actuator,
   );
-  return { ...controller, actuators };
+  const parameters = mapChanged(controller.parameters, (parameter): Parameter =>
+    parameter.settings.id === id ? { ...parameter, postedAt: at } : parameter,
+  );
+  return { ...controller, actuators, parameters };
 }
 
 /** The controller with some parts replaced; the same reference when each of them is what it was. */

@@ -159,7 +159,8 @@ function defined(
   held: SensorDefinition | undefined,
 ): SensorDefinition {
   const made = defineSensor(item, identity, own);
-  const definition = held?.numeric && !made.numeric ? { ...made, numeric: true } : made;
+  const stays = held !== undefined && (held.numeric || item.value === null);
+  const definition = stays ? { ...made, numeric: held.numeric } : made;
   return held && sameDefinition(held, definition) ? held : definition;
 }
 

@@ -34,8 +34,10 @@ describe("the jobs", () => {
   );
 
   it("the device list is asked for seldom, from the business host", () => {
-    expect(jobHost({ kind: "devices" })).toBe("business");
-    expect(jobIntervalMs({ kind: "devices" }, intervals, undefined)).toBeGreaterThanOrEqual(3_600);
+    expect(jobHost({ kind: "devices", dataType: "TEXT" })).toBe("business");
+    expect(jobIntervalMs({ kind: "devices", dataType: "TEXT" }, intervals, undefined)).toBeGreaterThanOrEqual(
+      3_600,
+    );
   });
 
   it("the account comes first, then what people look at", () => {
@@ -43,7 +45,7 @@ describe("the jobs", () => {
       { kind: "running_status", code: "A" },
       registers,
       { kind: "sensors", code: "A" },
-      { kind: "devices" },
+      { kind: "devices", dataType: "TEXT" },
       { kind: "controllers" },
     ];
     expect(jobs.sort((one, other) => jobRank(one) - jobRank(other)).map(({ kind }) => kind)).toEqual([

@@ -45,7 +45,7 @@ function bench() {
 describe("one read", () => {
   it.each<[PollJob, string[]]>([
     [{ kind: "controllers" }, ["controllers"]],
-    [{ kind: "devices" }, ["devices TEXT", "devices STREAM"]],
+    [{ kind: "devices", dataType: "TEXT" }, ["devices TEXT"]],
     [{ kind: "sensors", code: "GH-0" }, ["sensors GH-0"]],
     [{ kind: "running_status", code: "GH-0" }, ["running_status GH-0"]],
     [address, ["value GH-0 101"]],

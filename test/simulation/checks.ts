@@ -184,7 +184,7 @@ export class Checks {
       this.#broken("S1", `a second POST after ${Math.round(write.begunAt - first.endedAt)} ms: ${what}`);
     const last = journalist.readsSince(ask.code, write.address, first.endedAt).at(-1);
     if (last === undefined || last.raw === null) this.#broken("S1", `a second POST without a read before it: ${what}`);
-    else if (shows(ask.settings, write, last.raw)) this.#broken("S1", `a second POST although the read showed the value: ${what}`);
+    else if (shows(ask, write, last.raw)) this.#broken("S1", `a second POST although the read showed the value: ${what}`);
   }
 
   /** The bytes of a POST go out. */
@@ -254,14 +254,14 @@ export class Checks {
     const step: Pick<Write, "address" | "value"> = target;
     switch (outcome) {
       case "confirmed": {
-        const proof = targetReads.findLast((read) => read.raw !== null && shows(ask.settings, step, read.raw));
+        const proof = targetReads.findLast((read) => read.raw !== null && shows(ask, step, read.raw));
         if (proof === undefined) this.#broken("S8", `${tell}: no read-back shows ${target.value}`);
         else this.#checkHeld(ask, poster, target, proof, tell);
         if (last === undefined && !isRecovered) this.#broken("S8", `${tell} without a POST`);
         break;
       }
       case "already": {
-        const proof = journalist.readsSince(ask.code, target.address, ask.at).findLast((read) => read.raw !== null && shows(ask.settings, step, read.raw));
+        const proof = journalist.readsSince(ask.code, target.address, ask.at).findLast((read) => read.raw !== null && shows(ask, step, read.raw));
         if (proof === undefined) this.#broken("S8", `${tell}: no fresh read shows ${target.value}`);
         else this.#checkHeld(ask, ask, target, proof, tell);
         this.#checkAlready(ask, tell);
@@ -270,7 +270,7 @@ export class Checks {
       case "unconfirmed": {
         if (!isRecovered && last?.outcome !== "accepted") this.#broken("S7", `${tell}: nothing was accepted (${last?.outcome ?? "nothing sent"})`);
         if (!isRecovered && reads.length === 0) this.#broken("S7", `${tell}: without a read after the POST it is unknown`);
-        const shown = reads.find((read) => last !== undefined && read.raw !== null && !isRecovered && shows(ask.settings, last, read.raw));
+        const shown = reads.find((read) => last !== undefined && read.raw !== null && !isRecovered && shows(ask, last, read.raw));
         if (shown !== undefined) this.#broken("S7", `${tell}: a read-back showed it at ${shown.begunAt}`);
         break;
       }
@@ -333,7 +333,7 @@ export class Checks {
     }
     if (steps.some((one) => one.outcome === "accepted")) this.#broken("S7", `${tell} although the platform accepted it`);
     if (reads.length === 0) this.#broken("S7", `${tell} without a read after the POST: it is unknown`);
-    const shown = reads.find((read) => last !== undefined && read.raw !== null && shows(ask.settings, last, read.raw));
+    const shown = reads.find((read) => last !== undefined && read.raw !== null && shows(ask, last, read.raw));
     if (shown !== undefined) this.#broken("S7", `${tell} although a read showed the value`);
   }
 
@@ -496,7 +496,9 @@ function near(settings: ActuatorSettings | null, wanted: string, raw: RawValue):
 }
 
 /** Whether a read shows what was sent; written without the product's own comparison. */
-function shows(settings: ActuatorSettings | null, step: Pick<Write, "address" | "value">, raw: RawValue): boolean {
-  if (settings !== null && step.value === positionMode && step.address === modeAddress(settings) && isDegree(raw)) return true;
+function shows(ask: Ask, step: Pick<Write, "address" | "value">, raw: RawValue): boolean {
+  const { settings, word } = ask;
+  const isMode = step.value === positionMode && word !== "stop";
+  if (settings !== null && isMode && step.address === modeAddress(settings) && isDegree(raw)) return true;
   return sameAs(step.value, raw) || near(settings, step.value, raw);
 }

@@ -89,6 +89,7 @@ export class Journalist {
   readonly #names = new Map<string, string>();
   #tail: string[] = [];
   lines = 0;
+  onLine: (line: string) => void = () => undefined;
   onWire: (write: Write) => void = () => undefined;
 
   constructor(time: WorldTime) {
@@ -104,6 +105,7 @@ export class Journalist {
     });
     const line = `${(this.#time.now / 1000).toFixed(3)} ${kind} ${text}`;
     this.#hash.update(line);
+    this.onLine(line);
     this.lines += 1;
     this.#tail.push(line);
     if (this.#tail.length > 4 * mostLines) this.#tail = this.#tail.slice(-mostLines);

@@ -125,13 +125,13 @@ function platformFaults(chance: Chance, maybe: Maybe, forMs: number): readonly F
   return specs;
 }
 
-const kindsOfRows: Partial<Record<AddressRow["kind"], string>> = { position: "positioner" };
+const kindsOfRows: Partial<Record<AddressRow["kind"], string>> = { mode: "positioner" };
 
 /** A configuration of the user, read by the product's own reader. */
 async function configurationOf(chance: Chance, controllers: number, actuators: number): Promise<Configuration> {
   const all = Array.from({ length: controllers }, (_, index) => `GH-${String(index + 1).padStart(4, "0")}`);
   const rows = all.flatMap((code) =>
-    [...addressTable("C001").values()].filter(({ id, kind }) => id !== null && kind !== "mode" && kind !== "parameter" && kind !== "reading").map((row) => ({ code, row, order: chance.random() })),
+    [...addressTable("C001").values()].filter(({ id, kind }) => id !== null && kind !== "parameter" && kind !== "reading").map((row) => ({ code, row, order: chance.random() })),
   );
   const chosen = rows.sort((one, other) => one.order - other.order).slice(0, Math.max(1, actuators));
   const settings = {
@@ -183,16 +183,19 @@ const ownValues: Partial<Record<AddressRow["kind"], string>> = {
   custom: '{ low: "0110", high: "1001" }',
 };
 
+const positionOf = ({ address }: AddressRow): string =>
+  [...addressTable("C001").values()].find((row) => row.modeAddress === address)?.address ?? address;
+
 function actuatorLine(row: AddressRow, settle: string, chance: Chance): string {
   const values = ownValues[row.kind];
   const isPositioner = row.roles.length === 1 && row.travelMs > 10_000 && row.kind !== "motor";
-  const stops = isPositioner && row.kind !== "position" && chance.hits(0.4);
+  const stops = isPositioner && row.kind !== "mode" && chance.hits(0.4);
   const group = chance.hits(0.5) ? row.group : null;
   const parts = [
     `kind: ${kindsOfRows[row.kind] ?? row.kind}`,
     `address: ${row.address}`,
     `settle: ${settle}`,
-    ...(row.modeAddress === undefined ? [] : [`mode_address: ${row.modeAddress}`]),
+    ...(row.kind === "mode" ? [`position_address: ${positionOf(row)}`] : []),
     ...(isPositioner || row.kind === "motor" ? [`travel_time: ${Math.ceil(row.travelMs / 1000) + 5}s`] : []),
     ...(values === undefined ? [] : [`values: ${values}`]),
     ...(stops ? [`stop: { address: ${row.address}, value: "10100" }`] : []),

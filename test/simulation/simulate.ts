@@ -12,9 +12,10 @@ export interface Run {
 }
 
 /** Runs one seed from its start to its end, or to the first broken rule. */
-export async function simulate(seed: number, hours: number): Promise<Run> {
+export async function simulate(seed: number, hours: number, onLine?: (line: string) => void): Promise<Run> {
   const scenario = await scenarioOf(seed, hours);
   const world = new World(scenario);
+  if (onLine) world.journalist.onLine = onLine;
   let error: Error | null = null;
   try {
     await world.run();

@@ -11,11 +11,15 @@ interface Timer {
 const before = (one: Timer, other: Timer): boolean =>
   one.at < other.at || (one.at === other.at && one.order < other.order);
 
+const mostAtOnce = 100_000;
+
 /** The simulated world's time in ms. Timers fire one by one; between two of them every promise that can go on does. */
 export class WorldTime {
   #now = 0;
   #order = 0;
   #live = 0;
+  #sameInstant = 0;
+  #lastAt = -1;
   readonly #heap: Timer[] = [];
 
   get now(): number {
@@ -52,6 +56,9 @@ export class WorldTime {
       next.fire = null;
       this.#live -= 1;
       this.#now = Math.max(this.#now, next.at);
+      this.#sameInstant = next.at === this.#lastAt ? this.#sameInstant + 1 : 0;
+      this.#lastAt = next.at;
+      if (this.#sameInstant > mostAtOnce) throw new Error("time does not go on: timers follow each other without any wait");
       fire();
       await settled();
     }
@@ -176,7 +183,8 @@ export class BootClock implements Clock {
         takeBack();
         reject(signal ? abortReason(signal) : new Error("aborted"));
       };
-      const takeBack = this.in(ms, () => {
+      // As Node does: no timer is shorter than a millisecond.
+      const takeBack = this.in(Math.max(1, ms), () => {
         signal?.removeEventListener("abort", abort);
         resolve();
       });

@@ -2,7 +2,7 @@ import net from "node:net";
 import type { Duplex } from "node:stream";
 import tls from "node:tls";
 import { createWebSocketStream, WebSocket } from "ws";
-import { pem } from "./pem.js";
+import { pem } from "../../runtime/pem.js";
 import type { ConnectionSettings, OpenStream, TlsSettings } from "./settings.js";
 
 interface Endpoint {

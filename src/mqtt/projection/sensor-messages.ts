@@ -44,7 +44,9 @@ export function clearedSensor(topics: Topics, controllerId: string, id: string):
 const isUsable = (quality: Quality) => quality === "good" || quality === "uncertain";
 
 function textChange(topic: string, before: number | string | null, after: number | string | null): Message[] {
-  if (after === null || before === after || after === "") return [];
+  if (before === after) return [];
+  // Nothing known in the sensor's present unit: what stands there would be read in the wrong one.
+  if (after === null || after === "") return before === null ? [] : [clear(topic)];
   return [{ topic, payload: valueText(after) }];
 }
 
