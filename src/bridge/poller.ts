@@ -179,12 +179,24 @@ export class Poller {
 
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
+    if (this.#running.size < this.#settings.concurrency) await this.#sleep(Math.min(ms, idleMs));
+    else await this.#nextWake();
+    this.#wake = null;
+  }
+
+  async #sleep(ms: number): Promise<void> {
     const sleep = new AbortController();
     this.#wake = () => {
       sleep.abort();
     };
-    await this.#ports.clock.wait(Math.min(ms, idleMs), sleep.signal).catch(() => undefined);
-    this.#wake = null;
+    await this.#ports.clock.wait(ms, sleep.signal).catch(() => undefined);
+  }
+
+  // With every place taken only an end matters, and in a sweep that is each request's: no timer is worth making.
+  #nextWake(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
   }
 }
 

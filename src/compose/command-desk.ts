@@ -71,6 +71,7 @@ export class CommandDesk {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#parts.around.clock.wait(marksEveryMs, signal).catch(() => undefined);
+      await this.commander.journalAgain();
       this.#noteDelivered();
     }
     this.commander.close();

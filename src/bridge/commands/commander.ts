@@ -15,6 +15,7 @@ import { LaneBook } from "./lane-book.js";
 import { Problems } from "./problems.js";
 import type { Interrupted } from "./recovery.js";
 import { RefusalLedger } from "./refusal-ledger.js";
+import { ResultLedger } from "./result-ledger.js";
 import { askedBy, type Ending, refused, resultOf } from "./report.js";
 import { MinuteCounter } from "./flood.js";
 import { payloadKey } from "./payload-key.js";
@@ -41,6 +42,7 @@ export class Commander {
   readonly #seen = new Map<string, ReturnType<Duplicates["taken"]>>();
   readonly #arrivals = new MinuteCounter();
   readonly #ledger: RefusalLedger;
+  readonly #results: ResultLedger;
   readonly problems: Problems;
   readonly #aftermath: Aftermath;
   #shuttingDown = false;
@@ -49,6 +51,7 @@ export class Commander {
     this.#settings = settings;
     this.#ports = ports;
     this.#ledger = new RefusalLedger(ports.journal, ports.clock);
+    this.#results = new ResultLedger(ports.journal);
     this.problems = new Problems(ports.store);
     this.#lanes = new LaneBook((about) => this.#lanePorts(about));
     this.#aftermath = new Aftermath({
@@ -201,24 +204,19 @@ export class Commander {
   }
 
   #tell(about: Command, result: CommandResult): void {
-    const { journal, audience, clock } = this.#ports;
-    const record = {
-      type: "result",
-      controller: about.code,
-      actuator: about.targetId,
-      target: about.target,
-      result,
-    } as const;
+    const { audience, clock } = this.#ports;
     audience.phase(about, "done");
-    void journal
-      .append(record, { durable: result.sent_at !== null })
-      .catch(() => null)
-      .then((sequence) => {
-        audience.result(result, about, sequence);
-        const alert = alertFor(result, clock.now());
-        if (alert) audience.event(alert);
-        if (result.outcome !== "confirmed") audience.showAgain(about.code, about.targetId);
-      });
+    void this.#results.note(about, result).then((sequence) => {
+      audience.result(result, about, sequence);
+      const alert = alertFor(result, clock.now());
+      if (alert) audience.event(alert);
+      if (result.outcome !== "confirmed") audience.showAgain(about.code, about.targetId);
+    });
+  }
+
+  /** Writes results into the journal that it could not take when they came; call it now and then. */
+  journalAgain(): Promise<void> {
+    return this.#results.again();
   }
 
   /** Journals what no command waits for; a journal that cannot write says so by itself. */

@@ -6,7 +6,7 @@ import { check, type PostMemory } from "./checks.js";
 import type { Command, Phase } from "./command.js";
 import type { CommandPorts } from "./command-ports.js";
 import { endingAfter, stepReport } from "./endings.js";
-import { type Ending, refused, superseded, wantedValue } from "./report.js";
+import { type Ending, refused, type SentSoFar, superseded, wantedValue } from "./report.js";
 import { sendStep } from "./send-step.js";
 
 /** What the lane of the actuator has to know and may say while a command runs. */
@@ -18,7 +18,7 @@ export interface ExecutionHooks {
   /** A POST begins, or has ended. */
   readonly posted: (begun: boolean) => void;
   /** Every step has been sent; the actuator is free for a newer command. */
-  readonly allSent: () => void;
+  readonly allSent: (soFar: SentSoFar) => void;
   readonly phase: (phase: Phase) => void;
   /** Aborts confirming when a newer command takes over. */
   readonly quit: AbortSignal;
@@ -88,10 +88,11 @@ async function sendAll(
     const end = await sendStep(command, step, ports, {
       quit: hooks.quit,
       onPosted: hooks.posted,
-      onSettling: () => {
+      onSettling: (facts) => {
         if (!isLast) return;
         hooks.phase("confirming");
-        hooks.allSent();
+        const report = stepReport(command.settings, step, { type: "interrupted", ...facts });
+        hooks.allSent({ steps: [...reports, report], sentAt, requestId: facts.requestId });
       },
     });
     reports.push(stepReport(command.settings, step, end));

@@ -158,7 +158,10 @@ export class Lane {
     const running = this.#confirming;
     if (running === null || command.force || command.wanted.type === "stop") return false;
     if (canonical(running.command.wanted) !== canonical(command.wanted)) return false;
-    this.#ports.finished(running.heir ?? running.command, superseded("after_sending"));
+    this.#ports.finished(running.heir ?? running.command, {
+      ...superseded("after_sending"),
+      ...running.sent,
+    });
     running.heir = command;
     this.#ports.audience.phase(command, "confirming");
     return true;
@@ -214,7 +217,8 @@ export class Lane {
         if (command.target === "actuator")
           this.#ports.store.dispatch(command.code, { type: "posted", actuator: command.targetId, at });
       },
-      allSent: () => {
+      allSent: (soFar) => {
+        running.sent = soFar;
         running.confirming = true;
         this.#confirming = running;
         if (this.#active === running) this.#active = null;

@@ -57,6 +57,10 @@ export async function confirmStep(
   const lastAt = endedMono + Math.max(step.confirmWithinMs, command.settings.settleMs);
   let lastRead: RawValue | null = null;
   for (const at of readTimes(endedMono, command.settings.settleMs, lastAt)) {
+    // A slow platform must not make missed reads follow each other, nor carry them past the end.
+    const now = ports.clock.monotonic();
+    if (now > lastAt) break;
+    if (now > at && at !== lastAt) continue;
     if (!(await waitUntil(at, ports, signal))) break;
     const read = await readFresh(command, step.address, ports, signal);
     if (read.type !== "value" || read.startedMono < endedMono) continue;

@@ -23,6 +23,9 @@ export interface Ending {
   readonly sentAt?: number | null;
 }
 
+/** What a command that gives way has to tell of its POSTs. */
+export type SentSoFar = Pick<Ending, "steps" | "sentAt" | "requestId">;
+
 export const refused = (reason: RefusalReason, message: string): Ending => ({
   outcome: "refused",
   reason,

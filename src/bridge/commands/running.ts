@@ -1,5 +1,5 @@
 import type { Command } from "./command.js";
-import { type Ending, shuttingDown, superseded } from "./report.js";
+import { type Ending, type SentSoFar, shuttingDown, superseded } from "./report.js";
 
 /** A command on its way. */
 export interface Running {
@@ -7,6 +7,8 @@ export interface Running {
   readonly quit: AbortController;
   confirming: boolean;
   posted: boolean;
+  /** Set once every step was sent. */
+  sent: SentSoFar;
   /** Who took over the read-backs, when an equal command came. */
   heir: Command | null;
 }
@@ -16,6 +18,7 @@ export const starting = (command: Command): Running => ({
   quit: new AbortController(),
   confirming: false,
   posted: false,
+  sent: {},
   heir: null,
 });
 

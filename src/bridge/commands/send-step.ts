@@ -44,14 +44,14 @@ export async function sendStep(
   signals: {
     readonly quit: AbortSignal;
     readonly onPosted: (begun: boolean) => void;
-    readonly onSettling: () => void;
+    readonly onSettling: (facts: Evidence) => void;
   },
 ): Promise<StepEnd> {
   const first = await post(command, step, 1, ports, signals.onPosted);
   const firstEndedMono = ports.clock.monotonic();
   const facts = factsOf(first, 1);
   if (first.type === "accepted") {
-    signals.onSettling();
+    signals.onSettling(facts);
     return confirmed(
       await confirmStep(command, step, firstEndedMono, ports, signals.quit),
       facts,
@@ -70,7 +70,7 @@ export async function sendStep(
 interface AfterFirst {
   readonly quit: AbortSignal;
   readonly onPosted: (begun: boolean) => void;
-  readonly onSettling: () => void;
+  readonly onSettling: (facts: Evidence) => void;
   readonly facts: Evidence;
   readonly firstEndedMono: number;
 }
@@ -89,7 +89,7 @@ async function afterAmbiguous(
     return { type: "confirmed", ...facts, readBack };
   const tooOld = ports.clock.monotonic() > command.deadlineMono;
   if (readBack === null || tooOld || quit.aborted) {
-    after.onSettling();
+    after.onSettling(facts);
     return confirmed(await confirmStep(command, step, firstEndedMono, ports, quit), facts, "failed", quit);
   }
   const second = await post(command, step, 2, ports, after.onPosted);
@@ -101,7 +101,7 @@ async function afterAmbiguous(
       (second.error.facts.kind === "unauthorized" ? rejected(second.error, both) : null);
     if (final && final.type !== "not_sent") return withReadBack(final, command, step, ports, quit);
   }
-  after.onSettling();
+  after.onSettling(both);
   const otherwise = second.type === "accepted" ? "unconfirmed" : "failed";
   return confirmed(await confirmStep(command, step, endedMono, ports, quit), both, otherwise, quit);
 }

@@ -1,0 +1,46 @@
+import type { CommandResult } from "../../greenhouse/command/outcomes.js";
+import type { ResultRecord } from "../../journal/records.js";
+import type { Command } from "./command.js";
+import type { CommandJournal } from "./command-ports.js";
+
+const mostWaiting = 1_000;
+
+/**
+ * Journals the one outcome of each command. What the journal cannot take now is written when it can again, or the next start
+ * would find the command open and give it a second outcome.
+ */
+export class ResultLedger {
+  readonly #journal: CommandJournal;
+  #waiting: ResultRecord[] = [];
+
+  constructor(journal: CommandJournal) {
+    this.#journal = journal;
+  }
+
+  /** Resolves with the journal number, or null while the journal cannot write. */
+  async note(
+    { code, targetId, target }: Pick<Command, "code" | "targetId" | "target">,
+    result: CommandResult,
+  ): Promise<number | null> {
+    const record: ResultRecord = { type: "result", controller: code, actuator: targetId, target, result };
+    return this.#append(record);
+  }
+
+  /** Tries again what could not be written. */
+  async again(): Promise<void> {
+    if (this.#waiting.length === 0 || !this.#journal.state().available) return;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    await Promise.all(waiting.map((record) => this.#append(record)));
+  }
+
+  async #append(record: ResultRecord): Promise<number | null> {
+    try {
+      return await this.#journal.append(record, { durable: record.result.sent_at !== null });
+    } catch {
+      this.#waiting.push(record);
+      if (this.#waiting.length > mostWaiting) this.#waiting.shift();
+      return null;
+    }
+  }
+}
