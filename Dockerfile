@@ -18,6 +18,6 @@ USER node
 WORKDIR /data
 VOLUME /data
 # Proves that the process is alive and its link to the broker stands.
-HEALTHCHECK --interval=30s --timeout=5s --start-period=20s CMD ["node", "/app/dist/main.js", "health"]
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s CMD ["node", "-e", "fetch('http://127.0.0.1:8099/healthz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "/app/dist/main.js"]
 CMD ["run", "--config", "/data/config.yaml"]

@@ -98,7 +98,8 @@ class Bridge {
         throw error;
       });
     const link = watched(this.#outputs.connection.run(linkEnd.signal));
-    const parts = [this.#outputs, this.#desk, store, watch, poller, this.#report];
+    const http = { run: (until: AbortSignal) => this.#serveHealth(until) };
+    const parts = [this.#outputs, this.#desk, store, watch, poller, this.#report, http];
     const results = await Promise.allSettled(parts.map((part) => watched(part.run(signal))));
     linkEnd.abort();
     for (const result of await Promise.allSettled([link, ...results.map(rethrown)])) {
@@ -108,6 +109,18 @@ class Bridge {
 
   async close(): Promise<void> {
     await this.#mirror.platform.close();
+  }
+
+  async #serveHealth(signal: AbortSignal): Promise<void> {
+    const { configuration, log } = this.#around;
+    if (configuration.http === false) return;
+    const { serveHealth } = await import("../http/health-server.js");
+    const { host, port, allowed_hosts: allowedHosts } = configuration.http;
+    const view = {
+      isHealthy: () => this.#outputs.connection.state === "online",
+      isReady: () => this.#mirror.watch.state === "online" || this.#mirror.watch.state === "degraded",
+    };
+    await serveHealth({ host, port, allowedHosts }, view, log, signal);
   }
 
   #handlers(): ReadonlyMap<string, RequestHandler> {

@@ -8,6 +8,8 @@ interface StoredFile {
   /** What would survive a power cut, from the start of the file. */
   syncedLength: number;
   modifiedAt: number;
+  /** Lengths at which the kernel has begun to write out by itself, with when that is done. */
+  readonly flushes: { readonly length: number; readonly at: number }[];
   isNameSynced: boolean;
   isLinked: boolean;
 }
@@ -18,6 +20,9 @@ interface Mark {
   readonly end: number;
   readonly key: string;
 }
+
+/** Linux writes dirty pages out after half a minute at the latest. */
+const kernelFlushMs = 30_000;
 
 const trouble = (code: string): Error => Object.assign(new Error(`${code}: simulated disk`), { code });
 
@@ -78,6 +83,9 @@ export class SimulatedDisk {
         this.#lose(file, 0);
         continue;
       }
+      const flushed = file.flushes.findLast(({ at }) => at <= this.#time.now)?.length ?? 0;
+      this.#synced(file, flushed);
+      file.flushes.length = 0;
       const unsynced = file.length - file.syncedLength;
       if (unsynced === 0) continue;
       const kept = file.syncedLength + (this.#chance.hits(0.4) ? 0 : this.#chance.whole(0, unsynced));
@@ -118,6 +126,7 @@ export class SimulatedDisk {
         length: 0,
         syncedLength: 0,
         modifiedAt: this.#time.now,
+        flushes: [],
         isNameSynced: false,
         isLinked: true,
       };
@@ -165,6 +174,8 @@ export class SimulatedDisk {
     const from = file.length;
     file.length += fitting;
     file.modifiedAt = this.#time.now;
+    file.flushes.push({ length: file.length, at: this.#time.now + kernelFlushMs });
+    if (file.flushes.length > 2_000) file.flushes.splice(0, 1_000);
     if (this.full) throw trouble("ENOSPC");
     this.#note(file, from);
     return fitting;

@@ -138,11 +138,6 @@ export class Wire {
   }
 
   #answered(trip: Trip, decision: Decision, isLost: boolean, ends: TripEnds): void {
-    if (decision.cut === "refused") {
-      trip.sent = false;
-      ends.fail("connection", "ECONNREFUSED");
-      return;
-    }
     if (decision.cut !== null || isLost) {
       if (decision.cut === "during") trip.status = decision.status;
       ends.fail("connection", "ECONNRESET");

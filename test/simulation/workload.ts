@@ -274,9 +274,10 @@ const plain = (point: Point, word: string): Message => ({
 });
 
 /** The same id for another command. */
-function other(message: Message): Pick<Message, "payload" | "word"> {
+function other(message: Message): Partial<Message> {
   const word = message.point === null ? "open" : (words(message.point.settings).find((one) => one !== message.word) ?? "open");
-  return { payload: JSON.stringify({ command: word, id: message.ownId }), word };
+  const payload = JSON.stringify({ command: word, id: message.ownId });
+  return { payload, word, at: null, expiryS: null, goodForMs: Infinity, force: false, dryRun: false };
 }
 
 const packet = (message: Message, by: string): IncomingMessage => ({
