@@ -121,7 +121,7 @@ describe("100,000 generated payloads", () => {
   it("give a declared value or a refusal, and never an error", () => {
     fc.assert(
       fc.property(texts, targets, (text, target) => {
-        const payload = readPayload(bytes(text ?? ""), rules);
+        const payload = readPayload(bytes(text), rules);
         if ("reason" in payload) return;
         const wanted = readWanted(payload.command, target);
         if ("reason" in wanted) return;
