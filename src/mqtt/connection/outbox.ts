@@ -168,6 +168,7 @@ export class Outbox {
 
   /** Cuts the sent head off now and then, so that taking from the front stays cheap. */
   #compact(): void {
+    if (this.#waiting.length === 0) return;
     if (this.#next === this.#waiting.length) this.#waiting = [];
     else if (this.#next < 1024) return;
     else this.#waiting = this.#waiting.slice(this.#next);

@@ -44,7 +44,7 @@ export function publishProblem(
 function topicProblem(topic: string): string | null {
   if (topic === "") return "the topic is empty";
   const shown = () => JSON.stringify(topic.slice(0, 80));
-  if (Buffer.byteLength(topic) > maxTopicBytes)
+  if (topic.length > maxTopicBytes / 3 && Buffer.byteLength(topic) > maxTopicBytes)
     return `the topic ${shown()}... is longer than ${maxTopicBytes} bytes`;
   if (forbidden.test(topic)) return `the topic ${shown()} holds #, +, NUL or half a character`;
   if (topic.split("/", maxLevels + 1).length > maxLevels)
