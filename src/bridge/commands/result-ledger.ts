@@ -36,7 +36,8 @@ export class ResultLedger {
 
   async #append(record: ResultRecord): Promise<number | null> {
     try {
-      return await this.#journal.append(record, { durable: record.result.sent_at !== null });
+      // Its command is on disk already; a power cut that kept only that would give it a second outcome.
+      return await this.#journal.append(record, { durable: true });
     } catch {
       this.#waiting.push(record);
       if (this.#waiting.length > mostWaiting) this.#waiting.shift();
