@@ -32,7 +32,7 @@ async function timeSweeps(who, child, { controllers, rounds, counter }) {
   const seconds = [];
   for (let n = -1; n < rounds; n += 1) {
     const sweep = await sweepOnce(who, child, counter, expected, quietMs);
-    if (sweep.messages !== expected)
+    if (sweep.messages < expected)
       throw new Error(`${who}: ${sweep.messages} of ${expected} messages in a sweep`);
     if (n >= 0) seconds.push(sweep.seconds);
   }
