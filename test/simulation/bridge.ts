@@ -1,0 +1,378 @@
+import anyAscii from "any-ascii";
+import { RequestBudget } from "../../src/bridge/budget.js";
+import { laneKey } from "../../src/bridge/commands/command.js";
+import { Inventory } from "../../src/bridge/inventory.js";
+import { PlatformWatch } from "../../src/bridge/platform-watch.js";
+import { Poller } from "../../src/bridge/poller.js";
+import { GreenhouseStore } from "../../src/bridge/store.js";
+import { CommandDesk } from "../../src/compose/command-desk.js";
+import { interruptedFrom } from "../../src/compose/interrupted.js";
+import { mirrorSettings } from "../../src/compose/mirror-settings.js";
+import { pollIntervals, type Mirror } from "../../src/compose/mirror.js";
+import type { Outputs } from "../../src/compose/outputs.js";
+import { platformSettings } from "../../src/compose/platform-settings.js";
+import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
+import { PlatformError } from "../../src/greenhouse/platform-error.js";
+import { Journal } from "../../src/journal/journal.js";
+import { newestRecords, readRecentCommands } from "../../src/journal/reader.js";
+import { undeliveredResults } from "../../src/journal/undelivered.js";
+import type { PlatformClient } from "../../src/platform/client.js";
+import type { IncomingMessage } from "../../src/mqtt/connection.js";
+import { topicsUnder } from "../../src/mqtt/topics.js";
+import { silentLog } from "../support/builders.js";
+import { simulatedClient } from "./client.js";
+import type { Read, Write } from "./history.js";
+import { BootClock } from "./time.js";
+import type { World } from "./world.js";
+
+const directory = "/data/journal";
+const topics = topicsUnder("greenhouse");
+
+/** One run of the program: the product's parts, joined as `compose` joins them, in the simulated world. */
+export class Bridge {
+  readonly boot: number;
+  readonly clock: BootClock;
+  readonly #world: World;
+  readonly #stopping = new AbortController();
+  #desk: CommandDesk | null = null;
+  #journal: Journal | null = null;
+  #mirror: Mirror | null = null;
+  /** What every part's `run` returned. */
+  #running: Promise<unknown> = Promise.resolve();
+  isLinked = false;
+  isStopping = false;
+
+  constructor(world: World, boot: number) {
+    this.#world = world;
+    this.boot = boot;
+    this.clock = new BootClock(world.time, world.wall, world.wire);
+  }
+
+  get store(): GreenhouseStore | null {
+    return this.#mirror?.store ?? null;
+  }
+
+  get journal(): Journal | null {
+    return this.#journal;
+  }
+
+  get waitingResults(): number {
+    return this.#desk?.outbox.waiting ?? 0;
+  }
+
+  get requests(): number {
+    return this.#mirror?.platform.counters().requests ?? 0;
+  }
+
+  async run(): Promise<void> {
+    const { configuration } = this.#world.scenario;
+    const { clock } = this;
+    const around = {
+      configuration,
+      clock,
+      random: this.#world.chances.bridge.random,
+      log: silentLog,
+      setLogLevel: () => undefined,
+      version: "simulated",
+    };
+    const journal = await Journal.open(directory, {
+      clock,
+      log: silentLog,
+      boot: `boot${this.boot}`,
+      files: this.#world.disk.mount(clock),
+    });
+    this.#journal = journal;
+    const mirror = this.#createMirror();
+    this.#mirror = mirror;
+    const outputs: Pick<Outputs, "topics" | "send" | "showAgain"> & { readonly connection: object } = {
+      topics,
+      connection: { publish: (topic: string, payload: string) => this.#publish(topic, payload) },
+      send: (topic, payload) => {
+        this.#sent(topic, payload);
+      },
+      showAgain: () => undefined,
+    };
+    const desk = new CommandDesk({
+      around,
+      mirror,
+      // Of the publishing half only the desk's side of it is simulated.
+      outputs: outputs as unknown as Outputs,
+      journal,
+      onEvent: (event) => {
+        this.#world.journalist.note("event", event);
+        this.#world.journalist.saw(`event ${event.type}`);
+      },
+    });
+    this.#desk = desk;
+    await this.#restore(desk, journal, mirror);
+    const { signal } = this.#stopping;
+    this.#running = Promise.all([
+      desk.run(signal),
+      mirror.store.run(signal),
+      mirror.watch.run(signal),
+      mirror.poller.run(signal),
+    ]);
+    this.connect();
+  }
+
+  /** The broker's side of the link comes up; retained commands are handed over again. */
+  connect(): void {
+    if (this.#desk === null || this.isLinked) return;
+    this.isLinked = true;
+    this.#desk.connected();
+    this.#world.linked(this);
+  }
+
+  disconnect(): void {
+    this.isLinked = false;
+  }
+
+  /** A message on a command topic; what the bridge cannot hear is lost, as its sessions are always clean. */
+  receive(message: IncomingMessage): void {
+    const where = topics.parse(message.topic);
+    if (this.#desk === null || !this.isLinked || !this.clock.isAlive) return;
+    if (where?.type === "command") this.#desk.received(message, where, null);
+  }
+
+  /** SIGTERM: resolves once everything has ended. */
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    this.#stopping.abort();
+    await this.#running;
+    this.isLinked = false;
+    await this.#journal?.close();
+    this.clock.kill();
+  }
+
+  /** kill -9. */
+  kill(): void {
+    this.clock.kill();
+    this.isLinked = false;
+  }
+
+  #createMirror(): Mirror {
+    const { configuration } = this.#world.scenario;
+    const { clock } = this;
+    const settings = mirrorSettings(configuration);
+    const intervals = pollIntervals(configuration);
+    const store = new GreenhouseStore(settings, clock, anyAscii);
+    const budget = new RequestBudget(configuration.platform.requests_per_minute);
+    const watch: PlatformWatch = new PlatformWatch({
+      clock,
+      log: silentLog,
+      onState: (state) => {
+        store.setReachable(state !== "unreachable");
+        this.#world.journalist.note("platform", { state });
+      },
+      onHost: (host, reachable) => {
+        poller.hostReachable(host, reachable);
+      },
+      onEvent: () => undefined,
+    });
+    const client = simulatedClient({
+      settings: platformSettings(configuration),
+      clock,
+      chance: this.#world.chances.bridge,
+      files: this.#world.files,
+      onLink: (link) => {
+        watch.learnt(link.host, link);
+      },
+    });
+    const inventory = new Inventory(store, settings.removeAfterMs, (news) => {
+      if (news.type === "added") poller.follow(news.code);
+      if (news.type === "removed") poller.forget(news.code);
+    });
+    const { concurrency, requests_per_minute: requestsPerMinute } = configuration.platform;
+    const ports = {
+      platform: this.#observed(client, false),
+      store,
+      inventory,
+      clock,
+      budget,
+      random: this.#world.chances.bridge.random,
+      log: silentLog,
+    };
+    const onStretch = () => undefined;
+    const poller = new Poller({ intervals, concurrency, requestsPerMinute, onStretch }, ports);
+    for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
+    store.onChange((earlier, later) => {
+      this.#world.checks.mirrorChanged(this, earlier, later);
+    });
+    return { store, platform: this.#observed(client, true), inventory, poller, watch, budget, intervals };
+  }
+
+  /** As `restoreCommands` does it, on the simulated disk. */
+  async #restore(desk: CommandDesk, journal: Journal, mirror: Mirror): Promise<void> {
+    const { clock } = this;
+    const files = this.#world.disk.mount(clock);
+    const { open, unread, problems } = journal.history();
+    const { commander, outbox } = desk;
+    commander.restoreUnread(
+      unread.map(({ controller, target, actuator }) =>
+        laneKey({ code: controller, target, targetId: actuator }),
+      ),
+    );
+    for (const { controller, target, actuator } of problems)
+      commander.problems.raise({ code: controller, target, targetId: actuator });
+    const interrupted = open.flatMap((one) => interruptedFrom(one, mirror.store, clock) ?? []);
+    if (interrupted.length > 0) this.#world.journalist.saw("a command is recovered after a crash");
+    commander.recover(interrupted);
+    const recent = await readRecentCommands(directory, clock.now() - 12 * 3_600_000, files);
+    for (const { taken, result } of recent.values()) {
+      if (taken?.own_id !== true || result === null) continue;
+      const about = {
+        code: taken.controller,
+        target: taken.target ?? "actuator",
+        targetId: taken.actuator,
+      } as const;
+      commander.rememberResult(about, result, Math.max(0, clock.now() - Date.parse(result.finished_at)));
+    }
+    const types = new Set(["result", "refusal", "delivered"] as const);
+    const records = await newestRecords(
+      directory,
+      { types, sinceMs: clock.now() - 24 * 3_600_000, limit: 2_000 },
+      files,
+    );
+    for (const { result } of undeliveredResults(records, 1_000)) {
+      outbox.restore(result, {
+        controllerId: result.controller,
+        target: "actuator",
+        targetId: result.actuator,
+        response: null,
+      });
+    }
+  }
+
+  /** The client with every read and write noted in the history. */
+  #observed(client: PlatformClient, byCommand: boolean): PlatformClient {
+    const { journalist, time } = this.#world;
+    const begin = (code: string, address: string, fresh: boolean): Read => {
+      const read: Read = {
+        boot: this.boot,
+        code,
+        address,
+        fresh,
+        byCommand,
+        begunAt: time.now,
+        begunMono: this.clock.monotonic(),
+        endedAt: null,
+        raw: null,
+        answered: false,
+        isLie: false,
+      };
+      journalist.read(read);
+      return read;
+    };
+    return {
+      ...client,
+      value: async (code, address, fresh, signal) => {
+        const read = begin(code, address, fresh);
+        const raw = await client.value(code, address, fresh, signal);
+        read.endedAt = time.now;
+        read.answered = true;
+        read.raw = raw;
+        if (raw !== null) read.isLie = this.#world.isLie(read, raw);
+        if (byCommand)
+          journalist.note("read", { of: `${code}/${address}`, raw, ...(read.isLie ? { lie: true } : {}) });
+        return raw;
+      },
+      values: async (code, group, signal) => {
+        const begunAt = time.now;
+        const begunMono = this.clock.monotonic();
+        const values = await client.values(code, group, signal);
+        for (const [address, raw] of values) {
+          const read: Read = {
+            boot: this.boot,
+            code,
+            address,
+            fresh: true,
+            byCommand,
+            begunAt,
+            begunMono,
+            endedAt: time.now,
+            raw,
+            answered: true,
+            isLie: false,
+          };
+          read.isLie = this.#world.isLie(read, raw);
+          journalist.read(read);
+        }
+        return values;
+      },
+      connection: async (code, signal) => {
+        const read = begin(code, "", true);
+        const connection = await client.connection(code, signal);
+        read.endedAt = time.now;
+        read.answered = true;
+        read.raw = connection;
+        return connection;
+      },
+      write: (code, address, value, signal) => this.#write(client, { code, address, value }, signal),
+    };
+  }
+
+  async #write(
+    client: PlatformClient,
+    { code, address, value }: { code: string; address: string; value: string },
+    signal: AbortSignal,
+  ): ReturnType<PlatformClient["write"]> {
+    const { journalist, time, checks } = this.#world;
+    const write: Write = {
+      ask: checks.sender(code, address),
+      boot: this.boot,
+      code,
+      address,
+      value,
+      begunAt: time.now,
+      endedAt: null,
+      outcome: null,
+      sent: false,
+      bodyCode: null,
+      wires: 0,
+      arrived: null,
+    };
+    checks.posting(this, write);
+    journalist.write(write);
+    try {
+      const answer = await client.write(code, address, value, signal);
+      Object.assign(write, { outcome: "accepted", sent: true, bodyCode: answer.code });
+      return answer;
+    } catch (error) {
+      if (error instanceof PlatformError) {
+        const { kind, sent, code: bodyCode } = error.facts;
+        Object.assign(write, { outcome: kind, sent, bodyCode: bodyCode ?? null });
+        journalist.saw(`POST ${kind}`);
+      } else write.outcome = "defect";
+      throw error;
+    } finally {
+      write.endedAt = time.now;
+      journalist.wrote(write);
+    }
+  }
+
+  #sent(topic: string, payload: string): void {
+    const where = /^greenhouse\/([^/]+)\/actuator\/([^/]+)\/command$/.exec(topic);
+    if (where === null) return;
+    const { by, phase } = JSON.parse(payload) as { by: string | null; phase: string };
+    this.#world.checks.phase(this, by, phase);
+  }
+
+  #publish(topic: string, payload: string): Promise<void> {
+    if (!this.clock.isAlive) return new Promise(() => undefined);
+    if (!/\/actuator\/[^/]+\/result$/.test(topic))
+      return this.isLinked ? Promise.resolve() : Promise.reject(new Error("away"));
+    const result = JSON.parse(payload) as CommandResult;
+    this.#world.checks.result(this, result);
+    if (!this.isLinked) return Promise.reject(new Error("the broker is away"));
+    const ask = this.#world.journalist.asks.get(result.by ?? "");
+    const { linkChance } = this.#world;
+    return new Promise((resolve, reject) => {
+      this.clock.in(linkChance.between(0, 20), () => {
+        const arrives = this.isLinked || linkChance.hits(0.5);
+        if (arrives && ask) ask.delivered = true;
+        if (this.isLinked) resolve();
+        else reject(new Error("the link broke before the acknowledgement"));
+      });
+    });
+  }
+}

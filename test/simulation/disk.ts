@@ -1,0 +1,217 @@
+import type { FileFacts, FileSystem, OpenFile } from "../../src/journal/file-system.js";
+import type { Chance } from "./chance.js";
+import type { BootClock, WallClock, WorldTime } from "./time.js";
+
+interface StoredFile {
+  bytes: Buffer;
+  length: number;
+  /** What would survive a power cut, from the start of the file. */
+  syncedLength: number;
+  modifiedAt: number;
+  /** Lengths at which the kernel has begun to write out by itself, with when that is done. */
+  readonly flushes: { readonly length: number; readonly at: number }[];
+  isNameSynced: boolean;
+  isLinked: boolean;
+}
+
+/** A command record or an outcome found in bytes that were written. */
+interface Mark {
+  readonly file: StoredFile;
+  readonly end: number;
+  readonly key: string;
+}
+
+/** Linux writes dirty pages out after half a minute at the latest. */
+const kernelFlushMs = 30_000;
+
+const trouble = (code: string): Error => Object.assign(new Error(`${code}: simulated disk`), { code });
+
+const markPattern = /"type":"(command_taken|result|refusal)".*?"by":"(r\d+)"/;
+
+/**
+ * The disk under the journal. It outlives the programs that use it and says what would survive a power cut; `written` and
+ * `durable` hold `command_taken r12`, `result r12` and `refusal r12` for the records found in its bytes.
+ */
+export class SimulatedDisk {
+  readonly written = new Set<string>();
+  readonly durable = new Set<string>();
+  /** While set, writing fails. */
+  full = false;
+  /** Probability of one fsync failing. */
+  syncFailure = 0;
+  readonly #files = new Map<string, StoredFile>();
+  readonly #time: WorldTime;
+  readonly #wall: WallClock;
+  readonly #chance: Chance;
+  #marks: Mark[] = [];
+
+  constructor(time: WorldTime, wall: WallClock, chance: Chance) {
+    this.#time = time;
+    this.#wall = wall;
+    this.#chance = chance;
+  }
+
+  /** The file system as one run of the program sees it; dead once that run is. */
+  mount(clock: BootClock): FileSystem {
+    return {
+      open: (path, flags) => this.#open(path, flags, clock),
+      list: (directory) => Promise.resolve(this.#list(directory)),
+      facts: (path) => this.#with(path, (file) => factsOf(file)),
+      makeDirectory: () => Promise.resolve(false),
+      rename: async (from, to) => {
+        const file = await this.#with(from, (found) => found);
+        this.#files.delete(from);
+        this.#files.set(to, file);
+      },
+      remove: (path) =>
+        this.#with(path, (file) => {
+          file.isLinked = false;
+          this.#files.delete(path);
+        }),
+      syncDirectory: async () => {
+        await clock.wait(this.#chance.logUniform(0.5, 20));
+        for (const file of this.#files.values()) file.isNameSynced = true;
+      },
+    };
+  }
+
+  /** Everything a program wrote is kept when it alone dies; a power cut keeps what was synced and tears the rest. */
+  crash(isPowerCut: boolean): { readonly torn: boolean } {
+    if (!isPowerCut) return { torn: false };
+    let torn = false;
+    for (const [path, file] of this.#files) {
+      if (!file.isNameSynced) {
+        this.#files.delete(path);
+        this.#lose(file, 0);
+        continue;
+      }
+      const flushed = file.flushes.findLast(({ at }) => at <= this.#time.now)?.length ?? 0;
+      this.#synced(file, flushed);
+      file.flushes.length = 0;
+      const unsynced = file.length - file.syncedLength;
+      if (unsynced === 0) continue;
+      const kept = file.syncedLength + (this.#chance.hits(0.4) ? 0 : this.#chance.whole(0, unsynced));
+      torn ||= kept > file.syncedLength && file.bytes[kept - 1] !== 0x0a;
+      if (this.#chance.hits(0.2)) file.bytes.fill(0, Math.max(file.syncedLength, kept - 20), kept);
+      this.#lose(file, kept);
+      file.length = kept;
+      file.syncedLength = kept;
+    }
+    return { torn };
+  }
+
+  #lose(file: StoredFile, from: number): void {
+    const lost = this.#marks.filter((mark) => mark.file === file && mark.end > from);
+    for (const { key } of lost) this.written.delete(key);
+    this.#marks = this.#marks.filter((mark) => mark.file !== file);
+  }
+
+  #list(directory: string): readonly string[] {
+    return [...this.#files.keys()].flatMap((path) =>
+      path.startsWith(`${directory}/`) ? [path.slice(directory.length + 1)] : [],
+    );
+  }
+
+  #with<T>(path: string, use: (file: StoredFile) => T): Promise<T> {
+    const file = this.#files.get(path);
+    return file ? Promise.resolve(use(file)) : Promise.reject(trouble("ENOENT"));
+  }
+
+  async #open(path: string, flags: "r" | "a" | "wx", clock: BootClock): Promise<OpenFile> {
+    await Promise.resolve();
+    let file = this.#files.get(path);
+    if (file === undefined) {
+      if (flags === "r") throw trouble("ENOENT");
+      if (this.full) throw trouble("ENOSPC");
+      file = {
+        bytes: Buffer.alloc(64 * 1024),
+        length: 0,
+        syncedLength: 0,
+        modifiedAt: this.#wall.now(),
+        flushes: [],
+        isNameSynced: false,
+        isLinked: true,
+      };
+      this.#files.set(path, file);
+    } else if (flags === "wx") throw trouble("EEXIST");
+    return this.#opened(file, clock);
+  }
+
+  #opened(file: StoredFile, clock: BootClock): OpenFile {
+    const sync = async () => {
+      const length = file.length;
+      await clock.wait(
+        this.#chance.hits(0.01) ? this.#chance.logUniform(50, 3_000) : this.#chance.between(1, 25),
+      );
+      if (this.#chance.hits(this.syncFailure)) throw trouble("EIO");
+      this.#synced(file, length);
+    };
+    return {
+      write: (bytes) => this.#write(file, bytes),
+      read: (into, position) => {
+        const part = file.bytes.subarray(position, Math.min(file.length, position + into.length));
+        into.set(part);
+        return Promise.resolve(part.length);
+      },
+      truncate: (length) => {
+        file.length = Math.min(file.length, length);
+        file.syncedLength = Math.min(file.syncedLength, length);
+        return Promise.resolve();
+      },
+      datasync: sync,
+      sync,
+      chmod: () => Promise.resolve(),
+      facts: () => Promise.resolve(factsOf(file)),
+      close: () => Promise.resolve(),
+    };
+  }
+
+  async #write(file: StoredFile, bytes: Uint8Array): Promise<number> {
+    await Promise.resolve();
+    const fitting = this.full ? this.#chance.whole(0, bytes.length - 1) : bytes.length;
+    if (file.bytes.length < file.length + fitting) {
+      const larger = Buffer.alloc(2 * (file.length + fitting));
+      file.bytes.copy(larger, 0, 0, file.length);
+      file.bytes = larger;
+    }
+    file.bytes.set(bytes.subarray(0, fitting), file.length);
+    const from = file.length;
+    file.length += fitting;
+    file.modifiedAt = this.#wall.now();
+    file.flushes.push({ length: file.length, at: this.#time.now + kernelFlushMs });
+    if (file.flushes.length > 2_000) file.flushes.splice(0, 1_000);
+    if (this.full) throw trouble("ENOSPC");
+    this.#note(file, from);
+    return fitting;
+  }
+
+  /** Writes of the journal are whole lines. */
+  #note(file: StoredFile, from: number): void {
+    for (let start = from; start < file.length;) {
+      const end = file.bytes.indexOf(0x0a, start) + 1;
+      if (end <= start || end > file.length) return;
+      const found = markPattern.exec(file.bytes.toString("latin1", start, end));
+      start = end;
+      if (found === null) continue;
+      const key = `${found[1] ?? ""} ${found[2] ?? ""}`;
+      this.written.add(key);
+      this.#marks.push({ file, end, key });
+    }
+  }
+
+  #synced(file: StoredFile, length: number): void {
+    file.syncedLength = Math.max(file.syncedLength, Math.min(length, file.length));
+    if (!file.isNameSynced) return;
+    this.#marks = this.#marks.filter((mark) => {
+      if (mark.file !== file || mark.end > file.syncedLength) return true;
+      this.durable.add(mark.key);
+      return false;
+    });
+  }
+}
+
+const factsOf = (file: StoredFile): FileFacts => ({
+  bytes: file.length,
+  modifiedAt: file.modifiedAt,
+  links: file.isLinked ? 1 : 0,
+});

@@ -1,0 +1,215 @@
+import { createHash } from "node:crypto";
+import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
+import type { RawValue } from "../../src/greenhouse/ports.js";
+import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
+import type { PostRecord } from "../../src/simulator/post-log.js";
+import type { WorldTime } from "./time.js";
+
+/** One delivery of one message to the bridge. All instants of the history are the world's ms. */
+export interface Ask {
+  readonly by: string;
+  readonly at: number;
+  readonly boot: number;
+  readonly code: string;
+  readonly actuator: string;
+  readonly settings: ActuatorSettings | null;
+  readonly payload: string;
+  readonly ownId: string | null;
+  /** The canonical word or degree it should be understood as; null where it should not be understood. */
+  readonly word: string | null;
+  readonly retained: boolean;
+  readonly force: boolean;
+  readonly dryRun: boolean;
+  /** World time after which nothing of it may be POSTed. */
+  readonly latestPostAt: number;
+  /** Why it must never lead to a POST, as far as the sender can tell; null when it may. */
+  readonly mustNotPost: string | null;
+  readonly repeatOf: Ask | null;
+  phases: { readonly phase: string; readonly at: number; readonly boot: number }[];
+  writes: Write[];
+  results: { readonly result: CommandResult; readonly at: number; readonly boot: number }[];
+  /** Whose POST it waits for, when it took over the read-backs of an equal command. */
+  donor: Ask | null;
+  /** It took over the read-backs of a command that an earlier run of the program left open. */
+  inherits: boolean;
+  delivered: boolean;
+}
+
+/** One call of `platform.write`. */
+export interface Write {
+  readonly ask: Ask | null;
+  readonly boot: number;
+  readonly code: string;
+  readonly address: string;
+  readonly value: string;
+  readonly begunAt: number;
+  endedAt: number | null;
+  /** `accepted`, or the error's kind. */
+  outcome: string | null;
+  sent: boolean;
+  bodyCode: string | null;
+  /** Requests that left for it. */
+  wires: number;
+  arrived: PostRecord | null;
+}
+
+/** One read of one address, or of the connection (address ""). */
+export interface Read {
+  readonly boot: number;
+  readonly code: string;
+  readonly address: string;
+  readonly fresh: boolean;
+  readonly byCommand: boolean;
+  readonly begunAt: number;
+  readonly begunMono: number;
+  endedAt: number | null;
+  raw: RawValue | null;
+  answered: boolean;
+  isLie: boolean;
+}
+
+export class Violation extends Error {
+  readonly invariant: string;
+
+  constructor(invariant: string, message: string) {
+    super(`${invariant}: ${message}`);
+    this.invariant = invariant;
+  }
+}
+
+const mostLines = 60;
+
+/** Everything that happened, for the checks, for the hash and for a person who has to understand a failure. */
+export class Journalist {
+  readonly asks = new Map<string, Ask>();
+  readonly lanes = new Map<string, Ask[]>();
+  readonly writes: Write[] = [];
+  readonly reads = new Map<string, Read[]>();
+  readonly sometimes = new Map<string, number>();
+  readonly #time: WorldTime;
+  readonly #hash = createHash("sha256");
+  readonly #names = new Map<string, string>();
+  #tail: string[] = [];
+  lines = 0;
+  onLine: (line: string) => void = () => undefined;
+  onWire: (write: Write) => void = () => undefined;
+
+  constructor(time: WorldTime) {
+    this.#time = time;
+  }
+
+  /** A line of the history. Random ids are replaced by the order in which they came. */
+  note(kind: string, facts: object): void {
+    const text = JSON.stringify(facts).replace(
+      /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g,
+      (id) => {
+        const known = this.#names.get(id) ?? `id${this.#names.size + 1}`;
+        this.#names.set(id, known);
+        return known;
+      },
+    );
+    const line = `${(this.#time.now / 1000).toFixed(3)} ${kind} ${text}`;
+    this.#hash.update(line);
+    this.onLine(line);
+    this.lines += 1;
+    this.#tail.push(line);
+    if (this.#tail.length > 4 * mostLines) this.#tail = this.#tail.slice(-mostLines);
+  }
+
+  /** A rare path was taken. */
+  saw(name: string): void {
+    this.sometimes.set(name, (this.sometimes.get(name) ?? 0) + 1);
+  }
+
+  get digest(): string {
+    return this.#hash.copy().digest("hex");
+  }
+
+  lastLines(count: number): readonly string[] {
+    return this.#tail.slice(-count);
+  }
+
+  asked(ask: Ask): void {
+    this.asks.set(ask.by, ask);
+    const lane = this.lane(ask.code, ask.actuator);
+    lane.push(ask);
+    const { by, code, actuator, payload, retained } = ask;
+    this.note("ask", { by, to: `${code}/${actuator}`, payload, ...(retained ? { retained } : {}) });
+  }
+
+  lane(code: string, actuator: string): Ask[] {
+    const key = `${code}/${actuator}`;
+    const known = this.lanes.get(key);
+    if (known) return known;
+    const lane: Ask[] = [];
+    this.lanes.set(key, lane);
+    return lane;
+  }
+
+  write(write: Write): void {
+    this.writes.push(write);
+    write.ask?.writes.push(write);
+    this.note("post", {
+      by: write.ask?.by ?? null,
+      to: `${write.code}/${write.address}`,
+      value: write.value,
+    });
+  }
+
+  wrote(write: Write): void {
+    const { outcome, sent, bodyCode, ask } = write;
+    this.note("posted", {
+      by: ask?.by ?? null,
+      outcome,
+      sent,
+      code: bodyCode,
+      effect: write.arrived?.effect ?? null,
+    });
+  }
+
+  /** A POST's bytes leave for the platform. */
+  wire(body: string): Write | null {
+    const { address, value, deviceCode } = JSON.parse(body) as {
+      address: string;
+      value: string;
+      deviceCode: string;
+    };
+    const write = this.writes.findLast(
+      (one) => one.address === address && one.value === value && one.code === deviceCode,
+    );
+    if (write === undefined || write.endedAt !== null)
+      throw new Violation("S4", `a POST that nobody asked for leaves: ${body}`);
+    write.wires += 1;
+    if (write.wires > 1) throw new Violation("S1", `one write became ${write.wires} POSTs: ${body}`);
+    this.onWire(write);
+    return write;
+  }
+
+  arrived(write: Write | null, record: PostRecord | null): void {
+    if (write === null) return;
+    write.arrived = record;
+    this.note("arrived", { by: write.ask?.by ?? null, value: write.value, late: write.endedAt !== null });
+    if (write.endedAt !== null) this.saw("a POST arrives after its command gave up on it");
+  }
+
+  read(read: Read): void {
+    const key = `${read.code}/${read.address}`;
+    const list = this.reads.get(key) ?? [];
+    this.reads.set(key, list);
+    list.push(read);
+    if (list.length > 400) list.splice(0, 200);
+  }
+
+  /** A valid read by a command, begun at or after an instant. */
+  readsSince(code: string, address: string, since: number): readonly Read[] {
+    const list = this.reads.get(`${code}/${address}`) ?? [];
+    const found: Read[] = [];
+    // Reads of a group are noted when they end, so the order is nearly that of their beginning.
+    for (let at = list.length - 1; at >= Math.max(0, list.length - 200); at -= 1) {
+      const read = list[at];
+      if (read === undefined || read.begunAt < since) continue;
+      if (read.byCommand && read.fresh && read.answered && read.raw !== null) found.push(read);
+    }
+    return found.reverse();
+  }
+}

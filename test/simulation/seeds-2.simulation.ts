@@ -1,0 +1,3 @@
+import { shard } from "./run-seeds.js";
+
+shard(2);

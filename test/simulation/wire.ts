@@ -1,0 +1,207 @@
+import type { Outgoing } from "../../src/platform/http/host-connections.js";
+import type { HttpAnswer } from "../../src/platform/http/exchange.js";
+import { TransportFailure } from "../../src/platform/http/transport-failure.js";
+import type { PlatformHost } from "../../src/greenhouse/platform-error.js";
+import type { Decision } from "../../src/simulator/call.js";
+import { respond } from "../../src/simulator/platform-model.js";
+import type { PlatformState } from "../../src/simulator/platform-state.js";
+import type { Chance } from "./chance.js";
+import type { Journalist, Write } from "./history.js";
+import type { BootClock, WorldTime } from "./time.js";
+
+/** How the network between the bridge and the platform behaves; all probabilities are per request. */
+export interface NetworkManners {
+  readonly minLatencyMs: number;
+  readonly maxLatencyMs: number;
+  /** No connection comes about. */
+  readonly connectFailure: number;
+  /** A POST's bytes are cut on the way and never arrive. */
+  readonly lostRequest: number;
+  /** The answer is lost on its way back. */
+  readonly lostAnswer: number;
+  /** The request arrives only after a long while, perhaps when nobody waits for it any more. */
+  readonly straggler: number;
+}
+
+export const calmNetwork: NetworkManners = {
+  minLatencyMs: 2,
+  maxLatencyMs: 40,
+  connectFailure: 0,
+  lostRequest: 0,
+  lostAnswer: 0,
+  straggler: 0,
+};
+
+/** Carries requests to the platform model and answers back, in the world's time. */
+export class Wire {
+  manners: NetworkManners = calmNetwork;
+  /** Sign-ins that the platform has not answered yet. */
+  signInsOpen = 0;
+  readonly #state: PlatformState;
+  readonly #time: WorldTime;
+  readonly #chance: Chance;
+  readonly #journalist: Journalist;
+  readonly #epoch: number;
+
+  constructor(
+    state: PlatformState,
+    around: {
+      readonly time: WorldTime;
+      readonly chance: Chance;
+      readonly journalist: Journalist;
+      readonly epoch: number;
+    },
+  ) {
+    this.#state = state;
+    this.#time = around.time;
+    this.#chance = around.chance;
+    this.#journalist = around.journalist;
+    this.#epoch = around.epoch;
+  }
+
+  get platformNow(): number {
+    return this.#epoch + this.#time.now;
+  }
+
+  exchange(
+    host: PlatformHost,
+    outgoing: Outgoing,
+    headers: string[],
+    clock: BootClock,
+    limitMs: number,
+  ): Promise<HttpAnswer> {
+    return new Promise((resolve, reject) => {
+      const trip = new Trip(outgoing, headers, host);
+      const end = (settle: () => void) => {
+        if (trip.ended) return;
+        trip.ended = true;
+        trip.deadline?.();
+        outgoing.signal.removeEventListener("abort", abort);
+        if (trip.isSignIn) this.signInsOpen -= 1;
+        settle();
+      };
+      const fail = (reason: TransportFailure["reason"], code = "") => {
+        end(() => {
+          const cause = code === "" ? undefined : Object.assign(new Error(code), { code });
+          reject(new TransportFailure(reason, trip.sent, trip.status, cause));
+        });
+      };
+      const abort = () => {
+        fail("aborted");
+      };
+      if (trip.isSignIn) {
+        this.signInsOpen += 1;
+        this.#journalist.note("sign_in", { open: this.signInsOpen });
+      }
+      outgoing.signal.addEventListener("abort", abort, { once: true });
+      if (outgoing.signal.aborted) {
+        abort();
+        return;
+      }
+      trip.deadline = clock.in(limitMs, () => {
+        fail("timeout");
+      });
+      clock.in(this.#latency(), () => {
+        this.#connected(trip, clock, {
+          fail,
+          answer: (answer) => {
+            end(() => {
+              resolve(answer);
+            });
+          },
+        });
+      });
+    });
+  }
+
+  #latency(): number {
+    return this.#chance.logUniform(this.manners.minLatencyMs, this.manners.maxLatencyMs);
+  }
+
+  #connected(trip: Trip, clock: BootClock, ends: TripEnds): void {
+    if (trip.ended) return;
+    const outage = this.#state.outages.get(trip.host);
+    const isRefused = outage?.how === "refuse" && this.platformNow < outage.until;
+    if (isRefused || this.#chance.hits(this.manners.connectFailure)) {
+      ends.fail("connection", this.#chance.of(["ECONNREFUSED", "ENOTFOUND", "EHOSTUNREACH"]));
+      return;
+    }
+    trip.sent = true;
+    if (trip.isPost) trip.write = this.#journalist.wire(trip.body);
+    if (trip.isPost && this.#chance.hits(this.manners.lostRequest)) {
+      // Cut within the request: the platform never sees a whole one.
+      clock.in(this.#latency(), () => {
+        ends.fail("connection", "ECONNRESET");
+      });
+      return;
+    }
+    const lateMs = this.#chance.hits(this.manners.straggler) ? this.#chance.logUniform(5_000, 90_000) : 0;
+    this.#time.in(this.#latency() + lateMs, () => {
+      this.#arrived(trip, clock, ends);
+    });
+  }
+
+  /** Whatever became of the client meanwhile, what is on the way arrives. */
+  #arrived(trip: Trip, clock: BootClock, ends: TripEnds): void {
+    const decision = respond(this.#state, trip.request, this.platformNow);
+    if (trip.isPost) {
+      const newest = this.#state.posts.list().at(-1) ?? null;
+      this.#journalist.arrived(trip.write, newest?.at === this.platformNow ? newest : null);
+    }
+    if (decision.delayMs === Infinity) return;
+    const isLost = this.#chance.hits(this.manners.lostAnswer);
+    clock.in(decision.delayMs + this.#latency(), () => {
+      this.#answered(trip, decision, isLost, ends);
+    });
+  }
+
+  #answered(trip: Trip, decision: Decision, isLost: boolean, ends: TripEnds): void {
+    if (decision.cut !== null || isLost) {
+      if (decision.cut === "during") trip.status = decision.status;
+      ends.fail("connection", "ECONNRESET");
+      return;
+    }
+    const date = new Date(this.platformNow).toUTCString();
+    ends.answer({
+      status: decision.status,
+      headers: { ...decision.headers, date },
+      body: Buffer.from(decision.body),
+    });
+  }
+}
+
+interface TripEnds {
+  readonly fail: (reason: TransportFailure["reason"], code?: string) => void;
+  readonly answer: (answer: HttpAnswer) => void;
+}
+
+class Trip {
+  readonly host: PlatformHost;
+  readonly request;
+  readonly isPost: boolean;
+  readonly isSignIn: boolean;
+  readonly body: string;
+  write: Write | null = null;
+  sent = false;
+  ended = false;
+  status = 0;
+  deadline: (() => void) | null = null;
+
+  constructor({ operation, path, body }: Outgoing, headers: readonly string[], host: PlatformHost) {
+    const [plain = path, query = ""] = path.split("?");
+    this.host = host;
+    this.body = body ?? "";
+    this.isPost = plain === "/api/set-value" && operation.method === "POST";
+    this.isSignIn = plain === "/api/account/sign-in";
+    const pairs: [string, string][] = [];
+    for (let at = 0; at < headers.length; at += 2) pairs.push([headers[at] ?? "", headers[at + 1] ?? ""]);
+    this.request = {
+      host,
+      method: operation.method,
+      path: plain,
+      query: query === "" ? {} : Object.fromEntries(new URLSearchParams(query)),
+      headers: Object.fromEntries(pairs),
+      body: body ?? null,
+    };
+  }
+}
