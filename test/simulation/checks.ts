@@ -622,7 +622,12 @@ export class Checks {
       const [end] = probe.results;
       const outcome = end?.result.outcome;
       // Registers as slow as this leave a command of two steps no time within its max_age.
-      if (outcome === "failed" && end?.result.reason === "expired_midway" && this.#world.scenario.registerLagMs > 10_000) continue;
+      if (
+        outcome === "failed" &&
+        end?.result.reason === "expired_midway" &&
+        this.#world.scenario.registerLagMs > 10_000
+      )
+        continue;
       const within = Math.max(probe.settings.travelMs, 60_000) + 45_000;
       if (outcome !== "confirmed" && outcome !== "already")
         this.#broken(
@@ -652,9 +657,7 @@ export class Checks {
   }
 
   stopped(bridge: Bridge): void {
-    const { time } = this.#world;
     if (bridge.clock.isAlive) this.#broken("S13", "the bridge did not end within a minute of SIGTERM");
-    time;
   }
 }
 

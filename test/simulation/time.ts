@@ -135,6 +135,8 @@ export class BootClock implements Clock {
   readonly #startedAt: number;
   /** Where the requests of this run of the program go. */
   readonly wire: Wire;
+  /** Sign-ins of this run that the platform has not answered yet. */
+  signInsOpen = 0;
   #alive = true;
 
   constructor(time: WorldTime, wall: WallClock, wire: Wire) {

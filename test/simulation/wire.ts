@@ -6,7 +6,7 @@ import type { Decision } from "../../src/simulator/call.js";
 import { respond } from "../../src/simulator/platform-model.js";
 import type { PlatformState } from "../../src/simulator/platform-state.js";
 import type { Chance } from "./chance.js";
-import type { Journalist, Write } from "./history.js";
+import { type Journalist, Violation, type Write } from "./history.js";
 import type { BootClock, WorldTime } from "./time.js";
 
 /** How the network between the bridge and the platform behaves; all probabilities are per request. */
@@ -35,8 +35,6 @@ export const calmNetwork: NetworkManners = {
 /** Carries requests to the platform model and answers back, in the world's time. */
 export class Wire {
   manners: NetworkManners = calmNetwork;
-  /** Sign-ins that the platform has not answered yet. */
-  signInsOpen = 0;
   readonly #state: PlatformState;
   readonly #time: WorldTime;
   readonly #chance: Chance;
@@ -77,7 +75,7 @@ export class Wire {
         trip.ended = true;
         trip.deadline?.();
         outgoing.signal.removeEventListener("abort", abort);
-        if (trip.isSignIn) this.signInsOpen -= 1;
+        if (trip.isSignIn) clock.signInsOpen -= 1;
         settle();
       };
       const fail = (reason: TransportFailure["reason"], code = "") => {
@@ -90,8 +88,9 @@ export class Wire {
         fail("aborted");
       };
       if (trip.isSignIn) {
-        this.signInsOpen += 1;
-        this.#journalist.note("sign_in", { open: this.signInsOpen });
+        clock.signInsOpen += 1;
+        this.#journalist.note("sign_in", { open: clock.signInsOpen });
+        if (clock.signInsOpen > 1) throw new Violation("S13", `${clock.signInsOpen} sign-ins at once`);
       }
       outgoing.signal.addEventListener("abort", abort, { once: true });
       if (outgoing.signal.aborted) {

@@ -39,6 +39,7 @@ export class World {
   linesAtFailure: readonly string[] = [];
   #boots = 0;
   #crashSoonAfterAsk = false;
+  #jumpSoonAfterAsk = false;
   #failure: Error | null = null;
 
   constructor(scenario: Scenario) {
@@ -49,6 +50,7 @@ export class World {
       bridge: new Chance(seed, "bridge"),
       life: new Chance(seed, "life"),
       crash: new Chance(seed, "crash"),
+      jump: new Chance(seed, "jump"),
     };
     this.linkChance = new Chance(seed, "link");
     this.wall = new WallClock(this.time, epoch);
@@ -118,7 +120,15 @@ export class World {
 
   /** A command goes out to the bridge: half of the crashes wait for one, for they matter most while it runs. */
   asking(): void {
-    if (!this.#crashSoonAfterAsk || this.isCalm) return;
+    if (this.isCalm) return;
+    if (this.#jumpSoonAfterAsk) {
+      this.#jumpSoonAfterAsk = false;
+      const chance = this.chances.jump;
+      this.time.in(chance.logUniform(1, 60_000), () => {
+        if (!this.isCalm) this.#jump(chance);
+      });
+    }
+    if (!this.#crashSoonAfterAsk) return;
     this.#crashSoonAfterAsk = false;
     this.time.in(this.chances.crash.logUniform(1, 60_000), () => {
       if (!this.isCalm) this.#crash();
@@ -208,7 +218,8 @@ export class World {
       this.#fillDisk(chance);
     });
     this.#often(clockJumpsPerHour, "clock", (chance) => {
-      this.#jump(chance);
+      if (chance.hits(0.3)) this.#jump(chance);
+      else this.#jumpSoonAfterAsk = true;
     });
     this.#often(stallsPerHour, "stall", (chance) => {
       const ms = chance.logUniform(50, 30_000);
