@@ -8,6 +8,8 @@ interface Listening {
   readonly socket: WebSocket;
   readonly channel: PushChannel;
   readonly code: string;
+  /** Pings that arrived while the channel was a black hole; a network that comes back delivers them. */
+  readonly heldPings: Buffer[];
 }
 
 /** The WebSocket side of the realtime host. */
@@ -47,7 +49,7 @@ export class PushServer {
     else if (!this.#mayListen(request)) refuse(socket, "401 Unauthorized");
     else
       this.#sockets.handleUpgrade(request, socket, head, (opened) => {
-        this.#open({ socket: opened, ...wanted });
+        this.#open({ socket: opened, ...wanted, heldPings: [] });
       });
   }
 
@@ -81,18 +83,24 @@ export class PushServer {
     if (mode === "drop") this.#state.setPush("normal", Infinity);
     if ((mode === "black_hole") === this.#isPaused) return;
     this.#isPaused = mode === "black_hole";
-    for (const { socket } of this.#listening) {
+    for (const { socket, heldPings } of this.#listening) {
       if (this.#isPaused) socket.pause();
-      else socket.resume();
+      else {
+        socket.resume();
+        for (const data of heldPings.splice(0)) answer(socket, data);
+      }
     }
   }
 
   #open(opened: Listening): void {
     const { socket } = opened;
     this.#listening = [...this.#listening, opened];
+    this.#obeyMode();
     if (this.#isPaused) socket.pause();
     socket.on("ping", (data) => {
-      if (socket.readyState === socket.OPEN) socket.pong(data);
+      this.#obeyMode();
+      if (this.#isPaused) opened.heldPings.push(data);
+      else answer(socket, data);
     });
     socket.on("error", () => {
       socket.terminate();
@@ -124,6 +132,10 @@ export class PushServer {
     const token = /^Bearer (\S+)$/.exec(request.headers.authorization ?? "")?.[1] ?? query.get("token");
     return token !== null && token !== "" && this.#state.tokens.accepts(token, this.#state.now);
   }
+}
+
+function answer(socket: WebSocket, ping: Buffer): void {
+  if (socket.readyState === socket.OPEN) socket.pong(ping);
 }
 
 const station = /^\/ws\/sensor-data\/weather-station-data\/([^/]+)$/;
