@@ -48,6 +48,11 @@ const table: Readonly<Record<string, Row>> = {
     node: [],
     folders: { ...core, journal: { files: ["records.ts"], typesOnly: true } },
   },
+  setup: {
+    npm: ["yaml", "ws"],
+    node: "any",
+    folders: { ...core, platform: "all", mqtt: "all", config: "all", compose: "all" },
+  },
   compose: {
     npm: ["any-ascii"],
     node: "any",
@@ -56,7 +61,7 @@ const table: Readonly<Record<string, Row>> = {
   cli: {
     npm: ["commander"],
     node: "any",
-    folders: { ...core, ...edges, bridge: "all", config: "all", simulator: "all", compose: "all" },
+    folders: { ...core, ...edges, bridge: "all", config: "all", simulator: "all", compose: "all", setup: "all" },
   },
 };
 
