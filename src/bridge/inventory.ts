@@ -25,6 +25,7 @@ export class Inventory {
   /** Device lists that came before the first list of controllers: topic ids are given in one order only. */
   readonly #early = new Map<DataType, readonly DeviceRecord[]>();
   #asked = false;
+  #emptyTold = false;
   /** Monotonic ms of the first list that was not empty. */
   #knownSince: number | null = null;
 
@@ -42,8 +43,11 @@ export class Inventory {
   /** The answer of `GET /api/control/mqtt`. */
   controllersListed(records: readonly DeviceRecord[], monotonicMs: number): void {
     this.#asked = true;
-    if (records.length === 0) this.#tell({ type: "account_empty" });
-    else {
+    if (records.length === 0) {
+      if (!this.#emptyTold) this.#tell({ type: "account_empty" });
+      this.#emptyTold = true;
+    } else {
+      this.#emptyTold = false;
       this.#controllers = new Set(records.map((record) => record.code));
       for (const record of inIdOrder(records)) this.#seen(record, availabilityOf(record));
       this.#knownSince ??= monotonicMs;

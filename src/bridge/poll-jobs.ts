@@ -87,6 +87,7 @@ export function registerReads(controller: Controller): readonly RegisterRead[] {
     if (settings.group !== undefined) groups.add(settings.group);
     else addresses.add(settings.address);
   }
+  for (const address of controller.addresses.keys()) addresses.add(address);
   return [
     ...[...groups].map((group): RegisterRead => ({ type: "group", group })),
     ...[...addresses].map((address): RegisterRead => ({ type: "address", address })),

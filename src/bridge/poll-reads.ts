@@ -90,9 +90,8 @@ function contradicted(controller: Controller | undefined, read: RegistersRead): 
       const register = actuator.registers[address];
       if (register) return register;
     }
-    return (
-      [...controller.parameters.values()].find((one) => one.settings.address === address)?.register ?? null
-    );
+    const parameter = [...controller.parameters.values()].find((one) => one.settings.address === address);
+    return parameter?.register ?? controller.addresses.get(address)?.register ?? null;
   };
   return [...read.values].flatMap(([address, raw]) => {
     const register = held(address);

@@ -1,7 +1,7 @@
-import { platformSettings } from "../compose/platform-settings.js";
+import { openPlatform } from "../compose/open-platform.js";
 import type { Configuration } from "../config/schema.js";
 import { PlatformError } from "../greenhouse/platform-error.js";
-import { createPlatform, type PlatformClient } from "../platform/client.js";
+import type { PlatformClient } from "../platform/client.js";
 import { systemClock } from "../runtime/clock.js";
 import { systemRandom } from "../runtime/random.js";
 import { loggerFor } from "./configuration.js";
@@ -13,13 +13,9 @@ export async function withPlatform<Answer>(
   around: Surroundings,
   errand: (platform: PlatformClient) => Promise<Answer>,
 ): Promise<Answer> {
-  const platform = createPlatform(platformSettings(configuration), {
-    clock: systemClock,
-    random: systemRandom,
-    log: loggerFor(configuration, around),
-    dataDir: configuration.data_dir,
-    onLink: () => undefined,
-  });
+  const log = loggerFor(configuration, around);
+  const parts = { configuration, clock: systemClock, random: systemRandom, log };
+  const platform = openPlatform(parts, () => undefined);
   try {
     return await errand(platform);
   } catch (error) {

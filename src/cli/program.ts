@@ -1,6 +1,9 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { CommandFailure, exitCodes, programVersion, type Surroundings } from "./surroundings.js";
 import type { CommonOptions } from "./configuration.js";
+import type { DoctorOptions } from "./doctor.js";
+import { discoverCommand } from "./discover-command.js";
+import type { InitCommandOptions } from "./init.js";
 import type { JournalOptions } from "./journal.js";
 import type { SetOptions } from "./set.js";
 import type { SimulateOptions } from "./simulate.js";
@@ -10,7 +13,9 @@ const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 /** Runs one command line and returns the exit code. Never rejects. */
 export async function runProgram(argv: readonly string[], around: Surroundings): Promise<number> {
   try {
-    await program(around).parseAsync([...argv]);
+    const root = program(around);
+    await refuseUnknown(argv[2], root.commands);
+    await root.parseAsync([...argv]);
     return exitCodes.done;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
@@ -25,6 +30,15 @@ export async function runProgram(argv: readonly string[], around: Surroundings):
     around.err.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
     return exitCodes.failed;
   }
+}
+
+/** `run` is what happens without a command, so a misspelt one would be taken for its argument. */
+async function refuseUnknown(word: string | undefined, commands: readonly Command[]): Promise<void> {
+  const names = [...commands.map((command) => command.name()), "help"];
+  if (word === undefined || word.startsWith("-") || names.includes(word)) return;
+  const near = (await import("../config/nearest.js")).nearest(word, names);
+  const hint = near === null ? "greenhouse2mqtt --help lists the commands" : `did you mean "${near}"?`;
+  throw new CommandFailure(`there is no command "${word.slice(0, 40)}"; ${hint}`, exitCodes.usage);
 }
 
 /** Errors whose message is already the sentence a person needs. */
@@ -47,8 +61,10 @@ function program(around: Surroundings): Command {
     },
   );
   addTrials(root, around);
+  addSetupCommands(root, around);
   addConfigurationCommands(root, around);
   addPlatformCommands(root, around);
+  discoverCommand(common(root.command("discover")), around);
   addCommandCommands(root, around);
   for (const command of root.commands) command.exitOverride().configureOutput(root.configureOutput());
   return root;
@@ -82,6 +98,40 @@ function addTrials(root: Command, around: Surroundings): void {
     .option("--faults <file>", "JSON file of faults to come")
     .action(async (options: CommonOptions & SimulateOptions) => {
       await (await import("./simulate.js")).simulate(options, around);
+    });
+}
+
+function addSetupCommands(root: Command, around: Surroundings): void {
+  common(
+    root
+      .command("init")
+      .description("ask for hosts, credential and broker, try them, and write a first config.yaml"),
+  )
+    .option("--business-url <url>", "business host; with all of these options nothing is asked")
+    .option("--realtime-url <url>", "realtime host")
+    .option("--allow-insecure", "allow http to another computer")
+    .option("--token-env <name>", "environment variable that holds the token")
+    .option("--token-file <path>", "file that holds the token")
+    .option("--mqtt-url <url>", "broker")
+    .option("--mqtt-username <name>", "user at the broker")
+    .option("--mqtt-password-env <name>", "environment variable that holds its password")
+    .option("--embedded", "use the embedded broker")
+    .option("--no-try", "do not connect to anything")
+    .action(async (options: InitCommandOptions) => {
+      await (await import("./init.js")).init(options, around);
+    });
+  common(
+    root
+      .command("doctor")
+      .description(
+        "connect to both hosts and the broker and report what works, line by line; changes nothing",
+      ),
+  )
+    .option("--json", "one JSON document instead of lines")
+    .option("--redact", "for a bug report: without hosts, codes, names and tokens")
+    .option("--record <folder>", "also save scrubbed answers of the platform, as files for tests")
+    .action(async (options: DoctorOptions) => {
+      await (await import("./doctor.js")).doctor(options, around);
     });
 }
 
@@ -134,11 +184,13 @@ function addCommandCommands(root: Command, around: Surroundings): void {
   common(
     root
       .command("set")
-      .description("one command to an actuator, with its result; exit code 3 unless it is confirmed"),
+      .description(
+        "one command to an actuator or a writable parameter, with its result; exit code 3 unless it is confirmed",
+      ),
   )
     .argument("<controller>", "topic id or device code")
-    .argument("<actuator>", "id in the configuration")
-    .argument("<command>", "a word, a degree 0..100, or a value of the kind")
+    .argument("<actuator>", "id in the configuration; also parameter/ID or address/ADDRESS")
+    .argument("<command>", "a word, a degree 0..100, a value of the kind, or a parameter's number")
     .option("--dry-run", "check everything, send nothing")
     .option("--by <name>", "who asks, for the journal; default: your user name")
     .action(async (controller: string, actuator: string, command: string, options: SetOptions) => {

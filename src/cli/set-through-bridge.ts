@@ -19,7 +19,7 @@ export async function commandThroughBridge(
   progress: (phase: string) => void,
 ): Promise<CommandResult | null> {
   const topics = topicsUnder(configuration.mqtt.base_topic);
-  const topic = topics.actuator(request.controllerId, request.actuator);
+  const topic = topics[request.target](request.controllerId, request.targetId);
   let ended: (result: CommandResult) => void = () => undefined;
   const result = new Promise<CommandResult>((resolve) => {
     ended = resolve;

@@ -4,6 +4,7 @@ import { commandDirectly } from "../compose/direct-command.js";
 import type { Configuration } from "../config/schema.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { topicId } from "../greenhouse/ids.js";
+import type { TargetKind } from "../mqtt/topics.js";
 import { DirectoryInUse } from "../journal/lock.js";
 import { systemClock } from "../runtime/clock.js";
 import { systemRandom } from "../runtime/random.js";
@@ -19,7 +20,8 @@ export interface SetOptions extends CommonOptions {
 
 export interface SetRequest {
   readonly controllerId: string;
-  readonly actuator: string;
+  readonly target: TargetKind;
+  readonly targetId: string;
   readonly id: string;
   readonly payload: string;
 }
@@ -36,10 +38,9 @@ export async function set(
   const code = codeOf(configuration, controller);
   const id = randomUUID();
   const by = options.by ?? userInfo().username;
-  const wanted = /^(0|[1-9]\d{0,2})$/.test(command) ? Number(command) : command;
-  const payload = JSON.stringify({ command: wanted, id, by, dry_run: options.dryRun === true });
+  const payload = JSON.stringify({ command, id, by, dry_run: options.dryRun === true });
   const controllerId = configuration.controllers[code]?.id ?? topicId(code);
-  const request: SetRequest = { controllerId, actuator, id, payload };
+  const request: SetRequest = { controllerId, ...targetNamed(configuration, code, actuator), id, payload };
   const progress = (phase: string) => {
     if (around.isTerminal) around.err.write(`${phase}…\n`);
   };
@@ -52,6 +53,25 @@ export async function set(
     ["confirmed", "already"].includes(result.outcome) ||
     (result.outcome === "dry_run" && options.dryRun === true);
   if (!isDone) throw new CommandFailure("", exitCodes.notConfirmed);
+}
+
+/** An actuator's or parameter's id; `parameter/ID` and `address/ADDRESS` say which is meant. */
+function targetNamed(
+  configuration: Configuration,
+  code: string,
+  name: string,
+): Pick<SetRequest, "target" | "targetId"> {
+  const [, folder, id] = /^(actuator|parameter|address)\/(.+)$/.exec(name) ?? [];
+  if (folder === "actuator" || folder === "parameter" || folder === "address")
+    return { target: folder, targetId: id ?? "" };
+  if (!/^[a-z0-9_-]{1,64}$/.test(name)) {
+    throw new CommandFailure(
+      `"${name}" is no id of an actuator or parameter; ids have a-z, 0-9, "_" and "-", see the configuration`,
+    );
+  }
+  const known = configuration.controllers[code];
+  const isParameter = known?.actuators[name] === undefined && known?.parameters[name] !== undefined;
+  return { target: isParameter ? "parameter" : "actuator", targetId: name };
 }
 
 async function directly(
@@ -70,11 +90,7 @@ async function directly(
   const payload = new TextEncoder().encode(request.payload);
   const via = `command line, user ${userInfo().username}`;
   try {
-    return await commandDirectly(
-      around,
-      { controllerId: request.controllerId, targetId: request.actuator, payload, by, via },
-      progress,
-    );
+    return await commandDirectly(around, { ...request, payload, by, via }, progress);
   } catch (error) {
     if (error instanceof DirectoryInUse) {
       throw new CommandFailure(

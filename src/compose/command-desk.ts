@@ -4,7 +4,7 @@ import type { Command, Phase } from "../bridge/commands/command.js";
 import { DeliveryMarks } from "../bridge/commands/delivery-marks.js";
 import { askedBy } from "../bridge/commands/report.js";
 import type { BridgeEvent } from "../greenhouse/bridge-events.js";
-import type { Via } from "../greenhouse/command/outcomes.js";
+import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 import type { Journal } from "../journal/journal.js";
 import { incomingCommand } from "../mqtt/command-messages.js";
 import type { IncomingMessage } from "../mqtt/connection.js";
@@ -23,6 +23,9 @@ export interface CommandDeskParts {
   readonly outputs: Outputs;
   readonly journal: Journal;
   readonly onEvent: (event: BridgeEvent) => void;
+  readonly onResult?: (result: CommandResult) => void;
+  /** Whether another bridge works for the same account, so that nothing may be sent. */
+  readonly otherBridge?: () => boolean;
 }
 
 /** Where commands come in from the broker and results go out to it. */
@@ -31,7 +34,6 @@ export class CommandDesk {
   readonly outbox: ResultOutbox;
   readonly #parts: CommandDeskParts;
   readonly #marks = new DeliveryMarks();
-  readonly #sequences = new Map<string, number>();
   /** Topics whose retained command was answered on this connection. */
   readonly #retainedAnswered = new Set<string>();
   #markedThrough = 0;
@@ -39,18 +41,10 @@ export class CommandDesk {
   constructor(parts: CommandDeskParts) {
     this.#parts = parts;
     const { around, outputs } = parts;
-    this.outbox = new ResultOutbox(
-      outputs.topics,
-      outputs.connection,
-      () => around.clock.monotonic(),
-      (result) => {
-        const sequence = this.#sequences.get(result.id);
-        if (sequence !== undefined) this.#marks.delivered(sequence);
-        this.#sequences.delete(result.id);
-      },
-    );
+    this.outbox = new ResultOutbox(outputs.topics, outputs.connection, () => around.clock.monotonic());
+    const { journal, otherBridge } = parts;
     const { platform, store } = parts.mirror;
-    this.commander = createCommander(around, { platform, store, journal: parts.journal }, this.#audience());
+    this.commander = createCommander(around, { platform, store, journal, otherBridge }, this.#audience());
   }
 
   connected(): void {
@@ -75,15 +69,15 @@ export class CommandDesk {
       this.#noteDelivered();
     }
     this.commander.close();
-    await this.#openPosts();
+    await this.#lastOutcomes();
     this.#noteDelivered();
   }
 
-  /** A POST in flight is let finish, for five seconds at most. */
-  async #openPosts(): Promise<void> {
+  /** A POST in flight is let finish, and what ends now is told before the link does; for five seconds at most. */
+  async #lastOutcomes(): Promise<void> {
     const { clock } = this.#parts.around;
     const until = clock.monotonic() + 5_000;
-    while (this.commander.isPosting && clock.monotonic() < until) await clock.wait(50);
+    while (this.commander.isBusy && clock.monotonic() < until) await clock.wait(50);
   }
 
   #noteDelivered(): void {
@@ -99,15 +93,16 @@ export class CommandDesk {
         this.#showPhase(command, phase);
       },
       result: (result, about, sequence) => {
-        if (sequence !== null) {
-          this.#marks.sent(sequence);
-          this.#sequences.set(result.id, sequence);
-        }
-        this.outbox.send(result, about);
+        this.#parts.outputs.hasten(result.controller);
+        this.#parts.onResult?.(result);
+        if (sequence !== null) this.#marks.sent(sequence);
+        this.outbox.send(result, about, () => {
+          if (sequence !== null) this.#marks.delivered(sequence);
+        });
       },
       event: this.#parts.onEvent,
-      showAgain: (code, actuator) => {
-        this.#parts.outputs.showAgain(code, actuator);
+      showAgain: (about) => {
+        this.#parts.outputs.showAgain(about);
       },
     };
   }

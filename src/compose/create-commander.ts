@@ -1,29 +1,34 @@
 import { randomUUID } from "node:crypto";
-import type { CommandAudience } from "../bridge/commands/command-ports.js";
+import type { CommandAudience, CommandRules } from "../bridge/commands/command-ports.js";
 import { Commander } from "../bridge/commands/commander.js";
 import type { GreenhouseStore } from "../bridge/store.js";
 import { parseDuration } from "../config/duration.js";
 import { nearest } from "../config/nearest.js";
+import type { Configuration } from "../config/schema.js";
 import type { Journal } from "../journal/journal.js";
 import type { PlatformClient } from "../platform/client.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
+import type { LiveSettings } from "./live-settings.js";
 
 /** Our clock is trusted for judging `at` while it is this close to the platform's. */
 const trustedSkewMs = 120_000;
 
 export function createCommander(
-  { configuration, clock, log }: BridgeSurroundings,
-  parts: { readonly platform: PlatformClient; readonly store: GreenhouseStore; readonly journal: Journal },
+  { configuration, live, clock, log }: BridgeSurroundings,
+  {
+    otherBridge = () => false,
+    ...parts
+  }: {
+    readonly platform: PlatformClient;
+    readonly store: GreenhouseStore;
+    readonly journal: Journal;
+    readonly otherBridge?: () => boolean;
+  },
   audience: CommandAudience,
 ): Commander {
-  const {
-    read_only: readOnly,
-    dry_run: dryRun,
-    max_age: maxAgeMs,
-    require_age: requireAge,
-  } = configuration.commands;
+  const rules = rulesInForce(configuration, live);
   return new Commander(
-    { rules: { readOnly, dryRun, maxAgeMs, requireAge }, text: { durationMs: parseDuration, nearest } },
+    { rules, text: { durationMs: parseDuration, nearest } },
     {
       ...parts,
       audience,
@@ -34,7 +39,28 @@ export function createCommander(
         const skew = parts.platform.clockSkewMs();
         return skew !== null && Math.abs(skew) <= trustedSkewMs;
       },
-      otherBridge: () => false,
+      otherBridge,
     },
   );
+}
+
+/** Looked up for every command, so that a reloaded configuration counts at once. */
+function rulesInForce(configuration: Configuration, live: LiveSettings | undefined): CommandRules {
+  const { raw_addresses: rawAddresses, min_interval: minIntervalMs } = configuration.commands;
+  const inForce = () => (live?.current ?? configuration).commands;
+  return {
+    ...{ rawAddresses, minIntervalMs },
+    get readOnly() {
+      return inForce().read_only;
+    },
+    get dryRun() {
+      return inForce().dry_run;
+    },
+    get maxAgeMs() {
+      return inForce().max_age;
+    },
+    get requireAge() {
+      return inForce().require_age;
+    },
+  };
 }

@@ -3,14 +3,16 @@ import type { CommandRequest, Phase } from "../bridge/commands/command.js";
 import { laneKey } from "../bridge/commands/command.js";
 import { GreenhouseStore } from "../bridge/store.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import { createPlatform } from "../platform/client.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
 import { createCommander } from "./create-commander.js";
 import { mirrorSettings } from "./mirror-settings.js";
 import { openJournal } from "./open-journal.js";
-import { platformSettings } from "./platform-settings.js";
+import { openPlatform } from "./open-platform.js";
 
-export type DirectRequest = Pick<CommandRequest, "controllerId" | "targetId" | "payload" | "by" | "via">;
+export type DirectRequest = Pick<
+  CommandRequest,
+  "controllerId" | "target" | "targetId" | "payload" | "by" | "via"
+>;
 
 /**
  * One command without a running bridge: the same path and the same journal, whose directory must be free. Rejects with
@@ -21,15 +23,9 @@ export async function commandDirectly(
   request: DirectRequest,
   onPhase: (phase: Phase) => void,
 ): Promise<CommandResult> {
-  const { configuration, clock, random, log } = around;
+  const { configuration, clock } = around;
   const opened = await openJournal(around);
-  const platform = createPlatform(platformSettings(configuration), {
-    clock,
-    random,
-    log,
-    dataDir: configuration.data_dir,
-    onLink: () => undefined,
-  });
+  const platform = openPlatform(around, () => undefined);
   const settings = mirrorSettings(configuration);
   const store = new GreenhouseStore(settings, clock, anyAscii);
   store.setReachable(true);
@@ -46,7 +42,7 @@ export async function commandDirectly(
         showAgain: () => undefined,
       });
       commander.restoreUnread(unreadLanes(opened.journal.history()));
-      commander.submit({ ...request, target: "actuator", retained: false, expiryMs: null, response: null });
+      commander.submit({ ...request, retained: false, expiryMs: null, response: null });
     });
   } finally {
     await platform.close();

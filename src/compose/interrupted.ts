@@ -1,17 +1,26 @@
 import type { Command } from "../bridge/commands/command.js";
 import type { Interrupted } from "../bridge/commands/recovery.js";
+import type { Abandoned } from "../bridge/commands/report.js";
 import type { GreenhouseStore } from "../bridge/store.js";
+import { topicId } from "../greenhouse/ids.js";
+import { targetOf } from "../greenhouse/command/targets.js";
 import { readWanted } from "../greenhouse/command/words.js";
 import type { OpenCommand } from "../journal/history-parts.js";
 import type { Clock } from "../runtime/clock.js";
 
-/** An open command of the journal as the commander can take it up; null when the configuration no longer knows its actuator. */
+// What was sent stays sent, whatever the configuration allows by now.
+const readBackRules = { rawAddresses: true, minIntervalMs: 0 };
+
+/** An open command of the journal as the commander can take it up; null when the configuration no longer knows its target. */
 export function interruptedFrom(open: OpenCommand, store: GreenhouseStore, clock: Clock): Interrupted | null {
   const { taken, steps } = open;
   const controller = store.get(taken.controller);
-  const settings = controller?.actuators.get(taken.actuator)?.settings;
+  const target = taken.target ?? "actuator";
   const planned = taken.steps.at(-1);
-  if (!controller || !settings || !planned) return null;
+  if (!controller || !planned) return null;
+  const addressee = { controllerId: controller.info.id, target, targetId: taken.actuator };
+  const settings = targetOf(controller, addressee, readBackRules);
+  if ("reason" in settings) return null;
   const wanted = readWanted(taken.command, settings);
   if ("reason" in wanted) return null;
   const command: Command = {
@@ -19,7 +28,7 @@ export function interruptedFrom(open: OpenCommand, store: GreenhouseStore, clock
     ownId: taken.own_id === true,
     code: taken.controller,
     controllerId: controller.info.id,
-    target: taken.target ?? "actuator",
+    target,
     targetId: taken.actuator,
     settings,
     wanted,
@@ -33,14 +42,62 @@ export function interruptedFrom(open: OpenCommand, store: GreenhouseStore, clock
     receivedMono: clock.monotonic(),
     deadlineMono: clock.monotonic(),
   };
+  const step = { ...planned, confirmWithinMs: settings.confirmWithinMs };
+  return { command, step, ...sentSoFar(steps, planned) };
+}
+
+function sentSoFar(
+  steps: OpenCommand["steps"],
+  planned: OpenCommand["taken"]["steps"][number],
+): Omit<Interrupted, "command" | "step"> {
   const sent = steps.findLast(({ address, value }) => address === planned.address && value === planned.value);
   const first = steps[0];
   return {
-    command,
-    step: { ...planned, confirmWithinMs: settings.confirmWithinMs },
     attempts: sent?.attempt ?? 0,
     code: sent?.answered?.code ?? null,
     requestId: sent?.answered?.request_id ?? null,
     sentAt: first ? Date.parse(first.sent_at) : null,
+  };
+}
+
+/** The end of an open command whose target the configuration no longer knows: nobody can read it back any more. */
+export function abandonedFrom(
+  { taken, steps }: OpenCommand,
+  store: GreenhouseStore,
+  clock: Clock,
+): Abandoned {
+  const controllerId = store.get(taken.controller)?.info.id ?? topicId(taken.controller);
+  const last = steps.at(-1);
+  const first = steps[0];
+  return {
+    about: { code: taken.controller, target: taken.target ?? "actuator", targetId: taken.actuator },
+    asked: {
+      id: taken.id,
+      controllerId,
+      targetId: taken.actuator,
+      command: taken.command,
+      value: taken.value,
+      by: taken.by,
+      via: taken.via,
+      receivedAt: Date.parse(taken.received_at),
+      receivedMono: clock.monotonic(),
+      settings: null,
+    },
+    ending: {
+      outcome: "unknown",
+      reason: null,
+      message:
+        "The bridge was stopped during the command, and the configuration no longer has what it was for, so it cannot be read back. Check the actuator.",
+      requestId: last?.answered?.request_id ?? null,
+      sentAt: first ? Date.parse(first.sent_at) : null,
+      steps: steps.map(({ purpose, address, value, attempt, answered }) => ({
+        purpose,
+        address,
+        value,
+        attempts: attempt,
+        code: answered?.code ?? null,
+        read_back: null,
+      })),
+    },
   };
 }

@@ -8,10 +8,11 @@ import { GreenhouseStore } from "../bridge/store.js";
 import type { Configuration } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/bridge-events.js";
 import type { PlatformState } from "../greenhouse/model.js";
-import { createPlatform, type PlatformClient } from "../platform/client.js";
+import type { PlatformReader } from "../greenhouse/ports.js";
+import type { PlatformClient } from "../platform/client.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
 import { mirrorSettings } from "./mirror-settings.js";
-import { platformSettings } from "./platform-settings.js";
+import { openPlatform } from "./open-platform.js";
 
 /** The reading half: what asks the platform and holds what it showed. */
 export interface Mirror {
@@ -28,6 +29,8 @@ export interface MirrorListeners {
   readonly onPlatformState: (state: PlatformState) => void;
   readonly onEvent: (event: BridgeEvent) => void;
   readonly onInventory: (news: InventoryNews) => void;
+  /** What polling reads through, so that its reads can be counted. */
+  readonly watchReads: (reader: PlatformReader) => PlatformReader;
 }
 
 export const pollIntervals = ({ polling }: Configuration): PollIntervals => ({
@@ -55,14 +58,8 @@ export function createMirror(around: BridgeSurroundings, listeners: MirrorListen
     },
     onEvent: listeners.onEvent,
   });
-  const platform = createPlatform(platformSettings(configuration), {
-    clock,
-    random,
-    log,
-    dataDir: configuration.data_dir,
-    onLink: (link) => {
-      watch.learnt(link.host, link);
-    },
+  const platform = openPlatform(around, (link) => {
+    watch.learnt(link.host, link);
   });
   const inventory = new Inventory(store, settings.removeAfterMs, (news) => {
     if (news.type === "added") poller.follow(news.code);
@@ -71,10 +68,18 @@ export function createMirror(around: BridgeSurroundings, listeners: MirrorListen
   });
   const onStretch = stretchListener(configuration, { store, watch, log, intervals });
   const { concurrency, requests_per_minute: requestsPerMinute } = configuration.platform;
-  const ports = { platform, store, inventory, clock, budget, random, log };
+  const ports = { platform: listeners.watchReads(platform), store, inventory, clock, budget, random, log };
   const poller = new Poller({ intervals, concurrency, requestsPerMinute, onStretch }, ports);
+  followRawAddresses(store, poller);
   for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
   return { store, platform, inventory, poller, watch, budget, intervals };
+}
+
+/** A raw address that a command read back is read from then on. */
+function followRawAddresses(store: GreenhouseStore, poller: Poller): void {
+  store.onChange((before, after) => {
+    if (after && (before?.addresses.size ?? 0) < after.addresses.size) poller.follow(after.info.code);
+  });
 }
 
 /** A reading may be three effective intervals old where the budget stretches them. */

@@ -31,6 +31,7 @@ export class Outputs {
   readonly #mirror: Mirror;
   readonly #listeners: OutputListeners;
   #platformState: PlatformState | null = null;
+  #workedAt: number | null = null;
   #scanned = false;
   #controllersDue = true;
 
@@ -79,6 +80,11 @@ export class Outputs {
     return this.#state.pending;
   }
 
+  /** When the chores were last done, monotonic ms; every second while all is well. */
+  get workedAt(): number | null {
+    return this.#workedAt;
+  }
+
   /** Runs everything but the connection, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#state.run(signal), this.#discovery?.run(signal), this.#chores(signal)]);
@@ -91,8 +97,14 @@ export class Outputs {
     this.#publishPlatformState();
   }
 
-  showAgain(code: string, actuator: string): void {
-    this.#state.showAgain(code, actuator);
+  showAgain(about: Parameters<StateOutput["showAgain"]>[0]): void {
+    this.#state.showAgain(about);
+  }
+
+  /** What a result tells is shown before it. */
+  hasten(controllerId: string): void {
+    const controller = this.#mirror.store.byId(controllerId);
+    if (controller) this.#state.hasten(controller.info.code);
   }
 
   platformState(state: PlatformState): void {
@@ -148,6 +160,7 @@ export class Outputs {
   async #chores(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#around.clock.wait(1_000, signal).catch(() => undefined);
+      this.#workedAt = this.#around.clock.monotonic();
       if (this.connection.state !== "online") continue;
       if (this.#controllersDue) this.#publishControllers();
       const cleared = this.#leftovers.sweep();

@@ -4,7 +4,7 @@ import { newestRecords, readRecentCommands } from "../journal/reader.js";
 import { undeliveredResults } from "../journal/undelivered.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
 import type { CommandDesk } from "./command-desk.js";
-import { interruptedFrom } from "./interrupted.js";
+import { abandonedFrom, interruptedFrom } from "./interrupted.js";
 import type { Mirror } from "./mirror.js";
 
 const ownIdsMs = 12 * 3_600_000;
@@ -29,7 +29,11 @@ export async function restoreCommands(
   for (const { controller, target, actuator } of problems) {
     commander.problems.raise({ code: controller, target, targetId: actuator });
   }
-  const interrupted = open.flatMap((one) => interruptedFrom(one, mirror.store, clock) ?? []);
+  const interrupted = open.flatMap((one) => {
+    const known = interruptedFrom(one, mirror.store, clock);
+    if (known === null) commander.abandon(abandonedFrom(one, mirror.store, clock));
+    return known ?? [];
+  });
   if (interrupted.length > 0)
     log.warn({ commands: interrupted.length }, "reading back commands that the last run did not finish");
   commander.recover(interrupted);
@@ -42,14 +46,15 @@ async function rememberIds(
   directory: string,
   now: number,
 ): Promise<void> {
-  for (const { taken, result } of (await readRecentCommands(directory, now - ownIdsMs)).values()) {
-    if (taken?.own_id !== true || result === null) continue;
-    const about = {
-      code: taken.controller,
-      target: taken.target ?? "actuator",
-      targetId: taken.actuator,
-    } as const;
-    commander.rememberResult(about, result, Math.max(0, now - Date.parse(result.finished_at)));
+  for (const { about, isTaken, taken, result } of await readRecentCommands(directory, now - ownIdsMs)) {
+    // Of a command that was never about to be sent no record tells whose id it is; nobody repeats one of ours.
+    if (!isTaken || taken?.own_id === false || result === null) continue;
+    const { controller: code, target, actuator: targetId } = about;
+    commander.rememberResult(
+      { code, target, targetId },
+      result,
+      Math.max(0, now - Date.parse(result.finished_at)),
+    );
   }
 }
 
@@ -64,13 +69,13 @@ async function restoreUndelivered(
     sinceMs: now - undeliveredMs,
     limit: 2 * mostUndelivered,
   });
-  for (const { result } of undeliveredResults(records, mostUndelivered)) {
+  for (const { result, target } of undeliveredResults(records, mostUndelivered)) {
     const address = {
       controllerId: result.controller,
-      target: "actuator",
+      target,
       targetId: result.actuator,
       response: null,
-    } as const;
+    };
     outbox.restore(result, address);
   }
 }

@@ -27,6 +27,11 @@ export type ControllerEvent =
       readonly source: Source;
     }
   /** A POST of ours began or ended (`at`, monotonic ms): what was asked before it says nothing about it. */
-  | { readonly type: "posted"; readonly actuator: string; readonly at: number }
+  | {
+      readonly type: "posted";
+      readonly target: "actuator" | "parameter" | "address";
+      readonly id: string;
+      readonly at: number;
+    }
   | { readonly type: "problem"; readonly on: boolean }
   | { readonly type: "time_passed" };

@@ -87,6 +87,13 @@ export interface Parameter {
   readonly quality: Quality;
 }
 
+/** An address of no actuator and no parameter, followed since a raw command read it back. */
+export interface RawAddress {
+  readonly register: Register | null;
+  /** As an actuator's. */
+  readonly postedAt: number | null;
+}
+
 export interface ControllerInfo {
   readonly code: string;
   readonly id: string;
@@ -119,6 +126,7 @@ export interface Controller {
   readonly statuses: ReadonlyMap<string, RunningStatus>;
   readonly actuators: ReadonlyMap<string, Actuator>;
   readonly parameters: ReadonlyMap<string, Parameter>;
+  readonly addresses: ReadonlyMap<string, RawAddress>;
   /** Any actuator's newest sent command ended badly; kept by the command book. */
   readonly problem: boolean;
   /** When judging quality can next change something; null while nothing is good. */

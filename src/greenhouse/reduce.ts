@@ -3,7 +3,9 @@ import type { ControllerEvent } from "./events.js";
 import { type Freshness, judge, mapChanged } from "./freshness.js";
 import type { Actuator, Controller, ControllerInfo, Parameter, Sensor } from "./model.js";
 import { foldParameter } from "./parameter-fold.js";
+import { foldRawAddress, postedRawAddress } from "./raw-address-fold.js";
 import type { DeviceRecord } from "./ports.js";
+import { foldPushedReadings } from "./push-fold.js";
 import { foldReading } from "./sensor-fold.js";
 import { layoutFor, type Transliterate } from "./sensor-layout.js";
 import type { ControllerSettings } from "./settings.js";
@@ -36,6 +38,7 @@ export function newController(
         { settings: parameter, register: null, value: null, quality: "stale" },
       ]),
     ),
+    addresses: new Map(),
     problem: false,
     nextJudgementAt: null,
     absentSince: null,
@@ -77,15 +80,24 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
 
 function foldPost(
   controller: Controller,
-  { actuator: id, at }: Extract<ControllerEvent, { type: "posted" }>,
+  { target, id, at }: Extract<ControllerEvent, { type: "posted" }>,
 ): Controller {
-  const actuators = mapChanged(controller.actuators, (actuator): Actuator =>
-    actuator.settings.id === id ? { ...actuator, postedAt: at } : actuator,
-  );
-  const parameters = mapChanged(controller.parameters, (parameter): Parameter =>
-    parameter.settings.id === id ? { ...parameter, postedAt: at } : parameter,
-  );
-  return { ...controller, actuators, parameters };
+  switch (target) {
+    case "actuator":
+      return withChange(controller, {
+        actuators: mapChanged(controller.actuators, (actuator): Actuator =>
+          actuator.settings.id === id ? { ...actuator, postedAt: at } : actuator,
+        ),
+      });
+    case "parameter":
+      return withChange(controller, {
+        parameters: mapChanged(controller.parameters, (parameter): Parameter =>
+          parameter.settings.id === id ? { ...parameter, postedAt: at } : parameter,
+        ),
+      });
+    case "address":
+      return { ...controller, addresses: postedRawAddress(controller.addresses, id, at) };
+  }
 }
 
 /** The controller with some parts replaced; the same reference when each of them is what it was. */
@@ -121,8 +133,10 @@ function foldRecord(
 type SensorsRead = Extract<ControllerEvent, { type: "sensors_read" }>;
 
 function foldSensors(controller: Controller, event: SensorsRead, context: FoldContext): Controller {
-  const layout = layoutFor(event.items, controller, context.transliterate);
   const reading = { receivedAt: event.receivedAt, now: context.now, source: event.source };
+  if (event.source === "push")
+    return withChange(controller, { sensors: foldPushedReadings(controller, event.items, reading) });
+  const layout = layoutFor(event.items, controller, context.transliterate);
   let changed: Map<string, Sensor> | null = null;
   for (const [place, item] of event.items.entries()) {
     const definition = layout[place]?.definition;
@@ -139,7 +153,7 @@ function foldSensors(controller: Controller, event: SensorsRead, context: FoldCo
 type RegistersRead = Extract<ControllerEvent, { type: "registers_read" }>;
 
 function foldRegisters(controller: Controller, event: RegistersRead): Controller {
-  let { actuators, parameters } = controller;
+  let { actuators, parameters, addresses } = controller;
   for (const [address, raw] of event.values) {
     const { startedAt, readAt, fresh, source } = event;
     const register = { raw, startedAt, readAt, fresh, source };
@@ -147,6 +161,7 @@ function foldRegisters(controller: Controller, event: RegistersRead): Controller
     parameters = mapChanged(parameters, (parameter): Parameter =>
       foldParameter(parameter, address, register),
     );
+    addresses = foldRawAddress(addresses, controller, address, register);
   }
-  return withChange(controller, { actuators, parameters });
+  return withChange(controller, { actuators, parameters, addresses });
 }

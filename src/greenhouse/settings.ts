@@ -1,4 +1,5 @@
 import type { ActuatorKind } from "./actuator-kinds.js";
+import type { NumberRange, RawText } from "./command/setpoints.js";
 import type { ParameterGroup, StatusNumber } from "./device-types.js";
 import type { SensorKind } from "./sensor-kinds.js";
 
@@ -34,6 +35,8 @@ export interface ActuatorSettings {
   readonly stop?: { readonly address: string; readonly value: string };
   /** Command word → value, for `motor` and `custom`; empty otherwise. */
   readonly values: Readonly<Record<string, string>>;
+  /** A writable parameter or a raw address: its commands are values, not words. */
+  readonly accepts?: NumberRange | RawText;
   readonly leadIn: "when_not_on" | "always" | "never";
   readonly settleMs: number;
   readonly travelMs: number;

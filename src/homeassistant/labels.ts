@@ -14,6 +14,7 @@ const english = {
   state: "state",
   position: "position",
   raw: "value",
+  running: "running",
   bridge_connectivity: "Connectivity",
   platform: "Platform",
   last_contact_business: "Last contact, business host",
@@ -36,6 +37,7 @@ const chinese = {
   state: "状态",
   position: "开度",
   raw: "原始值",
+  running: "运行",
   bridge_connectivity: "连接",
   platform: "平台",
   last_contact_business: "业务服务器最近联系",
@@ -51,10 +53,10 @@ const labels = { en: english, zh: chinese } satisfies Record<Language, Record<La
 
 export const labelOf = (language: Language, label: Label): string => labels[language][label];
 
-/** `Left skylight` + `mode` → `Left skylight mode`, `左天窗` + `模式` → `左天窗模式`. */
+/** `Left skylight` + `mode` → `Left skylight mode`, `左天窗` + `模式` → `左天窗模式`, `左天窗` + `mode` → `左天窗 mode`. */
 export function suffixed(language: Language, name: string, label: Label): string {
   const suffix = labelOf(language, label);
-  return /[\x20-\x7e]$/.test(name) ? `${name} ${suffix}` : `${name}${suffix}`;
+  return /[\x20-\x7e]$/.test(name) || /^[\x20-\x7e]/.test(suffix) ? `${name} ${suffix}` : `${name}${suffix}`;
 }
 
 /** Chinese for the words of the actuator kinds, of the platform's state and of a positioner at a degree. */

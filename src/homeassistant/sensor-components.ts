@@ -1,8 +1,9 @@
 import { statusNumbers } from "../greenhouse/device-types.js";
 import type { Controller, RunningStatus, SensorDefinition } from "../greenhouse/model.js";
+import { humanised } from "./actuator-components.js";
 import { withReading } from "./availability.js";
 import { entry, type Entry, type Fields } from "./components.js";
-import type { DocumentSettings } from "./document.js";
+import type { DocumentSettings, Language } from "./document.js";
 import { displayName, type Owner } from "./identity.js";
 import { suffixed } from "./labels.js";
 import { classify } from "./sensor-classes.js";
@@ -54,7 +55,7 @@ export function statusEntries(controller: Controller, owner: Owner, settings: Do
   const statuses = [...controller.statuses.values()];
   return statuses.flatMap((status) => {
     const slug = statusSlug(status, statuses);
-    const name = displayName(status.name, status.id);
+    const name = statusName(controller, status, settings.language);
     const topic = settings.topics.status(controller.info.id, status.id).value;
     const key = status.key.startsWith("status:") ? status.key : `status:${status.key}`;
     const isSwitch = status.value === null || status.state === "on" || status.state === "off";
@@ -87,6 +88,15 @@ export function statusEntries(controller: Controller, owner: Owner, settings: Do
       ),
     ];
   });
+}
+
+/** Named for its actuator where the configuration ties one to its number and the device shows the number once. */
+function statusName({ actuators, statuses }: Controller, status: RunningStatus, language: Language): string {
+  const { number } = status;
+  const shown = [...statuses.values()].filter((other) => other.number === number).length;
+  const tied = [...actuators.values()].find(({ settings: { running } }) => running === number)?.settings;
+  if (number === null || shown > 1 || tied === undefined) return displayName(status.name, status.id);
+  return suffixed(language, displayName(tied.name ?? "", humanised(tied.id)), "running");
 }
 
 /** What the number means, unless the device shows the number twice. */

@@ -72,8 +72,8 @@ function withRun(starts: readonly RecordedStart[], record: Stamp & (Started | St
 
 function addAcknowledged(draft: HistoryDraft, record: Acknowledged): void {
   for (const [key, problem] of draft.problems) {
-    const whole = record.actuator === null && problem.controller === record.controller;
-    if (whole || key === aboutKey(record)) draft.problems.delete(key);
+    const named = record.actuator === null || problem.actuator === record.actuator;
+    if (named && problem.controller === record.controller) draft.problems.delete(key);
   }
 }
 

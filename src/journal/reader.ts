@@ -88,14 +88,14 @@ export async function readHistory(
 }
 
 /**
- * Commands by id since `sinceMs` (epoch ms), over restarts. Files last written before then are left out, except the two
+ * Commands since `sinceMs` (epoch ms), over restarts. Files last written before then are left out, except the two
  * newest: their clock may have been wrong.
  */
 export async function readRecentCommands(
   directory: string,
   sinceMs: number,
   files: FileSystem = nodeFileSystem,
-): Promise<ReadonlyMap<string, RecentCommand>> {
+): Promise<readonly RecentCommand[]> {
   const draft = emptyRecent(sinceMs);
   const segments = await segmentsOf(files, directory);
   for (const [index, segment] of segments.entries()) {

@@ -1,9 +1,13 @@
-import type { CommandTaken, JournalRecord, Refusal, ResultRecord, Stamp } from "./records.js";
+import type { About, CommandTaken, JournalRecord, Refusal, ResultRecord, Stamp } from "./records.js";
 import type { CommandResult } from "./results.js";
 
 /** A command id the bridge has seen. */
 export interface RecentCommand {
   readonly id: string;
+  /** A sender may use one id for several targets, as a scene does: each is a command of its own. */
+  readonly about: Required<About>;
+  /** A refusal at the door takes nothing; a command that waited and was never sent was taken. */
+  readonly isTaken: boolean;
   /** null when it ended before anything was about to be sent. */
   readonly taken: CommandTaken | null;
   /** Its first outcome; null while it is open. */
@@ -35,25 +39,38 @@ export function addToRecent(draft: RecentDraft, record: JournalRecord): void {
   if (record.clock_synced === true) draft.offsets.set(record.boot, Date.parse(record.at) - record.mono);
   if (timeOf(draft, record) < draft.sinceMs) return;
   if (record.type === "command_taken")
-    put(draft, { id: record.id, taken: record, result: null, stamp: record });
+    put(draft, {
+      ...{ id: record.id, about: aboutOf(record), isTaken: true },
+      ...{ taken: record, result: null, stamp: record },
+    });
   else if (record.type === "result" || record.type === "refusal") addOutcome(draft, record);
 }
 
 /** The first outcome counts; the answer to a duplicate repeats the id and is not one. */
 function addOutcome(draft: RecentDraft, record: Stamp & (ResultRecord | Refusal)): void {
   const { result, type } = record;
-  const known = draft.entries.get(result.id);
-  if (known === undefined) put(draft, { id: result.id, taken: null, result, stamp: record });
+  const isTaken = type === "result";
+  const ended = { id: result.id, about: aboutOf(record), isTaken, taken: null, result, stamp: record };
+  const known = draft.entries.get(keyOf(ended));
+  if (known === undefined) put(draft, ended);
   else if (known.result === null) {
     if (type === "refusal" && result.reason !== "journal_unavailable") return;
-    draft.entries.set(result.id, { ...known, result });
-  } else if (known.result.outcome === "refused" && result.outcome !== "refused")
-    put(draft, { id: result.id, taken: null, result, stamp: record });
+    draft.entries.set(keyOf(known), { ...known, result });
+  } else if (known.result.outcome === "refused" && isTaken) put(draft, ended);
 }
 
+const aboutOf = ({ controller, actuator, target = "actuator" }: About): Required<About> => ({
+  controller,
+  actuator,
+  target,
+});
+
+const keyOf = ({ id, about: { controller, target, actuator } }: Pick<RecentCommand, "id" | "about">) =>
+  JSON.stringify([controller, target, actuator, id]);
+
 function put(draft: RecentDraft, entry: Entry): void {
-  draft.entries.delete(entry.id);
-  draft.entries.set(entry.id, entry);
+  draft.entries.delete(keyOf(entry));
+  draft.entries.set(keyOf(entry), entry);
   if (draft.entries.size <= mostEntries) return;
   for (const oldest of draft.entries.keys()) {
     draft.entries.delete(oldest);
@@ -71,18 +88,17 @@ function timeOf(draft: RecentDraft, stamp: Stamp): number {
   return offset === undefined ? Number.POSITIVE_INFINITY : offset + stamp.mono;
 }
 
-export function recentOf(draft: RecentDraft): ReadonlyMap<string, RecentCommand> {
-  const found = new Map<string, RecentCommand>();
-  for (const [id, { stamp, ...command }] of draft.entries)
-    if (timeOf(draft, stamp) >= draft.sinceMs) found.set(id, command);
-  return found;
+export function recentOf(draft: RecentDraft): readonly RecentCommand[] {
+  return [...draft.entries.values()].flatMap(({ stamp, ...command }) =>
+    timeOf(draft, stamp) >= draft.sinceMs ? command : [],
+  );
 }
 
-/** Commands by id that came at or after `sinceMs` (epoch ms), to tell duplicates. */
+/** Commands that came at or after `sinceMs` (epoch ms), to tell duplicates. */
 export function recentResults(
   records: Iterable<JournalRecord>,
   sinceMs: number,
-): ReadonlyMap<string, RecentCommand> {
+): readonly RecentCommand[] {
   const draft = emptyRecent(sinceMs);
   for (const record of records) addToRecent(draft, record);
   return recentOf(draft);

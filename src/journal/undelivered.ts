@@ -1,8 +1,9 @@
-import type { JournalRecord } from "./records.js";
+import type { CommandTarget, JournalRecord } from "./records.js";
 import type { CommandResult } from "./results.js";
 
 export interface JournaledResult {
   readonly seq: number;
+  readonly target: CommandTarget;
   readonly result: CommandResult;
 }
 
@@ -18,7 +19,7 @@ export function undeliveredResults(
   for (const record of records) {
     if (record.type === "delivered") waiting = waiting.filter(({ seq }) => seq > record.through);
     else if (record.type === "result" || record.type === "refusal")
-      waiting.push({ seq: record.seq, result: record.result });
+      waiting.push({ seq: record.seq, target: record.target ?? "actuator", result: record.result });
     if (waiting.length > limit * 2) waiting = waiting.slice(-limit);
   }
   return waiting.slice(-limit);

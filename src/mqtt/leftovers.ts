@@ -102,6 +102,8 @@ export class Leftovers {
         return (controller.actuators.get(id)?.readAt ?? null) !== null;
       case "parameter":
         return (controller.parameters.get(id)?.register ?? null) !== null;
+      case "address":
+        return controller.addresses.has(id);
       default:
         return true;
     }
@@ -113,12 +115,13 @@ export class Leftovers {
     const controller = this.#ports.view.byId(controllerId);
     if (!controller) return false;
     if (folder === "actuator") return !controller.actuators.has(id);
-    return folder === "parameter" && !controller.parameters.has(id);
+    // Nothing follows a raw address of an earlier run, so what its topic says is of unknown age.
+    return (folder === "parameter" && !controller.parameters.has(id)) || folder === "address";
   }
 }
 
 const rootLeaves = new Set(["availability", "info", "problem"]);
-const folders = new Set(["sensor", "status", "actuator", "parameter"]);
+const folders = new Set(["sensor", "status", "actuator", "parameter", "address"]);
 
 /** Null for what is not a retained topic of a controller of ours; commands are never touched. */
 export function placeOf(base: string, topic: string): Place | null {

@@ -17,6 +17,7 @@ interface Waiting {
   readonly result: CommandResult;
   readonly address: ResultAddress;
   readonly sinceMono: number;
+  readonly delivered: () => void;
 }
 
 const mostWaiting = 1_000;
@@ -27,32 +28,31 @@ export class ResultOutbox {
   readonly #topics: Topics;
   readonly #publisher: ResultPublisher;
   readonly #monotonic: () => number;
-  readonly #delivered: (result: CommandResult) => void;
   #waiting: Waiting[] = [];
 
-  constructor(
-    topics: Topics,
-    publisher: ResultPublisher,
-    monotonic: () => number,
-    delivered: (result: CommandResult) => void,
-  ) {
+  constructor(topics: Topics, publisher: ResultPublisher, monotonic: () => number) {
     this.#topics = topics;
     this.#publisher = publisher;
     this.#monotonic = monotonic;
-    this.#delivered = delivered;
   }
 
   get waiting(): number {
     return this.#waiting.length;
   }
 
-  send(result: CommandResult, address: ResultAddress): void {
-    void this.#send({ result, address, sinceMono: this.#monotonic() });
+  /** `delivered` is called once the broker has acknowledged every publish of the result. */
+  send(result: CommandResult, address: ResultAddress, delivered: () => void): void {
+    void this.#send({ result, address, sinceMono: this.#monotonic(), delivered });
   }
 
   /** A result of an earlier run that may never have arrived; goes out with the next connection. */
   restore(result: CommandResult, address: ResultAddress): void {
-    this.#keep({ result: { ...result, repeated: true }, address, sinceMono: this.#monotonic() });
+    this.#keep({
+      result: { ...result, repeated: true },
+      address,
+      sinceMono: this.#monotonic(),
+      delivered: () => undefined,
+    });
   }
 
   connected(): void {
@@ -64,7 +64,7 @@ export class ResultOutbox {
   async #send(one: Waiting): Promise<void> {
     try {
       await Promise.all(this.#publishes(one));
-      this.#delivered(one.result);
+      one.delivered();
     } catch {
       this.#keep({ ...one, result: { ...one.result, repeated: true } });
     }

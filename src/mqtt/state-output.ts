@@ -1,9 +1,8 @@
 import type { Controller } from "../greenhouse/model.js";
 import type { Logger } from "../runtime/logger.js";
-import { actuatorMessages } from "./projection/actuator-messages.js";
-import { controllerMessages } from "./projection/controller-messages.js";
+import { controllerMessages, targetMessages } from "./projection/controller-messages.js";
 import type { Message } from "./projection/message.js";
-import type { Topics } from "./topics.js";
+import type { TargetKind, Topics } from "./topics.js";
 
 export interface RetainedPublisher {
   /** Resolves when the broker has acknowledged; rejects when it has not or cannot. */
@@ -59,14 +58,17 @@ export class StateOutput {
     this.#wake?.();
   }
 
-  /** Publishes one actuator's true state once more, for whoever shows what was asked instead. */
-  showAgain(code: string, actuatorId: string): void {
+  /** Publishes one target's true state once more, for whoever shows what was asked instead. */
+  showAgain({ code, target, targetId }: { code: string; target: TargetKind; targetId: string }): void {
     const controller = this.#ports.view.get(code);
-    const actuator = controller?.actuators.get(actuatorId);
-    if (!controller || !actuator || !this.#connected || this.#inFlight >= maxInFlight) return;
-    for (const message of actuatorMessages(this.#ports.topics, controller.info.id, undefined, actuator)) {
+    if (!controller || !this.#connected || this.#inFlight >= maxInFlight) return;
+    for (const message of targetMessages(this.#ports.topics, controller, target, targetId))
       void this.#publish(code, message);
-    }
+  }
+
+  /** Publishes what changed of one controller before anything else that waits: its results must not overtake it. */
+  hasten(code: string): void {
+    if (this.#connected && this.#dirty.delete(code)) this.#publishController(code);
   }
 
   disconnected(): void {

@@ -70,8 +70,11 @@ export function topicsUnder(base: string) {
     retained: [
       ...["availability", "info", "problem", "sensor/+", "sensor/+/quality", "sensor/+/json"],
       ...["status/+", "status/+/json", "parameter/+", "parameter/+/json", "parameter/+/command"],
+      ...["address/+", "address/+/command"],
       ...["state", "position", "value", "json", "command"].map((leaf) => `actuator/+/${leaf}`),
     ].map((rest) => `${base}/+/${rest}`),
+    /** The self-test topic under this and every base topic of as many levels. */
+    othersSelfTest: bridgeTopics(base.replaceAll(/[^/]+/g, "+")).selfTest,
     parse: (topic: string) => parse(base, topic),
   };
 }

@@ -153,7 +153,7 @@ describe("registers of a controller", () => {
   });
 
   it("a read begun before our POST changes nothing, one begun after it does", () => {
-    const posted = after(alive, start, { type: "posted", actuator: "roof", at: 100 });
+    const posted = after(alive, start, { type: "posted", target: "actuator", id: "roof", at: 100 });
     const before = after(posted, start, registersRead({ "101": "10001" }, { startedAt: 99 }));
     expect(before.actuators.get("roof")).toBe(posted.actuators.get("roof"));
     const behind = after(posted, start, registersRead({ "101": "10001" }, { startedAt: 100 }));
@@ -161,7 +161,7 @@ describe("registers of a controller", () => {
   });
 
   it("a read begun before our POST to a writable parameter changes nothing", () => {
-    const posted = after(alive, start, { type: "posted", actuator: "ec", at: 100 });
+    const posted = after(alive, start, { type: "posted", target: "parameter", id: "ec", at: 100 });
     const before = after(posted, start, registersRead({ "501": 300 }, { startedAt: 99 }));
     expect(before.parameters.get("ec")?.value).toBe(2.5);
   });

@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { actuatorKinds } from "../../src/greenhouse/actuator-kinds.js";
 import { type Outcome, outcomes } from "../../src/greenhouse/command/outcomes.js";
-import type { Controller } from "../../src/greenhouse/model.js";
+import { statusNumber } from "../../src/greenhouse/device-types.js";
+import type { Controller, RunningStatus } from "../../src/greenhouse/model.js";
 import { sensorKinds } from "../../src/greenhouse/sensor-kinds.js";
 import type { ActuatorSettings, HomeAssistantView } from "../../src/greenhouse/settings.js";
 import { controllerDocument } from "../../src/homeassistant/controller-document.js";
@@ -90,6 +91,31 @@ describe("availability", () => {
     for (const [key, component] of Object.entries(document.components)) {
       if (/status|cover|select|switch|light|button/.test(key)) expect(own(component)).toBeUndefined();
     }
+  });
+});
+
+describe("a running status", () => {
+  const fans = actuator({
+    id: "roof_fans",
+    kind: "circulation_fan",
+    name: "Roof fans",
+    running: statusNumber(16),
+  });
+  const nameOf = (statuses: readonly RunningStatus[], language: "en" | "zh" = "en") =>
+    Object.values(componentsOf(controller({ actuators: [fans], statuses }), language))
+      .filter((component) => component["device_class"] === "running")
+      .map(({ name }) => name);
+
+  test("that the configuration ties to an actuator is named for it", () => {
+    expect(nameOf([status(16, "一级风机", 1)])).toEqual(["Roof fans running"]);
+    expect(nameOf([status(17, "二级风机", 1)])).toEqual(["二级风机"]);
+  });
+
+  test("keeps the platform's name where the device shows the number twice", () => {
+    expect(nameOf([status(16, "风机甲", 1, "a"), status(16, "风机乙", 1, "b")])).toEqual([
+      "风机甲",
+      "风机乙",
+    ]);
   });
 });
 

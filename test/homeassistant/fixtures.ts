@@ -121,6 +121,7 @@ export function controller(parts: Parts = {}): Controller {
     layout: [],
     sensors: new Map((parts.sensors ?? []).map((one) => [one.definition.id, one])),
     statuses: new Map((parts.statuses ?? []).map((one) => [one.id, one])),
+    addresses: new Map(),
     actuators: new Map((parts.actuators ?? []).map((one) => [one.settings.id, one])),
     parameters: new Map((parts.parameters ?? []).map((one) => [one.settings.id, one])),
     problem: false,

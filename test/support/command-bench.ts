@@ -3,7 +3,7 @@ import type { CommandRequest } from "../../src/bridge/commands/command.js";
 import { GreenhouseStore } from "../../src/bridge/store.js";
 import type { BridgeEvent } from "../../src/greenhouse/bridge-events.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
-import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
+import type { ActuatorSettings, ParameterSettings } from "../../src/greenhouse/settings.js";
 import type { RecordBody } from "../../src/journal/records.js";
 import { controllerSettings, actuator as actuatorOf, silentLog } from "./builders.js";
 import { ScriptedPlatform } from "./scripted-platform.js";
@@ -14,6 +14,8 @@ export interface CommandBenchOptions {
   readonly readOnly?: boolean;
   readonly dryRun?: boolean;
   readonly requireAge?: boolean;
+  readonly parameters?: readonly ParameterSettings[];
+  readonly rawAddresses?: boolean;
 }
 
 /** The commander on a virtual clock with a scripted platform and a journal in memory. */
@@ -34,6 +36,7 @@ export class CommandBench {
   constructor(options: CommandBenchOptions = {}) {
     const settings = controllerSettings({
       actuators: (options.actuators ?? [{}]).map((over) => actuatorOf(over)),
+      parameters: options.parameters ?? [],
     });
     const mirror = {
       mirror: "all",
@@ -51,6 +54,8 @@ export class CommandBench {
           dryRun: options.dryRun ?? false,
           maxAgeMs: 60_000,
           requireAge: options.requireAge ?? false,
+          rawAddresses: options.rawAddresses ?? false,
+          minIntervalMs: 2_000,
         },
         text: {
           durationMs: (text) => (/^\d+s$/.test(text) ? Number(text.slice(0, -1)) * 1000 : null),

@@ -1,7 +1,7 @@
 import { type Step, shows, stepsOf } from "../../greenhouse/command/plan.js";
 import { canonical } from "../../greenhouse/command/words.js";
 import type { CommandResult } from "../../greenhouse/command/outcomes.js";
-import type { Actuator, Controller } from "../../greenhouse/model.js";
+import type { Actuator, Controller, Register } from "../../greenhouse/model.js";
 import type { RecordBody } from "../../journal/records.js";
 import { type Command, laneKey } from "./command.js";
 import type { CommandPorts } from "./command-ports.js";
@@ -38,10 +38,24 @@ export class Aftermath {
   }
 
   changed(before: Controller | undefined, after: Controller | undefined): void {
-    if (!after || before?.actuators === after.actuators) return;
-    for (const [id, actuator] of after.actuators) {
-      if (before?.actuators.get(id)?.registers !== actuator.registers) this.#read(after, actuator);
+    if (!after) return;
+    if (before?.actuators !== after.actuators) {
+      for (const [id, actuator] of after.actuators)
+        if (before?.actuators.get(id)?.registers !== actuator.registers) this.#read(after, actuator);
     }
+    if (before?.parameters !== after.parameters) {
+      for (const [id, { register }] of after.parameters) this.#seen(after, "parameter", id, register);
+    }
+    if (before?.addresses !== after.addresses) {
+      for (const [id, { register }] of after.addresses) this.#seen(after, "address", id, register);
+    }
+  }
+
+  /** A parameter or raw address has no state of rest; only our own value coming late matters. */
+  #seen({ info }: Controller, target: Command["target"], targetId: string, register: Register | null): void {
+    const key = laneKey({ code: info.code, target, targetId });
+    const late = this.#awaited.get(key);
+    if (late && register && shows(late.command.settings, late.step, register.raw)) this.#late(key, late);
   }
 
   #read(controller: Controller, actuator: Actuator): void {
@@ -49,8 +63,14 @@ export class Aftermath {
     const key = laneKey({ code, target: "actuator", targetId: actuator.settings.id });
     const late = this.#awaited.get(key);
     const register = late && actuator.registers[late.step.address];
-    if (late && register && shows(actuator.settings, late.step, register.raw))
-      this.#late(key, late, actuator);
+    if (late && register && shows(actuator.settings, late.step, register.raw)) {
+      this.#rests.set(key, {
+        state: actuator.state ?? "unknown",
+        position: actuator.position,
+        passing: null,
+      });
+      this.#late(key, late);
+    }
     const { rest, moved } = seeActuator(
       this.#rests.get(key) ?? null,
       actuator,
@@ -60,11 +80,17 @@ export class Aftermath {
     if (moved) this.#moved(controller, actuator, moved);
   }
 
-  #late(key: string, { command, step }: Awaited, actuator: Actuator): void {
+  #late(key: string, { command, step }: Awaited): void {
     this.#awaited.delete(key);
-    const { id, code, controllerId, targetId } = command;
-    this.#rests.set(key, { state: actuator.state ?? "unknown", position: actuator.position, passing: null });
-    this.#note({ type: "confirmed_late", controller: code, actuator: targetId, id, value: step.value });
+    const { id, code, controllerId, target, targetId } = command;
+    this.#note({
+      type: "confirmed_late",
+      controller: code,
+      actuator: targetId,
+      target,
+      id,
+      value: step.value,
+    });
     // Not within the change that told us: a listener of the store must not dispatch.
     queueMicrotask(() => {
       this.#ports.problems.clear(command);

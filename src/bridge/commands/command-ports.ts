@@ -1,9 +1,12 @@
 import type { BridgeEvent } from "../../greenhouse/bridge-events.js";
 import type { CommandResult } from "../../greenhouse/command/outcomes.js";
+import type { PayloadRules } from "../../greenhouse/command/payload.js";
+import type { TargetRules } from "../../greenhouse/command/targets.js";
 import type { PlatformReader, PlatformWriter } from "../../greenhouse/ports.js";
 import type { RecordBody } from "../../journal/records.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
+import type { PushBell } from "../push-bell.js";
 import type { GreenhouseStore } from "../store.js";
 import type { Command, CommandRequest, Phase } from "./command.js";
 
@@ -26,7 +29,7 @@ export interface CommandAudience {
   result(result: CommandResult, about: ResultAddressee, sequence: number | null): void;
   event(event: BridgeEvent): void;
   /** After a refused or failed command whoever showed the asked state has to see the true one again. */
-  showAgain(code: string, actuator: string): void;
+  showAgain(about: Pick<Command, "code" | "target" | "targetId">): void;
 }
 
 export interface CommandPorts {
@@ -37,6 +40,8 @@ export interface CommandPorts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly newId: () => string;
+  /** Rings when the platform pushes a value; a command that waits for it reads back at once. */
+  readonly bell?: PushBell;
   /** Told of every valid fresh read a command makes. */
   readonly onRead?: (read: {
     readonly address: string;
@@ -45,7 +50,17 @@ export interface CommandPorts {
   }) => void;
 }
 
-export interface CommandRules {
+export interface CommanderPorts extends CommandPorts {
+  readonly clockTrusted: () => boolean;
+  readonly otherBridge: () => boolean;
+}
+
+export interface CommanderSettings {
+  readonly rules: CommandRules;
+  readonly text: PayloadRules;
+}
+
+export interface CommandRules extends TargetRules {
   readonly readOnly: boolean;
   readonly dryRun: boolean;
   readonly maxAgeMs: number;

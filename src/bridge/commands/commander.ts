@@ -1,13 +1,13 @@
 import type { CommandResult } from "../../greenhouse/command/outcomes.js";
+import { targetOf } from "../../greenhouse/command/targets.js";
 import { canonical } from "../../greenhouse/command/words.js";
-import type { PayloadRules } from "../../greenhouse/command/payload.js";
-import type { Controller } from "../../greenhouse/model.js";
 import type { RecordBody } from "../../journal/records.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
 import { Aftermath } from "./aftermath.js";
+import { PushBell } from "../push-bell.js";
 import { alertFor } from "./alerts.js";
 import { type Command, type CommandRequest, laneKey } from "./command.js";
-import type { CommandPorts, CommandRules } from "./command-ports.js";
+import type { CommanderPorts, CommanderSettings, ResultAddressee } from "./command-ports.js";
 import { Duplicates } from "./duplicates.js";
 import { type NotTaken, type Understood, duplicateRefusal, understand } from "./intake.js";
 import type { LanePorts } from "./lane.js";
@@ -16,20 +16,10 @@ import { Problems } from "./problems.js";
 import type { Interrupted } from "./recovery.js";
 import { RefusalLedger } from "./refusal-ledger.js";
 import { ResultLedger } from "./result-ledger.js";
-import { askedBy, type Ending, refused, resultOf } from "./report.js";
+import { type Abandoned, askedBy, type Ending, refused, resultOf } from "./report.js";
 import { MinuteCounter } from "./flood.js";
 import { payloadKey } from "./payload-key.js";
 import { type Arrived, askedFrom, commandFrom } from "./taking.js";
-
-export interface CommanderSettings {
-  readonly rules: CommandRules;
-  readonly text: PayloadRules;
-}
-
-export interface CommanderPorts extends CommandPorts {
-  readonly clockTrusted: () => boolean;
-  readonly otherBridge: () => boolean;
-}
 
 const commandsPerMinute = 600;
 
@@ -44,12 +34,13 @@ export class Commander {
   readonly #ledger: RefusalLedger;
   readonly #results: ResultLedger;
   readonly problems: Problems;
+  readonly bell = new PushBell();
   readonly #aftermath: Aftermath;
   #shuttingDown = false;
 
   constructor(settings: CommanderSettings, ports: CommanderPorts) {
     this.#settings = settings;
-    this.#ports = ports;
+    this.#ports = { ...ports, bell: this.bell };
     this.#ledger = new RefusalLedger(ports.journal, ports.clock);
     this.#results = new ResultLedger(ports.journal);
     this.problems = new Problems(ports.store);
@@ -70,8 +61,9 @@ export class Commander {
     return this.#lanes.open();
   }
 
-  get isPosting(): boolean {
-    return this.#lanes.isPosting;
+  /** Whether a command is on its way to its end, or an outcome on its way to the journal and its listeners. */
+  get isBusy(): boolean {
+    return this.#lanes.open().length > 0 || this.#results.open > 0;
   }
 
   /** Takes a request or answers it with a refusal; never throws. */
@@ -79,13 +71,14 @@ export class Commander {
     const receivedAt = this.#ports.clock.now();
     const receivedMono = this.#ports.clock.monotonic();
     const controller = this.#ports.store.byId(request.controllerId);
-    const settings = this.#settingsOf(controller, request);
+    const target = targetOf(controller, request, this.#settings.rules);
+    const settings = "reason" in target ? null : target;
     const overloaded = this.#arrivals.count("all", receivedMono) > commandsPerMinute;
     const understood = understand(
       request,
       {
         rules: this.#settings.rules,
-        settings,
+        target,
         now: receivedAt,
         clockTrusted: this.#ports.clockTrusted(),
         otherBridge: this.#ports.otherBridge(),
@@ -122,11 +115,6 @@ export class Commander {
   #journalProblem(): string | null {
     const { available, reason } = this.#ports.journal.state();
     return available ? null : (reason ?? "unknown reason");
-  }
-
-  #settingsOf(controller: Controller | undefined, request: CommandRequest): ActuatorSettings | null {
-    if (request.target !== "actuator") return null;
-    return controller?.actuators.get(request.targetId)?.settings ?? null;
   }
 
   #take(arrived: Arrived, understood: Understood, settings: ActuatorSettings): void {
@@ -178,6 +166,14 @@ export class Commander {
     }
   }
 
+  /** Ends a command of an earlier run that nobody can read back. */
+  abandon({ about, asked, ending }: Abandoned): void {
+    const { clock } = this.#ports;
+    const result = resultOf(asked, ending, clock.now(), clock.monotonic());
+    this.problems.ended(about, result);
+    this.#publish({ ...about, controllerId: asked.controllerId, response: null }, result);
+  }
+
   /** Results of earlier runs by which repeated ids are still recognised. */
   rememberResult(
     about: Pick<Command, "code" | "target" | "targetId">,
@@ -200,17 +196,17 @@ export class Commander {
     this.#seen.delete(seenKey(command));
     this.problems.ended(command, result);
     this.#aftermath.ended(command, result);
-    this.#tell(command, result);
+    this.#ports.audience.phase(command, "done");
+    this.#publish(command, result);
   }
 
-  #tell(about: Command, result: CommandResult): void {
+  #publish(about: ResultAddressee & Pick<Command, "code">, result: CommandResult): void {
     const { audience, clock } = this.#ports;
-    audience.phase(about, "done");
-    void this.#results.note(about, result).then((sequence) => {
+    this.#results.note(about, result, (sequence) => {
       audience.result(result, about, sequence);
       const alert = alertFor(result, clock.now());
       if (alert) audience.event(alert);
-      if (result.outcome !== "confirmed") audience.showAgain(about.code, about.targetId);
+      if (result.outcome !== "confirmed") audience.showAgain(about);
     });
   }
 
@@ -239,7 +235,7 @@ export class Commander {
       .note({ controller: code, actuator: request.targetId, target: request.target }, result)
       .then((sequence) => {
         audience.result(result, request, sequence);
-        audience.showAgain(code, request.targetId);
+        audience.showAgain({ ...request, code });
       });
   }
 }

@@ -10,7 +10,7 @@ import type { CommandRules } from "./command-ports.js";
 /** What the rules of taking a command look at; gathered by the commander, judged here. */
 export interface Circumstances {
   readonly rules: CommandRules;
-  readonly settings: ActuatorSettings | null;
+  readonly target: ActuatorSettings | Refusal;
   readonly now: number;
   readonly clockTrusted: boolean;
   readonly otherBridge: boolean;
@@ -58,11 +58,11 @@ export function understand(
   const payload = readPayload(request.payload, text);
   if ("reason" in payload) return notTaken(payload);
   if (request.retained) return notTaken(retained, payload);
-  if (around.settings === null) return notTaken(unknownTarget(request), payload);
-  const wanted = readWanted(payload.command, around.settings);
+  if ("reason" in around.target) return notTaken(around.target, payload);
+  const wanted = readWanted(payload.command, around.target);
   if ("reason" in wanted) return notTaken(wanted, payload);
   const word = canonical(wanted);
-  const standing = standingRefusal(around, wanted);
+  const standing = standingRefusal(around, around.target, wanted);
   if (standing) return notTaken(standing, payload, word);
   const allowed = ageAllowance({
     at: payload.at,
@@ -83,12 +83,7 @@ const retained: Refusal = {
     "The command was retained by the broker, so nobody knows how old it is. Send commands without the retain flag, and clear the topic with an empty retained message.",
 };
 
-const unknownTarget = (request: CommandRequest): Refusal => ({
-  reason: "unknown_actuator",
-  message: `There is no ${request.target} "${request.targetId}" on a controller "${request.controllerId}"; see the configuration and bridge/controllers.`,
-});
-
-function standingRefusal(around: Circumstances, wanted: Wanted): Refusal | null {
+function standingRefusal(around: Circumstances, target: ActuatorSettings, wanted: Wanted): Refusal | null {
   if (around.shuttingDown)
     return {
       reason: "shutting_down",
@@ -99,7 +94,7 @@ function standingRefusal(around: Circumstances, wanted: Wanted): Refusal | null 
       reason: "read_only",
       message: "The bridge is read-only: set commands.read_only to false to allow commands.",
     };
-  if (around.settings?.readOnly)
+  if (target.readOnly)
     return { reason: "read_only", message: "This actuator is read-only in the configuration." };
   if (around.otherBridge) {
     return {

@@ -30,7 +30,6 @@ export class Lane {
   #postEndedAt: number | null = null;
   #unread = false;
   #closed = false;
-  #posting = false;
 
   constructor(ports: LanePorts, unread: boolean) {
     this.#ports = {
@@ -46,10 +45,6 @@ export class Lane {
   isMoving(travelMs: number): boolean {
     const since = this.#postEndedAt === null ? Infinity : this.#ports.clock.monotonic() - this.#postEndedAt;
     return !this.isIdle || since < travelMs;
-  }
-
-  get isPosting(): boolean {
-    return this.#posting;
   }
 
   get isIdle(): boolean {
@@ -204,18 +199,18 @@ export class Lane {
       quit: quit.signal,
       phase,
       isStopped: () => this.#stop !== null || this.#closed,
+      isClosed: () => this.#closed,
       aboutToPost: () => {
         this.#confirming?.quit.abort();
         this.#firstPostAt = this.#ports.clock.monotonic();
       },
-      posted: (begun) => {
-        this.#posting = begun;
+      posted: () => {
         const at = this.#ports.clock.monotonic();
         running.posted = true;
         this.#postEndedAt = at;
         this.#unread = true;
-        if (command.target === "actuator")
-          this.#ports.store.dispatch(command.code, { type: "posted", actuator: command.targetId, at });
+        const { code, target, targetId } = command;
+        this.#ports.store.dispatch(code, { type: "posted", target, id: targetId, at });
       },
       allSent: (soFar) => {
         running.sent = soFar;

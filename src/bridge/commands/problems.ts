@@ -3,6 +3,8 @@ import type { GreenhouseStore } from "../store.js";
 import { problemAfter } from "./alerts.js";
 import { type Command, laneKey } from "./command.js";
 
+const targets = ["actuator", "parameter", "address"] as const;
+
 /** Which actuators' newest sent command ended badly; a controller's flag is on while any of its actuators is here. */
 export class Problems {
   readonly #store: GreenhouseStore;
@@ -29,10 +31,10 @@ export class Problems {
     this.show(about.code);
   }
 
-  /** A person has seen it: one actuator's problem, or all of the controller's. */
-  acknowledge(code: string, actuator: string | null): void {
-    if (actuator === null) this.#open.delete(code);
-    else this.#open.get(code)?.delete(laneKey({ code, target: "actuator", targetId: actuator }));
+  /** A person has seen it: one target's problem, or all of the controller's. */
+  acknowledge(code: string, targetId: string | null): void {
+    if (targetId === null) this.#open.delete(code);
+    else for (const target of targets) this.#open.get(code)?.delete(laneKey({ code, target, targetId }));
     this.show(code);
   }
 

@@ -64,6 +64,13 @@ export interface Asked {
   readonly settings: ActuatorSettings | null;
 }
 
+/** A command of an earlier run whose target is gone, with what can still be told of it. */
+export interface Abandoned {
+  readonly about: Pick<Command, "code" | "target" | "targetId">;
+  readonly asked: Asked;
+  readonly ending: Ending;
+}
+
 export const askedBy = (command: Command): Asked => ({
   ...command,
   command: canonical(command.wanted),

@@ -1,4 +1,4 @@
-import type { CommandPayload } from "../../greenhouse/command/payload.js";
+import { type CommandPayload, claimedId } from "../../greenhouse/command/payload.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
 import type { Command, CommandRequest } from "./command.js";
 import type { Understood } from "./intake.js";
@@ -50,7 +50,7 @@ export function askedFrom(
   newId: () => string,
 ): Asked {
   return {
-    id: payload?.id ?? newId(),
+    id: payload?.id ?? claimedId(request.payload) ?? newId(),
     controllerId: request.controllerId,
     targetId: request.targetId,
     command: canonical,

@@ -37,6 +37,19 @@ export function readPayload(bytes: Uint8Array, rules: PayloadRules): CommandPayl
   return { command: text, id: null, by: null, at: null, maxAgeMs: null, force: false, dryRun: false };
 }
 
+/** The id of a payload that could not be read otherwise, so that its sender finds the answer; null without one. */
+export function claimedId(bytes: Uint8Array): string | null {
+  if (bytes.byteLength > maxBytes) return null;
+  try {
+    const parsed: unknown = JSON.parse(decode(bytes) ?? "");
+    if (typeof parsed !== "object" || parsed === null || !("id" in parsed)) return null;
+    const id = idField(parsed.id);
+    return id instanceof Wrong ? null : id;
+  } catch {
+    return null;
+  }
+}
+
 function decode(bytes: Uint8Array): string | null {
   try {
     return decoder.decode(bytes).trim();
@@ -92,9 +105,9 @@ function readFields(fields: ReadonlyMap<string, unknown>, rules: PayloadRules): 
 function commandField(value: unknown): string | Wrong {
   if (value === undefined) return new Wrong('The key "command" is missing.');
   if (typeof value === "string") return value.trim() === "" ? new Wrong('"command" is empty.') : value.trim();
-  if (typeof value === "number" && Number.isSafeInteger(value))
-    return Object.is(value, -0) ? "0" : String(value);
-  return new Wrong('"command" must be a word, or a whole number from 0 to 100.');
+  // Whether the target takes a fraction is for the target to say.
+  if (typeof value === "number" && Number.isFinite(value)) return Object.is(value, -0) ? "0" : String(value);
+  return new Wrong('"command" must be a word or a number.');
 }
 
 function idField(value: unknown): string | null | Wrong {

@@ -2,6 +2,7 @@ import { kindRows, type KindRow } from "../actuator-kinds.js";
 import { stateOfWord, valueTable } from "../actuator-values.js";
 import type { ActuatorSettings } from "../settings.js";
 import type { Refusal } from "./outcomes.js";
+import { readNumberSetpoint, readRawSetpoint } from "./setpoints.js";
 
 /** What a command wants of an actuator. */
 export type Wanted =
@@ -9,7 +10,7 @@ export type Wanted =
   | { readonly type: "position"; readonly degree: number }
   | { readonly type: "stop"; readonly address: string; readonly value: string };
 
-export type Target = Pick<ActuatorSettings, "kind" | "values" | "stop" | "address">;
+export type Target = Pick<ActuatorSettings, "kind" | "values" | "stop" | "address" | "accepts">;
 
 const refusal = (reason: Refusal["reason"], message: string): Refusal => ({ reason, message });
 
@@ -29,6 +30,11 @@ export function accepted(target: Target): string {
 
 /** Reads one trimmed text as a command of the target. */
 export function readWanted(text: string, target: Target): Wanted | Refusal {
+  const { accepts } = target;
+  if (accepts) {
+    const setpoint = accepts.type === "raw" ? readRawSetpoint(text) : readNumberSetpoint(text, accepts);
+    return "reason" in setpoint ? setpoint : { type: "word", word: setpoint.text, value: setpoint.value };
+  }
   if (/^-?(0|[1-9]\d*)$/.test(text) && text !== "-0") return readNumber(text, target);
   const byValue = wordOfValue(text, target);
   if (byValue !== null) return wordWanted(byValue, target);

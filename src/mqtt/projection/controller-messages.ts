@@ -1,5 +1,6 @@
-import type { Controller, ControllerInfo, RunningStatus } from "../../greenhouse/model.js";
-import type { Topics } from "../topics.js";
+import { textOf } from "../../greenhouse/actuator-values.js";
+import type { Controller, ControllerInfo, RawAddress, RunningStatus } from "../../greenhouse/model.js";
+import type { TargetKind, Topics } from "../topics.js";
 import {
   actuatorMessages,
   clearedActuator,
@@ -38,7 +39,47 @@ export function controllerMessages(
   pushAll(messages, before?.parameters, after.parameters, (old, item) =>
     parameterMessages(topics, id, old, item),
   );
+  if (before?.addresses !== after.addresses) {
+    for (const [address, raw] of after.addresses)
+      messages.push(...rawMessages(topics, id, address, before?.addresses.get(address), raw));
+  }
   return messages;
+}
+
+/** All retained messages of the state of one thing that takes commands; none while it was never read. */
+export function targetMessages(
+  topics: Topics,
+  { info, actuators, parameters, addresses }: Controller,
+  target: TargetKind,
+  targetId: string,
+): readonly Message[] {
+  switch (target) {
+    case "actuator": {
+      const actuator = actuators.get(targetId);
+      return actuator ? actuatorMessages(topics, info.id, undefined, actuator) : [];
+    }
+    case "parameter": {
+      const parameter = parameters.get(targetId);
+      return parameter ? parameterMessages(topics, info.id, undefined, parameter) : [];
+    }
+    case "address": {
+      const raw = addresses.get(targetId);
+      return raw ? rawMessages(topics, info.id, targetId, undefined, raw) : [];
+    }
+  }
+}
+
+function rawMessages(
+  topics: Topics,
+  id: string,
+  address: string,
+  before: RawAddress | undefined,
+  { register }: RawAddress,
+): Message[] {
+  if (register === null) return [];
+  const payload = textOf(register.raw);
+  const isNew = !before?.register || textOf(before.register.raw) !== payload;
+  return isNew && payload !== "" ? [{ topic: topics.address(id, address).value, payload }] : [];
 }
 
 function pushAll<Item>(
@@ -99,5 +140,8 @@ function clearedController(topics: Topics, controller: Controller): Message[] {
     ),
     ...[...controller.actuators.keys()].flatMap((actuator) => clearedActuator(topics, id, actuator)),
     ...[...controller.parameters.keys()].flatMap((parameter) => clearedParameter(topics, id, parameter)),
+    ...[...controller.addresses.keys()].flatMap((address) =>
+      [topics.address(id, address).value, topics.address(id, address).command].map(clear),
+    ),
   ];
 }

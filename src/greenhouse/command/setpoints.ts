@@ -1,0 +1,65 @@
+import type { Refusal } from "./outcomes.js";
+
+/** What a writable parameter takes: numbers as people write them, sent as whole digits of `scale`. */
+export interface NumberRange {
+  readonly type: "number";
+  readonly min: number;
+  readonly max: number;
+  readonly step: number;
+  readonly scale: number;
+}
+
+/** What a raw address takes: a control value as the platform writes it. */
+export interface RawText {
+  readonly type: "raw";
+}
+
+export interface Setpoint {
+  /** Canonical text of the command. */
+  readonly text: string;
+  /** What is sent to the platform. */
+  readonly value: string;
+}
+
+const refusal = (reason: Refusal["reason"], message: string): Refusal => ({ reason, message });
+
+const plainDecimal = /^-?(0|[1-9]\d{0,14})(\.\d{1,10})?$/;
+/** Sums of decimal steps are not exact in binary. */
+const stepTolerance = 1e-6;
+
+/** Reads a number within the limits; the value sent is round(x / scale) in digits. */
+export function readNumberSetpoint(text: string, range: NumberRange): Setpoint | Refusal {
+  const { min, max, step, scale } = range;
+  if (!plainDecimal.test(text)) {
+    return refusal(
+      "bad_payload",
+      `"${text.slice(0, 40)}" is not a plain number; send ${min} to ${max} such as ${min}, without leading zeros, exponent or unit.`,
+    );
+  }
+  const number = Number(text);
+  if (number < min || number > max)
+    return refusal("out_of_range", `${text.slice(0, 40)} is outside ${min} to ${max}.`);
+  const steps = (number - min) / step;
+  if (Math.abs(steps - Math.round(steps)) > stepTolerance) {
+    return refusal(
+      "out_of_range",
+      `${text.slice(0, 40)} lies between two steps; values go from ${min} to ${max} in steps of ${step}.`,
+    );
+  }
+  const sent = Math.round(Number((number / scale).toPrecision(12)));
+  if (sent < 0)
+    return refusal(
+      "out_of_range",
+      `${text.slice(0, 40)} would be sent as a negative value, which the platform has no digits for; check min and scale.`,
+    );
+  return { text: String(number), value: String(sent) };
+}
+
+/** Reads a value for a raw address: printable characters without blanks, at most 64. */
+export function readRawSetpoint(text: string): Setpoint | Refusal {
+  if (/^[!-~]{1,64}$/.test(text)) return { text, value: text };
+  return refusal(
+    "bad_payload",
+    "A raw address takes one control value of at most 64 letters, digits and signs, without blanks, such as 00000100.",
+  );
+}
