@@ -10,9 +10,7 @@ export async function startEmbeddedBroker({
 }: BridgeSurroundings): Promise<EmbeddedBroker | null> {
   if (configuration.mqtt.url !== undefined) return null;
   const { startBroker } = await import("../broker/broker.js");
-  const broker = await startBroker(brokerSettings(configuration), { clock, log });
-  log.info({ host: configuration.broker.host, port: broker.port }, "the embedded broker listens");
-  return broker;
+  return startBroker(brokerSettings(configuration), { clock, log });
 }
 
 function brokerSettings({ broker, mqtt, homeassistant }: Configuration): BrokerSettings {
