@@ -5,15 +5,21 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
-RUN npm run build && npm prune --omit=dev --ignore-scripts
+RUN npm run build && chmod +x dist/main.js
+
+FROM --platform=$BUILDPLATFORM node:22-bookworm-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM node:22-bookworm-slim
 ENV NODE_ENV=production
 WORKDIR /app
-COPY --from=build /app/node_modules ./node_modules
+COPY --from=packages /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json LICENSE ./
-RUN mkdir /data && chown node:node /data
+# `docker exec … greenhouse2mqtt doctor` and the like.
+RUN ln -s /app/dist/main.js /usr/local/bin/greenhouse2mqtt && mkdir /data && chown node:node /data
 USER node
 WORKDIR /data
 VOLUME /data

@@ -1,13 +1,16 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
-import { simulatedWorld } from "./test/simulation/source-patch.js";
 
-export default defineConfig({
-  plugins: [simulatedWorld(process.env["MUTANT"])],
+/** `--mode mutants` plants one bug after the other instead of running the product as it is. */
+export default defineConfig(({ mode }) => ({
   test: {
-    include: [process.env["SIMULATION_FILES"] || "test/simulation/seeds-*.simulation.ts"],
+    include: [
+      mode === "mutants"
+        ? "test/simulation/mutants.simulation.ts"
+        : "test/simulation/{seeds,same-seed}.simulation.ts",
+    ],
     testTimeout: 3_600_000,
-    hookTimeout: 60_000,
-    globalSetup: ["test/simulation/after-all.ts"],
-    maxWorkers: Number(process.env["WORKERS"] ?? 2),
+    maxConcurrency: availableParallelism(),
+    fileParallelism: false,
   },
-});
+}));

@@ -6,12 +6,18 @@ export function spread(samples) {
   return { median, least: sorted[0], most: sorted[sorted.length - 1], samples: sorted.length };
 }
 
+/** The sample below which this share of all lies. */
+export function percentile(samples, share) {
+  const sorted = [...samples].sort((one, other) => one - other);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
+}
+
 /**
  * One line of the report. `ratio` is value by baseline. `target` is {of: "ratio" | "value", atLeast | atMost}; a figure
  * without one is for information.
  */
 export function figure(part, name, unit, value, { bare = null, ratio, target = null, range = null } = {}) {
-  const share = ratio ?? (bare === null ? null : value / bare);
+  const share = ratio === undefined && bare !== null ? value / bare : (ratio ?? null);
   const judged = target === null ? null : target.of === "value" ? value : share;
   const met =
     target === null ? null : judged >= (target.atLeast ?? -Infinity) && judged <= (target.atMost ?? Infinity);

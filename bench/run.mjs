@@ -4,6 +4,8 @@
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
+import { measureCommands } from "./commands.mjs";
+import { measureDecisions } from "./decisions.mjs";
 import { table } from "./figures.mjs";
 import { measureGrowth } from "./growth.mjs";
 import { measureMemory } from "./memory.mjs";
@@ -40,6 +42,8 @@ const full = {
     ],
   },
 };
+full.commands = { commands: 480 };
+full.decisions = { decisions: 20_000, rounds: 7, memoryCommands: 100_000 };
 const fewer = {
   sweep: { controllers: 500, rounds: 5 },
   memory: { samples: 3, settleMs: 2_000, sizes: full.memory.sizes.slice(0, 2) },
@@ -54,6 +58,8 @@ const fewer = {
     ],
   },
 };
+fewer.commands = { commands: 80 };
+fewer.decisions = { decisions: 5_000, rounds: 3, memoryCommands: 30_000 };
 const counts = reduced ? fewer : full;
 
 async function measure() {
@@ -62,6 +68,9 @@ async function measure() {
   const figures = [];
   if (wanted("c")) figures.push(...(await measureStart({ ...counts.start, packages, say })));
   if (wanted("a")) figures.push(...(await measureSweep({ ...counts.sweep, say })));
+  if (wanted("f")) figures.push(...(await measureCommands({ ...counts.commands, say })));
+  if (wanted("g") || wanted("h"))
+    figures.push(...(await measureDecisions({ ...counts.decisions, wanted, say })));
   // These get into their stride while memory, which is no matter of speed, is measured.
   const paced = wanted("d") ? await startPaced(counts.pace.sizes) : null;
   if (wanted("b")) figures.push(...(await measureMemory({ ...counts.memory, packages, say })));

@@ -6,7 +6,8 @@ import { sensors } from "./account.mjs";
 import { here, mustLive, newFile, nodeFlagsForMemory, start, stop, untilSays } from "./processes.mjs";
 import { Counter } from "./wire.mjs";
 
-const dist = resolve(process.env.GREENHOUSE2MQTT_DIST ?? here("../dist"));
+/** The built program that is measured. */
+export const dist = resolve(process.env.GREENHOUSE2MQTT_DIST ?? here("../dist"));
 
 /** The bridge's base topic and the baseline's, equally long, so that their messages are too. */
 export const bases = { bridge: "greenhouse", bare: "barehouse0" };
@@ -29,6 +30,7 @@ export async function startBroker() {
     "persistence false",
     "max_inflight_messages 0",
     "max_queued_messages 0",
+    "set_tcp_nodelay true",
   ];
   writeFileSync(file, [`listener ${port} 127.0.0.1`, ...lines, "log_type error", ""].join("\n"));
   const child = start(process.env.MOSQUITTO ?? "/usr/sbin/mosquitto", ["-c", file]);
@@ -60,6 +62,7 @@ const restingPolls = { controllers: never, sensors: never, running_status: never
 /** Starts the built bridge. `resting`: it polls once, then only when asked to refresh. */
 export function startBridge(platform, broker, options = {}) {
   const { resting = false, concurrency = 8, flags = [], env, measured = false } = options;
+  const { controllers = {} } = options;
   const file = newFile("config.yaml");
   const configuration = {
     platform: {
@@ -74,6 +77,7 @@ export function startBridge(platform, broker, options = {}) {
     data_dir: newFile("data"),
     log: { level: "warn" },
     ...(resting ? { polling: restingPolls } : {}),
+    controllers,
   };
   writeFileSync(file, JSON.stringify(configuration));
   const memory = measured ? nodeFlagsForMemory : [];

@@ -23,6 +23,8 @@ export class Counter {
   messages = 0;
   bytes = 0;
   lastAt = 0;
+  /** Called with topic and payload text of each; only for few messages. */
+  onMessage = null;
   #socket;
   #rest = Buffer.alloc(0);
   #onFirst = null;
@@ -40,8 +42,10 @@ export class Counter {
     this.bytes = 0;
   }
 
-  publish(topic, payload) {
-    this.#socket.write(packet(0x30, text(topic), Buffer.from(payload)));
+  /** With `qos` 1 the acknowledgement is not waited for. */
+  publish(topic, payload, qos = 0) {
+    const id = qos === 0 ? Buffer.alloc(0) : Buffer.from([0, 1]);
+    this.#socket.write(packet(0x30 | (qos << 1), text(topic), id, Buffer.from(payload)));
   }
 
   /** performance.now() of the next message. */
@@ -89,21 +93,31 @@ export class Counter {
     for (;;) {
       const end = endOfPacket(data, at);
       if (end === null || end > data.length) break;
-      this.#packet(data[at], end - at);
+      this.#packet(data[at], data.subarray(at, end));
       at = end;
     }
     this.#rest = data.subarray(at);
   }
 
-  #packet(head, size) {
+  #packet(head, whole) {
     if (head >> 4 === 2 || head >> 4 === 9) this.#acknowledged += 1;
     if (head >> 4 !== 3 || (head & 1) === 1) return;
     this.messages += 1;
-    this.bytes += size;
+    this.bytes += whole.length;
     this.lastAt = performance.now();
     this.#onFirst?.(this.lastAt);
     this.#onFirst = null;
+    if (this.onMessage !== null) this.onMessage(...messageIn(whole));
   }
+}
+
+/** Topic and payload of a QoS 0 PUBLISH. */
+function messageIn(whole) {
+  let place = 1;
+  while ((whole[place] & 128) !== 0) place += 1;
+  const topicAt = place + 3;
+  const topicEnd = topicAt + whole.readUInt16BE(place + 1);
+  return [whole.toString("utf8", topicAt, topicEnd), whole.toString("utf8", topicEnd)];
 }
 
 function endOfPacket(data, start) {

@@ -8,6 +8,12 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     stop.abort();
   });
 }
+// A terminal that is closed ends what ran in it; a service is asked to read its configuration again.
+let reload: (() => void) | null = null;
+process.on("SIGHUP", () => {
+  if (reload === null || process.stderr.isTTY) stop.abort();
+  else reload();
+});
 // A closed pipe (`| head`) ends the output, not the world.
 process.stdout.on("error", () => process.exit(0));
 
@@ -17,4 +23,7 @@ process.exitCode = await runProgram(process.argv, {
   err: process.stderr,
   isTerminal: process.stdout.isTTY,
   stop: stop.signal,
+  onReload: (listener) => {
+    reload = listener;
+  },
 });

@@ -1,21 +1,80 @@
 import { runBridge } from "../compose/bridge.js";
+import { LiveSettings } from "../compose/live-settings.js";
+import { guardProcess } from "../compose/operations/process-guard.js";
+import { secretValues } from "../config/secret-values.js";
 import { systemClock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/logger.js";
 import { systemRandom } from "../runtime/random.js";
+import { serviceManager } from "../runtime/systemd.js";
 import { type CommonOptions, loggerFor, readConfiguration } from "./configuration.js";
-import { programVersion, type Surroundings } from "./surroundings.js";
+import { CommandFailure, programVersion, type Surroundings } from "./surroundings.js";
 
 /** `greenhouse2mqtt run`: until a signal. */
 export async function run(options: CommonOptions, around: Surroundings): Promise<void> {
   const configuration = await readConfiguration(options, around);
   const log = loggerFor(configuration, around);
   const version = programVersion();
-  log.info({ version, config: options.config }, "starting");
+  const live = new LiveSettings(configuration);
   const setLogLevel = (level: string) => {
     log.level = level;
   };
-  await runBridge(
-    { configuration, clock: systemClock, random: systemRandom, log, setLogLevel, version },
-    around.stop,
-  );
+  const unguard = guardProcess({
+    process,
+    dataDir: configuration.data_dir,
+    now: () => systemClock.now(),
+    secrets: () => secretValues(configuration),
+    fatal: (facts, message) => {
+      log.fatal(facts, message);
+    },
+  });
+  live.onReload(({ applied }) => {
+    if (applied.includes("log.level")) setLogLevel(live.current.log.level);
+  });
+  around.onReload?.(() => {
+    void reload(options, around, live, log);
+  });
+  log.info({ version, config: options.config }, "starting");
+  const surroundings = { configuration, clock: systemClock, random: systemRandom, log, setLogLevel, version };
+  try {
+    await runBridge({ ...surroundings, live, manager: managerFor(around, log) }, around.stop);
+  } finally {
+    unguard();
+  }
   log.info("stopped");
 }
+
+/** SIGHUP: what can change while running is taken over, everything else is named; a file with mistakes changes nothing. */
+async function reload(
+  options: CommonOptions,
+  around: Surroundings,
+  live: LiveSettings,
+  log: Logger,
+): Promise<void> {
+  try {
+    const { applied, needRestart } = live.reload(await readConfiguration(options, around));
+    if (applied.length + needRestart.length === 0) log.info("configuration read again: nothing has changed");
+    if (applied.length > 0)
+      log.info({ keys: applied }, `configuration read again; in force now: ${applied.join(", ")}`);
+    if (needRestart.length > 0)
+      log.warn({ keys: needRestart }, `these changes need a restart: ${needRestart.join(", ")}`);
+  } catch (error) {
+    if (error instanceof CommandFailure) around.err.write(`${error.message}\n`);
+    const reason = error instanceof CommandFailure ? undefined : String(error);
+    log.error(
+      { reason },
+      "the configuration was not read again because of mistakes in it; the old settings stay",
+    );
+  }
+}
+
+const managerFor = ({ env }: Surroundings, log: Logger) =>
+  serviceManager({
+    env,
+    pid: process.pid,
+    failed: (reason) => {
+      log.error(
+        { reason },
+        "systemd cannot be told that the bridge works: systemd-notify must be installed, and the unit needs NotifyAccess=all",
+      );
+    },
+  });

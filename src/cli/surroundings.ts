@@ -8,6 +8,8 @@ export interface Surroundings {
   readonly isTerminal: boolean;
   /** Aborts on the first SIGINT or SIGTERM. */
   readonly stop: AbortSignal;
+  /** Calls the listener at each SIGHUP; without a listener a SIGHUP stops the command. */
+  readonly onReload?: (listener: () => void) => void;
 }
 
 export const exitCodes = { done: 0, failed: 1, usage: 2, notConfirmed: 3 } as const;

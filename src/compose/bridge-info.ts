@@ -10,13 +10,22 @@ export interface AccountCounts {
 /** What `bridge/info` tells: the settings by name, so that a secret added later cannot slip in. */
 export function bridgeInfo(
   configuration: Configuration,
-  facts: { version: string; startedAt: number; counts: AccountCounts },
+  facts: {
+    version: string;
+    /** Random id of this run. */
+    instance: string;
+    startedAt: number;
+    counts: AccountCounts;
+    readOnlyBecause: string | null;
+  },
 ): string {
   const { platform, mqtt, homeassistant, polling, commands, mirror } = configuration;
   return JSON.stringify({
     version: facts.version,
+    instance: facts.instance,
     started_at: new Date(facts.startedAt).toISOString(),
     account: facts.counts,
+    read_only_because: facts.readOnlyBecause,
     settings: {
       business_host: hostOf(platform.business_url),
       realtime_host: hostOf(platform.realtime_url),

@@ -2,6 +2,8 @@ import type { Configuration } from "../config/schema.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Random } from "../runtime/random.js";
+import type { ServiceManager } from "../runtime/systemd.js";
+import type { LiveSettings } from "./live-settings.js";
 
 /** What the outside gives a bridge to run with. */
 export interface BridgeSurroundings {
@@ -11,4 +13,8 @@ export interface BridgeSurroundings {
   readonly log: Logger;
   readonly setLogLevel: (level: string) => void;
   readonly version: string;
+  /** Where the configuration can be reloaded; without it the one of the start stays in force. */
+  readonly live?: LiveSettings;
+  /** Told that the bridge is ready, works, and stops. */
+  readonly manager?: ServiceManager | null;
 }

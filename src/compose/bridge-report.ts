@@ -4,7 +4,9 @@ import { bridgeInfo } from "./bridge-info.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
 import type { CommandDesk } from "./command-desk.js";
 import { countsOf, healthDocument, oldestReading } from "./health.js";
+import type { LiveSettings } from "./live-settings.js";
 import type { Mirror } from "./mirror.js";
+import type { Operations } from "./operations/operations.js";
 import type { Outputs } from "./outputs.js";
 
 const healthEveryMs = 60_000;
@@ -16,6 +18,8 @@ export interface ReportParts {
   readonly outputs: Outputs;
   readonly journal: Journal;
   readonly desk: CommandDesk;
+  readonly live: LiveSettings;
+  readonly operations: Pick<Operations, "health">;
 }
 
 /** What the bridge tells of itself: `bridge/info` and `bridge/health`. */
@@ -33,9 +37,15 @@ export class BridgeReport {
   }
 
   publish(): void {
-    const { around, mirror, outputs } = this.#parts;
-    const facts = { version: around.version, startedAt: this.#startedAt, counts: countsOf(mirror.store) };
-    outputs.send(outputs.topics.bridge.info, bridgeInfo(around.configuration, facts), true);
+    const { around, mirror, outputs, live, journal } = this.#parts;
+    const facts = {
+      version: around.version,
+      instance: journal.boot,
+      startedAt: this.#startedAt,
+      counts: countsOf(mirror.store),
+      readOnlyBecause: live.readOnlyBecause,
+    };
+    outputs.send(outputs.topics.bridge.info, bridgeInfo(live.current, facts), true);
     outputs.send(outputs.topics.bridge.health, JSON.stringify(this.health()), true);
   }
 
@@ -49,8 +59,14 @@ export class BridgeReport {
     this.#lag.disable();
   }
 
+  /** 99th percentile of the event loop's delay since the last minute began, ms. */
+  lagMs(): number {
+    return Math.max(0, this.#lag.percentile(99) / 1e6 - lagResolutionMs);
+  }
+
   health(): Readonly<Record<string, unknown>> {
-    const { around, mirror, outputs, journal, desk } = this.#parts;
+    const { around, mirror, outputs, journal, desk, operations } = this.#parts;
+    const own = operations.health();
     const { store, poller, watch, budget, platform, intervals } = mirror;
     const now = around.clock.monotonic();
     const wall = (mono: number | null) => (mono === null ? null : around.clock.now() - (now - mono));
@@ -59,9 +75,14 @@ export class BridgeReport {
     return healthDocument({
       uptimeMs: now - this.#startedMono,
       rssBytes: process.memoryUsage.rss(),
-      eventLoopLagMs: Math.max(0, this.#lag.percentile(99) / 1e6 - lagResolutionMs),
-      broker: { state: outputs.connection.state, ...outputs.connection.counters() },
-      platform: { state: watch.state, controllers: store.size, ...platform.counters() },
+      eventLoopLagMs: this.lagMs(),
+      broker: { ...own.broker, ...outputs.connection.counters() },
+      platform: {
+        state: watch.state,
+        controllers: store.size,
+        ...platform.counters(),
+        push: platform.pushCounters(),
+      },
       requestsLeft: budget.left(now),
       effectiveIntervals: {
         controllers_s: effective(controllersMs),
@@ -78,7 +99,9 @@ export class BridgeReport {
         results_waiting: desk.outbox.waiting,
       },
       unreadable: platform.shapeReports(),
-      overdue: [],
+      overdue: own.overdue,
+      readOnly: own.readOnly,
+      otherBridge: own.otherBridge,
     });
   }
 }

@@ -8,11 +8,17 @@ import type { IncomingMessage } from "../mqtt/connection.js";
 import { answerRequest, parseRequest, type RequestHandler } from "../mqtt/requests.js";
 import { topicsUnder } from "../mqtt/topics.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
+import { isLoopback } from "../config/loopback.js";
 import { BridgeReport } from "./bridge-report.js";
 import { CommandDesk } from "./command-desk.js";
 import { startEmbeddedBroker } from "./embedded-broker.js";
+import { LiveSettings } from "./live-settings.js";
 import { createMirror, type Mirror } from "./mirror.js";
+import { createPush } from "./create-push.js";
 import { openJournal } from "./open-journal.js";
+import { beginLife } from "./operations/crash-loop.js";
+import { Operations } from "./operations/operations.js";
+import { ReadBook } from "./operations/read-book.js";
 import { Outputs } from "./outputs.js";
 import { requestHandlers } from "./request-handlers.js";
 import { restoreCommands } from "./restore.js";
@@ -22,9 +28,12 @@ export async function runBridge(around: BridgeSurroundings, stop: AbortSignal): 
   const opened = await openJournal(around);
   try {
     const broker = await startEmbeddedBroker(around);
-    const bridge = new Bridge(around, broker, opened.journal);
+    const live = around.live ?? new LiveSettings(around.configuration);
+    const life = await beginLife(opened.journal, around, live);
+    const bridge = new Bridge({ ...around, live }, broker, opened.journal, live);
     try {
       await bridge.run(stop);
+      await life.stopped();
     } finally {
       await broker?.close();
       await bridge.close();
@@ -41,29 +50,64 @@ class Bridge {
   readonly #outputs: Outputs;
   readonly #desk: CommandDesk;
   readonly #report: BridgeReport;
+  readonly #operations: Operations;
+  readonly #live: LiveSettings;
   readonly #requests: ReadonlyMap<string, RequestHandler>;
   readonly #stampsSenders: boolean;
   #stopping: AbortSignal = new AbortController().signal;
 
-  constructor(around: BridgeSurroundings, broker: EmbeddedBroker | null, journal: Journal) {
+  constructor(
+    around: BridgeSurroundings,
+    broker: EmbeddedBroker | null,
+    journal: Journal,
+    live: LiveSettings,
+  ) {
     this.#around = around;
+    this.#live = live;
     this.#journal = journal;
     this.#stampsSenders = broker !== null;
     const onEvent = (event: BridgeEvent) => {
       this.#outputs.event(event);
     };
-    this.#mirror = createMirror(around, {
+    const reads = new ReadBook(around.clock);
+    this.#mirror = this.#createMirror(reads, onEvent);
+    this.#outputs = this.#createOutputs(broker);
+    const parts = { around, journal, live, onEvent, mirror: this.#mirror, outputs: this.#outputs };
+    this.#desk = new CommandDesk({
+      ...parts,
+      onResult: (result) => {
+        this.#operations.resulted(result);
+      },
+      otherBridge: () => this.#operations.hasOtherBridge,
+    });
+    const lagMs = () => this.#report.lagMs();
+    this.#operations = new Operations({ ...parts, desk: this.#desk, reads, lagMs });
+    this.#report = new BridgeReport({ ...parts, desk: this.#desk, operations: this.#operations });
+    live.onReload(({ applied }) => {
+      this.#reloaded(applied);
+    });
+    this.#requests = this.#handlers();
+  }
+
+  #createMirror(reads: ReadBook, onEvent: (event: BridgeEvent) => void): Mirror {
+    return createMirror(this.#around, {
+      watchReads: (reader) => reads.watching(reader),
       onPlatformState: (state) => {
         this.#outputs.platformState(state);
+        this.#operations.platformState(state);
       },
       onEvent,
       onInventory: (news) => {
         this.#follow(news);
       },
     });
-    const topics = topicsUnder(around.configuration.mqtt.base_topic);
-    this.#outputs = new Outputs(around, this.#mirror, topics, broker, {
+  }
+
+  #createOutputs(broker: EmbeddedBroker | null): Outputs {
+    const topics = topicsUnder(this.#around.configuration.mqtt.base_topic);
+    return new Outputs(this.#around, this.#mirror, topics, broker, {
       onConnected: () => {
+        this.#operations.connected();
         this.#report.publish();
         this.#desk.connected();
       },
@@ -71,15 +115,6 @@ class Bridge {
         this.#received(message);
       },
     });
-    this.#desk = new CommandDesk({ around, mirror: this.#mirror, outputs: this.#outputs, journal, onEvent });
-    this.#report = new BridgeReport({
-      around,
-      journal,
-      mirror: this.#mirror,
-      outputs: this.#outputs,
-      desk: this.#desk,
-    });
-    this.#requests = this.#handlers();
   }
 
   /** Until `stop` aborts: then commands are closed first and the broker's connection last. */
@@ -98,8 +133,10 @@ class Bridge {
         throw error;
       });
     const link = watched(this.#outputs.connection.run(linkEnd.signal));
-    const http = { run: (until: AbortSignal) => this.#serveHealth(until) };
-    const parts = [this.#outputs, this.#desk, store, watch, poller, this.#report, http];
+    const http = { run: (until: AbortSignal) => this.#serveHttp(until) };
+    const push = createPush(this.#around, this.#mirror, this.#desk.commander.bell);
+    const reading = [store, watch, poller, push];
+    const parts = [this.#outputs, this.#desk, ...reading, this.#report, this.#operations, http];
     const results = await Promise.allSettled(parts.map((part) => watched(part.run(signal))));
     linkEnd.abort();
     for (const result of await Promise.allSettled([link, ...results.map(rethrown)])) {
@@ -111,16 +148,33 @@ class Bridge {
     await this.#mirror.platform.close();
   }
 
-  async #serveHealth(signal: AbortSignal): Promise<void> {
-    const { configuration, log } = this.#around;
-    if (configuration.http === false) return;
-    const { serveHealth } = await import("../http/health-server.js");
-    const { host, port, allowed_hosts: allowedHosts } = configuration.http;
+  async #serveHttp(signal: AbortSignal): Promise<void> {
+    const { http } = this.#around.configuration;
+    if (http === false) return;
+    const { serveHttp } = await import("../http/server.js");
+    const { host, port } = http;
     const view = {
-      isHealthy: () => this.#outputs.connection.state === "online",
+      isHealthy: () => this.#outputs.connection.state === "online" && !this.#operations.isDeaf,
       isReady: () => this.#mirror.watch.state === "online" || this.#mirror.watch.state === "degraded",
+      metrics: () => this.#operations.metrics(),
+      wrongToken: (address: string | null) => {
+        this.#operations.wrongToken(address);
+      },
     };
-    await serveHealth({ host, port, allowedHosts }, view, log, signal);
+    const access = () => {
+      const inForce = this.#live.current.http || http;
+      const { allowed_hosts: allowedHosts, token = null } = inForce;
+      return { allowedHosts, token, isExposed: !isLoopback(host) };
+    };
+    await serveHttp({ host, port, access }, view, this.#around.log, signal);
+  }
+
+  #reloaded(changes: readonly string[]): void {
+    if (changes.length === 0) return;
+    this.#journal
+      .append({ type: "configuration_changed", changes }, { durable: false })
+      .catch(() => undefined);
+    if (this.#outputs.connection.state === "online") this.#report.publish();
   }
 
   #handlers(): ReadonlyMap<string, RequestHandler> {
@@ -153,6 +207,7 @@ class Bridge {
   }
 
   #received(message: IncomingMessage): void {
+    if (this.#operations.received(message)) return;
     const incoming = this.#outputs.topics.parse(message.topic);
     if (incoming === null) return;
     // Another broker stamps nobody, so there the property would be the sender's own word.

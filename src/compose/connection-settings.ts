@@ -20,8 +20,16 @@ export function connectionSettings(
     protocolVersion: mqtt.protocol_version,
     tls: { ca, cert, key, rejectUnauthorized },
     will: { topic: topics.bridge.state, payload: "offline" },
-    subscriptions: [...topics.subscriptions, ...(homeassistant.enabled ? [homeassistant.status_topic] : [])],
-    withRetained: homeassistant.enabled ? [discoveryFilter(homeassistant.discovery_prefix)] : [],
+    subscriptions: [
+      ...topics.subscriptions,
+      topics.bridge.selfTest,
+      ...(homeassistant.enabled ? [homeassistant.status_topic] : []),
+    ],
+    // Nothing depends on the others' self-tests being granted; nobody retains them either.
+    withRetained: [
+      topics.othersSelfTest,
+      ...(homeassistant.enabled ? [discoveryFilter(homeassistant.discovery_prefix)] : []),
+    ],
     guard: { topic: topics.bridge.state, expected: "online" },
     on,
   };

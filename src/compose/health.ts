@@ -40,7 +40,9 @@ export interface HealthFacts {
   readonly oldest: { readonly at: number; readonly sensor: string } | null;
   readonly journal: Readonly<Record<string, unknown>> | null;
   readonly unreadable: unknown;
-  readonly overdue: readonly string[];
+  readonly overdue: readonly unknown[];
+  readonly readOnly: { readonly active: boolean; readonly because: string | null };
+  readonly otherBridge: unknown;
 }
 
 export function healthDocument(facts: HealthFacts): Readonly<Record<string, unknown>> {
@@ -59,6 +61,9 @@ export function healthDocument(facts: HealthFacts): Readonly<Record<string, unkn
     journal: facts.journal,
     unreadable: facts.unreadable,
     overdue: facts.overdue,
+    read_only: facts.readOnly.active,
+    read_only_because: facts.readOnly.because,
+    other_bridge: facts.otherBridge,
   };
 }
 

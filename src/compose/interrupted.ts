@@ -4,6 +4,7 @@ import type { Abandoned } from "../bridge/commands/report.js";
 import type { GreenhouseStore } from "../bridge/store.js";
 import { topicId } from "../greenhouse/ids.js";
 import { targetOf } from "../greenhouse/command/targets.js";
+import type { StepReport } from "../greenhouse/command/outcomes.js";
 import { readWanted } from "../greenhouse/command/words.js";
 import type { OpenCommand } from "../journal/history-parts.js";
 import type { Clock } from "../runtime/clock.js";
@@ -52,13 +53,26 @@ function sentSoFar(
 ): Omit<Interrupted, "command" | "step"> {
   const sent = steps.findLast(({ address, value }) => address === planned.address && value === planned.value);
   const first = steps[0];
+  const earlier = steps.findLast(({ purpose }) => purpose !== planned.purpose);
   return {
+    earlier: earlier ? [reported(earlier)] : [],
     attempts: sent?.attempt ?? 0,
     code: sent?.answered?.code ?? null,
     requestId: sent?.answered?.request_id ?? null,
     sentAt: first ? Date.parse(first.sent_at) : null,
   };
 }
+
+const reported = ({
+  purpose,
+  address,
+  value,
+  attempt,
+  answered,
+}: OpenCommand["steps"][number]): StepReport => ({
+  ...{ purpose, address, value, attempts: attempt },
+  ...{ code: answered?.code ?? null, read_back: null },
+});
 
 /** The end of an open command whose target the configuration no longer knows: nobody can read it back any more. */
 export function abandonedFrom(
@@ -90,14 +104,7 @@ export function abandonedFrom(
         "The bridge was stopped during the command, and the configuration no longer has what it was for, so it cannot be read back. Check the actuator.",
       requestId: last?.answered?.request_id ?? null,
       sentAt: first ? Date.parse(first.sent_at) : null,
-      steps: steps.map(({ purpose, address, value, attempt, answered }) => ({
-        purpose,
-        address,
-        value,
-        attempts: attempt,
-        code: answered?.code ?? null,
-        read_back: null,
-      })),
+      steps: steps.map(reported),
     },
   };
 }

@@ -16,6 +16,7 @@ export function platformSettings(configuration: Configuration): PlatformSettings
     },
     concurrency: platform.concurrency,
     shapes: platform.shapes,
+    push: { credential: platform.push.credential, queryName: platform.push.query_name },
   };
 }
 

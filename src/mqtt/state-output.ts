@@ -18,6 +18,7 @@ export interface StateOutputPorts {
 
 /** Publishes waiting for their acknowledgement at a time; more would only queue inside the client. */
 const maxInFlight = 512;
+const retained = { retain: true, qos: 1 } as const;
 
 /**
  * Keeps the broker's retained topics equal to the mirror. It remembers which view of each controller the broker holds and
@@ -133,19 +134,22 @@ export class StateOutput {
     });
   }
 
-  /** Whether the broker took it. */
-  async #publish(code: string, { topic, payload }: Message): Promise<boolean> {
+  /** Whether the broker took it. One `then` for both ends, as every message comes through here. */
+  #publish(code: string, { topic, payload }: Message): Promise<boolean> {
     this.#inFlight++;
-    try {
-      await this.#ports.publisher.publish(topic, payload, { retain: true, qos: 1 });
-      return true;
-    } catch (error) {
-      this.#notPublished(code, topic, error);
-      return false;
-    } finally {
-      this.#inFlight--;
-      if (this.#inFlight < maxInFlight / 2) this.#wake?.();
-    }
+    return this.#ports.publisher.publish(topic, payload, retained).then(
+      () => this.#ended(true),
+      (error: unknown) => {
+        this.#notPublished(code, topic, error);
+        return this.#ended(false);
+      },
+    );
+  }
+
+  #ended(taken: boolean): boolean {
+    this.#inFlight--;
+    if (this.#inFlight < maxInFlight / 2) this.#wake?.();
+    return taken;
   }
 
   // What the broker holds of this controller is no longer known, so all of it goes out with its next change: a message

@@ -1,6 +1,5 @@
 import type { PlatformErrorFacts } from "../greenhouse/platform-error.js";
 import { envelopeOf, type Envelope } from "./decode/envelope.js";
-import { maxAnswerBytes } from "./http/connections.js";
 import type { HttpAnswer } from "./http/exchange.js";
 import { inflated, UndecodableBody } from "./http/inflate.js";
 import { parseJson, UnreadableJson } from "./http/json.js";
@@ -28,11 +27,16 @@ const nothing: Envelope = { code: null, message: null, requestId: null };
  * Whether an answer is a success. The body's `code` decides when the body parses and has one, the HTTP status when not;
  * a refusal of the credential counts wherever it is said.
  */
-export function judgeAnswer(answer: HttpAnswer, url: URL, nowAt: number): GoodAnswer | BadAnswer {
+export function judgeAnswer(
+  answer: HttpAnswer,
+  url: URL,
+  nowAt: number,
+  maxMiB: number,
+): GoodAnswer | BadAnswer {
   const { status } = answer;
   if (status >= 300 && status < 400)
     return bad(answer, nowAt, "protocol", "redirect", redirectTarget(answer, url));
-  const read = readBody(answer);
+  const read = readBody(answer, maxMiB);
   if (read.problem !== null) {
     const kind = status >= 400 ? kindOfStatus(status) : "protocol";
     return bad(
@@ -78,9 +82,9 @@ type Body =
   | { readonly problem: null; readonly body: unknown }
   | { readonly problem: "html" | "empty" | "json" | "encoding"; readonly detail: string | null };
 
-function readBody(answer: HttpAnswer): Body {
+function readBody(answer: HttpAnswer, maxMiB: number): Body {
   try {
-    const plain = inflated(answer.body, answer.headers["content-encoding"], maxAnswerBytes);
+    const plain = inflated(answer.body, answer.headers["content-encoding"], maxMiB);
     if (isBlank(plain)) return { problem: "empty", detail: null };
     if (looksLikeMarkup(plain)) return { problem: "html", detail: null };
     return { problem: null, body: parseJson(plain) };

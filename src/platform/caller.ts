@@ -109,7 +109,7 @@ export class Caller {
       throw this.#lost(call, error);
     }
     skew.note(answer.headers.date);
-    const judged = judgeAnswer(answer, hosts[host].url, clock.now());
+    const judged = judgeAnswer(answer, hosts[host].url, clock.now(), call.operation.maxAnswerMiB);
     const outcome = outcomeOf(judged, answer.status);
     if (outcome.type === "failed") tally.failures += 1;
     link.settle(host, outcome, true);

@@ -12,6 +12,7 @@ import { HostConnections } from "./http/host-connections.js";
 import { LinkBook, type HostLink, type OnLink } from "./link.js";
 import { type Operation } from "./operations.js";
 import { timeReader } from "./platform-time.js";
+import { createPush, type PushClient } from "./push/platform-push.js";
 import { Reader } from "./reader.js";
 import { redactor, type Redact } from "./redaction.js";
 import { credentialSource } from "./session/credential-source.js";
@@ -23,6 +24,7 @@ import { zoneOffset } from "./zone-offset.js";
 
 export type { HostLink, OnLink } from "./link.js";
 export type { PlatformCounters } from "./counters.js";
+export type { PushCounters } from "./push/counters.js";
 export type { ShapeReport } from "./shape-reports.js";
 
 export interface PlatformPorts {
@@ -37,7 +39,7 @@ export interface PlatformPorts {
 }
 
 /** The platform as the rest of the program uses it. Nothing is opened or read before the first call. */
-export interface PlatformClient extends PlatformReader, PlatformWriter {
+export interface PlatformClient extends PlatformReader, PlatformWriter, Omit<PushClient, "frameReports"> {
   /** After a write was refused (401, 403, or no credential at hand): whether another credential is ready. Never rejects. */
   renewCredential(signal: AbortSignal): Promise<boolean>;
   link(host: PlatformHost): HostLink;
@@ -72,6 +74,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const share = sharedSignals();
   const reader = new Reader({ authorized, reports, readTime, clock, scene, share }, settings.shapes);
   const writer = new Writer({ authorized, reports, scene, share });
+  const push = createPush(settings, { source, readTime, clock, random, log, redact });
   return {
     ...readsOf(reader),
     write: (code, address, value, signal) => writer.write(code, address, value, signal),
@@ -80,7 +83,9 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
     lastContact: (host) => link.link(host).contactAt,
     clockSkewMs: () => skew.skewMs(),
     counters: () => ({ ...tally }),
-    shapeReports: () => reports.list(),
+    shapeReports: () => [...reports.list(), ...push.frameReports()],
+    listen: (channel, listener, signal) => push.listen(channel, listener, signal),
+    pushCounters: () => push.pushCounters(),
     close: async () => {
       await Promise.all([caller.close(), source.close()]);
     },

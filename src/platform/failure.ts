@@ -36,7 +36,7 @@ export function transportError(failure: TransportFailure, scene: FailureScene): 
       return made("given up by the caller", { ...facts, kind: "interrupted" }, scene);
     case "too_large":
       return made(
-        `the answer is larger than 2 MiB; check that ${urlKey(scene.operation)} is the platform's address`,
+        `the answer is larger than ${scene.operation.maxAnswerMiB} MiB; check that ${urlKey(scene.operation)} is the platform's address`,
         { ...facts, kind: "protocol" },
         scene,
       );

@@ -8,22 +8,32 @@ export interface Operation {
   readonly name: string;
   /** As messages write it. */
   readonly label: string;
+  /** Longer answers are refused; the same bound holds after inflation. */
+  readonly maxAnswerMiB: number;
 }
 
-function operation(host: PlatformHost, method: Operation["method"], name: string): Operation {
+function operation(
+  host: PlatformHost,
+  method: Operation["method"],
+  name: string,
+  maxAnswerMiB = 2,
+): Operation {
   const path = `/api/${name}`;
-  return { host, method, path, name, label: `${method} ${path}` };
+  return { host, method, path, name, label: `${method} ${path}`, maxAnswerMiB };
 }
+
+/** The lists of a whole account: 10,000 devices take 3 to 5 MiB. */
+const listMiB = 16;
 
 /** Every HTTP operation of the interface document. `GET /api/set-value` is left out on purpose: it is never called. */
 export const operations = {
   signIn: operation("business", "POST", "account/sign-in"),
   stations: operation("business", "GET", "station"),
-  devices: operation("business", "GET", "device"),
+  devices: operation("business", "GET", "device", listMiB),
   weatherAverage: operation("business", "GET", "weather-data/avg"),
   weatherList: operation("business", "GET", "weather-data/list"),
   videoList: operation("business", "GET", "video-data/list"),
-  controllers: operation("business", "GET", "control/mqtt"),
+  controllers: operation("business", "GET", "control/mqtt", listMiB),
   connection: operation("realtime", "GET", "mqtt-client-status"),
   sensors: operation("realtime", "GET", "sensor-data"),
   runningStatuses: operation("realtime", "GET", "device_status"),

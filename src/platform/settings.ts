@@ -2,6 +2,8 @@
  * The platform section of the configuration in this folder's words. Durations are ms.
  */
 
+import type { PushSettings } from "./push/settings.js";
+
 /** Where the token comes from; exactly one of three. */
 export type CredentialSettings =
   | { readonly type: "token"; readonly token: string }
@@ -46,4 +48,6 @@ export interface PlatformSettings {
   /** Polling reads in flight per host; commands have connections of their own. */
   readonly concurrency: number;
   readonly shapes: ShapeSettings;
+  /** How the token is carried to the push channels; in a header where absent. */
+  readonly push?: PushSettings;
 }

@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import zlib from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import { factsOf, failureOf, makeClient, never, settingsFor, Workshop } from "./support/client-under-test.js";
+import type { PlatformClient } from "../../src/platform/client.js";
 import { ok, startFakeHost } from "./support/fake-host.js";
 import { startRawHost } from "./support/raw-host.js";
 import { selfSignedCertificate, selfSignedKey } from "./support/self-signed.js";
@@ -96,6 +97,25 @@ describe("req 46: sizes", () => {
       facts: { kind: "protocol", sent: true },
     });
     expect(written).toBeLessThan(16 * 1024 * 1024);
+  });
+
+  const account = Array.from({ length: 10_000 }, (_, n) => ({ code: `GH-${n}`, note: "x".repeat(400) }));
+  it.each([
+    ["control/mqtt", (client: PlatformClient) => client.controllers(never)],
+    ["device", (client: PlatformClient) => client.devices("TEXT", never)],
+  ])("%s may list 10,000 devices, plain or compressed, and still has an end", async (_name, ask) => {
+    const list = ok(account);
+    const packed = zlib.gzipSync(Buffer.from(JSON.stringify({ code: 200, data: account })));
+    const answers = [
+      list,
+      { headers: { "content-encoding": "gzip" }, body: packed },
+      { body: Buffer.alloc(17 * 1024 * 1024, " ") },
+    ];
+    const host = workshop.keep(await startFakeHost(() => answers.shift() ?? list));
+    const { client } = makeClient(workshop, settingsFor(host.url));
+    expect(await ask(client)).toHaveLength(10_000);
+    expect(await ask(client)).toHaveLength(10_000);
+    expect((await failureOf(ask(client))).message).toContain("larger than 16 MiB");
   });
 
   const bomb = Buffer.alloc(64 * 1024 * 1024, "[");

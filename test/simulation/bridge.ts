@@ -12,16 +12,14 @@ import { pollIntervals, type Mirror } from "../../src/compose/mirror.js";
 import type { Outputs } from "../../src/compose/outputs.js";
 import { platformSettings } from "../../src/compose/platform-settings.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
-import { PlatformError } from "../../src/greenhouse/platform-error.js";
 import { Journal } from "../../src/journal/journal.js";
 import { newestRecords, readRecentCommands } from "../../src/journal/reader.js";
 import { undeliveredResults } from "../../src/journal/undelivered.js";
-import type { PlatformClient } from "../../src/platform/client.js";
 import type { IncomingMessage } from "../../src/mqtt/connection.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { silentLog } from "../support/builders.js";
 import { simulatedClient } from "./client.js";
-import type { Read, Write } from "./history.js";
+import { ObservedPlatform } from "./observed-platform.js";
 import { BootClock } from "./time.js";
 import type { World } from "./world.js";
 
@@ -40,6 +38,7 @@ export class Bridge {
   /** What every part's `run` returned. */
   #running: Promise<unknown> = Promise.resolve();
   isLinked = false;
+  isStarting = true;
   isStopping = false;
 
   constructor(world: World, boot: number) {
@@ -70,7 +69,7 @@ export class Bridge {
     const around = {
       configuration,
       clock,
-      random: this.#world.chances.bridge.random,
+      random: this.#world.bridgeChance.random,
       log: silentLog,
       setLogLevel: () => undefined,
       version: "simulated",
@@ -84,13 +83,16 @@ export class Bridge {
     this.#journal = journal;
     const mirror = this.#createMirror();
     this.#mirror = mirror;
-    const outputs: Pick<Outputs, "topics" | "send" | "showAgain"> & { readonly connection: object } = {
+    const outputs: Pick<Outputs, "topics" | "send" | "showAgain" | "hasten"> & {
+      readonly connection: object;
+    } = {
       topics,
       connection: { publish: (topic: string, payload: string) => this.#publish(topic, payload) },
       send: (topic, payload) => {
         this.#sent(topic, payload);
       },
       showAgain: () => undefined,
+      hasten: () => undefined,
     };
     const desk = new CommandDesk({
       around,
@@ -112,6 +114,7 @@ export class Bridge {
       mirror.watch.run(signal),
       mirror.poller.run(signal),
     ]);
+    this.isStarting = false;
     this.connect();
   }
 
@@ -172,24 +175,25 @@ export class Bridge {
     const client = simulatedClient({
       settings: platformSettings(configuration),
       clock,
-      chance: this.#world.chances.bridge,
+      chance: this.#world.bridgeChance,
       files: this.#world.files,
       onLink: (link) => {
         watch.learnt(link.host, link);
       },
     });
+    const observed = new ObservedPlatform(this.#world, this, client);
     const inventory = new Inventory(store, settings.removeAfterMs, (news) => {
       if (news.type === "added") poller.follow(news.code);
       if (news.type === "removed") poller.forget(news.code);
     });
     const { concurrency, requests_per_minute: requestsPerMinute } = configuration.platform;
     const ports = {
-      platform: this.#observed(client, false),
+      platform: observed.seen(false),
       store,
       inventory,
       clock,
       budget,
-      random: this.#world.chances.bridge.random,
+      random: this.#world.bridgeChance.random,
       log: silentLog,
     };
     const onStretch = () => undefined;
@@ -198,7 +202,7 @@ export class Bridge {
     store.onChange((earlier, later) => {
       this.#world.checks.mirrorChanged(this, earlier, later);
     });
-    return { store, platform: this.#observed(client, true), inventory, poller, watch, budget, intervals };
+    return { store, platform: observed.seen(true), inventory, poller, watch, budget, intervals };
   }
 
   /** As `restoreCommands` does it, on the simulated disk. */
@@ -218,14 +222,14 @@ export class Bridge {
     if (interrupted.length > 0) this.#world.journalist.saw("a command is recovered after a crash");
     commander.recover(interrupted);
     const recent = await readRecentCommands(directory, clock.now() - 12 * 3_600_000, files);
-    for (const { taken, result } of recent.values()) {
-      if (taken?.own_id !== true || result === null) continue;
-      const about = {
-        code: taken.controller,
-        target: taken.target ?? "actuator",
-        targetId: taken.actuator,
-      } as const;
-      commander.rememberResult(about, result, Math.max(0, clock.now() - Date.parse(result.finished_at)));
+    for (const { about, isTaken, taken, result } of recent) {
+      if (!isTaken || taken?.own_id === false || result === null) continue;
+      const { controller: code, target, actuator: targetId } = about;
+      commander.rememberResult(
+        { code, target, targetId },
+        result,
+        Math.max(0, clock.now() - Date.parse(result.finished_at)),
+      );
     }
     const types = new Set(["result", "refusal", "delivered"] as const);
     const records = await newestRecords(
@@ -240,113 +244,6 @@ export class Bridge {
         targetId: result.actuator,
         response: null,
       });
-    }
-  }
-
-  /** The client with every read and write noted in the history. */
-  #observed(client: PlatformClient, byCommand: boolean): PlatformClient {
-    const { journalist, time } = this.#world;
-    const begin = (code: string, address: string, fresh: boolean): Read => {
-      const read: Read = {
-        boot: this.boot,
-        code,
-        address,
-        fresh,
-        byCommand,
-        begunAt: time.now,
-        begunMono: this.clock.monotonic(),
-        endedAt: null,
-        raw: null,
-        answered: false,
-        isLie: false,
-      };
-      journalist.read(read);
-      return read;
-    };
-    return {
-      ...client,
-      value: async (code, address, fresh, signal) => {
-        const read = begin(code, address, fresh);
-        const raw = await client.value(code, address, fresh, signal);
-        read.endedAt = time.now;
-        read.answered = true;
-        read.raw = raw;
-        if (raw !== null) read.isLie = this.#world.isLie(read, raw);
-        if (byCommand)
-          journalist.note("read", { of: `${code}/${address}`, raw, ...(read.isLie ? { lie: true } : {}) });
-        return raw;
-      },
-      values: async (code, group, signal) => {
-        const begunAt = time.now;
-        const begunMono = this.clock.monotonic();
-        const values = await client.values(code, group, signal);
-        for (const [address, raw] of values) {
-          const read: Read = {
-            boot: this.boot,
-            code,
-            address,
-            fresh: true,
-            byCommand,
-            begunAt,
-            begunMono,
-            endedAt: time.now,
-            raw,
-            answered: true,
-            isLie: false,
-          };
-          read.isLie = this.#world.isLie(read, raw);
-          journalist.read(read);
-        }
-        return values;
-      },
-      connection: async (code, signal) => {
-        const read = begin(code, "", true);
-        const connection = await client.connection(code, signal);
-        read.endedAt = time.now;
-        read.answered = true;
-        read.raw = connection;
-        return connection;
-      },
-      write: (code, address, value, signal) => this.#write(client, { code, address, value }, signal),
-    };
-  }
-
-  async #write(
-    client: PlatformClient,
-    { code, address, value }: { code: string; address: string; value: string },
-    signal: AbortSignal,
-  ): ReturnType<PlatformClient["write"]> {
-    const { journalist, time, checks } = this.#world;
-    const write: Write = {
-      ask: checks.sender(code, address),
-      boot: this.boot,
-      code,
-      address,
-      value,
-      begunAt: time.now,
-      endedAt: null,
-      outcome: null,
-      sent: false,
-      bodyCode: null,
-      wires: 0,
-      arrived: null,
-    };
-    checks.posting(this, write);
-    journalist.write(write);
-    try {
-      const answer = await client.write(code, address, value, signal);
-      Object.assign(write, { outcome: "accepted", sent: true, bodyCode: answer.code });
-      return answer;
-    } catch (error) {
-      if (error instanceof PlatformError) {
-        const { kind, sent, code: bodyCode } = error.facts;
-        Object.assign(write, { outcome: kind, sent, bodyCode: bodyCode ?? null });
-        journalist.saw(`POST ${kind}`);
-      } else write.outcome = "defect";
-      throw error;
-    } finally {
-      write.endedAt = time.now;
-      journalist.wrote(write);
     }
   }
 

@@ -11,6 +11,8 @@ interface StoredFile {
   /** Lengths at which the kernel has begun to write out by itself, with when that is done. */
   readonly flushes: { readonly length: number; readonly at: number }[];
   isNameSynced: boolean;
+  /** When the kernel will have written the name by itself. */
+  readonly nameFlushedAt: number;
   isLinked: boolean;
 }
 
@@ -70,7 +72,11 @@ export class SimulatedDisk {
         }),
       syncDirectory: async () => {
         await clock.wait(this.#chance.logUniform(0.5, 20));
-        for (const file of this.#files.values()) file.isNameSynced = true;
+        // In this world every file is in one directory.
+        for (const file of this.#files.values()) {
+          file.isNameSynced = true;
+          this.#synced(file, file.syncedLength);
+        }
       },
     };
   }
@@ -80,7 +86,7 @@ export class SimulatedDisk {
     if (!isPowerCut) return { torn: false };
     let torn = false;
     for (const [path, file] of this.#files) {
-      if (!file.isNameSynced) {
+      if (!this.#hasLastingName(file)) {
         this.#files.delete(path);
         this.#lose(file, 0);
         continue;
@@ -130,6 +136,7 @@ export class SimulatedDisk {
         modifiedAt: this.#wall.now(),
         flushes: [],
         isNameSynced: false,
+        nameFlushedAt: this.#time.now + kernelFlushMs,
         isLinked: true,
       };
       this.#files.set(path, file);
@@ -199,9 +206,13 @@ export class SimulatedDisk {
     }
   }
 
+  #hasLastingName({ isNameSynced, nameFlushedAt }: StoredFile): boolean {
+    return isNameSynced || this.#time.now >= nameFlushedAt;
+  }
+
   #synced(file: StoredFile, length: number): void {
     file.syncedLength = Math.max(file.syncedLength, Math.min(length, file.length));
-    if (!file.isNameSynced) return;
+    if (!this.#hasLastingName(file)) return;
     this.#marks = this.#marks.filter((mark) => {
       if (mark.file !== file || mark.end > file.syncedLength) return true;
       this.durable.add(mark.key);

@@ -200,9 +200,14 @@ export class Journalist {
     if (list.length > 400) list.splice(0, 200);
   }
 
-  /** A valid read by a command, begun at or after an instant. */
+  /** The newest reads of an address; of the connection with address "". */
+  readsOf(code: string, address: string): readonly Read[] {
+    return this.reads.get(`${code}/${address}`) ?? [];
+  }
+
+  /** Valid reads by commands, begun at or after an instant. */
   readsSince(code: string, address: string, since: number): readonly Read[] {
-    const list = this.reads.get(`${code}/${address}`) ?? [];
+    const list = this.readsOf(code, address);
     const found: Read[] = [];
     // Reads of a group are noted when they end, so the order is nearly that of their beginning.
     for (let at = list.length - 1; at >= Math.max(0, list.length - 200); at -= 1) {

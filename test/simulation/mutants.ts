@@ -3,6 +3,8 @@ export interface Mutant {
   readonly file: string;
   readonly from: string;
   readonly to: string;
+  /** The rules it breaks: noticed as anything else, it would be noticed by luck. */
+  readonly breaks: readonly string[];
 }
 
 const commands = "src/bridge/commands";
@@ -13,150 +15,180 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     file: `${commands}/intake.ts`,
     from: "if (request.retained) return notTaken(retained, payload);",
     to: "",
+    breaks: ["S4"],
   },
   journal_after_post: {
     file: `${commands}/execution.ts`,
     from: "const reason = await journaled;",
     to: "const reason: string | null = await Promise.race([journaled, Promise.resolve(null)]);",
+    breaks: ["S5"],
   },
   journal_without_fsync: {
     file: `${commands}/execution.ts`,
     from: "{ durable: true },",
     to: "{ durable: false },",
+    breaks: ["S5"],
   },
   result_without_fsync: {
     file: `${commands}/result-ledger.ts`,
     from: "{ durable: true }",
     to: "{ durable: false }",
+    breaks: ["S7"],
   },
   post_retried_by_transport: {
     file: "src/platform/authorized.ts",
     from: "const answer = await this.#caller.once(call, headers);",
     to: "const answer = await this.#caller.read(call, headers);",
+    breaks: ["S1"],
   },
   second_post_without_read: {
     file: `${commands}/send-step.ts`,
     from: "if (readBack === null || tooOld || quit.aborted) {",
     to: "if (tooOld || quit.aborted) {",
+    breaks: ["S1"],
   },
   second_post_although_shown: {
     file: `${commands}/send-step.ts`,
     from: "if (readBack !== null && shows(command.settings, step, readBack))",
     to: "if (Math.abs(0) > 1)",
+    breaks: ["S1"],
   },
   second_post_at_once: {
     file: `${commands}/send-step.ts`,
     from: "const secondPostMs = 5_000;",
     to: "const secondPostMs = 0;",
+    breaks: ["S1"],
   },
   second_post_too_old: {
     file: `${commands}/send-step.ts`,
     from: "const tooOld = ports.clock.monotonic() > command.deadlineMono;",
     to: "const tooOld = false;",
+    breaks: ["S6"],
   },
   resend_while_travelling: {
     file: `${commands}/send-step.ts`,
     from: "    return confirmed(\n      await confirmStep(command, step, firstEndedMono, ports, signals.quit),\n      facts,",
     to: "    const seen = await confirmStep(command, step, firstEndedMono, ports, signals.quit);\n    if (!seen.shown && !signals.quit.aborted) await post(command, step, 2, ports, signals.onPosted);\n    return confirmed(\n      seen,\n      facts,",
+    breaks: ["S1", "S6"],
   },
   accepted_is_confirmed: {
     file: `${commands}/send-step.ts`,
     from: "    signals.onSettling(facts);\n",
     to: '    signals.onSettling(facts);\n    if (step.purpose === "value") return { type: "confirmed", ...facts, readBack: step.value };\n',
+    breaks: ["S8"],
   },
   target_shown_as_state: {
     file: `${commands}/send-step.ts`,
     from: "    signals.onSettling(facts);\n",
     to: '    signals.onSettling(facts);\n    ports.store.dispatch(command.code, { type: "registers_read", values: new Map([[step.address, step.value]]), startedAt: ports.clock.monotonic(), readAt: ports.clock.now(), fresh: true, source: "read_back" });\n',
+    breaks: ["S3"],
   },
   wall_clock_age: {
     file: `${commands}/execution.ts`,
     from: "  if (ports.clock.monotonic() > command.deadlineMono) return refusedExpired();\n  hooks.aboutToPost();",
     to: "  if (ports.clock.now() > command.receivedAt + command.deadlineMono - command.receivedMono) return refusedExpired();\n  hooks.aboutToPost();",
+    breaks: ["S6", "S7"],
   },
   age_is_not_judged: {
     file: "src/greenhouse/command/age.ts",
     from: "  return left > 0 ? left : expired();",
     to: "  return limit;",
+    breaks: ["S4", "S6"],
   },
   mode_not_waited_for: {
     file: "src/greenhouse/command/plan.ts",
     from: 'if (step.purpose === "mode") return sameValue(step.value, text) || degreeOf(text) !== null;',
     to: 'if (step.purpose === "mode") return true;',
+    breaks: ["S2"],
   },
   mode_remembered: {
     file: "src/greenhouse/command/plan.ts",
     from: '  if (wanted.type === "position") {\n',
     to: '  if (wanted.type === "position" && freshMode !== null && degreeOf(textOf(freshMode)) !== null)\n    return [{ purpose: "value", address: positionAddress(settings), value: String(wanted.degree), confirmWithinMs }];\n  if (wanted.type === "position") {\n',
+    breaks: ["S2"],
   },
   resend_after_restart: {
     file: `${commands}/commander.ts`,
     from: "this.#lanes.of(command).adopt(one);",
     to: "this.#lanes.of(command).submit({ ...command, deadlineMono: Infinity });",
+    breaks: ["S4"],
   },
   ids_not_compared: {
     file: `${commands}/duplicates.ts`,
     from: '? { type: "duplicate", original: seen.result }\n      : { type: "other_command" };',
     to: '? { type: "none" }\n      : { type: "other_command" };',
+    breaks: ["S4"],
   },
   ids_forgotten_over_restarts: {
     file: `${commands}/duplicates.ts`,
     from: 'this.#byId.set(`${lane} ${id}`, { canonical, payloadKey: "", result, endedMono: monoNow - agoMs });',
     to: "",
+    breaks: ["S4"],
   },
   repeated_payload_runs: {
     file: `${commands}/duplicates.ts`,
     from: "const samePayloadMs = 2_000;",
     to: "const samePayloadMs = -1;",
+    breaks: ["S4"],
   },
-  steps_go_on_after_a_stop: {
-    file: `${commands}/execution.ts`,
-    from: 'if (hooks.isStopped()) return superseded("after_sending");',
-    to: "",
+  stop_waits_its_turn: {
+    file: `${commands}/lane.ts`,
+    from: 'if (command.wanted.type === "stop") {\n      this.#drop(this.#stop);',
+    to: 'if (command.wanted.type === "stop" && command.force) {\n      this.#drop(this.#stop);',
+    breaks: ["S11"],
   },
   sign_ins_side_by_side: {
     file: "src/platform/session/sign-in.ts",
     from: "(this.#renewing ??= this.#signIn()",
     to: "(this.#renewing = this.#signIn()",
+    breaks: ["S13"],
   },
   checks_from_the_cache: {
     file: `${commands}/read-back.ts`,
     from: "ports.platform.value(command.code, address, true, signal)",
     to: "ports.platform.value(command.code, address, false, signal)",
+    breaks: ["S12"],
   },
   commands_side_by_side: {
     file: `${commands}/lane.ts`,
     from: "if (this.#active !== null || this.#pause !== null || this.#closed) return;",
     to: "if (this.#pause !== null || this.#closed) return;",
+    breaks: ["S11"],
   },
   no_pause_between_commands: {
     file: `${commands}/lane.ts`,
     from: "this.#firstPostAt + settings.minIntervalMs",
     to: "this.#firstPostAt",
+    breaks: ["S11"],
   },
   offline_is_ignored: {
     file: `${commands}/checks.ts`,
     from: 'if (connection === "online") return null;',
     to: 'if (connection !== "unknown") return null;',
+    breaks: ["S12"],
   },
   old_reads_win: {
     file: "src/greenhouse/actuator-fold.ts",
     from: "if (held !== undefined && register.startedAt < held.startedAt) return actuator;",
     to: "",
+    breaks: ["S10"],
   },
   reads_from_before_a_post_count: {
     file: "src/greenhouse/actuator-fold.ts",
     from: "if (actuator.postedAt !== null && register.startedAt < actuator.postedAt) return actuator;",
     to: "",
+    breaks: ["S10"],
   },
   results_lost_in_a_crash: {
     file: "src/mqtt/result-outbox.ts",
-    from: "this.#keep({ result: { ...result, repeated: true }, address, sinceMono: this.#monotonic() });",
-    to: "void result;\n    void address;",
+    from: "      delivered: () => undefined,\n    });\n",
+    to: "      delivered: () => undefined,\n    });\n    this.#waiting.pop();\n",
+    breaks: ["L1"],
   },
   dry_run_sends: {
     file: `${commands}/execution.ts`,
     from: "  if (hooks.dryRun) {",
     to: "  if (hooks.dryRun && command.force) {",
+    breaks: ["S4"],
   },
 };

@@ -2,6 +2,9 @@ import { setMaxListeners } from "node:events";
 import { abortReason, type Clock } from "../../src/runtime/clock.js";
 import type { Wire } from "./wire.js";
 
+// Many wait on one signal, as in the product, which sets this signal by signal.
+setMaxListeners(0);
+
 interface Timer {
   readonly at: number;
   readonly order: number;
@@ -17,7 +20,6 @@ const mostAtOnce = 100_000;
 export class WorldTime {
   #now = 0;
   #order = 0;
-  #live = 0;
   #sameInstant = 0;
   #lastAt = -1;
   readonly #heap: Timer[] = [];
@@ -26,19 +28,12 @@ export class WorldTime {
     return this.#now;
   }
 
-  get pending(): number {
-    return this.#live;
-  }
-
   /** Calls `fire` in `ms`; returns what takes it back. */
   in(ms: number, fire: () => void): () => void {
     const timer: Timer = { at: this.#now + Math.max(0, ms), order: this.#order++, fire };
     this.#push(timer);
-    this.#live += 1;
     return () => {
-      if (timer.fire === null) return;
       timer.fire = null;
-      this.#live -= 1;
     };
   }
 
@@ -54,7 +49,6 @@ export class WorldTime {
       const { fire } = next;
       if (fire === null) continue;
       next.fire = null;
-      this.#live -= 1;
       this.#now = Math.max(this.#now, next.at);
       this.#sameInstant = next.at === this.#lastAt ? this.#sameInstant + 1 : 0;
       this.#lastAt = next.at;
@@ -137,6 +131,8 @@ export class BootClock implements Clock {
   readonly wire: Wire;
   /** Sign-ins of this run that the platform has not answered yet. */
   signInsOpen = 0;
+  /** Timers neither fired nor taken back. */
+  timers = 0;
   #alive = true;
 
   constructor(time: WorldTime, wall: WallClock, wire: Wire) {
@@ -170,9 +166,20 @@ export class BootClock implements Clock {
 
   /** Calls `fire` in `ms` if the program still runs then. */
   in(ms: number, fire: () => void): () => void {
-    return this.#time.in(ms, () => {
+    this.timers += 1;
+    let isOpen = true;
+    const closed = () => {
+      if (isOpen) this.timers -= 1;
+      isOpen = false;
+    };
+    const takeBack = this.#time.in(ms, () => {
+      closed();
       if (this.#alive) fire();
     });
+    return () => {
+      closed();
+      takeBack();
+    };
   }
 
   wait(ms: number, signal?: AbortSignal): Promise<void> {
@@ -181,7 +188,6 @@ export class BootClock implements Clock {
         reject(abortReason(signal));
         return;
       }
-      if (signal) setMaxListeners(0, signal);
       const abort = () => {
         takeBack();
         reject(signal ? abortReason(signal) : new Error("aborted"));

@@ -6,7 +6,7 @@ import { check, type PostMemory } from "./checks.js";
 import type { Command, Phase } from "./command.js";
 import type { CommandPorts } from "./command-ports.js";
 import { endingAfter, stepReport } from "./endings.js";
-import { type Ending, refused, type SentSoFar, superseded, wantedValue } from "./report.js";
+import { type Ending, refused, type SentSoFar, shuttingDown, superseded, wantedValue } from "./report.js";
 import { sendStep } from "./send-step.js";
 
 /** What the lane of the actuator has to know and may say while a command runs. */
@@ -16,7 +16,7 @@ export interface ExecutionHooks {
   /** The command is about to POST for the first time: whoever is still confirming gives way now. */
   readonly aboutToPost: () => void;
   /** A POST begins, or has ended. */
-  readonly posted: (begun: boolean) => void;
+  readonly posted: () => void;
   /** Every step has been sent; the actuator is free for a newer command. */
   readonly allSent: (soFar: SentSoFar) => void;
   readonly phase: (phase: Phase) => void;
@@ -24,6 +24,8 @@ export interface ExecutionHooks {
   readonly quit: AbortSignal;
   /** Set when a stop waits: no further step may be sent. */
   readonly isStopped: () => boolean;
+  /** The program ends: nothing new may be sent, not even a stop. */
+  readonly isClosed: () => boolean;
 }
 
 /** One command from its checks to its end. Never rejects for anything the platform does. */
@@ -61,6 +63,7 @@ async function executeStop(command: Command, hooks: ExecutionHooks, ports: Comma
   if (hooks.dryRun)
     return { outcome: "dry_run", reason: null, message: "A dry run sends nothing, not even a stop." };
   const reason = await Promise.race([journalTaken(command, ports), slowJournal(ports)]);
+  if (hooks.isClosed()) return shuttingDown();
   if (reason !== null) ports.log.error({ reason }, "a stop is sent although the journal cannot be written");
   hooks.aboutToPost();
   return sendAll(command, stepsOf(command.settings, command.wanted, null), hooks, ports);

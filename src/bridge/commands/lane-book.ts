@@ -18,10 +18,6 @@ export class LaneBook {
     return [...this.#lanes.values()].flatMap((lane) => lane.open());
   }
 
-  get isPosting(): boolean {
-    return [...this.#lanes.values()].some((lane) => lane.isPosting);
-  }
-
   /** Whether a command is open, or one of ours may still be moving the actuator. */
   isMoving(about: About, travelMs: number): boolean {
     return this.#lanes.get(laneKey(about))?.isMoving(travelMs) ?? false;

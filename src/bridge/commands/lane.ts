@@ -4,7 +4,7 @@ import type { CommandPorts } from "./command-ports.js";
 import { execute } from "./execution.js";
 import { waitUntil } from "./read-back.js";
 import { type Running, starting, told } from "./running.js";
-import { type Interrupted, readBackInterrupted } from "./recovery.js";
+import { type Interrupted, readBackInterrupted, sentBefore } from "./recovery.js";
 import { type Ending, refused, shuttingDown, superseded } from "./report.js";
 import { expired } from "../../greenhouse/command/age.js";
 
@@ -85,7 +85,12 @@ export class Lane {
 
   /** Takes up what an earlier run left open: it is read back while newer commands may come, and nothing is sent. */
   adopt(interrupted: Interrupted): void {
-    const running: Running = { ...starting(interrupted.command), confirming: true, posted: true };
+    const running: Running = {
+      ...starting(interrupted.command),
+      confirming: true,
+      posted: true,
+      sent: sentBefore(interrupted, null),
+    };
     this.#confirming = running;
     this.#unread = true;
     this.#ports.audience.phase(interrupted.command, "confirming");

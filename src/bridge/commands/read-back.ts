@@ -1,6 +1,7 @@
 import { readBackDelaysMs, shows, type Step } from "../../greenhouse/command/plan.js";
 import { PlatformError } from "../../greenhouse/platform-error.js";
 import type { RawValue } from "../../greenhouse/ports.js";
+import { PushWait, type Woken } from "../push-wait.js";
 import type { Command } from "./command.js";
 import type { CommandPorts } from "./command-ports.js";
 
@@ -45,7 +46,8 @@ export interface Confirmation {
 
 /**
  * Reads the step's address back until it shows the value or its time is over: after settling, then at growing intervals
- * from the POST's end, and a last time at the very end. Aborting the signal ends it with what was seen so far.
+ * from the POST's end, at once when the platform pushes a value of it, and a last time at the very end. Aborting the
+ * signal ends it with what was seen so far.
  */
 export async function confirmStep(
   command: Command,
@@ -55,19 +57,28 @@ export async function confirmStep(
   signal: AbortSignal,
 ): Promise<Confirmation> {
   const lastAt = endedMono + Math.max(step.confirmWithinMs, command.settings.settleMs);
+  const isShown = (raw: RawValue) => shows(command.settings, step, raw);
+  const wait = new PushWait({ code: command.code, address: step.address }, isShown, ports);
   let lastRead: RawValue | null = null;
-  for (const at of readTimes(endedMono, command.settings.settleMs, lastAt)) {
-    // A slow platform must not make missed reads follow each other, nor carry them past the end.
-    const now = ports.clock.monotonic();
-    if (now > lastAt) break;
-    if (now > at && at !== lastAt) continue;
-    if (!(await waitUntil(at, ports, signal))) break;
-    const read = await readFresh(command, step.address, ports, signal);
-    if (read.type !== "value" || read.startedMono < endedMono) continue;
-    lastRead = read.raw;
-    if (shows(command.settings, step, read.raw)) return { shown: true, lastRead };
+  try {
+    for (const at of readTimes(endedMono, command.settings.settleMs, lastAt)) {
+      // A slow platform must not make missed reads follow each other, nor carry them past the end.
+      const now = ports.clock.monotonic();
+      if (now > lastAt) break;
+      if (now > at && at !== lastAt) continue;
+      for (let woken: Woken = "pushed"; woken === "pushed";) {
+        woken = await wait.until(at, signal);
+        if (woken === "aborted") return { shown: false, lastRead };
+        const read = await readFresh(command, step.address, ports, signal);
+        if (read.type !== "value" || read.startedMono < endedMono) continue;
+        lastRead = read.raw;
+        if (isShown(read.raw)) return { shown: true, lastRead };
+      }
+    }
+    return { shown: false, lastRead };
+  } finally {
+    wait.close();
   }
-  return { shown: false, lastRead };
 }
 
 function* readTimes(from: number, settleMs: number, lastAt: number): Generator<number> {

@@ -1,16 +1,20 @@
 import { shows, type Step } from "../../greenhouse/command/plan.js";
+import type { StepReport } from "../../greenhouse/command/outcomes.js";
 import type { RawValue } from "../../greenhouse/ports.js";
 import type { Command } from "./command.js";
 import type { CommandPorts } from "./command-ports.js";
 import { endingAfter, stepReport } from "./endings.js";
 import { readFresh } from "./read-back.js";
-import type { Ending } from "./report.js";
+import type { Ending, SentSoFar } from "./report.js";
 
 /** What the journal knows of a command the last run did not finish. */
 export interface Interrupted {
   readonly command: Command;
   /** The last step planned: what was asked for. */
   readonly step: Step;
+  /** The mode or lead-in, where it had been sent. */
+  readonly earlier: readonly StepReport[];
+  /** Recorded POSTs of the last step. */
   readonly attempts: number;
   /** The platform's code for the last POST; null when no answer was recorded. */
   readonly code: string | null;
@@ -57,13 +61,24 @@ function end(
   type: "confirmed" | "interrupted" | "unknown" | "unconfirmed" | "failed",
   readBack: RawValue | null,
 ): Ending {
-  const { command, step, attempts, code, requestId, sentAt } = one;
+  const { step, attempts, code, requestId } = one;
   const evidence = { type, attempts, code, requestId, readBack };
-  const steps = [stepReport(command.settings, step, evidence)];
   const ending = endingAfter(step, evidence, true) ?? {
     outcome: "unknown" as const,
     reason: null,
     message: null,
   };
-  return { ...ending, steps, sentAt };
+  const message = type === "failed" && attempts === 0 ? notSentYet(one, readBack) : ending.message;
+  return { ...ending, message, ...sentBefore(one, readBack) };
 }
+
+/** What the last run is known to have sent. */
+export function sentBefore(one: Interrupted, readBack: RawValue | null): SentSoFar {
+  const { command, step, earlier, attempts, code, requestId, sentAt } = one;
+  const evidence = { type: "interrupted" as const, attempts, code, requestId, readBack };
+  const last = attempts === 0 ? [] : [stepReport(command.settings, step, evidence)];
+  return { steps: [...earlier, ...last], sentAt, requestId };
+}
+
+const notSentYet = ({ step }: Interrupted, readBack: RawValue | null) =>
+  `The bridge was stopped before ${step.value} was sent to address ${step.address}, and the platform shows "${String(readBack)}": it did not happen. Send it again if it is still wanted.`;

@@ -12,18 +12,29 @@ const mostWaiting = 1_000;
 export class ResultLedger {
   readonly #journal: CommandJournal;
   #waiting: ResultRecord[] = [];
+  #open = 0;
 
   constructor(journal: CommandJournal) {
     this.#journal = journal;
   }
 
-  /** Resolves with the journal number, or null while the journal cannot write. */
-  async note(
+  /** Outcomes that were noted and not yet told. */
+  get open(): number {
+    return this.#open;
+  }
+
+  /** Then tells its journal number, or null while the journal cannot write. */
+  note(
     { code, targetId, target }: Pick<Command, "code" | "targetId" | "target">,
     result: CommandResult,
-  ): Promise<number | null> {
+    tell: (sequence: number | null) => void,
+  ): void {
     const record: ResultRecord = { type: "result", controller: code, actuator: targetId, target, result };
-    return this.#append(record);
+    this.#open++;
+    void this.#append(record).then((sequence) => {
+      this.#open--;
+      tell(sequence);
+    });
   }
 
   /** Tries again what could not be written. */

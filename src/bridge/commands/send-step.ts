@@ -43,7 +43,7 @@ export async function sendStep(
   ports: CommandPorts,
   signals: {
     readonly quit: AbortSignal;
-    readonly onPosted: (begun: boolean) => void;
+    readonly onPosted: () => void;
     readonly onSettling: (facts: Evidence) => void;
   },
 ): Promise<StepEnd> {
@@ -69,7 +69,7 @@ export async function sendStep(
 
 interface AfterFirst {
   readonly quit: AbortSignal;
-  readonly onPosted: (begun: boolean) => void;
+  readonly onPosted: () => void;
   readonly onSettling: (facts: Evidence) => void;
   readonly facts: Evidence;
   readonly firstEndedMono: number;
@@ -90,7 +90,9 @@ async function afterAmbiguous(
   const tooOld = ports.clock.monotonic() > command.deadlineMono;
   if (readBack === null || tooOld || quit.aborted) {
     after.onSettling(facts);
-    return confirmed(await confirmStep(command, step, firstEndedMono, ports, quit), facts, "failed", quit);
+    const seen = await confirmStep(command, step, firstEndedMono, ports, quit);
+    // That read was later than the POST too: it tells what happened when nothing can be read any more.
+    return confirmed({ ...seen, lastRead: seen.lastRead ?? readBack }, facts, "failed", quit);
   }
   const second = await post(command, step, 2, ports, after.onPosted);
   const endedMono = ports.clock.monotonic();
@@ -111,7 +113,7 @@ async function post(
   step: Step,
   attempt: number,
   ports: CommandPorts,
-  onPosted: (begun: boolean) => void,
+  onPosted: () => void,
 ): Promise<Answer> {
   const about = {
     controller: command.code,
@@ -128,9 +130,9 @@ async function post(
     value: step.value,
     attempt,
   });
-  onPosted(true);
+  onPosted();
   const answer = await write(command, step, ports);
-  onPosted(false);
+  onPosted();
   const facts = answer.type === "accepted" ? null : answer.error.facts;
   void noted(ports, {
     type: "step_answered",

@@ -1,5 +1,7 @@
 import type { Duplex } from "node:stream";
-import { MqttClient, type IClientOptions, type ISubscriptionMap } from "mqtt";
+import type { IClientOptions, ISubscriptionMap, MqttClient } from "mqtt";
+// The package's front door also loads its command line, WebSockets and proxies.
+import mqtt from "mqtt/lib/client";
 import { brokerFacts, incomingMessage } from "./message.js";
 import type { Exit, Parcel } from "./outbox.js";
 import { describeEnd, type LinkFacts } from "./reasons.js";
@@ -155,7 +157,7 @@ export async function openLink(
 }
 
 function connect(options: LinkOptions, stream: Duplex, facts: Facts): BrokerLink {
-  const client = new MqttClient(() => stream, clientOptions(options));
+  const client = new mqtt.default(() => stream, clientOptions(options));
   client.on("error", (error) => {
     // A refused CONNACK is the only error with a number before the link is up.
     if (!facts.connected && "code" in error && typeof error.code === "number") facts.refusal ??= error.code;

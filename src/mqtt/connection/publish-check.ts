@@ -47,7 +47,8 @@ function topicProblem(topic: string): string | null {
   if (topic.length > maxTopicBytes / 3 && Buffer.byteLength(topic) > maxTopicBytes)
     return `the topic ${shown()}... is longer than ${maxTopicBytes} bytes`;
   if (forbidden.test(topic)) return `the topic ${shown()} holds #, +, NUL or half a character`;
-  if (topic.split("/", maxLevels + 1).length > maxLevels)
+  // Most topics are too short for that many levels, and this is asked for every message.
+  if (topic.length >= maxLevels && topic.split("/", maxLevels + 1).length > maxLevels)
     return `the topic ${shown()} has more than ${maxLevels} levels`;
   return null;
 }

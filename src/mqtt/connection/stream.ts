@@ -1,7 +1,6 @@
 import net from "node:net";
 import type { Duplex } from "node:stream";
 import tls from "node:tls";
-import { createWebSocketStream, WebSocket } from "ws";
 import { pem } from "../../runtime/pem.js";
 import type { ConnectionSettings, OpenStream, TlsSettings } from "./settings.js";
 
@@ -89,7 +88,14 @@ function secure({ host, port }: Endpoint, files: TlsMaterial, opened: () => void
   return socket.once("secureConnect", opened);
 }
 
-function webSocket(url: string, files: TlsMaterial, timeoutMs: number, opened: () => void): Duplex {
+async function webSocket(
+  url: string,
+  files: TlsMaterial,
+  timeoutMs: number,
+  opened: () => void,
+): Promise<Duplex> {
+  // Loaded only when used: start-up time is a feature on a small computer.
+  const { createWebSocketStream, WebSocket } = await import("ws");
   const target = new URL(url);
   // `ws` would turn these into an Authorization header for the web server; MQTT carries its own.
   target.username = "";

@@ -6,8 +6,21 @@ export interface Message {
 
 export const clear = (topic: string): Message => ({ topic, payload: "" });
 
-export const isoOrNull = (at: number | null): string | null =>
-  at === null ? null : new Date(at).toISOString();
+/** The items of one answer share when they were measured and received, so the last two texts are kept. */
+export const isoOrNull = rememberingTwo((at) => new Date(at).toISOString());
+
+function rememberingTwo(textOf: (at: number) => string): (at: number | null) => string | null {
+  let newest = { at: NaN, text: "" };
+  let older = newest;
+  return (at) => {
+    if (at === null) return null;
+    if (at === newest.at) return newest.text;
+    if (at === older.at) return older.text;
+    older = newest;
+    newest = { at, text: textOf(at) };
+    return newest.text;
+  };
+}
 
 /** A number without exponent, as plain-text consumers expect it. */
 export function valueText(value: number | string): string {

@@ -6,11 +6,11 @@ import { visitItems, type Place } from "./items.js";
 import { isMetadata } from "./metadata.js";
 import { registerReader, registerValue, type RegisterRole } from "./register.js";
 import type { ReadRoles } from "./roles.js";
-import { scalarOf, textOf, type Fields } from "./wire.js";
+import { isFields, own, scalarOf, textOf, type Fields } from "./wire.js";
 
 /**
  * All addresses of the answer of `GET /api/set-value/flush`: an object keyed by address (plain values or `{value}`), or a list of items
- * `{address, value}`. Addresses without a value are left out, as are those that stand there twice with different values.
+ * `{address, value}`, the value plain or again as `{value}`. Addresses without a value are left out, as are those that stand there twice with different values.
  * Throws UnreadableShape where nothing could hold them.
  */
 export function manyValuesReader(
@@ -42,9 +42,11 @@ function readManyValues(
       const found = roles(fields);
       if (typeof found.device === "string" && found.device !== code) return true;
       const address = textOf(found.address) ?? keyAddress(place);
-      if (address !== null && "value" in found) add(address, found.value);
+      const inner = own(fields, "value");
+      const value = "value" in found || !isFields(inner) ? found.value : inner;
+      if (address !== null && value !== undefined) add(address, value);
       else for (const key of plainAddresses(fields)) add(key, fields[key]);
-      return address !== null && "value" in found;
+      return address !== null && value !== undefined;
     },
     row: (fields) => plainAddresses(fields).length > 0,
   });

@@ -1,10 +1,8 @@
-import { Pool } from "undici";
+import type { Pool as UndiciPool } from "undici";
 import type { DeadlineQueue } from "./deadline-queue.js";
 import { Exchange, type HttpAnswer } from "./exchange.js";
+import { Pool } from "./pool.js";
 import { TransportFailure } from "./transport-failure.js";
-
-/** On the wire; the same bound holds after inflation. */
-export const maxAnswerBytes = 2 * 1024 * 1024;
 
 export interface ConnectionSettings {
   /** Base address; a path prefix is kept. Its user name, password, query and fragment are not used. */
@@ -21,6 +19,8 @@ export interface HttpRequest {
   /** Names and values in turn. */
   readonly headers: string[];
   readonly body?: string;
+  /** Of the answer, on the wire. */
+  readonly maxBytes: number;
   readonly deadlines: DeadlineQueue;
   readonly signal: AbortSignal;
 }
@@ -28,7 +28,7 @@ export interface HttpRequest {
 /** The connections to one host for one purpose. Follows no redirect and repeats nothing by itself. */
 export class Connections {
   readonly #settings: ConnectionSettings;
-  #pool: Pool | null = null;
+  #pool: UndiciPool | null = null;
   #prefix = "";
   #isClosed = false;
 
@@ -38,14 +38,14 @@ export class Connections {
 
   /** Rejects with a TransportFailure. The deadline runs from here to the last byte of the answer. */
   exchange(request: HttpRequest): Promise<HttpAnswer> {
-    const { method, headers, body, deadlines, signal } = request;
+    const { method, headers, body, maxBytes, deadlines, signal } = request;
     return new Promise((resolve, reject) => {
       if (this.#isClosed || signal.aborted) {
         reject(new TransportFailure("aborted", false, 0));
         return;
       }
       const repeatable = method === "GET";
-      const limits = { deadlines, signal, repeatable, maxBytes: maxAnswerBytes };
+      const limits = { deadlines, signal, repeatable, maxBytes };
       const exchange = new Exchange(limits, resolve, reject);
       exchange.begin();
       try {
@@ -66,7 +66,7 @@ export class Connections {
     await pool?.destroy();
   }
 
-  #open(): Pool {
+  #open(): UndiciPool {
     if (this.#pool) return this.#pool;
     const { url, connections, connectMs, idleMs } = this.#settings;
     const { origin, pathname } = new URL(url);

@@ -13,7 +13,7 @@ export interface HostSettings {
 }
 
 export interface Outgoing {
-  readonly operation: { readonly method: "GET" | "POST" };
+  readonly operation: { readonly method: "GET" | "POST"; readonly maxAnswerMiB: number };
   readonly path: string;
   readonly body?: string;
   readonly urgent: boolean;
@@ -21,6 +21,7 @@ export interface Outgoing {
   readonly signal: AbortSignal;
 }
 
+const bytesPerMiB = 1024 * 1024;
 const commandConnections = 8;
 const pollingIdleMs = 15_000;
 /** A warm connection is only worth something within one command; an old one may be dead and make a POST ambiguous. */
@@ -59,8 +60,9 @@ export class HostConnections {
   ): Promise<HttpAnswer> {
     const deadlines = patient ? this.#controls : this.#reads;
     const connections = urgent ? this.#commands : this.#polling;
-    const { method } = operation;
-    return connections.exchange({ method, path, headers, body, deadlines, signal });
+    const { method, maxAnswerMiB } = operation;
+    const maxBytes = maxAnswerMiB * bytesPerMiB;
+    return connections.exchange({ method, path, headers, body, maxBytes, deadlines, signal });
   }
 
   deadlineMs = (patient: boolean): number => (patient ? this.#timeouts.controlMs : this.#timeouts.readMs);

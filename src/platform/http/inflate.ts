@@ -21,18 +21,18 @@ function inflateEither(body: Buffer, options: { maxOutputLength: number }): Buff
 
 /**
  * The body without its content encoding. Throws UndecodableBody for an unknown or chained encoding, for broken data and
- * for more than `maxBytes`. Synchronous, which is harmless as the output is bounded.
+ * for more than `maxMiB`. Synchronous, which is harmless as the output is bounded.
  */
-export function inflated(body: Buffer, encoding: string | undefined, maxBytes: number): Buffer {
+export function inflated(body: Buffer, encoding: string | undefined, maxMiB: number): Buffer {
   const name = (encoding ?? "").trim().toLowerCase();
   if (name === "" || name === "identity" || body.length === 0) return body;
   const inflate = inflaters.get(name);
   if (!inflate)
     throw new UndecodableBody(`content encoding ${JSON.stringify(name.slice(0, 40))} is not supported`);
   try {
-    return inflate(body, { maxOutputLength: maxBytes });
+    return inflate(body, { maxOutputLength: maxMiB * 1024 * 1024 });
   } catch (error) {
     const isTooLarge = error instanceof RangeError;
-    throw new UndecodableBody(isTooLarge ? "more than 2 MiB when unpacked" : `broken ${name} data`);
+    throw new UndecodableBody(isTooLarge ? `more than ${maxMiB} MiB when unpacked` : `broken ${name} data`);
   }
 }

@@ -166,6 +166,15 @@ describe("after an ambiguous POST", () => {
     expect(bench.values()).toHaveLength(2);
   });
 
+  it("the read that differs makes it failed, also when too old for a second POST and never readable again", async () => {
+    const bench = new CommandBench({ actuators: [fan] });
+    bench.platform.onRead = (_, nth) => (nth > 2 ? platformError({ operation: "get-value" }) : "1001");
+    bench.platform.onWrite = () => Promise.reject(platformError({ kind: "timeout" }));
+    const result = await bench.run('{"command":"on","max_age":"4s"}');
+    expect(result).toMatchObject({ outcome: "failed", read_back: "1001" });
+    expect(bench.values()).toHaveLength(1);
+  });
+
   it("no second POST without a valid read in between", async () => {
     const bench = new CommandBench({ actuators: [fan] });
     bench.platform.registers.set("140", "1001");

@@ -13,31 +13,55 @@ export interface SimulatedPlatform {
   requests(): Promise<Readonly<Record<string, number>>>;
   /** Waits until the platform got this many more requests of an operation than now. */
   untilAsked(operation: string, more: number, timeoutMs: number): Promise<void>;
-  posts(): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** Waits until it got this many in all. */
+  untilTotal(operation: string, total: number, timeoutMs: number): Promise<void>;
+  posts(): Promise<readonly Post[]>;
+  /** Arms one entry of a fault file. */
+  fault(entry: Readonly<Record<string, unknown>>): Promise<void>;
+  /** What the register of an address really holds. */
+  register(controller: string, address: string): Promise<string>;
+}
+
+/** One `POST /api/set-value` as the platform saw it; `at` is epoch ms. */
+export interface Post {
+  readonly at: number;
+  readonly requestId: string;
+  readonly code: string;
+  readonly address: string;
+  readonly value: string;
+  readonly effect: string;
 }
 
 export async function platformOf(program: Program): Promise<SimulatedPlatform> {
   const [, url = ""] = await program.untilPrinted(/business_url: (\S+)/, 20_000);
   const view = async (name: string): Promise<unknown> => (await fetch(`${url}/_simulator/${name}`)).json();
+  const tell: SimulatedPlatform["tell"] = async (what, fields = {}) => {
+    const body = JSON.stringify({ do: what, ...fields });
+    const response = await fetch(`${url}/_simulator/control`, { method: "POST", body });
+    if (!response.ok) throw new Error(`the simulator refused ${body}: ${await response.text()}`);
+  };
+  const untilTotal = async (operation: string, total: number, timeoutMs: number) => {
+    const end = performance.now() + timeoutMs;
+    for (let count = 0; count < total; count = (await requests())[operation] ?? 0) {
+      if (performance.now() > end) throw new Error(`${count} of ${total} requests of ${operation} in time`);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  };
   const requests = async () => (await view("requests")) as Readonly<Record<string, number>>;
   return {
     url,
     program,
     requests,
-    tell: async (what, fields = {}) => {
-      const body = JSON.stringify({ do: what, ...fields });
-      const response = await fetch(`${url}/_simulator/control`, { method: "POST", body });
-      if (!response.ok) throw new Error(`the simulator refused ${body}: ${await response.text()}`);
+    tell,
+    fault: (entry) => tell("fault", { fault: entry }),
+    register: async (controller, address) => {
+      const state = await view(`state?controller=${controller}&address=${address}`);
+      return (state as { readonly value: string }).value;
     },
     codes: async () => (await view("controllers")) as readonly string[],
-    posts: async () => (await view("posts")) as readonly Readonly<Record<string, unknown>>[],
-    untilAsked: async (operation, more, timeoutMs) => {
-      const wanted = ((await requests())[operation] ?? 0) + more;
-      const end = performance.now() + timeoutMs;
-      while (((await requests())[operation] ?? 0) < wanted) {
-        if (performance.now() > end) throw new Error(`not ${more} more requests of ${operation} in time`);
-        await new Promise((resolve) => setTimeout(resolve, 100));
-      }
-    },
+    posts: async () => (await view("posts")) as readonly Post[],
+    untilAsked: async (operation, more, timeoutMs) =>
+      untilTotal(operation, ((await requests())[operation] ?? 0) + more, timeoutMs),
+    untilTotal,
   };
 }

@@ -22,6 +22,7 @@ export interface Ended {
 }
 
 export interface Program {
+  readonly pid: number;
   readonly stdout: string;
   readonly stderr: string;
   /** Resolves when it has ended and all its output was read. */
@@ -54,6 +55,7 @@ export function startProgram(args: readonly string[], options: ProgramOptions): 
   });
   ended.catch(() => undefined);
   return {
+    pid: child.pid ?? 0,
     get stdout() {
       return output.stdout;
     },
@@ -88,6 +90,15 @@ export function startProgram(args: readonly string[], options: ProgramOptions): 
       }),
   };
 }
+
+/** What is waited for, unless the program ends first, which it then says with its last words. */
+export const whileRuns = <Thing>(program: Program, awaited: Promise<Thing>): Promise<Thing> =>
+  Promise.race([
+    awaited,
+    program.ended.then(({ code, stderr }) => {
+      throw new Error(`it ended with code ${code ?? "none"}:\n${stderr.slice(-2_000)}`);
+    }),
+  ]);
 
 /** Runs it to its end. */
 export const runProgram = (args: readonly string[], options: ProgramOptions): Promise<Ended> =>

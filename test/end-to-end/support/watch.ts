@@ -1,4 +1,4 @@
-import mqtt, { type MqttClient } from "mqtt";
+import mqtt, { type IClientPublishOptions, type MqttClient } from "mqtt";
 
 /* A client that sees everything at the broker and remembers it in order. */
 
@@ -9,11 +9,22 @@ export interface Seen {
   readonly payload: string;
   /** Delivered because it was retained, not because it was published just now. */
   readonly retain: boolean;
+  /** Of an MQTT 5 message; null without. */
+  readonly correlationData: string | null;
   /** When it arrived, ms of a steady clock. */
   readonly atMs: number;
 }
 
+/** MQTT 5 properties of a publish. */
+export type PublishProperties = NonNullable<IClientPublishOptions["properties"]>;
+
+export interface PublishOptions {
+  readonly retain?: boolean;
+  readonly properties?: PublishProperties;
+}
+
 export interface Watch {
+  readonly clientId: string;
   readonly seen: readonly Seen[];
   /** The newest payload on a topic; empty where it was cleared, null where nothing came. */
   latest(topic: string): string | null;
@@ -23,7 +34,7 @@ export interface Watch {
   mark(): number;
   /** Waits until a condition on what was seen holds; `what` is said when it does not in time. */
   untilTrue(condition: () => boolean, what: string, timeoutMs: number): Promise<void>;
-  publish(topic: string, payload: string, options?: { readonly retain?: boolean }): Promise<void>;
+  publish(topic: string, payload: string | Buffer, options?: PublishOptions): Promise<void>;
   end(): Promise<void>;
 }
 
@@ -39,14 +50,16 @@ export async function watchBroker(options: WatchOptions): Promise<Watch> {
   const seen: Seen[] = [];
   const newest = new Map<string, string>();
   const listeners = new Set<() => void>();
-  client.on("message", (topic, bytes, { retain }) => {
+  client.on("message", (topic, bytes, { retain, properties }) => {
     const payload = bytes.toString();
-    seen.push({ index: seen.length, topic, payload, retain, atMs: performance.now() });
+    const correlationData = properties?.correlationData?.toString() ?? null;
+    seen.push({ index: seen.length, topic, payload, retain, correlationData, atMs: performance.now() });
     newest.set(topic, payload);
     for (const listener of [...listeners]) listener();
   });
   await client.subscribeAsync("#", { qos: 1 });
   return {
+    clientId: client.options.clientId ?? "",
     seen,
     latest: (topic) => newest.get(topic) ?? null,
     current: (pattern) =>
@@ -70,8 +83,8 @@ export async function watchBroker(options: WatchOptions): Promise<Watch> {
         listeners.add(look);
         look();
       }),
-    publish: async (topic, payload, { retain = false } = {}) => {
-      await client.publishAsync(topic, payload, { qos: 1, retain });
+    publish: async (topic, payload, { retain = false, properties } = {}) => {
+      await client.publishAsync(topic, payload, { qos: 1, retain, ...(properties && { properties }) });
     },
     end: async () => {
       await client.endAsync(true);

@@ -1,0 +1,198 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { strict as assert } from "node:assert";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import mqtt from "mqtt";
+import { freePort, startNodeRed, until } from "./red.mjs";
+
+/* The flow of deploy/node-red in a real Node-RED: first the bridge is played at Mosquitto, then it is the demo. */
+
+const main = join(resolve(process.env.DIST), "main.js");
+const done = [];
+const endings = [];
+const step = (what) => {
+  done.push(what);
+  console.log(`  ${what}`);
+};
+
+function startProcess(program, args, cwd) {
+  const child = spawn(program, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
+  const state = { log: "", listeners: new Set() };
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk) => {
+      state.log += chunk;
+      for (const listener of [...state.listeners]) listener();
+    });
+  child.on("error", (error) => {
+    state.log += error.message;
+  });
+  endings.push(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, "exit");
+    child.kill("SIGKILL");
+    await gone;
+  });
+  return {
+    child,
+    printed: (pattern) =>
+      until(`${program} prints ${pattern}`, () => pattern.exec(state.log) ?? undefined, state.listeners),
+  };
+}
+
+async function mosquitto(folder, port) {
+  await writeFile(
+    join(folder, "mosquitto.conf"),
+    `user root\nlistener ${port} 127.0.0.1\nallow_anonymous true\nlog_type all\n`,
+  );
+  const broker = startProcess("/usr/sbin/mosquitto", ["-c", join(folder, "mosquitto.conf")], folder);
+  await broker.printed(/ running/);
+  return broker;
+}
+
+async function played(folder) {
+  const port = await freePort();
+  const broker = await mosquitto(folder, port);
+  const bridge = mqtt.connect(`mqtt://127.0.0.1:${port}`, { protocolVersion: 5 });
+  endings.push(() => bridge.endAsync(true));
+  await bridge.subscribeAsync("greenhouse/+/actuator/+/set", { qos: 1 });
+  const commands = [];
+  const listeners = new Set();
+  bridge.on("message", (topic, payload, { retain }) => {
+    commands.push({ topic, retain, ...JSON.parse(payload.toString()) });
+    for (const listener of [...listeners]) listener();
+  });
+  const say = (topic, payload, retain = true) =>
+    bridge.publishAsync(
+      `greenhouse/${topic}`,
+      typeof payload === "string" ? payload : JSON.stringify(payload),
+      { qos: 1, retain },
+    );
+  const red = await startNodeRed({ brokerPort: port });
+  endings.push(red.stop);
+  console.log(`Node-RED ${red.version}, the bridge played at Mosquitto:`);
+
+  await red.press();
+  await red.see("no answer", (msg) => msg.outcome === "not sent");
+  assert.deepEqual(commands, []);
+  step("no command leaves before the bridge is known to be online");
+
+  const air = "gh-0001/airtemp";
+  const reading = async (test, mark) =>
+    (await red.see("reading", (msg) => msg.topic === air && test(msg), mark)).payload;
+  await say("bridge/state", "online");
+  await say("gh-0001/sensor/airtemp", "21.5");
+  await say("gh-0001/sensor/airtemp/quality", "good");
+  assert.equal(await reading((msg) => msg.valid), 21.5);
+  step("a good reading of an online bridge is shown as a number");
+
+  for (const [topic, bad, good] of [
+    ["gh-0001/sensor/airtemp/quality", "stale", "good"],
+    ["gh-0001/sensor/airtemp/quality", "bad", "good"],
+    ["gh-0001/sensor/airtemp/quality", "uncertain", "good"],
+    ["bridge/state", "offline", "online"],
+  ]) {
+    const mark = red.shown.length;
+    await say(topic, bad);
+    assert.equal(await reading((msg) => !msg.valid, mark), null);
+    const later = red.shown.length;
+    await say(topic, good);
+    assert.equal(await reading((msg) => msg.valid, later), 21.5);
+    step(`no reading is shown while ${topic} is ${bad}; it comes back with ${good}`);
+  }
+
+  const commandOf = (at) => until(`command ${at}`, () => commands[at], listeners);
+  const resultOf = (command, more) => ({
+    id: command.id,
+    controller: "gh-0001",
+    actuator: "left_skylight",
+    ...more,
+  });
+  await red.press();
+  const first = await commandOf(0);
+  assert.equal(first.topic, "greenhouse/gh-0001/actuator/left_skylight/set");
+  assert.deepEqual(
+    [first.command, first.by, first.max_age, first.retain, typeof first.at, typeof first.id],
+    [45, "node-red", "30s", false, "string", "string"],
+  );
+  await say("gh-0001/result", resultOf({ id: "of-somebody-else" }, { outcome: "confirmed" }), false);
+  await say("gh-0001/result", resultOf(first, { outcome: "confirmed", read_back: "45" }), false);
+  const confirmed = await red.see("done", () => true);
+  assert.equal(confirmed.payload.id, first.id);
+  step("a command goes out with an id, and is done by the result with that id and by no other");
+
+  await say("gh-0001/result", resultOf(first, { outcome: "confirmed", repeated: true }), false);
+  await red.press({ payload: "open" });
+  const second = await commandOf(1);
+  assert.notEqual(second.id, first.id);
+  assert.equal(second.command, "open");
+  await say("gh-0001/result", resultOf(second, { outcome: "unconfirmed", message: "not shown" }), false);
+  const failed = await red.see("not done", () => true);
+  assert.deepEqual([failed.outcome, failed.payload.id], ["unconfirmed", second.id]);
+  assert.equal(red.shown.filter(({ from }) => from === "done").length, 1);
+  step("any other outcome comes out as not done, and a repeated result is told once");
+
+  await red.press({ payload: "close", wait: 1 });
+  const third = await commandOf(2);
+  const silent = await red.see("no answer", (msg) => msg.outcome === "no answer");
+  assert.equal(silent.payload.id, third.id);
+  await red.press({ payload: "auto" });
+  await say("gh-0001/result", resultOf(third, { outcome: "confirmed" }), false);
+  await say("gh-0001/result", resultOf(await commandOf(3), { outcome: "already" }), false);
+  await red.see("done", (msg) => msg.outcome === "already");
+  assert.equal(red.shown.filter(({ from }) => from === "done").length, 2);
+  assert.equal(commands.length, 4);
+  step("a command without a result is told after its time, and is not sent again");
+
+  const mark = red.shown.length;
+  broker.child.kill("SIGKILL");
+  assert.equal(await reading((msg) => !msg.valid, mark), null);
+  const before = red.shown.length;
+  await red.press();
+  await red.see("no answer", (msg) => msg.outcome === "not sent", before);
+  step("without a link to the broker no reading is shown and no command leaves");
+  await red.stop();
+}
+
+async function withDemo(folder) {
+  const demo = startProcess(
+    process.execPath,
+    [main, "demo", "--speed", "10", "--controllers", "2", "--log-level", "error"],
+    folder,
+  );
+  const [, port] = await demo.printed(/mqtt:\/\/127\.0\.0\.1:(\d+)/);
+  const red = await startNodeRed({ brokerPort: Number(port) });
+  endings.push(red.stop);
+  console.log(`Node-RED ${red.version} with the demo:`);
+  const { payload } = await red.see("reading", (msg) => msg.topic === "gh-0001/airtemp" && msg.valid);
+  assert.equal(typeof payload, "number");
+  step(`a reading of the simulated greenhouse is shown: ${payload} °C`);
+  await red.press();
+  const confirmed = await red.see("done", () => true, 0, 120_000);
+  assert.deepEqual(
+    [confirmed.outcome, confirmed.payload.read_back, confirmed.payload.by],
+    ["confirmed", "45", "node-red"],
+  );
+  step(`the window is moved to 45 %: confirmed after ${confirmed.payload.duration_ms} ms`);
+  await red.press({ payload: "150" });
+  const refused = await red.see("not done", () => true);
+  assert.deepEqual([refused.outcome, refused.payload.reason], ["refused", "out_of_range"]);
+  step("a degree out of range comes out as not done: refused, out_of_range");
+  const mark = red.shown.length;
+  demo.child.kill("SIGTERM");
+  const gone = await red.see("reading", (msg) => msg.topic === "gh-0001/airtemp" && !msg.valid, mark);
+  assert.equal(gone.payload, null);
+  step("no reading is shown when the bridge has ended");
+  await red.stop();
+}
+
+const folder = await mkdtemp(join(tmpdir(), "node-red-check-"));
+try {
+  await played(folder);
+  await withDemo(folder);
+  console.log(`node-red: ${done.length} checks passed`);
+} finally {
+  for (const end of endings.splice(0).reverse()) await end().catch(() => undefined);
+  await rm(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,123 @@
+// (f) From publishing a command to its POST at a platform that answers at once, bridge and baseline in turn.
+import { setTimeout as wait } from "node:timers/promises";
+import { figure, percentile, spread } from "./figures.mjs";
+import { here, mustLive, newFile, start, stop, untilSays } from "./processes.mjs";
+import { startRegisterPlatform } from "./register-platform.mjs";
+import { bases, startBridge, startBroker } from "./surroundings.mjs";
+import { Counter } from "./wire.mjs";
+
+const code = "GH-00001";
+/** Enough that each has been read back before its turn comes again. */
+const actuators = 40;
+/**
+ * Bridge and baseline have every other slot. The bridge takes 600 commands a minute at most, and reads each back after 2,000 ms,
+ * which is in the middle of a slot and not where the next command is measured.
+ */
+const slotMs = 64;
+const answerMs = 10_000;
+const warmUp = 10;
+
+const addressOf = (turn) => String(101 + (turn % actuators));
+const commandOf = (turn) => (Math.floor(turn / actuators) % 2 === 0 ? "on" : "off");
+
+function controllers() {
+  const one = (address) => ({ kind: "circulation_fan", address });
+  const all = Array.from({ length: actuators }, (_, turn) => [`a${addressOf(turn)}`, one(addressOf(turn))]);
+  return { [code]: { actuators: Object.fromEntries(all) } };
+}
+
+const nextSlot = (began) => wait(slotMs - ((performance.now() - began) % slotMs));
+
+/** Publishes the command of this turn; ms until its POST arrived. */
+async function once(who, { child, platform, sender }, turn) {
+  const arrived = new Promise((resolve) => (platform.posted = resolve));
+  const began = performance.now();
+  sender.publish(`${bases[who]}/${code.toLowerCase()}/actuator/a${addressOf(turn)}/set`, commandOf(turn), 1);
+  const post = await Promise.race([arrived, wait(answerMs, null)]);
+  mustLive(child);
+  if (post?.address !== addressOf(turn))
+    throw new Error(`${who}: command ${turn} made no POST within ${answerMs / 1000} s`);
+  return post.at - began;
+}
+
+async function startBridgeSide(broker, sender) {
+  const platform = await startRegisterPlatform(code);
+  const ready = await Counter.open(broker.port, [`${bases.bridge}/${code.toLowerCase()}/actuator/+/state`]);
+  const child = startBridge(platform, broker, { resting: true, controllers: controllers() });
+  await ready.until(actuators, 30_000);
+  if (ready.messages < actuators) throw new Error(`the bridge did not read its actuators:\n${child.tail}`);
+  ready.close();
+  return { platform, sender, child };
+}
+
+async function startBareSide(broker, sender) {
+  const platform = await startRegisterPlatform(code);
+  const settings = { platform: platform.url, broker: broker.url, base: bases.bare, code };
+  const file = newFile("bare-journal.jsonl");
+  const child = start(process.execPath, [here("./bare-commands.mjs"), JSON.stringify({ ...settings, file })]);
+  await untilSays(child, /ready/);
+  return { platform, sender, child };
+}
+
+/** Outcomes of the bridge's results, counted. */
+async function countOutcomes(broker) {
+  const outcomes = new Map();
+  const listener = await Counter.open(broker.port, [`${bases.bridge}/+/actuator/+/result`]);
+  listener.onMessage = (_, payload) => {
+    const { outcome, reason } = JSON.parse(payload);
+    const word = reason === null ? outcome : `${outcome} ${reason}`;
+    outcomes.set(word, (outcomes.get(word) ?? 0) + 1);
+  };
+  return { outcomes, listener };
+}
+
+export async function measureCommands({ commands, say }) {
+  const broker = await startBroker();
+  const sender = await Counter.open(broker.port, ["none"]);
+  const sides = {
+    bridge: await startBridgeSide(broker, sender),
+    bare: await startBareSide(broker, sender),
+  };
+  const { outcomes, listener } = await countOutcomes(broker);
+  const ms = { bridge: [], bare: [] };
+  const began = performance.now();
+  for (let turn = 0; turn < warmUp + commands; turn += 1) {
+    for (const who of ["bridge", "bare"]) {
+      await nextSlot(began);
+      const took = await once(who, sides[who], turn);
+      if (turn >= warmUp) ms[who].push(took);
+    }
+  }
+  await listener.until(warmUp + commands, 60_000);
+  const { bridge, bare } = sides;
+  await Promise.all([stop(bridge.child), stop(bare.child), broker.stop()]);
+  mustAllBeConfirmed(outcomes, bridge.platform.posts, warmUp + commands);
+  for (const { platform } of [bridge, bare]) platform.stop();
+  for (const one of [sender, listener]) one.close();
+  say(`commands: ${spread(ms.bridge).median.toFixed(2)} ms, bare ${spread(ms.bare).median.toFixed(2)} ms`);
+  return figures(ms, commands);
+}
+
+/** Fast and wrong is no figure. */
+function mustAllBeConfirmed(outcomes, posts, expected) {
+  if (posts === expected && outcomes.size === 1 && outcomes.get("confirmed") === expected) return;
+  const told = [...outcomes].map(([outcome, count]) => `${count} ${outcome}`).join(", ");
+  throw new Error(`${expected} commands ended as ${told} with ${posts} POSTs; all had to be confirmed`);
+}
+
+function figures(ms, commands) {
+  const at = (who, share) => percentile(ms[who], share);
+  const name = (what) => `set publish to POST, ${what}`;
+  const options = (share, atMost) => ({
+    bare: at("bare", share),
+    target: { of: "value", atMost },
+    range: spread(ms.bridge),
+  });
+  const ratio = at("bridge", 0.5) / at("bare", 0.5);
+  return [
+    figure("f", name("p50"), "ms", at("bridge", 0.5), options(0.5, 3)),
+    figure("f", name("p50 by bare"), "times", ratio, { target: { of: "value", atMost: 1.4 } }),
+    figure("f", name("p99"), "ms", at("bridge", 0.99), options(0.99, 12)),
+    figure("f", name("confirmed"), "commands", commands),
+  ];
+}

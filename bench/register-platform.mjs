@@ -1,0 +1,48 @@
+// A platform that answers every command at once, in this process: what arrives when is then told by one clock.
+import { createServer } from "node:http";
+
+const envelope = (data) => `{"code":200,"message":"success","requestId":"r","data":${data}}`;
+
+/** Starts it for one controller. `posted` is told {address, value, at} as each POST arrives; `at` is performance.now(). */
+export async function startRegisterPlatform(code) {
+  const registers = new Map();
+  const list = envelope(JSON.stringify([{ code, name: code, deviceTypeId: "C001", online: true }]));
+  const platform = { url: "", posts: 0, posted: () => undefined, stop: () => undefined };
+
+  const bodyFor = (url) => {
+    const { pathname, searchParams } = new URL(url, "http://platform");
+    if (pathname === "/api/mqtt-client-status") return envelope('{"status":1}');
+    if (pathname === "/api/get-value") {
+      const address = searchParams.get("address");
+      return envelope(JSON.stringify({ [address]: registers.get(address) ?? "1001" }));
+    }
+    return pathname === "/api/control/mqtt" || pathname === "/api/device" ? list : envelope("[]");
+  };
+  const send = (response, body) => {
+    response.writeHead(200, {
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(body),
+    });
+    response.end(body);
+  };
+  const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
+    const at = performance.now();
+    if (request.method === "GET") return send(response, bodyFor(request.url));
+    const chunks = [];
+    request.on("data", (chunk) => chunks.push(chunk));
+    request.on("end", () => {
+      const { address, value } = JSON.parse(Buffer.concat(chunks).toString());
+      registers.set(String(address), value);
+      platform.posts += 1;
+      send(response, envelope("null"));
+      platform.posted({ address: String(address), value, at });
+    });
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  platform.url = `http://127.0.0.1:${server.address().port}`;
+  platform.stop = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return platform;
+}

@@ -1,0 +1,85 @@
+/*
+ * What stands in the options of the Home Assistant app, as a configuration of the bridge. Secrets go to secrets.yaml
+ * beside it. JSON is YAML too, so every text is written as JSON.
+ */
+
+/** A mistake in the options; the message is for the person who fills them in. */
+export class OptionsError extends Error {}
+
+/**
+ * @param options content of /data/options.json
+ * @param service the MQTT service of Home Assistant ({ host, port, ssl, username, password }), or null without one
+ * @returns {{ configuration: string, secrets: string }} texts of config.yaml and secrets.yaml
+ */
+export function configurationOf(options, service) {
+  const secrets = new Map();
+  const secret = (name, value) => {
+    secrets.set(name, value);
+    return `!secret ${name}`;
+  };
+  const lines = [
+    "# Written from the options of the app at each start. Change the options, not this file.",
+    "platform:",
+    `  business_url: ${JSON.stringify(options.business_url)}`,
+    `  realtime_url: ${JSON.stringify(options.realtime_url)}`,
+    ...credentialLines(options, secret),
+    ...(options.time_zone ? [`  time_zone: ${JSON.stringify(options.time_zone)}`] : []),
+    ...mqttLines(brokerOf(options, service), secret),
+    `homeassistant: { language: ${options.language} }`,
+    `commands: { read_only: ${String(options.read_only)} }`,
+    `log: { level: ${options.log_level} }`,
+    "data_dir: ./data",
+    ...controllerLines(options.actuators),
+  ];
+  const secretLines = [...secrets].map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+  return { configuration: `${lines.join("\n")}\n`, secrets: `${secretLines.join("\n")}\n` };
+}
+
+/** The broker of the options, else Home Assistant's. */
+export function brokerOf(options, service) {
+  if (options.mqtt_url)
+    return { url: options.mqtt_url, username: options.mqtt_username, password: options.mqtt_password };
+  if (service === null)
+    throw new OptionsError("There is no MQTT broker: install the app «Mosquitto broker», or set mqtt_url.");
+  const url = `${service.ssl ? "mqtts" : "mqtt"}://${service.host}:${service.port}`;
+  return { url, username: service.username, password: service.password };
+}
+
+function credentialLines({ token, sign_in: fields = [] }, secret) {
+  if (token && fields.length > 0)
+    throw new OptionsError("Only one of token and sign_in can be used: empty the other one.");
+  if (token) return [`  token: ${secret("platform_token", token)}`];
+  if (fields.length === 0)
+    throw new OptionsError("The platform wants a credential: set token, or the fields of sign_in.");
+  const body = fields.map(
+    ({ name, value }, at) => `      ${JSON.stringify(name)}: ${secret(`sign_in_${at}`, value)}`,
+  );
+  return ["  sign_in:", "    body:", ...body];
+}
+
+function mqttLines({ url, username, password }, secret) {
+  return [
+    "mqtt:",
+    `  url: ${JSON.stringify(url)}`,
+    ...(username ? [`  username: ${JSON.stringify(username)}`] : []),
+    ...(password ? [`  password: ${secret("mqtt_password", password)}`] : []),
+  ];
+}
+
+function controllerLines(actuators = []) {
+  const controllers = new Map();
+  for (const { controller, id, ...actuator } of actuators) {
+    const known = controllers.get(controller) ?? new Map();
+    if (known.has(id)) throw new OptionsError(`actuators: ${controller} has two of the id "${id}".`);
+    controllers.set(controller, known.set(id, actuator));
+  }
+  if (controllers.size === 0) return ["controllers: {}"];
+  return [
+    "controllers:",
+    ...[...controllers].flatMap(([code, known]) => [
+      `  ${JSON.stringify(code)}:`,
+      "    actuators:",
+      ...[...known].map(([id, actuator]) => `      ${JSON.stringify(id)}: ${JSON.stringify(actuator)}`),
+    ]),
+  ];
+}

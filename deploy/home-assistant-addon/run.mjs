@@ -1,0 +1,84 @@
+/*
+ * Start of the Home Assistant app: options → configuration, then the bridge in this very process (so signals reach
+ * it), as a user without rights.
+ */
+import { chownSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
+import { brokerOf, configurationOf, OptionsError } from "./options.mjs";
+
+const folder = "/data/greenhouse2mqtt";
+/** The user `node` of the image. */
+const owner = 1000;
+const supervisor = process.env.SUPERVISOR_URL ?? "http://supervisor";
+const usageCode = 2;
+
+function end(message, code) {
+  process.stderr.write(`${message}\n`);
+  process.exit(code);
+}
+
+/** The MQTT service of Home Assistant, or null while there is none. */
+async function mqttService() {
+  const headers = { authorization: `Bearer ${process.env.SUPERVISOR_TOKEN}` };
+  const answer = await fetch(`${supervisor}/services/mqtt`, { headers, signal: AbortSignal.timeout(10_000) });
+  return answer.ok ? (await answer.json()).data : null;
+}
+
+/** The broker's app may start after this one. */
+async function awaitedService() {
+  for (let tries = 0; tries < 24; tries += 1) {
+    const service = await mqttService().catch(() => null);
+    if (service !== null) return service;
+    process.stderr.write("Waiting for Home Assistant's MQTT service…\n");
+    await wait(5_000);
+  }
+  return null;
+}
+
+/** A file the user wrote in the folder of the app, with what it may ask of the environment; else one made of the options. */
+async function prepare(options) {
+  const service = options.mqtt_url ? null : await awaitedService();
+  if (options.configuration_file) {
+    const { url, username, password } = brokerOf(options, service);
+    const known = {
+      MQTT_URL: url,
+      MQTT_USERNAME: username,
+      MQTT_PASSWORD: password,
+      GREENHOUSE_TOKEN: options.token,
+    };
+    for (const [name, value] of Object.entries(known)) if (value) process.env[name] = value;
+    return `/config/${options.configuration_file}`;
+  }
+  const { configuration, secrets } = configurationOf(options, service);
+  for (const [name, text] of Object.entries({ "config.yaml": configuration, "secrets.yaml": secrets })) {
+    writeFileSync(`${folder}/${name}`, text, { mode: 0o600 });
+    chownSync(`${folder}/${name}`, owner, owner);
+  }
+  return `${folder}/config.yaml`;
+}
+
+const options = JSON.parse(readFileSync("/data/options.json", "utf8"));
+mkdirSync(folder, { recursive: true, mode: 0o700 });
+chownSync(folder, owner, owner);
+const file = await prepare(options).catch((error) => {
+  if (error instanceof OptionsError) end(error.message, usageCode);
+  throw error;
+});
+
+delete process.env.SUPERVISOR_TOKEN;
+delete process.env.HASSIO_TOKEN;
+process.setgroups([]);
+process.setgid(owner);
+process.setuid(owner);
+process.umask(0o077);
+process.chdir(folder);
+process.argv = [
+  process.argv[0],
+  "/app/dist/main.js",
+  "run",
+  "--config",
+  file,
+  "--data-dir",
+  `${folder}/data`,
+];
+await import("/app/dist/main.js");

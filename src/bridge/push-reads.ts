@@ -1,0 +1,102 @@
+import { PlatformError } from "../greenhouse/platform-error.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/logger.js";
+import type { RequestBudget } from "./budget.js";
+
+export type WantedRead = (signal: AbortSignal) => Promise<void>;
+
+interface Waiting {
+  readonly dueAt: number;
+  readonly read: WantedRead;
+}
+
+const mostAtOnce = 4;
+const mostWaiting = 1_000;
+const idleMs = 60_000;
+
+/**
+ * The reads that pushes ask for: each thing once however often it is wanted, with a pause between two reads of it, within
+ * the request budget, and never more than a few at once. What finds no place is left to polling.
+ */
+export class PushReads {
+  readonly #clock: Clock;
+  readonly #budget: RequestBudget;
+  readonly #log: Logger;
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #begunAt = new Map<string, number>();
+  #running = 0;
+  #wake = new AbortController();
+
+  constructor({ clock, budget, log }: { clock: Clock; budget: RequestBudget; log: Logger }) {
+    this.#clock = clock;
+    this.#budget = budget;
+    this.#log = log;
+  }
+
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Reads soon, but not sooner than `gapMs` after the last read under this name. One that waits already stays. */
+  want(name: string, gapMs: number, read: WantedRead): void {
+    if (this.#waiting.has(name) || this.#waiting.size >= mostWaiting) return;
+    const dueAt = Math.max(this.#clock.monotonic(), (this.#begunAt.get(name) ?? -Infinity) + gapMs);
+    this.#waiting.set(name, { dueAt, read });
+    this.#wake.abort();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const running = new Set<Promise<void>>();
+    while (!signal.aborted) {
+      const ms = this.#restMs();
+      if (ms > 0) {
+        this.#wake = new AbortController();
+        await this.#clock.wait(ms, AbortSignal.any([signal, this.#wake.signal])).catch(() => undefined);
+        continue;
+      }
+      const done = this.#startFirst(signal).finally(() => running.delete(done));
+      running.add(done);
+    }
+    await Promise.allSettled(running);
+  }
+
+  /** Ms until a read may be started; an end or a new wish wakes sooner. */
+  #restMs(): number {
+    const first = this.#first();
+    if (first === null || this.#running >= mostAtOnce) return idleMs;
+    const now = this.#clock.monotonic();
+    return Math.max(first.dueAt - now, this.#budget.waitMs(now), 0);
+  }
+
+  #first(): (Waiting & { readonly name: string }) | null {
+    let first: (Waiting & { readonly name: string }) | null = null;
+    for (const [name, waiting] of this.#waiting)
+      if (first === null || waiting.dueAt < first.dueAt) first = { name, ...waiting };
+    return first;
+  }
+
+  async #startFirst(signal: AbortSignal): Promise<void> {
+    const first = this.#first();
+    if (first === null) return;
+    this.#waiting.delete(first.name);
+    this.#remember(first.name);
+    this.#budget.spend(this.#clock.monotonic());
+    this.#running += 1;
+    try {
+      await first.read(signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof PlatformError) this.#log.debug({ read: first.name }, error.message);
+      else this.#log.error({ err: error, read: first.name }, "a read after a push failed unexpectedly");
+    } finally {
+      this.#running -= 1;
+      this.#wake.abort();
+    }
+  }
+
+  /** Names are bounded by what the mirror holds; a mirror that changes for months must not fill this. */
+  #remember(name: string): void {
+    if (this.#begunAt.size >= 10 * mostWaiting) this.#begunAt.clear();
+    this.#begunAt.set(name, this.#clock.monotonic());
+  }
+}

@@ -1,0 +1,103 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { ParameterGroup } from "../greenhouse/device-types.js";
+import { systemClock } from "../runtime/clock.js";
+import { discover as discoverAccount, type DiscoverRequest } from "../setup/discover/discover.js";
+import { Meter } from "../setup/discover/meter.js";
+import { writeNewFile } from "../setup/discover/new-file.js";
+import { UnknownController } from "../setup/discover/scan.js";
+import { ScanEnded } from "../setup/discover/scan-context.js";
+import { scannedTypes } from "../setup/discover/type-rows.js";
+import { type CommonOptions, readConfiguration } from "./configuration.js";
+import { withPlatform } from "./one-shot-platform.js";
+import { CommandFailure, exitCodes, programVersion, type Surroundings } from "./surroundings.js";
+
+export interface DiscoverOptions extends CommonOptions {
+  readonly controller?: readonly string[];
+  readonly types?: readonly ParameterGroup[];
+  readonly out?: string;
+  readonly merge?: string;
+  readonly fresh?: boolean;
+}
+
+/** `greenhouse2mqtt discover`: what the account holds, as YAML on stdout or in a new file; only reads are sent. */
+export async function discover(options: DiscoverOptions, around: Surroundings): Promise<void> {
+  if (options.out !== undefined) refuseToOverwrite(options.out);
+  const configuration = await readConfiguration(options, around);
+  const request: DiscoverRequest = {
+    configuration,
+    file: options.config,
+    env: around.env,
+    controllers: options.controller ?? [],
+    types: options.types ?? scannedTypes,
+    fresh: options.fresh === true,
+    merge: options.merge === undefined ? null : await existing(options.merge, options, around),
+    out: options.out ?? null,
+    writtenBy: `greenhouse2mqtt ${programVersion()}`,
+  };
+  const meter = new Meter(around.err, systemClock, configuration.platform.requests_per_minute);
+  const surroundings = { ...around, err: screenOver(meter, around) };
+  const found = await withPlatform(configuration, surroundings, (platform) =>
+    discoverAccount(request, { platform, clock: systemClock, watcher: meter }, around.stop).catch(explained),
+  );
+  await deliver(found.text, options.out, around);
+  await found.settle().catch((error: unknown) => {
+    around.err.write(`the progress of the scan could not be put away: ${String(error)}\n`);
+  });
+  for (const note of found.notes) around.err.write(`${note}\n`);
+  if (found.problems.length > 0)
+    throw new CommandFailure(["`check` will not take the file as it is:", ...found.problems].join("\n"));
+}
+
+/** Before the first request: a scan takes minutes. */
+function refuseToOverwrite(out: string): void {
+  if (existsSync(out))
+    throw new CommandFailure(
+      `${out} exists and is never overwritten; choose another name, or \`--merge ${out}\` to see what is new`,
+      exitCodes.usage,
+    );
+  if (!existsSync(dirname(out)))
+    throw new CommandFailure(`${out}: there is no such folder; make it first`, exitCodes.usage);
+}
+
+async function existing(
+  file: string,
+  options: DiscoverOptions,
+  around: Surroundings,
+): Promise<DiscoverRequest["merge"]> {
+  const configuration = await readConfiguration({ ...options, config: file }, around);
+  return { file, configuration, text: await readFile(file, "utf8") };
+}
+
+function explained(error: unknown): never {
+  if (error instanceof UnknownController) throw new CommandFailure(error.message, exitCodes.usage);
+  if (!(error instanceof ScanEnded)) throw error;
+  const goOn = "run the same command again to go on from here (--fresh starts over)";
+  throw new CommandFailure(
+    error.reason === "stopped" ? `stopped; ${goOn}` : `${error.message}\nthe scan ended early; ${goOn}`,
+  );
+}
+
+const screenOver = (meter: Meter, { err }: Surroundings): Surroundings["err"] => ({
+  isTTY: err.isTTY === true,
+  write: (text) => {
+    meter.write(text);
+  },
+});
+
+async function deliver(text: string, out: string | undefined, around: Surroundings): Promise<void> {
+  if (out === undefined) {
+    around.out(text);
+    return;
+  }
+  try {
+    await writeNewFile(out, text);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CommandFailure(
+      `${out} could not be written (${why}); run the command again with another --out`,
+    );
+  }
+  around.err.write(`${out} written: \`greenhouse2mqtt check ${out}\` reads it\n`);
+}

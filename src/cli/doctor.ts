@@ -1,0 +1,149 @@
+import { readFile } from "node:fs/promises";
+import { arch, platform, release } from "node:os";
+import { join } from "node:path";
+import { journalDirectory } from "../compose/open-journal.js";
+import { fileSources, loadConfiguration, type ConfigurationResult } from "../config/load.js";
+import { formatProblem } from "../config/problem.js";
+import { identityOf, isRunning } from "../journal/process-identity.js";
+import { newestRecords, readHistory } from "../journal/reader.js";
+import { parseHolder } from "../journal/lock-holder.js";
+import { showsLife } from "../journal/sign-of-life.js";
+import { systemClock } from "../runtime/clock.js";
+import { systemRandom } from "../runtime/random.js";
+import { diagnose } from "../setup/doctor/doctor.js";
+import type { Finding } from "../setup/doctor/finding.js";
+import { recordCheck } from "../setup/doctor/record-check.js";
+import { redactor, type RedactFinding } from "../setup/doctor/redaction.js";
+import { jsonReport, lineOf, summaryOf, type ReportFacts } from "../setup/doctor/report.js";
+import {
+  defaultLimits,
+  type DoctorPorts,
+  type Holder,
+  type LastRun,
+  type Scene,
+} from "../setup/doctor/scene.js";
+import { type CommonOptions, loggerFor, overridden } from "./configuration.js";
+import { CommandFailure, exitCodes, programVersion, type Surroundings } from "./surroundings.js";
+
+export interface DoctorOptions extends CommonOptions {
+  readonly json?: boolean;
+  readonly redact?: boolean;
+  readonly record?: string;
+}
+
+/** `greenhouse2mqtt doctor`: tries everything the bridge needs and reports it line by line; sends nothing to an actuator. */
+export async function doctor(options: DoctorOptions, around: Surroundings): Promise<void> {
+  const result = await loadConfiguration(options.config, fileSources(around.env));
+  const report = reporter(options, around);
+  if (!result.ok) {
+    const [fault] = configurationFindings(result, options);
+    report.add(fault ?? { check: "configuration", status: "failed", summary: "it cannot be read" });
+    report.end();
+    for (const problem of result.problems) around.err.write(`${formatProblem(problem)}\n`);
+    throw new CommandFailure("", exitCodes.usage);
+  }
+  const configuration = overridden(result.configuration, {
+    ...options,
+    logLevel: options.logLevel ?? "fatal",
+  });
+  const redact = options.redact === true ? redactor(configuration, options.config) : () => asItIs;
+  let scene: Scene | null = null;
+  for (const finding of configurationFindings(result, options)) report.add(redact(null)(finding));
+  const errand = {
+    configuration,
+    ports: portsFor(configuration.data_dir, loggerFor(configuration, around)),
+    limits: defaultLimits,
+    stop: around.stop,
+    begun: report.begun,
+    more: options.record === undefined ? [] : [recordCheck(options.record)],
+  };
+  for await (const finding of diagnose(errand, (used) => (scene = used))) report.add(redact(scene)(finding));
+  report.end();
+  if (report.findings.some(({ status }) => status === "failed")) throw new CommandFailure("");
+}
+
+const asItIs: RedactFinding = (finding) => finding;
+
+function configurationFindings(result: ConfigurationResult, { config }: DoctorOptions): readonly Finding[] {
+  const check = "configuration";
+  if (!result.ok) {
+    const { length } = result.problems;
+    const summary = `${config} has ${length} ${length === 1 ? "problem" : "problems"}, so nothing else was tried`;
+    return [{ check, status: "failed", summary, remedy: "`greenhouse2mqtt check` names them" }];
+  }
+  const warnings = result.warnings.map((problem): Finding => ({
+    check,
+    status: "warning",
+    summary: formatProblem(problem),
+  }));
+  return warnings.length > 0 ? warnings : [{ check, status: "ok", summary: `${config} has no problems` }];
+}
+
+/** Lines as they come, with the running check on a terminal; or one JSON document at the end. */
+function reporter({ json = false }: DoctorOptions, { out, err }: Surroundings) {
+  const findings: Finding[] = [];
+  const isShown = !json && err.isTTY === true;
+  const facts: ReportFacts = {
+    version: programVersion(),
+    node: process.version,
+    system: `${platform()} ${release()} ${arch()}`,
+    at: new Date(systemClock.now()).toISOString(),
+  };
+  if (!json) out(`greenhouse2mqtt ${facts.version}, Node.js ${facts.node}, ${facts.system}, ${facts.at}\n`);
+  const erase = () => {
+    if (isShown) err.write("\r\u001b[K");
+  };
+  return {
+    findings,
+    begun: (check: string) => {
+      if (isShown) err.write(`\r\u001b[K${check} …`);
+    },
+    add: (finding: Finding) => {
+      findings.push(finding);
+      erase();
+      if (!json) out(`${lineOf(finding)}\n`);
+    },
+    end: () => {
+      erase();
+      out(json ? `${jsonReport(facts, findings)}\n` : `${summaryOf(findings)}\n`);
+    },
+  };
+}
+
+function portsFor(dataDir: string, log: DoctorPorts["log"]): DoctorPorts {
+  return {
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    version: programVersion(),
+    holder: () => holderOf(dataDir),
+    lastRun: () => lastRunOf(journalDirectory(dataDir)),
+  };
+}
+
+/** Whoever holds the lock of a data directory and lives. Reads only, so that a stale lock stays for the next start. */
+export async function holderOf(dataDir: string): Promise<Holder | null> {
+  const text = await readFile(join(dataDir, "bridge.lock"), "utf8").catch(() => null);
+  const holder = text === null ? null : parseHolder(text);
+  if (holder === null) return null;
+  const running = await isRunning(holder, await identityOf(process.pid));
+  const isAlive =
+    running === "yes" ||
+    (running === "unknown" && holder.socket !== null && (await showsLife(join(dataDir, holder.socket))));
+  return isAlive ? { pid: holder.pid, since: holder.since } : null;
+}
+
+/** What the journal in a directory tells about earlier runs; it works beside a running bridge. */
+export async function lastRunOf(directory: string): Promise<LastRun> {
+  const { open, problems, starts } = await readHistory(directory);
+  const [newest] = await newestRecords(directory, { types: new Set(["result"]), limit: 1 });
+  const last = starts.at(-1);
+  return {
+    startedAt: last?.at ?? null,
+    stopped: last?.stopped ?? true,
+    open: open.length,
+    problems: problems.length,
+    newestAt: newest?.at ?? null,
+    newestOutcome: newest?.type === "result" ? newest.result.outcome : null,
+  };
+}

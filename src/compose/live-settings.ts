@@ -1,0 +1,89 @@
+import { formatPath, type Path } from "../config/problem.js";
+import type { Configuration } from "../config/schema.js";
+
+/** Where a value may change while the bridge runs; each is looked up whenever it is used. */
+export const reloadableKeys: ReadonlySet<string> = new Set([
+  "log.level",
+  "commands.read_only",
+  "commands.dry_run",
+  "commands.max_age",
+  "commands.require_age",
+  "http.token",
+  "http.allowed_hosts",
+]);
+
+/** What a reload did, by the names of the keys and never by their values. */
+export interface Reloaded {
+  readonly applied: readonly string[];
+  readonly needRestart: readonly string[];
+}
+
+/** The configuration as it is in force: that of the start, with what was reloaded since. */
+export class LiveSettings {
+  readonly #listeners = new Set<(reloaded: Reloaded) => void>();
+  #current: Configuration;
+  #because: string | null = null;
+
+  constructor(configuration: Configuration) {
+    this.#current = configuration;
+  }
+
+  get current(): Configuration {
+    if (this.#because === null) return this.#current;
+    return { ...this.#current, commands: { ...this.#current.commands, read_only: true } };
+  }
+
+  /** Why the bridge is read-only although nobody configured it; null where it is not. */
+  get readOnlyBecause(): string | null {
+    return this.#because;
+  }
+
+  /** Refuses commands until the end of this run, whatever the file says. */
+  forceReadOnly(because: string): void {
+    this.#because = because;
+  }
+
+  onReload(listener: (reloaded: Reloaded) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Takes over what can change, and tells the rest by name. What needs a restart is told again the next time. */
+  reload(next: Configuration): Reloaded {
+    const changed = changedKeys(this.#current, next);
+    const applied = changed.filter((key) => reloadableKeys.has(key));
+    const needRestart = changed.filter((key) => !reloadableKeys.has(key));
+    this.#current = withApplied(this.#current, next);
+    const reloaded = { applied, needRestart };
+    for (const listener of this.#listeners) listener(reloaded);
+    return reloaded;
+  }
+}
+
+function withApplied(before: Configuration, next: Configuration): Configuration {
+  const { read_only, dry_run, max_age, require_age } = next.commands;
+  const bothServe = before.http !== false && next.http !== false;
+  return {
+    ...before,
+    log: { ...before.log, level: next.log.level },
+    commands: { ...before.commands, read_only, dry_run, max_age, require_age },
+    http: bothServe
+      ? {
+          ...before.http,
+          allowed_hosts: next.http.allowed_hosts,
+          ...(next.http.token === undefined ? { token: undefined } : { token: next.http.token }),
+        }
+      : before.http,
+  };
+}
+
+/** Paths of all values that differ, deepest names that both sides know: `controllers.GH-0001.name`. */
+export function changedKeys(before: unknown, next: unknown, path: Path = []): readonly string[] {
+  if (isSection(before) && isSection(next)) {
+    const names = new Set([...Object.keys(before), ...Object.keys(next)]);
+    return [...names].sort().flatMap((name) => changedKeys(before[name], next[name], [...path, name]));
+  }
+  return JSON.stringify(before) === JSON.stringify(next) ? [] : [formatPath(path)];
+}
+
+const isSection = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

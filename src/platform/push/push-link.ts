@@ -1,0 +1,131 @@
+import { PlatformError } from "../../greenhouse/platform-error.js";
+import type { Clock } from "../../runtime/clock.js";
+import type { Logger } from "../../runtime/logger.js";
+import type { Random } from "../../runtime/random.js";
+import type { Operation } from "../operations.js";
+import type { Redact } from "../redaction.js";
+import type { Credential } from "../session/credential.js";
+import { PushConnection } from "./connection.js";
+import type { PushTally } from "./counters.js";
+import { handshakeOf } from "./handshake.js";
+import type { PushCredential } from "./push-credential.js";
+import { type End, goodLifeMs, isUnauthorized, pauseMs, triesAfter } from "./reconnect.js";
+import type { PushSettings } from "./settings.js";
+import { whyNotOpen } from "./trouble.js";
+
+export interface LinkPorts {
+  readonly realtimeUrl: string;
+  readonly settings: PushSettings;
+  readonly credential: PushCredential;
+  readonly tally: PushTally;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly redact: Redact;
+}
+
+export interface LinkEvents {
+  readonly opened: () => void;
+  readonly frame: (data: Buffer) => void;
+  readonly unusable: (problem: string) => void;
+  readonly lost: () => void;
+}
+
+/** Keeps one connection of one channel open: tries, waits with full jitter, and tries again. */
+export class PushLink {
+  readonly #operation: Operation;
+  readonly #ports: LinkPorts;
+  readonly #events: LinkEvents;
+  #complained = false;
+  #announced = false;
+
+  constructor(operation: Operation, events: LinkEvents, ports: LinkPorts) {
+    this.#operation = operation;
+    this.#events = events;
+    this.#ports = ports;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, tally } = this.#ports;
+    const isOver = () => signal.aborted;
+    for (let tries = 0; !isOver();) {
+      const end = await this.#try(signal);
+      if (isOver()) return;
+      if (end.type === "lost") tally.lost += 1;
+      else tally.failures += 1;
+      tries = triesAfter(tries, end);
+      const pause = pauseMs(end, tries, random());
+      this.#tell(end, pause);
+      await clock.wait(pause, signal).catch(() => undefined);
+    }
+  }
+
+  /** One try; a refused credential is replaced once. */
+  async #try(signal: AbortSignal): Promise<End> {
+    const { credential, settings } = this.#ports;
+    const kind = this.#operation.name;
+    try {
+      if (settings.credential === "none") return await this.#connect(null, signal);
+      const first = await credential.obtain(signal);
+      const end = await this.#connect(first, signal);
+      if (end.type !== "refused" || !isUnauthorized(end.status)) return end;
+      if (!(await credential.renewed(first, kind, signal))) return end;
+      const second = await credential.obtain(signal);
+      const again = await this.#connect(second, signal);
+      if (again.type === "refused" && isUnauthorized(again.status))
+        await credential.renewed(second, kind, signal);
+      return again;
+    } catch (error) {
+      if (!(error instanceof PlatformError) && !signal.aborted)
+        this.#ports.log.error({ err: error, channel: kind }, "a push channel failed unexpectedly");
+      return {
+        type: "failed",
+        why: error instanceof PlatformError ? error.message : "it failed unexpectedly",
+      };
+    }
+  }
+
+  async #connect(credential: Credential | null, signal: AbortSignal): Promise<End> {
+    const { realtimeUrl, settings, tally, clock } = this.#ports;
+    const { name, path } = this.#operation;
+    const handshake = handshakeOf(realtimeUrl, path, credential, settings);
+    const opened = () => {
+      tally.open += 1;
+      tally.connects += 1;
+      this.#ports.credential.accepted(name);
+      this.#announce();
+      this.#events.opened();
+    };
+    const connection = new PushConnection(handshake, { ...this.#events, opened }, clock);
+    const end = await connection.run(signal);
+    if (end.type === "lost") {
+      tally.open -= 1;
+      this.#events.lost();
+    }
+    return end;
+  }
+
+  #announce(): void {
+    if (!this.#announced)
+      this.#ports.log.info({ channel: this.#operation.label }, "the push channel is open");
+    this.#announced = true;
+  }
+
+  /** A lasting trouble is told once; a channel that comes and goes must not fill the log. */
+  #tell(end: End, pause: number): void {
+    const { log, credential, redact } = this.#ports;
+    const channel = this.#operation.label;
+    const why = redact(whyNotOpen(end, credential.key));
+    const isGood = end.type === "lost" && end.livedMs >= goodLifeMs;
+    if (isGood) this.#complained = false;
+    const isLoud = !isGood && !this.#complained;
+    if (isLoud) {
+      this.#complained = true;
+      this.#announced = false;
+    }
+    const facts = { channel, next_try_s: Math.ceil(pause / 1000) };
+    const text = `the push channel is not open: ${why}. Polling carries on.`;
+    if (isLoud) log.warn(facts, text);
+    else log.debug(facts, text);
+  }
+}

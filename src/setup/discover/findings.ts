@@ -1,0 +1,117 @@
+import { takesDegrees } from "../../config/kind-traits.js";
+import type { ParameterGroup } from "../../greenhouse/device-types.js";
+import type { RawValue } from "../../greenhouse/ports.js";
+import { evidenceFor } from "./evidence.js";
+import type { DeviceSurvey } from "./survey.js";
+import { typeName, typeRows, type ActuatorRow, type ParameterRow, type TypeRow } from "./type-rows.js";
+
+interface Found {
+  readonly address: string;
+  readonly raw: RawValue;
+  readonly group: ParameterGroup;
+}
+
+export interface FoundActuator extends Found {
+  readonly row: ActuatorRow;
+  /** Further types whose answer holds the address. */
+  readonly alsoIn: readonly ParameterGroup[];
+}
+
+export interface FoundParameter extends Found {
+  readonly row: ParameterRow;
+}
+
+/** An address that is shown, with the reason why it is nothing else yet. */
+export interface DoubtfulAddress extends Found {
+  readonly why: string;
+}
+
+export interface Findings {
+  readonly actuators: readonly FoundActuator[];
+  readonly parameters: readonly FoundParameter[];
+  readonly doubtful: readonly DoubtfulAddress[];
+}
+
+/** One address in the answer of one type. */
+interface Place {
+  readonly group: ParameterGroup;
+  readonly row: TypeRow | undefined;
+  /** The answer holds no other address. */
+  readonly isAlone: boolean;
+}
+
+interface Sighting {
+  readonly address: string;
+  readonly raw: RawValue;
+  /** Never empty; what decides comes first: a type of actuators, then one of parameters. */
+  readonly places: readonly [Place, ...Place[]];
+}
+
+const usable = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** What the addresses of a device are. In doubt an address is no actuator: a wrong one would move something. */
+export function findingsOf({ answers }: Pick<DeviceSurvey, "answers">): Findings {
+  const actuators: FoundActuator[] = [];
+  const parameters: FoundParameter[] = [];
+  const doubtful: DoubtfulAddress[] = [];
+  for (const sighting of sightingsIn(answers)) {
+    const { address, raw, places } = sighting;
+    const [{ group, row }, ...others] = places;
+    const why = doubtAbout(sighting);
+    if (why !== null || row === undefined) doubtful.push({ address, raw, group, why: why ?? unknownType });
+    else if (row.role === "parameter") parameters.push({ address, raw, group, row });
+    else actuators.push({ address, raw, group, row, alsoIn: others.map((place) => place.group) });
+  }
+  return { actuators, parameters, doubtful };
+}
+
+/** Every address once, type by type and in the order of the addresses, whatever the order of the answers. */
+function sightingsIn(answers: DeviceSurvey["answers"]): readonly Sighting[] {
+  const sightings = new Map<string, Sighting>();
+  const groups = [...answers].flatMap(([ask, answer]) =>
+    typeof ask === "number" && answer.type === "values" ? [[ask, answer.values] as const] : [],
+  );
+  for (const [group, values] of groups.sort(([one], [other]) => rank(one) - rank(other) || one - other))
+    for (const [address, raw] of [...values].sort(([one], [other]) => byAddress(one, other))) {
+      const place = { group, row: typeRows.get(group), isAlone: values.size === 1 };
+      const known = sightings.get(address);
+      sightings.set(
+        address,
+        known ? { ...known, places: [...known.places, place] } : { address, raw, places: [place] },
+      );
+    }
+  return [...sightings.values()];
+}
+
+function rank(group: ParameterGroup): number {
+  const role = typeRows.get(group)?.role;
+  return role === "actuator" ? 0 : role === "parameter" ? 1 : 2;
+}
+
+const unknownType = "this type is not in the interface's table: a parameter, or kind: custom with its values";
+
+/** Why an address is not taken for what its type says; null where it is. */
+function doubtAbout({ address, raw, places }: Sighting): string | null {
+  if (!usable.test(address)) return "a configuration cannot hold such an address";
+  const [{ row, isAlone }] = places;
+  if (row?.role !== "actuator") return null;
+  const { kind } = row;
+  if (places.some((other) => other.row?.role === "actuator" && other.row.kind !== kind))
+    return `several types hold it (${places.map(({ group }) => typeName(group)).join(", ")}): which of them does it belong to?`;
+  const evidence = evidenceFor(kind, raw);
+  const isShared = places.some((other) => other.row?.role !== "actuator");
+  if (evidence === "sure" || (evidence === "possible" && isAlone && !isShared)) return null;
+  if (evidence === "none")
+    return `no value of the kind ${kind}: a parameter, or kind: custom with its values`;
+  return `kind: ${kind}, ${takesDegrees(kind) ? "a position_address of another one, " : ""}or a parameter`;
+}
+
+/** Numbers by size, before everything else. */
+export function byAddress(one: string, other: string): number {
+  const [a, b] = [numberOf(one), numberOf(other)];
+  if (a !== b) return a - b;
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+const numberOf = (address: string): number =>
+  /^\d{1,15}$/.test(address) ? Number(address) : Number.MAX_SAFE_INTEGER;

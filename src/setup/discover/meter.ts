@@ -1,0 +1,116 @@
+import type { Clock } from "../../runtime/clock.js";
+import { gapFor } from "./pace.js";
+import { commentText } from "./safe-text.js";
+import type { ScanWatcher } from "./scan-context.js";
+
+export interface Screen {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+const barWidth = 24;
+const redrawMs = 200;
+/** Where nobody watches a line now and then says that it goes on. */
+const lineEveryMs = 60_000;
+
+/** How far a scan is: a bar on a terminal, plain lines elsewhere. What others write goes above the bar. */
+export class Meter implements ScanWatcher {
+  readonly #screen: Screen;
+  readonly #clock: Clock;
+  readonly #perMinute: number;
+  readonly #notes = new Set<string>();
+  #total = 0;
+  #done = 0;
+  #resumed = 0;
+  #label = "";
+  #startedAt = 0;
+  #shownAt = 0;
+  #bar = "";
+
+  /** `perMinute`: the request budget, 0 for none. */
+  constructor(screen: Screen, clock: Clock, perMinute: number) {
+    this.#screen = screen;
+    this.#clock = clock;
+    this.#perMinute = perMinute;
+  }
+
+  /** Anything else that goes to the same screen. */
+  write(text: string): void {
+    this.#clear();
+    this.#screen.write(text);
+    this.#draw();
+  }
+
+  note(sentence: string): void {
+    if (this.#notes.has(sentence)) return;
+    this.#notes.add(sentence);
+    this.write(`${sentence}\n`);
+  }
+
+  begin(total: number, done: number): void {
+    this.#total = total;
+    this.#done = done;
+    this.#resumed = done;
+    this.#startedAt = this.#clock.monotonic();
+    this.#shownAt = this.#startedAt;
+    const left = total - done;
+    const time = durationText(left * gapFor(this.#perMinute));
+    const resumed = done === 0 ? "" : ` (${done} of ${total} are known from an interrupted scan)`;
+    this.note(`${left} requests to go${resumed}, ${time}; nothing is sent to any actuator`);
+    this.#show();
+  }
+
+  asked(code: string): void {
+    this.#done += 1;
+    this.#label = commentText(code, 24);
+    const now = this.#clock.monotonic();
+    if (now - this.#shownAt < (this.#screen.isTTY === true ? redrawMs : lineEveryMs)) return;
+    this.#shownAt = now;
+    if (this.#screen.isTTY === true) this.#show();
+    else this.#screen.write(`${this.#done} of ${this.#total} requests done, ${this.#left()}\n`);
+  }
+
+  spared(requests: number): void {
+    this.#total = Math.max(this.#done, this.#total - requests);
+  }
+
+  end(): void {
+    this.#clear();
+    this.#bar = "";
+  }
+
+  #show(): void {
+    const share = this.#total === 0 ? 1 : this.#done / this.#total;
+    const full = Math.round(share * barWidth);
+    const bar = "#".repeat(full) + ".".repeat(barWidth - full);
+    const line = `[${bar}] ${this.#done}/${this.#total}  ${this.#left()}  ${this.#label}`;
+    // A line that wraps could not be taken away again.
+    this.#clear();
+    this.#bar = line.slice(0, Math.max(20, this.#screen.columns ?? 80) - 1);
+    this.#draw();
+  }
+
+  #left(): string {
+    const asked = this.#done - this.#resumed;
+    const elapsedMs = this.#clock.monotonic() - this.#startedAt;
+    const each = Math.max(gapFor(this.#perMinute), asked === 0 ? 0 : elapsedMs / asked);
+    return `${durationText((this.#total - this.#done) * each)} left`;
+  }
+
+  #clear(): void {
+    if (this.#screen.isTTY === true && this.#bar !== "") this.#screen.write("\r\u001b[K");
+  }
+
+  #draw(): void {
+    if (this.#screen.isTTY === true && this.#bar !== "") this.#screen.write(this.#bar);
+  }
+}
+
+/** As exact as an estimate can be. */
+export function durationText(ms: number): string {
+  if (ms < 60_000) return "less than a minute";
+  const minutes = Math.ceil(ms / 60_000);
+  if (minutes < 90) return `about ${minutes} min`;
+  return `about ${(minutes / 60).toFixed(1)} h`;
+}

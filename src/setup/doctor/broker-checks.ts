@@ -1,0 +1,149 @@
+import { topicsUnder } from "../../mqtt/topics.js";
+import { openAtBroker } from "./broker-access.js";
+import type { BrokerProbe, RoundTrip } from "./broker-probe.js";
+import { failed, notTried, ok, warning, type Verdict } from "./finding.js";
+import type { Check, Scene } from "./scene.js";
+
+/** The bridge's largest message, `bridge/controllers`, and room for its topic. */
+const largestMessage = 256 * 1024 + 4096;
+
+type OnProbe = (probe: BrokerProbe, scene: Scene) => Verdict | Promise<Verdict>;
+
+/** A check on the one link that "broker" has opened. */
+const onProbe =
+  (errand: OnProbe) =>
+  async (scene: Scene): Promise<Verdict> => {
+    const { broker } = scene.evidence;
+    return broker === null ? notTried("there is no link to the broker") : await errand(broker, scene);
+  };
+
+/** The same for what only the bridge's own link may do. */
+const asBridge = (errand: OnProbe) =>
+  onProbe((probe, scene) =>
+    scene.evidence.isGuest
+      ? notTried("only the running bridge itself has these rights at its embedded broker")
+      : errand(probe, scene),
+  );
+
+/** Rights are tried on the bridge's own test topic; nothing is ever published to a topic of an actuator. */
+export const brokerChecks: readonly Check[] = [
+  { id: "broker", needs: [], run: openVerdict },
+  { id: "broker.version", needs: ["broker"], run: onProbe(versionVerdict) },
+  { id: "broker.publish", needs: ["broker"], run: asBridge(publishVerdict) },
+  { id: "broker.subscribe", needs: ["broker"], run: asBridge(subscribeVerdict) },
+  { id: "broker.retained", needs: ["broker.publish"], run: asBridge(retainedVerdict) },
+  { id: "broker.packet_size", needs: ["broker"], run: onProbe(sizeVerdict) },
+];
+
+async function openVerdict(scene: Scene): Promise<Verdict> {
+  const opened = await openAtBroker(scene);
+  if (!opened.ok) return opened.verdict;
+  const { probe, name } = opened;
+  scene.evidence.broker = probe;
+  scene.evidence.isGuest = opened.isGuest;
+  scene.evidence.endings.push(() => probe.close());
+  return ok(`${name} lets us in`);
+}
+
+function versionVerdict({ facts }: BrokerProbe, { configuration }: Scene): Verdict {
+  const name = facts.protocolVersion === 5 ? "MQTT 5" : "MQTT 3.1.1";
+  if (facts.protocolVersion === 5) return ok(`the broker speaks ${name}`);
+  const wanted = configuration.mqtt.protocol_version;
+  return warning(
+    wanted === 5
+      ? `the broker refuses MQTT 5, so the bridge falls back to ${name}`
+      : `${name}, because mqtt.protocol_version is 4`,
+    wanted === 5
+      ? "use a broker with MQTT 5, such as Mosquitto 2: only then do old commands expire on the way, and Home Assistant 2027.1 needs it"
+      : "set mqtt.protocol_version to 5 unless the broker cannot do it: only then do old commands expire on the way",
+  );
+}
+
+export const testTopic = ({ configuration }: Scene): string =>
+  `${configuration.mqtt.base_topic}/bridge/doctor`;
+
+const accessList = ({ configuration }: Scene, right: string): string => {
+  const { username, base_topic } = configuration.mqtt;
+  const who = username === undefined ? "clients without a user name" : "the user of mqtt.username";
+  return `allow ${who} to ${right} ${base_topic}/# in the broker's access list`;
+};
+
+async function tried(probe: BrokerProbe, scene: Scene): Promise<RoundTrip> {
+  const payload = `doctor ${Math.floor(scene.ports.random() * 1e9)}`;
+  return probe.roundTrip(testTopic(scene), payload, scene.limits.roundTripMs);
+}
+
+async function publishVerdict(probe: BrokerProbe, scene: Scene): Promise<Verdict> {
+  const { published, arrived, granted, why } = await tried(probe, scene);
+  const remedy = accessList(scene, "publish");
+  if (published === "refused")
+    return failed(`the broker refuses what we publish (${why ?? "no reason"})`, remedy);
+  if (published === "lost")
+    return failed(`the broker ended the link when we published: ${why ?? ""}`, remedy);
+  // MQTT 3.1.1 has no way to say no: what is forbidden is acknowledged and thrown away.
+  if (probe.facts.protocolVersion === 4 && !arrived)
+    return failed(
+      granted
+        ? "the broker took our message but never gave it back: it may not be published, or not be read"
+        : "the broker took our message, and MQTT 3.1.1 does not tell whether it was allowed",
+      accessList(scene, "publish and subscribe to"),
+    );
+  return ok(`we may publish (tried on ${testTopic(scene)})`);
+}
+
+async function subscribeVerdict(probe: BrokerProbe, scene: Scene): Promise<Verdict> {
+  const topics = topicsUnder(scene.configuration.mqtt.base_topic);
+  const remedy = accessList(scene, "subscribe to");
+  const refused = await probe.refused(topics.subscriptions);
+  if (refused.length > 0)
+    return failed(
+      `the broker does not let us subscribe to ${refused.join(", ")}: no command can arrive`,
+      remedy,
+    );
+  const { published, arrived, granted } = await tried(probe, scene);
+  if (!granted) return failed(`the broker does not let us subscribe to ${testTopic(scene)}`, remedy);
+  if (published !== "taken")
+    return ok("we may subscribe to commands and requests (not tried with a message)");
+  return arrived
+    ? ok("we may subscribe to commands and requests, and a message of ours came back")
+    : failed(
+        "the broker takes our subscription but holds back the messages, so no command can arrive",
+        remedy,
+      );
+}
+
+async function retainedVerdict(probe: BrokerProbe, scene: Scene): Promise<Verdict> {
+  const remedy = "allow retained messages there (Mosquitto: retain_available true): states live in them";
+  if (!probe.facts.retainAvailable) return failed("the broker keeps no retained messages", remedy);
+  const topic = testTopic(scene);
+  const payload = `retained ${Math.floor(scene.ports.random() * 1e9)}`;
+  try {
+    await probe.publish(topic, payload, true);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return failed(`the broker refuses a retained message (${why})`, remedy);
+  }
+  const isKept = await probe.keeps(topic, payload, scene.limits.roundTripMs);
+  await probe.publish(topic, "", true).catch(() => undefined);
+  return isKept
+    ? ok("the broker keeps retained messages (the test message was cleared again)")
+    : failed(
+        "the broker took a retained message but does not give it back",
+        `${remedy}; or ${accessList(scene, "read")}`,
+      );
+}
+
+function sizeVerdict({ facts }: BrokerProbe): Verdict {
+  const { maximumPacketSize: most, protocolVersion } = facts;
+  if (most === null)
+    return ok(
+      protocolVersion === 5
+        ? "the broker sets no limit on packets"
+        : "unknown: MQTT 3.1.1 announces no limit",
+    );
+  if (most >= largestMessage) return ok(`packets up to ${most} bytes are taken`);
+  return warning(
+    `the broker takes packets of at most ${most} bytes, our largest may have ${largestMessage}: a long list of controllers or a large announcement to Home Assistant would not be published`,
+    `raise its limit (Mosquitto: max_packet_size ${largestMessage})`,
+  );
+}

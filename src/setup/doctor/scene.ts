@@ -1,0 +1,89 @@
+import type { Configuration } from "../../config/schema.js";
+import type { DeviceRecord } from "../../greenhouse/ports.js";
+import type { PlatformClient } from "../../platform/client.js";
+import type { Clock } from "../../runtime/clock.js";
+import type { Logger } from "../../runtime/logger.js";
+import type { Random } from "../../runtime/random.js";
+import type { AnswerBook } from "./answers.js";
+import type { BrokerProbe } from "./broker-probe.js";
+import type { Verdict } from "./finding.js";
+
+/** The bridge that works in the data directory now. `since` is an ISO time. */
+export interface Holder {
+  readonly pid: number;
+  readonly since: string;
+}
+
+/** What the journal tells about earlier runs. Times are ISO texts, null where there is nothing. */
+export interface LastRun {
+  readonly startedAt: string | null;
+  /** False when it ended without saying so, or still runs. */
+  readonly stopped: boolean;
+  /** Commands that were taken and have no result. */
+  readonly open: number;
+  /** Actuators whose newest command ended badly. */
+  readonly problems: number;
+  readonly newestAt: string | null;
+  readonly newestOutcome: string | null;
+}
+
+export interface DoctorPorts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly version: string;
+  readonly holder: () => Promise<Holder | null>;
+  readonly lastRun: () => Promise<LastRun>;
+}
+
+export interface DoctorLimits {
+  readonly checkMs: number;
+  readonly totalMs: number;
+  /** How long a push channel is listened to. */
+  readonly frameMs: number;
+  /** Retained messages have all come when none came for so long. */
+  readonly quietMs: number;
+  /** How long a message of ours may take through the broker. */
+  readonly roundTripMs: number;
+  readonly connectMs: number;
+}
+
+export const defaultLimits: DoctorLimits = {
+  checkMs: 25_000,
+  totalMs: 180_000,
+  frameMs: 5_000,
+  quietMs: 1_000,
+  roundTripMs: 3_000,
+  connectMs: 8_000,
+};
+
+/** What earlier checks leave for later ones. */
+export interface Evidence {
+  controllers: readonly DeviceRecord[];
+  devices: readonly DeviceRecord[];
+  swapped: Promise<boolean> | null;
+  channels: ReadonlyMap<string, Promise<Verdict>> | null;
+  broker: BrokerProbe | null;
+  /** The link to the broker has only the rights of any client, not the bridge's. */
+  isGuest: boolean;
+  /** Whether `bridge/state` at the broker says that a bridge is online; null while unknown. */
+  bridgeOnline: boolean | null;
+  endings: (() => Promise<void>)[];
+}
+
+export interface Scene {
+  readonly configuration: Configuration;
+  readonly ports: DoctorPorts;
+  readonly limits: DoctorLimits;
+  readonly platform: PlatformClient;
+  readonly answers: AnswerBook;
+  readonly evidence: Evidence;
+}
+
+export interface Check {
+  /** As lines and JSON name it. */
+  readonly id: string;
+  /** Checks that must have passed (with a warning at most) before this one makes sense. */
+  readonly needs: readonly string[];
+  readonly run: (scene: Scene, signal: AbortSignal) => Promise<Verdict>;
+}

@@ -1,0 +1,138 @@
+import { measurement } from "../../platform/measurement.js";
+import { timeReader } from "../../platform/platform-time.js";
+import type { OperationShape } from "../../platform/settings.js";
+import { zoneOffset } from "../../platform/zone-offset.js";
+import type { RawAnswer } from "./answers.js";
+import { decodedAnswer, type DecodedOperation } from "./decoded-answer.js";
+import { collectionsIn, type Collection } from "./collections.js";
+
+type Role = "name" | "value" | "unit" | "time" | "code";
+type Column = readonly [field: string, values: readonly unknown[]];
+/** How well a column would do for a role; 0: not at all. */
+type Fitness = (values: readonly unknown[], answer: RawAnswer) => number;
+
+const yearMs = 366 * 86_400_000;
+
+const text = (value: unknown): string => (typeof value === "string" ? value.trim() : "");
+const isNumeric = (value: unknown): boolean =>
+  typeof value === "number" ||
+  (typeof value === "string" && typeof measurement(value, null).value === "number");
+const share = (values: readonly unknown[], test: (value: unknown) => boolean): number =>
+  values.filter(test).length / values.length;
+const variety = (values: readonly unknown[]): number => new Set(values.map(String)).size / values.length;
+
+const isUnit = (value: unknown): boolean =>
+  text(value) !== "" && measurement(`1${text(value)}`, null).unit !== null;
+
+const time: Fitness = (values, { receivedAt }) => {
+  const read = timeReader(zoneOffset("UTC"));
+  const isNear = (value: unknown) => Math.abs((read(value, receivedAt) ?? 0) - receivedAt) < yearMs;
+  return share(values, isNear) > 0.9 ? 1 : 0;
+};
+const name: Fitness = (values, answer) => {
+  const isName = (value: unknown) => text(value) !== "" && !isNumeric(value);
+  return share(values, isName) > 0.9 && time(values, answer) === 0 ? variety(values) : 0;
+};
+const unit: Fitness = (values) => {
+  const given = values.filter((value) => text(value) !== "");
+  return given.length > 0 && share(given, isUnit) > 0.9 ? 1 : 0;
+};
+/** Fractions are measured, small whole numbers may count or point. */
+const value: Fitness = (values, answer) => {
+  if (share(values, isNumeric) < 0.5 || time(values, answer) > 0) return 0;
+  const isFraction = (one: unknown) => !Number.isInteger(measurement(String(one), null).value);
+  return 1 + variety(values) + share(values, isFraction);
+};
+const code: Fitness = (values) => {
+  const isCode = (one: unknown) =>
+    /^[A-Za-z0-9._-]{1,64}$/.test(typeof one === "number" ? String(one) : text(one));
+  return share(values, isCode) === 1 ? variety(values) : 0;
+};
+const flag: Fitness = (values) =>
+  share(values, (one) => ["0", "1", "true", "false", "on", "off"].includes(String(one).toLowerCase())) === 1
+    ? 1
+    : 0;
+
+const roles: Readonly<Partial<Record<DecodedOperation, Readonly<Partial<Record<Role, Fitness>>>>>> = {
+  "sensor-data": { time, unit, name, value },
+  "control/mqtt": { code, name },
+  device: { code, name },
+  station: { code, name },
+  device_status: { name, value: flag },
+  "set-value/flush": { code, value },
+};
+
+/**
+ * A shape with which the bridge's own decoder reads this answer, with no more keys than it takes; null where none was
+ * found. It is a guess by what the fields hold, and said to be one.
+ */
+export function suggestedShape(
+  answer: RawAnswer,
+  operation: DecodedOperation,
+  timeZone: string,
+): OperationShape | null {
+  const wanted = roles[operation];
+  if (wanted === undefined) return null;
+  const read = (shape: OperationShape) => decodedAnswer(answer, operation, shape, timeZone).found;
+  let best: OperationShape | null = null;
+  let most = 0;
+  for (const collection of collectionsIn(answer.body)) {
+    const shape = shapeOf(collection, wanted, answer);
+    const { length } = read(shape);
+    if (length > most) [best, most] = [shape, length];
+  }
+  return best === null ? null : withoutIdle(best, read);
+}
+
+function shapeOf(
+  { path, items }: Collection,
+  wanted: Readonly<Partial<Record<Role, Fitness>>>,
+  answer: RawAnswer,
+): OperationShape {
+  const fields = [...new Set(items.flatMap((item) => Object.keys(item)))];
+  let columns: readonly Column[] = fields.map((field) => [
+    field,
+    items
+      .map((item) => item[field])
+      .filter((one) => one !== null && one !== undefined && typeof one !== "object"),
+  ]);
+  columns = columns.filter(([, values]) => values.length > 0);
+  const shape: Record<string, string> = path === "" ? {} : { items: path };
+  for (const [role, fitness] of Object.entries(wanted)) {
+    const ranked = columns
+      .map(([field, values]) => ({ field, score: fitness(values, answer) }))
+      .filter(({ score }) => score > 0)
+      .sort((one, other) => other.score - one.score);
+    const [best] = ranked;
+    if (best === undefined) continue;
+    shape[role] = best.field;
+    columns = columns.filter(([field]) => field !== best.field);
+  }
+  return shape;
+}
+
+/** Keys without which the decoder finds the same are not worth a line. */
+function withoutIdle(
+  shape: OperationShape,
+  read: (shape: OperationShape) => readonly unknown[],
+): OperationShape {
+  let kept: Readonly<Record<string, string>> = { ...(shape as Record<string, string>) };
+  const wanted = JSON.stringify(read(shape));
+  for (const key of Object.keys(kept)) {
+    const rest = Object.fromEntries(Object.entries(kept).filter(([name]) => name !== key));
+    if (JSON.stringify(read(rest)) === wanted) kept = rest;
+  }
+  return kept;
+}
+
+/** `platform: { shapes: { sensor-data: { items: payload.points } } }`, to paste. */
+export function shapeLine(operation: string, shape: OperationShape): string {
+  const word = (one: string) => (/^[A-Za-z_][\w.-]*$/.test(one) ? one : JSON.stringify(one));
+  const entries = Object.entries(shape).flatMap(([key, given]: [string, unknown]) => {
+    if (typeof given === "string") return [`${key}: ${word(given)}`];
+    if (typeof given !== "object" || given === null) return [];
+    const names = Object.entries(given).map(([own, theirs]) => `${word(own)}: ${word(String(theirs))}`);
+    return [`${key}: { ${names.join(", ")} }`];
+  });
+  return `platform: { shapes: { ${operation}: { ${entries.join(", ")} } } }`;
+}

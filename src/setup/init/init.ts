@@ -1,0 +1,179 @@
+import { lstat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { loadConfiguration, type ConfigurationSources } from "../../config/load.js";
+import type { ReadFile } from "../../config/files.js";
+import { readFile } from "../../config/files.js";
+import { formatProblem } from "../../config/problem.js";
+import type { Configuration } from "../../config/schema.js";
+import type { Clock } from "../../runtime/clock.js";
+import type { Random } from "../../runtime/random.js";
+import type { Answers } from "./answers.js";
+import { askBroker } from "./broker-questions.js";
+import { firstFiles, secretLines, type FirstFiles } from "./configuration-text.js";
+import { choose, GoneAway, type Dialogue } from "./dialogue.js";
+import { findBrokers } from "./find-broker.js";
+import { answersFrom, IncompleteAnswers, type GivenAnswers } from "./given-answers.js";
+import { addLines, FileExists, secretNames, writeNew } from "./new-file.js";
+import { askPlatform } from "./platform-questions.js";
+import { tryBroker, tryPlatform, type Trial } from "./trials.js";
+
+export interface InitOptions {
+  /** Path of the configuration to write. */
+  readonly file: string;
+  readonly given: GivenAnswers;
+  /** Connect before writing. */
+  readonly tries: boolean;
+}
+
+export interface InitPorts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stop: AbortSignal;
+  /** Null where there is no terminal; then the options must say everything. */
+  readonly dialogue: Dialogue | null;
+  readonly say: (text: string) => void;
+  /** Addresses at which a broker may be. */
+  readonly brokers: readonly string[];
+}
+
+/** Nothing was written, and why. */
+export class NotWritten extends Error {
+  override name = "NotWritten" as const;
+}
+
+/**
+ * Asks, tries and writes a first configuration. Rejects with FileExists, IncompleteAnswers, GoneAway or NotWritten; nothing was
+ * written then.
+ */
+export async function writeFirstConfiguration(options: InitOptions, ports: InitPorts): Promise<void> {
+  const { file } = options;
+  const secretsFile = join(dirname(file), "secrets.yaml");
+  if (await lstat(file).catch(() => null)) throw new FileExists(file);
+  const taken = await secretNames(secretsFile);
+  if (taken === null)
+    throw new NotWritten(`${secretsFile} is not a list of "name: value" lines; correct it or move it away`);
+  const answers = await collected(options, ports);
+  const { configuration, secrets } = firstFiles(answers, taken);
+  await checked({ configuration, secrets }, options, ports);
+  // The secrets first: a configuration that is there works.
+  if (secrets.size > 0) await addLines(secretsFile, secretLines(secrets));
+  await writeNew(file, configuration);
+  const names = [...secrets.keys()].join(", ");
+  if (secrets.size > 0) ports.say(`${secretsFile}: added ${names}`);
+  ports.say(`${file}: written`);
+  const flag = file === "config.yaml" ? "" : ` -c ${file}`;
+  ports.say(`Now run  greenhouse2mqtt doctor${flag}    (does everything work?)`);
+  ports.say(`then     greenhouse2mqtt discover${flag}  (which actuators are there?)`);
+}
+
+async function collected({ file, given, tries }: InitOptions, ports: InitPorts): Promise<Answers> {
+  const { dialogue, clock } = ports;
+  if (dialogue === null) {
+    const answers = answersFrom(given);
+    await settled(answers, file, tries, ports);
+    return answers;
+  }
+  let platform = await askPlatform(dialogue, given);
+  while (
+    tries &&
+    (await wantsOther(
+      () => trial({ platform, broker: { type: "embedded" } }, file, "platform", ports),
+      dialogue,
+    ))
+  )
+    platform = await askPlatform(dialogue, {});
+  const find = () => findBrokers(ports.brokers, clock);
+  let broker = await askBroker(dialogue, given, find);
+  while (
+    tries &&
+    broker.type === "external" &&
+    (await wantsOther(() => trial({ platform, broker }, file, "broker", ports), dialogue))
+  )
+    broker = await askBroker(dialogue, {}, find);
+  return { platform, broker };
+}
+
+/** Without a terminal a failed trial ends it. */
+async function settled(answers: Answers, file: string, tries: boolean, ports: InitPorts): Promise<void> {
+  if (!tries) return;
+  for (const what of ["platform", "broker"] as const) {
+    const result = await trial(answers, file, what, ports);
+    for (const line of result?.lines ?? []) ports.say(line);
+    if (result?.ok === false)
+      throw new NotWritten(
+        "nothing was written; correct the options, or add --no-try to write it all the same",
+      );
+  }
+}
+
+/** Tells how a trial went. True when the person wants to answer again. */
+async function wantsOther(run: () => Promise<Trial | null>, dialogue: Dialogue): Promise<boolean> {
+  dialogue.say("Trying it …");
+  const result = await run();
+  for (const line of result?.lines ?? []) dialogue.say(`  ${line}`);
+  if (result?.ok !== false) return false;
+  const way = await choose(dialogue, "That did not work.", [
+    ["again", "answer again"],
+    ["keep", "keep it as it is"],
+    ["stop", "stop, and write nothing"],
+  ]);
+  if (way === "stop") throw new GoneAway();
+  return way === "again";
+}
+
+/** Null where it cannot be tried: the embedded broker, or a secret that is not at hand here. */
+async function trial(
+  answers: Answers,
+  file: string,
+  what: "platform" | "broker",
+  ports: InitPorts,
+): Promise<Trial | null> {
+  if (what === "broker" && answers.broker.type === "embedded") return null;
+  const loaded = await loadedFrom(firstFiles(answers, new Set()), file, ports.env);
+  if (!loaded.ok) return { ok: false, lines: loaded.problems };
+  if (loaded.unset.length > 0)
+    return { ok: true, lines: [`not tried: ${loaded.unset.join(", ")} is not set in this environment`] };
+  return what === "platform"
+    ? await tryPlatform(loaded.configuration, ports, ports.stop)
+    : await tryBroker(loaded.configuration, ports.clock);
+}
+
+type Loaded =
+  | { readonly ok: true; readonly configuration: Configuration; readonly unset: readonly string[] }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** Reads the files as `check` would, before they exist. Variables of a later environment stand for themselves. */
+async function loadedFrom(files: FirstFiles, file: string, env: InitPorts["env"]): Promise<Loaded> {
+  const named = [...files.configuration.matchAll(/!env (\w+)/g)].map((match) => match[1] ?? "");
+  const unset = named.filter((name) => env[name] === undefined);
+  const secretsFile = join(dirname(file), "secrets.yaml");
+  const texts = new Map([
+    [file, files.configuration],
+    [secretsFile, secretLines(files.secrets)],
+  ]);
+  const fromMemory: ReadFile = (path, limit) => {
+    const text = texts.get(path);
+    return text === undefined
+      ? readFile(path, limit)
+      : Promise.resolve({ ok: true, bytes: new TextEncoder().encode(text), mode: 0o600 });
+  };
+  const sources: ConfigurationSources = {
+    readFile: fromMemory,
+    env: { ...env, ...Object.fromEntries(unset.map((name) => [name, "to-be-set"])) },
+  };
+  const result = await loadConfiguration(file, sources);
+  return result.ok
+    ? { ok: true, configuration: result.configuration, unset }
+    : { ok: false, problems: result.problems.map(formatProblem) };
+}
+
+async function checked(files: FirstFiles, { file }: InitOptions, { env }: InitPorts): Promise<void> {
+  const loaded = await loadedFrom(files, file, env);
+  if (!loaded.ok)
+    throw new NotWritten(
+      `nothing was written, because it would not pass a check:\n${loaded.problems.join("\n")}`,
+    );
+}
+
+export { FileExists, GoneAway, IncompleteAnswers };

@@ -1,0 +1,120 @@
+import anyAscii from "any-ascii";
+import { describe, expect, it } from "vitest";
+import { RequestBudget } from "../../src/bridge/budget.js";
+import { PushBell } from "../../src/bridge/push-bell.js";
+import { PushChannels } from "../../src/bridge/push-channels.js";
+import { PushMirror } from "../../src/bridge/push-mirror.js";
+import { PushReads } from "../../src/bridge/push-reads.js";
+import { PushRecovery } from "../../src/bridge/push-recovery.js";
+import { GreenhouseStore } from "../../src/bridge/store.js";
+import { deviceType } from "../../src/greenhouse/device-types.js";
+import type { PushChannel, PushListener } from "../../src/greenhouse/push.js";
+import { record, silentLog } from "../support/builders.js";
+import { mirrorSettings } from "../support/polled-mirror.js";
+import { settled, VirtualClock } from "../support/virtual-clock.js";
+
+function listeningChannels() {
+  const clock = new VirtualClock();
+  const store = new GreenhouseStore(mirrorSettings(), clock, anyAscii);
+  const open = new Map<string, PushListener>();
+  const nameOf = (channel: PushChannel) => (channel.type === "weather-station" ? channel.code : channel.type);
+  const platform = {
+    listen: async (channel: PushChannel, listener: PushListener, signal: AbortSignal) => {
+      open.set(nameOf(channel), listener);
+      await new Promise((resolve) => {
+        signal.addEventListener("abort", resolve);
+      });
+      open.delete(nameOf(channel));
+    },
+  };
+  let rounds = 0;
+  const recovery = new PushRecovery(clock, () => {
+    rounds++;
+    return Promise.resolve();
+  });
+  const reads = new PushReads({ clock, budget: new RequestBudget(0), log: silentLog });
+  const reader = { connection: never, runningStatuses: never, value: never, values: never };
+  const mirror = new PushMirror({
+    store,
+    platform: reader,
+    bell: new PushBell(),
+    reads,
+    clock,
+    skewMs: () => 0,
+  });
+  const channels = new PushChannels({ platform, store, mirror, reads, recovery, clock, log: silentLog });
+  const quit = new AbortController();
+  const done = channels.run(quit.signal);
+  const add = (code: string, type: string) => {
+    store.admit(code);
+    store.dispatch(code, {
+      type: "listed",
+      record: record({ code, type: deviceType(type) }),
+      availability: "unknown",
+    });
+  };
+  return { clock, store, open, add, quit, done, rounds: () => rounds };
+}
+
+const never = () => Promise.reject(new Error("not asked here"));
+
+describe("the push channels", () => {
+  it("are the account's two, and one for each weather station, as long as it is mirrored", async () => {
+    const { clock, store, open, add } = listeningChannels();
+    await clock.advance(10);
+    expect([...open.keys()].sort()).toEqual(["device-status", "set-value"]);
+    add("WS-2", "W001");
+    add("GH-1", "C001");
+    add("CAM-1", "V008");
+    await clock.advance(10_000);
+    expect([...open.keys()].sort()).toEqual(["WS-2", "device-status", "set-value"]);
+    store.remove("WS-2");
+    await clock.advance(10_000);
+    expect([...open.keys()].sort()).toEqual(["device-status", "set-value"]);
+  });
+
+  it("of more than sixteen stations are those of the first sixteen", async () => {
+    const { clock, open, add } = listeningChannels();
+    for (let n = 40; n > 0; n--) add(`WS-${String(n).padStart(2, "0")}`, "W001");
+    await clock.advance(10_000);
+    expect(open.size).toBe(18);
+    expect(open.has("WS-16")).toBe(true);
+  });
+
+  it("want everything read after one of the account's was lost, and when it is open again", async () => {
+    const { clock, open, add, rounds } = listeningChannels();
+    add("WS-1", "W001");
+    await clock.advance(10_000);
+    for (const listener of open.values()) listener.opened();
+    await clock.advance(1_000);
+    open.get("WS-1")?.lost();
+    open.get("WS-1")?.opened();
+    await clock.advance(1_000);
+    expect(rounds()).toBe(0);
+    open.get("set-value")?.lost();
+    await clock.advance(100_000);
+    expect(rounds()).toBe(1);
+    open.get("set-value")?.opened();
+    await clock.advance(100_000);
+    expect(rounds()).toBe(2);
+  });
+
+  it("know the devices of the mirror and no others", async () => {
+    const { clock, open, add } = listeningChannels();
+    await clock.advance(10);
+    const listener = open.get("set-value");
+    expect(listener?.knows("GH-1")).toBe(false);
+    add("GH-1", "C001");
+    expect([listener?.knows("GH-1"), listener?.knows("__proto__")]).toEqual([true, false]);
+  });
+
+  it("end with the signal, and leave no timer", async () => {
+    const { clock, open, add, quit, done } = listeningChannels();
+    add("WS-1", "W001");
+    await clock.advance(10_000);
+    quit.abort();
+    await done;
+    await settled();
+    expect([open.size, clock.pendingTimers]).toEqual([0, 0]);
+  });
+});

@@ -1,0 +1,143 @@
+import { describe, expect, it } from "vitest";
+import { RequestBudget } from "../../src/bridge/budget.js";
+import { PushReads } from "../../src/bridge/push-reads.js";
+import { PushRecovery } from "../../src/bridge/push-recovery.js";
+import { silentLog } from "../support/builders.js";
+import { failure } from "../support/counting-platform.js";
+import { settled, VirtualClock } from "../support/virtual-clock.js";
+
+function reading(perMinute = 0) {
+  const clock = new VirtualClock();
+  const reads = new PushReads({ clock, budget: new RequestBudget(perMinute), log: silentLog });
+  const quit = new AbortController();
+  const done = reads.run(quit.signal);
+  const begun: string[] = [];
+  let running = 0;
+  let most = 0;
+  const want = (name: string, { gapMs = 5_000, takesMs = 100, fails = false } = {}) => {
+    reads.want(name, gapMs, async (signal) => {
+      begun.push(`${name} ${clock.monotonic()}`);
+      most = Math.max(most, ++running);
+      try {
+        await clock.wait(takesMs, signal);
+        if (fails) throw failure("unreachable", "realtime");
+      } finally {
+        running--;
+      }
+    });
+  };
+  return { clock, reads, quit, done, begun, want, most: () => most };
+}
+
+describe("reads that pushes ask for", () => {
+  it("happen at once, and once however often they are wanted", async () => {
+    const { clock, begun, want } = reading();
+    for (let n = 0; n < 100; n++) want("a");
+    want("b");
+    await clock.advance(60_000);
+    expect(begun).toEqual(["a 0", "b 0"]);
+  });
+
+  it("wanted again while one runs, or soon after it, wait for the gap", async () => {
+    const { clock, begun, want } = reading();
+    want("a");
+    await clock.advance(50);
+    want("a");
+    await clock.advance(60_000);
+    want("a");
+    await clock.advance(1_000);
+    expect(begun).toEqual(["a 0", "a 5000", "a 60050"]);
+  });
+
+  it("are never more than four at once", async () => {
+    const { clock, begun, want, most } = reading();
+    for (let n = 0; n < 40; n++) want(`a${n}`);
+    await clock.advance(60_000);
+    expect([begun.length, most()]).toEqual([40, 4]);
+  });
+
+  it("keep to the request budget", async () => {
+    const { clock, begun, want } = reading(10);
+    for (let n = 0; n < 40; n++) want(`a${n}`);
+    await clock.advance(59_000);
+    expect(begun).toHaveLength(10);
+    await clock.advance(61_000);
+    expect(begun).toHaveLength(20);
+  });
+
+  it("beyond a thousand are left to polling", () => {
+    const { reads, want } = reading();
+    for (let n = 0; n < 5_000; n++) want(`a${n}`);
+    expect(reads.waiting).toBe(1_000);
+  });
+
+  it("that fail are forgotten", async () => {
+    const { clock, begun, want } = reading();
+    want("a", { fails: true });
+    want("b");
+    await clock.advance(60_000);
+    expect(begun).toEqual(["a 0", "b 0"]);
+  });
+
+  it("end with the signal, and leave no timer", async () => {
+    const { clock, want, quit, done } = reading();
+    want("a", { takesMs: 60_000 });
+    await clock.advance(10);
+    quit.abort();
+    await done;
+    await settled();
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe("recovery of what was pushed to nobody", () => {
+  function recovering(takesMs = 10_000) {
+    const clock = new VirtualClock();
+    const rounds: number[] = [];
+    const recovery = new PushRecovery(clock, async () => {
+      rounds.push(clock.monotonic());
+      await clock.wait(takesMs);
+    });
+    const quit = new AbortController();
+    const done = recovery.run(quit.signal);
+    return { clock, rounds, recovery, quit, done };
+  }
+
+  it("reads everything once, at once", async () => {
+    const { clock, rounds, recovery } = recovering();
+    await clock.advance(1_000);
+    recovery.want();
+    await clock.advance(600_000);
+    expect(rounds).toEqual([1_000]);
+  });
+
+  it("of 1,000 losses in ten minutes starts a round a minute at most, and one after the last of them", async () => {
+    const { clock, rounds, recovery } = recovering();
+    for (let n = 0; n < 1_000; n++) {
+      recovery.want();
+      await clock.advance(600);
+    }
+    const lastAt = clock.monotonic();
+    await clock.advance(600_000);
+    expect(rounds.length).toBeLessThanOrEqual(10);
+    const last = rounds.at(-1) ?? 0;
+    expect(last).toBeGreaterThanOrEqual(lastAt - 600);
+    expect(last).toBeLessThanOrEqual(lastAt + 60_000);
+    expect(rounds.slice(1).every((at, n) => at - (rounds[n] ?? 0) >= 70_000)).toBe(true);
+  });
+
+  it("stops with the signal, also in the middle of a round that never ends", async () => {
+    const { clock, recovery, quit, done } = recovering(Infinity);
+    recovery.want();
+    await clock.advance(1);
+    quit.abort();
+    await done;
+    expect(clock.pendingTimers).toBeLessThanOrEqual(1);
+  });
+
+  it("stops with the signal while nothing is wanted", async () => {
+    const { quit, done } = recovering();
+    quit.abort();
+    await expect(done).resolves.toBeUndefined();
+  });
+});

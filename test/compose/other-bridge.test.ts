@@ -1,0 +1,165 @@
+import { describe, expect, it } from "vitest";
+import { readRecords } from "../../src/journal/reader.js";
+import type { JournalRecord } from "../../src/journal/records.js";
+import { journalDirectory } from "../../src/compose/open-journal.js";
+import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js";
+import { bridge, platform, type RunningBridge } from "./support/bridge.js";
+
+const fan =
+  'controllers: { GH-0001: { actuators: { fan: { kind: circulation_fan, address: "150", settle: 0s } } } }';
+
+const settings = (url: string, client: string, base = "greenhouse", more = "") =>
+  [
+    `mqtt: { url: "${url}", client_id: ${client}, base_topic: ${base}, protocol_version: ${more === "4" ? 4 : 5} }`,
+    "http: false",
+    "homeassistant: { enabled: false }",
+    fan,
+  ].join("\n");
+
+interface Seen {
+  readonly topic: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+/** Everything that JSON topics show, in order. */
+async function watch(url: string) {
+  const client = await otherClient(url);
+  const seen: Seen[] = [];
+  client.on("message", (topic, payload) => {
+    const text = payload.toString();
+    if (text.startsWith("{")) seen.push({ topic, payload: JSON.parse(text) as Seen["payload"] });
+  });
+  await client.subscribeAsync("#", { qos: 1 });
+  const on = (topic: string) => seen.filter((one) => one.topic === topic).map(({ payload }) => payload);
+  const events = (present: boolean) =>
+    seen.filter(({ payload }) => payload["type"] === "other_bridge" && payload["present"] === present);
+  return { client, seen, on, events };
+}
+
+type Watch = Awaited<ReturnType<typeof watch>>;
+
+async function resultOf(watched: Watch, base: string, command: string, id: string) {
+  const results = () => watched.on(`${base}/gh-0001/actuator/fan/result`).filter((one) => one["id"] === id);
+  await watched.client.publishAsync(
+    `${base}/gh-0001/actuator/fan/set`,
+    JSON.stringify({ command, id, dry_run: true }),
+    { qos: 1 },
+  );
+  await until(() => results().length > 0, `an answer to ${id}`);
+  return results()[0];
+}
+
+async function records({ configuration }: RunningBridge): Promise<readonly JournalRecord[]> {
+  const found: JournalRecord[] = [];
+  for await (const record of readRecords(journalDirectory(configuration.data_dir))) found.push(record);
+  return found.filter(({ type }) => type === "other_bridge");
+}
+
+const isOnline = (watched: Watch, base: string) => () => watched.on(`${base}/bridge/info`).length > 0;
+
+describe("two bridges of one account at one broker (requirement 25)", () => {
+  it.each([5, 4] as const)(
+    "with client ids of their own: both refuse commands until one stops, MQTT %i",
+    async (version) => {
+      const { url } = await testMosquitto();
+      const simulator = await platform();
+      const watched = await watch(url);
+      const first = await bridge(settings(url, "first", "greenhouse", String(version)), simulator);
+      await until(isOnline(watched, "greenhouse"), "online", first.lines);
+      const before = await resultOf(watched, "greenhouse", "on", "alone");
+      expect(before).not.toMatchObject({ reason: "other_bridge" });
+      const second = await bridge(settings(url, "second", "greenhouse", String(version)), simulator);
+      await until(() => watched.events(true).length >= 2, "both say so", second.lines);
+      const refused = await resultOf(watched, "greenhouse", "off", "together");
+      expect(refused).toMatchObject({ outcome: "refused", reason: "other_bridge" });
+      await second.stop();
+      await until(() => watched.events(false).length >= 1, "the first says it is alone", first.lines);
+      const after = await resultOf(watched, "greenhouse", "off", "alone again");
+      expect(after).not.toMatchObject({ reason: "other_bridge" });
+      expect(watched.events(true)[0]?.payload).toMatchObject({ severity: "error" });
+      await first.stop();
+      expect(await records(first)).toMatchObject([{ present: true, client: "second" }, { present: false }]);
+    },
+  );
+
+  it.each([5, 4] as const)(
+    "with the same client id: found by links that change hands, MQTT %i",
+    async (version) => {
+      const { url } = await testMosquitto();
+      const simulator = await platform();
+      const watched = await watch(url);
+      // The shortest of the possible pauses, so that the links change hands quickly.
+      const random = () => 0.01;
+      const text = settings(url, "twin", "greenhouse", String(version));
+      const first = await bridge(text, simulator, { random });
+      await until(isOnline(watched, "greenhouse"), "online", first.lines);
+      const second = await bridge(text, simulator, { random });
+      const found = ({ lines }: RunningBridge) =>
+        lines.some((line) => line.startsWith("error Another bridge"));
+      await until(() => found(first) && found(second), "both find it", first.lines);
+    },
+  );
+
+  it("under other base topics: only where both command the same controller", async () => {
+    const { url } = await testMosquitto();
+    const simulator = await platform();
+    const watched = await watch(url);
+    const first = await bridge(settings(url, "first", "greenhouse"), simulator);
+    await until(isOnline(watched, "greenhouse"), "online", first.lines);
+    const reading = `${settings(url, "reader", "trial")}\ncommands: { read_only: true }`;
+    const reader = await bridge(reading, simulator);
+    await until(isOnline(watched, "trial"), "the reading one is online", reader.lines);
+    await until(() => watched.on("trial/bridge/self_test").length > 0, "it was heard");
+    expect(await resultOf(watched, "greenhouse", "on", "beside a reader")).not.toMatchObject({
+      reason: "other_bridge",
+    });
+    await bridge(settings(url, "second", "other"), simulator);
+    await until(() => watched.events(true).length > 0, "a commanding one is found", first.lines);
+    expect(await resultOf(watched, "greenhouse", "off", "beside another")).toMatchObject({
+      reason: "other_bridge",
+    });
+  });
+
+  it("a bridge that is started again after kill -9 is not taken for another", async () => {
+    const { url } = await testMosquitto();
+    const simulator = await platform();
+    const watched = await watch(url);
+    // What the earlier run left at the broker: its retained info, under another instance.
+    const info = JSON.stringify({ version: "1", instance: "earlier-run" });
+    await watched.client.publishAsync("greenhouse/bridge/info", info, { qos: 1, retain: true });
+    const again = await bridge(settings(url, "first"), simulator);
+    await until(() => watched.on("greenhouse/bridge/info").length >= 2, "online", again.lines);
+    await until(() => watched.on("greenhouse/bridge/self_test").length > 0, "it heard itself");
+    expect(await resultOf(watched, "greenhouse", "on", "first command")).not.toMatchObject({
+      reason: "other_bridge",
+    });
+    expect(watched.events(true)).toEqual([]);
+  });
+});
+
+describe("health", () => {
+  it("names the other bridge, and bridge/info the run that wrote it", async () => {
+    const { url } = await testMosquitto();
+    const simulator = await platform();
+    const watched = await watch(url);
+    const first = await bridge(settings(url, "first"), simulator);
+    await until(isOnline(watched, "greenhouse"), "online", first.lines);
+    const instance = watched.on("greenhouse/bridge/info").at(-1)?.["instance"];
+    expect(instance).toMatch(/^[0-9a-f]{16}$/);
+    const other = { instance: "someone", nonce: "1", client: "elsewhere", commands: true, controllers: [] };
+    await watched.client.publishAsync("greenhouse/bridge/self_test", JSON.stringify(other), { qos: 1 });
+    await until(() => watched.events(true).length === 1, "found", first.lines);
+    await watched.client.publishAsync("greenhouse/bridge/request/health", "{}", { qos: 1 });
+    await until(() => watched.on("greenhouse/bridge/response/health").length > 0, "answered");
+    const health = watched.on("greenhouse/bridge/response/health")[0]?.["data"];
+    expect(health).toMatchObject({
+      other_bridge: { client: "elsewhere" },
+      broker: { state: "online", deaf_since: null },
+      read_only: false,
+      overdue: [],
+    });
+    const leaving = { ...other, nonce: "2", leaving: true };
+    await watched.client.publishAsync("greenhouse/bridge/self_test", JSON.stringify(leaving), { qos: 1 });
+    await until(() => watched.events(false).length === 1, "gone", first.lines);
+  });
+});

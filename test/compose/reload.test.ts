@@ -1,0 +1,165 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { changedKeys, LiveSettings, reloadableKeys } from "../../src/compose/live-settings.js";
+import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js";
+import { configurationOf, platform } from "./support/bridge.js";
+import { compiledProgram, type Process, says, startProcess } from "./support/program.js";
+
+describe("what changed between two configurations", () => {
+  it.each([
+    ["nothing", { a: 1 }, { a: 1 }, []],
+    ["a value", { a: { b: 1, c: 2 } }, { a: { b: 1, c: 3 } }, ["a.c"]],
+    ["a key that came", { a: {} }, { a: { b: 1 } }, ["a.b"]],
+    ["a key that went", { a: { b: 1 } }, { a: {} }, ["a.b"]],
+    ["a list is one value", { a: [1, 2] }, { a: [1, 3] }, ["a"]],
+    ["a section turned off", { http: { port: 1 } }, { http: false }, ["http"]],
+    ["several, by name", { b: 1, a: { x: 1 } }, { b: 2, a: { x: 2 } }, ["a.x", "b"]],
+  ])("%s", (_, before, next, changed) => {
+    expect(changedKeys(before, next)).toEqual(changed);
+  });
+});
+
+describe("a configuration read again", () => {
+  const settings = async (text: string) => configurationOf(text, await platform());
+
+  it("is in force for what can change, and names what needs a restart, again and again", async () => {
+    const simulator = await platform();
+    const before = await configurationOf("http: { port: 0, token: first-token }", simulator);
+    const next = await configurationOf(
+      [
+        "http: { port: 0, token: second-token, allowed_hosts: [pi.local] }",
+        "log: { level: debug }",
+        "commands: { read_only: true, max_age: 30s, min_interval: 5s }",
+        "controllers: { GH-0001: { name: East } }",
+      ].join("\n"),
+      simulator,
+    );
+    const live = new LiveSettings(before);
+    const told: unknown[] = [];
+    live.onReload((reloaded) => told.push(reloaded));
+    const first = live.reload(next);
+    expect(first).toEqual({
+      applied: ["commands.max_age", "commands.read_only", "http.allowed_hosts", "http.token", "log.level"],
+      needRestart: ["commands.min_interval", "controllers.GH-0001"],
+    });
+    expect(told).toEqual([first]);
+    expect(live.current).toMatchObject({
+      commands: { read_only: true, max_age: 30_000, min_interval: before.commands.min_interval },
+      http: { token: "second-token", allowed_hosts: ["pi.local"] },
+      log: { level: "debug" },
+      controllers: {},
+    });
+    expect(live.reload(next)).toEqual({ applied: [], needRestart: first.needRestart });
+    expect(JSON.stringify(first)).not.toContain("second-token");
+  });
+
+  it("every key that is said to be reloadable really comes into force", async () => {
+    const before = await settings("http: { port: 0 }");
+    const changed = {
+      ...before,
+      log: { ...before.log, level: "trace" as const },
+      commands: { ...before.commands, read_only: true, dry_run: true, max_age: 1, require_age: true },
+      http: before.http && { ...before.http, token: "new-token", allowed_hosts: ["x"] },
+    };
+    const live = new LiveSettings(before);
+    expect(new Set(live.reload(changed).applied)).toEqual(reloadableKeys);
+    expect(changedKeys(live.current, changed)).toEqual([]);
+  });
+
+  it("does not end a read-only run after a crash loop", async () => {
+    const before = await settings("http: false");
+    const live = new LiveSettings(before);
+    live.forceReadOnly("crash_loop");
+    live.reload({ ...before, log: { ...before.log, level: "debug" } });
+    expect(live.current.commands.read_only).toBe(true);
+    expect(live.readOnlyBecause).toBe("crash_loop");
+  });
+});
+
+const program = compiledProgram();
+
+async function running() {
+  const folder = await mkdtemp(join(tmpdir(), "reload-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const { url } = await testMosquitto();
+  const { businessUrl } = await platform();
+  const write = (more: Readonly<Record<string, unknown>>, base: Readonly<Record<string, unknown>> = {}) => {
+    const hosts = { business_url: businessUrl, realtime_url: businessUrl, token: "canary-token-99" };
+    const configuration = { platform: { ...hosts, ...base }, mqtt: { url }, http: false, ...more };
+    return writeFile(join(folder, "config.yaml"), JSON.stringify(configuration), { mode: 0o600 });
+  };
+  const fan = { "GH-0001": { actuators: { fan: { kind: "circulation_fan", address: "150" } } } };
+  await write({ controllers: fan });
+  const client = await otherClient(url);
+  const seen: { readonly topic: string; readonly payload: string }[] = [];
+  client.on("message", (topic, payload) => {
+    seen.push({ topic, payload: payload.toString() });
+  });
+  await client.subscribeAsync("greenhouse/#", { qos: 1 });
+  const bridge = startProcess(program(), { folder });
+  await until(() => seen.some(({ topic }) => topic.endsWith("/bridge/info")), "online", [bridge.stderr]);
+  const reload = async (text: string) => {
+    const from = bridge.lines.length;
+    bridge.signal("SIGHUP");
+    await until(
+      () => bridge.lines.slice(from).some(({ msg }) => typeof msg === "string" && msg.includes(text)),
+      `said "${text}"`,
+      [bridge.stderr],
+    );
+  };
+  return { folder, bridge, client, seen, write, reload, fan };
+}
+
+const logged = (bridge: Process, text: string) =>
+  bridge.lines.find(({ msg }) => typeof msg === "string" && msg.includes(text));
+
+describe("SIGHUP", () => {
+  it("applies what can change, names what needs a restart, and shows it on bridge/info", async () => {
+    const { bridge, client, seen, write, reload, fan } = await running();
+    await reload("nothing has changed");
+    await write(
+      { controllers: fan, log: { level: "debug" }, commands: { read_only: true }, mirror: "listed" },
+      { token: "canary-token-98" },
+    );
+    await reload("these changes need a restart: mirror, platform.token");
+    expect(logged(bridge, "in force now")?.["msg"]).toContain("commands.read_only, log.level");
+    await until(
+      () => seen.some(({ topic, payload }) => topic.endsWith("info") && payload.includes('"read_only":true')),
+      "shown",
+    );
+    await client.publishAsync("greenhouse/gh-0001/actuator/fan/set", "on", { qos: 1 });
+    await until(() => seen.some(({ topic }) => topic.endsWith("/fan/result")), "answered");
+    expect(seen.find(({ topic }) => topic.endsWith("/fan/result"))?.payload).toContain('"read_only"');
+    expect(bridge.stderr).not.toContain("canary-token");
+  }, 60_000);
+
+  it("a file with mistakes: every mistake with its line, and the old settings stay", async () => {
+    const { folder, bridge, client, seen, reload } = await running();
+    await writeFile(
+      join(folder, "config.yaml"),
+      "platform:\n  busines_url: x\ncommands: { read_only: maybe }\n",
+    );
+    await reload("the old settings stay");
+    expect(bridge.stderr).toMatch(/^config\.yaml:2:3 platform\.busines_url: unknown key/m);
+    expect(bridge.stderr).toMatch(/^config\.yaml:3:\d+ commands\.read_only: /m);
+    expect(bridge.isRunning).toBe(true);
+    await client.publishAsync("greenhouse/gh-0001/actuator/fan/set", '{"command":"on","dry_run":true}', {
+      qos: 1,
+    });
+    await until(() => seen.some(({ topic }) => topic.endsWith("/fan/result")), "answered");
+    expect(seen.find(({ topic }) => topic.endsWith("/fan/result"))?.payload).toContain('"dry_run"');
+    bridge.signal("SIGTERM");
+    expect((await bridge.ended).code).toBe(0);
+  }, 60_000);
+
+  it("stops what cannot reload", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "hup-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const simulator = startProcess(program(), { folder, args: ["simulate", "--port", "0"] });
+    await until(() => says(simulator, "simulated platform started"), "started", [simulator.stderr]);
+    simulator.signal("SIGHUP");
+    expect((await simulator.ended).signal).toBeNull();
+  }, 60_000);
+});

@@ -1,0 +1,174 @@
+import { pathToFileURL } from "node:url";
+import { beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { actuatorKinds, kindRows } from "../../src/greenhouse/actuator-kinds.js";
+import { formatProblem } from "../../src/config/problem.js";
+import { load } from "../config/loading.js";
+import { addonProblems, optionProblems, type Schema, translationProblems } from "./support/addon-rules.js";
+import { inProject, textOf } from "./support/project.js";
+
+const folder = "deploy/home-assistant-addon";
+
+interface Addon {
+  readonly version: string;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly schema: Schema;
+}
+
+interface Options {
+  readonly configurationOf: (options: object, service: object | null) => Files;
+}
+
+interface Files {
+  readonly configuration: string;
+  readonly secrets: string;
+}
+
+const addonOf = async (): Promise<Addon> => parse(await textOf(`${folder}/config.yaml`)) as Addon;
+
+describe("the Home Assistant app's config.yaml", () => {
+  it("keeps the Supervisor's rules", async () => {
+    const addon: unknown = await addonOf();
+    expect(addonProblems(addon)).toEqual([]);
+  });
+
+  it("has the version of the program", async () => {
+    const program = JSON.parse(await textOf("package.json")) as { readonly version: string };
+    expect((await addonOf()).version).toBe(program.version);
+  });
+
+  it.each(["en", "zh-Hans"])("has a name for every option in %s, and for no other", async (language) => {
+    const { schema } = await addonOf();
+    const translation: unknown = parse(await textOf(`${folder}/translations/${language}.yaml`));
+    expect(translationProblems(translation, schema)).toEqual([]);
+  });
+
+  it("offers every kind whose values need no configuration of their own", async () => {
+    const { schema } = await addonOf();
+    const [actuator] = schema["actuators"] as readonly Readonly<Record<string, string>>[];
+    const offered = /^list\((.*)\)$/.exec(actuator?.["kind"] ?? "")?.[1]?.split("|");
+    expect(offered).toEqual(actuatorKinds.filter((kind) => !kindRows[kind].configured));
+  });
+
+  it("is refused by the rules when it breaks them", () => {
+    const wrong = {
+      name: "x",
+      version: "1",
+      slug: "a b",
+      arch: ["armv9"],
+      schema: { a: "text" },
+      unknown: 1,
+    };
+    expect(addonProblems(wrong)).toEqual([
+      "description is missing",
+      "unknown: the Supervisor does not know it",
+      "slug: not a slug",
+      "arch: armv9",
+      "schema.a: not a type: text",
+    ]);
+  });
+});
+
+describe("the options as a configuration", () => {
+  let options: Options;
+  beforeAll(async () => {
+    options = (await import(pathToFileURL(inProject(`${folder}/options.mjs`)).href)) as Options;
+  });
+
+  const filled = {
+    business_url: "https://business.example.com",
+    realtime_url: "https://realtime.example.com",
+    token: 'to"ken:#1',
+    language: "zh",
+    read_only: false,
+    log_level: "debug",
+    sign_in: [],
+    actuators: [
+      {
+        controller: "GH-0001",
+        id: "roof",
+        kind: "skylight",
+        address: "0101",
+        name: "天窗: 1",
+        travel_time: "90s",
+      },
+      { controller: "GH-0001", id: "fans", kind: "fan_wet_curtain", address: "140" },
+      { controller: "FM-0002", id: "valve", kind: "irrigation", address: "210" },
+    ],
+  };
+  const service = { host: "core-mosquitto", port: 1883, ssl: false, username: "addons", password: "p'a: ss" };
+
+  const configured = async (given: object, mqtt: object | null = service) => {
+    const { configuration, secrets } = options.configurationOf(given, mqtt);
+    const result = await load(configuration, { secrets, env: {} });
+    if (!result.ok) throw new Error(result.problems.map(formatProblem).join("\n"));
+    expect(result.warnings.map(formatProblem)).toEqual([]);
+    return result.configuration;
+  };
+
+  it("keep the rules of their own schema", async () => {
+    const { schema } = await addonOf();
+    expect(optionProblems(filled, schema)).toEqual([]);
+  });
+
+  it("reach the bridge as they were given", async () => {
+    const { platform, mqtt, homeassistant, commands, log, controllers } = await configured(filled);
+    expect({ platform, mqtt, homeassistant, commands, log }).toMatchObject({
+      platform: {
+        business_url: "https://business.example.com",
+        realtime_url: "https://realtime.example.com",
+        token: 'to"ken:#1',
+      },
+      mqtt: { url: "mqtt://core-mosquitto:1883", username: "addons", password: "p'a: ss" },
+      homeassistant: { language: "zh" },
+      commands: { read_only: false },
+      log: { level: "debug" },
+    });
+    expect(Object.keys(controllers)).toEqual(["GH-0001", "FM-0002"]);
+    expect(controllers["GH-0001"]?.actuators).toMatchObject({
+      roof: { kind: "skylight", address: "0101", name: "天窗: 1", travel_time: 90_000 },
+      fans: { kind: "fan_wet_curtain", address: "140" },
+    });
+  });
+
+  it("sign in with the fields of the platform", async () => {
+    const fields = [
+      { name: "account", value: "0012" },
+      { name: "password", value: "true" },
+    ];
+    const { platform } = await configured({ ...filled, token: undefined, sign_in: fields });
+    expect(platform.sign_in?.body).toEqual({ account: "0012", password: "true" });
+  });
+
+  it("use another broker where one is named", async () => {
+    const other = { ...filled, mqtt_url: "mqtts://broker.example.com", mqtt_username: "me" };
+    const { mqtt } = await configured(other, null);
+    expect(mqtt).toMatchObject({ url: "mqtts://broker.example.com", username: "me" });
+    expect(mqtt.password).toBeUndefined();
+  });
+
+  it("use TLS where Home Assistant's broker does", async () => {
+    const { mqtt } = await configured(filled, { ...service, ssl: true, port: 8883 });
+    expect(mqtt.url).toBe("mqtts://core-mosquitto:8883");
+  });
+
+  it("put no secret into config.yaml", () => {
+    const { configuration } = options.configurationOf(filled, service);
+    expect(configuration).not.toContain(filled.token);
+    expect(configuration).not.toContain("p'a: ss");
+  });
+
+  it.each([
+    ["no broker", {}, null, /install the app «Mosquitto broker», or set mqtt_url/],
+    ["no credential", { token: "" }, service, /set token, or the fields of sign_in/],
+    ["two credentials", { sign_in: [{ name: "a", value: "b" }] }, service, /Only one of token and sign_in/],
+    [
+      "two actuators of one id",
+      { actuators: [...filled.actuators, ...filled.actuators] },
+      service,
+      /GH-0001 has two of the id "roof"/,
+    ],
+  ])("say what to do when there is %s", (_, change, mqtt, message) => {
+    expect(() => options.configurationOf({ ...filled, ...change }, mqtt)).toThrow(message);
+  });
+});

@@ -1,0 +1,168 @@
+import { freePort, type Mosquitto } from "../../support/mosquitto.js";
+import type { House } from "./house.js";
+import { houseOf } from "./house.js";
+import type { SimulatedPlatform } from "./platform.js";
+import { type Program, whileRuns } from "./program.js";
+import { type Configuration, configurationFor, createStage, mosquittoSection, type Stage } from "./stage.js";
+import { until, type Watch } from "./watch.js";
+
+/* A bridge with greenhouses to command, at one of the brokers it is meant for. */
+
+export const brokers = [
+  { name: "Mosquitto with MQTT 5", embedded: false, version: 5 },
+  { name: "Mosquitto with MQTT 3.1.1", embedded: false, version: 4 },
+  { name: "the embedded broker", embedded: true, version: 5 },
+] as const;
+export type BrokerUnderTest = (typeof brokers)[number];
+
+const quick = { settle: "100ms", confirm_within: "3s" };
+const moving = { ...quick, travel_time: "200ms" };
+
+/** What every greenhouse of a rig has, by address of the simulated `C001`; 999 is no address of it. */
+export const actuators = {
+  roof: { kind: "skylight", address: "101", ...moving },
+  locked: { kind: "skylight", address: "103", read_only: true },
+  louvre: { kind: "positioner", address: "108", position_address: "109", ...moving },
+  fans: { kind: "fan_wet_curtain", address: "140", ...quick },
+  fan: { kind: "circulation_fan", address: "150", ...quick },
+  valve: { kind: "irrigation", address: "210", ...quick },
+  light: { kind: "light", address: "220", ...quick },
+  motor: { kind: "motor", address: "300", values: { open: "00000001", close: "00000010" }, ...moving },
+  co2: { kind: "co2_supply", address: "310", ...quick },
+  heater: { kind: "heating_blower", address: "320", ...quick, min_interval: "50s" },
+  special: {
+    kind: "custom",
+    address: "400",
+    values: { low: "0110", high: "1001" },
+    settle: "100ms",
+    confirm_within: "15s",
+  },
+  nowhere: { kind: "machine", address: "999", ...quick },
+} as const;
+/** The positioner with a position of its own has two. */
+const addresses = Object.keys(actuators).length + 1;
+
+export interface CommandRig {
+  readonly stage: Stage;
+  readonly platform: SimulatedPlatform;
+  readonly watch: Watch;
+  readonly brokerUrl: string;
+  readonly mosquitto: Mosquitto | null;
+  readonly bridge: Program;
+  /** The next greenhouse nobody has commanded yet. */
+  house(): House;
+  /** Starts the bridge (again), with these configuration sections on top; resolves when it takes commands. */
+  start(more?: Configuration): Promise<void>;
+  request(name: string, fields?: Readonly<Record<string, unknown>>): Promise<unknown>;
+}
+
+/** Every second and then every eighth controller of the simulated account is no greenhouse. */
+const greenhouses = (controllers: number): readonly string[] =>
+  Array.from({ length: controllers }, (_, index) => index + 1)
+    .filter((number) => number % 8 !== 2)
+    .map((number) => `GH-${String(number).padStart(4, "0")}`);
+
+/** Nothing but commands may use up a fault, so polling rests once everything was read at the start. */
+const resting = {
+  controllers: "1h",
+  sensors: "1h",
+  running_status: "1h",
+  actuators: "1h",
+  stale_after: "3h",
+};
+
+export function commandConfiguration(
+  platformUrl: string,
+  section: Configuration,
+  codes: readonly string[],
+  more: Configuration = {},
+): Configuration {
+  return configurationFor(platformUrl, section, {
+    polling: resting,
+    mirror: "listed",
+    homeassistant: { enabled: false },
+    controllers: Object.fromEntries(codes.map((code) => [code, { actuators }])),
+    ...more,
+    commands: { min_interval: "0s", ...(more["commands"] as Configuration | undefined) },
+  });
+}
+
+export async function createCommandRig(
+  { embedded, version }: BrokerUnderTest,
+  { houses = 20, atStart = {} }: { readonly houses?: number; readonly atStart?: Configuration } = {},
+): Promise<CommandRig> {
+  const stage = await createStage();
+  const controllers = Math.ceil((houses * 8) / 7) + 1;
+  const platform = await stage.platform({ controllers });
+  // By default it drops what a subscriber has not taken of a burst; these tests want to see every message.
+  const mosquitto = embedded ? null : await stage.mosquitto({ extra: ["max_queued_messages 0"] });
+  const port = mosquitto?.port ?? (await freePort());
+  const brokerUrl = `mqtt://127.0.0.1:${port}`;
+  const section = embedded ? { broker: { port } } : mosquittoSection(brokerUrl, version);
+  const codes = greenhouses(controllers).slice(0, houses);
+  const free = [...codes];
+  const state: { bridge: Program | null; watch: Watch | null } = { bridge: null, watch: null };
+
+  const start = async (more: Configuration = {}) => {
+    await state.bridge?.ended;
+    if (!embedded) state.watch ??= await stage.watch({ url: brokerUrl, protocolVersion: version });
+    const read = (await platform.requests())["get-value"] ?? 0;
+    state.bridge = await stage.bridge(commandConfiguration(platform.url, section, codes, more));
+    state.watch ??= await whileRuns(state.bridge, stage.watch({ url: brokerUrl, protocolVersion: version }));
+    await whileRuns(state.bridge, until(state.watch, "greenhouse/bridge/state", "online", 60_000));
+    // Retained states of an earlier run look as good as new ones; the platform knows what was read since.
+    await platform.untilTotal("get-value", read + codes.length * addresses, 60_000);
+    await firstRead(state.watch, codes);
+  };
+  await start(atStart);
+  const watch = given(state.watch);
+  return {
+    stage,
+    platform,
+    watch,
+    brokerUrl,
+    mosquitto,
+    get bridge() {
+      return given(state.bridge);
+    },
+    house: () => houseOf(given(free.shift()), { platform, watch }),
+    start,
+    request: (name, fields = {}) => requestOf(watch, name, fields),
+  };
+}
+
+/** Every actuator was read once: from then on only commands ask the platform. */
+async function firstRead(watch: Watch, codes: readonly string[]): Promise<void> {
+  const topics = codes.flatMap((code) =>
+    Object.keys(actuators)
+      .filter((id) => id !== "nowhere")
+      .map((id) => `greenhouse/${code.toLowerCase()}/actuator/${id}/json`),
+  );
+  const isGood = (topic: string) => watch.latest(topic)?.includes('"quality":"good"') === true;
+  await watch.untilTrue(() => topics.every(isGood), "every actuator was read", 60_000);
+}
+
+let requests = 0;
+
+async function requestOf(
+  watch: Watch,
+  name: string,
+  body: Readonly<Record<string, unknown>>,
+): Promise<unknown> {
+  const transaction = `request ${++requests}`;
+  const answer = () =>
+    watch.seen
+      .filter(({ topic }) => topic === `greenhouse/bridge/response/${name}`)
+      .map(({ payload }) => JSON.parse(payload) as Readonly<Record<string, unknown>>)
+      .find((one) => one["transaction"] === transaction);
+  await watch.publish(`greenhouse/bridge/request/${name}`, JSON.stringify({ ...body, transaction }));
+  await watch.untilTrue(() => answer() !== undefined, `an answer to ${name}`, 20_000);
+  const { status, data, error } = given(answer());
+  if (status !== "ok") throw new Error(String(error));
+  return data;
+}
+
+function given<Thing>(thing: Thing | null | undefined): Thing {
+  if (thing === null || thing === undefined) throw new Error("not there (any more)");
+  return thing;
+}

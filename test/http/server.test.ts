@@ -1,0 +1,127 @@
+import { request, type IncomingHttpHeaders } from "node:http";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { serveHttp, type HttpSettings, type HttpView } from "../../src/http/server.js";
+import { capturedLog } from "../mqtt-connection/support.js";
+import { freePort } from "../support/mosquitto.js";
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+function ask(
+  port: number,
+  path: string,
+  headers: Record<string, string> = {},
+  method = "GET",
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const call = request({ port, host: "127.0.0.1", path, method, headers, agent: false }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+      response.on("end", () => {
+        resolve({ status: response.statusCode ?? 0, text, headers: response.headers });
+      });
+    });
+    call.on("error", reject);
+    call.end();
+  });
+}
+
+async function listening(port: number): Promise<void> {
+  for (;;) {
+    const answers = await ask(port, "/healthz").then(
+      () => true,
+      () => false,
+    );
+    if (answers) return;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const everythingFine: HttpView = { isHealthy: () => true, isReady: () => true, metrics: () => "up 1\n" };
+
+/** A running server, ended with the test. */
+async function serve(view: Partial<HttpView> = {}, settings: Partial<HttpSettings> = {}) {
+  const port = await freePort();
+  const stop = new AbortController();
+  const { log, lines } = capturedLog();
+  const access = () => ({ allowedHosts: ["greenhouse.local"], token: null, isExposed: false });
+  const all = { host: "127.0.0.1", port, access, ...settings };
+  const served = serveHttp(all, { ...everythingFine, ...view }, log, stop.signal);
+  const end = async () => {
+    stop.abort();
+    await served;
+  };
+  onTestFinished(end);
+  await listening(port);
+  return { port, lines, end };
+}
+
+describe("the HTTP side", () => {
+  it("/healthz and /readyz say what they see (requirement 59)", async () => {
+    const state = { healthy: true, ready: false };
+    const { port, end } = await serve({ isHealthy: () => state.healthy, isReady: () => state.ready });
+    expect((await ask(port, "/healthz")).status).toBe(200);
+    expect((await ask(port, "/readyz")).status).toBe(503);
+    state.ready = true;
+    expect((await ask(port, "/readyz")).status).toBe(200);
+    state.healthy = false;
+    expect((await ask(port, "/healthz")).status).toBe(503);
+    expect((await ask(port, "/readyz")).status).toBe(503);
+    await end();
+    await expect(ask(port, "/healthz")).rejects.toThrow();
+  });
+
+  it("refuses foreign names, foreign origins and other methods", async () => {
+    const { port } = await serve();
+    expect((await ask(port, "/healthz", { host: "evil.example" })).status).toBe(421);
+    expect((await ask(port, "/healthz", { host: "greenhouse.local:8099" })).status).toBe(200);
+    expect((await ask(port, "/healthz", { origin: "https://evil.example" })).status).toBe(403);
+    expect((await ask(port, "/healthz", {}, "POST")).status).toBe(405);
+    expect((await ask(port, "/nothing")).status).toBe(404);
+  });
+
+  it("serves metrics as Prometheus reads them, and lets no browser run anything", async () => {
+    const { port } = await serve();
+    const { status, text, headers } = await ask(port, "/metrics?x=1");
+    expect({ status, text }).toEqual({ status: 200, text: "up 1\n" });
+    expect(headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
+    expect(headers["content-security-policy"]).toBe("default-src 'none'");
+    expect(headers["x-content-type-options"]).toBe("nosniff");
+    expect((await ask(port, "/metrics", {}, "HEAD")).text).toBe("");
+  });
+
+  it("asks for the token as it is at that moment, and tells who showed a wrong one", async () => {
+    const wrong: (string | null)[] = [];
+    let token = "first-token";
+    const { port } = await serve(
+      { wrongToken: (address) => wrong.push(address) },
+      { access: () => ({ allowedHosts: [], token, isExposed: false }) },
+    );
+    const withToken = async (shown: string) =>
+      (await ask(port, "/metrics", { authorization: `Bearer ${shown}` })).status;
+    const none = await ask(port, "/metrics");
+    expect(none.status).toBe(401);
+    expect(none.headers["www-authenticate"]).toContain("Bearer");
+    expect(none.text).not.toContain("first-token");
+    expect(wrong).toEqual([]);
+    expect(await withToken("first-token")).toBe(200);
+    token = "second-token";
+    expect(await withToken("first-token")).toBe(401);
+    expect(await withToken("second-token")).toBe(200);
+    expect(wrong).toEqual(["127.0.0.1"]);
+    expect((await ask(port, "/healthz")).status).toBe(200);
+  });
+
+  it("a busy port is a warning, not a failure", async () => {
+    const { port } = await serve();
+    const { log, lines } = capturedLog();
+    const access = () => ({ allowedHosts: [], token: null, isExposed: false });
+    await expect(
+      serveHttp({ host: "127.0.0.1", port, access }, everythingFine, log, new AbortController().signal),
+    ).resolves.toBeUndefined();
+    expect(lines.filter((line) => line.startsWith("warn") && line.includes("http.port"))).toHaveLength(1);
+  });
+});

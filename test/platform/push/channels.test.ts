@@ -1,0 +1,308 @@
+import net from "node:net";
+import { once } from "node:events";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { running } from "../../simulator/running.js";
+import { VirtualClock, settled } from "../../support/virtual-clock.js";
+import { listening, startPeer } from "./listening.js";
+
+const patience = { timeout: 15_000, interval: 5 };
+const code = "GH-0001";
+
+describe("the credential of a channel", () => {
+  const auth = { tokens: "known", accepted: ["good-token"], checkRealtime: true } as const;
+  const credential = { type: "token", token: "good-token" } as const;
+
+  it.each(["header", "query"] as const)("is carried by %s", async (how) => {
+    const simulator = await running({ auth, pushIntervalMs: 5 });
+    const push = { credential: how, queryName: "token" };
+    const { client } = listening(simulator.realtimeUrl, { settings: { credential, push } });
+    await expect.poll(() => client.pushCounters().open, patience).toBe(1);
+  });
+
+  it("is not sent with none, and a refusal names the settings to look at, once", async () => {
+    const simulator = await running({ auth, pushIntervalMs: 5 });
+    const push = { credential: "none", queryName: "token" } as const;
+    const { client, lines } = listening(simulator.realtimeUrl, { settings: { credential, push } });
+    await expect.poll(() => client.pushCounters().failures, patience).toBe(1);
+    await expect.poll(() => lines.length, patience).toBeGreaterThan(0);
+    expect(lines.filter((line) => line.includes("platform.push.credential"))).toHaveLength(1);
+    expect(lines.join()).not.toContain("good-token");
+  });
+
+  it("goes to the configured origin alone: a redirect is not followed", async () => {
+    const other = await startPeer();
+    const peer = await startPeer({ status: () => 302, headers: `Location: ${other.url}/ws/set-value\r\n` });
+    const { client } = listening(peer.url);
+    await expect.poll(() => client.pushCounters().failures, patience).toBe(1);
+    expect(peer.asked).toEqual(["/ws/set-value Bearer test-token"]);
+    expect(other.asked.length + other.requests.length).toBe(0);
+  });
+
+  it("never shows in a log or a report, also where it is part of the address", async () => {
+    const peer = await startPeer({
+      status: (() => {
+        const statuses = [503, 404, null];
+        return () => statuses.shift() ?? null;
+      })(),
+      opened: (socket) => {
+        socket.send("broken test-token broken");
+        socket.send(JSON.stringify({ "test-token": 1, token: "test-token" }));
+        socket.close(1008, "test-token");
+      },
+    });
+    const clock = new VirtualClock();
+    const settings = { push: { credential: "query", queryName: "token" } } as const;
+    const { client, lines, lost } = listening(peer.url, { settings, clock });
+    await expect
+      .poll(async () => {
+        await clock.advance(1_000_000);
+        return lost();
+      }, patience)
+      .toBeGreaterThan(0);
+    expect(client.pushCounters().unreadable).toBeGreaterThan(1);
+    expect(peer.asked[0]).toBe("/ws/set-value?token=test-token -");
+    expect(lines.join() + JSON.stringify(client.shapeReports())).not.toContain("test-token");
+  });
+});
+
+describe("a refused handshake", () => {
+  const body = { account: "me", password: "pw" };
+
+  it("leads to one sign-in for all channels that wait, and to open channels", async () => {
+    const auth = { tokens: "known", checkRealtime: true } as const;
+    const simulator = await running({ auth, pushIntervalMs: 5 });
+    const settings = { credential: { type: "sign_in", body } } as const;
+    const first = listening(simulator.realtimeUrl, { settings });
+    await expect.poll(() => first.client.pushCounters().open, patience).toBe(1);
+    const { client } = first;
+    listening(simulator.realtimeUrl, { client, channel: { type: "device-status" } });
+    listening(simulator.realtimeUrl, { client, channel: { type: "weather-station", code: "WS-0001" } });
+    await expect.poll(() => client.pushCounters().open, patience).toBe(3);
+    expect(client.counters().signins).toBe(1);
+    simulator.control.expireTokens();
+    simulator.control.push("drop");
+    await expect.poll(() => client.pushCounters().connects, patience).toBe(6);
+    await expect.poll(() => client.pushCounters().open, patience).toBe(3);
+    expect(client.counters().signins).toBe(2);
+  });
+
+  it("that no credential helps against costs two sign-ins in a day, the first one counted", async () => {
+    const answer = { code: 200, data: { token: "some-long-token" } };
+    const peer = await startPeer({ status: () => 401, answer });
+    const clock = new VirtualClock();
+    const settings = { credential: { type: "sign_in", body } } as const;
+    const { client, lines } = listening(peer.url, { settings, clock, random: () => 0.5 });
+    let tries = 0;
+    while (clock.monotonic() < 24 * 3_600_000) {
+      await expect.poll(() => client.pushCounters().failures, patience).toBeGreaterThan(tries);
+      tries = client.pushCounters().failures;
+      await clock.advance(450_000);
+    }
+    expect(tries).toBeGreaterThan(100);
+    expect(client.counters().signins).toBe(2);
+    expect(lines.filter((line) => line.includes("the push channel is not open"))).not.toHaveLength(0);
+    expect(lines.filter((line) => line.includes('"level":40') && line.includes("push channel"))).toHaveLength(
+      1,
+    );
+  }, 60_000);
+
+  it("of a channel the platform does not have is tried again after five minutes at the earliest", async () => {
+    const peer = await startPeer({ status: () => 404 });
+    const clock = new VirtualClock();
+    const { client, lines } = listening(peer.url, { clock });
+    await expect.poll(() => client.pushCounters().failures, patience).toBe(1);
+    await clock.advance(299_000);
+    expect(peer.asked).toHaveLength(1);
+    await clock.advance(1_000);
+    await expect.poll(() => peer.asked.length, patience).toBe(2);
+    expect(lines.join()).toContain("platform.push.enabled");
+  });
+
+  it("of a busy platform is tried again soon", async () => {
+    const simulator = await running({ pushIntervalMs: 5 });
+    simulator.control.push("refuse");
+    const { client } = listening(simulator.realtimeUrl);
+    await expect.poll(() => client.pushCounters().failures, patience).toBeGreaterThan(2);
+    simulator.control.push("normal");
+    await expect.poll(() => client.pushCounters().open, patience).toBe(1);
+  });
+});
+
+describe("an open channel", () => {
+  it("brings what the platform says, decoded", async () => {
+    const simulator = await running({ pushIntervalMs: 5 });
+    const { client, news } = listening(simulator.realtimeUrl);
+    await expect.poll(() => client.pushCounters().open, patience).toBe(1);
+    simulator.control.moveByHand(code, "101", "10010");
+    await expect.poll(() => news.length, patience).toBe(1);
+    expect(news[0]).toMatchObject({ type: "registers", code, values: new Map([["101", "10010"]]) });
+  });
+
+  it("stays as long as the other side gives a sign of life every 20 s when asked", async () => {
+    const peer = await startPeer({
+      opened: (socket) =>
+        socket.on("ping", () => {
+          socket.send("{}");
+        }),
+    });
+    const clock = new VirtualClock();
+    const { client } = listening(peer.url, { clock });
+    await expect.poll(() => client.pushCounters().open, patience).toBe(1);
+    for (let n = 1; n <= 20; n++) {
+      await clock.advance(20_000);
+      await expect.poll(() => client.pushCounters().frames, patience).toBe(n);
+    }
+    expect(client.pushCounters()).toMatchObject({ open: 1, connects: 1, lost: 0 });
+  });
+
+  it("that became a black hole is given up within 45 s and opened anew", async () => {
+    const simulator = await running({ pushIntervalMs: 5 });
+    const clock = new VirtualClock();
+    const { client, lost } = listening(simulator.realtimeUrl, { clock });
+    await expect.poll(() => client.pushCounters().open, patience).toBe(1);
+    simulator.control.push("black_hole");
+    await clock.advance(43_000);
+    expect(lost()).toBe(0);
+    await clock.advance(2_000);
+    await expect.poll(() => lost(), patience).toBe(1);
+    simulator.control.push("normal");
+    await expect
+      .poll(async () => {
+        await clock.advance(1_000);
+        return client.pushCounters().connects;
+      }, patience)
+      .toBeGreaterThan(1);
+  });
+
+  it("that breaks is opened anew", async () => {
+    const simulator = await running({ pushIntervalMs: 5 });
+    const { client, lost } = listening(simulator.realtimeUrl);
+    await expect.poll(() => client.pushCounters().open, patience).toBe(1);
+    simulator.control.push("drop");
+    await expect.poll(() => client.pushCounters().connects, patience).toBe(2);
+    expect(lost()).toBe(1);
+  });
+
+  it("counts garbled frames, reports them without their values, logs them once, and goes on", async () => {
+    const simulator = await running({ pushIntervalMs: 5 });
+    simulator.control.push("garbled");
+    const { client, news, lines } = listening(simulator.realtimeUrl);
+    await expect.poll(() => client.pushCounters().open, patience).toBe(1);
+    for (const value of ["10010", "10001", "10010", "10001"]) {
+      const { frames } = client.pushCounters();
+      simulator.control.moveByHand(code, "101", value);
+      await expect.poll(() => client.pushCounters().frames, patience).toBeGreaterThan(frames);
+    }
+    const { frames, unreadable, connects } = client.pushCounters();
+    expect([unreadable, connects, news.length]).toEqual([frames, 1, 0]);
+    const [report, ...others] = client.shapeReports();
+    expect(others).toEqual([]);
+    expect(report).toMatchObject({ operation: "ws/set-value", count: frames });
+    expect(report?.sample.join()).toMatch(/^\{"x+":"xx-0000"/);
+    expect(lines.filter((line) => line.includes("no JSON"))).toHaveLength(1);
+  });
+
+  it("does not take binary frames, nor frames larger than 1 MiB", async () => {
+    const frames = [
+      Buffer.from('{"deviceCode":"GH-1","address":"1","value":1}'),
+      `[${" ".repeat(1_048_576)}]`,
+    ];
+    const peer = await startPeer({
+      opened: (socket) => {
+        const next = frames.shift();
+        if (next !== undefined) socket.send(next, { binary: typeof next !== "string" });
+        if (frames.length === 1) socket.close();
+      },
+    });
+    const { client, news } = listening(peer.url);
+    await expect.poll(() => client.pushCounters().connects, patience).toBe(3);
+    expect(news).toEqual([]);
+    expect(client.shapeReports().map(({ problem }) => problem)).toEqual([
+      "a binary frame",
+      "a frame larger than 1 MiB",
+    ]);
+  });
+
+  it("that floods gets 2 MiB a second; the rest waits on its side", async () => {
+    const text = JSON.stringify({ deviceCode: "GH-1", address: "1", value: 1, filler: "x".repeat(20_000) });
+    const all = 1_000;
+    const peer = await startPeer({
+      opened: (socket) => {
+        for (let n = 0; n < all; n++) socket.send(text);
+      },
+    });
+    const clock = new VirtualClock();
+    const { client } = listening(peer.url, { clock });
+    const taken = () => client.pushCounters().frames;
+    await expect.poll(taken, patience).toBeGreaterThan(100);
+    for (let n = 0; n < 20; n++) await fetch(peer.url).then((reply) => reply.text());
+    expect(taken()).toBeLessThan(200);
+    await expect
+      .poll(async () => {
+        await clock.advance(1_000);
+        return taken();
+      }, patience)
+      .toBe(all);
+    expect(client.pushCounters()).toMatchObject({ connects: 1, lost: 0 });
+  });
+});
+
+describe("a handshake that nobody answers", () => {
+  it("is given up after 10 s, and its socket with it", async () => {
+    const sockets = new Set<net.Socket>();
+    const server = net.createServer((socket) => {
+      sockets.add(socket);
+      socket.on("close", () => sockets.delete(socket));
+      socket.on("error", () => undefined);
+      socket.resume();
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    });
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("no port");
+    const clock = new VirtualClock();
+    const { client } = listening(`http://127.0.0.1:${address.port}`, { clock, random: () => 0.9 });
+    await expect.poll(() => sockets.size, patience).toBe(1);
+    await clock.advance(9_900);
+    expect(client.pushCounters().failures).toBe(0);
+    await clock.advance(100);
+    await expect.poll(() => client.pushCounters().failures, patience).toBe(1);
+    await expect.poll(() => sockets.size, patience).toBe(0);
+  });
+});
+
+describe("stopping", () => {
+  it("releases an open connection and its timers", async () => {
+    const simulator = await running({ pushIntervalMs: 5 });
+    const clock = new VirtualClock();
+    const { client, stop } = listening(simulator.realtimeUrl, { clock });
+    await expect.poll(() => client.pushCounters().open, patience).toBe(1);
+    await stop();
+    await settled();
+    expect(clock.pendingTimers).toBe(0);
+    await expect.poll(() => simulator.pushConnections(), patience).toBe(0);
+  });
+
+  it("ends a handshake, and a pause between two tries", async () => {
+    const peer = await startPeer({ status: () => 503 });
+    const clock = new VirtualClock();
+    const pausing = listening(peer.url, { clock, random: () => 0.9 });
+    await expect.poll(() => pausing.client.pushCounters().failures, patience).toBe(1);
+    await pausing.stop();
+    const connecting = listening(peer.url, { clock });
+    await connecting.stop();
+    await settled();
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("before the start opens nothing", async () => {
+    const peer = await startPeer();
+    const { stop } = listening(peer.url);
+    await stop();
+    expect(peer.open()).toEqual([]);
+  });
+});

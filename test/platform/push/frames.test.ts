@@ -1,0 +1,343 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { PushChannel, PushNews } from "../../../src/greenhouse/push.js";
+import { timeReader } from "../../../src/platform/platform-time.js";
+import { frameDecoder } from "../../../src/platform/push/frame-decoder.js";
+import type { ShapeSettings } from "../../../src/platform/settings.js";
+import { zoneOffset } from "../../../src/platform/zone-offset.js";
+import { anyAnswer, scalarsOf } from "../support/decoding.js";
+
+const receivedAt = Date.parse("2026-03-01T08:00:30Z");
+const readTime = timeReader(zoneOffset("Asia/Shanghai"));
+const ours = new Set(["GH-1", "GH-2", "WS-1"]);
+
+function decoded(channel: PushChannel, frame: unknown, shapes: ShapeSettings = {}) {
+  const problems: string[] = [];
+  const around = {
+    knows: (code: string) => ours.has(code),
+    report: (problem: string) => problems.push(problem),
+    readTime,
+    receivedAt,
+  };
+  const data = Buffer.from(typeof frame === "string" ? frame : JSON.stringify(frame));
+  return { news: frameDecoder(channel, shapes)(data, around), problems };
+}
+
+const setValue: PushChannel = { type: "set-value" };
+const status: PushChannel = { type: "device-status" };
+const station: PushChannel = { type: "weather-station", code: "WS-1" };
+
+/** Registers as `code address=value`, with the time after them where there is one. */
+const registers = (news: readonly PushNews[]): readonly string[] =>
+  news.flatMap((one) =>
+    one.type === "registers"
+      ? [...one.values].map(
+          ([address, raw]) =>
+            `${one.code} ${address}=${JSON.stringify(raw)}${one.at === null ? "" : ` @${new Date(one.at).toISOString().slice(11, 19)}`}`,
+        )
+      : [],
+  );
+
+describe("frames of set-value", () => {
+  it.each<[string, unknown, readonly string[]]>([
+    ["flat", { deviceCode: "GH-1", address: "101", value: "10010" }, ['GH-1 101="10010"']],
+    ["numbers", { deviceCode: "GH-1", address: 101, value: 10010 }, ["GH-1 101=10010"]],
+    ["other spellings", { device_code: "GH-1", addr: "101", currentValue: "1" }, ['GH-1 101="1"']],
+    ["under data", { type: "x", data: { deviceCode: "GH-1", address: "101", value: 1 } }, ["GH-1 101=1"]],
+    ["the code outside", { deviceCode: "GH-1", data: { address: "101", value: 1 } }, ["GH-1 101=1"]],
+    [
+      "keyed by address",
+      { deviceCode: "GH-1", data: { "101": 1, "102": "0" } },
+      ["GH-1 101=1", 'GH-1 102="0"'],
+    ],
+    ["keyed, with {value}", { deviceCode: "GH-1", data: { "101": { value: 7 } } }, ["GH-1 101=7"]],
+    ["addresses beside the code", { deviceCode: "GH-1", "101": 5 }, ["GH-1 101=5"]],
+    [
+      "a list of items",
+      {
+        deviceCode: "GH-1",
+        data: {
+          list: [
+            { address: "1", value: 1 },
+            { address: "2", value: 2 },
+          ],
+        },
+      },
+      ["GH-1 1=1", "GH-1 2=2"],
+    ],
+    [
+      "a bare list about several devices",
+      [
+        { deviceCode: "GH-1", address: "1", value: 1 },
+        { deviceCode: "GH-2", address: "1", value: 2 },
+      ],
+      ["GH-1 1=1", "GH-2 1=2"],
+    ],
+    ["keyed by device", { data: { "GH-1": { "1": 1 }, "GH-2": { "1": 2 } } }, ["GH-1 1=1", "GH-2 1=2"]],
+    ["`code` as the device", { code: "GH-1", address: "1", value: 1 }, ["GH-1 1=1"]],
+    ["an envelope's code", { code: 200, data: { deviceCode: "GH-1", "1": 1 } }, ["GH-1 1=1"]],
+    [
+      "its own time",
+      { deviceCode: "GH-1", address: "1", value: 1, dateTime: "2026-03-01 16:00:00" },
+      ["GH-1 1=1 @08:00:00"],
+    ],
+    [
+      "a time of the frame",
+      { timestamp: 1_772_352_000_000, data: { deviceCode: "GH-1", address: "1", value: 1 } },
+      ["GH-1 1=1 @08:00:00"],
+    ],
+    [
+      "the oldest of several times",
+      {
+        deviceCode: "GH-1",
+        time: "2026-03-01 16:00:00",
+        data: [
+          { address: "1", value: 1, time: "2026-03-01 15:59:00" },
+          { address: "2", value: 2 },
+        ],
+      },
+      ["GH-1 1=1 @07:59:00", "GH-1 2=2 @07:59:00"],
+    ],
+    [
+      "a time that cannot be read",
+      { deviceCode: "GH-1", address: "1", value: 1, dateTime: "noon" },
+      ["GH-1 1=1"],
+    ],
+  ])("%s", (_name, frame, expected) => {
+    const { news, problems } = decoded(setValue, frame);
+    expect(registers(news)).toEqual(expected);
+    expect(problems).toEqual([]);
+  });
+
+  it.each<[string, unknown]>([
+    ["another device", { deviceCode: "GH-9", address: "1", value: 1 }],
+    [
+      "other devices in a list",
+      [
+        { deviceCode: "GH-8", "1": 1 },
+        { deviceCode: "GH-9", "1": 1 },
+      ],
+    ],
+  ])("says nothing about %s, and that is no riddle", (_name, frame) => {
+    expect(decoded(setValue, frame)).toEqual({ news: [], problems: [] });
+  });
+
+  it.each<[string, unknown, string]>([
+    ["no device", { address: "1", value: 1 }, "a frame that names no device"],
+    ["no address", { deviceCode: "GH-1", value: 1 }, "an item without the fields it needs"],
+    [
+      "no value",
+      { deviceCode: "GH-1", address: "1", value: "--" },
+      "a frame without an address and its value",
+    ],
+    ["a heartbeat", { type: "heartbeat" }, "a frame that names no device"],
+    ["a number", "7", "a frame that is neither object nor list"],
+    ["broken JSON", '{"deviceCode":"GH-1","addr', "text that is no JSON, or broken JSON"],
+    ["text", "pong", "text that is no JSON, or broken JSON"],
+    ["nothing", "", "text that is no JSON, or broken JSON"],
+    ["endless nesting", "[".repeat(600) + "]".repeat(600), "text that is no JSON, or broken JSON"],
+    [
+      "two values of one address",
+      {
+        deviceCode: "GH-1",
+        data: [
+          { address: "1", value: 1 },
+          { address: "1", value: 2 },
+        ],
+      },
+      "an address that stands there twice with different values",
+    ],
+    [
+      "a device inside another one",
+      { deviceCode: "GH-1", data: { "GH-2": { "1": 2 } } },
+      "a device inside another one, which is left out",
+    ],
+  ])("reports %s and takes nothing from it", (_name, frame, problem) => {
+    const { news, problems } = decoded(setValue, frame);
+    expect(registers(news).filter((one) => !one.startsWith("GH-2"))).toEqual([]);
+    expect(problems).toContain(problem);
+  });
+
+  it("never gives one device the value of another that is known or named", () => {
+    const mixed = {
+      deviceCode: "GH-1",
+      data: [{ deviceCode: "GH-2", "1": 2 }, { deviceCode: "GH-9", "1": 9 }, { "1": 1 }],
+    };
+    expect([...registers(decoded(setValue, mixed).news)].sort()).toEqual(["GH-1 1=1", "GH-2 1=2"]);
+  });
+
+  it("bounds what one frame may bring", () => {
+    const many = Array.from({ length: 2_000 }, (_, n) => ({
+      deviceCode: n % 2 === 0 ? "GH-1" : "GH-2",
+      "1": n,
+    }));
+    const { news, problems } = decoded(setValue, many);
+    expect(news.length).toBe(500);
+    expect(problems).toContain("more than 500 devices in one frame; the rest is left out");
+  });
+
+  it("is read where platform.shapes says things are", () => {
+    const shapes = { "ws/set-value": { items: "body.changes", value: "now", code: "where" } };
+    const frame = {
+      deviceCode: "GH-1",
+      body: { changes: [{ where: "1", now: 5 }], old: [{ where: "1", now: 4 }] },
+    };
+    expect(registers(decoded(setValue, frame, shapes).news)).toEqual(["GH-1 1=5"]);
+  });
+});
+
+const statuses = (news: readonly PushNews[]): readonly string[] =>
+  news.flatMap((one) => {
+    if (one.type === "connection") return [`${one.code} ${one.online ? "online" : "offline"}`];
+    if (one.type !== "statuses") return [];
+    return one.items.map(
+      ({ name, number, value }) => `${one.code} ${number ?? "-"} ${name}=${String(value)}`,
+    );
+  });
+
+describe("frames of device-status", () => {
+  it.each<[string, unknown, readonly string[]]>([
+    ["one status", { deviceCode: "GH-1", name: "fan", deviceTypeNumber: 16, status: 1 }, ["GH-1 16 fan=1"]],
+    [
+      "as an event",
+      { type: "S", data: { deviceCode: "GH-1", name: "fan", status: true } },
+      ["GH-1 - fan=true"],
+    ],
+    [
+      "several, and the connection",
+      { deviceCode: "GH-1", data: [{ online: true }, { name: "fan", deviceTypeNumber: "16", status: "0" }] },
+      ["GH-1 online", "GH-1 16 fan=0"],
+    ],
+    ["keyed by number", { deviceCode: "GH-1", data: { "16": 1 } }, ["GH-1 16 =1"]],
+    ["the connection alone", { deviceCode: "GH-1", online: false, dateTime: "x" }, ["GH-1 offline"]],
+    [
+      "the connection as the single status shows it",
+      { deviceCode: "GH-1", status: 0, type: 1 },
+      ["GH-1 offline"],
+    ],
+    ["the same under data", { deviceCode: "GH-1", data: { status: 1, version: 2 } }, ["GH-1 online"]],
+    [
+      "controllers as the list shows them",
+      { data: [{ code: "GH-1", name: "East", online: true }] },
+      ["GH-1 online"],
+    ],
+  ])("%s", (_name, frame, expected) => {
+    const { news, problems } = decoded(status, frame);
+    expect(statuses(news)).toEqual(expected);
+    expect(problems).toEqual([]);
+  });
+
+  it.each<[string, unknown]>([
+    ["a contradiction", { deviceCode: "GH-1", data: [{ online: true }, { online: false }] }],
+    ["a flag that is none", { deviceCode: "GH-1", online: "maybe" }],
+    ["a device alone", { deviceCode: "GH-1" }],
+  ])("%s says nothing", (_name, frame) => {
+    const { news, problems } = decoded(status, frame);
+    expect(news).toEqual([]);
+    expect(problems.length).toBeGreaterThan(0);
+  });
+});
+
+const readings = (news: readonly PushNews[]): readonly string[] =>
+  news.flatMap((one) =>
+    one.type === "sensors"
+      ? one.items.map(({ name, factor, value }) => `${one.code} ${name || (factor ?? "")}=${String(value)}`)
+      : [],
+  );
+
+describe("frames of a weather station", () => {
+  const item = { name: "wind", value: "3.5", unit: "m/s", dateTime: "2026-03-01 16:00:00" };
+  it.each<[string, unknown, readonly string[]]>([
+    ["a list", { deviceCode: "WS-1", data: [item] }, ["WS-1 wind=3.5"]],
+    ["a bare list", [item], ["WS-1 wind=3.5"]],
+    ["without a device", { rows: [item] }, ["WS-1 wind=3.5"]],
+    ["one item", { deviceCode: "WS-1", ...item }, ["WS-1 wind=3.5"]],
+    [
+      "one object",
+      { deviceCode: "WS-1", wind: 3.5, rain: 0, dateTime: "2026-03-01 16:00:00" },
+      ["WS-1 wind=3.5", "WS-1 rain=0"],
+    ],
+  ])("%s", (_name, frame, expected) => {
+    const { news, problems } = decoded(station, frame);
+    expect(readings(news)).toEqual(expected);
+    expect(problems).toEqual([]);
+  });
+
+  it("about another device are left out and reported", () => {
+    const { news, problems } = decoded(station, { deviceCode: "WS-2", data: [item] });
+    expect(news).toEqual([]);
+    expect(problems).toEqual(["a frame about another device than the channel's"]);
+  });
+
+  it("without readings are reported", () => {
+    expect(decoded(station, { deviceCode: "WS-1", hello: "you" })).toMatchObject({
+      news: [],
+      problems: [expect.any(String)],
+    });
+  });
+
+  it("are read as platform.shapes reads the sensor data, where it says nothing of the channel", () => {
+    const shapes = { "sensor-data": { items: "payload.points", name: "what", value: "now" } };
+    const frame = { payload: { points: [{ what: "wind", now: 3 }] } };
+    expect(readings(decoded(station, frame, shapes).news)).toEqual(["WS-1 wind=3"]);
+  });
+});
+
+describe("frames nobody thought of", () => {
+  const codes = fc.constantFrom("GH-1", "GH-2", "WS-1", "GH-9", "__proto__", "constructor", "");
+  const named = fc
+    .tuple(codes, anyAnswer, anyAnswer)
+    .map(([deviceCode, data, extra]) => ({ deviceCode, data, extra }));
+  const keyed = fc
+    .tuple(codes, anyAnswer)
+    .map(([code, data]) => JSON.parse(`{${JSON.stringify(code)}:${JSON.stringify(data)}}`) as unknown);
+  const frames = fc.oneof(anyAnswer, named, keyed, fc.array(named, { maxLength: 3 }));
+  const channels = fc.constantFrom(setValue, status, station);
+
+  it("never crash, never invent a value, never touch a prototype (10,000)", () => {
+    fc.assert(
+      fc.property(channels, frames, (channel, frame) => {
+        const { news } = decoded(channel, frame);
+        const there = scalarsOf(frame);
+        for (const one of news) {
+          expect(ours.has(one.code)).toBe(true);
+          for (const value of valuesOf(one)) expect(there).toContain(value);
+        }
+        expect(Object.keys(Object.prototype)).toEqual([]);
+      }),
+      { numRuns: 10_000 },
+    );
+  }, 120_000);
+
+  it("never crash when they are cut or any bytes (5,000)", () => {
+    const cut = fc
+      .tuple(frames, fc.nat(200))
+      .map(([frame, end]) => Buffer.from(JSON.stringify(frame)).subarray(0, end));
+    const bytes = fc.uint8Array({ maxLength: 200 }).map((data) => Buffer.from(data));
+    fc.assert(
+      fc.property(channels, fc.oneof(cut, bytes), (channel, data) => {
+        const around = { knows: () => true, report: () => undefined, readTime, receivedAt };
+        frameDecoder(channel, {})(data, around);
+      }),
+      { numRuns: 5_000 },
+    );
+  }, 120_000);
+});
+
+/** Every value of one piece of news, as the frame wrote it. */
+function valuesOf(news: PushNews): readonly string[] {
+  const text = (raw: unknown) => String(raw).trim();
+  switch (news.type) {
+    case "registers":
+      return [...news.values].flatMap(([address, raw]) => [address, text(raw)]);
+    case "statuses":
+      return news.items.flatMap(({ name, value }) => [
+        ...(name === "" ? [] : [name]),
+        ...(value === null ? [] : [text(value)]),
+      ]);
+    case "sensors":
+      return news.items.flatMap(({ raw }) => (raw === null ? [] : [text(raw)]));
+    case "connection":
+      return [];
+  }
+}

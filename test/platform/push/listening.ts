@@ -1,0 +1,130 @@
+import { createServer, type Server } from "node:http";
+import { once } from "node:events";
+import { pino } from "pino";
+import { onTestFinished } from "vitest";
+import { WebSocketServer, type WebSocket } from "ws";
+import type { PushChannel, PushNews } from "../../../src/greenhouse/push.js";
+import { createPlatform, type PlatformClient } from "../../../src/platform/client.js";
+import type { PlatformSettings } from "../../../src/platform/settings.js";
+import { systemClock, type Clock } from "../../../src/runtime/clock.js";
+import { settingsFor } from "../support/client-under-test.js";
+
+export interface Listening {
+  readonly client: PlatformClient;
+  readonly news: PushNews[];
+  /** Log lines as JSON text. */
+  readonly lines: string[];
+  readonly lost: () => number;
+  readonly ended: Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+export interface ListenOptions {
+  readonly settings?: Partial<PlatformSettings>;
+  readonly channel?: PushChannel;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  readonly client?: PlatformClient;
+}
+
+/** A client that listens on one channel; it stops when the test ends. */
+export function listening(url: string, options: ListenOptions = {}): Listening {
+  const lines: string[] = [];
+  const { clock = systemClock, channel = { type: "set-value" }, random = () => 0 } = options;
+  const log = pino({ level: "trace" }, { write: (line: string) => lines.push(line) });
+  const ports = {
+    clock,
+    random,
+    log,
+    dataDir: "/nonexistent/never-written",
+    onLink: () => undefined,
+    files: memory(),
+  };
+  const client = options.client ?? createPlatform(settingsFor(url, options.settings), ports);
+  const news: PushNews[] = [];
+  let lost = 0;
+  const quit = new AbortController();
+  const listener = {
+    knows: () => true,
+    opened: () => undefined,
+    news: (one: PushNews) => news.push(one),
+    lost: () => lost++,
+  };
+  const ended = client.listen(channel, listener, quit.signal);
+  const stop = async () => {
+    quit.abort();
+    await ended;
+    await client.close();
+  };
+  onTestFinished(stop);
+  return { client, news, lines, lost: () => lost, ended, stop };
+}
+
+/** The small files of the data directory. */
+function memory() {
+  const held = new Map<string, string>();
+  return {
+    read: (path: string) => Promise.resolve(held.get(path) ?? null),
+    version: () => Promise.resolve(null),
+    writePrivate: (path: string, text: string) => {
+      held.set(path, text);
+      return Promise.resolve();
+    },
+  };
+}
+
+export interface Peer {
+  readonly url: string;
+  /** Upgrades asked for so far, as `path authorization`. */
+  readonly asked: string[];
+  /** Plain requests, as `METHOD path`. */
+  readonly requests: string[];
+  readonly open: () => readonly WebSocket[];
+}
+
+export interface PeerOptions {
+  /** Answers an upgrade with this status instead. */
+  readonly status?: () => number | null;
+  readonly headers?: string;
+  readonly opened?: (socket: WebSocket) => void;
+  /** Body of every plain request. */
+  readonly answer?: unknown;
+}
+
+/** A real-time host in the test's hands. */
+export async function startPeer(options: PeerOptions = {}): Promise<Peer> {
+  const asked: string[] = [];
+  const requests: string[] = [];
+  const sockets = new WebSocketServer({ noServer: true });
+  const server: Server = createServer((request, response) => {
+    requests.push(`${request.method ?? ""} ${request.url ?? ""}`);
+    request.resume();
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(JSON.stringify(options.answer ?? { code: 200, data: null }));
+  });
+  server.on("upgrade", (request, socket, head) => {
+    asked.push(`${request.url ?? ""} ${request.headers.authorization ?? "-"}`);
+    const status = options.status?.() ?? null;
+    if (status !== null) {
+      socket.end(
+        `HTTP/1.1 ${status} X\r\n${options.headers ?? ""}Connection: close\r\nContent-Length: 0\r\n\r\n`,
+      );
+      return;
+    }
+    sockets.handleUpgrade(request, socket, head, (opened) => {
+      opened.on("error", () => undefined);
+      options.opened?.(opened);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  onTestFinished(async () => {
+    for (const socket of sockets.clients) socket.terminate();
+    server.closeAllConnections();
+    server.close();
+    await once(server, "close");
+  });
+  return { url: `http://127.0.0.1:${address.port}`, asked, requests, open: () => [...sockets.clients] };
+}

@@ -1,0 +1,137 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import mqtt from "mqtt";
+import { expect, it, onTestFinished } from "vitest";
+import { runBridge } from "../../../src/compose/bridge.js";
+import type { ActuatorKind } from "../../../src/greenhouse/actuator-kinds.js";
+import { topicId } from "../../../src/greenhouse/topic-ids.js";
+import { systemClock } from "../../../src/runtime/clock.js";
+import { seededRandom } from "../../../src/runtime/random.js";
+import type { Configuration } from "../../../src/config/schema.js";
+import { silentLog } from "../../support/builders.js";
+import { startMosquitto } from "../../support/mosquitto.js";
+import { running } from "../../simulator/running.js";
+import { configuration, greenhouse2mqtt, loaded } from "./support/account.js";
+
+/* From an account of 50 controllers to commands that its platform confirms, as a grower would go. */
+
+/** A word that no simulated device of the kind shows at its start. */
+const words: Partial<Record<ActuatorKind, string>> = {
+  skylight: "40",
+  shade_curtain: "40",
+  side_vent: "40",
+  thermal_curtain: "40",
+  fan_wet_curtain: "all_on",
+  circulation_fan: "on",
+  light: "on",
+  irrigation: "rotation",
+};
+
+/** Commands that are open at the same time. */
+const atOnce = 200;
+
+async function bridgeOn(configuration: Configuration): Promise<void> {
+  const end = new AbortController();
+  const bridge = runBridge(
+    {
+      configuration,
+      clock: systemClock,
+      random: seededRandom(1),
+      log: process.env.DBG ? (await import("pino")).pino({level:"debug"},(await import("pino")).pino.destination("/tmp/dbg.log")) : silentLog,
+      setLogLevel: () => undefined,
+      version: "test",
+    },
+    end.signal,
+  );
+  bridge.catch(() => undefined);
+  onTestFinished(async () => {
+    end.abort();
+    await bridge;
+  });
+  const { url, base_topic: base } = configuration.mqtt;
+  const online = listening(url ?? "", `${base}/bridge/state`, (_topic, payload) => payload === "online");
+  // A bridge that ends says why, instead of never saying anything.
+  await Promise.race([online, bridge.then(() => online)]);
+}
+
+/** Resolves once a message says so; `send` is there for those who answer. */
+async function listening(
+  url: string,
+  filter: string,
+  isEnd: (topic: string, payload: string, client: mqtt.MqttClient) => boolean,
+  begin: (client: mqtt.MqttClient) => void = () => undefined,
+): Promise<void> {
+  const client = await mqtt.connectAsync(url, { protocolVersion: 5 });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      client.on("message", (topic, payload) => {
+        if (isEnd(topic, payload.toString(), client)) resolve();
+      });
+      client.subscribeAsync(filter, { qos: 1 }).then(() => {
+        begin(client);
+      }, reject);
+    });
+  } finally {
+    await client.endAsync(true);
+  }
+}
+
+/** Sends each actuator its word, no more than some at once, and collects the outcomes by topic. */
+async function outcomesOf(
+  url: string,
+  commands: ReadonlyMap<string, string>,
+): Promise<ReadonlyMap<string, string>> {
+  const outcomes = new Map<string, string>();
+  const waiting = commands.entries();
+  const next = (client: mqtt.MqttClient) => {
+    const { value } = waiting.next();
+    if (value !== undefined) client.publish(`${value[0]}/set`, value[1], { qos: 1 });
+  };
+  await listening(
+    url,
+    "greenhouse/+/actuator/+/result",
+    (topic, payload, client) => {
+      const { outcome, reason } = JSON.parse(payload) as { outcome: string; reason: string | null };
+      outcomes.set(topic.replace(/\/result$/, ""), reason === null ? outcome : `${outcome} ${reason}`);
+      next(client);
+      return outcomes.size === commands.size;
+    },
+    (client) => {
+      for (let n = 0; n < atOnce; n += 1) next(client);
+    },
+  );
+  return outcomes;
+}
+
+it("what `discover` writes for 50 controllers runs, and every actuator in it confirms a command", async () => {
+  const simulator = await running({ controllers: 50, speed: 10 });
+  const broker = await startMosquitto();
+  onTestFinished(() => broker.stop());
+  const more = [
+    `mqtt: { url: "${broker.url}" }`,
+    "http: false",
+    "polling: { sensors: 10m, running_status: 10m, actuators: 10m }",
+    // A busy machine must not make commands expire.
+    "commands: { max_age: 10m }",
+  ].join("\n");
+  const config = await configuration(simulator, { more });
+  const out = join(dirname(config), "found.yaml");
+  expect(await greenhouse2mqtt(["discover", "-c", config, "--out", out])).toMatchObject({ code: 0 });
+  expect(await greenhouse2mqtt(["check", out])).toMatchObject({ code: 0 });
+  expect(simulator.control.posts()).toEqual([]);
+  const text = await readFile(out, "utf8");
+  await writeFile(out, text.replace("  read_only: true\n", "  read_only: false\n"));
+  const found = await loaded(out);
+  await bridgeOn(found);
+  const commands = new Map(
+    Object.entries(found.controllers).flatMap(([code, { actuators }]) =>
+      Object.entries(actuators).map(
+        ([id, { kind }]) => [`greenhouse/${topicId(code)}/actuator/${id}`, words[kind] ?? ""] as const,
+      ),
+    ),
+  );
+  expect(commands.size).toBe(43 * 11 + 7 * 12);
+  const outcomes = await outcomesOf(broker.url, commands);
+  expect([...outcomes].filter(([, outcome]) => outcome !== "confirmed")).toEqual([]);
+  expect([...outcomes.keys()].sort()).toEqual([...commands.keys()].sort());
+}, 60_000);

@@ -1,0 +1,222 @@
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { plainProfileNames } from "../../../src/simulator/profiles.js";
+import { running } from "../../simulator/running.js";
+import { configuration, flushes, greenhouse2mqtt, loadedText, token, writes } from "./support/account.js";
+
+const addresses = (some: Readonly<Record<string, { readonly address: string; readonly kind: string }>>) =>
+  Object.fromEntries(Object.values(some).map(({ address, kind }) => [address, kind]));
+
+const house = {
+  "101": "skylight",
+  "102": "shade_curtain",
+  "103": "skylight",
+  "104": "side_vent",
+  "106": "shade_curtain",
+  "107": "thermal_curtain",
+  "140": "fan_wet_curtain",
+  "150": "circulation_fan",
+  "210": "irrigation",
+  "211": "irrigation",
+  "220": "light",
+};
+
+const machine = Object.fromEntries(Array.from({ length: 12 }, (_, n) => [String(210 + n), "irrigation"]));
+
+describe("an account of 50 controllers", () => {
+  it("becomes a file that `check` takes, with every actuator of every controller, at one flush per type", async () => {
+    const simulator = await running({ controllers: 50 });
+    const config = await configuration(simulator);
+    const out = join(dirname(config), "found.yaml");
+    const ended = await greenhouse2mqtt(["discover", "-c", config, "-o", out]);
+    expect(ended).toMatchObject({ code: 0, out: "" });
+    expect(await greenhouse2mqtt(["check", out])).toMatchObject({ code: 0 });
+    const found = await loadedText(await readFile(out, "utf8"));
+    expect(found.commands.read_only).toBe(true);
+    const controllers = Object.entries(found.controllers).filter(([code]) => !code.startsWith("WS-"));
+    expect(controllers).toHaveLength(50);
+    for (const [code, { actuators }] of controllers)
+      expect(addresses(actuators)).toEqual(code.startsWith("FM-") ? machine : house);
+    expect(flushes(simulator)).toBe(50 * 31);
+    expect(writes(simulator)).toEqual([]);
+    expect((await stat(out)).mode & 0o777).toBe(0o600);
+  }, 60_000);
+});
+
+describe.each(plainProfileNames)("the dialect %s", (profile) => {
+  it("gives the same actuators and parameters as any other, and only reads are sent", async () => {
+    const simulator = await running({ controllers: 2, profile });
+    const ended = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    expect(ended.code).toBe(0);
+    const { controllers } = await loadedText(ended.out);
+    expect(addresses(controllers["GH-0001"]?.actuators ?? {})).toEqual(house);
+    expect(addresses(controllers["FM-0002"]?.actuators ?? {})).toEqual(machine);
+    const parameters = Array.from(
+      ended.out.matchAll(/^ {4}# {3}\w+: \{ .*address: (\d+),/gm),
+      ([, address]) => address,
+    );
+    expect(parameters).toHaveLength(17 + 6);
+    expect(writes(simulator)).toEqual([]);
+  });
+});
+
+describe("the file", () => {
+  it("names stations, readings with their kinds, running statuses, cameras and current values in comments", async () => {
+    const simulator = await running({ controllers: 1 });
+    const { out } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    expect(out).toMatch(/^# Stations: 寿光示范园$/m);
+    expect(out).toMatch(
+      /^ {2}# 1号日光温室, sunlight greenhouse controller \(C001\), station 寿光示范园, online\n {2}GH-0001:$/m,
+    );
+    expect(out).toMatch(/# readings: 空气温度 @1 temperature -?[\d.]+ °C, 空气湿度/);
+    expect(out).toMatch(/# running statuses: 16 一级风机 off, 17 二级风机 off/);
+    expect(out).toMatch(
+      /left_skylight: \{ kind: skylight, name: Left skylight, address: 101, type_id: 2 \} # now 10001 \(closed\)/,
+    );
+    expect(out).toMatch(/^# Cameras, .*CAM-0001 1号球机/m);
+    expect(out).toMatch(
+      /# Every command is refused while this is true\..*set it to false\.\n {2}read_only: true$/m,
+    );
+  });
+
+  it("names actuators in the language of the configuration", async () => {
+    const simulator = await running({ controllers: 1 });
+    const config = await configuration(simulator, { more: "homeassistant: { language: zh }" });
+    const { out } = await greenhouse2mqtt(["discover", "-c", config]);
+    const found = await loadedText(out);
+    expect(found.controllers["GH-0001"]?.actuators.left_skylight?.name).toBe("左天窗");
+    expect(found.homeassistant.language).toBe("zh");
+  });
+
+  it("still passes `check` once its parameters are switched on, and they are read only", async () => {
+    const simulator = await running({ controllers: 2 });
+    const { out } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    const switchedOn = out.replace(/^( {4})# (parameters:| {2}\w+: \{)/gm, "$1$2");
+    const { controllers } = await loadedText(switchedOn);
+    expect(Object.keys(controllers["GH-0001"]?.parameters ?? {})).toHaveLength(6);
+    expect(Object.keys(controllers["FM-0002"]?.parameters ?? {})).toHaveLength(17);
+    for (const { parameters } of Object.values(controllers))
+      for (const { writable } of Object.values(parameters)) expect(writable).toBeUndefined();
+  });
+
+  it("has the same ids in every run, and those of the given file where it has some", async () => {
+    const simulator = await running({ controllers: 2 });
+    const first = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    const again = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    const ids = async (text: string) =>
+      Object.entries((await loadedText(text)).controllers).map(([code, { actuators }]) => [
+        code,
+        Object.keys(actuators),
+      ]);
+    expect(await ids(again.out)).toEqual(await ids(first.out));
+    const own = await configuration(simulator, {
+      more: 'controllers: { GH-0001: { id: east, actuators: { roof: { kind: skylight, address: "101", travel_time: 90s } } } }',
+    });
+    const kept = (await loadedText((await greenhouse2mqtt(["discover", "-c", own])).out)).controllers[
+      "GH-0001"
+    ];
+    expect(kept).toMatchObject({ id: "east", actuators: { roof: { address: "101", travel_time: 90_000 } } });
+    expect(Object.values(kept?.actuators ?? {}).filter(({ address }) => address === "101")).toHaveLength(1);
+    expect(Object.keys(kept?.actuators ?? {})).toHaveLength(Object.keys(house).length);
+  });
+
+  it("is never written over an existing one, which costs no request to find out", async () => {
+    const simulator = await running({ controllers: 1 });
+    const config = await configuration(simulator);
+    const before = await readFile(config, "utf8");
+    const ended = await greenhouse2mqtt(["discover", "-c", config, "--out", config]);
+    expect(ended).toMatchObject({ code: 2, out: "" });
+    expect(ended.err).toContain("never overwritten");
+    expect(await readFile(config, "utf8")).toBe(before);
+    expect(simulator.control.requests()).toEqual({});
+  });
+});
+
+describe("secrets", () => {
+  it("a literal token and every other literal secret become references, and stand nowhere in the output", async () => {
+    const simulator = await running({ controllers: 1 });
+    const config = join(dirname(await configuration(simulator)), "literal.yaml");
+    const secrets = {
+      token: "s3cret-token",
+      password: "hunter-2-mqtt",
+      user: "pa55word",
+      http: "http-t0ken",
+    };
+    const lines = [
+      "platform:",
+      `  business_url: ${simulator.businessUrl} # old token: 0ld-t0ken`,
+      `  realtime_url: ${simulator.realtimeUrl}`,
+      `  token: ${secrets.token}`,
+      "  requests_per_minute: 0",
+      `mqtt: { url: "mqtt://127.0.0.1:1883", username: me, password: ${secrets.password} }`,
+      `http: { port: 8099, token: ${secrets.http} }`,
+      "",
+    ];
+    await writeFile(config, lines.join("\n"), { mode: 0o600 });
+    const { code, out, err } = await greenhouse2mqtt(["discover", "-c", config]);
+    expect(code).toBe(0);
+    for (const secret of [...Object.values(secrets), "0ld-t0ken"]) expect(out + err).not.toContain(secret);
+    expect(out).toContain("token: !env GREENHOUSE_TOKEN");
+    expect(err).toContain("set GREENHOUSE_MQTT_PASSWORD in the environment");
+    const env = { ...token, GREENHOUSE_MQTT_PASSWORD: "other", GREENHOUSE_HTTP_TOKEN: "another" };
+    const found = await loadedText(out, env);
+    expect(found.mqtt).toMatchObject({ url: "mqtt://127.0.0.1:1883", username: "me", password: "other" });
+  });
+
+  it("a sign-in is kept with its account, and without its password", async () => {
+    const signIn = { account: "me@example.com", password: "correct-horse" };
+    const simulator = await running({ controllers: 1, auth: { tokens: "known", accepted: [], signIn } });
+    const config = join(dirname(await configuration(simulator)), "sign-in.yaml");
+    const lines = [
+      "platform:",
+      `  business_url: ${simulator.businessUrl}`,
+      `  realtime_url: ${simulator.realtimeUrl}`,
+      "  sign_in: { body: { account: me@example.com, password: correct-horse } }",
+      "  requests_per_minute: 0",
+      "",
+    ];
+    await writeFile(config, lines.join("\n"), { mode: 0o600 });
+    const { code, out } = await greenhouse2mqtt(["discover", "-c", config]);
+    expect(code).toBe(0);
+    expect(out).not.toContain("correct-horse");
+    const found = await loadedText(out, { GREENHOUSE_SIGN_IN_BODY_PASSWORD: "correct-horse" });
+    expect(found.platform.sign_in?.body).toEqual(signIn);
+    expect(writes(simulator)).toEqual([]);
+  });
+});
+
+describe("what the platform writes", () => {
+  it("a hostile name ends up in one comment line and nowhere else", async () => {
+    const simulator = await running({ controllers: 1, profile: "text" });
+    const hostile = "x\ncontrollers: {}\r\u2028mqtt: { url: 'mqtt://evil' }\u0000\u202e #";
+    simulator.control.addController({ code: "GH-0900", name: hostile });
+    simulator.control.addController({ code: "GH-0901", name: "长".repeat(50_000) });
+    const { code, out } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    expect(code).toBe(0);
+    const found = await loadedText(out);
+    expect(found.mqtt.url).toBeUndefined();
+    expect(Object.keys(found.controllers)).toEqual(["GH-0001", "GH-0900", "GH-0901", "WS-0001"]);
+    expect(out).toContain("# x controllers: {} mqtt: { url: 'mqtt://evil' } #, sunlight");
+    expect(Math.max(...out.split("\n").map((line) => line.length))).toBeLessThan(400);
+  });
+
+  it("codes that clash as topic ids, or are reserved, get ids of their own; impossible ones stay a comment", async () => {
+    const simulator = await running({ controllers: 1 });
+    for (const code of ["gh-0001", "Bridge", "0012", "__proto__", "a/b?c=d", "日光"])
+      simulator.control.addController({ code });
+    const { code, out } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    expect(code).toBe(0);
+    const { controllers } = await loadedText(out);
+    expect(Object.keys(controllers).sort()).toEqual(["0012", "Bridge", "GH-0001", "WS-0001", "gh-0001"]);
+    expect(out).toMatch(/^# Devices whose code cannot stand in a configuration: .*a\/b\?c=d/m);
+  });
+
+  it("an empty account makes a file without controllers", async () => {
+    const simulator = await running({ controllers: 1, mix: "C001" });
+    simulator.control.emptyList("null");
+    const { code, out } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    expect(code).toBe(0);
+    expect((await loadedText(out)).controllers).toEqual({});
+  });
+});

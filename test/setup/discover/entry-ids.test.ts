@@ -1,0 +1,103 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parameterGroup } from "../../../src/greenhouse/device-types.js";
+import { topicId } from "../../../src/greenhouse/topic-ids.js";
+import { actuatorIds, controllerIds, parameterIds } from "../../../src/setup/discover/entry-ids.js";
+import { byAddress } from "../../../src/setup/discover/findings.js";
+import { typeRows, type ActuatorRow, type ParameterRow } from "../../../src/setup/discover/type-rows.js";
+
+const none = new Set<string>();
+
+function actuator(type: number, address: string) {
+  const group = parameterGroup(type);
+  return { address, group, row: typeRows.get(group) as ActuatorRow };
+}
+
+const ids = (found: readonly ReturnType<typeof actuator>[], taken: ReadonlySet<string> = none) =>
+  Object.fromEntries(actuatorIds(found, taken));
+
+describe("ids of actuators", () => {
+  it("the first address of a type has the type's word, the others their address behind it", () => {
+    expect(ids([actuator(2, "101"), actuator(2, "102"), actuator(12, "220")])).toEqual({
+      "101": "left_skylight",
+      "102": "left_skylight_102",
+      "220": "supplemental_light",
+    });
+  });
+
+  it("an id in use is not given again", () => {
+    expect(ids([actuator(2, "102")], new Set(["left_skylight"]))).toEqual({ "102": "left_skylight_102" });
+  });
+
+  const addresses = fc.uniqueArray(
+    fc.oneof(fc.integer({ min: 1, max: 9_999 }).map(String), fc.stringMatching(/^[A-Za-z0-9._-]{1,64}$/)),
+    {
+      minLength: 1,
+      maxLength: 30,
+    },
+  );
+
+  it("ids are valid and unique, whatever the addresses", () => {
+    fc.assert(
+      fc.property(
+        addresses,
+        fc.uniqueArray(fc.stringMatching(/^left_skylight(?:_[0-9]{1,2})?$/)),
+        (some, taken) => {
+          const given = [
+            ...actuatorIds(
+              some.map((address) => actuator(2, address)),
+              new Set(taken),
+            ).values(),
+          ];
+          expect(given).toHaveLength(some.length);
+          expect(new Set([...given, ...taken]).size).toBe(given.length + taken.length);
+          for (const id of given) expect(id).toMatch(/^[a-z0-9_-]{1,64}$/);
+        },
+      ),
+    );
+  });
+
+  it("an address that comes later, behind the others, changes none of their ids", () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.integer({ min: 1, max: 9_999 }), { minLength: 2, maxLength: 20 }),
+        (numbers) => {
+          const sorted = numbers.map(String).sort(byAddress);
+          const earlier = ids(sorted.slice(0, -1).map((address) => actuator(3, address)));
+          expect(ids(sorted.map((address) => actuator(3, address)))).toMatchObject(earlier);
+        },
+      ),
+    );
+  });
+});
+
+describe("ids of parameters", () => {
+  it("each has its address in it", () => {
+    const group = parameterGroup(212);
+    const row = typeRows.get(group) as ParameterRow;
+    const found = ["501", "502"].map((address) => ({ address, group, row }));
+    expect([...parameterIds(found, new Set(["machine_parameter_502"])).values()]).toEqual([
+      "machine_parameter_501",
+      expect.stringMatching(/^machine_parameter_502_[0-9a-z]{8}$/),
+    ]);
+  });
+});
+
+describe("ids of controllers", () => {
+  it("a code that makes a topic id by itself needs none", () => {
+    expect(controllerIds(["GH-0001", "GH-0002"], none)).toEqual(new Map());
+  });
+
+  it("codes that clash, or are reserved, get an id that is valid and their own", () => {
+    const codes = ["gh-1", "GH-1", "Bridge"];
+    const given = controllerIds(codes, none);
+    expect([...given.keys()].sort()).toEqual(["Bridge", "GH-1"]);
+    const all = codes.map((code) => given.get(code) ?? topicId(code));
+    expect(new Set([...all, "bridge"]).size).toBe(4);
+    for (const id of all) expect(id).toMatch(/^[a-z0-9_-]{1,64}$/);
+  });
+
+  it("an id another controller of the file has is not given again", () => {
+    expect(controllerIds(["east"], new Set(["east"])).get("east")).toMatch(/^east_[0-9a-z]{8}$/);
+  });
+});

@@ -1,0 +1,147 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { ActuatorKind } from "../../../src/greenhouse/actuator-kinds.js";
+import type { RawValue } from "../../../src/greenhouse/ports.js";
+import { evidenceFor, stateWord } from "../../../src/setup/discover/evidence.js";
+import { byAddress, findingsOf } from "../../../src/setup/discover/findings.js";
+import { answers, type Groups } from "./support/surveys.js";
+
+const found = (groups: Groups) => {
+  const { actuators, parameters, doubtful } = findingsOf({ answers: answers(groups) });
+  return {
+    actuators: actuators.map(({ address, group, row }) => `${address} ${group} ${row.kind}`),
+    parameters: parameters.map(({ address, group }) => `${address} ${group}`),
+    doubtful: doubtful.map(({ address, why }) => `${address}: ${why}`),
+  };
+};
+
+describe("evidence for a kind", () => {
+  it.each<[ActuatorKind, RawValue, ReturnType<typeof evidenceFor>, string | null]>([
+    ["skylight", "10001", "sure", "closed"],
+    ["skylight", 10010, "sure", "open"],
+    ["skylight", "10100", "sure", "position"],
+    ["skylight", "45", "possible", "45 %"],
+    ["skylight", "0", "possible", "0 %"],
+    ["skylight", "350", "none", null],
+    ["skylight", "1010", "none", null],
+    ["fan_wet_curtain", "00000", "sure", "off"],
+    ["fan_wet_curtain", 0, "possible", "off"],
+    ["fan_wet_curtain", 11100, "sure", "fans_1_2_3"],
+    ["fan_wet_curtain", "10101", "none", null],
+    ["light", "1100", "sure", "auto"],
+    ["light", 0, "none", null],
+    ["irrigation", 11111111, "sure", "rotation"],
+    ["irrigation", "on", "none", null],
+    ["circulation_fan", true, "none", null],
+  ])("%s reading %j: %s, %s", (kind, raw, evidence, state) => {
+    expect(evidenceFor(kind, raw)).toBe(evidence);
+    expect(stateWord(kind, raw)).toBe(state);
+  });
+});
+
+describe("what an address is", () => {
+  it("an address with a control value of its type's kind is an actuator", () => {
+    expect(found({ 2: { "101": "10001" }, 12: { "220": "1001" } })).toEqual({
+      actuators: ["101 2 skylight", "220 12 light"],
+      parameters: [],
+      doubtful: [],
+    });
+  });
+
+  it("several addresses of a type are several actuators, in the order of their numbers", () => {
+    expect(found({ 2: { "99": "10001", "1000": "11000", "101": "10010" } }).actuators).toEqual([
+      "99 2 skylight",
+      "101 2 skylight",
+      "1000 2 skylight",
+    ]);
+  });
+
+  it("a degree proves a positioner only where its type has no other address", () => {
+    expect(found({ 2: { "101": "45" } }).actuators).toEqual(["101 2 skylight"]);
+    const two = found({ 2: { "101": "10001", "601": "45" } });
+    expect(two.actuators).toEqual(["101 2 skylight"]);
+    expect(two.doubtful).toEqual(["601: kind: skylight, a position_address of another one, or a parameter"]);
+  });
+
+  it("a value that is none of the kind is never an actuator", () => {
+    expect(found({ 2: { "101": "350" }, 11: { "150": "0" } })).toEqual({
+      actuators: [],
+      parameters: [],
+      doubtful: [
+        "101: no value of the kind skylight: a parameter, or kind: custom with its values",
+        "150: no value of the kind circulation_fan: a parameter, or kind: custom with its values",
+      ],
+    });
+  });
+
+  it("types without control values hold parameters, whatever their value", () => {
+    expect(found({ 203: { "501": "10001" }, 212: { "601": 5 }, 219: { "801": "1" } })).toEqual({
+      actuators: [],
+      parameters: ["501 203", "601 212", "801 219"],
+      doubtful: [],
+    });
+  });
+
+  it("a type that is not in the table is never an actuator", () => {
+    const { actuators, doubtful } = found({ 5: { "101": "10001" } });
+    expect(actuators).toEqual([]);
+    expect(doubtful).toEqual([
+      "101: this type is not in the interface's table: a parameter, or kind: custom with its values",
+    ]);
+  });
+
+  it("an address in two types of one kind is one actuator, and both are named", () => {
+    const { actuators } = findingsOf({ answers: answers({ 41: { "102": "10010" }, 3: { "102": "10010" } }) });
+    expect(actuators).toMatchObject([{ address: "102", group: 3, alsoIn: [41] }]);
+  });
+
+  it("an address in types of different kinds is no actuator, so a platform that ignores the type invents none", () => {
+    const all = { "101": "10001", "150": "1100", "501": "180" };
+    const { actuators, doubtful } = found({ 2: all, 3: all, 11: all, 190: all, 212: all });
+    expect(actuators).toEqual([]);
+    expect(doubtful).toHaveLength(3);
+    expect(doubtful[0]).toContain("several types hold it (type 2 (left skylight), type 3");
+  });
+
+  it("an address among the machine parameters as well is an actuator only with a control value", () => {
+    expect(found({ 2: { "101": "10001" }, 212: { "101": "10001" } }).actuators).toEqual(["101 2 skylight"]);
+    expect(found({ 2: { "101": "45" }, 212: { "101": "45" } }).actuators).toEqual([]);
+  });
+
+  it("an address that no configuration can hold stays a comment", () => {
+    expect(found({ 2: { "10 1\n": "10001" } })).toMatchObject({
+      actuators: [],
+      doubtful: ["10 1\n: a configuration cannot hold such an address"],
+    });
+  });
+
+  it("every address is listed once, whatever the answers hold", () => {
+    const values = fc.dictionary(
+      fc.oneof(fc.integer({ min: 1, max: 30 }).map(String), fc.string({ maxLength: 4 })),
+      fc.oneof(fc.constantFrom("10001", "1100", "00000", "45"), fc.integer(), fc.string(), fc.boolean()),
+      { noNullPrototype: true },
+    );
+    const groups = fc.dictionary(fc.constantFrom("2", "3", "10", "11", "203", "5"), values, {
+      noNullPrototype: true,
+    });
+    fc.assert(
+      fc.property(groups, (given) => {
+        const { actuators, parameters, doubtful } = findingsOf({ answers: answers(given) });
+        const listed = [...actuators, ...parameters, ...doubtful].map(({ address }) => address).sort();
+        const all = new Set(Object.values(given).flatMap((one) => Object.keys(one)));
+        expect(listed).toEqual([...all].sort());
+        for (const { row, raw } of actuators) expect(evidenceFor(row.kind, raw)).not.toBe("none");
+      }),
+    );
+  });
+
+  it.each([
+    ["9", "10", -1],
+    ["10", "10", 0],
+    ["D1", "10", 1],
+    ["D1", "D2", -1],
+    ["0010", "10", -1],
+  ])("%s and %s are ordered %i", (one, other, sign) => {
+    expect(Math.sign(byAddress(one, other))).toBe(sign);
+  });
+});

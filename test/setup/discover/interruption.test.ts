@@ -1,0 +1,304 @@
+import { existsSync } from "node:fs";
+import { stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Simulator } from "../../../src/simulator/server.js";
+import { running } from "../../simulator/running.js";
+import { configuration, flushes, greenhouse2mqtt, loadedText, writes } from "./support/account.js";
+import { isFlush, watched, type WatchedPlatform } from "./support/watched.js";
+
+const progressOf = (config: string) => join(dirname(config), "data", "discover-progress.json");
+
+const all = (simulator: Simulator): number =>
+  Object.values(simulator.control.requests()).reduce((sum, count) => sum + count, 0);
+
+/** Runs `discover` and stops it, as Ctrl-C would, as soon as the platform is asked for so many more flushes. */
+async function stoppedAfter(count: number, config: string, platform: WatchedPlatform) {
+  const stop = new AbortController();
+  let left = count;
+  platform.onRequest = (seen) => {
+    if (isFlush(seen) && --left === 0) stop.abort();
+  };
+  const ended = await greenhouse2mqtt(["discover", "-c", config], { stop: stop.signal });
+  platform.onRequest = () => undefined;
+  return ended;
+}
+
+describe("an interrupted scan", () => {
+  it("goes on where it was: no request is made twice, and the file is whole", async () => {
+    const simulator = await running({ controllers: 6, mix: "C001" });
+    const platform = await watched(simulator);
+    const config = await configuration(platform);
+    const stopped = await stoppedAfter(40, config, platform);
+    expect(stopped).toMatchObject({ code: 1, out: "" });
+    expect(stopped.err).toContain("run the same command again to go on");
+    expect((await stat(progressOf(config))).mode & 0o777).toBe(0o600);
+    const resumed = await greenhouse2mqtt(["discover", "-c", config]);
+    expect(resumed.code).toBe(0);
+    expect(resumed.err).toMatch(/\d+ of 198 are known from an interrupted scan/);
+    expect(simulator.control.requests()).toEqual({
+      "control/mqtt": 1,
+      device: 2,
+      station: 1,
+      "sensor-data": 6,
+      device_status: 6,
+      "set-value/flush": 6 * 31,
+    });
+    const { controllers } = await loadedText(resumed.out);
+    expect(Object.values(controllers).map(({ actuators }) => Object.keys(actuators).length)).toEqual(
+      Array.from({ length: 6 }, () => 11),
+    );
+  });
+
+  it("several interruptions cost no request more", async () => {
+    const simulator = await running({ controllers: 3, mix: "C001" });
+    const platform = await watched(simulator);
+    const config = await configuration(platform);
+    for (const count of [5, 25, 1, 39]) await stoppedAfter(count, config, platform);
+    expect(await greenhouse2mqtt(["discover", "-c", config])).toMatchObject({ code: 0 });
+    expect(flushes(simulator)).toBe(3 * 31);
+  });
+
+  it("once the file is written the next scan asks everything anew", async () => {
+    const simulator = await running({ controllers: 1, mix: "C001" });
+    const platform = await watched(simulator);
+    const config = await configuration(platform);
+    await greenhouse2mqtt(["discover", "-c", config]);
+    expect(existsSync(progressOf(config))).toBe(false);
+    const before = all(simulator);
+    await greenhouse2mqtt(["discover", "-c", config]);
+    expect(all(simulator)).toBe(2 * before);
+  });
+
+  it("--fresh forgets it", async () => {
+    const simulator = await running({ controllers: 2, mix: "C001" });
+    const platform = await watched(simulator);
+    const config = await configuration(platform);
+    await stoppedAfter(20, config, platform);
+    const before = flushes(simulator);
+    await greenhouse2mqtt(["discover", "-c", config, "--fresh"]);
+    expect(flushes(simulator)).toBe(before + 2 * 31);
+  });
+
+  it("what another platform answered is not used", async () => {
+    const one = await running({ controllers: 2, mix: "C001" });
+    const other = await running({ controllers: 2, mix: "C001" });
+    const platform = await watched(one);
+    const config = await configuration(platform);
+    await stoppedAfter(20, config, platform);
+    const moved = join(dirname(config), "moved.yaml");
+    const lines = [`  business_url: ${other.businessUrl}`, `  realtime_url: ${other.realtimeUrl}`];
+    await writeFile(
+      moved,
+      ["platform:", ...lines, "  token: abc", "  requests_per_minute: 0", ""].join("\n"),
+    );
+    expect(await greenhouse2mqtt(["discover", "-c", moved])).toMatchObject({ code: 0 });
+    expect(flushes(other)).toBe(2 * 31);
+  });
+
+  it("a damaged progress file starts over", async () => {
+    const simulator = await running({ controllers: 1, mix: "C001" });
+    const platform = await watched(simulator);
+    const config = await configuration(platform);
+    await stoppedAfter(5, config, platform);
+    await writeFile(progressOf(config), '{"version":1,"hosts":[');
+    expect(await greenhouse2mqtt(["discover", "-c", config])).toMatchObject({ code: 0 });
+  });
+
+  it("a stop while the platform hangs ends within seconds, and nothing was sent but reads", async () => {
+    const simulator = await running({ controllers: 2, mix: "C001" });
+    const platform = await watched(simulator);
+    const config = await configuration(platform);
+    simulator.control.fault({ fault: "timeout", operation: "set-value/flush", chance: 1 });
+    const { code } = await stoppedAfter(2, config, platform);
+    expect(code).toBe(1);
+    expect(writes(simulator)).toEqual([]);
+  });
+});
+
+describe("controllers that do not answer", () => {
+  it("one that is offline is not asked for addresses, is named, and is all that the next scan asks for", async () => {
+    const simulator = await running({ controllers: 3, mix: "C001" });
+    simulator.control.setOnline("GH-0002", false);
+    const platform = await watched(simulator);
+    const config = await configuration(platform);
+    const first = await greenhouse2mqtt(["discover", "-c", config]);
+    expect(first.code).toBe(0);
+    expect(first.err).toContain("not connected: GH-0002");
+    expect(first.out).toMatch(
+      /GH-0002:\n(?: {4}# .*\n)*? {4}# not connected, so its addresses could not be read/,
+    );
+    expect((await loadedText(first.out)).controllers["GH-0002"]?.actuators).toEqual({});
+    expect(flushes(simulator)).toBe(2 * 31);
+    expect(simulator.control.requests()["mqtt-client-status"]).toBe(1);
+    simulator.control.setOnline("GH-0002", true);
+    const next = await greenhouse2mqtt(["discover", "-c", config]);
+    expect(flushes(simulator)).toBe(3 * 31);
+    expect(Object.keys((await loadedText(next.out)).controllers["GH-0002"]?.actuators ?? {})).toHaveLength(
+      11,
+    );
+    expect(existsSync(progressOf(config))).toBe(false);
+  });
+
+  it("one that goes offline during the scan is not taken for one without addresses", async () => {
+    const simulator = await running({ controllers: 1, mix: "C001" });
+    const platform = await watched(simulator);
+    const config = await configuration(platform);
+    await stoppedAfter(10, config, platform);
+    simulator.control.setOnline("GH-0001", false);
+    const during = await greenhouse2mqtt(["discover", "-c", config]);
+    expect(during.err).toContain("not connected: GH-0001");
+    simulator.control.setOnline("GH-0001", true);
+    const { out } = await greenhouse2mqtt(["discover", "-c", config]);
+    expect(Object.keys((await loadedText(out)).controllers["GH-0001"]?.actuators ?? {})).toHaveLength(11);
+  });
+
+  it("a type the platform refuses is asked once, and said in a comment", async () => {
+    const simulator = await running({ controllers: 1, mix: "C001" });
+    simulator.control.fault({
+      fault: "body_code",
+      operation: "set-value/flush",
+      code: 400,
+      message: "无此类型",
+    });
+    const { code, out } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    expect(code).toBe(0);
+    expect(out).toContain("# refused by the platform with code 400 无此类型: type 2");
+    expect(flushes(simulator)).toBe(31);
+    expect(simulator.control.requests()["mqtt-client-status"]).toBe(1);
+  });
+
+  it("a platform that answers no more ends the scan with its reason; what is known is kept", async () => {
+    const simulator = await running({ controllers: 4, mix: "C001" });
+    const platform = await watched(simulator);
+    const config = await configuration(platform);
+    simulator.control.fault({ fault: "unauthorized", operation: "set-value/flush", chance: 1 });
+    const ended = await greenhouse2mqtt(["discover", "-c", config]);
+    expect(ended).toMatchObject({ code: 1, out: "" });
+    expect(ended.err).toContain("the scan ended early");
+    simulator.control.clearFaults();
+    expect(await greenhouse2mqtt(["discover", "-c", config])).toMatchObject({ code: 0 });
+    expect(simulator.control.requests()["control/mqtt"]).toBe(1);
+  });
+
+  it("an unreadable list of controllers ends it with exit code 1 and the platform's reason", async () => {
+    const simulator = await running({ controllers: 1 });
+    simulator.control.fault({ fault: "body_code", operation: "control/mqtt", code: 403, chance: 1 });
+    const ended = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    expect(ended).toMatchObject({ code: 1, out: "" });
+    expect(ended.err).toContain("GET /api/control/mqtt");
+  });
+
+  it("without the lists of devices and stations the controllers are still found", async () => {
+    const simulator = await running({ controllers: 1 });
+    for (const operation of ["device", "station"] as const)
+      simulator.control.fault({ fault: "body_code", operation, code: 500, chance: 1 });
+    const { code, out, err } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    expect(code).toBe(0);
+    expect(err).toContain("going on without a list");
+    expect(Object.keys((await loadedText(out)).controllers)).toEqual(["GH-0001"]);
+  });
+});
+
+describe("what is asked", () => {
+  it("--controller and --types ask for no more than that", async () => {
+    const simulator = await running({ controllers: 5 });
+    const platform = await watched(simulator);
+    const config = await configuration(platform);
+    const argv = [
+      "discover",
+      "-c",
+      config,
+      "--controller",
+      "gh-0001",
+      "--controller",
+      "FM-0002",
+      "--types",
+      "2,190-191",
+    ];
+    const { code, out } = await greenhouse2mqtt(argv);
+    expect(code).toBe(0);
+    const { controllers } = await loadedText(out);
+    const found = Object.entries(controllers).map(([name, { actuators }]) => [name, Object.keys(actuators)]);
+    expect(found).toEqual([
+      ["FM-0002", ["irrigation_plan_1", "irrigation_plan_2"]],
+      ["GH-0001", ["left_skylight", "irrigation_plan_1", "irrigation_plan_2"]],
+    ]);
+    expect(flushes(simulator)).toBe(2 * 3);
+  });
+
+  it("a controller the account does not have is a usage error that names it", async () => {
+    const simulator = await running({ controllers: 1 });
+    const ended = await greenhouse2mqtt([
+      "discover",
+      "-c",
+      await configuration(simulator),
+      "--controller",
+      "GH-0099",
+    ]);
+    expect(ended).toMatchObject({ code: 2, out: "" });
+    expect(ended.err).toContain("GH-0099");
+    expect(flushes(simulator)).toBe(0);
+  });
+
+  it.each([
+    ["--types", "x"],
+    ["--types", ""],
+    ["--unknown", "1"],
+  ])("%s %j is a usage error", async (...wrong) => {
+    expect(await greenhouse2mqtt(["discover", ...wrong])).toMatchObject({ code: 2, out: "" });
+  });
+
+  it("a controller the configuration ignores is not asked, and stays ignored", async () => {
+    const simulator = await running({ controllers: 2, mix: "C001" });
+    const config = await configuration(simulator, { more: "controllers: { GH-0002: { ignore: true } }" });
+    const { out } = await greenhouse2mqtt(["discover", "-c", config]);
+    expect(flushes(simulator)).toBe(31);
+    expect((await loadedText(out)).controllers["GH-0002"]).toMatchObject({ ignore: true, actuators: {} });
+  });
+});
+
+describe("politeness", () => {
+  it("every request of every kind is a GET, and none is the undescribed GET /api/set-value", async () => {
+    const simulator = await running({ controllers: 4 });
+    const platform = await watched(simulator);
+    await greenhouse2mqtt(["discover", "-c", await configuration(platform)]);
+    expect(platform.seen.length).toBe(4 + 4 * 33 + 2);
+    expect(new Set(platform.seen.map(({ method }) => method))).toEqual(new Set(["GET"]));
+    expect(platform.seen.filter(({ target }) => /^\/api\/set-value(?:\?|$)/.test(target))).toEqual([]);
+    expect(simulator.control.posts()).toEqual([]);
+  });
+
+  it("the request budget is kept, with repeats counted in", async () => {
+    const simulator = await running({ controllers: 1, mix: "C001" });
+    const platform = await watched(simulator);
+    const perMinute = 600;
+    const config = await configuration(platform, { platform: `  requests_per_minute: ${perMinute}` });
+    simulator.control.fault({ fault: "reset", operation: "device_status" });
+    expect(await greenhouse2mqtt(["discover", "-c", config])).toMatchObject({ code: 0 });
+    const times = platform.seen.map(({ at }) => at);
+    expect(times).toHaveLength(4 + 33 + 1);
+    // Even spacing: no stretch of requests is faster than the budget, but for the repeat.
+    const tookMs = (times.at(-1) ?? 0) - (times[0] ?? 0);
+    expect(tookMs).toBeGreaterThanOrEqual(((times.length - 2) * 60_000) / perMinute);
+  });
+
+  it("a device is asked one thing after the other, and no more devices at once than configured", async () => {
+    const simulator = await running({ controllers: 6, mix: "C001" });
+    const platform = await watched(simulator);
+    const config = await configuration(platform, { platform: "  requests_per_minute: 0\n  concurrency: 2" });
+    await greenhouse2mqtt(["discover", "-c", config]);
+    const codes = platform.seen
+      .filter(isFlush)
+      .map(({ target }) => new URL(target, "http://x").searchParams.get("deviceCode"));
+    const open = new Set<string | null>();
+    const left = new Map<string | null, number>();
+    for (const code of codes) {
+      open.add(code);
+      left.set(code, (left.get(code) ?? 31) - 1);
+      expect(open.size).toBeLessThanOrEqual(2);
+      if (left.get(code) === 0) open.delete(code);
+    }
+    expect([...left.values()]).toEqual(Array.from({ length: 6 }, () => 0));
+  });
+});

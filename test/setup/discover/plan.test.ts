@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { deviceType, parameterGroup } from "../../../src/greenhouse/device-types.js";
+import { planScan, unknownNames } from "../../../src/setup/discover/plan.js";
+import { scannedTypes } from "../../../src/setup/discover/type-rows.js";
+import { device } from "./support/surveys.js";
+
+const all = { controllers: [], types: scannedTypes };
+const everyone = () => false;
+
+const house = device({ code: "GH-0001" });
+const machine = device({ code: "FM-0002", type: deviceType("C003") });
+const station = device({ code: "WS-0001", type: deviceType("W001"), online: null });
+const camera = device({ code: "CAM-0001", type: deviceType("V008"), online: null });
+const account = [house, machine, station, camera];
+
+const asks = (plan: ReturnType<typeof planScan>) =>
+  Object.fromEntries(plan.map(({ device: { code }, asks: some }) => [code, some.length]));
+
+describe("the plan of a scan", () => {
+  it("one request per type brings all its addresses, beside one for readings and one for running statuses", () => {
+    expect(asks(planScan(account, all, everyone))).toEqual({
+      "GH-0001": 2 + 31,
+      "FM-0002": 2 + 31,
+      "WS-0001": 2,
+      "CAM-0001": 0,
+    });
+    const [first] = planScan([house], all, everyone);
+    expect(first?.asks).toEqual(["sensors", "statuses", ...scannedTypes]);
+  });
+
+  it("no question is asked twice", () => {
+    for (const { asks: some } of planScan(account, all, everyone))
+      expect(new Set(some).size).toBe(some.length);
+  });
+
+  it("--types asks for these types only", () => {
+    const types = [parameterGroup(2), parameterGroup(12)];
+    expect(asks(planScan([house], { controllers: [], types }, everyone))).toEqual({ "GH-0001": 4 });
+  });
+
+  it("--controller takes a device code or a topic id, and asks that device for addresses whatever its type", () => {
+    const chosen = { controllers: ["gh-0001", "WS-0001"], types: scannedTypes };
+    expect(asks(planScan(account, chosen, everyone))).toEqual({ "GH-0001": 33, "WS-0001": 33 });
+  });
+
+  it("what the configuration ignores is asked only by name", () => {
+    const ignored = (code: string) => code === "GH-0001";
+    expect(asks(planScan([house], all, ignored))).toEqual({});
+    expect(asks(planScan([house], { ...all, controllers: ["GH-0001"] }, ignored))).toEqual({ "GH-0001": 33 });
+  });
+
+  it("a device whose code cannot be part of a request is not asked", () => {
+    expect(asks(planScan([device({ code: "../x?y=1" })], all, everyone))).toEqual({ "../x?y=1": 0 });
+  });
+
+  it("names of no device are found out before anything is asked", () => {
+    expect(unknownNames(account, { controllers: ["GH-0001", "gh-0009"], types: [] })).toEqual(["gh-0009"]);
+  });
+});

@@ -1,0 +1,188 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parameterGroup, statusNumber } from "../../../src/greenhouse/device-types.js";
+import { Progress } from "../../../src/setup/discover/progress.js";
+import { parseScan, scanText, type KeptScan } from "../../../src/setup/discover/progress-record.js";
+import type { Answer } from "../../../src/setup/discover/survey.js";
+import { item } from "../../support/builders.js";
+import { VirtualClock } from "../../support/virtual-clock.js";
+import { folder } from "./support/account.js";
+import { device } from "./support/surveys.js";
+
+const hosts = ["https://business.example.com", "https://realtime.example.com"] as const;
+const values = (entries: readonly (readonly [string, string | number | boolean])[]): Answer => ({
+  type: "values",
+  values: new Map(entries),
+});
+
+const kept: KeptScan = {
+  hosts,
+  lists: {
+    takenAt: 5,
+    stations: [{ id: "7", name: null }],
+    devices: [device(), device({ type: null, online: null })],
+  },
+  answers: [
+    {
+      code: "GH-0001",
+      ask: "sensors",
+      at: 1,
+      answer: { type: "sensors", items: [item({ channel: "1", value: "东北" })] },
+    },
+    {
+      code: "GH-0001",
+      ask: "statuses",
+      at: 2,
+      answer: { type: "statuses", items: [{ name: "湿帘", number: statusNumber(19), value: true }] },
+    },
+    {
+      code: "__proto__",
+      ask: parameterGroup(2),
+      at: 3,
+      answer: values([
+        ["__proto__", "10001"],
+        ["0012", 5],
+        ["7", false],
+      ]),
+    },
+    { code: "GH-0001", ask: parameterGroup(3), at: 4, answer: { type: "refused", why: "code 400" } },
+  ],
+};
+
+describe("the record of a scan", () => {
+  it("reads as it was written", () => {
+    expect(parseScan(scanText(kept))).toEqual(kept);
+    expect(parseScan(scanText({ ...kept, lists: null, answers: [] }))).toEqual({
+      hosts,
+      lists: null,
+      answers: [],
+    });
+  });
+
+  it.each([
+    "",
+    "null",
+    "[]",
+    "{}",
+    scanText(kept).slice(0, -20),
+    scanText(kept).replace('"version":1', '"version":2'),
+    scanText(kept).replace('"ask":2', '"ask":"2"'),
+    scanText(kept).replace('["7",false]', '["7",null]'),
+    scanText(kept).replace('"at":3', '"at":null'),
+  ])("what is none starts over (%#)", (text) => {
+    expect(parseScan(text)).toBeNull();
+  });
+
+  it("no text makes it throw or invent an answer", () => {
+    const text = scanText(kept);
+    fc.assert(
+      fc.property(fc.nat(text.length), fc.nat(20), fc.string({ maxLength: 5 }), (at, cut, put) => {
+        const changed = text.slice(0, at) + put + text.slice(at + cut);
+        expect((parseScan(changed)?.answers ?? []).length).toBeLessThanOrEqual(kept.answers.length);
+      }),
+    );
+    fc.assert(
+      fc.property(fc.json(), (json) => {
+        expect(parseScan(json)).toBeNull();
+      }),
+    );
+  });
+});
+
+describe("the progress on disk", () => {
+  const ask = parameterGroup(2);
+  const answer = values([["101", "10001"]]);
+
+  async function saved(clock: VirtualClock) {
+    const dataDir = await folder();
+    const progress = new Progress(dataDir, hosts, clock);
+    progress.add("GH-0001", ask, answer);
+    progress.setLists({ takenAt: clock.now(), stations: [], devices: [device()] });
+    await progress.save();
+    return dataDir;
+  }
+
+  const opened = async (dataDir: string, clock: VirtualClock, other: readonly [string, string] = hosts) => {
+    const progress = new Progress(dataDir, other, clock);
+    await progress.load();
+    return { answer: progress.answer("GH-0001", ask), devices: progress.lists?.devices.length ?? null };
+  };
+
+  it("is there in the next run", async () => {
+    const clock = new VirtualClock();
+    expect(await opened(await saved(clock), clock)).toEqual({ answer, devices: 1 });
+  });
+
+  it("belongs to both hosts it came from", async () => {
+    const clock = new VirtualClock();
+    const dataDir = await saved(clock);
+    for (const other of [
+      [hosts[0], "https://other"],
+      ["https://other", hosts[1]],
+    ] as const)
+      expect(await opened(dataDir, clock, other)).toEqual({ answer: null, devices: null });
+  });
+
+  it.each([
+    ["9 minutes later", 9 * 60_000, { answer, devices: 1 }],
+    ["11 minutes later the lists are old: online flags change", 11 * 60_000, { answer, devices: null }],
+    ["25 hours later all of it is old", 25 * 3_600_000, { answer: null, devices: null }],
+    ["after the clock was set back nothing can be judged", -1_000, { answer: null, devices: null }],
+  ])("%s", async (_title, laterMs, expected) => {
+    const clock = new VirtualClock();
+    const dataDir = await saved(clock);
+    clock.setWall(clock.now() + laterMs);
+    expect(await opened(dataDir, clock)).toEqual(expected);
+  });
+
+  it("a finished scan takes only its own answers away", async () => {
+    const clock = new VirtualClock();
+    const dataDir = await saved(clock);
+    const progress = new Progress(dataDir, hosts, clock);
+    await progress.load();
+    progress.add("GH-0002", ask, answer);
+    await progress.finish([["GH-0002", ask]]);
+    expect((await opened(dataDir, clock)).answer).toEqual(answer);
+    await progress.finish([["GH-0001", ask]]);
+    await expect(readFile(join(dataDir, "discover-progress.json"))).rejects.toThrow("ENOENT");
+  });
+
+  it("is written now and then during a scan, not for every answer", async () => {
+    const clock = new VirtualClock();
+    const dataDir = await folder();
+    const progress = new Progress(dataDir, hosts, clock);
+    let writes = 0;
+    const path = join(dataDir, "discover-progress.json");
+    for (let second = 0; second < 60; second += 1) {
+      progress.add(`GH-${second}`, ask, answer);
+      await progress.saveNowAndThen();
+      if ((await readFile(path, "utf8").catch(() => "")) !== "gone") writes += 1;
+      await writeFile(path, "gone");
+      await clock.advance(1_000);
+    }
+    expect(writes).toBe(12);
+  });
+
+  it("a disk that takes nothing rejects, and the next save tries again", async () => {
+    const clock = new VirtualClock();
+    let isFull = true;
+    const written: string[] = [];
+    const files = {
+      read: () => Promise.resolve(null),
+      version: () => Promise.resolve(null),
+      writePrivate: (_path: string, text: string) => {
+        if (isFull) return Promise.reject(new Error("ENOSPC"));
+        written.push(text);
+        return Promise.resolve();
+      },
+    };
+    const progress = new Progress("/nowhere", hosts, clock, files);
+    progress.add("GH-0001", ask, answer);
+    await expect(progress.save()).rejects.toThrow("ENOSPC");
+    isFull = false;
+    await progress.save();
+    expect(written).toHaveLength(1);
+  });
+});

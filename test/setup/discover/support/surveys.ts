@@ -1,0 +1,36 @@
+import { deviceType, parameterGroup } from "../../../../src/greenhouse/device-types.js";
+import type { RawValue } from "../../../../src/greenhouse/ports.js";
+import type { Answer, Ask, DeviceSurvey, ListedDevice } from "../../../../src/setup/discover/survey.js";
+
+export const device = (over: Partial<ListedDevice> = {}): ListedDevice => ({
+  code: "GH-0001",
+  name: "East house",
+  type: deviceType("C001"),
+  typeName: null,
+  stationName: "North farm",
+  online: true,
+  ...over,
+});
+
+/** Addresses by type id. */
+export type Groups = Readonly<Record<number, Readonly<Record<string, RawValue>>>>;
+
+export function answers(groups: Groups): ReadonlyMap<Ask, Answer> {
+  return new Map(
+    Object.entries(groups).map(([id, values]) => [
+      parameterGroup(Number(id)),
+      { type: "values", values: new Map(Object.entries(values)) },
+    ]),
+  );
+}
+
+export const survey = (
+  over: Partial<ListedDevice> = {},
+  groups: Groups = { 2: { "101": "10001" } },
+  more: readonly (readonly [Ask, Answer])[] = [],
+): DeviceSurvey => ({
+  device: device(over),
+  answers: new Map([...more, ...answers(groups)]),
+  unanswered: [],
+  isOffline: false,
+});

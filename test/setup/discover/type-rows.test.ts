@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import { actuatorKinds } from "../../../src/greenhouse/actuator-kinds.js";
+import { parameterGroup, parameterGroups } from "../../../src/greenhouse/device-types.js";
+import { scannedTypes, typeName, typeRows } from "../../../src/setup/discover/type-rows.js";
+import { parseTypes } from "../../../src/setup/discover/type-list.js";
+
+const rangeOf = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
+
+describe("control-parameter types", () => {
+  it("every type of the interface's table is asked for, and none besides", () => {
+    const table = [
+      2,
+      3,
+      4,
+      7,
+      10,
+      11,
+      12,
+      41,
+      146,
+      157,
+      ...rangeOf(190, 201),
+      ...rangeOf(203, 207),
+      211,
+      212,
+      213,
+      219,
+    ];
+    expect(scannedTypes).toEqual(table);
+    expect([...typeRows.keys()]).toEqual([...parameterGroups.keys()]);
+  });
+
+  it.each<readonly [number, string]>([
+    [2, "skylight"],
+    [3, "shade_curtain"],
+    [4, "skylight"],
+    [7, "side_vent"],
+    [10, "fan_wet_curtain"],
+    [11, "circulation_fan"],
+    [12, "light"],
+    [41, "shade_curtain"],
+    [146, "shade_curtain"],
+    [157, "thermal_curtain"],
+    ...rangeOf(190, 201).map((id) => [id, "irrigation"] as const),
+  ])("type %i holds actuators of the kind %s", (id, kind) => {
+    const row = typeRows.get(parameterGroup(id));
+    expect(row).toMatchObject({ role: "actuator", kind });
+    expect(actuatorKinds).toContain(kind);
+  });
+
+  it.each([203, 204, 205, 206, 207, 211, 212, 213, 219])(
+    "type %i has no control values, so it is mirrored only",
+    (id) => {
+      expect(typeRows.get(parameterGroup(id))).toMatchObject({ role: "parameter" });
+    },
+  );
+
+  it("the kinds that the interface gives no values for say that they are assumed", () => {
+    const assumed = [...typeRows].flatMap(([id, row]) => ("assumption" in row ? [id] : []));
+    expect(assumed).toEqual([7, 157]);
+  });
+
+  it("every type has a word of its own that is a valid id, and a name in both languages", () => {
+    const rows = [...typeRows.values()];
+    expect(new Set(rows.map(({ word }) => word)).size).toBe(rows.length);
+    for (const { word, en, zh } of rows) {
+      expect(word).toMatch(/^[a-z0-9_]{1,40}$/);
+      expect(en).toMatch(/^[A-Z]/);
+      expect(zh).toMatch(/[一-鿿]/);
+    }
+  });
+
+  it("a type is called by its meaning, an unknown one by its number", () => {
+    expect(typeName(parameterGroup(2))).toBe("type 2 (left skylight)");
+    expect(typeName(parameterGroup(5))).toBe("type 5");
+  });
+});
+
+describe("--types", () => {
+  it.each([
+    ["2", [2]],
+    ["2, 12,2", [2, 12]],
+    ["2,190-193", [2, 190, 191, 192, 193]],
+    ["0-0", [0]],
+    ["", null],
+    ["2,", null],
+    ["x", null],
+    ["-1", null],
+    ["5-3", null],
+    ["1-99999", null],
+    ["1000001", null],
+    ["1.5", null],
+  ])("%j is %j", (text, types) => {
+    expect(parseTypes(text)).toEqual(types);
+  });
+});

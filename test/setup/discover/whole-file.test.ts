@@ -1,0 +1,217 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parseDocument } from "yaml";
+import { deviceType, parameterGroup, statusNumber } from "../../../src/greenhouse/device-types.js";
+import type { GivenFile } from "../../../src/setup/discover/given-file.js";
+import type { KnownFile } from "../../../src/setup/discover/known-file.js";
+import type { Answer, DeviceSurvey, Survey } from "../../../src/setup/discover/survey.js";
+import { wholeFileText } from "../../../src/setup/discover/whole-file.js";
+import { loaded } from "../../config/loading.js";
+import { item } from "../../support/builders.js";
+import { device, survey } from "./support/surveys.js";
+
+const given: GivenFile = { sections: new Map(), replaced: [], usesSecretsFile: false };
+const known: KnownFile = { controllers: new Map(), topicIds: new Set(), mentions: () => false };
+const platform = [
+  "platform:",
+  "  business_url: https://business.example.com",
+  "  realtime_url: https://realtime.example.com",
+  "  token: !env TOKEN",
+  "",
+].join("\n");
+
+const textOf = (found: Survey): string =>
+  platform + wholeFileText({ given, known, survey: found, language: "en", writtenBy: "test", at: 0 });
+
+const configurationOf = async (found: Survey) => (await loaded(textOf(found))).configuration;
+
+const anyText = fc.string({ unit: "binary", maxLength: 60 });
+const anyValue = fc.oneof(anyText, fc.double(), fc.boolean(), fc.constantFrom("10001", "1001", "00000", 45));
+
+const anyAnswer: fc.Arbitrary<readonly [string | number, Answer]> = fc.oneof(
+  fc
+    .array(
+      fc.record({
+        name: anyText,
+        factor: fc.option(anyText),
+        channel: fc.option(anyText),
+        unit: fc.option(anyText),
+        value: fc.option(fc.oneof(anyText, fc.double())),
+      }),
+      { maxLength: 5 },
+    )
+    .map(
+      (items) =>
+        ["sensors", { type: "sensors", items: items.map((one) => item({ ...one, raw: null })) }] as const,
+    ),
+  fc
+    .array(
+      fc.record({ name: anyText, number: fc.option(fc.nat().map(statusNumber)), value: fc.option(anyValue) }),
+      { maxLength: 5 },
+    )
+    .map((items) => ["statuses", { type: "statuses", items }] as const),
+  fc
+    .tuple(
+      fc.constantFrom(2, 3, 10, 12, 190, 203, 212, 5),
+      fc.array(fc.tuple(fc.oneof(anyText, fc.nat(50).map(String)), anyValue), { maxLength: 6 }),
+    )
+    .map(([type, pairs]) => [type, { type: "values", values: new Map(pairs) }] as const),
+  fc.tuple(fc.constantFrom(2, 4, 7), anyText).map(([type, why]) => [type, { type: "refused", why }] as const),
+);
+
+const anyDevice: fc.Arbitrary<DeviceSurvey> = fc
+  .record({
+    code: fc.oneof(
+      anyText,
+      fc.stringMatching(/^[A-Za-z0-9._-]{1,64}$/),
+      fc.constantFrom("bridge", "0012", "true", "__proto__", "constructor", "null", "1e3", "~"),
+    ),
+    name: fc.option(anyText),
+    type: fc.option(fc.oneof(anyText, fc.constantFrom("C001", "V008", "W001")).map(deviceType)),
+    typeName: fc.option(anyText),
+    stationName: fc.option(anyText),
+    answers: fc.array(anyAnswer, { maxLength: 5 }),
+    isOffline: fc.boolean(),
+    why: anyText,
+  })
+  .map(({ answers, isOffline, why, ...facts }) => ({
+    device: device(facts),
+    answers: new Map(
+      answers.map(([ask, answer]) => [
+        ask === "sensors" || ask === "statuses" ? ask : parameterGroup(Number(ask)),
+        answer,
+      ]),
+    ),
+    unanswered: [{ ask: parameterGroup(219), why }],
+    isOffline,
+  }));
+
+const surveyOf = (
+  code: string,
+): { stations: { id: string; name: string | null }[]; devices: DeviceSurvey[] } => ({
+  stations: [],
+  devices: [survey({ code })],
+});
+
+describe("the whole file", () => {
+  it("is a configuration the program takes, whatever the platform calls things; nobody becomes something else", async () => {
+    const anySurvey = fc.record({
+      stations: fc.array(fc.record({ id: anyText, name: fc.option(anyText) }), { maxLength: 3 }),
+      devices: fc.uniqueArray(anyDevice, { selector: (one) => one.device.code, maxLength: 4 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(anySurvey, async (found) => {
+        const configuration = await configurationOf(found);
+        expect(configuration.commands.read_only).toBe(true);
+        expect(configuration.mqtt.url).toBeUndefined();
+        const codes = new Set(found.devices.map((one) => one.device.code));
+        for (const [code, { actuators, parameters }] of Object.entries(configuration.controllers)) {
+          expect(codes).toContain(code);
+          expect(parameters).toEqual({});
+          for (const { address } of Object.values(actuators)) {
+            const own = found.devices.find((one) => one.device.code === code);
+            const shown = [...(own?.answers.values() ?? [])].some(
+              (one) => one.type === "values" && one.values.has(address),
+            );
+            expect(shown).toBe(true);
+          }
+        }
+      }),
+      { numRuns: 150, examples: [[surveyOf("---")], [surveyOf("...")], [surveyOf("-")]] },
+    );
+  }, 60_000);
+
+  it("says what was not answered, refused or not connected, controller by controller", () => {
+    const refused = { type: "refused", why: "code 400\nno" } as const;
+    const one = survey({}, {}, [
+      [parameterGroup(3), refused],
+      [parameterGroup(4), refused],
+    ]);
+    const text = textOf({
+      stations: [],
+      devices: [
+        {
+          ...one,
+          isOffline: true,
+          unanswered: [{ ask: parameterGroup(2), why: "no whole answer within 15 s" }],
+        },
+      ],
+    });
+    expect(text).toContain("    # not connected, so its addresses could not be read");
+    expect(text).toContain("    # refused by the platform with code 400 no: type 3, type 4");
+    expect(text).toContain(
+      "    # no answer about type 2 (left skylight), run discover again: no whole answer within 15 s",
+    );
+  });
+
+  it("puts an address of unknown meaning into a comment with the choices", async () => {
+    const found = {
+      stations: [],
+      devices: [survey({}, { 2: { "101": "10001", "601": "350", "602": "45" }, 5: { "9": 1 } })],
+    };
+    const text = textOf(found);
+    expect(text).toContain(
+      "    # address 601 of type 2 (left skylight) holds 350: no value of the kind skylight: a parameter, or kind: custom with its values",
+    );
+    expect(text).toContain(
+      "    # address 602 of type 2 (left skylight) holds 45: kind: skylight, a position_address of another one, or a parameter",
+    );
+    expect(text).toContain("    # address 9 of type 5 holds 1: this type is not in the interface's table");
+    expect(Object.keys((await configurationOf(found)).controllers["GH-0001"]?.actuators ?? {})).toEqual([
+      "left_skylight",
+    ]);
+  });
+
+  it("says which kinds are assumed, and where an address stands twice", () => {
+    const text = textOf({
+      stations: [],
+      devices: [survey({}, { 7: { "104": "11000" }, 3: { "102": "10010" }, 41: { "102": "10010" } })],
+    });
+    expect(text).toContain("# now 11000 (auto); assumed to take the values of a positioner");
+    expect(text).toContain("# now 10010 (open); also in type 41 (inner shade curtain)");
+  });
+
+  it("tells unknown readings apart from known ones", () => {
+    const items = [
+      item({ channel: "1" }),
+      item({ name: "blob", value: 12, unit: null }),
+      item({ name: "", factor: "ecfii", unit: "mS/cm", value: null }),
+    ];
+    const text = textOf({
+      stations: [],
+      devices: [survey({}, {}, [["sensors", { type: "sensors", items }]])],
+    });
+    expect(text).toContain("    # readings: 空气温度 @1 temperature 21.5 °C, ecfii ec -- mS/cm");
+    expect(text).toContain("    # readings of unknown kind (say kind and unit under sensors): blob 12");
+  });
+
+  it("an answer with thousands of items does not drown the rest", () => {
+    const items = Array.from({ length: 5_000 }, (_, n) => item({ name: `probe ${n}` }));
+    const addresses = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [String(n), "10001"]));
+    const text = textOf({
+      stations: [],
+      devices: [survey({}, { 2: addresses }, [["sensors", { type: "sensors", items }]])],
+    });
+    expect(text).toContain("# and 4800 more of them");
+    expect(text.split("\n").length).toBeLessThan(1_200);
+  });
+
+  it("a controller in no list of the account keeps its place in the file", () => {
+    const controllers = parseDocument("GH-0099: { name: Old house }").contents;
+    const file = { ...given, sections: new Map([["controllers", controllers]]) };
+    const nothing = {
+      actuatorIds: new Set<string>(),
+      parameterIds: new Set<string>(),
+      addresses: new Set<string>(),
+    };
+    const text = wholeFileText({
+      given: file,
+      known: { ...known, controllers: new Map([["GH-0099", nothing]]) },
+      survey: { stations: [], devices: [] },
+      language: "en",
+      writtenBy: "test",
+      at: 0,
+    });
+    expect(text).toContain("  # not asked this time\n  GH-0099:\n    name: Old house\n");
+  });
+});

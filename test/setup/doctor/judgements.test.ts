@@ -1,0 +1,176 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { troublesOf, endsSoon, type CertificateFacts } from "../../../src/setup/doctor/certificate.js";
+import { clockVerdict } from "../../../src/setup/doctor/clock-check.js";
+import { suggestedShape } from "../../../src/setup/doctor/shape-suggestion.js";
+import { readingsIn } from "../../../src/setup/doctor/decoded-answer.js";
+import { shapeOf } from "../../../src/setup/doctor/first-frame.js";
+import { judgeZone, offsetText, zoneWith } from "../../../src/setup/doctor/zone-judgement.js";
+import { zoneOffset } from "../../../src/platform/zone-offset.js";
+
+const minute = 60_000;
+const hour = 60 * minute;
+const now = Date.UTC(2026, 5, 1, 12);
+
+describe("the clock", () => {
+  it.each([
+    [null, "skipped"],
+    [0, "ok"],
+    [29_000, "ok"],
+    [-45_000, "warning"],
+    [121_000, "failed"],
+    [-9 * hour, "failed"],
+  ] as const)("off by %s ms is %s", (skew, status) => {
+    expect(clockVerdict(skew).status).toBe(status);
+  });
+});
+
+describe("the zone", () => {
+  const judged = (ages: readonly number[], timeZone = "UTC", dependsOnZone = true) =>
+    judgeZone({ ages, dependsOnZone, timeZone, now });
+
+  it.each([
+    ["a minute old", [minute], "plausible"],
+    ["half an hour old", [30 * minute], "plausible"],
+    ["a minute ahead", [-minute], "plausible"],
+    ["one of three stands still", [minute, 2 * minute, 90 * hour], "plausible"],
+    ["two days old", [50 * hour], "old"],
+    ["three and a third hours old", [3 * hour + 20 * minute], "old"],
+    ["20 minutes ahead", [-20 * minute], "future"],
+  ] as const)("%s is %s", (_, ages, type) => {
+    expect(judged(ages).type).toBe(type);
+  });
+
+  it("is never blamed for times that carry their own", () => {
+    expect(judged([-8 * hour], "UTC", false).type).toBe("future");
+    expect(judged([8 * hour], "Asia/Shanghai", false).type).toBe("old");
+  });
+
+  it("found for any pair of zones is one in which the readings are minutes old", () => {
+    const zones = [
+      "UTC",
+      "Asia/Shanghai",
+      "Asia/Kolkata",
+      "America/New_York",
+      "Australia/Adelaide",
+      "Asia/Tokyo",
+    ];
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...zones),
+        fc.constantFrom(...zones),
+        fc.integer({ min: 0, max: 10 }),
+        (real, configured, minutes) => {
+          const shift = zoneOffset(configured)(now) - zoneOffset(real)(now);
+          const judgement = judged([minutes * minute + shift], configured);
+          // Less than an hour old is plausible, whatever the reason.
+          if (shift >= 0 && shift < hour) expect(judgement.type).toBe("plausible");
+          else expect(judgement).toMatchObject({ type: "shifted", offsetMs: zoneOffset(real)(now) });
+        },
+      ),
+    );
+  });
+
+  it.each([
+    [8 * hour, ["Asia/Singapore"], "Asia/Singapore"],
+    [8 * hour, ["Europe/Berlin"], "Asia/Shanghai"],
+    [0, [], "UTC"],
+  ])("with an offset of %s ms, preferring %s, is %s", (offset, preferred, zone) => {
+    expect(zoneWith(offset, now, preferred)).toBe(zone);
+  });
+
+  it.each([
+    [8 * hour, "UTC+8"],
+    [-3.5 * hour, "UTC-3:30"],
+    [0, "UTC+0"],
+  ])("%s ms is spelt %s", (offset, text) => {
+    expect(offsetText(offset)).toBe(text);
+  });
+});
+
+describe("a refused certificate", () => {
+  const good: CertificateFacts = {
+    fromAt: now - hour,
+    untilAt: now + 400 * 24 * hour,
+    names: "DNS:a.example",
+    isForHost: true,
+    isSelfSigned: false,
+  };
+  it.each([
+    ["expired", { untilAt: now - 1 }, /expired on/],
+    ["not valid yet", { fromAt: now + hour }, /not valid before/],
+    ["for another name", { isForHost: false }, /for another name \(DNS:a\.example\) than b\.example/],
+    ["self-signed", { isSelfSigned: true }, /self-signed/],
+  ])("that is %s is described as that", (_, change, says) => {
+    const troubles = troublesOf({ ...good, ...change }, "b.example", now, "platform.business_url");
+    expect(troubles.map(({ what }) => what)).toEqual([expect.stringMatching(says)]);
+  });
+
+  it("that is wrong in three ways is described in all of them", () => {
+    const bad = { ...good, untilAt: now - 1, isForHost: false, isSelfSigned: true };
+    expect(troublesOf(bad, "b.example", now, "platform.business_url")).toHaveLength(3);
+  });
+
+  it("that ends within 14 days is warned of", () => {
+    expect(endsSoon({ ...good, untilAt: now + 3.5 * 24 * hour }, now)).toBe(3);
+    expect(endsSoon(good, now)).toBeNull();
+  });
+});
+
+describe("a suggested shape", () => {
+  const word = fc.constantFrom(
+    "alpha",
+    "beta",
+    "gamma",
+    "delta",
+    "epsilon",
+    "zeta",
+    "eta",
+    "theta",
+    "iota",
+    "kappa",
+  );
+  const fields = fc.uniqueArray(word, { minLength: 6, maxLength: 6 });
+  const readings = fc.array(fc.double({ min: -20, max: 90, noNaN: true }), { minLength: 2, maxLength: 12 });
+
+  it("reads names, values and times of generated answers whose fields nobody could know", () => {
+    fc.assert(
+      fc.property(fields, readings, ([outer, inner, name, value, unit, time] = [], numbers) => {
+        const measured = numbers.map((number) => Math.round(number * 10) / 10 + 0.05);
+        const items = measured.map((number, index) => ({
+          [String(name)]: `传感器${String.fromCodePoint(0x4e00 + index)}`,
+          [String(value)]: number,
+          [String(unit)]: index % 2 === 0 ? "℃" : "%",
+          [String(time)]: "2026-06-01 20:00:00",
+        }));
+        const body = { code: 200, [String(outer)]: { [String(inner)]: items } };
+        const answer = { operation: "sensor-data", query: { deviceCode: "A-1" }, receivedAt: now, body };
+        const shape = suggestedShape(answer, "sensor-data", "Asia/Shanghai");
+        const read = readingsIn(answer, { "sensor-data": shape ?? {} }, "Asia/Shanghai");
+        expect(read.map((item) => item.value)).toEqual(measured);
+        expect(new Set(read.map((item) => item.measuredAt))).toEqual(new Set([now]));
+        expect(new Set(read.map((item) => item.name)).size).toBe(items.length);
+      }),
+      { seed: 5 },
+    );
+  });
+
+  it("of anything at all is null or a shape, and no error", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (body) => {
+        const answer = { operation: "sensor-data", query: { deviceCode: "A-1" }, receivedAt: now, body };
+        expect(typeof suggestedShape(answer, "sensor-data", "UTC")).toBe("object");
+      }),
+    );
+  });
+});
+
+describe("a frame", () => {
+  it.each([
+    ['{"deviceCode":"GH-1","data":{"address":"1","value":"secret"}}', "{deviceCode, data: {address, value}}"],
+    ['[{"a":1}]', "[{a}, …]"],
+    ["hello", "text that is no JSON (5 characters)"],
+  ])("%s is described by its names alone", (text, shape) => {
+    expect(shapeOf(text)).toBe(shape);
+  });
+});

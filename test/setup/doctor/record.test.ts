@@ -1,0 +1,137 @@
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { RawAnswer } from "../../../src/setup/doctor/answers.js";
+import { decodedAnswer, isDecoded, readingsIn } from "../../../src/setup/doctor/decoded-answer.js";
+import { answerOf } from "../../../src/setup/doctor/fixture.js";
+import { recordCheck } from "../../../src/setup/doctor/record-check.js";
+import { scrubbed, scrubBook } from "../../../src/setup/doctor/scrub.js";
+import { profileNames } from "../../../src/simulator/profiles.js";
+import {
+  canaries,
+  examined,
+  folder,
+  loaded,
+  plainConfiguration,
+  platform,
+  type Examined,
+} from "./support/bench.js";
+
+const nowhere = { url: "mqtt://127.0.0.1:1" };
+const zone = "Asia/Shanghai";
+
+async function recorded(profile: (typeof profileNames)[number], directory: string): Promise<Examined> {
+  const simulator = await platform({ profile });
+  const section = plainConfiguration(simulator, nowhere);
+  return examined(await loaded(section, await folder()), {}, [recordCheck(directory)]);
+}
+
+async function fixturesIn(directory: string): Promise<readonly RawAnswer[]> {
+  const names = (await readdir(directory)).sort();
+  const texts = await Promise.all(names.map((name) => readFile(join(directory, name), "utf8")));
+  return texts.map((text) => {
+    const fixture = answerOf(text);
+    if (fixture === null) throw new Error("no fixture");
+    return fixture.answer;
+  });
+}
+
+/** How many things of each operation the bridge's decoders find in answers. */
+function countsOf(answers: readonly RawAnswer[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const answer of answers) {
+    const { operation } = answer;
+    if (!isDecoded(operation)) continue;
+    counts[operation] = (counts[operation] ?? 0) + decodedAnswer(answer, operation, {}, zone).found.length;
+  }
+  return counts;
+}
+
+const valuesOf = (answers: readonly RawAnswer[]) =>
+  answers
+    .filter(({ operation }) => operation === "sensor-data")
+    .flatMap((answer) => readingsIn(answer, {}, zone))
+    .map(({ value, unit, measuredAt }) => `${value ?? ""} ${unit ?? ""} ${measuredAt ?? ""}`)
+    .sort();
+
+describe("recorded answers", () => {
+  it.each(profileNames.filter((name) => name !== "odd"))(
+    "of the dialect %s say the same to the decoders as the real ones, value for value",
+    { timeout: 60_000 },
+    async (profile) => {
+      const directory = join(await folder(), "recorded");
+      const { scene, of } = await recorded(profile, directory);
+      expect(of("record").summary).toMatch(/answers are in/);
+      const replayed = await fixturesIn(directory);
+      expect(countsOf(replayed)).toEqual(countsOf(scene.answers.list()));
+      expect(valuesOf(replayed)).toEqual(valuesOf(scene.answers.list()));
+      expect(countsOf(replayed)["sensor-data"]).toBeGreaterThan(10);
+    },
+  );
+
+  it(
+    "hold no device code, name, token or configured name, and only their owner can read them",
+    { timeout: 60_000 },
+    async () => {
+      const directory = join(await folder(), "recorded");
+      const { scene } = await recorded("default", directory);
+      const names = await readdir(directory);
+      const text = (await Promise.all(names.map((name) => readFile(join(directory, name), "utf8")))).join(
+        "\n",
+      );
+      const { controllers, devices } = scene.evidence;
+      const own = [...controllers, ...devices].flatMap(({ code, name, stationName }) => [
+        code,
+        name,
+        stationName,
+      ]);
+      expect(own.length).toBeGreaterThan(10);
+      for (const secret of [...own, canaries.token, "East roof"])
+        if (secret !== null) expect(text).not.toContain(secret);
+      for (const name of names) expect((await stat(join(directory, name))).mode & 0o777).toBe(0o600);
+    },
+  );
+
+  it("name one device the same in every file", { timeout: 60_000 }, async () => {
+    const directory = join(await folder(), "recorded");
+    await recorded("default", directory);
+    const answers = await fixturesIn(directory);
+    const list = answers.find(({ operation }) => operation === "control/mqtt");
+    if (list === undefined) throw new Error("no list");
+    const codes = new Set(
+      decodedAnswer(list, "control/mqtt", {}, zone).found.map((one) => (one as { code: string }).code),
+    );
+    const asked = answers.flatMap(({ query }) => query["deviceCode"] ?? []);
+    expect(asked.length).toBeGreaterThan(3);
+    expect(asked.filter((code) => !codes.has(code))).toEqual([]);
+  });
+
+  it("never replace a file that is there", { timeout: 60_000 }, async () => {
+    const directory = await folder();
+    await writeFile(join(directory, "sensor-data.json"), "mine");
+    const { of } = await recorded("default", directory);
+    expect(of("record")).toMatchObject({ status: "failed", remedy: "name another folder" });
+    expect(await readFile(join(directory, "sensor-data.json"), "utf8")).toBe("mine");
+    expect(await readdir(directory)).toEqual(["sensor-data.json"]);
+  });
+});
+
+describe("scrubbing", () => {
+  it.each([
+    ["a value", { value: "23.5℃", val: 12 }, { value: "23.5℃", val: 12 }],
+    ["a time", { dateTime: "2026-11-21 15:32:15" }, { dateTime: "2026-11-21 15:32:15" }],
+    ["a field whose name only looks like a secret's", { voltage: 5, humid: 3 }, { voltage: 5, humid: 3 }],
+    ["a token", { token: "abc" }, { token: "TOKEN-1" }],
+    ["an id", { id: 77, stationId: "78" }, { id: 900_001, stationId: "900002" }],
+    ["a whereabout", { lat: 31.2, lng: "121.5" }, { lat: 0, lng: "0" }],
+    ["an address of a machine", { note: "at 10.1.2.3 or a@b.example" }, { note: "at HOST-1 or MAIL-1" }],
+    ["an address of a video", { url: "rtsp://u:p@cam.example/1" }, { url: "URL-1" }],
+    [
+      "a control address",
+      { address: "101", data: { "101": "10010" } },
+      { address: "101", data: { "101": "10010" } },
+    ],
+  ])("%s", (_, given, expected) => {
+    expect(scrubbed(given, "sensor-data", scrubBook())).toEqual(expected);
+  });
+});

@@ -1,0 +1,135 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { holderOf, lastRunOf } from "../../../../src/cli/doctor.js";
+import { loadConfiguration } from "../../../../src/config/load.js";
+import type { Configuration } from "../../../../src/config/schema.js";
+import { systemClock } from "../../../../src/runtime/clock.js";
+import { seededRandom } from "../../../../src/runtime/random.js";
+import { diagnose } from "../../../../src/setup/doctor/doctor.js";
+import type { Finding } from "../../../../src/setup/doctor/finding.js";
+import {
+  defaultLimits,
+  type Check,
+  type DoctorLimits,
+  type DoctorPorts,
+  type Scene,
+} from "../../../../src/setup/doctor/scene.js";
+import { silentLog } from "../../../../src/setup/doctor/silent-log.js";
+import { startSimulator, type Simulator, type SimulatorOptions } from "../../../../src/simulator/server.js";
+import { startMosquitto, type Mosquitto, type MosquittoOptions } from "../../../support/mosquitto.js";
+
+/** Planted secrets and names: whatever is printed, they must not be in it. */
+export const canaries = {
+  token: "canary-token-4b1d77",
+  password: "canary-password-c09e31",
+  account: "canary-account-55aa10",
+} as const;
+
+export type Section = Readonly<Record<string, unknown>>;
+
+/** A simulator whose two hosts have ports of their own, so that they can be mixed up. */
+export async function platform(options: SimulatorOptions = {}): Promise<Simulator> {
+  const simulator = await startSimulator(
+    { controllers: 3, speed: 10, realtimePort: 0, controlPort: 0, pushIntervalMs: 50, ...options },
+    { clock: systemClock },
+  );
+  onTestFinished(() => simulator.close());
+  return simulator;
+}
+
+export async function mosquitto(options: MosquittoOptions = {}): Promise<Mosquitto> {
+  const broker = await startMosquitto(options);
+  onTestFinished(() => broker.stop());
+  return broker;
+}
+
+export async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "doctor-test-"));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** What a grower with one actuator would have written. */
+export const plainConfiguration = (simulator: Simulator, broker: Section, more: Section = {}): Section => ({
+  platform: {
+    business_url: simulator.businessUrl,
+    realtime_url: simulator.realtimeUrl,
+    token: canaries.token,
+    ...(more["platform"] as Section | undefined),
+  },
+  mqtt: broker,
+  http: false,
+  data_dir: "./data",
+  controllers: {
+    "GH-0001": { actuators: { roof: { kind: "skylight", address: "101", type_id: 2, name: "East roof" } } },
+  },
+  ...Object.fromEntries(Object.entries(more).filter(([key]) => key !== "platform")),
+});
+
+/** The file through the real loader; a mistake in a test's configuration fails the test. */
+export async function loaded(section: Section, at: string): Promise<Configuration> {
+  const bytes = new TextEncoder().encode(JSON.stringify(section));
+  const file = join(at, "config.yaml");
+  const result = await loadConfiguration(file, {
+    readFile: (path) =>
+      Promise.resolve(path === file ? { ok: true, bytes, mode: 0o600 } : { ok: false, reason: "missing" }),
+    env: {},
+  });
+  if (!result.ok)
+    throw new Error(result.problems.map(({ message, path }) => `${path}: ${message}`).join("\n"));
+  return result.configuration;
+}
+
+export interface Examined {
+  readonly findings: readonly Finding[];
+  readonly scene: Scene;
+  readonly of: (check: string) => Finding;
+}
+
+export const quick: DoctorLimits = { ...defaultLimits, frameMs: 400, quietMs: 400, checkMs: 60_000 };
+
+export async function examined(
+  configuration: Configuration,
+  ports: Partial<DoctorPorts> = {},
+  more: readonly Check[] = [],
+  limits: DoctorLimits = quick,
+): Promise<Examined> {
+  const findings: Finding[] = [];
+  const scenes: Scene[] = [];
+  const errand = {
+    configuration,
+    limits,
+    stop: new AbortController().signal,
+    begun: () => undefined,
+    more,
+    ports: {
+      clock: systemClock,
+      random: seededRandom(7),
+      log: silentLog,
+      version: "0.0.0",
+      holder: () => holderOf(configuration.data_dir),
+      lastRun: () => lastRunOf(join(configuration.data_dir, "journal")),
+      ...ports,
+    },
+  };
+  for await (const finding of diagnose(errand, (used) => scenes.push(used))) findings.push(finding);
+  const [scene] = scenes;
+  if (scene === undefined) throw new Error("the doctor began nothing");
+  return {
+    findings,
+    scene,
+    of: (check) => {
+      const found = findings.find((finding) => finding.check === check);
+      if (found === undefined) throw new Error(`no finding of ${check}`);
+      return found;
+    },
+  };
+}
+
+/** Everything wrong, as lines that a failing test can show. */
+export const complaints = (findings: readonly Finding[]): readonly string[] =>
+  findings
+    .filter(({ status }) => status === "failed" || status === "warning")
+    .map(({ check, status, summary }) => `${status} ${check}: ${summary}`);

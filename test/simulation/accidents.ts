@@ -1,0 +1,171 @@
+import type { Bridge } from "./bridge.js";
+import { Chance } from "./chance.js";
+import type { World } from "./world.js";
+
+const hourMs = 3_600_000;
+/** A crash or a jump that waits for a command comes within this of it. */
+const soonMs = 60_000;
+
+/** What happens to the bridge and its machine by itself: crashes, stops, cut links, full disks, set clocks, stalls. */
+export class Accidents {
+  readonly #world: World;
+  readonly #crashChance: Chance;
+  readonly #jumpChance: Chance;
+  #isCrashDue = false;
+  #isJumpDue = false;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#crashChance = new Chance(world.scenario.seed, "crash");
+    this.#jumpChance = new Chance(world.scenario.seed, "jump");
+  }
+
+  begin(): void {
+    const { scenario } = this.#world;
+    this.#often(scenario.linkCutsPerHour, "link", (chance) => {
+      this.#cutLink(chance);
+    });
+    this.#often(scenario.crashesPerHour, "crash", (chance) => {
+      if (chance.hits(0.5)) this.#crash();
+      else this.#isCrashDue = true;
+    });
+    this.#often(scenario.fullDisksPerHour, "full disk", (chance) => {
+      this.#fillDisk(chance);
+    });
+    this.#often(scenario.clockJumpsPerHour, "clock", (chance) => {
+      if (chance.hits(0.3)) this.#jump();
+      else this.#isJumpDue = true;
+    });
+    this.#often(scenario.stallsPerHour, "stall", (chance) => {
+      this.#stall(chance);
+    });
+  }
+
+  /** Half of the crashes and most jumps wait for a command, for they matter most while it runs. */
+  asking(): void {
+    if (this.#isJumpDue) {
+      this.#isJumpDue = false;
+      this.#later(this.#jumpChance.logUniform(1, soonMs), () => {
+        this.#jump();
+      });
+    }
+    if (!this.#isCrashDue) return;
+    this.#isCrashDue = false;
+    this.#later(this.#crashChance.logUniform(1, soonMs), () => {
+      this.#crash();
+    });
+  }
+
+  /** Some crashes come right after a start, while it reads and repairs. */
+  started(): void {
+    const { bridge, scenario } = this.#world;
+    if (scenario.crashesPerHour === 0 || bridge === null || !this.#crashChance.hits(0.15)) return;
+    this.#later(this.#crashChance.logUniform(0.1, 30_000), () => {
+      if (this.#world.bridge === bridge && bridge.clock.isAlive) this.#kill(bridge);
+    });
+  }
+
+  #often(perHour: number, concern: string, happen: (chance: Chance) => void): void {
+    if (perHour <= 0) return;
+    const chance = new Chance(this.#world.scenario.seed, concern);
+    const next = () => {
+      this.#later(chance.gap(hourMs / perHour), () => {
+        happen(chance);
+        next();
+      });
+    };
+    next();
+  }
+
+  /** Unless every fault is over by then. */
+  #later(ms: number, happen: () => void): void {
+    this.#world.time.in(ms, () => {
+      if (!this.#world.isCalm) this.#world.guarded(happen);
+    });
+  }
+
+  #cutLink(chance: Chance): void {
+    const { bridge } = this.#world;
+    if (bridge === null || !bridge.isLinked) return;
+    bridge.disconnect();
+    this.#world.journalist.note("link", { up: false });
+    this.#world.time.in(chance.logUniform(100, 120_000), () => {
+      if (this.#world.bridge === bridge && bridge.clock.isAlive && !bridge.isStopping) bridge.connect();
+    });
+  }
+
+  #crash(): void {
+    const { bridge, scenario } = this.#world;
+    if (bridge === null || !bridge.clock.isAlive || bridge.isStopping) return;
+    if (this.#crashChance.hits(scenario.cleanStops)) this.#stop(bridge);
+    else this.#kill(bridge);
+  }
+
+  #stop(bridge: Bridge): void {
+    const { journalist } = this.#world;
+    journalist.note("stop", {});
+    journalist.saw("stopped cleanly");
+    bridge.stop().then(
+      () => {
+        journalist.note("stopped", {});
+        this.#startLater();
+      },
+      (error: unknown) => {
+        this.#world.fail(error);
+      },
+    );
+    // Somebody loses patience.
+    if (!this.#crashChance.hits(0.2)) return;
+    this.#later(this.#crashChance.logUniform(1, 5_000), () => {
+      if (this.#world.bridge === bridge && bridge.clock.isAlive) this.#kill(bridge);
+    });
+  }
+
+  #kill(bridge: Bridge): void {
+    const { checks, disk, journalist, scenario } = this.#world;
+    const isPowerCut = this.#crashChance.hits(scenario.powerCut);
+    checks.crashing(bridge, isPowerCut);
+    bridge.kill();
+    const { torn } = disk.crash(isPowerCut);
+    if (torn) journalist.saw("a torn tail of the journal");
+    journalist.note("crash", { isPowerCut, torn });
+    this.#startLater();
+  }
+
+  #startLater(): void {
+    this.#world.time.in(this.#crashChance.logUniform(500, 300_000), () => {
+      this.#world.start();
+    });
+  }
+
+  #fillDisk(chance: Chance): void {
+    const { disk, journalist, time } = this.#world;
+    if (disk.full) return;
+    disk.full = true;
+    this.#world.lastDiskTroubleAt = Infinity;
+    journalist.note("disk", { full: true });
+    time.in(chance.logUniform(1_000, 600_000), () => {
+      disk.full = false;
+      this.#world.lastDiskTroubleAt = time.now;
+      journalist.note("disk", { full: false });
+    });
+  }
+
+  #jump(): void {
+    const { checks, journalist, platformNow, wall } = this.#world;
+    const chance = this.#jumpChance;
+    const isBack = wall.now() !== platformNow && chance.hits(0.6);
+    if (isBack) wall.setTo(platformNow);
+    else wall.jump((chance.hits(0.5) ? 1 : -1) * chance.logUniform(1_000, 10 * 365 * 24 * hourMs));
+    journalist.note("clock", { off: Math.round(wall.now() - platformNow) });
+    checks.clockJumped();
+  }
+
+  /** The event loop stands still. */
+  #stall(chance: Chance): void {
+    const ms = chance.logUniform(50, 30_000);
+    this.#world.journalist.note("stall", { ms: Math.round(ms) });
+    this.#world.time.stall(ms);
+    this.#world.lastStallAt = this.#world.time.now;
+  }
+}

@@ -1,0 +1,61 @@
+import type { Bridge } from "./bridge.js";
+import type { Ask, Write } from "./history.js";
+import { isModeStep } from "./judging.js";
+import type { PostBook } from "./post-book.js";
+
+/** Notes what a crash interrupts: each window of the path has to be met by one. */
+export class CrashWindows {
+  readonly #book: PostBook;
+
+  constructor(book: PostBook) {
+    this.#book = book;
+  }
+
+  crashing(bridge: Bridge, isPowerCut: boolean): void {
+    const { journalist } = this.#book.world;
+    const asks = [...journalist.asks.values()];
+    const open = asks.filter(
+      ({ boot, results, phases }) => boot === bridge.boot && results.length === 0 && phases.length > 0,
+    );
+    for (const ask of open) {
+      journalist.saw(`a crash ${this.#window(ask)}`);
+      if (!isPowerCut && this.#isAnswerKept(ask)) this.#book.survived.add(ask.by);
+    }
+    if (open.length === 0) journalist.saw("a crash with nothing open");
+    if (isPowerCut) journalist.saw("a power cut");
+    if (bridge.isStopping) journalist.saw("a crash while stopping");
+    if (bridge.isStarting) journalist.saw("a crash while starting");
+    if (asks.some(({ results, delivered }) => results.some(({ boot }) => boot === bridge.boot) && !delivered))
+      journalist.saw("a crash before a result was delivered");
+    const isRecovering = ({ phases, boot, results }: Ask) =>
+      boot !== bridge.boot && results.length === 0 && phases.at(-1)?.boot === bridge.boot;
+    if (asks.some(isRecovering)) journalist.saw("a crash while recovering from the last");
+    this.#book.crashed();
+  }
+
+  #window(ask: Ask): string {
+    const phase = ask.phases.at(-1)?.phase ?? "";
+    const last = ask.writes.at(-1);
+    if (phase === "waiting") return "while waiting";
+    if (last === undefined) {
+      const isTaken = this.#book.world.disk.durable.has(`command_taken ${ask.by}`);
+      return isTaken ? "while checking, journaled" : "while checking, not journaled";
+    }
+    const step = isModeStep(ask, last) ? "the mode" : "the value";
+    if (last.endedAt === null) return isSecond(ask, last) ? "while posting again" : `while posting ${step}`;
+    if (last.outcome !== "accepted") return "after a POST that may have been lost";
+    const reads = this.#book.world.journalist.readsSince(ask.code, last.address, last.endedAt);
+    return reads.length === 0 ? `while ${step} settles` : `while ${step} is read back`;
+  }
+
+  /** The answer to its last POST was written long enough ago to outlive the program, if not the machine. */
+  #isAnswerKept({ writes }: Ask): boolean {
+    const { disk, lastDiskTroubleAt, scenario, time } = this.#book.world;
+    const last = writes.at(-1);
+    if (last === undefined || last.endedAt === null || last.endedAt >= time.now - 1) return false;
+    return !disk.full && scenario.syncFailure === 0 && lastDiskTroubleAt < last.begunAt - 30_000;
+  }
+}
+
+const isSecond = (ask: Ask, write: Write): boolean =>
+  ask.writes.some((one) => one !== write && one.address === write.address && one.value === write.value);

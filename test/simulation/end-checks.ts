@@ -1,0 +1,69 @@
+import type { Ask } from "./history.js";
+import type { PostBook } from "./post-book.js";
+
+const endWithinMs = 240_000;
+
+/** Liveness, once every fault has been gone for half an hour. */
+export class EndChecks {
+  /** World time from which on commands are sent to see whether everything works again. */
+  probesFrom = Infinity;
+  readonly #book: PostBook;
+
+  constructor(book: PostBook) {
+    this.#book = book;
+  }
+
+  atTheEnd(): void {
+    const { journalist, bridge } = this.#book.world;
+    for (const ask of journalist.asks.values()) this.#checkEnded(ask);
+    for (const lane of journalist.lanes.values()) {
+      const probe = lane.findLast(({ at }) => at >= this.probesFrom);
+      if (probe) this.#checkProbe(probe);
+    }
+    this.#checkJournal();
+    const waiting = bridge?.waitingResults ?? 0;
+    if (waiting > 0) this.#book.broken("L3", `${waiting} results still wait for the broker`);
+    if (bridge === null || !bridge.clock.isAlive) this.#book.broken("L1", "the bridge does not run");
+  }
+
+  #checkEnded(ask: Ask): void {
+    const { bridge, disk, time } = this.#book.world;
+    // A retained command is answered once for a topic and connection.
+    if (ask.results.length > 0 || ask.retained || time.now - ask.at < endWithinMs) return;
+    const isLost =
+      ask.boot !== bridge?.boot &&
+      !disk.durable.has(`command_taken ${ask.by}`) &&
+      !disk.written.has(`refusal ${ask.by}`);
+    if (!isLost)
+      this.#book.broken("L1", `${ask.by} of ${Math.round((time.now - ask.at) / 1000)} s ago has no result`);
+  }
+
+  #checkProbe(probe: Ask): void {
+    if (probe.mustNotPost !== null || probe.settings === null) return;
+    const { kind, leadIn, travelMs } = probe.settings;
+    // This light is told never to be switched on first, whatever its controller wants.
+    if (kind === "light" && leadIn === "never") return;
+    const [end] = probe.results;
+    const { outcome, reason, message } = end?.result ?? {};
+    // Registers as slow as this leave a command of two steps no time within its max_age.
+    const isSlow = this.#book.world.scenario.registerLagMs > 10_000;
+    if (outcome === "failed" && reason === "expired_midway" && isSlow) return;
+    if (end === undefined || (outcome !== "confirmed" && outcome !== "already")) {
+      const ending = `${outcome ?? "not at all"} ${reason ?? ""}`;
+      this.#book.broken("L4", `${probe.by} ended ${ending} with every fault gone: ${message ?? ""}`);
+      return;
+    }
+    const withinMs = Math.max(travelMs, 60_000) + 45_000;
+    if (end.at - probe.at > withinMs)
+      this.#book.broken("L4", `${probe.by} took ${Math.round((end.at - probe.at) / 1000)} s`);
+  }
+
+  #checkJournal(): void {
+    const { bridge, journalist, time } = this.#book.world;
+    for (const { taken } of bridge?.journal?.history().open ?? []) {
+      const ask = journalist.asks.get(taken.by ?? "");
+      if (ask && time.now - ask.at > endWithinMs)
+        this.#book.broken("L5", `${ask.by} is still open in the journal`);
+    }
+  }
+}

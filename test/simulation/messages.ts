@@ -1,0 +1,98 @@
+import { kindRows, type KindRow } from "../../src/greenhouse/actuator-kinds.js";
+import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
+import type { IncomingMessage } from "../../src/mqtt/connection.js";
+
+/** An actuator somebody may command. */
+export interface Point {
+  readonly code: string;
+  readonly controllerId: string;
+  readonly settings: ActuatorSettings;
+}
+
+/** What somebody sends, with what is known of it besides its text. */
+export interface Message {
+  readonly point: Point | null;
+  readonly target: string;
+  readonly payload: string;
+  /** The canonical word or degree it should be understood as; null where it should not be understood. */
+  readonly word: string | null;
+  readonly ownId: string | null;
+  readonly retained: boolean;
+  readonly force: boolean;
+  readonly dryRun: boolean;
+  /** The sender's own limit, from the sending. */
+  readonly goodForMs: number;
+  readonly expiryS: number | null;
+  /** The sender's clock, world ms. */
+  readonly at: number | null;
+  readonly mustNotPost: string | null;
+}
+
+export const plain = (point: Point, word: string): Message => ({
+  point,
+  target: point.settings.id,
+  payload: word,
+  word,
+  ownId: null,
+  retained: false,
+  force: false,
+  dryRun: false,
+  goodForMs: Infinity,
+  expiryS: null,
+  at: null,
+  mustNotPost: null,
+});
+
+/** Another command under the id of one sent before. */
+export function otherUnderItsId(message: Message): Message {
+  const { point, ownId } = message;
+  const word =
+    point === null ? "open" : (words(point.settings).find((one) => one !== message.word) ?? "open");
+  const payload = JSON.stringify({ command: word, id: ownId });
+  return {
+    ...message,
+    payload,
+    word,
+    at: null,
+    expiryS: null,
+    goodForMs: Infinity,
+    force: false,
+    dryRun: false,
+    mustNotPost: null,
+  };
+}
+
+/** As it comes from the broker; `by` tells each delivery from all others. */
+export const packet = (message: Message, by: string): IncomingMessage => ({
+  topic: `greenhouse/${message.point?.controllerId ?? "gh-0001"}/actuator/${message.target}/set`,
+  payload: Buffer.from(message.payload),
+  retain: message.retained,
+  qos: 1,
+  dup: false,
+  properties: {
+    userProperties: { by },
+    ...(message.expiryS === null ? {} : { messageExpiryIntervalS: message.expiryS }),
+  },
+});
+
+/** Command words of an actuator; degrees for those that take them. */
+export function words(settings: ActuatorSettings): readonly string[] {
+  const row: KindRow = kindRows[settings.kind];
+  const own = Object.keys({ ...row.values, ...settings.values });
+  const stop = settings.stop && !own.includes("stop") ? ["stop"] : [];
+  const degrees = row.positionMode === null ? [] : ["0", "25", "45", "100", "45"];
+  return [...own, ...stop, ...degrees];
+}
+
+/** The value a word finally sends, and where. */
+export function targetOf(
+  settings: ActuatorSettings,
+  word: string,
+): { readonly address: string; readonly value: string } {
+  const row: KindRow = kindRows[settings.kind];
+  if (word === "stop" && settings.stop) return settings.stop;
+  if (row.positionMode !== null && /^\d+$/.test(word))
+    return { address: settings.positionAddress ?? settings.address, value: word };
+  const address = row.positionMode === null ? settings.address : (settings.modeAddress ?? settings.address);
+  return { address, value: { ...row.values, ...settings.values }[word] ?? "" };
+}

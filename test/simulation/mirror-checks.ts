@@ -1,0 +1,76 @@
+import { modeAddress } from "../../src/greenhouse/actuator-fold.js";
+import type { Actuator, Controller } from "../../src/greenhouse/model.js";
+import type { Bridge } from "./bridge.js";
+import { isDegree, sameAs } from "./judging.js";
+import type { PostBook } from "./post-book.js";
+
+/** S3 and S10: the mirror holds only what a read returned, and never goes back. L2: in the end it is the truth. */
+export class MirrorChecks {
+  readonly #book: PostBook;
+  readonly #qualities = new Map<string, string>();
+
+  constructor(book: PostBook) {
+    this.#book = book;
+  }
+
+  changed(bridge: Bridge, before: Controller | undefined, after: Controller | undefined): void {
+    if (after === undefined || before === undefined || before.actuators === after.actuators) return;
+    for (const [id, actuator] of after.actuators) {
+      const earlier = before.actuators.get(id);
+      if (earlier === undefined || earlier === actuator) continue;
+      const where = `${after.info.code}/${id}`;
+      if (earlier.quality !== actuator.quality) this.#qualityChanged(where, actuator.quality);
+      if (earlier.registers !== actuator.registers)
+        this.#checkRegisters(bridge, after.info.code, earlier, actuator);
+    }
+  }
+
+  #qualityChanged(where: string, quality: string): void {
+    const path = `${this.#qualities.get(where) ?? ""} ${quality}`.split(" ").slice(-3).join(" ");
+    this.#qualities.set(where, path);
+    if (path === "stale good stale")
+      this.#book.world.journalist.saw("an actuator stale, good and stale again");
+  }
+
+  #checkRegisters(bridge: Bridge, code: string, earlier: Actuator, actuator: Actuator): void {
+    const { journalist } = this.#book.world;
+    for (const [address, register] of Object.entries(actuator.registers)) {
+      const held = earlier.registers[address];
+      if (held === register) continue;
+      const { startedAt, raw, source } = register;
+      const where = `${code}/${actuator.settings.id} address ${address}`;
+      const isShown = () =>
+        journalist
+          .readsOf(code, address)
+          .findLast((read) => read.boot === bridge.boot && read.begunMono === startedAt && read.raw === raw);
+      // A poll notes its answers a moment after they are folded.
+      if (source !== "poll" && isShown() === undefined)
+        this.#book.broken("S3", `${where} shows ${String(raw)} that no read returned`);
+      if (held !== undefined && startedAt < held.startedAt)
+        this.#book.broken("S10", `${where} went back in time`);
+      const post = this.#book.lastPosted.get(`${code}/${actuator.settings.id}`);
+      if (post?.boot === bridge.boot && bridge.clock.worldAt(startedAt) < post.begunAt - 1e-6)
+        this.#book.broken("S10", `${where} changed by a read begun before our last POST`);
+    }
+  }
+
+  /** L2, long after every fault has gone. */
+  atTheEnd(): void {
+    for (const controller of this.#book.world.bridge?.store?.controllers() ?? [])
+      for (const actuator of controller.actuators.values()) this.#checkTrue(controller.info.code, actuator);
+  }
+
+  #checkTrue(code: string, { settings, quality, registers }: Actuator): void {
+    const { world } = this.#book;
+    const where = `${code}/${settings.id}`;
+    if (quality !== "good") this.#book.broken("L2", `${where} is ${quality}`);
+    const address = modeAddress(settings);
+    const { now } = world.time;
+    const held = world.heldBetween(code, address, now - 300_000, now);
+    const raw = registers[address]?.raw;
+    // What changes during these five minutes may be shown either way.
+    if (raw === undefined || held.length > 1) return;
+    if (!held.some((value) => sameAs(value, raw)) && !isDegree(raw))
+      this.#book.broken("L2", `${where} shows ${String(raw)}, the platform holds ${held.join()}`);
+  }
+}

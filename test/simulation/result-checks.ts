@@ -1,0 +1,78 @@
+import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
+import type { Bridge } from "./bridge.js";
+import type { Ask } from "./history.js";
+import { laneOf } from "./judging.js";
+import type { PostBook } from "./post-book.js";
+import { TruthChecks } from "./truth-checks.js";
+
+/** Judges every result when it is published or tried to be: one to a command, journaled first, and never another. */
+export class ResultChecks {
+  readonly #book: PostBook;
+  readonly #truth: TruthChecks;
+
+  constructor(book: PostBook) {
+    this.#book = book;
+    this.#truth = new TruthChecks(book);
+  }
+
+  result(bridge: Bridge, result: CommandResult): void {
+    const { journalist, time } = this.#book.world;
+    const { by, outcome, reason, repeated, read_back, steps } = result;
+    journalist.note("result", { by, outcome, reason, repeated, read_back, steps });
+    journalist.saw(`outcome ${outcome}${reason === null ? "" : ` ${reason}`}`);
+    if (JSON.stringify(result).includes("secret-canary")) this.#book.broken("S15", "a secret in a result");
+    const ask = journalist.asks.get(by ?? "");
+    if (!ask) {
+      this.#book.broken("S7", `a result for a command nobody gave: ${JSON.stringify(result)}`);
+      return;
+    }
+    if (ask.results.length > 0) {
+      this.#again(ask, result);
+      return;
+    }
+    ask.results.push({ result, at: time.now, boot: bridge.boot });
+    this.#checkJournaled(bridge, ask, outcome);
+    if (ask.boot !== bridge.boot && !repeated) journalist.saw(`recovered as ${outcome}`);
+    if (outcome === "refused") this.#refused(bridge, ask, reason);
+    this.#truth.check(bridge, ask, result);
+  }
+
+  #again(ask: Ask, { outcome, reason, finished_at, repeated }: CommandResult): void {
+    const { journalist } = this.#book.world;
+    const first = ask.results[0]?.result;
+    const isSame = first?.outcome === outcome && first.finished_at === finished_at;
+    if (!isSame && this.#book.unjournaled.has(ask.by)) {
+      journalist.saw("an outcome the journal could not take is found out again");
+      return;
+    }
+    const earlier = `${first?.outcome ?? ""} ${first?.reason ?? ""}`;
+    if (!isSame)
+      this.#book.broken("S7", `${ask.by} has two results: ${earlier}, then ${outcome} ${reason ?? ""}`);
+    else if (!repeated) this.#book.broken("S7", `${ask.by}: its result came again without repeated`);
+    else journalist.saw("a result repeated");
+  }
+
+  #checkJournaled(bridge: Bridge, ask: Ask, outcome: string): void {
+    const { disk, lastDiskTroubleAt, scenario, time } = this.#book.world;
+    const isJournaled = disk.written.has(`result ${ask.by}`) || disk.written.has(`refusal ${ask.by}`);
+    const isUnavailable = bridge.journal?.state().available === false;
+    if (isUnavailable) this.#book.unjournaled.add(ask.by);
+    const isExcused =
+      isUnavailable || time.now - lastDiskTroubleAt < 60_000 || lastDiskTroubleAt === Infinity;
+    // Refusals are journaled without waiting; a failing fsync leaves to chance what is written.
+    if (isJournaled || isExcused || outcome === "refused" || scenario.syncFailure > 0) return;
+    this.#book.broken("S7", `the result of ${ask.by} is published before it is journaled`);
+  }
+
+  /** Rare ways of being refused. */
+  #refused(bridge: Bridge, ask: Ask, reason: string | null): void {
+    const { journalist, time } = this.#book.world;
+    if (reason === "duplicate") journalist.saw(`a duplicate by ${ask.ownId === null ? "payload" : "id"}`);
+    if (reason === "expired" && bridge.clock.signInsOpen > 0)
+      journalist.saw("a command expires while signing in");
+    const last = this.#book.lastPosted.get(laneOf(ask));
+    if (reason === "shutting_down" && last !== undefined && last.endedAt === null)
+      journalist.saw("a command waiting for another's POST is refused by SIGTERM");
+    if (ask.at === time.now && bridge.isStopping) journalist.saw("a command after SIGTERM");
+  }
+}

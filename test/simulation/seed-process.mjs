@@ -1,0 +1,4 @@
+import { register } from "node:module";
+
+register("./hooks.mjs", import.meta.url);
+await import("./seed-process.ts");

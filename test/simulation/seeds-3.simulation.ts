@@ -1,3 +1,0 @@
-import { shard } from "./run-seeds.js";
-
-shard(3);

@@ -1,0 +1,129 @@
+import type { Chance } from "./chance.js";
+import { type Message, otherUnderItsId, plain, type Point, words } from "./messages.js";
+
+const hourMs = 3_600_000;
+
+const nonsense = [
+  "",
+  "{",
+  "dance",
+  "101",
+  "-1",
+  "050",
+  "1e1",
+  '{"command":"open","comand":1}',
+  "null",
+  "[]",
+] as const;
+
+export interface SenderParts {
+  readonly points: readonly Point[];
+  /** How likely a message is one that no actuator may follow. */
+  readonly twisted: number;
+  /** World ms, and the true epoch ms. */
+  readonly now: () => number;
+  readonly epochNow: () => number;
+  readonly onRepeat: () => void;
+}
+
+/** Writes what people and automations send. */
+export class Sender {
+  readonly #chance: Chance;
+  readonly #parts: SenderParts;
+  #ids = 0;
+  /** Messages with an id that went out before, newest last. */
+  #withId: readonly Message[] = [];
+
+  constructor(chance: Chance, parts: SenderParts) {
+    this.#chance = chance;
+    this.#parts = parts;
+  }
+
+  message(near: Point | null = null): Message {
+    const chance = this.#chance;
+    const { points, twisted } = this.#parts;
+    const point = near ?? chance.of(points);
+    if (chance.hits(twisted)) return this.#twisted(point);
+    const message = plain(point, chance.of(words(point.settings)));
+    return chance.hits(0.4) ? this.#detailed(message) : message;
+  }
+
+  /** A JSON payload with some of the optional keys. */
+  #detailed(message: Message): Message {
+    const chance = this.#chance;
+    const ownId = this.#id();
+    const at = chance.hits(0.3) ? this.#parts.now() - chance.logUniform(10, 20_000) : null;
+    const maxAgeS = chance.hits(0.2) ? chance.whole(5, 90) : null;
+    const force = chance.hits(0.1);
+    const dryRun = chance.hits(0.05);
+    const isNumber = /^\d+$/.test(message.word ?? "") && chance.hits(0.5);
+    const fields = {
+      command: isNumber ? Number(message.word) : message.word,
+      ...(ownId === null ? {} : { id: ownId }),
+      ...(at === null ? {} : { at: this.#isoAt(at) }),
+      ...(maxAgeS === null ? {} : { max_age: `${maxAgeS}s` }),
+      ...(force ? { force } : {}),
+      ...(dryRun ? { dry_run: dryRun } : {}),
+    };
+    const detailed = {
+      ...message,
+      payload: JSON.stringify(fields),
+      ownId,
+      force,
+      dryRun,
+      at,
+      goodForMs: (maxAgeS ?? Infinity) * 1_000,
+      expiryS: chance.hits(0.2) ? chance.whole(1, 60) : null,
+      mustNotPost: dryRun ? "a dry run" : null,
+    };
+    if (ownId !== null) this.#withId = [...this.#withId.slice(-7), detailed];
+    return detailed;
+  }
+
+  /** One of its own, or that of a scene, which goes to several actuators. */
+  #id(): string | null {
+    const isOfScene = this.#chance.hits(0.1);
+    if (!this.#chance.hits(0.7)) return null;
+    this.#ids += 1;
+    return isOfScene ? `scene-${Math.floor(this.#ids / 4)}` : `own-${this.#ids}`;
+  }
+
+  #isoAt(worldMs: number): string {
+    const { epochNow, now } = this.#parts;
+    return new Date(epochNow() - now() + worldMs).toISOString();
+  }
+
+  /** Something no actuator may follow, or one that was sent before. */
+  #twisted(point: Point): Message {
+    const chance = this.#chance;
+    const word = chance.of(words(point.settings));
+    const message = plain(point, word);
+    const now = this.#parts.now();
+    const dated = (at: number) => JSON.stringify({ command: word, at: this.#isoAt(at) });
+    switch (chance.whole(0, 6)) {
+      case 0:
+        return { ...message, retained: true, mustNotPost: "retained" };
+      case 1: {
+        const at = now - chance.logUniform(300_000, 30 * 24 * hourMs);
+        return { ...message, payload: dated(at), at, mustNotPost: "stale" };
+      }
+      case 2: {
+        const at = now + chance.logUniform(200_000, 30 * 24 * hourMs);
+        return { ...message, payload: dated(at), mustNotPost: "of the future" };
+      }
+      case 3:
+        return { ...message, payload: chance.of(nonsense), word: null, mustNotPost: "no command" };
+      case 4:
+        return { ...message, target: "nowhere", point: null, word: null, mustNotPost: "an unknown actuator" };
+      default:
+        return this.#again() ?? message;
+    }
+  }
+
+  #again(): Message | null {
+    if (this.#withId.length === 0) return null;
+    const again = this.#chance.of(this.#withId);
+    this.#parts.onRepeat();
+    return this.#chance.hits(0.8) ? { ...again, expiryS: null } : otherUnderItsId(again);
+  }
+}

@@ -1,0 +1,240 @@
+import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
+import type { Bridge } from "./bridge.js";
+import type { Ask, Read, Write } from "./history.js";
+import { isDegree, isNear, laneOf, sameAs, shows } from "./judging.js";
+import { targetOf } from "./messages.js";
+import type { PostBook } from "./post-book.js";
+
+type Step = Pick<Write, "address" | "value">;
+
+/** What a result is held against. */
+interface Case {
+  readonly bridge: Bridge;
+  readonly ask: Ask;
+  readonly result: CommandResult;
+  /** An earlier run of the program sent it. */
+  readonly isRecovered: boolean;
+  /** Whose POSTs count: its own, or those of the equal command whose read-backs it took over. */
+  readonly poster: Ask;
+  readonly last: Write | undefined;
+  /** A POST of its own left, or may have. */
+  readonly isSent: boolean;
+  readonly target: Step;
+  /** Valid reads of the last POST's address between it and the outcome. */
+  readonly reads: readonly Read[];
+  /** No newer command's checks are among those reads. */
+  readonly isAlone: boolean;
+  readonly tell: string;
+}
+
+/** Judges whether what a result says is what happened. */
+export class TruthChecks {
+  readonly #book: PostBook;
+
+  constructor(book: PostBook) {
+    this.#book = book;
+  }
+
+  check(bridge: Bridge, ask: Ask, result: CommandResult): void {
+    const isRecovered = ask.boot !== bridge.boot || ask.inherits;
+    // After a crash the publication of an outcome from before it says nothing about now.
+    if (isRecovered && result.repeated) return;
+    const { outcome, reason } = result;
+    const tell = `${ask.by} (${ask.word ?? ask.payload}) ended ${outcome} ${reason ?? ""}`;
+    const poster = ask.writes.length > 0 ? ask : (ask.donor ?? ask);
+    if (poster.writes.some((one) => one.endedAt === null && one.boot === bridge.boot))
+      this.#broken("S7", `${tell} while its POST is under way`);
+    const isUnsent =
+      outcome === "refused" || outcome === "already" || outcome === "dry_run" || reason === "before_sending";
+    if (isUnsent && ask.writes.length > 0) this.#broken("S4", `${tell} although it was sent`);
+    if (ask.settings === null || ask.word === null) {
+      if (outcome !== "refused") this.#broken("S7", `${tell}: it is no command`);
+      return;
+    }
+    const target = targetOf(ask.settings, ask.word);
+    this.#checkOutcome({
+      bridge,
+      ask,
+      result,
+      isRecovered,
+      poster,
+      last: poster.writes.at(-1),
+      isSent: ask.writes.some((one) => one.sent || one.wires > 0),
+      target,
+      ...this.#readsFor(ask, poster.writes.at(-1), target),
+      tell,
+    });
+    if (!isRecovered && ask.writes.length > 0) this.#checkSteps(ask, result, tell);
+  }
+
+  #broken(invariant: string, message: string): void {
+    this.#book.broken(invariant, message);
+  }
+
+  #readsFor(ask: Ask, last: Write | undefined, target: Step): Pick<Case, "reads" | "isAlone"> {
+    const { journalist, time } = this.#book.world;
+    const since = last?.endedAt ?? last?.begunAt ?? ask.at;
+    const doneAt = ask.phases.findLast(({ phase }) => phase === "done")?.at ?? time.now;
+    const isChecking = (one: Ask) =>
+      one !== ask &&
+      one.phases.some(({ phase, at }) => phase === "checking" && at >= since - 60_000 && at <= doneAt);
+    return {
+      reads: journalist
+        .readsSince(ask.code, last?.address ?? target.address, since)
+        .filter(({ endedAt }) => endedAt !== null && endedAt <= doneAt),
+      isAlone: !journalist.lane(ask.code, ask.actuator).slice(-60).some(isChecking),
+    };
+  }
+
+  #checkOutcome(one: Case): void {
+    const { ask, result, isRecovered, tell, last, target } = one;
+    const { journalist, time } = this.#book.world;
+    if (last?.endedAt && this.#book.world.isOverridden(ask.code, target.address, last.endedAt, time.now))
+      journalist.saw("somebody else moves it while it is confirmed");
+    switch (result.outcome) {
+      case "confirmed":
+        this.#checkConfirmed(one);
+        break;
+      case "already":
+        this.#checkAlready(one);
+        break;
+      case "unconfirmed":
+        this.#checkUnconfirmed(one);
+        break;
+      case "failed":
+        if (isRecovered) this.#checkFailedAfterCrash(one);
+        else this.#checkFailed(one);
+        break;
+      case "unknown":
+        this.#checkUnknown(one);
+        break;
+      case "rejected":
+        this.#checkRejected(one);
+        break;
+      case "superseded":
+        this.#checkSuperseded(one);
+        break;
+      case "dry_run":
+        if (!ask.dryRun) this.#broken("S7", `${tell}: nobody asked for a dry run`);
+        break;
+      case "refused":
+        if (isRecovered) this.#broken("S7", `${tell} after a restart`);
+        if (result.reason === "retained" && !ask.retained) this.#broken("S7", `${tell}: it was not retained`);
+        break;
+    }
+  }
+
+  #checkConfirmed({ bridge, ask, isRecovered, poster, last, target, tell }: Case): void {
+    // What a restarted program reads is begun after its start; its clock started a second before.
+    const since = isRecovered ? bridge.clock.worldAt(1_000) : (last?.endedAt ?? last?.begunAt ?? ask.at);
+    const proof = this.#book.world.journalist
+      .readsSince(ask.code, target.address, since)
+      .findLast(({ raw }) => raw !== null && shows(ask, target, raw));
+    if (proof === undefined) this.#broken("S8", `${tell}: no read-back shows ${target.value}`);
+    else this.#checkHeld(ask, poster, target, proof, tell);
+    if (last === undefined && !isRecovered) this.#broken("S8", `${tell} without a POST`);
+  }
+
+  #checkAlready({ ask, target, tell }: Case): void {
+    const { journalist, time } = this.#book.world;
+    const proof = journalist
+      .readsSince(ask.code, target.address, ask.at)
+      .findLast(({ raw }) => raw !== null && shows(ask, target, raw));
+    if (proof === undefined) this.#broken("S8", `${tell}: no fresh read shows ${target.value}`);
+    else this.#checkHeld(ask, ask, target, proof, tell);
+    if (ask.force || ask.word === "stop") this.#broken("S4", `${tell} although it was forced or is a stop`);
+    const last = this.#book.lastPosted.get(laneOf(ask));
+    if (last === undefined || last.boot !== ask.boot || last.endedAt === null) return;
+    const travelMs = ask.settings?.travelMs ?? 0;
+    if (ask.word !== null && isDegree(ask.word) && time.now - last.endedAt < travelMs)
+      this.#broken("S8", `${tell} while the actuator may still travel`);
+    if (last.sent && journalist.readsSince(ask.code, last.address, last.endedAt).length === 0)
+      this.#broken("S8", `${tell} although the POST of ${last.ask?.by ?? ""} was not read back`);
+  }
+
+  #checkUnconfirmed({ ask, isRecovered, last, reads, isAlone, tell }: Case): void {
+    if (isRecovered) return;
+    if (last?.outcome !== "accepted") {
+      this.#broken("S7", `${tell}: nothing was accepted (${last?.outcome ?? "nothing sent"})`);
+      return;
+    }
+    if (reads.length === 0) this.#broken("S7", `${tell}: without a read after the POST it is unknown`);
+    const shown = reads.find(({ raw }) => raw !== null && shows(ask, last, raw));
+    if (isAlone && shown !== undefined)
+      this.#broken("S7", `${tell}: a read-back showed it at ${shown.begunAt}`);
+  }
+
+  #checkFailedAfterCrash({ ask, target, tell }: Case): void {
+    const accepted = ask.writes.some(
+      ({ outcome, value, address }) =>
+        outcome === "accepted" && value === target.value && address === target.address,
+    );
+    if (accepted && this.#book.survived.has(ask.by))
+      this.#broken("S7", `${tell} after a restart although the journal says that the platform accepted it`);
+  }
+
+  #checkFailed({ ask, result, last, reads, isAlone, tell }: Case): void {
+    if (result.reason === "expired_midway") {
+      if (ask.writes.length === 0 || this.#book.world.time.now <= ask.latestPostAt - 121_000)
+        this.#broken("S7", `${tell}: too early`);
+      return;
+    }
+    const steps = ask.writes.filter((one) => one.address === last?.address && one.value === last.value);
+    if (result.reason === "not_sent") {
+      if (steps.some(({ wires }) => wires > 0)) this.#broken("S7", `${tell} although a POST left`);
+      return;
+    }
+    if (steps.some(({ outcome }) => outcome === "accepted"))
+      this.#broken("S7", `${tell} although the platform accepted it`);
+    if (reads.length === 0) this.#broken("S7", `${tell} without a read after the POST: it is unknown`);
+    const shown = reads.find(({ raw }) => last !== undefined && raw !== null && shows(ask, last, raw));
+    if (shown !== undefined && isAlone) this.#broken("S7", `${tell} although a read showed the value`);
+  }
+
+  #checkUnknown({ ask, isSent, isRecovered, isAlone, reads, tell }: Case): void {
+    if (isRecovered) return;
+    if (!isSent && ask.donor === null) this.#broken("S7", `${tell}: nothing was sent`);
+    if (isAlone && reads.length > 0)
+      this.#broken("S7", `${tell} although ${reads.length} reads after the POST were good`);
+  }
+
+  #checkRejected({ last, tell }: Case): void {
+    const isSaid = last?.bodyCode !== null && last?.bodyCode !== undefined && last.bodyCode !== "200";
+    if (last === undefined || (last.outcome !== "unauthorized" && !isSaid))
+      this.#broken("S7", `${tell}: the platform gave no other code (${last?.outcome ?? "nothing sent"})`);
+  }
+
+  #checkSuperseded({ ask, result, isSent, isRecovered, tell }: Case): void {
+    const newest = this.#book.world.journalist.lane(ask.code, ask.actuator).findLast((one) => one !== ask);
+    if (newest === undefined || newest.at < ask.at) this.#broken("S7", `${tell}: nothing newer came`);
+    if (result.reason === "after_sending" && !isSent && ask.donor === null && !isRecovered)
+      this.#broken("S7", `${tell}: nothing was sent`);
+  }
+
+  /** S8: the platform truly held the value at some time, unless it told a lie that no client could see through. */
+  #checkHeld(ask: Ask, poster: Ask, target: Step, proof: Read, tell: string): void {
+    const { world } = this.#book;
+    if (proof.isLie) {
+      world.journalist.saw("a lie was believed");
+      return;
+    }
+    // These profiles show where a window is while it travels.
+    if (world.showsTravel) return;
+    const from = Math.min(poster.writes[0]?.begunAt ?? ask.at, proof.begunAt);
+    const held = world.heldBetween(ask.code, target.address, from, world.time.now);
+    if (!held.some((value) => sameAs(target.value, value) || isNear(ask.settings, target.value, value)))
+      this.#broken("S8", `${tell} but the platform never held ${target.value}: ${held.join(", ")}`);
+  }
+
+  #checkSteps(ask: Ask, { steps }: CommandResult, tell: string): void {
+    for (const { address, value, attempts, code } of steps) {
+      const writes = ask.writes.filter((one) => one.address === address && one.value === value);
+      if (writes.length !== attempts)
+        this.#broken("S7", `${tell}: its step says ${attempts} attempts, ${writes.length} were made`);
+      const answered = writes.at(-1)?.bodyCode ?? null;
+      if (code !== answered)
+        this.#broken("S7", `${tell}: its step says code ${code ?? "null"}, it was ${answered ?? "null"}`);
+    }
+    if (steps.length === 0) this.#broken("S7", `${tell} without telling its steps`);
+  }
+}

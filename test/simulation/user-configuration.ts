@@ -1,0 +1,98 @@
+import { loadConfiguration } from "../../src/config/load.js";
+import type { Configuration } from "../../src/config/schema.js";
+import { addressTable, type AddressRow } from "../../src/simulator/address-table.js";
+import type { Chance } from "./chance.js";
+
+const kindsOfRows: Partial<Record<AddressRow["kind"], string>> = { mode: "positioner" };
+
+/** A configuration of the user, read by the product's own reader. */
+export async function configurationOf(
+  chance: Chance,
+  controllers: number,
+  actuators: number,
+): Promise<Configuration> {
+  const all = Array.from({ length: controllers }, (_, index) => `GH-${String(index + 1).padStart(4, "0")}`);
+  const rows = all.flatMap((code) =>
+    [...addressTable("C001").values()]
+      .filter(({ id, kind }) => id !== null && kind !== "parameter" && kind !== "reading")
+      .map((row) => ({ code, row, order: chance.random() })),
+  );
+  const chosen = rows.sort((one, other) => one.order - other.order).slice(0, Math.max(1, actuators));
+  const settings = {
+    settle: chance.of(["0s", "2s", "2s", "5s"]),
+    minInterval: chance.of(["0s", "2s", "2s", "10s"]),
+    maxAge: chance.of(["60s", "60s", "60s", "30s", "120s"]),
+    readOnly: chance.hits(0.03),
+    requireAge: chance.hits(0.05),
+    dryRun: chance.hits(0.03),
+  };
+  const lines = all.flatMap((code) => {
+    const own = chosen.filter((one) => one.code === code);
+    return [
+      `  ${code}:`,
+      "    actuators:",
+      ...own.map(({ row }) => `      ${actuatorLine(row, settings.settle, chance)}`),
+    ].slice(0, own.length === 0 ? 1 : undefined);
+  });
+  const text = [
+    "platform:",
+    "  business_url: https://business.example.com",
+    "  realtime_url: https://realtime.example.com",
+    "  sign_in: { body: { account: grower, password: secret-canary-1 } }",
+    `  requests_per_minute: ${chance.of([0, 300, 120])}`,
+    "homeassistant: { enabled: false }",
+    "http: false",
+    "commands:",
+    `  read_only: ${settings.readOnly}`,
+    `  dry_run: ${settings.dryRun}`,
+    `  require_age: ${settings.requireAge}`,
+    `  max_age: ${settings.maxAge}`,
+    `  min_interval: ${settings.minInterval}`,
+    "mirror: listed",
+    // What no command looks at is asked for rarely, to leave the time to what they do.
+    "polling: { controllers: 30m, sensors: 15m, running_status: 30m }",
+    "controllers:",
+    ...lines.map((line) =>
+      /^ {2}GH-\d+:$/.test(line) && !lines.includes("    actuators:") ? `${line} {}` : line,
+    ),
+    "",
+  ].join("\n");
+  const bytes = new TextEncoder().encode(text);
+  const loaded = await loadConfiguration("config.yaml", {
+    readFile: (path) =>
+      Promise.resolve(
+        path === "config.yaml" ? { ok: true, bytes, mode: 0o600 } : { ok: false, reason: "missing" },
+      ),
+    env: {},
+  });
+  if (!loaded.ok) throw new Error(`${JSON.stringify(loaded.problems)}\n${text}`);
+  return loaded.configuration;
+}
+
+const ownValues: Partial<Record<AddressRow["kind"], string>> = {
+  motor: '{ open: "00000001", close: "00000010", stop: "00000100" }',
+  custom: '{ low: "0110", high: "1001" }',
+};
+
+const positionOf = ({ address }: AddressRow): string =>
+  [...addressTable("C001").values()].find((row) => row.modeAddress === address)?.address ?? address;
+
+function actuatorLine(row: AddressRow, settle: string, chance: Chance): string {
+  const values = ownValues[row.kind];
+  const isPositioner = row.roles.length === 1 && row.travelMs > 10_000 && row.kind !== "motor";
+  const stops = isPositioner && row.kind !== "mode" && chance.hits(0.4);
+  const group = chance.hits(0.5) ? row.group : null;
+  const parts = [
+    `kind: ${kindsOfRows[row.kind] ?? row.kind}`,
+    `address: ${row.address}`,
+    `settle: ${settle}`,
+    ...(row.kind === "mode" ? [`position_address: ${positionOf(row)}`] : []),
+    ...(isPositioner || row.kind === "motor" ? [`travel_time: ${Math.ceil(row.travelMs / 1000) + 5}s`] : []),
+    ...(values === undefined ? [] : [`values: ${values}`]),
+    ...(stops ? [`stop: { address: ${row.address}, value: "10100" }`] : []),
+    ...(row.kind === "light" ? [`lead_in: ${chance.of(["when_not_on", "always", "never"])}`] : []),
+    ...(group === null ? [] : [`type_id: ${group}`]),
+    ...(chance.hits(0.05) ? ["read_only: true"] : []),
+  ];
+  return `${row.id ?? row.address}: { ${parts.join(", ")} }`;
+}
