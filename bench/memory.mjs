@@ -40,8 +40,8 @@ async function measureBridge(controllers, { samples, settleMs }) {
 }
 
 /** All sizes at the same time: memory is not a matter of speed. */
-export async function measureMemory({ packages, sizes, samples, settleMs, say }) {
-  const bare = await measureBare(packages, samples);
+export async function measureMemory({ packages, modules, sizes, samples, settleMs, say }) {
+  const [bare, least] = await Promise.all([measureBare(packages, samples), measureBare(modules, samples)]);
   const results = sizes.map(({ controllers }) => measureBridge(controllers, { samples, settleMs }));
   const figures = [];
   for (const [n, { controllers, rss, before, heap }] of (await Promise.all(results)).entries()) {
@@ -51,6 +51,9 @@ export async function measureMemory({ packages, sizes, samples, settleMs, say })
     const name = (what) => `memory, ${controllers} controllers, ${what}`;
     figures.push(
       figure("b", name("resident"), "MiB", rss.median, { bare: bare.rss.median, target, range: rss }),
+      figure("b", name("resident; bare loads only the bridge's parts of packages"), "MiB", rss.median, {
+        bare: least.rss.median,
+      }),
       figure("b", name("resident before gc"), "MiB", before, { bare: bare.before }),
       figure("b", name("JavaScript heap"), "MiB", heap.median, { bare: bare.heap.median, range: heap }),
     );

@@ -64,16 +64,16 @@ const counts = reduced ? fewer : full;
 
 async function measure() {
   const needsPackages = wanted("b") || wanted("c");
-  const packages = needsPackages ? await notePackages() : null;
+  const loaded = needsPackages ? await notePackages() : null;
   const figures = [];
-  if (wanted("c")) figures.push(...(await measureStart({ ...counts.start, packages, say })));
+  if (wanted("c")) figures.push(...(await measureStart({ ...counts.start, ...loaded, say })));
   if (wanted("a")) figures.push(...(await measureSweep({ ...counts.sweep, say })));
   if (wanted("f")) figures.push(...(await measureCommands({ ...counts.commands, say })));
   if (wanted("g") || wanted("h"))
     figures.push(...(await measureDecisions({ ...counts.decisions, wanted, say })));
   // These get into their stride while memory, which is no matter of speed, is measured.
   const paced = wanted("d") ? await startPaced(counts.pace.sizes) : null;
-  if (wanted("b")) figures.push(...(await measureMemory({ ...counts.memory, packages, say })));
+  if (wanted("b")) figures.push(...(await measureMemory({ ...counts.memory, ...loaded, say })));
   if (paced !== null) figures.push(...(await measurePace(paced, { ...counts.pace, say })));
   if (wanted("e")) figures.push(...(await measureGrowth({ ...counts.growth, say })));
   return figures.sort((one, other) => one.part.localeCompare(other.part));

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -128,9 +128,12 @@ export async function startSettledBridge(platform, broker, controllers, options)
   return child;
 }
 
-/** URLs of the packages the running bridge has loaded, as a file with one on each line. */
+/**
+ * The packages the running bridge has loaded, one on each line of a file: `packages` by their names, `modules` by the URLs of
+ * what the bridge imports of them, which is less where it goes past a package's front door.
+ */
 export async function notePackages() {
-  const file = newFile("packages.txt");
+  const file = newFile("modules.txt");
   const [broker, platform] = await Promise.all([startBroker(), startPlatform(1)]);
   const flags = ["--import", new URL("./note-packages.mjs", import.meta.url).href];
   const counter = await Counter.open(broker.port, allSensors(bases.bridge));
@@ -139,5 +142,9 @@ export async function notePackages() {
   await counter.quiet(1_000);
   counter.close();
   await Promise.all([stop(child), platform.stop(), broker.stop()]);
-  return file;
+  const urls = readFileSync(file, "utf8").split("\n").filter(Boolean);
+  const names = new Set(urls.map((url) => /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? url));
+  const packages = newFile("packages.txt");
+  writeFileSync(packages, [...names].join("\n"));
+  return { packages, modules: file };
 }

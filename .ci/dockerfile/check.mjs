@@ -74,60 +74,68 @@ async function health(pod, stage, wanted, as) {
   }
 }
 
-async function bridgeImage() {
-  console.log("Dockerfile:");
+/** As with `docker run --read-only --cap-drop ALL`: only the volume can be written, by the image's user. */
+function closeUp(stage, files) {
+  const owner = ["-o", `uid=${nobodyUser},gid=${nobodyUser},mode=755`];
+  spawnSync("umount", [`${stage.root}/tmp`]);
+  spawnSync("mount", ["-t", "tmpfs", ...owner, "tmpfs", `${stage.root}/data`]);
+  spawnSync("mount", ["-o", "remount,ro", stage.root]);
+  for (const [name, text] of Object.entries(files)) {
+    writeFileSync(`${stage.root}/data/${name}`, text, { mode: 0o600 });
+    chownSync(`${stage.root}/data/${name}`, nobodyUser, nobodyUser);
+  }
+}
+
+function buildBridge() {
   const context = join(work, "context");
   mkdirSync(context);
   for (const path of admitted(".dockerignore")) cpSync(path, join(context, path), { recursive: true });
   const stage = build("Dockerfile", context, "bridge");
   const packages = readdirSync(join(stage.root, "app/node_modules"));
   assert.ok(packages.includes("mqtt") && !packages.includes("typescript"), packages.join(" "));
+  assert.equal(stage.user, "node");
+  return stage;
+}
+
+async function bridgeImage() {
+  console.log("Dockerfile:");
+  const stage = buildBridge();
   const pod = await createPod();
+  const as = { user: nobodyUser, capabilities: [] };
+  const inImage = (...command) => pod.run(contained(stage, command, as));
   try {
     const around = await startSurroundings(pod, stage, work);
-    // As with `docker run --read-only --cap-drop ALL`: only the volume can be written.
-    spawnSync("umount", [`${stage.root}/tmp`]);
-    spawnSync("mount", [
-      "-t",
-      "tmpfs",
-      "-o",
-      `uid=${nobodyUser},gid=${nobodyUser},mode=755`,
-      "tmpfs",
-      `${stage.root}/data`,
-    ]);
-    spawnSync("mount", ["-o", "remount,ro", stage.root]);
-    for (const [name, text] of Object.entries(around.files)) {
-      writeFileSync(`${stage.root}/data/${name}`, text, { mode: 0o600 });
-      chownSync(`${stage.root}/data/${name}`, nobodyUser, nobodyUser);
-    }
-    const as = { user: nobodyUser, capabilities: [] };
-    assert.equal(stage.user, "node");
-    const touched = pod.run(contained(stage, ["touch", "/app/x"], as));
-    assert.match(touched.stderr, /Read-only file system/);
-    const checked = pod.run(contained(stage, ["greenhouse2mqtt", "check"], as));
+    closeUp(stage, around.files);
+    assert.match(inImage("touch", "/app/x").stderr, /Read-only file system/);
+    const checked = inImage("greenhouse2mqtt", "check");
     assert.equal(checked.status, 0, checked.stdout + checked.stderr);
-    const doctor = pod.run(contained(stage, ["greenhouse2mqtt", "doctor"], as));
+    const doctor = inImage("greenhouse2mqtt", "doctor");
     assert.match(doctor.stdout, /, 0 failed,/, doctor.stdout + doctor.stderr);
+    step("check and doctor in the image find nothing wrong");
     const image = pod.start(contained(stage, [...stage.entrypoint, ...stage.command], as));
     await around.online();
     await health(pod, stage, 0, as);
     assert.deepEqual(rightsOf(image.child.pid), withoutRights);
-    step("check and doctor in the image find nothing wrong");
     step("runs as uid 1000 without a capability on a read-only root file system; the HEALTHCHECK is content");
     const result = await around.move();
-    step(`a command of the user "operator" at Mosquitto with the shipped access list: ${result.outcome}`);
-    const journal = pod.run(contained(stage, ["greenhouse2mqtt", "journal", "--json"], as));
+    assert.equal(result.outcome, "confirmed");
+    step("a command of the user `operator` at Mosquitto with the shipped access list is confirmed");
+    const journal = inImage("greenhouse2mqtt", "journal", "--json");
     assert.match(journal.stdout, new RegExp(result.id), journal.stderr);
     step("the command stands in the journal on the volume");
     await around.loseBroker();
     await health(pod, stage, 1, as);
     step("the HEALTHCHECK fails when the link to the broker is gone");
-    image.child.kill("SIGTERM");
-    assert.equal(await image.ended, 0, image.output());
-    step("SIGTERM ends it with code 0");
+    await ends(image);
   } finally {
     await pod.close();
   }
+}
+
+async function ends(image) {
+  image.child.kill("SIGTERM");
+  assert.equal(await image.ended, 0, image.output());
+  step("SIGTERM ends it with code 0");
 }
 
 async function homeAssistantApp() {
@@ -151,11 +159,9 @@ async function homeAssistantApp() {
     await health(pod, stage, 0, as);
     assert.deepEqual(rightsOf(image.child.pid), withoutRights);
     step("the options became a configuration; the bridge runs as uid 1000 without a capability, and healthy");
-    const result = await around.move();
-    step(`a command to an actuator of the options: ${result.outcome}`);
-    image.child.kill("SIGTERM");
-    assert.equal(await image.ended, 0, image.output());
-    step("SIGTERM ends it with code 0");
+    assert.equal((await around.move()).outcome, "confirmed");
+    step("a command to an actuator of the options is confirmed");
+    await ends(image);
   } finally {
     await pod.close();
   }

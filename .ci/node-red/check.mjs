@@ -1,6 +1,6 @@
+import { strict as assert } from "node:assert";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { strict as assert } from "node:assert";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -51,42 +51,40 @@ async function mosquitto(folder, port) {
   return broker;
 }
 
-async function played(folder) {
-  const port = await freePort();
-  const broker = await mosquitto(folder, port);
-  const bridge = mqtt.connect(`mqtt://127.0.0.1:${port}`, { protocolVersion: 5 });
-  endings.push(() => bridge.endAsync(true));
-  await bridge.subscribeAsync("greenhouse/+/actuator/+/set", { qos: 1 });
+/** A bridge played at Mosquitto: says what it is told to say, and collects the commands it gets. */
+async function playedBridge(port) {
+  const client = mqtt.connect(`mqtt://127.0.0.1:${port}`, { protocolVersion: 5 });
+  endings.push(() => client.endAsync(true));
+  await client.subscribeAsync("greenhouse/+/actuator/+/set", { qos: 1 });
   const commands = [];
   const listeners = new Set();
-  bridge.on("message", (topic, payload, { retain }) => {
+  client.on("message", (topic, payload, { retain }) => {
     commands.push({ topic, retain, ...JSON.parse(payload.toString()) });
     for (const listener of [...listeners]) listener();
   });
-  const say = (topic, payload, retain = true) =>
-    bridge.publishAsync(
-      `greenhouse/${topic}`,
-      typeof payload === "string" ? payload : JSON.stringify(payload),
-      { qos: 1, retain },
-    );
-  const red = await startNodeRed({ brokerPort: port });
-  endings.push(red.stop);
-  console.log(`Node-RED ${red.version}, the bridge played at Mosquitto:`);
+  return {
+    commands,
+    command: (at) => until(`command ${at}`, () => commands[at], listeners),
+    shows: (topic, payload) => client.publishAsync(`greenhouse/${topic}`, payload, { qos: 1, retain: true }),
+    answers: (id, result) =>
+      client.publishAsync(
+        "greenhouse/gh-0001/result",
+        JSON.stringify({ id, controller: "gh-0001", actuator: "left_skylight", ...result }),
+        { qos: 1 },
+      ),
+  };
+}
 
-  await red.press();
-  await red.see("no answer", (msg) => msg.outcome === "not sent");
-  assert.deepEqual(commands, []);
-  step("no command leaves before the bridge is known to be online");
+const air = "gh-0001/airtemp";
+const airOf = async (red, test, mark) =>
+  (await red.see("reading", (msg) => msg.topic === air && test(msg), mark)).payload;
 
-  const air = "gh-0001/airtemp";
-  const reading = async (test, mark) =>
-    (await red.see("reading", (msg) => msg.topic === air && test(msg), mark)).payload;
-  await say("bridge/state", "online");
-  await say("gh-0001/sensor/airtemp", "21.5");
-  await say("gh-0001/sensor/airtemp/quality", "good");
-  assert.equal(await reading((msg) => msg.valid), 21.5);
+async function readings(red, bridge) {
+  await bridge.shows("bridge/state", "online");
+  await bridge.shows("gh-0001/sensor/airtemp", "21.5");
+  await bridge.shows("gh-0001/sensor/airtemp/quality", "good");
+  assert.equal(await airOf(red, (msg) => msg.valid), 21.5);
   step("a good reading of an online bridge is shown as a number");
-
   for (const [topic, bad, good] of [
     ["gh-0001/sensor/airtemp/quality", "stale", "good"],
     ["gh-0001/sensor/airtemp/quality", "bad", "good"],
@@ -94,60 +92,69 @@ async function played(folder) {
     ["bridge/state", "offline", "online"],
   ]) {
     const mark = red.shown.length;
-    await say(topic, bad);
-    assert.equal(await reading((msg) => !msg.valid, mark), null);
+    await bridge.shows(topic, bad);
+    assert.equal(await airOf(red, (msg) => !msg.valid, mark), null);
     const later = red.shown.length;
-    await say(topic, good);
-    assert.equal(await reading((msg) => msg.valid, later), 21.5);
+    await bridge.shows(topic, good);
+    assert.equal(await airOf(red, (msg) => msg.valid, later), 21.5);
     step(`no reading is shown while ${topic} is ${bad}; it comes back with ${good}`);
   }
+}
 
-  const commandOf = (at) => until(`command ${at}`, () => commands[at], listeners);
-  const resultOf = (command, more) => ({
-    id: command.id,
-    controller: "gh-0001",
-    actuator: "left_skylight",
-    ...more,
-  });
+async function commandsAndResults(red, bridge) {
   await red.press();
-  const first = await commandOf(0);
+  const first = await bridge.command(0);
   assert.equal(first.topic, "greenhouse/gh-0001/actuator/left_skylight/set");
   assert.deepEqual(
     [first.command, first.by, first.max_age, first.retain, typeof first.at, typeof first.id],
     [45, "node-red", "30s", false, "string", "string"],
   );
-  await say("gh-0001/result", resultOf({ id: "of-somebody-else" }, { outcome: "confirmed" }), false);
-  await say("gh-0001/result", resultOf(first, { outcome: "confirmed", read_back: "45" }), false);
+  await bridge.answers("of-somebody-else", { outcome: "confirmed" });
+  await bridge.answers(first.id, { outcome: "confirmed", read_back: "45" });
   const confirmed = await red.see("done", () => true);
   assert.equal(confirmed.payload.id, first.id);
   step("a command goes out with an id, and is done by the result with that id and by no other");
 
-  await say("gh-0001/result", resultOf(first, { outcome: "confirmed", repeated: true }), false);
+  await bridge.answers(first.id, { outcome: "confirmed", repeated: true });
   await red.press({ payload: "open" });
-  const second = await commandOf(1);
+  const second = await bridge.command(1);
   assert.notEqual(second.id, first.id);
   assert.equal(second.command, "open");
-  await say("gh-0001/result", resultOf(second, { outcome: "unconfirmed", message: "not shown" }), false);
+  await bridge.answers(second.id, { outcome: "unconfirmed", message: "not shown" });
   const failed = await red.see("not done", () => true);
   assert.deepEqual([failed.outcome, failed.payload.id], ["unconfirmed", second.id]);
   assert.equal(red.shown.filter(({ from }) => from === "done").length, 1);
   step("any other outcome comes out as not done, and a repeated result is told once");
 
   await red.press({ payload: "close", wait: 1 });
-  const third = await commandOf(2);
+  const third = await bridge.command(2);
   const silent = await red.see("no answer", (msg) => msg.outcome === "no answer");
   assert.equal(silent.payload.id, third.id);
   await red.press({ payload: "auto" });
-  await say("gh-0001/result", resultOf(third, { outcome: "confirmed" }), false);
-  await say("gh-0001/result", resultOf(await commandOf(3), { outcome: "already" }), false);
+  await bridge.answers(third.id, { outcome: "confirmed" });
+  await bridge.answers((await bridge.command(3)).id, { outcome: "already" });
   await red.see("done", (msg) => msg.outcome === "already");
   assert.equal(red.shown.filter(({ from }) => from === "done").length, 2);
-  assert.equal(commands.length, 4);
+  assert.equal(bridge.commands.length, 4);
   step("a command without a result is told after its time, and is not sent again");
+}
 
+async function withPlayedBridge(folder) {
+  const port = await freePort();
+  const broker = await mosquitto(folder, port);
+  const bridge = await playedBridge(port);
+  const red = await startNodeRed({ brokerPort: port });
+  endings.push(red.stop);
+  console.log(`Node-RED ${red.version}, the bridge played at Mosquitto:`);
+  await red.press();
+  await red.see("no answer", (msg) => msg.outcome === "not sent");
+  assert.deepEqual(bridge.commands, []);
+  step("no command leaves before the bridge is known to be online");
+  await readings(red, bridge);
+  await commandsAndResults(red, bridge);
   const mark = red.shown.length;
   broker.child.kill("SIGKILL");
-  assert.equal(await reading((msg) => !msg.valid, mark), null);
+  assert.equal(await airOf(red, (msg) => !msg.valid, mark), null);
   const before = red.shown.length;
   await red.press();
   await red.see("no answer", (msg) => msg.outcome === "not sent", before);
@@ -189,7 +196,7 @@ async function withDemo(folder) {
 
 const folder = await mkdtemp(join(tmpdir(), "node-red-check-"));
 try {
-  await played(folder);
+  await withPlayedBridge(folder);
   await withDemo(folder);
   console.log(`node-red: ${done.length} checks passed`);
 } finally {

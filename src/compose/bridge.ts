@@ -81,7 +81,10 @@ class Bridge {
       otherBridge: () => this.#operations.hasOtherBridge,
     });
     const lagMs = () => this.#report.lagMs();
-    this.#operations = new Operations({ ...parts, desk: this.#desk, reads, lagMs });
+    const onNews = () => {
+      this.#report.publish();
+    };
+    this.#operations = new Operations({ ...parts, desk: this.#desk, reads, lagMs, onNews });
     this.#report = new BridgeReport({ ...parts, desk: this.#desk, operations: this.#operations });
     live.onReload(({ applied }) => {
       this.#reloaded(applied);

@@ -149,6 +149,11 @@ describe("health", () => {
     const other = { instance: "someone", nonce: "1", client: "elsewhere", commands: true, controllers: [] };
     await watched.client.publishAsync("greenhouse/bridge/self_test", JSON.stringify(other), { qos: 1 });
     await until(() => watched.events(true).length === 1, "found", first.lines);
+    const shown = (other: object | null) => () =>
+      JSON.stringify(watched.on("greenhouse/bridge/health").at(-1)?.["other_bridge"])?.includes(
+        other === null ? "null" : "elsewhere",
+      ) ?? false;
+    await until(shown({}), "shown without being asked", first.lines);
     await watched.client.publishAsync("greenhouse/bridge/request/health", "{}", { qos: 1 });
     await until(() => watched.on("greenhouse/bridge/response/health").length > 0, "answered");
     const health = watched.on("greenhouse/bridge/response/health")[0]?.["data"];
@@ -161,5 +166,6 @@ describe("health", () => {
     const leaving = { ...other, nonce: "2", leaving: true };
     await watched.client.publishAsync("greenhouse/bridge/self_test", JSON.stringify(leaving), { qos: 1 });
     await until(() => watched.events(false).length === 1, "gone", first.lines);
+    await until(shown(null), "shown as gone", first.lines);
   });
 });

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { pauseBeforeCutMs, SelfTest, type SelfTestTimes } from "../../src/compose/operations/self-test.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import {
@@ -10,9 +10,12 @@ import {
   brokerTable,
   capturedLog,
   connect,
+  otherClient,
   testMosquitto,
   until,
 } from "../mqtt-connection/support.js";
+import { freePort } from "../support/mosquitto.js";
+import { bridge, platform } from "./support/bridge.js";
 
 const topic = "greenhouse/bridge/self_test";
 
@@ -60,12 +63,12 @@ function testedConnection(
 }
 
 /** A Mosquitto whose access list can be changed: without `read`, it takes our messages and delivers none. */
-async function listeningMosquitto() {
+async function listeningMosquitto(rest = "topic readwrite other/#") {
   const folder = await mkdtemp(join(tmpdir(), "self-test-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, "acl");
   const allow = (access: "readwrite" | "write") =>
-    writeFile(file, `topic ${access} ${topic}\ntopic readwrite other/#\n`, { mode: 0o600 });
+    writeFile(file, `topic ${access} ${topic}\n${rest}\n`, { mode: 0o600 });
   await allow("readwrite");
   const mosquitto = await testMosquitto({ extra: [`acl_file ${file}`] });
   return { mosquitto, allow };
@@ -157,4 +160,39 @@ describe("how long a deaf link is left alone before it is cut again", () => {
   ])("after %i failures: %i ms", (failures, ms) => {
     expect(pauseBeforeCutMs(failures)).toBe(ms);
   });
+});
+
+describe("a bridge that is deaf", () => {
+  it("is never called well: health, /healthz and metrics say so, and it reconnects", async () => {
+    const { mosquitto, allow } = await listeningMosquitto(
+      "topic write greenhouse/#\ntopic read greenhouse/bridge/request/+\ntopic read greenhouse/bridge/health",
+    );
+    await allow("write");
+    await mosquitto.restart();
+    const port = await freePort();
+    const { lines } = await bridge(
+      `mqtt: { url: "${mosquitto.url}" }\nhttp: { port: ${port} }`,
+      await platform(),
+    );
+    const client = await otherClient(mosquitto.url);
+    const health: Readonly<Record<string, unknown>>[] = [];
+    client.on("message", (_, payload) => {
+      health.push(JSON.parse(payload.toString()) as Readonly<Record<string, unknown>>);
+    });
+    await client.subscribeAsync("greenhouse/bridge/health", { qos: 1 });
+    const statusOf = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
+    const patient = { timeout: 45_000, interval: 50 };
+    await vi.waitFor(async () => {
+      expect((await statusOf("/healthz")).status, lines.join("\n")).toBe(200);
+    }, patient);
+    await vi.waitFor(async () => {
+      const page = await (await statusOf("/metrics")).text();
+      expect(page).toContain("\ngreenhouse2mqtt_broker_deaf 1\n");
+    }, patient);
+    expect((await statusOf("/healthz")).status).toBe(503);
+    await vi.waitFor(() => {
+      expect(health.at(-1)).toMatchObject({ broker: { state: "deaf", connects: 2 } });
+    }, patient);
+    expect(lines.some((line) => line.includes("did not come back"))).toBe(true);
+  }, 120_000);
 });

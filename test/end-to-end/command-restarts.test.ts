@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { brokers, type CommandRig, createCommandRig } from "./support/command-rig.js";
-import { matching } from "./support/expected.js";
+import { containing, matching } from "./support/expected.js";
 import { fields } from "./support/watch.js";
 import type { House, Result } from "./support/house.js";
 import { journalOf } from "./support/journal.js";
@@ -105,7 +105,11 @@ describe.concurrent.each(brokers)("commands over $name", { timeout: 180_000 }, (
         sent_at: isoTime,
       });
       expect(results.get("hanging")).toMatchObject({ outcome: "confirmed", read_back: "1010" });
-      expect(results.get("mode")).toMatchObject({ outcome: "failed", read_back: "10100", message: sentence });
+      expect(results.get("mode")).toMatchObject({
+        ...{ outcome: "failed", read_back: "10100", sent_at: isoTime },
+        message: containing("before 40 was sent"),
+        steps: [{ purpose: "mode", address: "101", value: "10100", attempts: 1, code: "200" }],
+      });
       expect(results.get("confirming")).toMatchObject({ outcome: "unconfirmed", read_back: "1001" });
       expect((await rig.platform.posts()).length, "POSTs since SIGTERM").toBe(posts);
 

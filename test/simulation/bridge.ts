@@ -188,7 +188,7 @@ export class Bridge {
     });
     const { concurrency, requests_per_minute: requestsPerMinute } = configuration.platform;
     const ports = {
-      platform: observed.seen(false),
+      platform: client,
       store,
       inventory,
       clock,
@@ -202,7 +202,7 @@ export class Bridge {
     store.onChange((earlier, later) => {
       this.#world.checks.mirrorChanged(this, earlier, later);
     });
-    return { store, platform: observed.seen(true), inventory, poller, watch, budget, intervals };
+    return { store, platform: observed.seen(), inventory, poller, watch, budget, intervals };
   }
 
   /** As `restoreCommands` does it, on the simulated disk. */

@@ -53,13 +53,12 @@ export interface Write {
   arrived: PostRecord | null;
 }
 
-/** One read of one address, or of the connection (address ""). */
+/** One read of one address by a command, or of the connection (address ""). */
 export interface Read {
   readonly boot: number;
   readonly code: string;
   readonly address: string;
   readonly fresh: boolean;
-  readonly byCommand: boolean;
   readonly begunAt: number;
   readonly begunMono: number;
   endedAt: number | null;
@@ -205,15 +204,14 @@ export class Journalist {
     return this.reads.get(`${code}/${address}`) ?? [];
   }
 
-  /** Valid reads by commands, begun at or after an instant. */
+  /** Valid fresh reads, begun at or after an instant. */
   readsSince(code: string, address: string, since: number): readonly Read[] {
     const list = this.readsOf(code, address);
     const found: Read[] = [];
-    // Reads of a group are noted when they end, so the order is nearly that of their beginning.
-    for (let at = list.length - 1; at >= Math.max(0, list.length - 200); at -= 1) {
+    for (let at = list.length - 1; at >= 0; at -= 1) {
       const read = list[at];
-      if (read === undefined || read.begunAt < since) continue;
-      if (read.byCommand && read.fresh && read.answered && read.raw !== null) found.push(read);
+      if (read === undefined || read.begunAt < since) break;
+      if (read.fresh && read.answered && read.raw !== null) found.push(read);
     }
     return found.reverse();
   }

@@ -43,7 +43,7 @@ export class MirrorChecks {
         journalist
           .readsOf(code, address)
           .findLast((read) => read.boot === bridge.boot && read.begunMono === startedAt && read.raw === raw);
-      // A poll notes its answers a moment after they are folded.
+      // What is polled is not noted.
       if (source !== "poll" && isShown() === undefined)
         this.#book.broken("S3", `${where} shows ${String(raw)} that no read returned`);
       if (held !== undefined && startedAt < held.startedAt)

@@ -7,7 +7,7 @@ import type { World } from "./world.js";
 
 type WriteAnswer = ReturnType<PlatformClient["write"]>;
 
-/** The product's client with every read and write of one run of the program noted in the history. */
+/** The product's client as commands see it, with every read and write noted in the history. Polling goes past it. */
 export class ObservedPlatform {
   readonly #world: World;
   readonly #bridge: Bridge;
@@ -19,25 +19,23 @@ export class ObservedPlatform {
     this.#client = client;
   }
 
-  /** As the commands, or as everything else sees it. */
-  seen(byCommand: boolean): PlatformClient {
+  seen(): PlatformClient {
     const client = this.#client;
     return {
       ...client,
-      value: (code, address, fresh, signal) => {
-        const read = this.#begin(code, address, { fresh, byCommand });
-        return this.#finish(read, client.value(code, address, fresh, signal));
-      },
-      values: async (code, group, signal) => {
-        const read = this.#begun(code, "", { fresh: true, byCommand });
-        const values = await client.values(code, group, signal);
-        for (const [address, raw] of values) this.#shown({ ...read, address }, raw);
-        return values;
+      value: async (code, address, fresh, signal) => {
+        const read = this.#begin(code, address, fresh);
+        const raw = await client.value(code, address, fresh, signal);
+        const isLie = raw !== null && this.#world.isLie(read, raw);
+        this.#end(read, raw, isLie);
+        const of = `${code}/${address}`;
+        this.#world.journalist.note("read", { of, raw, ...(isLie ? { lie: true } : {}) });
+        return raw;
       },
       connection: async (code, signal) => {
-        const read = this.#begin(code, "", { fresh: true, byCommand });
+        const read = this.#begin(code, "", true);
         const connection = await client.connection(code, signal);
-        Object.assign(read, { endedAt: this.#world.time.now, answered: true, raw: connection });
+        this.#end(read, connection, false);
         return connection;
       },
       write: (code, address, value, signal) =>
@@ -45,12 +43,12 @@ export class ObservedPlatform {
     };
   }
 
-  #begun(code: string, address: string, how: Pick<Read, "fresh" | "byCommand">): Read {
-    return {
+  #begin(code: string, address: string, fresh: boolean): Read {
+    const read: Read = {
       boot: this.#bridge.boot,
       code,
       address,
-      ...how,
+      fresh,
       begunAt: this.#world.time.now,
       begunMono: this.#bridge.clock.monotonic(),
       endedAt: null,
@@ -58,29 +56,12 @@ export class ObservedPlatform {
       answered: false,
       isLie: false,
     };
-  }
-
-  #begin(code: string, address: string, how: Pick<Read, "fresh" | "byCommand">): Read {
-    const read = this.#begun(code, address, how);
     this.#world.journalist.read(read);
     return read;
   }
 
-  async #finish(read: Read, answer: Promise<RawValue | null>): Promise<RawValue | null> {
-    const { journalist, time } = this.#world;
-    const raw = await answer;
-    const isLie = raw !== null && this.#world.isLie(read, raw);
-    Object.assign(read, { endedAt: time.now, answered: true, raw, isLie });
-    if (read.byCommand)
-      journalist.note("read", { of: `${read.code}/${read.address}`, raw, ...(isLie ? { lie: true } : {}) });
-    return raw;
-  }
-
-  /** One of a group's values; the read is noted now that its address is known. */
-  #shown(read: Read, raw: RawValue): void {
-    Object.assign(read, { endedAt: this.#world.time.now, answered: true, raw });
-    read.isLie = this.#world.isLie(read, raw);
-    this.#world.journalist.read(read);
+  #end(read: Read, raw: RawValue | null, isLie: boolean): void {
+    Object.assign(read, { endedAt: this.#world.time.now, answered: true, raw, isLie });
   }
 
   async #write(

@@ -10,6 +10,7 @@ import type { PostBook } from "./post-book.js";
 const ambiguous = new Set(["timeout", "interrupted", "server", "protocol", "throttled", "unauthorized"]);
 const secondPostMs = 5_000;
 const modeProofMs = 30_000;
+const samePayloadMs = 2_000;
 
 interface Posting {
   readonly ask: Ask;
@@ -73,10 +74,12 @@ export class PostChecks {
     const { repeatOf, ownId } = ask;
     const lane = this.#book.world.journalist.lane(ask.code, ask.actuator);
     if (repeatOf !== null && repeatOf.writes.length > 0 && repeatOf.boot === ask.boot) {
-      // Another command in between makes the same payload a new wish.
+      // Long after its end, or with another command in between, the same payload is a new wish.
       const isBetween = (one: Ask) =>
         one !== ask && one !== repeatOf && one.at >= repeatOf.at && one.at <= ask.at;
-      if (ownId !== null || !lane.some(isBetween))
+      const doneAt = repeatOf.phases.findLast(({ phase }) => phase === "done")?.at ?? Infinity;
+      const isOver = ask.at - doneAt > samePayloadMs;
+      if (ownId !== null || (!isOver && !lane.some(isBetween)))
         this.#book.broken("S4", `POST for a message that came twice: ${what}`);
     }
     if (ownId === null) return;

@@ -5,6 +5,9 @@ import { isDegree, isNear, laneOf, sameAs, shows } from "./judging.js";
 import { targetOf } from "./messages.js";
 import type { PostBook } from "./post-book.js";
 
+/** No command waits longer for its turn than its age allows. */
+const longestWaitMs = 130_000;
+
 type Step = Pick<Write, "address" | "value">;
 
 /** What a result is held against. */
@@ -75,15 +78,23 @@ export class TruthChecks {
     const { journalist, time } = this.#book.world;
     const since = last?.endedAt ?? last?.begunAt ?? ask.at;
     const doneAt = ask.phases.findLast(({ phase }) => phase === "done")?.at ?? time.now;
-    const isChecking = (one: Ask) =>
-      one !== ask &&
-      one.phases.some(({ phase, at }) => phase === "checking" && at >= since - 60_000 && at <= doneAt);
     return {
       reads: journalist
         .readsSince(ask.code, last?.address ?? target.address, since)
         .filter(({ endedAt }) => endedAt !== null && endedAt <= doneAt),
-      isAlone: !journalist.lane(ask.code, ask.actuator).slice(-60).some(isChecking),
+      isAlone: !this.#isAnotherChecking(ask, since - 60_000, doneAt),
     };
+  }
+
+  #isAnotherChecking(ask: Ask, from: number, to: number): boolean {
+    const lane = this.#book.world.journalist.lane(ask.code, ask.actuator);
+    for (let place = lane.length - 1; place >= 0; place -= 1) {
+      const one = lane[place];
+      if (one === undefined || one.at < from - longestWaitMs) break;
+      const isChecking = one.phases.some(({ phase, at }) => phase === "checking" && at >= from && at <= to);
+      if (one !== ask && isChecking) return true;
+    }
+    return false;
   }
 
   #checkOutcome(one: Case): void {

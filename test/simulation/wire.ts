@@ -176,7 +176,6 @@ interface TripEnds {
 
 class Trip {
   readonly host: PlatformHost;
-  readonly request;
   readonly isPost: boolean;
   readonly isSignIn: boolean;
   readonly body: string;
@@ -186,16 +185,28 @@ class Trip {
   status = 0;
   deadline: (() => void) | null = null;
 
-  constructor({ operation, path, body }: Outgoing, headers: readonly string[], host: PlatformHost) {
-    const [plain = path, query = ""] = path.split("?");
+  readonly #outgoing: Outgoing;
+  readonly #headers: readonly string[];
+
+  constructor(outgoing: Outgoing, headers: readonly string[], host: PlatformHost) {
+    const { operation, path, body } = outgoing;
+    this.#outgoing = outgoing;
+    this.#headers = headers;
     this.host = host;
     this.body = body ?? "";
-    this.isPost = plain === "/api/set-value" && operation.method === "POST";
-    this.isSignIn = plain === "/api/account/sign-in";
+    this.isPost = path === "/api/set-value" && operation.method === "POST";
+    this.isSignIn = path === "/api/account/sign-in";
+  }
+
+  /** As the platform sees it. */
+  get request() {
+    const { operation, path, body } = this.#outgoing;
+    const headers = this.#headers;
+    const [plain = path, query = ""] = path.split("?");
     const pairs: [string, string][] = [];
     for (let at = 0; at < headers.length; at += 2) pairs.push([headers[at] ?? "", headers[at + 1] ?? ""]);
-    this.request = {
-      host,
+    return {
+      host: this.host,
       method: operation.method,
       path: plain,
       query: query === "" ? {} : Object.fromEntries(new URLSearchParams(query)),

@@ -9,9 +9,9 @@ import type { World } from "./world.js";
 const hourMs = 3_600_000;
 /** How wrong the bridge's clock may be while it is trusted. */
 const trustedSkewMs = 121_000;
-/** Before the end the probes have their turn, and before them nobody sends. */
+/** Before the end the probes have their turn, and before them nobody sends until all that was sent has ended. */
 const probesMs = 15 * 60_000;
-const quietMs = 60_000;
+const quietMs = 8 * 60_000;
 
 /** People and automations: when they send, and how their broker hands it over. */
 export class Workload {

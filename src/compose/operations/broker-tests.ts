@@ -12,7 +12,10 @@ const sharedEveryMs = 20_000;
 const goodbyeMs = 1_000;
 const topicEnd = "/bridge/self_test";
 
-type Parts = Pick<OperationsParts, "around" | "live" | "journal" | "mirror" | "outputs" | "onEvent">;
+type Parts = Pick<
+  OperationsParts,
+  "around" | "live" | "journal" | "mirror" | "outputs" | "onEvent" | "onNews"
+>;
 
 /** What the bridge learns by talking to itself through the broker: whether it is heard, and whether it is alone. */
 export class BrokerTests {
@@ -23,11 +26,15 @@ export class BrokerTests {
 
   constructor(parts: Parts, note: (record: RecordBody) => void) {
     this.#parts = parts;
-    const { around, journal, mirror, outputs, onEvent } = parts;
+    const { around, journal, mirror, outputs, onEvent, onNews } = parts;
     const { clock, log } = around;
     const { connection, topics } = outputs;
     this.other = new OtherBridge({
-      ...{ clock, log, onEvent, note, instance: journal.boot },
+      ...{ clock, log, note, instance: journal.boot },
+      onEvent: (event) => {
+        onEvent(event);
+        onNews();
+      },
       knows: (code) => mirror.store.get(code) !== undefined,
       answer: () => {
         this.self.soon();
@@ -36,6 +43,7 @@ export class BrokerTests {
     this.self = new SelfTest({
       ...{ connection, topic: topics.bridge.selfTest, clock, log, newNonce: randomUUID },
       payload: (nonce) => this.#payload(nonce, false),
+      onHearing: onNews,
       times: () => (this.other.isPresent ? { ...selfTestTimes, everyMs: sharedEveryMs } : selfTestTimes),
     });
     this.#newLink = linkExchange(connection, topics.bridge.info, journal.boot, (link) => {

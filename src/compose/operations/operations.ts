@@ -28,6 +28,8 @@ export interface OperationsParts {
   readonly desk: CommandDesk;
   readonly reads: ReadBook;
   readonly onEvent: (event: BridgeEvent) => void;
+  /** Something in `bridge/health` is worth telling before its time. */
+  readonly onNews: () => void;
   /** 99th percentile of the event loop's delay, ms. */
   readonly lagMs: () => number;
 }
@@ -176,7 +178,7 @@ export class Operations {
   }
 
   async #noticing(signal: AbortSignal): Promise<void> {
-    const { around, mirror, onEvent } = this.#parts;
+    const { around, mirror, outputs, onEvent } = this.#parts;
     const { clock, configuration } = around;
     const { platform } = mirror;
     const isRefused = () =>
@@ -185,6 +187,8 @@ export class Operations {
       platform.link("realtime").unauthorized;
     while (!signal.aborted) {
       await clock.wait(noticeMs, signal).catch(() => undefined);
+      // An event raised now would be lost, and it is raised only once.
+      if (outputs.connection.state !== "online") continue;
       const facts = {
         shapes: platform.shapeReports(),
         signIns: platform.counters().signins,

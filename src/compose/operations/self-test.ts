@@ -22,6 +22,8 @@ export interface SelfTestPorts {
   /** The message that carries a nonce. */
   readonly payload: (nonce: string) => string;
   readonly times: () => SelfTestTimes;
+  /** A deaf link hears again. */
+  readonly onHearing?: () => void;
 }
 
 /** How long a link that stays deaf is left alone before it is cut once more: a reconnect that did not help twice hardly will. */
@@ -132,11 +134,14 @@ export class SelfTest {
   }
 
   #passed(): void {
-    if (this.isDeaf) this.#ports.log.info("the broker delivers messages to us again");
+    const wasDeaf = this.isDeaf;
     this.#tally.heard += 1;
     this.#failures = 0;
     this.#heardAt = this.#ports.clock.now();
     this.#deafSince = null;
+    if (!wasDeaf) return;
+    this.#ports.log.info("the broker delivers messages to us again");
+    this.#ports.onHearing?.();
   }
 
   #failed(): number {

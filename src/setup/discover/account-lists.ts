@@ -51,19 +51,15 @@ function merged(
   others: readonly DeviceRecord[],
 ): readonly ListedDevice[] {
   const byCode = new Map<string, ListedDevice>();
-  for (const record of [...controllers, ...others])
-    if (!byCode.has(record.code)) byCode.set(record.code, listed(record));
+  for (const record of controllers) byCode.set(record.code, listed(record, true));
+  for (const record of others) if (!byCode.has(record.code)) byCode.set(record.code, listed(record, false));
   return [...byCode.values()].sort((one, other) => (one.code < other.code ? -1 : 1));
 }
 
 // Nothing else of a record is kept: a stream's address may carry a password.
-const listed = ({ code, name, type, typeName, stationName, online }: DeviceRecord): ListedDevice => ({
-  code,
-  name,
-  type,
-  typeName,
-  stationName,
-  online,
-});
+function listed(record: DeviceRecord, isController: boolean): ListedDevice {
+  const { code, name, type, typeName, stationName, online } = record;
+  return { code, name, type, typeName, stationName, online, isController };
+}
 
 const station = ({ id, name }: ListedStation): ListedStation => ({ id, name });

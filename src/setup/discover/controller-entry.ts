@@ -16,6 +16,13 @@ import { flowText, keyText, plainNumber } from "./yaml-lines.js";
 
 export type Language = "en" | "zh";
 
+export interface Style {
+  /** Of the names of actuators and parameters. */
+  readonly language: Language;
+  /** Without what the bridge mirrors by itself. */
+  readonly isBrief: boolean;
+}
+
 /** The part of a configuration about one controller; lines without indentation of their own section. */
 export interface ControllerEntry {
   /** Comments about the controller as a whole. */
@@ -40,13 +47,13 @@ const mostAddresses = 1_000;
 export function controllerEntry(
   survey: DeviceSurvey,
   known: KnownController,
-  language: Language,
+  { language, isBrief }: Style,
 ): ControllerEntry {
   const found = news(findingsOf(survey), known);
   const ids = actuatorIds(found.actuators, known.actuatorIds);
   const actuators = found.actuators.map((one) => actuatorLine(ids.get(one.address) ?? "", one, language));
   return {
-    remarks: deviceRemarks(survey),
+    remarks: deviceRemarks(survey, isBrief),
     actuators,
     doubtful: found.doubtful.map(doubtfulLine),
     parameters: parameterLines(found.parameters, known, language),

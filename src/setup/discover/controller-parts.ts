@@ -1,7 +1,7 @@
 import { isMap, type YAMLMap } from "yaml";
 import { isCamera } from "../../greenhouse/device-types.js";
 import { isDeviceCode } from "../../platform/request-path.js";
-import { controllerEntry, nothingKnown, type Language } from "./controller-entry.js";
+import { controllerEntry, nothingKnown, type Style } from "./controller-entry.js";
 import type { ControllerPart } from "./controller-lines.js";
 import { deviceLine, wrapped } from "./device-text.js";
 import { controllerIds } from "./entry-ids.js";
@@ -13,17 +13,17 @@ import type { ListedDevice, Survey } from "./survey.js";
 export interface PartSources {
   readonly survey: Survey;
   readonly known: KnownFile;
-  readonly language: Language;
+  readonly style: Style;
 }
 
 /** Everything found that can have an entry, without what is known already. */
-export function foundParts({ survey, known, language }: PartSources): readonly ControllerPart[] {
+export function foundParts({ survey, known, style }: PartSources): readonly ControllerPart[] {
   const listed = survey.devices.filter(({ device }) => isEntry(device));
   const fresh = listed.map(({ device }) => device.code).filter((code) => !known.controllers.has(code));
   const ids = controllerIds(fresh, known.topicIds);
   return listed.map((one) => {
     const { code } = one.device;
-    const entry = controllerEntry(one, known.controllers.get(code) ?? nothingKnown, language);
+    const entry = controllerEntry(one, known.controllers.get(code) ?? nothingKnown, style);
     return { code, title: deviceLine(one.device), id: ids.get(code) ?? null, entry, given: null };
   });
 }

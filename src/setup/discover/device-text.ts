@@ -32,18 +32,25 @@ export function deviceLine({
     .join(", ");
 }
 
-/** Readings and running statuses, which the bridge mirrors by itself, and what was not answered. */
-export function deviceRemarks({ answers, unanswered, isOffline }: DeviceSurvey): readonly string[] {
+/** Readings and running statuses, which the bridge mirrors by itself and a brief text leaves out, and what is missing. */
+export function deviceRemarks(survey: DeviceSurvey, isBrief: boolean): readonly string[] {
+  const { device, answers, unanswered, isOffline } = survey;
   return [
-    ...sensorLines(answers.get("sensors")),
-    ...statusLines(answers.get("statuses")),
+    ...(isBrief ? [] : [...sensorLines(answers.get("sensors")), ...statusLines(answers.get("statuses"))]),
     ...(isOffline ? ["not connected, so its addresses could not be read: run discover again later"] : []),
+    ...(wasAskedForAddresses(survey)
+      ? []
+      : [`not asked for addresses, \`discover --controller ${commentText(device.code)}\` does that`]),
     ...refusedLines(answers),
     ...unanswered.map(
       ({ ask, why }) => `no answer about ${askName(ask)}, run discover again: ${commentText(why, 160)}`,
     ),
   ];
 }
+
+const wasAskedForAddresses = ({ answers, unanswered, isOffline }: DeviceSurvey): boolean =>
+  isOffline ||
+  [...answers.keys(), ...unanswered.map(({ ask }) => ask)].some((ask) => typeof ask === "number");
 
 const askName = (ask: DeviceSurvey["unanswered"][number]["ask"]): string =>
   ask === "sensors" ? "readings" : ask === "statuses" ? "running statuses" : typeName(ask);

@@ -2,19 +2,21 @@ import { dirname } from "node:path";
 import type { Configuration } from "../../config/schema.js";
 import type { PlatformClient } from "../../platform/client.js";
 import type { Clock } from "../../runtime/clock.js";
-import { readGivenFile } from "./given-file.js";
-import { knownFile, type KnownFile } from "./known-file.js";
+import type { PartSources } from "./controller-parts.js";
+import { readGivenFile, type GivenFile } from "./given-file.js";
+import { knownFile } from "./known-file.js";
 import { movePaths } from "./moved-paths.js";
 import { newsText } from "./news-text.js";
 import { Pace } from "./pace.js";
 import type { Selection } from "./plan.js";
 import { Progress } from "./progress.js";
 import { scanAccount } from "./scan.js";
+import { commentText } from "./safe-text.js";
 import type { ScanWatcher } from "./scan-context.js";
 import { verdictOn } from "./self-check.js";
 import { summaryOf } from "./summary.js";
 import { isComplete, type Ask, type Survey } from "./survey.js";
-import { wholeFileText } from "./whole-file.js";
+import { fittingText } from "./whole-file.js";
 
 export interface DiscoverRequest extends Selection {
   /** The configuration that leads to the platform, and its file. */
@@ -65,54 +67,63 @@ export async function discover(
   const { requests_per_minute: perMinute, concurrency } = configuration.platform;
   const hosts = [configuration.platform.business_url, configuration.platform.realtime_url] as const;
   const progress = new Progress(configuration.data_dir, hosts, clock);
-  await (request.fresh ? progress.discard() : progress.load());
+  await loadProgress(progress, request.fresh, watcher);
   const extras = () => {
     const { retries, signins } = platform.counters();
     return retries + signins;
   };
   const pace = new Pace(perMinute, clock, extras);
   const known = knownFile(request.merge?.configuration ?? configuration, request.merge?.text);
+  // Read before the scan: a file that is edited meanwhile must not be mixed with what it said before.
+  const given = request.merge === null ? await readGivenFile(request.file) : null;
   const chosen = { ...request, isLeftOut: ignoredIn(request.merge?.configuration ?? configuration) };
-  const survey = await scanAccount(
-    chosen,
-    { platform, clock, pace, progress, watcher, concurrency },
-    stop,
-  ).finally(() => {
+  const parts = { platform, clock, pace, progress, watcher, concurrency };
+  const survey = await scanAccount(chosen, parts, stop).finally(() => {
     watcher.end();
   });
   const settle = () => (isComplete(survey) ? progress.finish(questionsOf(survey)) : progress.save());
-  return { ...(await written(request, survey, known, clock)), settle };
+  const sources = {
+    survey,
+    known,
+    style: { language: configuration.homeassistant.language, isBrief: false },
+  };
+  const found =
+    given === null
+      ? newsIn(request.merge?.file ?? "", request.writtenBy, sources)
+      : await wholeFile(request, given, sources, clock.now());
+  return { ...found, notes: [...summaryOf(survey), ...found.notes], settle };
 }
 
-async function written(
-  request: DiscoverRequest,
-  survey: Survey,
-  known: KnownFile,
-  clock: Clock,
-): Promise<Omit<Discovered, "settle">> {
-  const { configuration, file, out, merge, env, writtenBy } = request;
-  const { language } = configuration.homeassistant;
-  const notes = summaryOf(survey);
-  if (merge !== null) {
-    const { text, newControllers, newActuators } = newsText(merge.file, writtenBy, {
-      survey,
-      known,
-      language,
-    });
-    return {
-      text,
-      notes: [...notes, `new: ${newControllers} devices, ${newActuators} actuators`],
-      problems: [],
-    };
-  }
-  const given = await readGivenFile(file);
+async function loadProgress(progress: Progress, fresh: boolean, watcher: ScanWatcher): Promise<void> {
+  await (fresh ? progress.discard() : progress.load()).catch((error: unknown) => {
+    watcher.note(`the progress of an earlier scan cannot be read, so all is asked: ${String(error)}`);
+  });
+}
+
+type Text = Omit<Discovered, "settle">;
+
+function newsIn(file: string, writtenBy: string, sources: PartSources): Text {
+  const { text, newControllers, newActuators } = newsText(file, writtenBy, sources);
+  return { text, notes: [`new: ${newControllers} devices, ${newActuators} actuators`], problems: [] };
+}
+
+async function wholeFile(
+  { file, out, env, writtenBy }: DiscoverRequest,
+  given: GivenFile,
+  sources: PartSources,
+  at: number,
+): Promise<Text> {
   if (out !== null) movePaths(given, dirname(file), dirname(out));
-  const text = wholeFileText({ given, known, survey, language, writtenBy, at: clock.now() });
+  const { text, isBrief } = fittingText({ ...sources, given, writtenBy, at });
   const { problems, warnings } = await verdictOn(text, out ?? file, env, given.replaced);
   const variables = given.replaced.map(
-    ({ path, variable }) => `${path.join(".")} is not written out: set ${variable} in the environment`,
+    ({ path, variable }) =>
+      `${commentText(path.join("."))} is not written out: set ${variable} in the environment`,
   );
-  return { text, notes: [...notes, ...variables, ...warnings], problems };
+  const shortened = isBrief
+    ? ["readings and running statuses are left out, the file would be too large"]
+    : [];
+  return { text, notes: [...variables, ...shortened, ...warnings], problems };
 }
 
 /** Controllers a file ignores are not asked, unless they are named. */

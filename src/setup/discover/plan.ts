@@ -22,8 +22,8 @@ const weatherStation = deviceType("W001");
 
 /**
  * Whom to ask for what, with the fewest requests: one for the readings, one for the running statuses, and one for each
- * type, which brings all its addresses. Cameras have nothing to ask for, weather stations no addresses unless they are
- * chosen by name.
+ * type, which brings all its addresses. Cameras have nothing to ask for; weather stations and devices that are no
+ * controllers are asked for addresses only when they are chosen by name.
  */
 export function planScan(
   devices: readonly ListedDevice[],
@@ -35,9 +35,9 @@ export function planScan(
     ? devices.filter((device) => controllers.some((name) => isCalled(device, name)))
     : devices.filter(({ code }) => !isLeftOut(code));
   return wanted.map((device) => {
-    const { code, type } = device;
+    const { code, type, isController } = device;
     if (isCamera(type) || !isDeviceCode(code)) return { device, asks: [] };
-    const hasAddresses = chosen || type !== weatherStation;
+    const hasAddresses = chosen || (isController && type !== weatherStation);
     return { device, asks: ["sensors", "statuses", ...(hasAddresses ? types : [])] };
   });
 }

@@ -76,8 +76,9 @@ function keptLists(value: unknown): AccountLists | null {
   return stations === null || devices === null ? null : { takenAt: fields.takenAt, stations, devices };
 }
 
-function listedDevice({ code, name, type, typeName, stationName, online }: Fields): ListedDevice | null {
-  if (typeof code !== "string") return null;
+function listedDevice(fields: Fields): ListedDevice | null {
+  const { code, name, type, typeName, stationName, online, isController } = fields;
+  if (typeof code !== "string" || typeof isController !== "boolean") return null;
   return {
     code,
     name: text(name),
@@ -85,6 +86,7 @@ function listedDevice({ code, name, type, typeName, stationName, online }: Field
     typeName: text(typeName),
     stationName: text(stationName),
     online: typeof online === "boolean" ? online : null,
+    isController,
   };
 }
 

@@ -48,7 +48,9 @@ export async function scanAccount(
     return await scanWith(request, ports, signals, halt);
   } finally {
     over.abort();
-    await ports.progress.save().catch(() => undefined);
+    await ports.progress.save().catch((error: unknown) => {
+      ports.watcher.note(`the progress could not be kept: ${String(error)}`);
+    });
   }
 }
 

@@ -10,6 +10,8 @@ export interface ListedDevice {
   readonly stationName: string | null;
   /** Null where no list says it. */
   readonly online: boolean | null;
+  /** The list of all controllers holds it, not only a list of devices. */
+  readonly isController: boolean;
 }
 
 export interface ListedStation {

@@ -1,5 +1,5 @@
 import { isMap, Pair, Scalar, YAMLMap, type Node } from "yaml";
-import type { Language } from "./controller-entry.js";
+import type { Style } from "./controller-entry.js";
 import { controllerLines, indented } from "./controller-lines.js";
 import { controllerParts, otherDevices } from "./controller-parts.js";
 import { wrapped } from "./device-text.js";
@@ -13,11 +13,21 @@ export interface WholeFile {
   readonly given: GivenFile;
   readonly known: KnownFile;
   readonly survey: Survey;
-  readonly language: Language;
+  readonly style: Style;
   /** `greenhouse2mqtt 0.1.0`. */
   readonly writtenBy: string;
   /** Epoch ms. */
   readonly at: number;
+}
+
+/** A configuration may not be larger than 1 MiB. */
+const mostBytes = 1_040_000;
+
+/** The whole text, without what the bridge mirrors by itself where it would be too large for a configuration. */
+export function fittingText(file: WholeFile): { readonly text: string; readonly isBrief: boolean } {
+  const text = wholeFileText(file);
+  if (Buffer.byteLength(text) <= mostBytes) return { text, isBrief: false };
+  return { text: wholeFileText({ ...file, style: { ...file.style, isBrief: true } }), isBrief: true };
 }
 
 /** The text of a whole configuration: everything of the given file but its comments, and what was found. */

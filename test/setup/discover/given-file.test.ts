@@ -20,7 +20,7 @@ async function written(text: string, out?: string): Promise<string> {
     given,
     known,
     survey: { stations: [], devices: [survey()] },
-    language: "en",
+    style: { language: "en", isBrief: false },
     writtenBy: "test",
     at: 0,
   });

@@ -176,7 +176,7 @@ describe("controllers that do not answer", () => {
     const ended = await greenhouse2mqtt(["discover", "-c", config]);
     expect(ended).toMatchObject({ code: 1, out: "" });
     expect(ended.err).toContain("the scan ended early");
-    simulator.control.clearFaults();
+    await simulator.control.clearFaults();
     expect(await greenhouse2mqtt(["discover", "-c", config])).toMatchObject({ code: 0 });
     expect(simulator.control.requests()["control/mqtt"]).toBe(1);
   });

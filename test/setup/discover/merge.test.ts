@@ -20,12 +20,12 @@ function pasted(file: string, fragment: string): string {
   const add = (into: YAMLMap, from: YAMLMap) => {
     for (const pair of from.items) {
       const held: unknown = into.get(pair.key, true);
-      if (isMap(held) && isMap(pair.value)) add(held as YAMLMap, pair.value as YAMLMap);
+      if (isMap(held) && isMap(pair.value)) add(held, pair.value);
       else into.add(pair);
     }
   };
   const root = parseDocument(fragment).contents;
-  if (isMap(root)) add(whole.contents as YAMLMap, root as YAMLMap);
+  if (isMap(root)) add(whole.contents as YAMLMap, root);
   return whole.toString({ lineWidth: 0 });
 }
 

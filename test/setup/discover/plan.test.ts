@@ -11,7 +11,8 @@ const house = device({ code: "GH-0001" });
 const machine = device({ code: "FM-0002", type: deviceType("C003") });
 const station = device({ code: "WS-0001", type: deviceType("W001"), online: null });
 const camera = device({ code: "CAM-0001", type: deviceType("V008"), online: null });
-const account = [house, machine, station, camera];
+const stranger = device({ code: "Z-0001", type: deviceType("Z001"), online: null, isController: false });
+const account = [house, machine, station, camera, stranger];
 
 const asks = (plan: ReturnType<typeof planScan>) =>
   Object.fromEntries(plan.map(({ device: { code }, asks: some }) => [code, some.length]));
@@ -23,6 +24,7 @@ describe("the plan of a scan", () => {
       "FM-0002": 2 + 31,
       "WS-0001": 2,
       "CAM-0001": 0,
+      "Z-0001": 2,
     });
     const [first] = planScan([house], all, everyone);
     expect(first?.asks).toEqual(["sensors", "statuses", ...scannedTypes]);
@@ -39,8 +41,8 @@ describe("the plan of a scan", () => {
   });
 
   it("--controller takes a device code or a topic id, and asks that device for addresses whatever its type", () => {
-    const chosen = { controllers: ["gh-0001", "WS-0001"], types: scannedTypes };
-    expect(asks(planScan(account, chosen, everyone))).toEqual({ "GH-0001": 33, "WS-0001": 33 });
+    const chosen = { controllers: ["gh-0001", "WS-0001", "Z-0001"], types: scannedTypes };
+    expect(asks(planScan(account, chosen, everyone))).toEqual({ "GH-0001": 33, "WS-0001": 33, "Z-0001": 33 });
   });
 
   it("what the configuration ignores is asked only by name", () => {

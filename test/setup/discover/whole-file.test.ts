@@ -5,7 +5,7 @@ import { deviceType, parameterGroup, statusNumber } from "../../../src/greenhous
 import type { GivenFile } from "../../../src/setup/discover/given-file.js";
 import type { KnownFile } from "../../../src/setup/discover/known-file.js";
 import type { Answer, DeviceSurvey, Survey } from "../../../src/setup/discover/survey.js";
-import { wholeFileText } from "../../../src/setup/discover/whole-file.js";
+import { fittingText, wholeFileText } from "../../../src/setup/discover/whole-file.js";
 import { loaded } from "../../config/loading.js";
 import { item } from "../../support/builders.js";
 import { device, survey } from "./support/surveys.js";
@@ -21,7 +21,15 @@ const platform = [
 ].join("\n");
 
 const textOf = (found: Survey): string =>
-  platform + wholeFileText({ given, known, survey: found, language: "en", writtenBy: "test", at: 0 });
+  platform +
+  wholeFileText({
+    given,
+    known,
+    survey: found,
+    style: { language: "en", isBrief: false },
+    writtenBy: "test",
+    at: 0,
+  });
 
 const configurationOf = async (found: Survey) => (await loaded(textOf(found))).configuration;
 
@@ -196,6 +204,29 @@ describe("the whole file", () => {
     expect(text.split("\n").length).toBeLessThan(1_200);
   });
 
+  it("leaves out what the bridge mirrors by itself where the file would be too large for a configuration", async () => {
+    const items = Array.from({ length: 100 }, (_, n) => item({ name: `reading number ${n}` }));
+    const many = (count: number) => ({
+      stations: [],
+      devices: Array.from({ length: count }, (_, n) =>
+        survey({ code: `GH-${n}` }, { 2: { "101": "10001" } }, [["sensors", { type: "sensors", items }]]),
+      ),
+    });
+    const file = {
+      given,
+      known,
+      style: { language: "en", isBrief: false },
+      writtenBy: "test",
+      at: 0,
+    } as const;
+    expect(fittingText({ ...file, survey: many(2) })).toMatchObject({ isBrief: false });
+    const { text, isBrief } = fittingText({ ...file, survey: many(500) });
+    expect(isBrief).toBe(true);
+    expect(text).not.toContain("reading number");
+    const { configuration } = await loaded(platform + text);
+    expect(Object.keys(configuration.controllers)).toHaveLength(500);
+  });
+
   it("a controller in no list of the account keeps its place in the file", () => {
     const controllers = parseDocument("GH-0099: { name: Old house }").contents;
     const file = { ...given, sections: new Map([["controllers", controllers]]) };
@@ -208,7 +239,7 @@ describe("the whole file", () => {
       given: file,
       known: { ...known, controllers: new Map([["GH-0099", nothing]]) },
       survey: { stations: [], devices: [] },
-      language: "en",
+      style: { language: "en", isBrief: false },
       writtenBy: "test",
       at: 0,
     });

@@ -9,6 +9,7 @@ export const device = (over: Partial<ListedDevice> = {}): ListedDevice => ({
   typeName: null,
   stationName: "North farm",
   online: true,
+  isController: true,
   ...over,
 });
 

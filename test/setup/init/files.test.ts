@@ -1,0 +1,163 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { loadConfiguration } from "../../../src/config/load.js";
+import type { Answers, BrokerAnswer, CredentialAnswer } from "../../../src/setup/init/answers.js";
+import { firstFiles, secretLines } from "../../../src/setup/init/configuration-text.js";
+import { addLines, FileExists, secretNames, writeNew } from "../../../src/setup/init/new-file.js";
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "init-test-"));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** Reads the two files as the program would. */
+async function read(answers: Answers, env: Record<string, string> = {}) {
+  const { configuration, secrets } = firstFiles(answers, new Set());
+  const texts = new Map([
+    ["config.yaml", configuration],
+    ["secrets.yaml", secretLines(secrets)],
+  ]);
+  return await loadConfiguration("config.yaml", {
+    readFile: (path) => {
+      const text = texts.get(path);
+      return Promise.resolve(
+        text === undefined
+          ? { ok: false, reason: "missing" }
+          : { ok: true, bytes: new TextEncoder().encode(text), mode: 0o600 },
+      );
+    },
+    env,
+  });
+}
+
+const platform = (credential: CredentialAnswer) => ({
+  businessUrl: "https://business.example.com",
+  realtimeUrl: "https://realtime.example.com",
+  allowInsecure: false,
+  credential,
+});
+const embedded: BrokerAnswer = { type: "embedded" };
+const line = fc.stringMatching(/^[!-~\u4e00-\u4eff]([ -~\u4e00-\u4eff]{0,30}[!-~\u4e00-\u4eff])?$/);
+
+describe("the written configuration", () => {
+  it("passes check and means exactly what was answered, whatever the secrets and names are", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        line,
+        line,
+        line,
+        fc.stringMatching(/^[!-~]{1,60}$/),
+        async (account, user, password, token) => {
+          const broker: BrokerAnswer = {
+            type: "external",
+            url: "mqtt://broker.example:1883",
+            username: user,
+            password: { from: "secrets", text: password },
+          };
+          const signIn: CredentialAnswer = {
+            type: "sign_in",
+            accountField: "account",
+            account,
+            passwordField: "password",
+            password: { from: "secrets", text: password },
+          };
+          const first = await read({ platform: platform(signIn), broker });
+          const second = await read({
+            platform: platform({ type: "token", token: { from: "secrets", text: token } }),
+            broker: embedded,
+          });
+          if (!first.ok || !second.ok) throw new Error(JSON.stringify([first, second]));
+          expect(first.configuration.platform.sign_in?.body).toEqual({ account, password });
+          expect(first.configuration.mqtt).toMatchObject({ username: user, password });
+          expect(second.configuration.platform.token).toBe(token);
+          expect(second.configuration.commands.read_only).toBe(true);
+          expect(first.warnings).toEqual([]);
+        },
+      ),
+    );
+  });
+
+  it("holds no secret itself", () => {
+    const { configuration, secrets } = firstFiles(
+      {
+        platform: platform({ type: "token", token: { from: "secrets", text: "canary-1" } }),
+        broker: {
+          type: "external",
+          url: "mqtt://a:1",
+          username: "u",
+          password: { from: "secrets", text: "canary-2" },
+        },
+      },
+      new Set(["mqtt_password"]),
+    );
+    expect(configuration).not.toMatch(/canary/);
+    expect([...secrets]).toEqual([
+      ["platform_token", "canary-1"],
+      ["mqtt_password_2", "canary-2"],
+    ]);
+  });
+
+  it("refers to variables and files where they were named", async () => {
+    const fromEnv = await read(
+      { platform: platform({ type: "token", token: { from: "env", name: "A_TOKEN" } }), broker: embedded },
+      { A_TOKEN: "from-env" },
+    );
+    const fromFile = await read({
+      platform: platform({ type: "token_file", path: "/run/secrets/a b" }),
+      broker: embedded,
+    });
+    expect(fromEnv.ok && fromEnv.configuration.platform.token).toBe("from-env");
+    expect(fromFile.ok && fromFile.configuration.platform.token_file).toBe("/run/secrets/a b");
+  });
+});
+
+describe("files", () => {
+  it("a new one is whole, of mode 600, and leaves nothing beside it", async () => {
+    const home = await folder();
+    await writeNew(join(home, "config.yaml"), "a: 1\n");
+    expect(await readFile(join(home, "config.yaml"), "utf8")).toBe("a: 1\n");
+    expect((await stat(join(home, "config.yaml"))).mode & 0o777).toBe(0o600);
+    expect(await readdir(home)).toEqual(["config.yaml"]);
+  });
+
+  it("one that is there is never overwritten, also when ten write at once", async () => {
+    const home = await folder();
+    const path = join(home, "config.yaml");
+    const written = await Promise.allSettled(
+      Array.from({ length: 10 }, (_, index) => writeNew(path, `${index}\n`)),
+    );
+    const won = written.findIndex(({ status }) => status === "fulfilled");
+    const lost = written.flatMap((one) => (one.status === "rejected" ? [one.reason as unknown] : []));
+    expect(lost).toHaveLength(9);
+    for (const reason of lost) expect(reason).toBeInstanceOf(FileExists);
+    expect(await readFile(path, "utf8")).toBe(`${won}\n`);
+    expect(await readdir(home)).toEqual(["config.yaml"]);
+  });
+
+  it("secrets are added behind what is there, which stays byte by byte, and nobody else may read them", async () => {
+    const home = await folder();
+    const path = join(home, "secrets.yaml");
+    await writeFile(path, "# mine\nother:   'x'", { mode: 0o644 });
+    await addLines(path, secretLines(new Map([["platform_token", 'a"b']])));
+    expect(await readFile(path, "utf8")).toBe('# mine\nother:   \'x\'\nplatform_token: "a\\"b"\n');
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(await secretNames(path)).toEqual(new Set(["other", "platform_token"]));
+  });
+
+  it.each([
+    ["", new Set()],
+    ["# only a comment\n", new Set()],
+    ["a: 1\nb: 2\n", new Set(["a", "b"])],
+    ["- a\n", null],
+    ["{a: 1}\n", null],
+    ["a: [\n", null],
+  ])("names of a secrets file %j", async (text, names) => {
+    const path = join(await folder(), "secrets.yaml");
+    await writeFile(path, text);
+    expect(await secretNames(path)).toEqual(names);
+  });
+});

@@ -1,0 +1,245 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { runProgram } from "../../../src/cli/program.js";
+import { fileSources, loadConfiguration } from "../../../src/config/load.js";
+import { systemClock } from "../../../src/runtime/clock.js";
+import { GoneAway, type Dialogue } from "../../../src/setup/init/dialogue.js";
+import { writeFirstConfiguration, type InitPorts } from "../../../src/setup/init/init.js";
+import { terminalDialogue } from "../../../src/setup/init/terminal-dialogue.js";
+import { startSimulator, type Simulator, type SimulatorOptions } from "../../../src/simulator/server.js";
+import { freePort, startMosquitto } from "../../support/mosquitto.js";
+
+const token = "canary-token-81cc02";
+const password = "canary-password-2277fa";
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "init-test-"));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+async function platform(options: SimulatorOptions = {}): Promise<Simulator> {
+  const simulator = await startSimulator({ controllers: 2, ...options }, { clock: systemClock });
+  onTestFinished(() => simulator.close());
+  return simulator;
+}
+
+/** Answers questions by what they ask; each pattern's answers are used in turn, the last one again and again. */
+function person(
+  answers: readonly (readonly [RegExp, ...string[]])[],
+): Dialogue & { readonly said: string[] } {
+  const said: string[] = [];
+  const queues = answers.map(([pattern, ...given]) => ({ pattern, given: [...given] }));
+  const answer = (question: string, suggestion?: string): Promise<string> => {
+    const heading = said.findLast((line) => !/^(?:  |> |a number)/.test(line)) ?? "";
+    const asked = question === "Number" ? heading : question;
+    const queue = queues.find(({ pattern }) => pattern.test(asked));
+    if (queue === undefined) {
+      if (suggestion !== undefined) return Promise.resolve(suggestion);
+      return Promise.reject(new Error(`nobody answers: ${asked}`));
+    }
+    const next = queue.given.length > 1 ? queue.given.shift() : queue.given[0];
+    said.push(`> ${question}`);
+    return Promise.resolve(next ?? suggestion ?? "");
+  };
+  return { said, say: (text) => said.push(text), ask: answer, secret: (question) => answer(question) };
+}
+
+const portsFor = (dialogue: Dialogue | null, said: string[], more: Partial<InitPorts> = {}): InitPorts => ({
+  clock: systemClock,
+  random: () => 0.5,
+  env: {},
+  stop: new AbortController().signal,
+  dialogue,
+  say: (text) => said.push(text),
+  brokers: [],
+  ...more,
+});
+
+const loaded = async (file: string) => {
+  const result = await loadConfiguration(file, fileSources({}));
+  if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join("\n"));
+  return result;
+};
+
+describe("asking", () => {
+  it("finds the broker of this computer, tries everything and writes two files that pass check", async () => {
+    const simulator = await platform({ auth: { tokens: "known", accepted: [token] } });
+    const broker = await startMosquitto({ users: { bridge: password } });
+    onTestFinished(() => broker.stop());
+    const home = await folder();
+    const file = join(home, "config.yaml");
+    const said: string[] = [];
+    const dialogue = person([
+      [/Business host/, simulator.businessUrl],
+      [/Realtime host/, simulator.realtimeUrl],
+      [/^Token/, token],
+      [/User name at the broker/, "bridge"],
+      [/Its password/, password],
+    ]);
+    const brokers = [`mqtt://127.0.0.1:${await freePort()}`, broker.url];
+    await writeFirstConfiguration({ file, given: {}, tries: true }, portsFor(dialogue, said, { brokers }));
+    const { configuration, warnings } = await loaded(file);
+    expect(warnings).toEqual([]);
+    expect(configuration.platform).toMatchObject({ business_url: simulator.businessUrl, token });
+    expect(configuration.mqtt).toMatchObject({ url: broker.url, username: "bridge", password });
+    expect(dialogue.said.join("\n")).toMatch(
+      /lists 2 controllers[^]*realtime host answers[^]*the broker lets us in/,
+    );
+    expect(said.join("\n")).toMatch(/greenhouse2mqtt doctor[^]*greenhouse2mqtt discover/);
+    expect((await readdir(home)).sort()).toEqual(["config.yaml", "secrets.yaml"]);
+    for (const name of await readdir(home)) expect((await stat(join(home, name))).mode & 0o777).toBe(0o600);
+    for (const canary of [token, password]) {
+      expect([...dialogue.said, ...said].join("\n")).not.toContain(canary);
+      expect(await readFile(file, "utf8")).not.toContain(canary);
+    }
+  });
+
+  it("asks again after a trial that failed, and takes the second answer", async () => {
+    const simulator = await platform({ auth: { tokens: "known", accepted: [token] } });
+    const file = join(await folder(), "config.yaml");
+    const dialogue = person([
+      [/Business host/, simulator.businessUrl],
+      [/Realtime host/, simulator.realtimeUrl],
+      [/^Token/, "wrong-token", token],
+      [/That did not work/, "1"],
+    ]);
+    await writeFirstConfiguration({ file, given: {}, tries: true }, portsFor(dialogue, []));
+    expect((await loaded(file)).configuration.platform.token).toBe(token);
+    expect(dialogue.said.join("\n")).toMatch(/the token is missing, wrong or expired/);
+  });
+
+  it("writes nothing when the person stops after a failed trial", async () => {
+    const simulator = await platform({ auth: { tokens: "known", accepted: [token] } });
+    const home = await folder();
+    const dialogue = person([
+      [/ host,/, simulator.businessUrl],
+      [/^Token/, "wrong-token"],
+      [/That did not work/, "3"],
+    ]);
+    const options = { file: join(home, "config.yaml"), given: {}, tries: true };
+    await expect(writeFirstConfiguration(options, portsFor(dialogue, []))).rejects.toBeInstanceOf(GoneAway);
+    expect(await readdir(home)).toEqual([]);
+  });
+
+  it("keeps a sign-in that works, without leaving a token behind", async () => {
+    const simulator = await platform({ auth: { tokens: "known", signIn: { account: "me", password } } });
+    const home = await folder();
+    const file = join(home, "config.yaml");
+    const dialogue = person([
+      [/ host,/, simulator.businessUrl],
+      [/How does the bridge/, "4"],
+      [/^Account$/, "me"],
+      [/^Password$/, password],
+    ]);
+    await writeFirstConfiguration({ file, given: {}, tries: true }, portsFor(dialogue, []));
+    expect((await loaded(file)).configuration.platform.sign_in?.body).toEqual({ account: "me", password });
+    expect((await readdir(home)).sort()).toEqual(["config.yaml", "secrets.yaml"]);
+  });
+
+  it("a name alone means https, and what is no address is asked again", async () => {
+    const file = join(await folder(), "config.yaml");
+    const dialogue = person([
+      [/Business host/, "ftp://a", "business.example.com/"],
+      [/Realtime host/, "https://realtime.example.com"],
+      [/How does the bridge/, "2"],
+    ]);
+    await writeFirstConfiguration({ file, given: {}, tries: false }, portsFor(dialogue, []));
+    expect(await readFile(file, "utf8")).toMatch(/business_url: https:\/\/business\.example\.com\n/);
+    expect(await readFile(file, "utf8")).toMatch(/token: !env GREENHOUSE_TOKEN\n/);
+  });
+
+  it("refuses before the first question where a configuration is there", async () => {
+    const file = join(await folder(), "config.yaml");
+    await writeFile(file, "mine");
+    const dialogue = person([]);
+    const run = writeFirstConfiguration({ file, given: {}, tries: true }, portsFor(dialogue, []));
+    await expect(run).rejects.toThrow(/exists already and is never overwritten/);
+    expect(dialogue.said).toEqual([]);
+    expect(await readFile(file, "utf8")).toBe("mine");
+  });
+});
+
+describe("a terminal", () => {
+  function terminal() {
+    const input = new PassThrough();
+    const output = new PassThrough();
+    let shown = "";
+    output.on("data", (chunk: Buffer) => {
+      shown += chunk.toString();
+    });
+    const dialogue = terminalDialogue({ input, output });
+    onTestFinished(() => {
+      dialogue.close();
+    });
+    return { input, dialogue, shown: () => shown };
+  }
+
+  it("shows what is typed, but not a secret", async () => {
+    const { input, dialogue, shown } = terminal();
+    const name = dialogue.ask("Name");
+    input.write("visible\r");
+    expect(await name).toBe("visible");
+    const secret = dialogue.secret("Token");
+    for (const character of `${token}\r`) input.write(character);
+    expect(await secret).toBe(token);
+    const after = dialogue.ask("Again", "suggested");
+    input.write("\r");
+    expect(await after).toBe("suggested");
+    expect(shown()).toContain("visible");
+    expect(shown()).not.toContain(token.slice(0, 6));
+    expect(shown()).toContain("Again [suggested]");
+  });
+
+  it.each([
+    ["the end of input", (input: PassThrough) => input.end()],
+    ["Ctrl-C", (input: PassThrough) => input.write("\u0003")],
+  ])("%s ends a question, also that for a secret", async (_, leave) => {
+    const { input, dialogue } = terminal();
+    const waiting = dialogue.secret("Token");
+    leave(input);
+    await expect(waiting).rejects.toBeInstanceOf(GoneAway);
+    await expect(dialogue.ask("More")).rejects.toBeInstanceOf(GoneAway);
+  });
+});
+
+describe("the command without a terminal", () => {
+  async function init(args: readonly string[], env: Record<string, string> = {}) {
+    let text = "";
+    const write = (more: string) => {
+      text += more;
+    };
+    const around = { env, out: write, err: { write }, isTerminal: false, stop: new AbortController().signal };
+    const code = await runProgram(["node", "greenhouse2mqtt", "init", ...args], around);
+    return { code, text };
+  }
+
+  it("names the options that are missing and ends with 2", async () => {
+    const home = await folder();
+    const { code, text } = await init(["-c", join(home, "c.yaml"), "--business-url", "https://a.example"]);
+    expect(code).toBe(2);
+    expect(text).toMatch(/--realtime-url, --token-env or --token-file, --mqtt-url or --embedded/);
+    expect(await readdir(home)).toEqual([]);
+  });
+
+  it("writes what the options say after it has tried it, and not when that fails", async () => {
+    const simulator = await platform({ auth: { tokens: "known", accepted: [token] } });
+    const home = await folder();
+    const file = join(home, "c.yaml");
+    const hosts = ["--business-url", simulator.businessUrl, "--realtime-url", simulator.realtimeUrl];
+    const args = ["-c", file, ...hosts, "--token-env", "MY_TOKEN", "--embedded"];
+    const wrong = await init(args, { MY_TOKEN: "wrong-token" });
+    expect(wrong).toMatchObject({ code: 1 });
+    expect(wrong.text).toMatch(/nothing was written/);
+    expect(await readdir(home)).toEqual([]);
+    const right = await init(args, { MY_TOKEN: token });
+    expect(right).toMatchObject({ code: 0 });
+    expect(right.text).not.toContain(token);
+    expect(await readdir(home)).toEqual(["c.yaml"]);
+    expect(await init(args, { MY_TOKEN: token })).toMatchObject({ code: 1 });
+    expect((await init(["-c", join(home, "d.yaml"), ...args.slice(2), "--no-try"])).code).toBe(0);
+  });
+});
