@@ -42,12 +42,16 @@ export class PushChannels {
   async #followStations(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#ports;
     const open = new Set<Promise<void>>();
-    let news = new AbortController();
+    let rest = new AbortController();
+    const wake = () => {
+      rest.abort();
+    };
     const stopWatching = store.onChange((before, after) => {
-      if (before?.info.type !== after?.info.type) news.abort();
+      if (before?.info.type !== after?.info.type) wake();
     });
+    signal.addEventListener("abort", wake);
     while (!signal.aborted) {
-      news = new AbortController();
+      rest = new AbortController();
       const wanted = this.#wantedStations();
       for (const [code, stop] of this.#stations) if (!wanted.includes(code)) this.#leave(code, stop);
       for (const code of wanted) {
@@ -55,8 +59,9 @@ export class PushChannels {
         const done = this.#openStation(code, signal).finally(() => open.delete(done));
         open.add(done);
       }
-      await clock.wait(lookEveryMs, AbortSignal.any([signal, news.signal])).catch(() => undefined);
+      await clock.wait(lookEveryMs, rest.signal).catch(() => undefined);
     }
+    signal.removeEventListener("abort", wake);
     stopWatching();
     await Promise.all(open);
   }

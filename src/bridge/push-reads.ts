@@ -25,7 +25,7 @@ export class PushReads {
   readonly #waiting = new Map<string, Waiting>();
   readonly #begunAt = new Map<string, number>();
   #running = 0;
-  #wake = new AbortController();
+  #wake: () => void = () => undefined;
 
   constructor({ clock, budget, log }: { clock: Clock; budget: RequestBudget; log: Logger }) {
     this.#clock = clock;
@@ -42,22 +42,34 @@ export class PushReads {
     if (this.#waiting.has(name) || this.#waiting.size >= mostWaiting) return;
     const dueAt = Math.max(this.#clock.monotonic(), (this.#begunAt.get(name) ?? -Infinity) + gapMs);
     this.#waiting.set(name, { dueAt, read });
-    this.#wake.abort();
+    this.#wake();
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const running = new Set<Promise<void>>();
+    const wake = () => {
+      this.#wake();
+    };
+    signal.addEventListener("abort", wake);
     while (!signal.aborted) {
       const ms = this.#restMs();
       if (ms > 0) {
-        this.#wake = new AbortController();
-        await this.#clock.wait(ms, AbortSignal.any([signal, this.#wake.signal])).catch(() => undefined);
+        await this.#rest(ms);
         continue;
       }
       const done = this.#startFirst(signal).finally(() => running.delete(done));
       running.add(done);
     }
+    signal.removeEventListener("abort", wake);
     await Promise.allSettled(running);
+  }
+
+  async #rest(ms: number): Promise<void> {
+    const rest = new AbortController();
+    this.#wake = () => {
+      rest.abort();
+    };
+    await this.#clock.wait(ms, rest.signal).catch(() => undefined);
   }
 
   /** Ms until a read may be started; an end or a new wish wakes sooner. */
@@ -90,7 +102,7 @@ export class PushReads {
       else this.#log.error({ err: error, read: first.name }, "a read after a push failed unexpectedly");
     } finally {
       this.#running -= 1;
-      this.#wake.abort();
+      this.#wake();
     }
   }
 

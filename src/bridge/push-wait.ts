@@ -15,7 +15,7 @@ export class PushWait {
   readonly #stopListening: () => void;
   #wantedAt: number | null = null;
   #readAt = -Infinity;
-  #nudge = new AbortController();
+  #wake: () => void = () => undefined;
 
   /** `shows` tells a value that ends the waiting. */
   constructor(
@@ -48,16 +48,24 @@ export class PushWait {
         return now >= at ? "due" : "pushed";
       }
       const next = Math.min(at, this.#wantedAt ?? at);
-      await this.#clock
-        .wait(next - now, AbortSignal.any([signal, this.#nudge.signal]))
-        .catch(() => undefined);
+      await this.#rest(next - now, signal);
     }
+  }
+
+  async #rest(ms: number, signal: AbortSignal): Promise<void> {
+    const rest = new AbortController();
+    this.#wake = () => {
+      rest.abort();
+    };
+    const wake = this.#wake;
+    signal.addEventListener("abort", wake);
+    await this.#clock.wait(ms, rest.signal).catch(() => undefined);
+    signal.removeEventListener("abort", wake);
   }
 
   #want(at: number): void {
     if (this.#wantedAt !== null && this.#wantedAt <= at) return;
     this.#wantedAt = at;
-    this.#nudge.abort();
-    this.#nudge = new AbortController();
+    this.#wake();
   }
 }

@@ -36,7 +36,11 @@ export async function simulate(
   const simulator = await startSimulator(
     { port, controllers, seed, speed, profile, faults },
     { clock: systemClock, log },
-  );
+  ).catch((error: unknown) => {
+    throw new CommandFailure(
+      `port ${port} cannot be opened (${error instanceof Error ? error.message : String(error)}); choose another with --port`,
+    );
+  });
   around.out(printableConfiguration(simulator));
   await untilStopped(around.stop);
   await simulator.close();

@@ -1,3 +1,4 @@
+import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { runProgram } from "../../src/cli/program.js";
 
@@ -23,5 +24,21 @@ describe("a command that does not exist", () => {
     expect(exitCode).toBe(2);
     expect(errors).toContain(`"${word}"`);
     expect(errors).toContain(hint);
+  });
+});
+
+describe("simulate", () => {
+  it("names a port that is taken, and the way out", async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => {
+      taken.listen(0, "127.0.0.1", resolve);
+    });
+    const address = taken.address();
+    const port = typeof address === "object" && address !== null ? String(address.port) : "";
+    const { exitCode, errors } = await run("simulate", "--port", port);
+    taken.close();
+    expect(exitCode).toBe(1);
+    expect(errors).toContain(`port ${port} cannot be opened`);
+    expect(errors).toContain("--port");
   });
 });
