@@ -1,10 +1,32 @@
 import { defineConfig } from "vitest/config";
 
+const patient = { testTimeout: 60_000, hookTimeout: 60_000 };
+const alone = ["command-line", "lifecycle", "mirror"].map((name) => `test/end-to-end/${name}.test.ts`);
+
 export default defineConfig({
   test: {
-    include: ["test/end-to-end/**/*.test.ts"],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    fileParallelism: false,
+    projects: [
+      // What is said about seconds is not to be disturbed by other tests.
+      {
+        test: {
+          ...patient,
+          name: "mirror",
+          include: alone,
+          fileParallelism: false,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      // Commands mostly wait for the platform, so their files share the time.
+      {
+        test: {
+          ...patient,
+          name: "commands",
+          include: ["test/end-to-end/**/*.test.ts"],
+          exclude: alone,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
   },
 });

@@ -3,7 +3,7 @@ import { messagesPerController } from "./account.mjs";
 import { figure, spread } from "./figures.mjs";
 import { sampleMemory } from "./memory.mjs";
 import { stop } from "./processes.mjs";
-import { sweepOnce } from "./sweep.mjs";
+import { Sweeper } from "./sweep.mjs";
 import {
   allSensors,
   bases,
@@ -23,15 +23,16 @@ async function prepare({ controllers, rounds }) {
   const [broker, platform] = await Promise.all([startBroker(), startPlatform(controllers)]);
   const bridge = await startSettledBridge(platform, broker, controllers, { resting: true, measured: true });
   const counter = await Counter.open(broker.port, [...allSensors(bases.bridge), ...allSensors(bases.bare)]);
-  return { controllers, rounds, broker, platform, bridge, counter };
+  const sweeper = await Sweeper.open(broker);
+  return { controllers, rounds, broker, platform, bridge, counter, sweeper };
 }
 
 /** Seconds of each sweep but the first. */
-async function timeSweeps(who, child, { controllers, rounds, counter }) {
+async function timeSweeps(who, child, { controllers, rounds, counter, sweeper }) {
   const expected = controllers * messagesPerController;
   const seconds = [];
   for (let n = -1; n < rounds; n += 1) {
-    const sweep = await sweepOnce(who, child, counter, expected, quietMs);
+    const sweep = await sweeper.sweep(who, child, counter, expected, quietMs);
     if (sweep.messages < expected)
       throw new Error(`${who}: ${sweep.messages} of ${expected} messages in a sweep`);
     if (n >= 0) seconds.push(sweep.seconds);
@@ -41,7 +42,7 @@ async function timeSweeps(who, child, { controllers, rounds, counter }) {
 
 /** What one size of the account costs; ends all of it. */
 async function measureSize(scene, samples) {
-  const { controllers, broker, platform, bridge, counter } = scene;
+  const { controllers, broker, platform, bridge, counter, sweeper } = scene;
   const ours = await timeSweeps("bridge", bridge, scene);
   const memory = await sampleMemory(bridge, samples);
   const unchanged = await countUnchanged(scene);
@@ -49,24 +50,21 @@ async function measureSize(scene, samples) {
   await platform.move();
   const child = await startBare(platform, broker, { controllers });
   const bare = await timeSweeps("bare", child, scene);
-  counter.close();
+  for (const one of [counter, sweeper]) one.close();
   await Promise.all([stop(child), platform.stop(), broker.stop()]);
   return { controllers, bridge: ours, bare, memory, unchanged };
 }
 
 /** Messages of a poll whose answers are those of the poll before. */
-async function countUnchanged({ controllers, platform, broker, bridge, counter }) {
+async function countUnchanged({ platform, broker, bridge, sweeper }) {
   await platform.freeze();
-  await sweepOnce("bridge", bridge, counter, controllers * messagesPerController, 1_500);
   const everything = await Counter.open(broker.port, [`${bases.bridge}/#`]);
-  const answers = await Counter.open(broker.port, [`${bases.bridge}/bridge/#`]);
-  const answered = await Counter.open(broker.port, [`${bases.bridge}/bridge/response/refresh`]);
-  const done = answered.next();
-  answered.publish(`${bases.bridge}/bridge/request/refresh`, "{}");
-  await done;
-  await everything.quiet(1_000);
-  const count = everything.messages - answers.messages;
-  for (const one of [everything, answers, answered]) one.close();
+  const ofBridge = await Counter.open(broker.port, [`${bases.bridge}/bridge/#`]);
+  await sweeper.sweep("bridge", bridge, everything, 0);
+  ofBridge.reset();
+  await sweeper.sweep("bridge", bridge, everything, 0);
+  const count = everything.messages - ofBridge.messages;
+  for (const one of [everything, ofBridge]) one.close();
   return count;
 }
 

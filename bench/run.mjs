@@ -21,7 +21,7 @@ const wanted = (part) => values.only === undefined || values.only.split(",").inc
 const say = (text) => process.stderr.write(`  ${text}\n`);
 
 const full = {
-  sweep: { controllers: 500, rounds: 25 },
+  sweep: { controllers: 500, warmUp: 3, rounds: 25 },
   memory: {
     samples: 5,
     settleMs: 15_000,
@@ -41,25 +41,25 @@ const full = {
       { controllers: 10_000, rounds: 2 },
     ],
   },
+  commands: { commands: 480 },
+  decisions: { decisions: 20_000, rounds: 7, memoryCommands: 100_000 },
 };
-full.commands = { commands: 480 };
-full.decisions = { decisions: 20_000, rounds: 7, memoryCommands: 100_000 };
 const fewer = {
-  sweep: { controllers: 500, rounds: 5 },
+  sweep: { controllers: 500, warmUp: 2, rounds: 4 },
   memory: { samples: 3, settleMs: 2_000, sizes: full.memory.sizes.slice(0, 2) },
-  start: { controllers: 20, rounds: 5 },
-  pace: { sizes: [20, 500], settleMs: 35_000, seconds: 20 },
+  start: { controllers: 20, rounds: 3 },
+  pace: { sizes: [20, 500], settleMs: 30_000, seconds: 10 },
   growth: {
     samples: 3,
     sizes: [
-      { controllers: 100, rounds: 3 },
-      { controllers: 300, rounds: 3 },
-      { controllers: 1_000, rounds: 2 },
+      { controllers: 100, rounds: 2 },
+      { controllers: 200, rounds: 2 },
+      { controllers: 400, rounds: 2 },
     ],
   },
+  commands: { commands: 60 },
+  decisions: { decisions: 5_000, rounds: 3, memoryCommands: 30_000 },
 };
-fewer.commands = { commands: 80 };
-fewer.decisions = { decisions: 5_000, rounds: 3, memoryCommands: 30_000 };
 const counts = reduced ? fewer : full;
 
 async function measure() {
@@ -69,10 +69,10 @@ async function measure() {
   if (wanted("c")) figures.push(...(await measureStart({ ...counts.start, ...loaded, say })));
   if (wanted("a")) figures.push(...(await measureSweep({ ...counts.sweep, say })));
   if (wanted("f")) figures.push(...(await measureCommands({ ...counts.commands, say })));
+  // These get into their stride meanwhile, and are hardly felt: together they need two percent of a processor.
+  const paced = wanted("d") ? await startPaced(counts.pace.sizes) : null;
   if (wanted("g") || wanted("h"))
     figures.push(...(await measureDecisions({ ...counts.decisions, wanted, say })));
-  // These get into their stride while memory, which is no matter of speed, is measured.
-  const paced = wanted("d") ? await startPaced(counts.pace.sizes) : null;
   if (wanted("b")) figures.push(...(await measureMemory({ ...counts.memory, ...loaded, say })));
   if (paced !== null) figures.push(...(await measurePace(paced, { ...counts.pace, say })));
   if (wanted("e")) figures.push(...(await measureGrowth({ ...counts.growth, say })));

@@ -71,6 +71,8 @@ export function startBridge(platform, broker, options = {}) {
       token: "bench",
       requests_per_minute: 0,
       concurrency,
+      // A sweep is compared with one that has no push channels.
+      ...(resting ? { push: { enabled: false } } : {}),
     },
     mqtt: { url: broker.url, base_topic: bases.bridge },
     http: false,

@@ -1,7 +1,8 @@
 // (a) A sweep of the whole account with moved values, bridge and baseline in turn on the same platform and broker.
 import { messagesPerController } from "./account.mjs";
+import { setTimeout as wait } from "node:timers/promises";
 import { figure, spread } from "./figures.mjs";
-import { cpuSeconds, stop } from "./processes.mjs";
+import { cpuSeconds, mustLive, stop } from "./processes.mjs";
 import {
   allSensors,
   bases,
@@ -12,23 +13,58 @@ import {
 } from "./surroundings.mjs";
 import { Counter } from "./wire.mjs";
 
-const triggers = { bridge: `${bases.bridge}/bridge/request/refresh`, bare: `${bases.bare}/sweep` };
+const answerMs = 120_000;
 
-/** Has one of the two sweep and waits for its messages: {messages, bytes, seconds, cpu}. */
-export async function sweepOnce(who, child, counter, expected, quietMs = 3_000) {
-  counter.reset();
-  const cpuBefore = cpuSeconds(child);
-  const began = performance.now();
-  counter.publish(triggers[who], "{}");
-  await counter.until(expected, quietMs);
-  const seconds = (counter.lastAt - began) / 1000;
-  const { messages, bytes } = counter;
-  // Statuses without news are still being asked for.
-  await counter.quiet(500);
-  return { messages, bytes, seconds, cpu: cpuSeconds(child) - cpuBefore };
+/** Asks bridge or baseline to sweep. */
+export class Sweeper {
+  #ear;
+  #asked = 0;
+  #answered = new Map();
+
+  static async open({ port }) {
+    const sweeper = new Sweeper();
+    const ear = await Counter.open(port, [`${bases.bridge}/bridge/response/refresh`]);
+    ear.onMessage = (_, payload) => sweeper.#answered.get(JSON.parse(payload).transaction)?.();
+    sweeper.#ear = ear;
+    return sweeper;
+  }
+
+  /**
+   * Waits until `expected` messages have come or none for `quietMs`: {messages, bytes, seconds, cpu}. Resolves when the whole
+   * sweep is over, with everything that brings no news.
+   */
+  async sweep(who, child, counter, expected, quietMs = 3_000) {
+    counter.reset();
+    const cpuBefore = cpuSeconds(child);
+    const began = performance.now();
+    const over = this.#ask(who, child);
+    await counter.until(expected, quietMs);
+    const seconds = (counter.lastAt - began) / 1000;
+    const { messages, bytes } = counter;
+    await over;
+    await counter.quiet(500);
+    return { messages, bytes, seconds, cpu: cpuSeconds(child) - cpuBefore };
+  }
+
+  close() {
+    this.#ear.close();
+  }
+
+  /** Only the bridge says when it is through. */
+  async #ask(who, child) {
+    if (who === "bare") return this.#ear.publish(`${bases.bare}/sweep`, "{}");
+    const transaction = `sweep ${(this.#asked += 1)}`;
+    const answer = new Promise((resolve) => this.#answered.set(transaction, () => resolve(true)));
+    this.#ear.publish(`${bases.bridge}/bridge/request/refresh`, JSON.stringify({ transaction }));
+    const isOver = await Promise.race([answer, wait(answerMs, false, { ref: false })]);
+    this.#answered.delete(transaction);
+    mustLive(child);
+    if (!isOver)
+      throw new Error(`the bridge's sweep was not over within ${answerMs / 1000} s:\n${child.tail}`);
+  }
 }
 
-export async function measureSweep({ controllers, rounds, say }) {
+export async function measureSweep({ controllers, warmUp, rounds, say }) {
   const [broker, platform] = await Promise.all([startBroker(), startPlatform(controllers)]);
   const bridge = await startSettledBridge(platform, broker, controllers, { resting: true });
   const bare = await startBare(platform, broker, { controllers });
@@ -37,11 +73,13 @@ export async function measureSweep({ controllers, rounds, say }) {
     bare: await Counter.open(broker.port, allSensors(bases.bare)),
   };
   const expected = controllers * messagesPerController;
-  const once = (who, child) => sweepOnce(who, child, counters[who], expected);
+  const sweeper = await Sweeper.open(broker);
+  const once = (who, child) => sweeper.sweep(who, child, counters[who], expected);
   const [ours, theirs] = [[], []];
-  const warmUp = 3;
   for (let round = -warmUp; round < rounds; round += 1) {
     const pair = [await once("bridge", bridge), await once("bare", bare)];
+    for (const { messages } of pair)
+      if (messages < expected) throw new Error(`${messages} of ${expected} messages in a sweep`);
     if (round < 0) continue;
     ours.push(pair[0]);
     theirs.push(pair[1]);
@@ -49,6 +87,7 @@ export async function measureSweep({ controllers, rounds, say }) {
       `sweep ${round + 1}/${rounds}: ${pair.map((one) => `${Math.round(one.messages / one.seconds)}/s`).join(", bare ")}`,
     );
   }
+  for (const one of [sweeper, ...Object.values(counters)]) one.close();
   await Promise.all([stop(bridge), stop(bare), platform.stop(), broker.stop()]);
   return figures(controllers, ours, theirs);
 }

@@ -78,6 +78,8 @@ export class CommandDesk {
     const { clock } = this.#parts.around;
     const until = clock.monotonic() + 5_000;
     while (this.commander.isBusy && clock.monotonic() < until) await clock.wait(50);
+    // A slow disk may still hold outcomes back when the last POST was given up.
+    while (this.commander.isTelling && clock.monotonic() < until + 2_000) await clock.wait(50);
   }
 
   #noteDelivered(): void {

@@ -95,10 +95,7 @@ export function recentOf(draft: RecentDraft): readonly RecentCommand[] {
 }
 
 /** Commands that came at or after `sinceMs` (epoch ms), to tell duplicates. */
-export function recentResults(
-  records: Iterable<JournalRecord>,
-  sinceMs: number,
-): readonly RecentCommand[] {
+export function recentResults(records: Iterable<JournalRecord>, sinceMs: number): readonly RecentCommand[] {
   const draft = emptyRecent(sinceMs);
   for (const record of records) addToRecent(draft, record);
   return recentOf(draft);

@@ -149,11 +149,12 @@ describe("health", () => {
     const other = { instance: "someone", nonce: "1", client: "elsewhere", commands: true, controllers: [] };
     await watched.client.publishAsync("greenhouse/bridge/self_test", JSON.stringify(other), { qos: 1 });
     await until(() => watched.events(true).length === 1, "found", first.lines);
-    const shown = (other: object | null) => () =>
-      JSON.stringify(watched.on("greenhouse/bridge/health").at(-1)?.["other_bridge"])?.includes(
-        other === null ? "null" : "elsewhere",
-      ) ?? false;
-    await until(shown({}), "shown without being asked", first.lines);
+    const shown = (client: string | null) => () => {
+      const health = watched.on("greenhouse/bridge/health").at(-1);
+      const found = JSON.stringify(health?.["other_bridge"] ?? null);
+      return health !== undefined && (client === null ? found === "null" : found.includes(client));
+    };
+    await until(shown("elsewhere"), "shown without being asked", first.lines);
     await watched.client.publishAsync("greenhouse/bridge/request/health", "{}", { qos: 1 });
     await until(() => watched.on("greenhouse/bridge/response/health").length > 0, "answered");
     const health = watched.on("greenhouse/bridge/response/health")[0]?.["data"];

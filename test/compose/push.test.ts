@@ -124,6 +124,29 @@ describe("what the platform pushes, while polling rests", () => {
   });
 });
 
+it("nothing is opened with platform.push.enabled: false", async () => {
+  const simulator = await startSimulator({ controllers: 1, pushIntervalMs: 5 }, { clock: systemClock });
+  onTestFinished(() => simulator.close());
+  const { platform, ...rest } = await configurationOf(text("1h"), simulator);
+  const configuration = { ...rest, platform: { ...platform, push: { ...platform.push, enabled: false } } };
+  const around = { configuration, clock: systemClock, log: silentLog };
+  const listen = () => Promise.reject(new Error("opened"));
+  const mirror = createMirror(
+    { ...around, random: seededRandom(1), setLogLevel: () => undefined, version: "test" },
+    {
+      onPlatformState: () => undefined,
+      onEvent: () => undefined,
+      onInventory: () => undefined,
+      watchReads: (reader) => reader,
+    },
+  );
+  const silent = { ...mirror, platform: { ...mirror.platform, listen } };
+  await expect(
+    createPush(around, silent, new PushBell()).run(new AbortController().signal),
+  ).resolves.toBeUndefined();
+  await mirror.platform.close();
+});
+
 describe("while the channels are down", () => {
   it.each(["refuse", "silent", "black_hole"] as const)("polling carries on (%s)", async (mode) => {
     const made = await mirrored({}, "1s");

@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.js";
 import { commandConfiguration } from "./support/command-rig.js";
-import { type House, houseOf, type Result } from "./support/house.js";
-import { journalOf } from "./support/journal.js";
+import { type House, houseOf } from "./support/house.js";
+import { isResultOf, untilJournaled } from "./support/journal.js";
 import type { SimulatedPlatform } from "./support/platform.js";
 import { type Program, whileRuns } from "./support/program.js";
 import { createStage, mosquittoSection, type Stage } from "./support/stage.js";
@@ -51,11 +51,6 @@ async function inScene(level: 4 | 5, play: (scene: Scene) => Promise<void>): Pro
   }
 }
 
-async function untilJournaled(stage: Stage, id: string): Promise<void> {
-  const isIt = ({ type, result }: Result) => type === "result" && (result as Result)["id"] === id;
-  while (!(await journalOf(stage)).some(isIt)) await new Promise((resolve) => setTimeout(resolve, 50));
-}
-
 describe.concurrent.each([5, 4] as const)(
   "over Mosquitto with MQTT level %s",
   { timeout: 120_000 },
@@ -69,14 +64,14 @@ describe.concurrent.each([5, 4] as const)(
           "it is read",
           30_000,
         );
-        await house.fault({ fault: "slow", operation: "set-value", delay: "1s" });
+        await house.fault({ fault: "slow", operation: "set-value", delay: "6s" });
         await house.send("fan", { command: "on", id: "cut off" });
         await house.untilPosted("150", 1);
         door.refuse();
         door.cut();
         await before.end();
         await broker.kill();
-        await untilJournaled(stage, "cut off");
+        await untilJournaled(stage, isResultOf("cut off"));
         await broker.restart();
         const [after, again] = await watching();
         door.pass();

@@ -11,7 +11,7 @@ vi.setConfig({ maxConcurrency: 12 });
 
 const [mosquitto, , embedded] = brokers;
 
-describe.each([mosquitto, embedded])(
+describe.concurrent.each([mosquitto, embedded])(
   "set and journal beside a bridge on $name",
   { timeout: 120_000 },
   (broker) => {
@@ -104,7 +104,7 @@ describe.each([mosquitto, embedded])(
   },
 );
 
-describe("set without a bridge", { timeout: 120_000 }, () => {
+describe.concurrent("set without a bridge", { timeout: 120_000 }, () => {
   it("does the work itself, with the same path and journal, and exit codes 0 and 3", async () => {
     const rig = await createCommandRig(mosquitto, { houses: 1 });
     try {

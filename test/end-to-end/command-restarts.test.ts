@@ -5,7 +5,7 @@ import { brokers, type CommandRig, createCommandRig } from "./support/command-ri
 import { containing, matching } from "./support/expected.js";
 import { fields } from "./support/watch.js";
 import type { House, Result } from "./support/house.js";
-import { journalOf } from "./support/journal.js";
+import { isResultOf, journalOf, untilJournaled } from "./support/journal.js";
 
 /* What becomes of commands when the bridge is told to end, starts again, cannot write, or is flooded. */
 
@@ -18,7 +18,7 @@ const sentence = matching(/^\S+ \S.+$/);
 const limitFiles = (pid: number, bytes: number | "unlimited") =>
   promisify(execFile)("prlimit", ["--pid", String(pid), `--fsize=${bytes}:unlimited`]);
 
-describe.concurrent.each(brokers)("commands over $name", { timeout: 180_000 }, (broker) => {
+describe.concurrent.each(brokers)("commands over $name", { timeout: 300_000 }, (broker) => {
   describe("and SIGTERM", () => {
     let rig: CommandRig;
     beforeEach(async () => {
@@ -86,19 +86,9 @@ describe.concurrent.each(brokers)("commands over $name", { timeout: 180_000 }, (
       const posts = (await rig.platform.posts()).length;
 
       await rig.start({ commands: { require_age: true } });
-      const outcome = async (id: string) => {
-        const records = await journalOf(rig.stage);
-        return records.filter(
-          ({ type, result }) => type === "result" && fields(JSON.stringify(result))["id"] === id,
-        );
-      };
       const results = new Map<string, Result>();
-      for (const id of ["posting", "hanging", "mode", "confirming"]) {
-        while (!results.has(id)) {
-          const records = await outcome(id);
-          if (records.length > 0) results.set(id, records[0]?.["result"] as Result);
-        }
-      }
+      for (const id of ["posting", "hanging", "mode", "confirming"])
+        results.set(id, (await untilJournaled(rig.stage, isResultOf(id)))["result"] as Result);
       expect(results.get("posting")).toMatchObject({
         outcome: "confirmed",
         read_back: "1010",
@@ -191,7 +181,7 @@ describe.concurrent.each(brokers)("commands over $name", { timeout: 180_000 }, (
       const flooded = rig.house();
       const flood = 1_300;
       await Promise.all(Array.from({ length: flood }, () => flooded.send("fan", "050")));
-      await rig.watch.untilTrue(() => flooded.results("fan").length === flood, "every one answered", 60_000);
+      await rig.watch.untilTrue(() => flooded.results("fan").length === flood, "every one answered", 180_000);
       const reasons = flooded.results("fan").map(({ reason }) => reason);
       expect(new Set(reasons)).toEqual(new Set(["bad_payload", "overloaded"]));
       expect(reasons.filter((one) => one === "bad_payload").length).toBeLessThanOrEqual(1_200);

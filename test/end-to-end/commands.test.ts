@@ -147,7 +147,7 @@ describe.concurrent.each(brokers)("a command over $name ends", { timeout: 120_00
 
   it("superseded before and after sending: the newest waiting wins, a POST in flight is not interrupted", async () => {
     const house = rig.house();
-    await house.fault({ fault: "slow", operation: "set-value", delay: "2s" });
+    await house.fault({ fault: "slow", operation: "set-value", delay: "10s" });
     await house.fault({ fault: "ignore", address: "150" });
     await house.send("fan", { command: "on", id: "first" });
     await house.untilPosted("150", 1);
@@ -172,15 +172,15 @@ describe.concurrent.each(brokers)("a command over $name ends", { timeout: 120_00
 
   it("superseded by an equal command, which takes over the read-backs without a POST", async () => {
     const house = rig.house();
-    await house.fault({ fault: "late", address: "310", delay: "1500ms" });
-    await house.send("co2", { command: "on", id: "older" });
-    await house.untilPhase("co2", "older", "confirming");
-    const newer = await house.command("co2", { command: "on", id: "newer" });
-    expect(await house.result("co2", "older")).toMatchObject({
-      ...{ outcome: "superseded", reason: "after_sending", steps: [{ value: "1010" }] },
+    await house.fault({ fault: "late", address: "400", delay: "5s" });
+    await house.send("special", { command: "low", id: "older" });
+    await house.untilPhase("special", "older", "confirming");
+    const newer = await house.command("special", { command: "low", id: "newer" });
+    expect(await house.result("special", "older")).toMatchObject({
+      ...{ outcome: "superseded", reason: "after_sending", steps: [{ value: "0110" }] },
     });
-    expect(newer).toMatchObject({ outcome: "confirmed", read_back: "1010" });
-    expect(await house.posted()).toEqual(["1010"]);
+    expect(newer).toMatchObject({ outcome: "confirmed", read_back: "0110" });
+    expect(await house.posted()).toEqual(["0110"]);
   });
 
   it("rejected: the platform's code, message and request id, one read-back, one POST, a problem and an event", async () => {
@@ -256,7 +256,7 @@ describe.concurrent.each(brokers)("a command over $name ends", { timeout: 120_00
 
   it("confirmed late: our own value that comes after unconfirmed is told and clears the problem", async () => {
     const house = rig.house();
-    await house.fault({ fault: "late", address: "310", delay: "5s" });
+    await house.fault({ fault: "late", address: "310", delay: "12s" });
     expect(await house.command("co2", { command: "on", id: "late" })).toMatchObject({
       outcome: "unconfirmed",
     });
@@ -287,8 +287,8 @@ describe.concurrent.each(brokers)("a command over $name ends", { timeout: 120_00
   it("failed as expired_midway, with the steps done, when the rest would come too late", async () => {
     const house = rig.house();
     // The mode's first read-backs show something else; when it shows, the command is too old for its degree.
-    await house.fault({ fault: "late", address: "101", delay: "2500ms" });
-    const result = await house.command("roof", { command: 20, id: "half", max_age: "2s" });
+    await house.fault({ fault: "late", address: "101", delay: "11s" });
+    const result = await house.command("roof", { command: 20, id: "half", max_age: "10s" });
     expect(result).toMatchObject({
       ...{ outcome: "failed", reason: "expired_midway", message: sentence, value: "20" },
       steps: [step("mode", "101", "10100")],
@@ -336,7 +336,7 @@ describe.concurrent.each(brokers)("a command over $name ends", { timeout: 120_00
 
   it("confirmed, a stop that goes out as soon as the POST in flight ends and lets no further step follow", async () => {
     const house = rig.house();
-    await house.fault({ fault: "slow", operation: "set-value", address: "300", delay: "1500ms" });
+    await house.fault({ fault: "slow", operation: "set-value", address: "300", delay: "10s" });
     await house.send("motor", { command: "open", id: "open" });
     await house.untilPosted("300", 1);
     await house.send("motor", { command: "close", id: "close" });

@@ -187,7 +187,7 @@ describe.concurrent.each(brokers)("a command over $name is refused", { timeout: 
 
   it("duplicate: the same payload while it is open, the same id at any time, with the first result", async () => {
     const house = rig.house();
-    await house.fault({ fault: "slow", operation: "set-value", delay: "1500ms" });
+    await house.fault({ fault: "slow", operation: "set-value", delay: "10s" });
     const mark = rig.watch.mark();
     await house.send("fan", "on");
     await house.untilPosted("150", 1);
@@ -255,12 +255,12 @@ describe.concurrent.each(brokers)("a command over $name is refused", { timeout: 
         });
       expect(forged.flatMap((topic) => answers(topic))).toEqual([]);
 
-      await house.fault({ fault: "slow", operation: "mqtt-client-status", delay: "1500ms" });
+      await house.fault({ fault: "slow", operation: "mqtt-client-status", delay: "11s" });
       expect(
         await house.command(
           "valve",
           { command: "on", id: "e" },
-          { properties: { messageExpiryInterval: 1 } },
+          { properties: { messageExpiryInterval: 10 } },
         ),
       ).toMatchObject({ reason: "expired" });
       expect(await house.posted()).toEqual(["1010"]);

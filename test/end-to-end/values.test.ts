@@ -35,7 +35,8 @@ interface Row {
   readonly kind: string;
   readonly command: string;
   readonly value: string;
-  readonly steps: string;
+  readonly sent: string;
+  readonly readBack: string;
   readonly state: string;
   readonly outcome: string;
 }
@@ -54,7 +55,8 @@ async function send(house: House, kind: keyof typeof kindRows, command: string):
   const position = house.latest(kind, "position");
   return {
     ...{ kind, command, value: String(result["value"]) },
-    steps: steps.map(({ value, read_back }) => `${value} (reads ${read_back})`).join(", then "),
+    sent: steps.map(({ value }) => `\`${value ?? ""}\``).join(", then "),
+    readBack: String(result["read_back"]),
     state: position === "" ? state : `${state}, ${position} %`,
     outcome: String(result["outcome"]),
   };
@@ -111,19 +113,20 @@ const heading = `# Every value, sent and confirmed
 
 Made by a test (\`test/end-to-end/values.test.ts\`), not by hand: each line is one command that went through a Mosquitto to
 the bridge, was POSTed to the simulated platform and was read back. \`motor\` and \`custom\` stand here with example values.
-A degree is any whole number from 0 to 100; three are shown. "Reads" is what the register showed after each step; the state
-is what the topic \`…/state\` says then, with the degree of \`…/position\`.
+A degree is any whole number from 0 to 100; three are shown. "Sent" are all values POSTed for the command, each after the
+one before was read back; "read back" is what the register showed in the end; the state is what the topic \`…/state\` says
+then, with the degree of \`…/position\`.
 
 `;
 
 const markdown = (rows: readonly Row[]): Promise<string> => {
   const lines = rows.map(
-    ({ kind, command, value, steps, state, outcome }) =>
-      `| \`${kind}\` | \`${command}\` | \`${value}\` | ${steps} | ${state} | ${outcome} |`,
+    ({ kind, command, value, sent, readBack, state, outcome }) =>
+      `| \`${kind}\` | \`${command}\` | \`${value}\` | ${sent} | \`${readBack}\` | ${state} | ${outcome} |`,
   );
   const table = [
-    "| kind | command | value | sent | state | outcome |",
-    "| --- | --- | --- | --- | --- | --- |",
+    "| kind | command | value | sent | read back | state | outcome |",
+    "| --- | --- | --- | --- | --- | --- | --- |",
   ];
   return format(`${heading}${[...table, ...lines].join("\n")}\n`, { parser: "markdown" });
 };

@@ -6,12 +6,16 @@ const hourMs = 3_600_000;
 /** A crash or a jump that waits for a command comes within this of it. */
 const soonMs = 60_000;
 
+/** What a crash waits for, as it matters most there. */
+type Occasion = "command" | "POST" | "second POST";
+const occasions: readonly Occasion[] = ["command", "command", "command", "POST", "POST", "second POST"];
+
 /** What happens to the bridge and its machine by itself: crashes, stops, cut links, full disks, set clocks, stalls. */
 export class Accidents {
   readonly #world: World;
   readonly #crashChance: Chance;
   readonly #jumpChance: Chance;
-  #isCrashDue = false;
+  #crashAt: Occasion | null = null;
   #isJumpDue = false;
 
   constructor(world: World) {
@@ -27,7 +31,7 @@ export class Accidents {
     });
     this.#often(scenario.crashesPerHour, "crash", (chance) => {
       if (chance.hits(0.5)) this.#crash();
-      else this.#isCrashDue = true;
+      else this.#crashAt = chance.of(occasions);
     });
     this.#often(scenario.fullDisksPerHour, "full disk", (chance) => {
       this.#fillDisk(chance);
@@ -41,7 +45,7 @@ export class Accidents {
     });
   }
 
-  /** Half of the crashes and most jumps wait for a command, for they matter most while it runs. */
+  /** A command goes out to the bridge. */
   asking(): void {
     if (this.#isJumpDue) {
       this.#isJumpDue = false;
@@ -49,9 +53,17 @@ export class Accidents {
         this.#jump();
       });
     }
-    if (!this.#isCrashDue) return;
-    this.#isCrashDue = false;
-    this.#later(this.#crashChance.logUniform(1, soonMs), () => {
+    if (this.#crashAt === "command") this.#crashSoon(soonMs);
+  }
+
+  /** A POST begins. */
+  posting(isSecond: boolean): void {
+    if (this.#crashAt === "POST" || (this.#crashAt === "second POST" && isSecond)) this.#crashSoon(2_000);
+  }
+
+  #crashSoon(withinMs: number): void {
+    this.#crashAt = null;
+    this.#later(this.#crashChance.logUniform(1, withinMs), () => {
       this.#crash();
     });
   }
@@ -59,7 +71,7 @@ export class Accidents {
   /** Some crashes come right after a start, while it reads and repairs. */
   started(): void {
     const { bridge, scenario } = this.#world;
-    if (scenario.crashesPerHour === 0 || bridge === null || !this.#crashChance.hits(0.15)) return;
+    if (scenario.crashesPerHour === 0 || bridge === null || !this.#crashChance.hits(0.3)) return;
     this.#later(this.#crashChance.logUniform(0.1, 30_000), () => {
       if (this.#world.bridge === bridge && bridge.clock.isAlive) this.#kill(bridge);
     });
@@ -114,6 +126,9 @@ export class Accidents {
         this.#world.fail(error);
       },
     );
+    this.#later(this.#crashChance.between(0, 50), () => {
+      this.#world.sendNow();
+    });
     // Somebody loses patience.
     if (!this.#crashChance.hits(0.2)) return;
     this.#later(this.#crashChance.logUniform(1, 5_000), () => {
@@ -129,6 +144,8 @@ export class Accidents {
     const { torn } = disk.crash(isPowerCut);
     if (torn) journalist.saw("a torn tail of the journal");
     journalist.note("crash", { isPowerCut, torn });
+    // What took the power may have taken the way to the platform too.
+    if (this.#crashChance.hits(0.05)) this.#world.control.hostDown("both", "hang", 20 * 60_000);
     this.#startLater();
   }
 

@@ -1,25 +1,14 @@
-import anyAscii from "any-ascii";
-import { RequestBudget } from "../../src/bridge/budget.js";
-import { laneKey } from "../../src/bridge/commands/command.js";
-import { Inventory } from "../../src/bridge/inventory.js";
-import { PlatformWatch } from "../../src/bridge/platform-watch.js";
-import { Poller } from "../../src/bridge/poller.js";
-import { GreenhouseStore } from "../../src/bridge/store.js";
+import type { GreenhouseStore } from "../../src/bridge/store.js";
 import { CommandDesk } from "../../src/compose/command-desk.js";
-import { interruptedFrom } from "../../src/compose/interrupted.js";
-import { mirrorSettings } from "../../src/compose/mirror-settings.js";
-import { pollIntervals, type Mirror } from "../../src/compose/mirror.js";
+import type { Mirror } from "../../src/compose/mirror.js";
 import type { Outputs } from "../../src/compose/outputs.js";
-import { platformSettings } from "../../src/compose/platform-settings.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { Journal } from "../../src/journal/journal.js";
-import { newestRecords, readRecentCommands } from "../../src/journal/reader.js";
-import { undeliveredResults } from "../../src/journal/undelivered.js";
 import type { IncomingMessage } from "../../src/mqtt/connection.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { silentLog } from "../support/builders.js";
-import { simulatedClient } from "./client.js";
-import { ObservedPlatform } from "./observed-platform.js";
+import { restored } from "./restored.js";
+import { simulatedMirror } from "./simulated-mirror.js";
 import { BootClock } from "./time.js";
 import type { World } from "./world.js";
 
@@ -59,10 +48,6 @@ export class Bridge {
     return this.#desk?.outbox.waiting ?? 0;
   }
 
-  get requests(): number {
-    return this.#mirror?.platform.counters().requests ?? 0;
-  }
-
   async run(): Promise<void> {
     const { configuration } = this.#world.scenario;
     const { clock } = this;
@@ -81,7 +66,7 @@ export class Bridge {
       files: this.#world.disk.mount(clock),
     });
     this.#journal = journal;
-    const mirror = this.#createMirror();
+    const mirror = simulatedMirror(this.#world, this);
     this.#mirror = mirror;
     const outputs: Pick<Outputs, "topics" | "send" | "showAgain" | "hasten"> & {
       readonly connection: object;
@@ -106,7 +91,8 @@ export class Bridge {
       },
     });
     this.#desk = desk;
-    await this.#restore(desk, journal, mirror);
+    const recovered = await restored(desk, journal, mirror, { clock, files: this.#world.disk.mount(clock) });
+    if (recovered > 0) this.#world.journalist.saw("a command is recovered after a crash");
     const { signal } = this.#stopping;
     this.#running = Promise.all([
       desk.run(signal),
@@ -151,100 +137,6 @@ export class Bridge {
   kill(): void {
     this.clock.kill();
     this.isLinked = false;
-  }
-
-  #createMirror(): Mirror {
-    const { configuration } = this.#world.scenario;
-    const { clock } = this;
-    const settings = mirrorSettings(configuration);
-    const intervals = pollIntervals(configuration);
-    const store = new GreenhouseStore(settings, clock, anyAscii);
-    const budget = new RequestBudget(configuration.platform.requests_per_minute);
-    const watch: PlatformWatch = new PlatformWatch({
-      clock,
-      log: silentLog,
-      onState: (state) => {
-        store.setReachable(state !== "unreachable");
-        this.#world.journalist.note("platform", { state });
-      },
-      onHost: (host, reachable) => {
-        poller.hostReachable(host, reachable);
-      },
-      onEvent: () => undefined,
-    });
-    const client = simulatedClient({
-      settings: platformSettings(configuration),
-      clock,
-      chance: this.#world.bridgeChance,
-      files: this.#world.files,
-      onLink: (link) => {
-        watch.learnt(link.host, link);
-      },
-    });
-    const observed = new ObservedPlatform(this.#world, this, client);
-    const inventory = new Inventory(store, settings.removeAfterMs, (news) => {
-      if (news.type === "added") poller.follow(news.code);
-      if (news.type === "removed") poller.forget(news.code);
-    });
-    const { concurrency, requests_per_minute: requestsPerMinute } = configuration.platform;
-    const ports = {
-      platform: client,
-      store,
-      inventory,
-      clock,
-      budget,
-      random: this.#world.bridgeChance.random,
-      log: silentLog,
-    };
-    const onStretch = () => undefined;
-    const poller = new Poller({ intervals, concurrency, requestsPerMinute, onStretch }, ports);
-    for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
-    store.onChange((earlier, later) => {
-      this.#world.checks.mirrorChanged(this, earlier, later);
-    });
-    return { store, platform: observed.seen(), inventory, poller, watch, budget, intervals };
-  }
-
-  /** As `restoreCommands` does it, on the simulated disk. */
-  async #restore(desk: CommandDesk, journal: Journal, mirror: Mirror): Promise<void> {
-    const { clock } = this;
-    const files = this.#world.disk.mount(clock);
-    const { open, unread, problems } = journal.history();
-    const { commander, outbox } = desk;
-    commander.restoreUnread(
-      unread.map(({ controller, target, actuator }) =>
-        laneKey({ code: controller, target, targetId: actuator }),
-      ),
-    );
-    for (const { controller, target, actuator } of problems)
-      commander.problems.raise({ code: controller, target, targetId: actuator });
-    const interrupted = open.flatMap((one) => interruptedFrom(one, mirror.store, clock) ?? []);
-    if (interrupted.length > 0) this.#world.journalist.saw("a command is recovered after a crash");
-    commander.recover(interrupted);
-    const recent = await readRecentCommands(directory, clock.now() - 12 * 3_600_000, files);
-    for (const { about, isTaken, taken, result } of recent) {
-      if (!isTaken || taken?.own_id === false || result === null) continue;
-      const { controller: code, target, actuator: targetId } = about;
-      commander.rememberResult(
-        { code, target, targetId },
-        result,
-        Math.max(0, clock.now() - Date.parse(result.finished_at)),
-      );
-    }
-    const types = new Set(["result", "refusal", "delivered"] as const);
-    const records = await newestRecords(
-      directory,
-      { types, sinceMs: clock.now() - 24 * 3_600_000, limit: 2_000 },
-      files,
-    );
-    for (const { result } of undeliveredResults(records, 1_000)) {
-      outbox.restore(result, {
-        controllerId: result.controller,
-        target: "actuator",
-        targetId: result.actuator,
-        response: null,
-      });
-    }
   }
 
   #sent(topic: string, payload: string): void {

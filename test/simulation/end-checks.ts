@@ -1,4 +1,5 @@
 import type { Ask } from "./history.js";
+import { isDegree } from "./judging.js";
 import type { PostBook } from "./post-book.js";
 
 const endWithinMs = 240_000;
@@ -53,7 +54,9 @@ export class EndChecks {
       this.#book.broken("L4", `${probe.by} ended ${ending} with every fault gone: ${message ?? ""}`);
       return;
     }
-    const withinMs = Math.max(travelMs, 60_000) + 45_000;
+    // Two steps, and the last look at the first may be the one that shows it.
+    const modeMs = probe.word !== null && isDegree(probe.word) ? 30_000 : 0;
+    const withinMs = Math.max(travelMs, 60_000) + 45_000 + modeMs;
     if (end.at - probe.at > withinMs)
       this.#book.broken("L4", `${probe.by} took ${Math.round((end.at - probe.at) / 1000)} s`);
   }

@@ -84,6 +84,9 @@ export class ObservedPlatform {
       arrived: null,
     };
     checks.posting(this.#bridge, write);
+    this.#world.posting(
+      write.ask?.writes.some((one) => one.address === address && one.value === value) === true,
+    );
     journalist.write(write);
     try {
       const answer = await send();

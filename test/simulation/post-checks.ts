@@ -99,7 +99,10 @@ export class PostChecks {
       this.#book.broken("S11", `sequences of one actuator mix: ${what} after a POST of ${last.by}`);
     const stop = journalist
       .lane(ask.code, ask.actuator)
-      .findLast((one) => one.word === "stop" && isTaken(one) && one.boot === ask.boot && one.at < time.now);
+      .findLast(
+        (one) =>
+          one.word === "stop" && isTaken(one) && !one.dryRun && one.boot === ask.boot && one.at < time.now,
+      );
     if (stop !== undefined && stop.at > ask.at && ask.word !== "stop")
       this.#book.broken("S11", `a POST after the stop ${stop.by}: ${what}`);
     if (ask.writes.length > 0) return;

@@ -49,31 +49,15 @@ export class Workload {
     const next = () => {
       this.#in(this.#chance.gap(hourMs / commandsPerHour), () => {
         if (this.#world.time.now > lengthMs - probesMs - quietMs) return;
-        this.#send();
+        this.send();
         next();
       });
     };
     next();
   }
 
-  /** What is retained on the broker is handed to a new subscriber. */
-  linked(bridge: Bridge): void {
-    for (const message of this.#retained) this.#deliver(bridge, message, null);
-  }
-
-  #in(ms: number, action: () => void): void {
-    this.#world.time.in(ms, () => {
-      this.#world.guarded(action);
-    });
-  }
-
-  /** With every fault gone, one command to each actuator in turn has to work. */
-  #probe(): void {
-    this.#world.checks.probing();
-    for (const point of this.#points) this.#handOver(plain(point, this.#chance.of(words(point.settings))));
-  }
-
-  #send(): void {
+  /** One message, perhaps with its repetition and others close by. */
+  send(): void {
     const message = this.#sender.message();
     const first = this.#handOver(message);
     const { burst, redelivered } = this.#world.scenario;
@@ -93,6 +77,23 @@ export class Workload {
         if (this.#chance.hits(0.3)) this.#handOver(this.#sender.message(other.point));
       });
     }
+  }
+
+  /** What is retained on the broker is handed to a new subscriber. */
+  linked(bridge: Bridge): void {
+    for (const message of this.#retained) this.#deliver(bridge, message, null);
+  }
+
+  #in(ms: number, action: () => void): void {
+    this.#world.time.in(ms, () => {
+      this.#world.guarded(action);
+    });
+  }
+
+  /** With every fault gone, one command to each actuator in turn has to work. */
+  #probe(): void {
+    this.#world.checks.probing();
+    for (const point of this.#points) this.#handOver(plain(point, this.#chance.of(words(point.settings))));
   }
 
   #handOver(message: Message, repeatOf: Ask | null = null): Ask | null {

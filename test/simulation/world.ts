@@ -127,6 +127,16 @@ export class World {
     this.#accidents.asking();
   }
 
+  /** The bridge begins a POST. */
+  posting(isSecond: boolean): void {
+    this.#accidents.posting(isSecond);
+  }
+
+  /** Somebody sends something at this very moment. */
+  sendNow(): void {
+    this.#workload.send();
+  }
+
   /** The bridge has subscribed. */
   linked(bridge: Bridge): void {
     this.#workload.linked(bridge);

@@ -63,7 +63,11 @@ export class Commander {
 
   /** Whether a command is on its way to its end, or an outcome on its way to the journal and its listeners. */
   get isBusy(): boolean {
-    return this.#lanes.open().length > 0 || this.#results.open > 0;
+    return this.#lanes.open().length > 0 || this.isTelling;
+  }
+
+  get isTelling(): boolean {
+    return this.#results.open > 0;
   }
 
   /** Takes a request or answers it with a refusal; never throws. */

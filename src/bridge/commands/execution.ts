@@ -60,8 +60,6 @@ const refusedExpired = (): Ending => refused(expired().reason, expired().message
 
 async function executeStop(command: Command, hooks: ExecutionHooks, ports: CommandPorts): Promise<Ending> {
   if (ports.clock.monotonic() > command.deadlineMono) return refusedExpired();
-  if (hooks.dryRun)
-    return { outcome: "dry_run", reason: null, message: "A dry run sends nothing, not even a stop." };
   const reason = await Promise.race([journalTaken(command, ports), slowJournal(ports)]);
   if (hooks.isClosed()) return shuttingDown();
   if (reason !== null) ports.log.error({ reason }, "a stop is sent although the journal cannot be written");

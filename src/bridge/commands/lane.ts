@@ -5,7 +5,7 @@ import { execute } from "./execution.js";
 import { waitUntil } from "./read-back.js";
 import { type Running, starting, told } from "./running.js";
 import { type Interrupted, readBackInterrupted, sentBefore } from "./recovery.js";
-import { type Ending, refused, shuttingDown, superseded } from "./report.js";
+import { dryStop, type Ending, refused, shuttingDown, superseded } from "./report.js";
 import { expired } from "../../greenhouse/command/age.js";
 
 export interface LanePorts extends CommandPorts {
@@ -61,6 +61,10 @@ export class Lane {
   }
 
   submit(command: Command): void {
+    if (command.wanted.type === "stop" && this.#ports.dryRun(command)) {
+      this.#ports.finished(command, dryStop());
+      return;
+    }
     if (command.wanted.type === "stop") {
       this.#drop(this.#stop);
       this.#drop(this.#waiting);
@@ -156,7 +160,9 @@ export class Lane {
   /** An equal command takes over the read-backs of the one being confirmed instead of sending again. */
   #takesOver(command: Command): boolean {
     const running = this.#confirming;
-    if (running === null || command.force || command.wanted.type === "stop") return false;
+    // One that a stop has cut off reads nothing any more.
+    if (running === null || running.quit.signal.aborted) return false;
+    if (command.force || command.wanted.type === "stop" || this.#ports.dryRun(command)) return false;
     if (canonical(running.command.wanted) !== canonical(command.wanted)) return false;
     this.#ports.finished(running.heir ?? running.command, {
       ...superseded("after_sending"),

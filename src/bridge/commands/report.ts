@@ -35,6 +35,12 @@ export const refused = (reason: RefusalReason, message: string): Ending => ({
 export const shuttingDown = (): Ending =>
   refused("shutting_down", "The bridge is shutting down; send the command again when it is back.");
 
+export const dryStop = (): Ending => ({
+  outcome: "dry_run",
+  reason: null,
+  message: "A dry run sends nothing, not even a stop.",
+});
+
 export const superseded = (when: "before_sending" | "after_sending"): Ending => ({
   outcome: "superseded",
   reason: when,

@@ -1,27 +1,56 @@
-import type { RecordedStart } from "../../journal/history-parts.js";
 import type { Journal } from "../../journal/journal.js";
-import type { RecordBody } from "../../journal/records.js";
+import { newestRecords } from "../../journal/reader.js";
+import type { JournalRecord, RecordBody } from "../../journal/records.js";
 import type { Configuration } from "../../config/schema.js";
 import type { BridgeSurroundings } from "../bridge-parts.js";
 import type { LiveSettings } from "../live-settings.js";
-import { takeLastError } from "./process-guard.js";
+import { takeLastError, uncaughtError } from "./process-guard.js";
 
 export const crashesUntilReadOnly = 5;
 export const crashWindowMs = 600_000;
 
+/** A run of the program that is over, as the journal tells it. */
+export interface EndedRun {
+  readonly at: string;
+  /** It ended as it was asked to. */
+  readonly stopped: boolean;
+  /** It brought a command to its end. */
+  readonly worked: boolean;
+  /** An error that nobody caught ended it. */
+  readonly failed: boolean;
+}
+
 /**
- * How many runs in a row ended without saying so, within the last ten minutes. `starts` is oldest first and without the run
- * that asks; a clean stop ends the row.
+ * How many runs in a row crashed within the last ten minutes; `runs` is oldest first. A clean stop ends the row, and so does
+ * a run that did its work until something else, such as a power cut, ended it.
  */
-export function crashesBefore(starts: readonly RecordedStart[], now: number): number {
+export function crashesBefore(runs: readonly EndedRun[], now: number): number {
   let crashes = 0;
-  for (const { at, stopped } of [...starts].reverse()) {
+  for (const { at, stopped, worked, failed } of [...runs].reverse()) {
     // A start in the future was written under another time; it cannot be told how long ago that was.
     const agoMs = now - Date.parse(at);
-    if (stopped || !(agoMs <= crashWindowMs && agoMs >= -crashWindowMs)) break;
+    const isRecent = agoMs <= crashWindowMs && agoMs >= -crashWindowMs;
+    if (stopped || (worked && !failed) || !isRecent) break;
     crashes += 1;
   }
   return crashes;
+}
+
+/** What ended a run is noted by the next one, under that one's id. */
+async function endedRuns(journal: Journal, now: number, lastFailed: boolean): Promise<readonly EndedRun[]> {
+  const { starts } = journal.history();
+  const types = new Set(["result", "event"] as const);
+  const sinceMs = now - 2 * crashWindowMs;
+  const records = await newestRecords(journal.directory, { types, sinceMs, limit: 10_000 });
+  const boots = (isOne: (record: JournalRecord) => boolean) =>
+    new Set(records.filter(isOne).map(({ boot }) => boot));
+  const worked = boots(({ type }) => type === "result");
+  const toldOfFailure = boots((record) => record.type === "event" && record.event === uncaughtError);
+  return starts.map(({ boot, at, stopped }, place) => {
+    const next = starts[place + 1];
+    const failed = next === undefined ? lastFailed : toldOfFailure.has(next.boot);
+    return { at, stopped, worked: worked.has(boot), failed };
+  });
 }
 
 export interface Life {
@@ -37,8 +66,10 @@ type Around = Pick<BridgeSurroundings, "clock" | "log" | "version"> & {
 export async function beginLife(journal: Journal, around: Around, live: LiveSettings): Promise<Life> {
   const { clock, log, version, configuration } = around;
   const note = (body: RecordBody) => journal.append(body, { durable: true }).catch(() => undefined);
-  const crashes = crashesBefore(journal.history().starts, clock.now());
   const lastError = takeLastError(configuration.data_dir);
+  const now = clock.now();
+  const runs = await endedRuns(journal, now, lastError !== null).catch(() => []);
+  const crashes = crashesBefore(runs, now);
   if (lastError !== null) await note(lastError);
   if (crashes >= crashesUntilReadOnly) {
     live.forceReadOnly("crash_loop");

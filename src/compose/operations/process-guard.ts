@@ -19,6 +19,9 @@ export interface GuardOptions {
   readonly fatal: (facts: { readonly err: unknown }, message: string) => void;
 }
 
+/** The word for it in the journal. */
+export const uncaughtError = "uncaught_error";
+
 const fileName = "last-error.json";
 const mostCharacters = 4_000;
 const exitCode = 1;
@@ -75,7 +78,7 @@ export function takeLastError(dataDir: string): RecordBody | null {
     if (typeof at !== "string" || typeof error !== "string") return null;
     return {
       type: "event",
-      event: "uncaught_error",
+      event: uncaughtError,
       severity: "error",
       message: `The last run ended at ${at} by an error that nobody caught: ${error}`,
     };

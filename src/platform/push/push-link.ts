@@ -5,7 +5,6 @@ import type { Random } from "../../runtime/random.js";
 import type { Operation } from "../operations.js";
 import type { Redact } from "../redaction.js";
 import type { Credential } from "../session/credential.js";
-import { PushConnection } from "./connection.js";
 import type { PushTally } from "./counters.js";
 import { handshakeOf } from "./handshake.js";
 import type { PushCredential } from "./push-credential.js";
@@ -96,6 +95,8 @@ export class PushLink {
       this.#announce();
       this.#events.opened();
     };
+    // Loaded when first used, which is while the first polls are on their way.
+    const { PushConnection } = await import("./connection.js");
     const connection = new PushConnection(handshake, { ...this.#events, opened }, clock);
     const end = await connection.run(signal);
     if (end.type === "lost") {

@@ -65,6 +65,19 @@ describe("superseding", () => {
     expect(bench.values()).toEqual(["140=1010"]);
   });
 
+  it("a dry run takes over nothing: the command being confirmed ends as itself", async () => {
+    const bench = fanBench();
+    bench.platform.onWrite = () => {
+      void bench.clock.wait(30_000).then(() => bench.platform.registers.set("140", "1010"));
+      return Promise.resolve({ code: "200", requestId: null });
+    };
+    bench.send("on");
+    await bench.clock.advance(10_000);
+    bench.send('{"command":"on","dry_run":true}');
+    await bench.clock.advance(400_000);
+    expect(outcomesOf(bench)).toEqual({ c1: "confirmed", c2: "dry_run" });
+  });
+
   it("two commands' first POSTs are min_interval apart", async () => {
     const bench = fanBench();
     bench.send("on");
@@ -103,6 +116,39 @@ describe("stop", () => {
     await bench.clock.advance(400_000);
     expect(bench.values()).toEqual(["101=10100", "109=00000100"]);
     expect(outcomesOf(bench)).toEqual({ c1: "superseded after_sending", c2: "confirmed" });
+  });
+
+  it("that is a dry run interrupts nothing", async () => {
+    const bench = new CommandBench({ actuators: [stoppable] });
+    bench.platform.registers.set("101", "10001");
+    bench.platform.onWrite = async (post) => {
+      await bench.clock.wait(3_000);
+      return bench.platform.accept(post);
+    };
+    bench.send("45");
+    await bench.clock.advance(1_000);
+    bench.send('{"command":"stop","dry_run":true}');
+    await bench.clock.advance(400_000);
+    expect(bench.values()).toEqual(["101=10100", "101=45"]);
+    expect(outcomesOf(bench)).toEqual({ c1: "confirmed", c2: "dry_run" });
+  });
+
+  it("that grows too old behind a POST leaves nothing for an equal command to take over", async () => {
+    const bench = new CommandBench({ actuators: [stoppable] });
+    bench.platform.registers.set("101", "10001");
+    bench.platform.onWrite = async (_, nth) => {
+      if (nth === 1) await bench.clock.wait(20_000);
+      bench.platform.registers.set("101", nth === 1 ? "10001" : "10010");
+      return { code: "200", requestId: null };
+    };
+    bench.send("open");
+    await bench.clock.advance(1_000);
+    bench.send('{"command":"stop","max_age":"5s"}');
+    await bench.clock.advance(1_000);
+    bench.send("open");
+    await bench.clock.advance(400_000);
+    expect(outcomesOf(bench)).toMatchObject({ c2: "refused expired", c3: "confirmed" });
+    expect(bench.values()).toEqual(["101=10010", "101=10010"]);
   });
 
   it("skips the online check, the fresh read and min_interval", async () => {

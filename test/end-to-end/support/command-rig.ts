@@ -29,7 +29,7 @@ export const actuators = {
   light: { kind: "light", address: "220", ...quick },
   motor: { kind: "motor", address: "300", values: { open: "00000001", close: "00000010" }, ...moving },
   co2: { kind: "co2_supply", address: "310", ...quick },
-  heater: { kind: "heating_blower", address: "320", ...quick, min_interval: "50s" },
+  heater: { kind: "heating_blower", address: "320", ...quick, min_interval: "10m" },
   special: {
     kind: "custom",
     address: "400",
@@ -83,7 +83,7 @@ export function commandConfiguration(
     homeassistant: { enabled: false },
     controllers: Object.fromEntries(codes.map((code) => [code, { actuators }])),
     ...more,
-    commands: { min_interval: "0s", ...(more["commands"] as Configuration | undefined) },
+    commands: { min_interval: "0s", max_age: "5m", ...(more["commands"] as Configuration | undefined) },
   });
 }
 

@@ -4,6 +4,24 @@ import type { Result } from "./house.js";
 import type { Stage } from "./stage.js";
 import { fields } from "./watch.js";
 
+/** Waits until the journal holds a record like this. */
+export async function untilJournaled(
+  stage: Pick<Stage, "folder">,
+  isWanted: (record: Result) => boolean,
+): Promise<Result> {
+  for (;;) {
+    const found = (await journalOf(stage)).find(isWanted);
+    if (found) return found;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+/** The one outcome of a command that was taken. */
+export const isResultOf =
+  (id: string) =>
+  ({ type, result }: Result): boolean =>
+    type === "result" && (result as Result)["id"] === id;
+
 /** Every whole record in the journal of a stage's bridge, oldest first. */
 export async function journalOf(stage: Pick<Stage, "folder">): Promise<readonly Result[]> {
   const folder = join(stage.folder, "data", "journal");

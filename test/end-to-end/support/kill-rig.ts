@@ -1,5 +1,5 @@
 import { type House, houseOf, type Result } from "./house.js";
-import { journalOf } from "./journal.js";
+import { journalOf, untilJournaled } from "./journal.js";
 import type { SimulatedPlatform } from "./platform.js";
 import { type Program, whileRuns } from "./program.js";
 import { type Configuration, configurationFor, createStage, mosquittoSection, type Stage } from "./stage.js";
@@ -62,7 +62,7 @@ const actuators = {
   fan: { ...machine, address: "150" },
   valve: { kind: "irrigation", address: "210", ...patient },
   co2: { ...machine, address: "310" },
-  heater: { ...machine, address: "320", min_interval: "50s" },
+  heater: { ...machine, address: "320", min_interval: "10m" },
   mist: { ...machine, address: "330" },
 } as const;
 type Actuator = keyof typeof actuators;
@@ -95,7 +95,7 @@ export async function killRig(): Promise<KillRig> {
     polling: resting,
     mirror: "listed",
     homeassistant: { enabled: false },
-    commands: { min_interval: "0s" },
+    commands: { min_interval: "0s", max_age: "5m" },
     controllers: { [code]: { actuators } },
   });
   const read = await readsOf(platform);
@@ -155,9 +155,8 @@ async function killed(running: Running, step: Step, run: number): Promise<Kill> 
 async function brought(running: Running, step: Step, run: number): Promise<Sought> {
   const { house, stage } = running;
   const odd = Math.floor(run / steps.length) % 2 === 1;
-  const written = async (type: string, id: string) => {
-    while (!(await journalOf(stage)).some((one) => one["type"] === type && one["id"] === id));
-  };
+  const written = (type: string, id: string) =>
+    untilJournaled(stage, (one) => one["type"] === type && one["id"] === id);
   switch (step) {
     case "waiting": {
       const first = await soughtOf(house, "heater", run);

@@ -33,7 +33,7 @@ export interface Post {
 }
 
 export async function platformOf(program: Program): Promise<SimulatedPlatform> {
-  const [, url = ""] = await program.untilPrinted(/business_url: (\S+)/, 20_000);
+  const [, url = ""] = await program.untilPrinted(/business_url: (\S+)/, 60_000);
   const view = async (name: string): Promise<unknown> => (await fetch(`${url}/_simulator/${name}`)).json();
   const tell: SimulatedPlatform["tell"] = async (what, fields = {}) => {
     const body = JSON.stringify({ do: what, ...fields });

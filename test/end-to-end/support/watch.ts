@@ -107,7 +107,7 @@ async function connected({ url, protocolVersion, username, password }: WatchOpti
     const late = setTimeout(() => {
       client.end(true);
       reject(new Error(`no broker answers at ${url}`));
-    }, 20_000);
+    }, 60_000);
     client.once("connect", () => {
       clearTimeout(late);
       resolve();

@@ -1,14 +1,14 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import mqtt from "mqtt";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFailed, onTestFinished } from "vitest";
 import { runBridge } from "../../../src/compose/bridge.js";
 import type { ActuatorKind } from "../../../src/greenhouse/actuator-kinds.js";
 import { topicId } from "../../../src/greenhouse/topic-ids.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { seededRandom } from "../../../src/runtime/random.js";
 import type { Configuration } from "../../../src/config/schema.js";
-import { silentLog } from "../../support/builders.js";
+import { capturedLog } from "../../mqtt-connection/support.js";
 import { startMosquitto } from "../../support/mosquitto.js";
 import { running } from "../../simulator/running.js";
 import { configuration, greenhouse2mqtt, loaded } from "./support/account.js";
@@ -32,12 +32,16 @@ const atOnce = 200;
 
 async function bridgeOn(found: Configuration): Promise<void> {
   const end = new AbortController();
+  const { log, lines } = capturedLog();
+  onTestFailed(() => {
+    console.error(lines.slice(-20).join("\n"));
+  });
   const bridge = runBridge(
     {
       configuration: found,
       clock: systemClock,
       random: seededRandom(1),
-      log: silentLog,
+      log,
       setLogLevel: () => undefined,
       version: "test",
     },

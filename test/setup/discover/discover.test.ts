@@ -24,7 +24,7 @@ const house = {
 
 const machine = Object.fromEntries(Array.from({ length: 12 }, (_, n) => [String(210 + n), "irrigation"]));
 
-describe("an account of 50 controllers", () => {
+describe("an account of 50 controllers", { timeout: 60_000 }, () => {
   it("becomes a file that `check` takes, with every actuator of every controller, at one flush per type", async () => {
     const simulator = await running({ controllers: 50 });
     const config = await configuration(simulator);
@@ -44,7 +44,7 @@ describe("an account of 50 controllers", () => {
   }, 60_000);
 });
 
-describe.each(plainProfileNames)("the dialect %s", (profile) => {
+describe.each(plainProfileNames)("the dialect %s", { timeout: 60_000 }, (profile) => {
   it("gives the same actuators and parameters as any other, and only reads are sent", async () => {
     const simulator = await running({ controllers: 2, profile });
     const ended = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
@@ -61,7 +61,7 @@ describe.each(plainProfileNames)("the dialect %s", (profile) => {
   });
 });
 
-describe("the file", () => {
+describe("the file", { timeout: 60_000 }, () => {
   it("names stations, readings with their kinds, running statuses, cameras and current values in comments", async () => {
     const simulator = await running({ controllers: 1 });
     const { out } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
@@ -133,7 +133,7 @@ describe("the file", () => {
   });
 });
 
-describe("secrets", () => {
+describe("secrets", { timeout: 60_000 }, () => {
   it("a literal token and every other literal secret become references, and stand nowhere in the output", async () => {
     const simulator = await running({ controllers: 1 });
     const config = join(dirname(await configuration(simulator)), "literal.yaml");
@@ -186,7 +186,7 @@ describe("secrets", () => {
   });
 });
 
-describe("what the platform writes", () => {
+describe("what the platform writes", { timeout: 60_000 }, () => {
   it("a hostile name ends up in one comment line and nowhere else", async () => {
     const simulator = await running({ controllers: 1, profile: "text" });
     const hostile = "x\ncontrollers: {}\r\u2028mqtt: { url: 'mqtt://evil' }\u0000\u202e #";

@@ -15,7 +15,7 @@ const found = (groups: Groups) => {
   };
 };
 
-describe("evidence for a kind", () => {
+describe("evidence for a kind", { timeout: 60_000 }, () => {
   it.each<[ActuatorKind, RawValue, ReturnType<typeof evidenceFor>, string | null]>([
     ["skylight", "10001", "sure", "closed"],
     ["skylight", 10010, "sure", "open"],
@@ -39,7 +39,7 @@ describe("evidence for a kind", () => {
   });
 });
 
-describe("what an address is", () => {
+describe("what an address is", { timeout: 60_000 }, () => {
   it("an address with a control value of its type's kind is an actuator", () => {
     expect(found({ 2: { "101": "10001" }, 12: { "220": "1001" } })).toEqual({
       actuators: ["101 2 skylight", "220 12 light"],

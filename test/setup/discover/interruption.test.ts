@@ -24,7 +24,7 @@ async function stoppedAfter(count: number, config: string, platform: WatchedPlat
   return ended;
 }
 
-describe("an interrupted scan", () => {
+describe("an interrupted scan", { timeout: 60_000 }, () => {
   it("goes on where it was: no request is made twice, and the file is whole", async () => {
     const simulator = await running({ controllers: 6, mix: "C001" });
     const platform = await watched(simulator);
@@ -116,7 +116,7 @@ describe("an interrupted scan", () => {
   });
 });
 
-describe("controllers that do not answer", () => {
+describe("controllers that do not answer", { timeout: 60_000 }, () => {
   it("one that is offline is not asked for addresses, is named, and is all that the next scan asks for", async () => {
     const simulator = await running({ controllers: 3, mix: "C001" });
     simulator.control.setOnline("GH-0002", false);
@@ -200,7 +200,7 @@ describe("controllers that do not answer", () => {
   });
 });
 
-describe("what is asked", () => {
+describe("what is asked", { timeout: 60_000 }, () => {
   it("--controller and --types ask for no more than that", async () => {
     const simulator = await running({ controllers: 5 });
     const platform = await watched(simulator);
@@ -258,7 +258,7 @@ describe("what is asked", () => {
   });
 });
 
-describe("politeness", () => {
+describe("politeness", { timeout: 60_000 }, () => {
   it("every request of every kind is a GET, and none is the undescribed GET /api/set-value", async () => {
     const simulator = await running({ controllers: 4 });
     const platform = await watched(simulator);

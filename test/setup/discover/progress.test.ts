@@ -51,7 +51,7 @@ const kept: KeptScan = {
   ],
 };
 
-describe("the record of a scan", () => {
+describe("the record of a scan", { timeout: 60_000 }, () => {
   it("reads as it was written", () => {
     expect(parseScan(scanText(kept))).toEqual(kept);
     expect(parseScan(scanText({ ...kept, lists: null, answers: [] }))).toEqual({
@@ -91,7 +91,7 @@ describe("the record of a scan", () => {
   });
 });
 
-describe("the progress on disk", () => {
+describe("the progress on disk", { timeout: 60_000 }, () => {
   const ask = parameterGroup(2);
   const answer = values([["101", "10001"]]);
 

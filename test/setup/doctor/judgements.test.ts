@@ -68,6 +68,7 @@ describe("the zone", () => {
           else expect(judgement).toMatchObject({ type: "shifted", offsetMs: zoneOffset(real)(now) });
         },
       ),
+      { numRuns: 40 },
     );
   });
 

@@ -1,0 +1,101 @@
+import type { Breach, Fields, History, Post, Recorded } from "../history.js";
+import { textOf } from "../history.js";
+import { maxAgeMs } from "../support/house.js";
+
+/** Clock stamps are cut to whole milliseconds. */
+const roundingMs = 5;
+const leastPauseMs = 5_000;
+
+const breach = (at: number, text: string): Breach => ({ at, invariant: "POST", text });
+
+/** No control value without its record on disk before, none after its time, none more often than the contract says. */
+export function judgePosts(history: History): readonly Breach[] {
+  const steps = history.journal.filter(({ record }) => record["type"] === "step_sent");
+  return [
+    ...unrecorded(history.posts, steps),
+    ...untaken(history.journal, steps),
+    ...tooLate(history, steps),
+    ...repeated(history.journal, steps),
+  ];
+}
+
+const keyOf = (code: unknown, address: unknown, value: unknown) =>
+  `${textOf(code)}/${textOf(address)}=${textOf(value)}`;
+
+/** Every POST has a `step_sent` of its own that is older. */
+function unrecorded(posts: readonly Post[], steps: readonly Recorded[]): readonly Breach[] {
+  const free = new Map<string, Recorded[]>();
+  for (const step of steps) {
+    const { controller, address, value } = step.record;
+    const key = keyOf(controller, address, value);
+    free.set(key, [...(free.get(key) ?? []), step]);
+  }
+  return [...posts]
+    .sort((a, b) => a.at - b.at)
+    .flatMap(({ at, code, address, value }) => {
+      const key = keyOf(code, address, value);
+      const candidates = free.get(key) ?? [];
+      const found = candidates.findIndex((step) => step.at <= at + roundingMs);
+      if (found < 0) return [breach(at, `${key} was POSTed without a record before it`)];
+      free.set(key, candidates.toSpliced(found, 1));
+      return [];
+    });
+}
+
+/** Every `step_sent` follows a `command_taken` of the same life of the bridge. */
+function untaken(journal: readonly Recorded[], steps: readonly Recorded[]): readonly Breach[] {
+  const lives = new Map<string, unknown>();
+  for (const { record } of journal)
+    if (record["type"] === "command_taken") lives.set(textOf(record["id"]), record["boot"]);
+  return steps
+    .filter(({ record }) => lives.get(textOf(record["id"])) !== record["boot"])
+    .map(({ at, record }) => breach(at, `${textOf(record["id"])} was sent in a life that had not taken it`));
+}
+
+/** The first POST of a command is not later than its `max_age` after it was sent. */
+function tooLate({ sent }: History, steps: readonly Recorded[]): readonly Breach[] {
+  const firsts = new Map<string, Recorded>();
+  for (const step of steps)
+    if (!firsts.has(textOf(step.record["id"]))) firsts.set(textOf(step.record["id"]), step);
+  // The broker may have kept it for a while, which only a command that says when it was sent can know.
+  return sent.flatMap(({ id, at }) => {
+    const first = firsts.get(id);
+    const lateMs = (first?.at ?? at) - at - maxAgeMs;
+    return lateMs > 60_000 ? [breach(at, `${id} was first POSTed ${lateMs} ms after its time`)] : [];
+  });
+}
+
+/** At most one second POST per step, after an ambiguous end and a newer read that differs, 5 s later. */
+function repeated(journal: readonly Recorded[], steps: readonly Recorded[]): readonly Breach[] {
+  const groups = new Map<string, Recorded[]>();
+  for (const step of steps) {
+    const { id, purpose, address } = step.record;
+    const key = `${textOf(id)} ${textOf(purpose)} ${textOf(address)}`;
+    groups.set(key, [...(groups.get(key) ?? []), step]);
+  }
+  return [...groups].flatMap(([key, [first, second, third]]) => {
+    if (first === undefined || second === undefined) return [];
+    if (third !== undefined) return [breach(third.at, `${key} was POSTed three times`)];
+    const why = unjustified(journal, first, second);
+    return why === null ? [] : [breach(second.at, `${key} was POSTed again ${why}`)];
+  });
+}
+
+function unjustified(journal: readonly Recorded[], first: Recorded, second: Recorded): string | null {
+  const { id, value } = first.record;
+  const between = journal.filter(({ record }) => {
+    const seq = Number(record["seq"]);
+    return record["id"] === id && seq > Number(first.record["seq"]) && seq < Number(second.record["seq"]);
+  });
+  const answer = between.find(({ record }) => record["type"] === "step_answered")?.record;
+  if (answer === undefined) return "before the first was answered";
+  if (answer["code"] !== null && !["401", "403"].includes(textOf(answer["code"])))
+    return `although it was answered ${textOf(answer["code"])}`;
+  if (!between.some(({ record }) => isDifferingRead(record, value)))
+    return "without a newer read that differs";
+  const afterMs = second.at - first.at;
+  return afterMs >= leastPauseMs - roundingMs ? null : `${afterMs} ms after the first`;
+}
+
+const isDifferingRead = ({ type, value }: Fields, wanted: unknown): boolean =>
+  type === "read_back" && value !== wanted;

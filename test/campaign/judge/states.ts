@@ -1,0 +1,118 @@
+import type { Breach, Held, History, Message } from "../history.js";
+import { fieldsOf, textOf } from "../history.js";
+import { byHand, commanded, counters, moved, targets, topicOf } from "../support/house.js";
+
+/** Longest a read may last: the deadline of a fresh read, and what a loaded machine adds. */
+const readMs = 35_000;
+
+/** Every value published was shown by the platform before, and none goes back to an older one. */
+export function judgeStates(history: History): readonly Breach[] {
+  return [
+    ...points().flatMap((point) => [...truths(history, point), ...order(history, point)]),
+    ...counts(history),
+  ];
+}
+
+interface Point {
+  readonly topic: string;
+  /** Registers its value may come from. */
+  readonly registers: readonly string[];
+}
+
+const points = (): readonly Point[] => [
+  ...Object.entries(targets).map(([id, { address, settings }]) => ({
+    topic: topicOf(commanded, id),
+    registers: [...new Set([address, textOf(settings["address"])])].map((one) => `${commanded}/${one}`),
+  })),
+  ...Object.entries(byHand).map(([id, { address }]) => ({
+    topic: topicOf(moved, id),
+    registers: [`${moved}/${address}`],
+  })),
+];
+
+const wrong = (at: number, text: string): Breach => ({ at, invariant: "wrong state", text });
+
+/** Words of states whose value tells them; others are not looked at. */
+const words: Readonly<Record<string, readonly string[]>> = {
+  "10010": ["open"],
+  "10001": ["closed"],
+  "11000": ["auto"],
+  "1010": ["on"],
+  "1100": ["auto"],
+  "0110": ["low"],
+};
+
+/** Each `json` names a value and when it was read: the register must have held it then. */
+function truths({ messages, held, clockOffsets }: History, { topic, registers }: Point): readonly Breach[] {
+  return messages
+    .filter((one) => one.topic === `${topic}/json` && one.payload !== "")
+    .flatMap(({ at, payload }) => {
+      const { value, state, read_at: readAt } = fieldsOf(payload);
+      if (typeof value !== "string" || typeof readAt !== "string") return [];
+      const told = Date.parse(readAt);
+      const wasSo = registers.some((register) =>
+        clockOffsets.some((offset) => heldAround(held.get(register) ?? [], value, told - offset)),
+      );
+      if (!wasSo) return [wrong(at, `${topic} says ${value} read at ${readAt}; no register held it then`)];
+      const word = words[value];
+      return word === undefined || word.includes(textOf(state))
+        ? []
+        : [wrong(at, `${topic} calls ${value} ${textOf(state)}`)];
+    });
+}
+
+const heldAround = (register: readonly Held[], value: string, readAt: number): boolean =>
+  register.some((one, index) => {
+    const until = register[index + 1]?.at ?? Infinity;
+    return one.value === value && one.at <= readAt + 250 && until >= readAt - readMs;
+  });
+
+/** The values published one after the other can be laid on the register's history without ever going back. */
+function order({ messages, held }: History, { topic, registers }: Point): readonly Breach[] {
+  const [register, ...others] = registers;
+  // Where mode and position are two registers, the value published changes between them.
+  if (register === undefined || others.length > 0) return [];
+  const history = held.get(register) ?? [];
+  let from = 0;
+  const breaches: Breach[] = [];
+  for (const { at, payload } of live(messages, `${topic}/value`)) {
+    const found = history.findIndex(
+      (one, index) => index >= from && one.value === payload && one.at <= at + 50,
+    );
+    if (found < 0)
+      breaches.push(
+        wrong(at, `${topic}/value went to ${payload}, which was not shown since the value before`),
+      );
+    else from = found;
+  }
+  return breaches;
+}
+
+const live = (messages: readonly Message[], topic: string): readonly Message[] =>
+  messages.filter((one) => one.topic === topic && !one.retain && one.payload !== "");
+
+/** Counting sensors: every number was shown before it was published, and they never count down. */
+function counts({ messages, shown }: History): readonly Breach[] {
+  return counters.flatMap(({ topic }) => {
+    const since = new Map(shown.filter((one) => one.topic === topic).map(({ value, from }) => [value, from]));
+    const first = Math.min(...since.keys());
+    let newest = -Infinity;
+    return live(messages, topic).flatMap(({ at, payload }) => {
+      const value = Number(payload);
+      const from = since.get(value);
+      // Before the campaign's first number the sensor shows readings of its own.
+      if (
+        from === undefined &&
+        newest === -Infinity &&
+        Number.isFinite(value) &&
+        at < (since.get(first + 5) ?? Infinity)
+      )
+        return [];
+      if (from === undefined || from > at + 50)
+        return [wrong(at, `${topic} says ${payload}, which was not shown`)];
+      if (value < newest) return [wrong(at, `${topic} went back from ${newest} to ${value}`)];
+      newest = value;
+      return [];
+    });
+  });
+}

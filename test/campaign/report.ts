@@ -1,0 +1,125 @@
+import type { Breach } from "./history.js";
+import type { LaneRun } from "./run-lane.js";
+import type { RowRun } from "./run-row.js";
+
+/** One line of the report: a fault over all lanes it ran in. */
+export interface ReportRow {
+  readonly fault: string;
+  readonly requirement: string;
+  readonly times: number;
+  readonly lostCommands: number;
+  readonly wrongStates: number;
+  readonly badPosts: number;
+  readonly recoveryP50Ms: number | null;
+  readonly recoveryMaxMs: number | null;
+  readonly limitMs: number;
+  readonly problems: readonly string[];
+}
+
+export interface Report {
+  readonly startedAt: string;
+  readonly reduced: boolean;
+  readonly tookS: number;
+  readonly rows: readonly ReportRow[];
+  readonly lanes: readonly Omit<LaneRun, "rows">[];
+  readonly totals: Readonly<Record<string, number>>;
+  readonly notRun: readonly string[];
+}
+
+export function reportOf(
+  runs: readonly LaneRun[],
+  facts: Pick<Report, "startedAt" | "reduced" | "tookS" | "notRun">,
+): Report {
+  const names = [...new Set(runs.flatMap(({ rows }) => rows.map(({ name }) => name)))];
+  const rows = names.map((name) => reportRow(name, runs));
+  const sum = (figure: (run: LaneRun) => number) => runs.reduce((total, run) => total + figure(run), 0);
+  const breaches = (invariant: Breach["invariant"]) => (run: LaneRun) =>
+    run.breaches.filter((one) => one.invariant === invariant).length;
+  return {
+    ...facts,
+    rows,
+    lanes: runs.map(({ lane, commands, breaches: all, problems, settledMs, figures }) => ({
+      ...{ lane, commands, breaches: all, problems, settledMs, figures },
+    })),
+    totals: {
+      faults: sum(({ rows: own }) => own.length),
+      commands: sum(({ commands }) => commands.sent),
+      undelivered: sum(({ commands }) => commands.undelivered),
+      lostCommands: sum(breaches("lost command")),
+      wrongStates: sum(breaches("wrong state")),
+      badPosts: sum(breaches("POST")),
+      posts: sum(({ figures }) => figures["posts"] ?? 0),
+      messages: sum(({ figures }) => figures["messages"] ?? 0),
+      problems: sum((run) => run.problems.length + run.rows.flatMap(({ problems }) => problems).length),
+    },
+  };
+}
+
+function reportRow(name: string, lanes: readonly LaneRun[]): ReportRow {
+  const runs = lanes.flatMap(({ rows }) => rows.filter((row) => row.name === name));
+  const within = (invariant: Breach["invariant"]) =>
+    lanes.reduce(
+      (count, { rows, breaches }) =>
+        count +
+        breaches.filter((one) => one.invariant === invariant && rowAt(rows, one.at)?.name === name).length,
+      0,
+    );
+  const times = runs
+    .flatMap(({ recoveryMs }) => (recoveryMs === null ? [] : [recoveryMs]))
+    .sort((a, b) => a - b);
+  return {
+    fault: name,
+    requirement: runs[0]?.requirement ?? "",
+    times: runs.length,
+    lostCommands: within("lost command"),
+    wrongStates: within("wrong state"),
+    badPosts: within("POST"),
+    recoveryP50Ms: times[Math.floor((times.length - 1) / 2)] ?? null,
+    recoveryMaxMs: times.at(-1) ?? null,
+    limitMs: runs[0]?.limitMs ?? 0,
+    problems: runs.flatMap(({ lane, problems }) => problems.map((problem) => `${lane}: ${problem}`)),
+  };
+}
+
+/** The fault whose time an instant belongs to: the newest that had begun. */
+const rowAt = (rows: readonly RowRun[], at: number): RowRun | undefined =>
+  rows.findLast(({ startedAt }) => startedAt <= at) ?? rows[0];
+
+const seconds = (ms: number | null): string => (ms === null ? "never" : (ms / 1_000).toFixed(1));
+
+export function tableOf({ rows, totals, lanes, tookS, reduced, notRun }: Report): string {
+  const head = ["fault", "requirement", "times", "lost", "wrong", "POSTs", "p50 s", "max s", "limit s"];
+  const lines = rows.map((row) => [
+    ...[row.fault, row.requirement, String(row.times), String(row.lostCommands), String(row.wrongStates)],
+    ...[String(row.badPosts), seconds(row.recoveryP50Ms), seconds(row.recoveryMaxMs), seconds(row.limitMs)],
+  ]);
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...lines.map((line) => (line[column] ?? "").length)),
+  );
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, column) =>
+        column < 2 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join("  ");
+  const settled = lanes.map(({ lane, settledMs }) => `${lane} ${seconds(settledMs)} s`).join(", ");
+  const outcomes = new Map<string, number>();
+  for (const { commands } of lanes)
+    for (const [outcome, count] of Object.entries(commands.outcomes))
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + count);
+  return [
+    `Fault campaign${reduced ? ", reduced" : ""}: ${totals["faults"] ?? 0} faults in ${tookS} s`,
+    line(head),
+    line(widths.map((width) => "-".repeat(width))),
+    ...lines.map(line),
+    "",
+    `commands sent ${totals["commands"] ?? 0}, of which never delivered ${totals["undelivered"] ?? 0}; lost ${totals["lostCommands"] ?? 0}`,
+    `outcomes: ${[...outcomes]
+      .sort((a, b) => b[1] - a[1])
+      .map(([outcome, count]) => `${outcome} ${count}`)
+      .join(", ")}`,
+    `messages ${totals["messages"] ?? 0}, wrong states ${totals["wrongStates"] ?? 0}; POSTs ${totals["posts"] ?? 0}, of which wrong ${totals["badPosts"] ?? 0}`,
+    `retained topics equal to the platform after the last fault: ${settled}`,
+    ...notRun.map((one) => `not run: ${one}`),
+  ].join("\n");
+}

@@ -1,0 +1,74 @@
+import type { Message, Sent } from "./history.js";
+import { fieldsOf, textOf } from "./history.js";
+import type { World } from "./support/world.js";
+
+/** What a fault takes away, which decides what may be missing from the history. */
+export type Hits = "platform" | "delivery" | "process" | "nothing";
+
+/** One fault of the table. */
+export interface Row {
+  readonly name: string;
+  /** Section and number in the list of reliability requirements. */
+  readonly requirement: string;
+  /** Names of lanes it runs in; those with a `!` also in the reduced run. */
+  readonly lanes: readonly string[];
+  /** How it is made, in a few words. */
+  readonly how: string;
+  readonly expected: string;
+  readonly holdMs: number;
+  readonly reducedHoldMs?: number;
+  readonly hits: Hits;
+  /** From the fault's end until everything works again. */
+  readonly limitMs: number;
+  /** No commands meanwhile. */
+  readonly quiet?: true;
+  begin(world: World, notes: Notes): Promise<void> | void;
+  end?(world: World, notes: Notes): Promise<void> | void;
+  /** What was not as expected; looked at once the lane has recovered. */
+  check?(seen: Seen, world: World): readonly string[];
+}
+
+/** Figures a row remembers between its beginning and its check. */
+export type Notes = Record<string, number>;
+
+/** One run of a row. */
+export interface Seen {
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly recoveredAt: number;
+  readonly notes: Notes;
+  /** From the start to the recovery. */
+  readonly messages: readonly Message[];
+  readonly sent: readonly Sent[];
+}
+
+export const showed = ({ messages }: Seen, topic: string, payload: string): boolean =>
+  messages.some((one) => one.topic === topic && one.payload === payload);
+
+/** A problem unless a payload was seen on a topic. */
+export const expectShown = (seen: Seen, topic: string, payload: string): readonly string[] =>
+  showed(seen, topic, payload) ? [] : [`${topic} never showed ${payload}`];
+
+export const expectNever = (seen: Seen, topic: string, payload: string): readonly string[] =>
+  showed(seen, topic, payload) ? [`${topic} showed ${payload}`] : [];
+
+/** Outcomes and reasons of the commands sent from the start to the end of the fault. */
+export function outcomesDuring({ messages, sent, startedAt, endedAt }: Seen): readonly string[] {
+  const ids = new Set(sent.filter(({ at }) => at >= startedAt && at <= endedAt).map(({ id }) => id));
+  return messages
+    .filter(({ topic, retain }) => topic === "greenhouse/gh-0001/result" && !retain)
+    .map(({ payload }) => fieldsOf(payload))
+    .filter(({ id }) => ids.has(textOf(id)))
+    .map(({ outcome, reason }) => [outcome, reason].filter(Boolean).join("/"));
+}
+
+/** A problem unless one of these outcomes was seen for a command of the fault's time. */
+export function expectOutcome(seen: Seen, ...wanted: readonly string[]): readonly string[] {
+  const found = outcomesDuring(seen);
+  if (found.some((one) => wanted.includes(one))) return [];
+  return [`no command ended ${wanted.join(" or ")}, only ${[...new Set(found)].join(", ") || "nothing"}`];
+}
+
+/** The topic `bridge/state` stayed online: the fault is none of the broker's. */
+export const stayedOnline = (seen: Seen): readonly string[] =>
+  expectNever(seen, "greenhouse/bridge/state", "offline");

@@ -1,0 +1,380 @@
+import { expectNever, expectShown, type Row, stayedOnline } from "../row.js";
+import { commanded, topicOf } from "../support/house.js";
+import { startRefusingBroker } from "../support/refusing-broker.js";
+import type { World } from "../support/world.js";
+
+/* D: the link to the broker. In every lane with a broker of its own. */
+
+const everywhere = ["mosquitto-5!", "mosquitto-4", "aedes-5", "aedes-4!"];
+const state = "greenhouse/bridge/state";
+
+/** Lanes without a broker of their own never run these rows. */
+function of(world: World) {
+  if (world.broker === null || world.brokerDoor === null)
+    throw new Error("this lane has no broker of its own");
+  return { broker: world.broker, door: world.brokerDoor };
+}
+
+async function witnessIsBack(world: World): Promise<void> {
+  const end = Date.now() + 20_000;
+  while (!world.recorder.isConnected) {
+    if (Date.now() > end) throw new Error("the recorder did not get back to the broker");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** The broker dies with everything it retained; nobody gets in before the recorder listens again. */
+async function restartBroker(world: World): Promise<void> {
+  const { broker, door } = of(world);
+  await door.manner("closed");
+  await broker.kill();
+  door.cut();
+  await broker.restart();
+  await witnessIsBack(world);
+  await door.manner("pass");
+}
+
+const broker = (row: Omit<Row, "lanes" | "hits"> & Partial<Pick<Row, "lanes" | "hits">>): Row => ({
+  lanes: everywhere,
+  hits: "delivery",
+  ...row,
+});
+
+export const brokerRows: readonly Row[] = [
+  broker({
+    name: "broker link reset",
+    requirement: "D33",
+    how: "RST on the standing connection",
+    expected: "a new link at once",
+    holdMs: 0,
+    limitMs: 35_000,
+    begin: (world) => {
+      of(world).door.cut();
+    },
+  }),
+  broker({
+    name: "broker link half-open",
+    requirement: "D33",
+    lanes: ["mosquitto-5!", "mosquitto-4", "aedes-5", "aedes-4"],
+    how: "proxy swallows both ways, tells nobody",
+    expected: "seen within 1.5 keepalives (22.5 s) + 1 s, then a new link",
+    holdMs: 0,
+    // 23.5 s until it is seen, then a first reconnect within 1 s and its handshake.
+    limitMs: 35_000,
+    begin: (world) => {
+      of(world).door.deafen("both");
+    },
+  }),
+  broker({
+    name: "broker deaf one way",
+    requirement: "D33",
+    lanes: ["mosquitto-4", "aedes-5"],
+    how: "proxy swallows what the broker sends",
+    expected: "as half-open: never publishing but deaf",
+    holdMs: 0,
+    limitMs: 35_000,
+    begin: (world) => {
+      of(world).door.deafen("to_client");
+    },
+  }),
+  broker({
+    name: "will and birth race",
+    requirement: "D32",
+    how: "half-open until the new link stands, then the broker finds the old one dead",
+    expected: "the last word on bridge/state is online",
+    holdMs: 30_000,
+    limitMs: 35_000,
+    begin: (world) => {
+      of(world).door.deafen("both");
+    },
+    end: (world) => {
+      of(world).door.bury();
+    },
+    check: (_seen, { recorder }) =>
+      recorder.latest(state) === "online" ? [] : ["bridge/state is retained as offline"],
+  }),
+  broker({
+    name: "broker link flapping",
+    requirement: "D33",
+    lanes: ["mosquitto-5", "aedes-4"],
+    how: "RST every 2 s, five times",
+    expected: "back within 35 s of the last one",
+    holdMs: 0,
+    limitMs: 35_000,
+    begin: async (world) => {
+      for (let turn = 0; turn < 5; turn += 1) {
+        of(world).door.cut();
+        await new Promise((resolve) => setTimeout(resolve, 2_000));
+      }
+    },
+  }),
+  broker({
+    name: "broker killed, retained lost",
+    requirement: "D38",
+    how: "SIGKILL and a new start without its retained messages",
+    expected: "discovery, states and availability are published again",
+    holdMs: 0,
+    limitMs: 35_000,
+    begin: restartBroker,
+    check: (seen) =>
+      [
+        "greenhouse/gh-0001/availability",
+        "greenhouse/gh-0001/actuator/fan/state",
+        "homeassistant/device/",
+      ].flatMap((start) =>
+        seen.messages.some(({ topic, retain }) => topic.startsWith(start) && !retain)
+          ? []
+          : [`${start} was not published again`],
+      ),
+  }),
+  broker({
+    name: "broker gone 60 s",
+    requirement: "D33, D34",
+    lanes: ["mosquitto-5", "mosquitto-4", "aedes-5", "aedes-4"],
+    how: "port closed (connection refused), links cut",
+    expected: "one snapshot on return, no backlog; online within 35 s",
+    holdMs: 60_000,
+    limitMs: 35_000,
+    begin: async (world) => {
+      const { door } = of(world);
+      await door.manner("closed");
+      door.cut();
+    },
+    end: (world) => of(world).door.manner("pass"),
+    check: ({ messages, endedAt }) => {
+      // 60 counts were shown meanwhile; only the newest may be told.
+      const counts = messages.filter(
+        ({ topic, at, retain }) =>
+          topic === "greenhouse/gh-0001/sensor/counter" && !retain && at > endedAt && at < endedAt + 30_000,
+      );
+      const [first, second] = counts.map(({ payload }) => Number(payload));
+      const isBacklog = counts.length > 20 && (second ?? 0) - (first ?? 0) < 2;
+      return isBacklog ? [`${counts.length} old counts were published on return`] : [];
+    },
+  }),
+  broker({
+    name: "broker accepts, never answers",
+    requirement: "D33",
+    lanes: ["mosquitto-5", "aedes-4"],
+    how: "links cut, new connections get no CONNACK for 20 s",
+    expected: "each try ends by itself; back within 35 s",
+    holdMs: 20_000,
+    limitMs: 40_000,
+    begin: async (world) => {
+      const { door } = of(world);
+      await door.manner("black_hole");
+      door.cut();
+    },
+    end: (world) => of(world).door.manner("pass"),
+  }),
+  broker({
+    name: "CONNACK refused",
+    requirement: "D33",
+    lanes: ["mosquitto-5", "mosquitto-4", "aedes-5", "aedes-4"],
+    how: "rc 3 and 5 (3.1.1), 0x88 and 0x97 (5) by turns for 40 s",
+    expected: "goes on trying: full jitter up to 30 s",
+    holdMs: 40_000,
+    limitMs: 40_000,
+    begin: async (world, notes) => {
+      const { door, broker: real } = of(world);
+      const refusing = await startRefusingBroker();
+      door.target(refusing.port);
+      door.cut();
+      await new Promise((resolve) => setTimeout(resolve, 39_000));
+      notes["refused"] = refusing.refused();
+      door.target(real.port);
+      await refusing.close();
+    },
+    check: ({ notes }) =>
+      (notes["refused"] ?? 0) >= 2 ? [] : [`it tried ${notes["refused"] ?? 0} times in 40 s`],
+  }),
+  broker({
+    name: "foreign offline on bridge/state",
+    requirement: "D32",
+    hits: "nothing",
+    how: "another client publishes offline, retained",
+    expected: "online again within 2 s",
+    holdMs: 0,
+    limitMs: 10_000,
+    begin: async ({ recorder }) => {
+      await recorder.publish(state, "offline", { retain: true });
+    },
+    check: ({ messages, startedAt }) => {
+      const repaired = messages.find(({ topic, payload }) => topic === state && payload === "online");
+      const tookMs = (repaired?.at ?? Infinity) - startedAt;
+      return tookMs <= 2_000 ? [] : [`repaired after ${tookMs} ms`];
+    },
+  }),
+  broker({
+    name: "foreign empty bridge/state",
+    requirement: "D32",
+    lanes: ["mosquitto-4", "aedes-5"],
+    hits: "nothing",
+    how: "another client clears the retained status",
+    expected: "online again within 2 s",
+    holdMs: 0,
+    limitMs: 10_000,
+    begin: async ({ recorder }) => {
+      await recorder.publish(state, "", { retain: true });
+    },
+    check: (seen) => expectShown(seen, state, "online"),
+  }),
+  broker({
+    name: "slow broker",
+    requirement: "D36",
+    lanes: ["mosquitto-5", "mosquitto-4", "aedes-5"],
+    hits: "nothing",
+    how: "every byte 2 s late both ways for 20 s",
+    expected: "the link stands, nothing is lost",
+    holdMs: 20_000,
+    limitMs: 20_000,
+    begin: (world) => {
+      of(world).door.latency(2_000);
+    },
+    end: (world) => {
+      of(world).door.latency(0);
+    },
+    check: stayedOnline,
+  }),
+  broker({
+    name: "frozen broker 12 s",
+    requirement: "D33, D36",
+    lanes: ["mosquitto-5", "aedes-4"],
+    how: "SIGSTOP of the broker, shorter than the keepalive allows",
+    expected: "goes on when the broker does",
+    holdMs: 12_000,
+    limitMs: 35_000,
+    begin: (world) => {
+      of(world).broker.freeze();
+    },
+    end: (world) => {
+      of(world).broker.thaw();
+    },
+  }),
+  broker({
+    name: "frozen broker 40 s",
+    requirement: "D33",
+    lanes: ["mosquitto-4", "aedes-5"],
+    how: "SIGSTOP of the broker, longer than the keepalive allows",
+    expected: "the link is given up and made again",
+    holdMs: 40_000,
+    limitMs: 45_000,
+    begin: (world) => {
+      of(world).broker.freeze();
+    },
+    end: (world) => {
+      of(world).broker.thaw();
+    },
+  }),
+  broker({
+    name: "garbage from the broker",
+    requirement: "D33",
+    lanes: ["mosquitto-5", "mosquitto-4", "aedes-5", "aedes-4!"],
+    how: "64 bytes that are no MQTT injected towards the bridge",
+    expected: "the link is given up and made again, no exit",
+    holdMs: 0,
+    limitMs: 35_000,
+    begin: (world) => {
+      of(world).door.inject(Buffer.alloc(64, 0xff));
+    },
+  }),
+  broker({
+    name: "another client with our id",
+    requirement: "G25",
+    lanes: ["mosquitto-5", "aedes-4"],
+    how: "one CONNECT with the bridge's client id, gone at once",
+    expected: "one reconnect, no quarrel",
+    holdMs: 0,
+    limitMs: 35_000,
+    begin: async (world) => {
+      const { default: mqtt } = await import("mqtt");
+      const url = `mqtt://127.0.0.1:${world.brokerPort}`;
+      const other = await mqtt.connectAsync(url, {
+        clientId: "greenhouse2mqtt",
+        protocolVersion: world.lane.version,
+        reconnectPeriod: 0,
+      });
+      await other.endAsync(true);
+    },
+  }),
+  broker({
+    name: "oversized message",
+    requirement: "D37",
+    hits: "delivery",
+    how: "300 KiB on a set topic and on a request topic",
+    expected: "not handed on; the link survives or is back within 30 s",
+    holdMs: 0,
+    limitMs: 30_000,
+    begin: async ({ recorder }) => {
+      const large = Buffer.alloc(300 * 1024, "a");
+      await recorder.publish(`${topicOf(commanded, "fan")}/set`, large);
+      await recorder.publish("greenhouse/bridge/request/read", large);
+    },
+    check: (seen) => expectNever(seen, `${topicOf(commanded, "fan")}/state`, "unknown"),
+  }),
+  broker({
+    name: "poison messages",
+    requirement: "D36, A7",
+    lanes: ["mosquitto-5!", "mosquitto-4", "aedes-5", "aedes-4"],
+    hits: "nothing",
+    how: "200 hostile payloads and topics below <base>",
+    expected: "each command among them refused, link and commands unharmed",
+    holdMs: 0,
+    limitMs: 20_000,
+    begin: async ({ recorder, brokerDoor }, notes) => {
+      notes["accepted"] = brokerDoor?.accepted ?? 0;
+      const payloads = [
+        "",
+        "{",
+        "[]",
+        "NaN",
+        "1e309",
+        "-0",
+        "\u0000",
+        '{"__proto__":{"polluted":1}}',
+        "💥".repeat(99),
+      ];
+      const topics = [
+        "greenhouse/gh-0001/actuator/none/set",
+        "greenhouse/none/actuator/x/set",
+        "greenhouse/bridge/request/none",
+      ];
+      topics.push(
+        "greenhouse/bridge/request/read",
+        `${topicOf(commanded, "fan")}/set`,
+        "greenhouse//set",
+        "greenhouse/bridge/self_test",
+      );
+      for (let n = 0; n < 200; n += 1)
+        await recorder.publish(topics[n % topics.length] ?? "", payloads[n % payloads.length] ?? "");
+      await recorder.publish(`${topicOf(commanded, "fan")}/set`, Buffer.from([0xff, 0xfe, 0xc3]));
+    },
+    check: (seen, { brokerDoor }) =>
+      brokerDoor?.accepted === seen.notes["accepted"] ? stayedOnline(seen) : ["the link was lost over it"],
+  }),
+  broker({
+    name: "poison names from the platform",
+    requirement: "D35",
+    hits: "nothing",
+    how: "controllers named with / + # $ NUL, a lone surrogate, 70,000 characters",
+    expected: "no disconnect; names only in payloads",
+    holdMs: 8_000,
+    reducedHoldMs: 6_000,
+    limitMs: 20_000,
+    begin: async ({ platform, brokerDoor }, notes) => {
+      notes["accepted"] = brokerDoor?.accepted ?? 0;
+      await platform.tell("rename_controller", { controller: "GH-0001", name: "a/+#$\u0000\ud800 ../💥" });
+      await platform.tell("rename_controller", { controller: "GH-0003", name: "x".repeat(60_000) });
+      for (const code of ["..", "+/#", "$SYS"])
+        await platform.tell("add_controller", { controller: code, name: "#" }).catch(() => undefined);
+    },
+    end: async ({ platform }) => {
+      await platform.tell("rename_controller", { controller: "GH-0001", name: "East" });
+      await platform.tell("rename_controller", { controller: "GH-0003", name: "West" });
+      for (const code of ["..", "+/#", "$SYS"])
+        await platform.tell("remove_controller", { controller: code }).catch(() => undefined);
+    },
+    check: (seen, { brokerDoor }) =>
+      brokerDoor?.accepted === seen.notes["accepted"] ? stayedOnline(seen) : ["the link was lost over it"],
+  }),
+];

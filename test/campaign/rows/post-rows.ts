@@ -1,0 +1,98 @@
+import { expectOutcome, type Row } from "../row.js";
+
+/* B13, B17, F45: what can become of a control value between the bridge and the device. Polling is left alone. */
+
+const post = (
+  name: string,
+  requirement: string,
+  lanes: Row["lanes"],
+  fault: Readonly<Record<string, unknown>>,
+  more: Partial<Row> = {},
+): Row => ({
+  name,
+  requirement,
+  lanes,
+  how: `control values: ${JSON.stringify(fault)}`,
+  expected: "read first; at most one second POST, 5 s later and only if a read differs",
+  holdMs: 14_000,
+  reducedHoldMs: 10_000,
+  hits: "platform",
+  limitMs: 60_000,
+  begin: ({ platform }) => platform.fault({ operation: "set-value", chance: 1, ...fault }),
+  end: ({ platform }) => platform.tell("clear_faults"),
+  ...more,
+});
+
+const both = ["mosquitto-5", "embedded-5"];
+
+export const postRows: readonly Row[] = [
+  post("POST reset before it is done", "B13", ["mosquitto-5", "embedded-5!"], {
+    fault: "reset",
+    when: "before",
+  }),
+  post(
+    "POST reset after it was done",
+    "B13",
+    ["aedes-5", "embedded-5!"],
+    { fault: "reset", when: "after" },
+    {
+      check: (seen) => expectOutcome(seen, "confirmed"),
+    },
+  ),
+  post(
+    "POST never answered, not done",
+    "B13, F45",
+    ["mosquitto-4"],
+    { fault: "timeout", chance: 0.5 },
+    {
+      holdMs: 25_000,
+      limitMs: 75_000,
+    },
+  ),
+  post(
+    "POST never answered, done",
+    "B13, F45",
+    ["aedes-4"],
+    { fault: "timeout", when: "after", chance: 0.5 },
+    {
+      holdMs: 25_000,
+      limitMs: 75_000,
+    },
+  ),
+  post("POST answered with half a body", "B13", ["mosquitto-5"], { fault: "truncated" }),
+  post("POST answered with HTML 200", "B13", ["aedes-5"], { fault: "html", when: "after" }),
+  post("POST answered 502, done", "B13", ["aedes-4"], { fault: "http_status", status: 502, when: "after" }),
+  post("POST throttled", "B14", ["mosquitto-4"], { fault: "throttle", retry_after: "2s" }),
+  post("POST refused 401 once", "B16", ["mosquitto-4", "aedes-5"], { fault: "unauthorized", chance: 0.5 }),
+  post(
+    "POST accepted and ignored",
+    "B17",
+    ["mosquitto-5!", "aedes-5", "embedded-5"],
+    { fault: "ignore" },
+    {
+      expected: "unconfirmed; never sent again",
+      check: (seen) =>
+        expectOutcome(seen, "unconfirmed", "unconfirmed/mode_not_confirmed", "superseded/after_sending"),
+    },
+  ),
+  post(
+    "POST accepted and done late",
+    "B17",
+    ["aedes-4!", "embedded-5"],
+    { fault: "late", delay: "5s" },
+    {
+      expected: "confirmed when it shows, never sent again",
+    },
+  ),
+  post("POST done twice", "B11", both, { fault: "twice", delay: "2s" }),
+  post(
+    "device gone at the POST",
+    "B14",
+    ["aedes-4"],
+    { fault: "offline_at_post", for: "6s", count: 1 },
+    {
+      begin: ({ platform }) =>
+        platform.fault({ operation: "set-value", fault: "offline_at_post", for: "6s", count: 1 }),
+    },
+  ),
+];

@@ -1,0 +1,35 @@
+import { type Row, stayedOnline } from "../row.js";
+
+/* F50 and F51: the WebSocket channels. Polling goes on, so nothing may be felt by a command. */
+
+const push = (name: string, mode: string, holdMs: number, lanes: Row["lanes"]): Row => ({
+  name,
+  requirement: "F50, F51",
+  lanes,
+  how: `push ${mode} for ${holdMs / 1_000} s`,
+  expected: "polling goes on; commands and readings do not suffer",
+  holdMs,
+  reducedHoldMs: Math.min(holdMs, 8_000),
+  hits: "nothing",
+  limitMs: 60_000,
+  begin: ({ platform: { tell } }) => tell("push", { mode }),
+  end: ({ platform: { tell } }) => tell("push", { mode: "normal" }),
+  check: stayedOnline,
+});
+
+export const pushRows: readonly Row[] = [
+  {
+    ...push("push flapping", "drop", 16_000, ["mosquitto-5", "aedes-5"]),
+    how: "all channels broken every 2 s, eight times",
+    begin: async ({ platform: { tell } }) => {
+      for (let turn = 0; turn < 8; turn += 1) {
+        await tell("push", { mode: "drop" });
+        await new Promise((resolve) => setTimeout(resolve, 2_000));
+      }
+    },
+  },
+  push("push black hole", "black_hole", 50_000, ["mosquitto-4", "embedded-5"]),
+  push("push garbled", "garbled", 12_000, ["mosquitto-5", "aedes-4!"]),
+  push("push silent", "silent", 12_000, ["aedes-5"]),
+  push("push refused", "refuse", 12_000, ["aedes-4"]),
+];

@@ -1,0 +1,114 @@
+import { expectOutcome, expectShown, type Row, stayedOnline } from "../row.js";
+
+/* C: values that are old, impossible or from a device that is gone, and clocks that are set. */
+
+const counter = "greenhouse/gh-0001/sensor/counter";
+const year = 365 * 86_400_000;
+
+const state = (row: Omit<Row, "hits" | "limitMs"> & Partial<Row>): Row => ({
+  hits: "platform",
+  limitMs: 60_000,
+  ...row,
+});
+
+export const stateRows: readonly Row[] = [
+  state({
+    name: "sensors frozen",
+    requirement: "C26, C29",
+    lanes: ["mosquitto-5", "embedded-5"],
+    how: "a controller's readings keep their time for 28 s",
+    expected: "quality stale, the value stays",
+    holdMs: 28_000,
+    begin: ({ platform: { tell } }) => tell("freeze_sensors", { controller: "GH-0001" }),
+    end: ({ platform: { tell } }) => tell("unfreeze_sensors", { controller: "GH-0001" }),
+    check: (seen) => [
+      ...stayedOnline(seen),
+      ...expectShown(seen, "greenhouse/gh-0001/sensor/airtemp/quality", "stale"),
+    ],
+  }),
+  state({
+    name: "controller offline",
+    requirement: "C26, A10",
+    lanes: ["mosquitto-4", "aedes-4!"],
+    how: "the platform says offline for 14 s",
+    expected: "availability offline, commands refused at once",
+    holdMs: 14_000,
+    begin: ({ platform: { tell } }) => tell("set_online", { controller: "GH-0001", online: false }),
+    end: ({ platform: { tell } }) => tell("set_online", { controller: "GH-0001", online: true }),
+    check: (seen) => [
+      ...expectShown(seen, "greenhouse/gh-0001/availability", "offline"),
+      ...expectOutcome(seen, "refused/controller_offline"),
+    ],
+  }),
+  state({
+    name: "impossible reading",
+    requirement: "C29",
+    lanes: ["aedes-5", "embedded-5!"],
+    how: "air temperature 9,999 for 8 s",
+    expected: "quality bad, the last good value stays",
+    holdMs: 8_000,
+    begin: ({ platform: { tell } }) =>
+      tell("set_sensor", { controller: "GH-0001", sensor: "空气温度", value: 9_999 }),
+    end: ({ platform: { tell } }) => tell("clear_sensor", { controller: "GH-0001", sensor: "空气温度" }),
+    check: (seen) => [
+      ...expectShown(seen, "greenhouse/gh-0001/sensor/airtemp/quality", "bad"),
+      ...(seen.messages.some(
+        ({ topic, payload }) => topic === "greenhouse/gh-0001/sensor/airtemp" && payload === "9999",
+      )
+        ? ["9999 was published as a reading"]
+        : []),
+    ],
+  }),
+  state({
+    name: "readings are no numbers",
+    requirement: "C29, F49",
+    lanes: ["mosquitto-4", "aedes-4"],
+    how: "--, null and a flag by turns",
+    expected: "quality bad or no news; nothing invented",
+    holdMs: 9_000,
+    begin: async ({ platform: { tell } }) => {
+      for (const value of ["--", null, true]) {
+        await tell("set_sensor", { controller: "GH-0003", sensor: "空气湿度", value });
+        await new Promise((resolve) => setTimeout(resolve, 3_000));
+      }
+    },
+    end: ({ platform: { tell } }) => tell("clear_sensor", { controller: "GH-0003", sensor: "空气湿度" }),
+    check: (seen) => [
+      ...stayedOnline(seen),
+      ...seen.messages
+        .filter(
+          ({ topic, payload }) =>
+            topic === "greenhouse/gh-0003/sensor/airhumi" && !/^-?\d+(\.\d+)?$/.test(payload),
+        )
+        .map(({ payload }) => `published as a reading: ${payload}`),
+    ],
+  }),
+  state({
+    name: "an old value from the platform's memory",
+    requirement: "C28",
+    lanes: ["mosquitto-5", "aedes-5"],
+    how: "unflushed reads of one address are 20 s old",
+    expected: "a state never goes back in time",
+    holdMs: 14_000,
+    begin: ({ platform }) =>
+      platform.fault({ fault: "stale_read_back", controller: "GH-0001", delay: "20s", chance: 1 }),
+    end: ({ platform: { tell } }) => tell("clear_faults"),
+  }),
+  state({
+    name: "clock set by years",
+    requirement: "C30",
+    lanes: ["mosquitto-4!", "embedded-5"],
+    how: "the process's Date goes +10 years, -14 days, to 1970 and back, 5 s each",
+    expected: "no timer moves, no command is lost; commands with a time are refused (clock)",
+    holdMs: 0,
+    begin: async ({ bridge, clockOffsets }) => {
+      const offsets = [10 * year, -14 * 86_400_000, -56 * year, 0];
+      clockOffsets.push(...offsets);
+      for (const offset of offsets) {
+        bridge.setClock(offset);
+        if (offset !== 0) await new Promise((resolve) => setTimeout(resolve, 5_000));
+      }
+    },
+    check: (seen) => [...stayedOnline(seen), ...expectOutcome(seen, "confirmed")],
+  }),
+];

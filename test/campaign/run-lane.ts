@@ -1,0 +1,107 @@
+import { collect, leaksOf } from "./collect.js";
+import type { Breach } from "./history.js";
+import { type CommandVerdict, judgeCommands } from "./judge/commands.js";
+import { differences } from "./judge/end-state.js";
+import { judgePosts } from "./judge/posts.js";
+import { judgeStates } from "./judge/states.js";
+import type { Row } from "./row.js";
+import { runRow, type RowRun, stillMissing } from "./run-row.js";
+import { createWorld, type Lane, type World } from "./support/world.js";
+
+export interface LaneRun {
+  readonly lane: string;
+  readonly rows: readonly RowRun[];
+  readonly commands: CommandVerdict;
+  readonly breaches: readonly Breach[];
+  /** Of the whole lane: end state, exit, surprises, leaks. */
+  readonly problems: readonly string[];
+  /** From the last fault's end until retained topics equal the platform; null when they never did. */
+  readonly settledMs: number | null;
+  readonly figures: Readonly<Record<string, number>>;
+}
+
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const settleWithinMs = 120_000;
+const startWithinMs = 90_000;
+
+/** One installation through all its faults, then silence, then the judgement of what was recorded. */
+export async function runLane(
+  lane: Lane,
+  rows: readonly { readonly row: Row; readonly holdMs: number }[],
+  say: (line: string) => void,
+): Promise<LaneRun> {
+  const world = await createWorld(lane);
+  try {
+    await firstWorking(world);
+    const runs: RowRun[] = [];
+    for (const { row, holdMs } of rows) {
+      const run = await runRow(row, world, holdMs);
+      runs.push(run);
+      say(
+        `${lane.name}: ${row.name}: ${run.recoveryMs ?? "not"} ms${run.problems.map((one) => `\n    ${one}`).join("")}`,
+      );
+    }
+    return await judged(world, runs);
+  } finally {
+    await world.clear();
+  }
+}
+
+async function firstWorking(world: World): Promise<void> {
+  const since = Date.now();
+  while (stillMissing(world, since).length > 0) {
+    if (Date.now() - since > startWithinMs)
+      throw new Error(
+        `${world.lane.name} never worked: ${stillMissing(world, since).join(", ")}\n${world.bridge.program.stderr.slice(-3_000)}`,
+      );
+    await wait(100);
+  }
+}
+
+async function judged(world: World, runs: readonly RowRun[]): Promise<LaneRun> {
+  const problems: string[] = [];
+  await world.load.stop();
+  const lastEnd = Math.max(0, ...runs.map(({ endedAt }) => endedAt));
+  const settledMs = await settled(world, lastEnd, problems);
+  await answered(world);
+  const { code } = await world.bridge.stop();
+  if (code !== 0) problems.push(`the bridge ended with ${code ?? "a signal"} at SIGTERM`);
+  const history = await collect(world);
+  const commands = judgeCommands(history);
+  const breaches = [...commands.breaches, ...judgeStates(history), ...judgePosts(history)];
+  problems.push(...world.bridge.surprises);
+  problems.push(...(await leaksOf(world)).map((text) => `a planted secret surfaced: ${text}`));
+  const figures = {
+    messages: history.messages.length,
+    posts: history.posts.length,
+    journalRecords: history.journal.length,
+    lives: world.bridge.starts,
+  };
+  return { lane: world.lane.name, rows: runs, commands, breaches, problems, settledMs, figures };
+}
+
+async function settled(world: World, lastEnd: number, problems: string[]): Promise<number | null> {
+  for (;;) {
+    const found = await differences(world);
+    if (found.length === 0) return Date.now() - lastEnd;
+    // Commands sent until the load stopped move registers a little longer.
+    if (Date.now() - lastEnd > settleWithinMs) {
+      problems.push(...found);
+      return null;
+    }
+    await wait(200);
+  }
+}
+
+/** Lets the commands of the last seconds end; who never ends is found by the judgement. */
+async function answered({ recorder, load }: World): Promise<void> {
+  const end = Date.now() + 45_000;
+  const open = () => {
+    const told = recorder.messages
+      .slice(-10_000)
+      .map(({ payload }) => payload)
+      .join("\n");
+    return load.sent.slice(-30).some(({ id }) => !told.includes(`"id":"${id}"`));
+  };
+  while (open() && Date.now() < end) await wait(250);
+}

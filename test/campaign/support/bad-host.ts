@@ -1,0 +1,123 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { deflateSync, gzipSync } from "node:zlib";
+import type { Post } from "../history.js";
+
+/* A host that answers every request badly, and notes every control value that reaches it: it does none of them. */
+
+export const badManners = [
+  "drip",
+  "endless",
+  "oversized",
+  "gzip_bomb",
+  "chained_encodings",
+  "deep_json",
+  "stalled_headers",
+  "redirected_to",
+] as const;
+export type BadManner = (typeof badManners)[number];
+
+export interface BadHost {
+  readonly port: number;
+  readonly posts: readonly Post[];
+  manner(manner: BadManner): void;
+  close(): Promise<void>;
+}
+
+const json = { "content-type": "application/json;charset=UTF-8" };
+const zeros = (megabytes: number) => Buffer.alloc(megabytes * 1024 * 1024, "0");
+
+const answers: Record<BadManner, (response: ServerResponse) => void> = {
+  stalled_headers: () => undefined,
+  drip: (response) => {
+    response.writeHead(200, { ...json, "content-length": 1_000 });
+    const drip = setInterval(() => response.write(" "), 700);
+    response.on("close", () => {
+      clearInterval(drip);
+    });
+  },
+  endless: (response) => {
+    response.writeHead(200, json);
+    const pour = setInterval(() => response.write(zeros(0.0625)), 20);
+    response.on("close", () => {
+      clearInterval(pour);
+    });
+  },
+  oversized: (response) => {
+    response.writeHead(200, json);
+    response.end(`{"code":200,"data":"${zeros(6).toString("latin1")}"}`);
+  },
+  gzip_bomb: (response) => {
+    response.writeHead(200, { ...json, "content-encoding": "gzip" });
+    response.end(bomb());
+  },
+  chained_encodings: (response) => {
+    response.writeHead(200, { ...json, "content-encoding": "gzip, deflate, gzip" });
+    response.end(gzipSync(deflateSync(bomb())));
+  },
+  deep_json: (response) => {
+    response.writeHead(200, json);
+    response.end(`{"code":200,"data":${"[".repeat(50_000)}${"]".repeat(50_000)}}`);
+  },
+  redirected_to: (response) => {
+    response.writeHead(200, json);
+    response.end('{"code":200,"data":null}');
+  },
+};
+
+let made: Buffer | null = null;
+const bomb = (): Buffer => (made ??= gzipSync(zeros(64)));
+
+export async function startBadHost(): Promise<BadHost> {
+  const posts: Post[] = [];
+  let manner: BadManner = "stalled_headers";
+  const server = createServer((request, response) => {
+    response.on("error", () => undefined);
+    void bodyOf(request).then((body) => {
+      if (request.method === "POST") note(body, posts);
+      answers[manner](response);
+    });
+  });
+  server.on("clientError", (_error, socket) => socket.destroy());
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port given");
+  return {
+    port: address.port,
+    posts,
+    manner: (next) => {
+      manner = next;
+    },
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+  } catch {
+    // The caller hung up; what came is all there is.
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function note(body: string, posts: Post[]): void {
+  try {
+    const { deviceCode, address, value } = JSON.parse(body) as Readonly<Record<string, unknown>>;
+    posts.push({
+      at: Date.now(),
+      code: String(deviceCode),
+      address: String(address),
+      value: String(value),
+      effect: "met_a_bad_host",
+    });
+  } catch {
+    // A sign-in, or half a body.
+  }
+}

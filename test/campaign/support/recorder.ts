@@ -1,0 +1,64 @@
+import mqtt, { type IClientPublishOptions } from "mqtt";
+import type { Message } from "../history.js";
+
+/** A client of its own at the broker, not behind the chaos proxy: sees every message and sends the load. */
+export interface Recorder {
+  readonly messages: readonly Message[];
+  readonly isConnected: boolean;
+  /** The newest payload on a topic; empty where it was cleared, null where nothing came. */
+  latest(topic: string): string | null;
+  /** Topics with their newest payloads. */
+  current(): ReadonlyMap<string, string>;
+  /** Resolves with whether the broker took it; false at once without a connection. */
+  publish(topic: string, payload: string | Buffer, options?: IClientPublishOptions): Promise<boolean>;
+  end(): Promise<void>;
+}
+
+export function startRecorder(url: string, protocolVersion: 4 | 5): Recorder {
+  const messages: Message[] = [];
+  const newest = new Map<string, string>();
+  const client = mqtt.connect(url, {
+    protocolVersion,
+    clientId: `recorder-${Math.random().toString(16).slice(2)}`,
+    reconnectPeriod: 50,
+    connectTimeout: 10_000,
+    // A broker that is frozen on purpose is not to lose its witness.
+    keepalive: 600,
+  });
+  let subscribed = false;
+  client.on("error", () => undefined);
+  client.on("connect", () => {
+    client.subscribe("#", { qos: 1 }, (error) => {
+      subscribed = error === null;
+    });
+  });
+  client.on("close", () => {
+    subscribed = false;
+  });
+  client.on("message", (topic, bytes, { retain }) => {
+    const payload = bytes.toString();
+    messages.push({ at: Date.now(), topic, payload, retain });
+    newest.set(topic, payload);
+  });
+  return {
+    messages,
+    get isConnected() {
+      return subscribed;
+    },
+    latest: (topic) => newest.get(topic) ?? null,
+    current: () => newest,
+    publish: (topic, payload, options = {}) =>
+      new Promise((resolve) => {
+        if (!subscribed) {
+          resolve(false);
+          return;
+        }
+        client.publish(topic, payload, { qos: 1, ...options }, (error) => {
+          resolve(!error);
+        });
+      }),
+    end: async () => {
+      await client.endAsync(true);
+    },
+  };
+}
