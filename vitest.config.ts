@@ -3,7 +3,9 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    exclude: ["test/end-to-end/**", "test/simulation/**"],
+    exclude: ["test/end-to-end/**", "test/simulation/**", "test/campaign/**"],
+    // A default import of a CommonJS package is what Node makes of it.
+    deps: { interopDefault: false },
     testTimeout: 20_000,
     hookTimeout: 20_000,
   },

@@ -1,6 +1,7 @@
 import { defineConfig } from "vitest/config";
 
-const patient = { testTimeout: 60_000, hookTimeout: 60_000 };
+// A default import of a CommonJS package is what Node makes of it.
+const patient = { testTimeout: 60_000, hookTimeout: 60_000, deps: { interopDefault: false } };
 const alone = ["command-line", "lifecycle", "mirror"].map((name) => `test/end-to-end/${name}.test.ts`);
 
 export default defineConfig({

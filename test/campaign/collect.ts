@@ -15,6 +15,7 @@ export async function collect(world: World): Promise<History> {
     sent: load.sent,
     shown: load.shown,
     posts,
+    requests: world.realtime.requests,
     journal: await journalOf(world),
     held: await registersOf(world),
     gaps,

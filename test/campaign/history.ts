@@ -63,6 +63,8 @@ export interface History {
   readonly messages: readonly Message[];
   readonly sent: readonly Sent[];
   readonly posts: readonly Post[];
+  /** Requests to the realtime host: method and path with its query. */
+  readonly requests: readonly { readonly at: number; readonly line: string }[];
   readonly journal: readonly Recorded[];
   /** Of every register, by `<code>/<address>`, oldest first. */
   readonly held: ReadonlyMap<string, readonly Held[]>;

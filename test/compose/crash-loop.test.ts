@@ -6,6 +6,7 @@ import { LiveSettings } from "../../src/compose/live-settings.js";
 import { beginLife, crashesBefore, type EndedRun } from "../../src/compose/operations/crash-loop.js";
 import { guardProcess } from "../../src/compose/operations/process-guard.js";
 import { journalDirectory } from "../../src/compose/open-journal.js";
+import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { Journal } from "../../src/journal/journal.js";
 import { readRecords } from "../../src/journal/reader.js";
 import type { JournalRecord } from "../../src/journal/records.js";
@@ -181,12 +182,12 @@ async function lives(kinds: readonly ("killed" | "worked" | "failed" | "stopped"
 }
 
 const about = { controller: "GH-0001", actuator: "fan" };
-const done = {
+const done: CommandResult = {
   ...{ id: "1", controller: "gh-0001", actuator: "fan", command: "on", value: "1010" },
   ...{ outcome: "confirmed", reason: null, message: null, request_id: null, by: null, via: null },
   ...{ steps: [], read_back: "1010", received_at: "2026-03-01T08:00:00.000Z", sent_at: null },
   ...{ finished_at: "2026-03-01T08:00:01.000Z", duration_ms: 1, repeated: false },
-} as const;
+};
 
 /** What the guard does with an error, without ending the test's own process. */
 function failWith(dataDir: string, error: unknown): void {

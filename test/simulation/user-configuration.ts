@@ -50,7 +50,7 @@ export async function configurationOf(
     `  min_interval: ${settings.minInterval}`,
     "mirror: listed",
     // What no command looks at is asked for rarely, to leave the time to what they do.
-    "polling: { controllers: 30m, sensors: 15m, running_status: 30m }",
+    "polling: { sensors: 15m, running_status: 30m }",
     "controllers:",
     ...lines.map((line) =>
       /^ {2}GH-\d+:$/.test(line) && !lines.includes("    actuators:") ? `${line} {}` : line,

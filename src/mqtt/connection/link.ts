@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { IClientOptions, ISubscriptionMap, MqttClient } from "mqtt";
 // The package's front door also loads its command line, WebSockets and proxies.
-import mqtt from "mqtt/lib/client";
+import library from "mqtt/lib/client";
 import { brokerFacts, incomingMessage } from "./message.js";
 import type { Exit, Parcel } from "./outbox.js";
 import { describeEnd, type LinkFacts } from "./reasons.js";
@@ -19,6 +19,9 @@ import type {
 // Room for topic and properties beside the largest payload.
 const headerReserve = 4096;
 const noRetained = 2;
+
+// A CommonJS module with a default of its own: some loaders unwrap it, Node does not.
+const Client = "default" in library ? library.default : library;
 
 export interface LinkOptions {
   readonly settings: ConnectionSettings;
@@ -157,7 +160,7 @@ export async function openLink(
 }
 
 function connect(options: LinkOptions, stream: Duplex, facts: Facts): BrokerLink {
-  const client = new mqtt.default(() => stream, clientOptions(options));
+  const client = new Client(() => stream, clientOptions(options));
   client.on("error", (error) => {
     // A refused CONNACK is the only error with a number before the link is up.
     if (!facts.connected && "code" in error && typeof error.code === "number") facts.refusal ??= error.code;

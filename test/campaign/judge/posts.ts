@@ -1,4 +1,4 @@
-import type { Breach, Fields, History, Post, Recorded } from "../history.js";
+import type { Breach, Fields, Held, History, Post, Recorded } from "../history.js";
 import { textOf } from "../history.js";
 import { maxAgeMs } from "../support/house.js";
 
@@ -15,7 +15,7 @@ export function judgePosts(history: History): readonly Breach[] {
     ...unrecorded(history.posts, steps),
     ...untaken(history.journal, steps),
     ...tooLate(history, steps),
-    ...repeated(history.journal, steps),
+    ...repeated(history, steps),
   ];
 }
 
@@ -66,7 +66,7 @@ function tooLate({ sent }: History, steps: readonly Recorded[]): readonly Breach
 }
 
 /** At most one second POST per step, after an ambiguous end and a newer read that differs, 5 s later. */
-function repeated(journal: readonly Recorded[], steps: readonly Recorded[]): readonly Breach[] {
+function repeated(history: History, steps: readonly Recorded[]): readonly Breach[] {
   const groups = new Map<string, Recorded[]>();
   for (const step of steps) {
     const { id, purpose, address } = step.record;
@@ -76,26 +76,42 @@ function repeated(journal: readonly Recorded[], steps: readonly Recorded[]): rea
   return [...groups].flatMap(([key, [first, second, third]]) => {
     if (first === undefined || second === undefined) return [];
     if (third !== undefined) return [breach(third.at, `${key} was POSTed three times`)];
-    const why = unjustified(journal, first, second);
+    const why = unjustified(history, first, second);
     return why === null ? [] : [breach(second.at, `${key} was POSTed again ${why}`)];
   });
 }
 
-function unjustified(journal: readonly Recorded[], first: Recorded, second: Recorded): string | null {
-  const { id, value } = first.record;
-  const between = journal.filter(({ record }) => {
-    const seq = Number(record["seq"]);
-    return record["id"] === id && seq > Number(first.record["seq"]) && seq < Number(second.record["seq"]);
-  });
-  const answer = between.find(({ record }) => record["type"] === "step_answered")?.record;
+function unjustified(history: History, first: Recorded, second: Recorded): string | null {
+  const { id, controller, address, value } = first.record;
+  const answer = history.journal.find(
+    ({ record }) =>
+      record["type"] === "step_answered" && record["id"] === id && isBetween(record, first, second),
+  );
   if (answer === undefined) return "before the first was answered";
-  if (answer["code"] !== null && !["401", "403"].includes(textOf(answer["code"])))
-    return `although it was answered ${textOf(answer["code"])}`;
-  if (!between.some(({ record }) => isDifferingRead(record, value)))
-    return "without a newer read that differs";
-  const afterMs = second.at - first.at;
+  const { code } = answer.record;
+  if (code !== null && !["401", "403"].includes(textOf(code)))
+    return `although it was answered ${textOf(code)}`;
+  if (!isReadBetween(history, textOf(address), answer.at, second.at)) return "without a newer read";
+  const register = history.held.get(`${textOf(controller)}/${textOf(address)}`) ?? [];
+  if (heldThroughout(register, value, answer.at, second.at)) return "although the register held the value";
+  const afterMs = second.at - answer.at;
   return afterMs >= leastPauseMs - roundingMs ? null : `${afterMs} ms after the first`;
 }
 
-const isDifferingRead = ({ type, value }: Fields, wanted: unknown): boolean =>
-  type === "read_back" && value !== wanted;
+const isBetween = ({ seq }: Fields, first: Recorded, second: Recorded): boolean =>
+  Number(seq) > Number(first.record["seq"]) && Number(seq) < Number(second.record["seq"]);
+
+const isReadBetween = ({ requests }: History, address: string, from: number, to: number): boolean =>
+  requests.some(
+    ({ at, line }) =>
+      at >= from - roundingMs &&
+      at <= to + roundingMs &&
+      line.includes("flush=1") &&
+      line.includes(`address=${address}`),
+  );
+
+/** What a read at any instant of a stretch must have shown. */
+const heldThroughout = (register: readonly Held[], value: unknown, from: number, to: number): boolean =>
+  register.some(
+    (one, index) => one.value === value && one.at <= from && (register[index + 1]?.at ?? Infinity) > to,
+  );

@@ -124,10 +124,10 @@ export const platformRows: readonly Row[] = [
     quiet: true,
     begin: async (world, notes) => {
       await both(world, "reset_on_request");
-      notes["before"] = world.business.requests + world.realtime.requests;
+      notes["before"] = world.business.requests.length + world.realtime.requests.length;
     },
     end: async (world, notes) => {
-      notes["after"] = world.business.requests + world.realtime.requests;
+      notes["after"] = world.business.requests.length + world.realtime.requests.length;
       await both(world, "pass");
     },
     check: ({ notes, startedAt, endedAt }) => {

@@ -2,7 +2,6 @@ import { expectOutcome, expectShown, type Row, stayedOnline } from "../row.js";
 
 /* C: values that are old, impossible or from a device that is gone, and clocks that are set. */
 
-const counter = "greenhouse/gh-0001/sensor/counter";
 const year = 365 * 86_400_000;
 
 const state = (row: Omit<Row, "hits" | "limitMs"> & Partial<Row>): Row => ({

@@ -13,12 +13,18 @@ import net from "node:net";
  */
 export type Manner = "pass" | "closed" | "reset" | "reset_on_request" | "black_hole";
 
+/** The first line of an HTTP request, without its version. */
+export interface Request {
+  readonly at: number;
+  readonly line: string;
+}
+
 export interface Door {
   readonly port: number;
   /** Connections accepted so far. */
   readonly accepted: number;
   /** HTTP requests that came as far as here, upgrades to WebSocket apart. */
-  readonly requests: number;
+  readonly requests: readonly Request[];
   manner(manner: Manner): Promise<void>;
   /** Resets all standing connections. */
   cut(): void;
@@ -48,7 +54,7 @@ export async function openDoor(targetPort: number): Promise<Door> {
 
 class ChaosDoor implements Door {
   accepted = 0;
-  requests = 0;
+  readonly requests: Request[] = [];
   port = 0;
   readonly #pairs = new Set<Pair>();
   #targetPort: number;
@@ -134,7 +140,7 @@ class ChaosDoor implements Door {
     const pair: Pair = { client, far, deaf: null };
     this.#pairs.add(pair);
     client.on("data", (bytes) => {
-      this.#count(bytes);
+      this.#note(bytes);
       if (this.#manner === "reset_on_request") client.resetAndDestroy();
     });
     if (far !== null) this.#join(pair, far);
@@ -149,11 +155,11 @@ class ChaosDoor implements Door {
     far.on("error", () => {
       if (pair.deaf === null) pair.client.resetAndDestroy();
     });
-    this.#forward(pair, pair.client, far, () => pair.deaf === "both");
-    this.#forward(pair, far, pair.client, () => pair.deaf !== null);
+    this.#forward(pair.client, far, () => pair.deaf === "both");
+    this.#forward(far, pair.client, () => pair.deaf !== null);
   }
 
-  #forward(pair: Pair, from: net.Socket, to: net.Socket, isDeaf: () => boolean): void {
+  #forward(from: net.Socket, to: net.Socket, isDeaf: () => boolean): void {
     const later = (action: () => void) => {
       const act = () => {
         if (!isDeaf()) action();
@@ -172,8 +178,9 @@ class ChaosDoor implements Door {
     });
   }
 
-  #count(bytes: Buffer): void {
+  #note(bytes: Buffer): void {
     const head = bytes.toString("latin1", 0, 2_000);
-    if (/^(GET|POST) \//.test(head) && !/upgrade: websocket/i.test(head)) this.requests += 1;
+    const line = /^(?:GET|POST) (?:\S+)/.exec(head)?.[0];
+    if (line !== undefined && !/upgrade: websocket/i.test(head)) this.requests.push({ at: Date.now(), line });
   }
 }
