@@ -20,16 +20,17 @@ const idleMs = 60_000;
  */
 export class PushReads {
   readonly #clock: Clock;
-  readonly #budget: RequestBudget;
+  readonly #budgets: readonly RequestBudget[];
   readonly #log: Logger;
   readonly #waiting = new Map<string, Waiting>();
   readonly #begunAt = new Map<string, number>();
   #running = 0;
   #wake: () => void = () => undefined;
 
-  constructor({ clock, budget, log }: { clock: Clock; budget: RequestBudget; log: Logger }) {
+  /** Every budget has to have room: polling's, and a share of its own that leaves polling the rest. */
+  constructor({ clock, budgets, log }: { clock: Clock; budgets: readonly RequestBudget[]; log: Logger }) {
     this.#clock = clock;
-    this.#budget = budget;
+    this.#budgets = budgets;
     this.#log = log;
   }
 
@@ -77,7 +78,7 @@ export class PushReads {
     const first = this.#first();
     if (first === null || this.#running >= mostAtOnce) return idleMs;
     const now = this.#clock.monotonic();
-    return Math.max(first.dueAt - now, this.#budget.waitMs(now), 0);
+    return Math.max(first.dueAt - now, ...this.#budgets.map((budget) => budget.waitMs(now)), 0);
   }
 
   #first(): (Waiting & { readonly name: string }) | null {
@@ -92,7 +93,7 @@ export class PushReads {
     if (first === null) return;
     this.#waiting.delete(first.name);
     this.#remember(first.name);
-    this.#budget.spend(this.#clock.monotonic());
+    for (const budget of this.#budgets) budget.spend(this.#clock.monotonic());
     this.#running += 1;
     try {
       await first.read(signal);

@@ -1,3 +1,4 @@
+import { RequestBudget } from "../bridge/budget.js";
 import type { PushBell } from "../bridge/push-bell.js";
 import { PushChannels } from "../bridge/push-channels.js";
 import { PushMirror } from "../bridge/push-mirror.js";
@@ -20,7 +21,8 @@ export function createPush(
   bell: PushBell,
 ): PushPart {
   if (!configuration.platform.push.enabled) return off;
-  const reads = new PushReads({ clock, budget, log });
+  const share = new RequestBudget(Math.ceil(configuration.platform.requests_per_minute / 4));
+  const reads = new PushReads({ clock, budgets: [budget, share], log });
   const skewMs = () => platform.clockSkewMs();
   const mirror = new PushMirror({ store, platform, bell, reads, clock, skewMs });
   const recovery = new PushRecovery(clock, () => poller.refresh());

@@ -32,7 +32,7 @@ function listeningChannels() {
     rounds++;
     return Promise.resolve();
   });
-  const reads = new PushReads({ clock, budget: new RequestBudget(0), log: silentLog });
+  const reads = new PushReads({ clock, budgets: [new RequestBudget(0)], log: silentLog });
   const reader = { connection: never, runningStatuses: never, value: never, values: never };
   const mirror = new PushMirror({
     store,

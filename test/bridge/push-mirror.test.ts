@@ -50,7 +50,7 @@ function bench({
       ask(`group ${group}`, () => new Map([...registers].filter(([address]) => address !== "103"))),
   };
   const bell = new PushBell();
-  const reads = new PushReads({ clock, budget: new RequestBudget(0), log: silentLog });
+  const reads = new PushReads({ clock, budgets: [new RequestBudget(0)], log: silentLog });
   const mirror = new PushMirror({ store, platform, bell, reads, clock, skewMs: () => 0 });
   const quit = new AbortController();
   void reads.run(quit.signal);

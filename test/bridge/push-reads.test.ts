@@ -6,9 +6,13 @@ import { silentLog } from "../support/builders.js";
 import { failure } from "../support/counting-platform.js";
 import { settled, VirtualClock } from "../support/virtual-clock.js";
 
-function reading(perMinute = 0) {
+function reading(perMinute = 0, share = 0) {
   const clock = new VirtualClock();
-  const reads = new PushReads({ clock, budget: new RequestBudget(perMinute), log: silentLog });
+  const reads = new PushReads({
+    clock,
+    budgets: [new RequestBudget(perMinute), new RequestBudget(share)],
+    log: silentLog,
+  });
   const quit = new AbortController();
   const done = reads.run(quit.signal);
   const begun: string[] = [];
@@ -63,6 +67,13 @@ describe("reads that pushes ask for", () => {
     expect(begun).toHaveLength(10);
     await clock.advance(61_000);
     expect(begun).toHaveLength(20);
+  });
+
+  it("leave polling its part of the budget", async () => {
+    const { clock, begun, want } = reading(100, 25);
+    for (let n = 0; n < 200; n++) want(`a${n}`);
+    await clock.advance(59_000);
+    expect(begun).toHaveLength(25);
   });
 
   it("beyond a thousand are left to polling", () => {
