@@ -61,9 +61,7 @@ export function topicsUnder(base: string) {
     },
     /** Exact filters of everything that may be sent to the bridge. */
     subscriptions: [
-      `${base}/+/actuator/+/set`,
-      `${base}/+/parameter/+/set`,
-      `${base}/+/address/+/set`,
+      ...["actuator", "parameter", "address"].map((folder) => `${base}/+/${folder}/+/set`),
       `${base}/bridge/request/+`,
     ],
     /** Filters of every retained topic of the controllers; none of them matches a `.../set`. */

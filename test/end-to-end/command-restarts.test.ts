@@ -35,7 +35,7 @@ describe.concurrent.each(brokers)("commands over $name", { timeout: 300_000 }, (
         ["valve", "scene"],
       ] as const)
         expect(await done.command(actuator, { command: "on", id })).toMatchObject({ outcome: "confirmed" });
-      await checking.fault({ fault: "slow", operation: "mqtt-client-status", delay: "50s" });
+      await checking.fault({ fault: "slow", operation: "mqtt-client-status", delay: "5m" });
       await checking.send("fan", { command: "on", id: "checking" });
       await checking.untilPhase("fan", "checking", "checking");
       expect(await waiting.command("heater", "on")).toMatchObject({ outcome: "confirmed" });
@@ -43,15 +43,15 @@ describe.concurrent.each(brokers)("commands over $name", { timeout: 300_000 }, (
       await waiting.untilPhase("heater", "scene", "waiting");
       await waiting.send("heater", { command: "off", id: "waiting" });
       expect(await waiting.result("heater", "scene")).toMatchObject({ reason: "before_sending" });
-      await hanging.fault({ fault: "slow", operation: "set-value", delay: "50s" });
+      await hanging.fault({ fault: "slow", operation: "set-value", delay: "5m" });
       await hanging.send("fan", { command: "on", id: "hanging" });
       await hanging.untilPosted("150", 1);
       await confirming.fault({ fault: "ignore", address: "400" });
       await confirming.send("special", { command: "low", id: "confirming" });
       await confirming.untilPhase("special", "confirming", "confirming");
       // These two are held for less than the 5 s a POST is given to finish, so they come last.
-      await mode.fault({ fault: "slow", operation: "set-value", delay: "3s" });
-      await posting.fault({ fault: "slow", operation: "set-value", delay: "3s" });
+      await mode.fault({ fault: "slow", operation: "set-value", delay: "4s" });
+      await posting.fault({ fault: "slow", operation: "set-value", delay: "4s" });
       await mode.send("roof", { command: 40, id: "mode" });
       await posting.send("fan", { command: "on", id: "posting" });
       await Promise.all([mode.untilPosted("101", 1), posting.untilPosted("150", 1)]);
@@ -70,7 +70,7 @@ describe.concurrent.each(brokers)("commands over $name", { timeout: 300_000 }, (
       await rig.watch.untilTrue(
         () => told("waiting").length === 1 && told("checking").length === 1,
         "the results of what was not sent",
-        10_000,
+        20_000,
       );
       for (const id of ["waiting", "checking"])
         expect(fields(told(id)[0]?.payload ?? "")).toMatchObject({

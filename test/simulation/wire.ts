@@ -40,6 +40,7 @@ export class Wire {
   readonly #chance: Chance;
   readonly #journalist: Journalist;
   readonly #epoch: number;
+  readonly #fail: (violation: Violation) => void;
 
   constructor(
     state: PlatformState,
@@ -48,6 +49,7 @@ export class Wire {
       readonly chance: Chance;
       readonly journalist: Journalist;
       readonly epoch: number;
+      readonly fail: (violation: Violation) => void;
     },
   ) {
     this.#state = state;
@@ -55,6 +57,7 @@ export class Wire {
     this.#chance = around.chance;
     this.#journalist = around.journalist;
     this.#epoch = around.epoch;
+    this.#fail = around.fail;
   }
 
   get platformNow(): number {
@@ -90,7 +93,7 @@ export class Wire {
       if (trip.isSignIn) {
         clock.signInsOpen += 1;
         this.#journalist.note("sign_in", { open: clock.signInsOpen });
-        if (clock.signInsOpen > 1) throw new Violation("S13", `${clock.signInsOpen} sign-ins at once`);
+        if (clock.signInsOpen > 1) this.#fail(new Violation("S13", `${clock.signInsOpen} sign-ins at once`));
       }
       outgoing.signal.addEventListener("abort", abort, { once: true });
       if (outgoing.signal.aborted) {

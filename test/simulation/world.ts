@@ -60,6 +60,9 @@ export class World {
       chance: new Chance(seed, "network"),
       journalist: this.journalist,
       epoch,
+      fail: (violation) => {
+        this.fail(violation);
+      },
     });
     this.wire.manners = scenario.network;
     this.disk.syncFailure = scenario.syncFailure;

@@ -87,7 +87,9 @@ export class Meter implements ScanWatcher {
     const line = `[${bar}] ${this.#done}/${this.#total}  ${this.#left()}  ${this.#label}`;
     // A line that wraps could not be taken away again.
     this.#clear();
-    this.#bar = line.slice(0, Math.max(20, this.#screen.columns ?? 80) - 1);
+    // A terminal that does not know its width says 0.
+    const { columns = 0 } = this.#screen;
+    this.#bar = line.slice(0, (columns > 0 ? Math.max(20, columns) : 80) - 1);
     this.#draw();
   }
 

@@ -117,10 +117,10 @@ export const platformRows: readonly Row[] = [
   platform({
     name: "requests during an outage",
     requirement: "F47",
-    lanes: ["aedes-4", "embedded-5"],
-    how: "every request reset for 150 s, no commands",
+    lanes: ["embedded-5"],
+    how: "every request reset for 120 s, no commands",
     expected: "at most 150 requests an hour, with 12 for the beginning",
-    holdMs: 150_000,
+    holdMs: 120_000,
     quiet: true,
     begin: async (world, notes) => {
       await both(world, "reset_on_request");
@@ -144,13 +144,13 @@ export const platformRows: readonly Row[] = [
   badAnswers("gzip bomb", "gzip_bomb", "F46", ["mosquitto-4", "embedded-5!"]),
   badAnswers("chained encodings", "chained_encodings", "F46", ["aedes-5"]),
   badAnswers("JSON 50,000 deep", "deep_json", "F46", ["aedes-4"]),
-  spoilt("HTML with status 200", "F49", ["mosquitto-5", "aedes-4!"], { fault: "html" }),
+  spoilt("HTML with status 200", "F49", ["mosquitto-5", "mosquitto-4!", "aedes-4"], { fault: "html" }),
   spoilt("HTML with status 502", "F49", ["aedes-5"], { fault: "html", status: 502 }),
   spoilt("status 500", "F47", ["mosquitto-4", "embedded-5"], { fault: "http_status", status: 500 }),
   spoilt("body code 500", "F49", ["mosquitto-5"], { fault: "body_code", code: 500 }),
   spoilt("broken JSON", "F49", ["aedes-5"], { fault: "garbage" }),
   spoilt("empty bodies", "F49", ["aedes-4"], { fault: "empty" }),
-  spoilt("truncated bodies", "F49", ["mosquitto-4", "embedded-5!"], { fault: "truncated" }),
+  spoilt("truncated bodies", "F49", ["mosquitto-4", "embedded-5"], { fault: "truncated" }),
   spoilt("429 with Retry-After", "F47", ["mosquitto-4", "aedes-5"], {
     fault: "throttle",
     retry_after: "5s",
@@ -181,17 +181,17 @@ export const platformRows: readonly Row[] = [
   spoilt(
     "tokens expire three times",
     "F16",
-    ["mosquitto-4!", "aedes-5", "aedes-4!"],
+    ["mosquitto-4!", "aedes-5", "aedes-4"],
     {},
     {
       how: "every token is refused from now on, at 0, 4 and 8 s; new ones are good",
       expected: "one sign-in each time, commands go on",
       holdMs: 9_000,
-      begin: async ({ platform: { tell, requests } }, notes) => {
-        const signIns = async () => (await requests())["sign-in"] ?? 0;
+      begin: async ({ platform }, notes) => {
+        const signIns = async () => (await platform.requests())["sign-in"] ?? 0;
         notes["before"] = await signIns();
         for (let turn = 0; turn < 3; turn += 1) {
-          await tell("expire_tokens");
+          await platform.tell("expire_tokens");
           await new Promise((resolve) => setTimeout(resolve, 4_000));
         }
         notes["after"] = await signIns();
@@ -210,13 +210,13 @@ export const platformRows: readonly Row[] = [
     {
       expected: "no storm of sign-ins; unauthorized is said; back within 60 s",
       holdMs: 12_000,
-      begin: async ({ platform: { fault, requests } }, notes) => {
-        notes["before"] = (await requests())["sign-in"] ?? 0;
-        await fault({ fault: "unauthorized", chance: 1 });
+      begin: async ({ platform }, notes) => {
+        notes["before"] = (await platform.requests())["sign-in"] ?? 0;
+        await platform.fault({ fault: "unauthorized", chance: 1 });
       },
-      end: async ({ platform: { tell, requests } }, notes) => {
-        notes["after"] = (await requests())["sign-in"] ?? 0;
-        await tell("clear_faults");
+      end: async ({ platform }, notes) => {
+        notes["after"] = (await platform.requests())["sign-in"] ?? 0;
+        await platform.tell("clear_faults");
       },
       check: ({ notes }) => {
         const made = (notes["after"] ?? 0) - (notes["before"] ?? 0);
@@ -227,7 +227,7 @@ export const platformRows: readonly Row[] = [
   platform({
     name: "business host alone gone",
     requirement: "F47",
-    lanes: ["mosquitto-5!", "embedded-5"],
+    lanes: ["mosquitto-5", "aedes-5!", "embedded-5"],
     how: "its port closed for 30 s",
     expected: "degraded; commands go on being confirmed",
     holdMs: 30_000,
@@ -250,12 +250,12 @@ export const platformRows: readonly Row[] = [
     how: "the account's list is empty, then null",
     expected: "account_empty is said, nothing is removed",
     holdMs: 14_000,
-    begin: async ({ platform: { tell } }) => {
-      await tell("empty_list", { list: true });
+    begin: async ({ platform }) => {
+      await platform.tell("empty_list", { list: true });
       await new Promise((resolve) => setTimeout(resolve, 7_000));
-      await tell("empty_list", { list: "null" });
+      await platform.tell("empty_list", { list: "null" });
     },
-    end: ({ platform: { tell } }) => tell("empty_list", { list: false }),
+    end: ({ platform }) => platform.tell("empty_list", { list: false }),
     check: ({ messages }) => [
       ...(messages.some(
         ({ topic, payload }) => topic === "greenhouse/bridge/event" && payload.includes("account_empty"),

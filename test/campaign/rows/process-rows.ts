@@ -25,7 +25,7 @@ const killed = (name: string, spoil: (world: World) => void, more: Partial<Row> 
   own({
     name,
     requirement: "G52",
-    lanes: ["mosquitto-5", "aedes-4!", "embedded-5"],
+    lanes: ["mosquitto-5!", "aedes-4", "embedded-5"],
     how: "SIGKILL amid commands, started again at once",
     expected: "nothing is sent again; open commands are read back and told",
     holdMs: 0,
@@ -69,7 +69,7 @@ export const processRows: readonly Row[] = [
   own({
     name: "SIGTERM under load",
     requirement: "G57",
-    lanes: ["mosquitto-5", "mosquitto-4", "aedes-5", "aedes-4!", "embedded-5"],
+    lanes: ["mosquitto-5", "mosquitto-4", "aedes-5!", "aedes-4", "embedded-5"],
     how: "stopped in order amid commands, started again",
     expected: "exit 0 within 10 s, offline published, no POST afterwards",
     holdMs: 0,
@@ -188,7 +188,7 @@ export const processRows: readonly Row[] = [
   own({
     name: "second bridge, same data directory",
     requirement: "G25",
-    lanes: ["mosquitto-5", "mosquitto-4", "aedes-5", "aedes-4!"],
+    lanes: ["mosquitto-5", "mosquitto-4", "aedes-5", "aedes-4"],
     how: "started beside the first",
     expected: "exit 1; the first does not notice",
     hits: "nothing",

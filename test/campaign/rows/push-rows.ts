@@ -12,8 +12,8 @@ const push = (name: string, mode: string, holdMs: number, lanes: Row["lanes"]): 
   reducedHoldMs: Math.min(holdMs, 8_000),
   hits: "nothing",
   limitMs: 60_000,
-  begin: ({ platform: { tell } }) => tell("push", { mode }),
-  end: ({ platform: { tell } }) => tell("push", { mode: "normal" }),
+  begin: ({ platform }) => platform.tell("push", { mode }),
+  end: ({ platform }) => platform.tell("push", { mode: "normal" }),
   check: stayedOnline,
 });
 
@@ -21,15 +21,15 @@ export const pushRows: readonly Row[] = [
   {
     ...push("push flapping", "drop", 16_000, ["mosquitto-5", "aedes-5"]),
     how: "all channels broken every 2 s, eight times",
-    begin: async ({ platform: { tell } }) => {
+    begin: async ({ platform }) => {
       for (let turn = 0; turn < 8; turn += 1) {
-        await tell("push", { mode: "drop" });
+        await platform.tell("push", { mode: "drop" });
         await new Promise((resolve) => setTimeout(resolve, 2_000));
       }
     },
   },
   push("push black hole", "black_hole", 50_000, ["mosquitto-4", "embedded-5"]),
-  push("push garbled", "garbled", 12_000, ["mosquitto-5", "aedes-4!"]),
+  push("push garbled", "garbled", 12_000, ["mosquitto-5", "aedes-5!", "aedes-4"]),
   push("push silent", "silent", 12_000, ["aedes-5"]),
   push("push refused", "refuse", 12_000, ["aedes-4"]),
 ];

@@ -18,8 +18,8 @@ export const stateRows: readonly Row[] = [
     how: "a controller's readings keep their time for 28 s",
     expected: "quality stale, the value stays",
     holdMs: 28_000,
-    begin: ({ platform: { tell } }) => tell("freeze_sensors", { controller: "GH-0001" }),
-    end: ({ platform: { tell } }) => tell("unfreeze_sensors", { controller: "GH-0001" }),
+    begin: ({ platform }) => platform.tell("freeze_sensors", { controller: "GH-0001" }),
+    end: ({ platform }) => platform.tell("unfreeze_sensors", { controller: "GH-0001" }),
     check: (seen) => [
       ...stayedOnline(seen),
       ...expectShown(seen, "greenhouse/gh-0001/sensor/airtemp/quality", "stale"),
@@ -32,8 +32,8 @@ export const stateRows: readonly Row[] = [
     how: "the platform says offline for 14 s",
     expected: "availability offline, commands refused at once",
     holdMs: 14_000,
-    begin: ({ platform: { tell } }) => tell("set_online", { controller: "GH-0001", online: false }),
-    end: ({ platform: { tell } }) => tell("set_online", { controller: "GH-0001", online: true }),
+    begin: ({ platform }) => platform.tell("set_online", { controller: "GH-0001", online: false }),
+    end: ({ platform }) => platform.tell("set_online", { controller: "GH-0001", online: true }),
     check: (seen) => [
       ...expectShown(seen, "greenhouse/gh-0001/availability", "offline"),
       ...expectOutcome(seen, "refused/controller_offline"),
@@ -42,13 +42,13 @@ export const stateRows: readonly Row[] = [
   state({
     name: "impossible reading",
     requirement: "C29",
-    lanes: ["aedes-5", "embedded-5!"],
+    lanes: ["aedes-5", "embedded-5"],
     how: "air temperature 9,999 for 8 s",
     expected: "quality bad, the last good value stays",
     holdMs: 8_000,
-    begin: ({ platform: { tell } }) =>
-      tell("set_sensor", { controller: "GH-0001", sensor: "空气温度", value: 9_999 }),
-    end: ({ platform: { tell } }) => tell("clear_sensor", { controller: "GH-0001", sensor: "空气温度" }),
+    begin: ({ platform }) =>
+      platform.tell("set_sensor", { controller: "GH-0001", sensor: "空气温度", value: 9_999 }),
+    end: ({ platform }) => platform.tell("clear_sensor", { controller: "GH-0001", sensor: "空气温度" }),
     check: (seen) => [
       ...expectShown(seen, "greenhouse/gh-0001/sensor/airtemp/quality", "bad"),
       ...(seen.messages.some(
@@ -65,13 +65,13 @@ export const stateRows: readonly Row[] = [
     how: "--, null and a flag by turns",
     expected: "quality bad or no news; nothing invented",
     holdMs: 9_000,
-    begin: async ({ platform: { tell } }) => {
+    begin: async ({ platform }) => {
       for (const value of ["--", null, true]) {
-        await tell("set_sensor", { controller: "GH-0003", sensor: "空气湿度", value });
+        await platform.tell("set_sensor", { controller: "GH-0003", sensor: "空气湿度", value });
         await new Promise((resolve) => setTimeout(resolve, 3_000));
       }
     },
-    end: ({ platform: { tell } }) => tell("clear_sensor", { controller: "GH-0003", sensor: "空气湿度" }),
+    end: ({ platform }) => platform.tell("clear_sensor", { controller: "GH-0003", sensor: "空气湿度" }),
     check: (seen) => [
       ...stayedOnline(seen),
       ...seen.messages
@@ -91,7 +91,7 @@ export const stateRows: readonly Row[] = [
     holdMs: 14_000,
     begin: ({ platform }) =>
       platform.fault({ fault: "stale_read_back", controller: "GH-0001", delay: "20s", chance: 1 }),
-    end: ({ platform: { tell } }) => tell("clear_faults"),
+    end: ({ platform }) => platform.tell("clear_faults"),
   }),
   state({
     name: "clock set by years",

@@ -35,7 +35,7 @@ export const actuators = {
     address: "400",
     values: { low: "0110", high: "1001" },
     settle: "100ms",
-    confirm_within: "15s",
+    confirm_within: "25s",
   },
   nowhere: { kind: "machine", address: "999", ...quick },
 } as const;
@@ -77,7 +77,7 @@ export function commandConfiguration(
   codes: readonly string[],
   more: Configuration = {},
 ): Configuration {
-  return configurationFor(platformUrl, section, {
+  const configuration = configurationFor(platformUrl, section, {
     polling: resting,
     mirror: "listed",
     homeassistant: { enabled: false },
@@ -85,6 +85,9 @@ export function commandConfiguration(
     ...more,
     commands: { min_interval: "0s", max_age: "5m", ...(more["commands"] as Configuration | undefined) },
   });
+  // A request that a test holds back stays open for as long as it likes.
+  const platform = { ...(configuration["platform"] as Configuration), timeouts: { control: "5m" } };
+  return { ...configuration, platform };
 }
 
 export async function createCommandRig(

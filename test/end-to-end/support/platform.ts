@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { text } from "node:stream/consumers";
 import type { Program } from "./program.js";
 
 /* The simulated platform in its own process, told over HTTP what is to happen at the greenhouses. */
@@ -34,11 +37,12 @@ export interface Post {
 
 export async function platformOf(program: Program): Promise<SimulatedPlatform> {
   const [, url = ""] = await program.untilPrinted(/business_url: (\S+)/, 60_000);
-  const view = async (name: string): Promise<unknown> => (await fetch(`${url}/_simulator/${name}`)).json();
+  const view = async (name: string): Promise<unknown> =>
+    JSON.parse((await ask(`${url}/_simulator/${name}`)).body);
   const tell: SimulatedPlatform["tell"] = async (what, fields = {}) => {
-    const body = JSON.stringify({ do: what, ...fields });
-    const response = await fetch(`${url}/_simulator/control`, { method: "POST", body });
-    if (!response.ok) throw new Error(`the simulator refused ${body}: ${await response.text()}`);
+    const order = JSON.stringify({ do: what, ...fields });
+    const { status, body } = await ask(`${url}/_simulator/control`, order);
+    if (status !== 200) throw new Error(`the simulator refused ${order}: ${body}`);
   };
   const untilTotal = async (operation: string, total: number, timeoutMs: number) => {
     const end = performance.now() + timeoutMs;
@@ -64,4 +68,12 @@ export async function platformOf(program: Program): Promise<SimulatedPlatform> {
       untilTotal(operation, ((await requests())[operation] ?? 0) + more, timeoutMs),
     untilTotal,
   };
+}
+
+/** On a connection of its own: one kept open may be closed by the simulator at the moment it is used again. */
+async function ask(url: string, body?: string): Promise<{ readonly status: number; readonly body: string }> {
+  const asking = request(url, { agent: false, method: body === undefined ? "GET" : "POST" });
+  asking.end(body);
+  const [response] = (await once(asking, "response")) as [IncomingMessage];
+  return { status: response.statusCode ?? 0, body: await text(response) };
 }

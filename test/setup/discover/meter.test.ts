@@ -40,6 +40,9 @@ describe("progress on a terminal", () => {
     const { written, meter } = screen(true, 40);
     meter.begin(10, 0);
     for (const part of written.filter((text) => text.startsWith("["))) expect(part.length).toBeLessThan(40);
+    const unknown = screen(true, 0);
+    unknown.meter.begin(10, 0);
+    expect(unknown.written.join("")).toContain("] 0/10  less than a minute left");
   });
 
   it("is drawn a few times a second at most", async () => {
