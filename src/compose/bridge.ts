@@ -31,6 +31,7 @@ export async function runBridge(around: BridgeSurroundings, stop: AbortSignal): 
     const live = around.live ?? new LiveSettings(around.configuration);
     const life = await beginLife(opened.journal, around, live);
     const bridge = new Bridge({ ...around, live }, broker, opened.journal, live);
+    opened.compareClock(() => bridge.clockSkewMs());
     try {
       await bridge.run(stop);
       await life.stopped();
@@ -114,6 +115,9 @@ class Bridge {
         this.#report.publish();
         this.#desk.connected();
       },
+      onDisconnected: () => {
+        this.#desk.disconnected();
+      },
       onMessage: (message) => {
         this.#received(message);
       },
@@ -145,6 +149,11 @@ class Bridge {
     for (const result of await Promise.allSettled([link, ...results.map(rethrown)])) {
       if (result.status === "rejected") throw result.reason;
     }
+  }
+
+  /** Distance of our wall clock from the platform's; null while nothing was heard from it. */
+  clockSkewMs(): number | null {
+    return this.#mirror.platform.clockSkewMs();
   }
 
   async close(): Promise<void> {

@@ -48,8 +48,12 @@ export class CommandDesk {
   }
 
   connected(): void {
-    this.#retainedAnswered.clear();
     this.outbox.connected();
+  }
+
+  /** Not when connected: the next link's retained commands come before that is known. */
+  disconnected(): void {
+    this.#retainedAnswered.clear();
   }
 
   received(message: IncomingMessage, where: Extract<Incoming, { type: "command" }>, via: Via): void {

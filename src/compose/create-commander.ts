@@ -8,10 +8,8 @@ import type { Configuration } from "../config/schema.js";
 import type { Journal } from "../journal/journal.js";
 import type { PlatformClient } from "../platform/client.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
+import { clockAgrees } from "./clock-trust.js";
 import type { LiveSettings } from "./live-settings.js";
-
-/** Our clock is trusted for judging `at` while it is this close to the platform's. */
-const trustedSkewMs = 120_000;
 
 export function createCommander(
   { configuration, live, clock, log }: BridgeSurroundings,
@@ -35,10 +33,7 @@ export function createCommander(
       clock,
       log,
       newId: randomUUID,
-      clockTrusted: () => {
-        const skew = parts.platform.clockSkewMs();
-        return skew !== null && Math.abs(skew) <= trustedSkewMs;
-      },
+      clockTrusted: () => clockAgrees(parts.platform.clockSkewMs()) === true,
       otherBridge,
     },
   );

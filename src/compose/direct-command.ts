@@ -26,6 +26,7 @@ export async function commandDirectly(
   const { configuration, clock } = around;
   const opened = await openJournal(around);
   const platform = openPlatform(around, () => undefined);
+  opened.compareClock(() => platform.clockSkewMs());
   const settings = mirrorSettings(configuration);
   const store = new GreenhouseStore(settings, clock, anyAscii);
   store.setReachable(true);

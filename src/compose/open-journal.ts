@@ -3,9 +3,12 @@ import { join } from "node:path";
 import { Journal } from "../journal/journal.js";
 import { DirectoryInUse, DirectoryLock } from "../journal/lock.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
+import { clockAgrees } from "./clock-trust.js";
 
 export interface OpenJournal {
   readonly journal: Journal;
+  /** From now on records say whether our clock agrees with the platform's; `skewMs` is null while nobody knows. */
+  compareClock(skewMs: () => number | null): void;
   close(): Promise<void>;
 }
 
@@ -28,9 +31,19 @@ export async function openJournal({ configuration, clock, log }: BridgeSurroundi
       return null;
     },
   );
-  const journal = await Journal.open(journalDirectory(configuration.data_dir), { clock, log, boot });
+  let skewMs: () => number | null = () => null;
+  const clockSynced = () => clockAgrees(skewMs());
+  const journal = await Journal.open(journalDirectory(configuration.data_dir), {
+    clock,
+    log,
+    boot,
+    clockSynced,
+  });
   return {
     journal,
+    compareClock: (ask) => {
+      skewMs = ask;
+    },
     close: async () => {
       await journal.close();
       await lock?.release();

@@ -15,6 +15,7 @@ import { connectionSettings } from "./connection-settings.js";
 export interface OutputListeners {
   /** Every subscription stands; publish what belongs to the bridge itself. */
   readonly onConnected: () => void;
+  readonly onDisconnected: () => void;
   readonly onMessage: (message: IncomingMessage) => void;
 }
 
@@ -134,6 +135,7 @@ export class Outputs {
   #disconnected(): void {
     this.#state.disconnected();
     this.#discovery?.disconnected();
+    this.#listeners.onDisconnected();
   }
 
   /** Looks once at what an earlier run left on the broker. */

@@ -1,5 +1,8 @@
+import { answerRows } from "./rows/answer-rows.js";
 import { brokerRows } from "./rows/broker-rows.js";
+import { diskRows } from "./rows/disk-rows.js";
 import { exposedRows } from "./rows/exposed-rows.js";
+import { messageRows } from "./rows/message-rows.js";
 import { platformRows } from "./rows/platform-rows.js";
 import { postRows } from "./rows/post-rows.js";
 import { processRows } from "./rows/process-rows.js";
@@ -13,11 +16,14 @@ import type { Lane } from "./support/world.js";
 export const table: readonly Row[] = [
   ...stateRows,
   ...brokerRows,
+  ...messageRows,
   ...exposedRows,
   ...platformRows,
+  ...answerRows,
   ...pushRows,
   ...postRows,
   ...processRows,
+  ...diskRows,
 ];
 
 export interface LanePlan {

@@ -1,5 +1,5 @@
 import { collect, leaksOf } from "./collect.js";
-import type { Breach } from "./history.js";
+import { type Breach, fieldsOf } from "./history.js";
 import { type CommandVerdict, judgeCommands } from "./judge/commands.js";
 import { differences } from "./judge/end-state.js";
 import { judgePosts } from "./judge/posts.js";
@@ -56,6 +56,8 @@ async function firstWorking(world: World): Promise<void> {
       );
     await wait(100);
   }
+  // Commands of the first seconds met no bridge yet.
+  world.gaps.push({ from: 0, to: Date.now(), died: false });
 }
 
 async function judged(world: World, runs: readonly RowRun[]): Promise<LaneRun> {
@@ -95,13 +97,13 @@ async function settled(world: World, lastEnd: number, problems: string[]): Promi
 
 /** Lets the commands of the last seconds end; who never ends is found by the judgement. */
 async function answered({ recorder, load }: World): Promise<void> {
-  const end = Date.now() + 45_000;
-  const open = () => {
+  const end = Date.now() + 60_000;
+  const isOpen = () => {
     const told = recorder.messages
       .slice(-10_000)
-      .map(({ payload }) => payload)
-      .join("\n");
-    return load.sent.slice(-30).some(({ id }) => !told.includes(`"id":"${id}"`));
+      .filter(({ topic }) => topic === "greenhouse/gh-0001/result")
+      .map(({ payload }) => fieldsOf(payload)["id"]);
+    return load.sent.slice(-30).some(({ id, acknowledged }) => acknowledged && !told.includes(id));
   };
-  while (open() && Date.now() < end) await wait(250);
+  while (isOpen() && Date.now() < end) await wait(250);
 }

@@ -34,7 +34,8 @@ describe.concurrent.each([mosquitto, embedded])(
         by: "shift lead",
         repeated: false,
       });
-      expect(house.results("fan")).toEqual([result]);
+      expect(await house.result("fan", String(result["id"]))).toEqual(result);
+      expect(house.results("fan")).toHaveLength(1);
       // Named by its id, a degree, and the user's name where none is given.
       const degree = await run("set", house.id, "roof", "30");
       expect(degree.code).toBe(0);

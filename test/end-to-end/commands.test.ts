@@ -37,10 +37,11 @@ describe.concurrent.each(brokers)("a command over $name ends", { timeout: 120_00
 
   const via = () => (broker.embedded ? { client: rig.watch.clientId, user: null } : null);
   /** One message on the actuator's topic and the same on the controller's, and no retained one. */
-  const expectOnce = (house: House, actuator: string, result: Result) => {
+  const expectOnce = async (house: House, actuator: string, result: Result) => {
     const onTopic = (topic: string) =>
       rig.watch.seen.filter((one) => one.topic === topic && fields(one.payload)["id"] === result["id"]);
     for (const topic of [`${house.topic(actuator)}/result`, `greenhouse/${house.id}/result`]) {
+      await rig.watch.untilTrue(() => onTopic(topic).length > 0, `a result on ${topic}`, 20_000);
       const seen = onTopic(topic);
       expect(seen.map(({ payload, retain }) => [fields(payload), retain])).toEqual([[result, false]]);
     }
@@ -60,7 +61,7 @@ describe.concurrent.each(brokers)("a command over $name ends", { timeout: 120_00
     });
     expect(Object.keys(result).sort()).toEqual(Object.keys(nothingYet).sort());
     expect(await house.posted()).toEqual(["1010"]);
-    expectOnce(house, "fan", result);
+    await expectOnce(house, "fan", result);
     const place = (topic: string, payload: RegExp) =>
       rig.watch.seen.findLastIndex((one) => one.topic === topic && payload.test(one.payload));
     const told = place(`${house.topic("fan")}/result`, /"c-1"/);
@@ -75,7 +76,7 @@ describe.concurrent.each(brokers)("a command over $name ends", { timeout: 120_00
     const result = await house.command("valve", " Rotation\n");
     expect(result).toMatchObject({ id: uuid, command: "rotation", value: "11111111", outcome: "confirmed" });
     expect(await house.posted()).toEqual(["11111111"]);
-    expectOnce(house, "valve", result);
+    await expectOnce(house, "valve", result);
   });
 
   it("confirmed, a position only after its mode was sent and read back", async () => {
@@ -87,7 +88,7 @@ describe.concurrent.each(brokers)("a command over $name ends", { timeout: 120_00
     });
     expect(await house.posted()).toEqual(["10100", "45"]);
     expect(rig.watch.latest(`${house.topic("roof")}/position`)).toBe("45");
-    expectOnce(house, "roof", result);
+    await expectOnce(house, "roof", result);
   });
 
   it("confirmed, with mode and degree at their own addresses where those differ", async () => {
@@ -142,7 +143,7 @@ describe.concurrent.each(brokers)("a command over $name ends", { timeout: 120_00
       ...{ outcome: "dry_run", message: sentence, read_back: "10001", via: via() },
     });
     expect(await house.posted()).toEqual([]);
-    expectOnce(house, "roof", result);
+    await expectOnce(house, "roof", result);
   });
 
   it("superseded before and after sending: the newest waiting wins, a POST in flight is not interrupted", async () => {
@@ -167,7 +168,7 @@ describe.concurrent.each(brokers)("a command over $name ends", { timeout: 120_00
     });
     expect(third).toMatchObject({ outcome: "confirmed", read_back: "1001" });
     expect(await house.posted()).toEqual(["1010", "1001"]);
-    for (const one of [first, second, third]) expectOnce(house, "fan", one);
+    for (const one of [first, second, third]) await expectOnce(house, "fan", one);
   });
 
   it("superseded by an equal command, which takes over the read-backs without a POST", async () => {
@@ -202,7 +203,7 @@ describe.concurrent.each(brokers)("a command over $name ends", { timeout: 120_00
     ]);
     expect(await house.command("valve", "off")).toMatchObject({ outcome: "already" });
     await untilProblem(house, "off");
-    expectOnce(house, "valve", result);
+    await expectOnce(house, "valve", result);
   });
 
   it("rejected as unauthorized when the credential is refused", async () => {
@@ -212,7 +213,7 @@ describe.concurrent.each(brokers)("a command over $name ends", { timeout: 120_00
     expect(result).toMatchObject({ outcome: "rejected", reason: "unauthorized", message: anyText });
     expect((await house.posted()).length).toBeLessThanOrEqual(2);
     await untilProblem(house, "on");
-    expectOnce(house, "valve", result);
+    await expectOnce(house, "valve", result);
   });
 
   it("unconfirmed: accepted, read, never equal; not resent; acknowledge clears the problem", async () => {
@@ -232,7 +233,7 @@ describe.concurrent.each(brokers)("a command over $name ends", { timeout: 120_00
     expect(acknowledged).toMatchObject({ controller: house.id, actuator: "fan" });
     await untilProblem(house, "off");
     expect(await house.posted()).toEqual(["1010"]);
-    expectOnce(house, "fan", result);
+    await expectOnce(house, "fan", result);
   });
 
   it("unconfirmed half way: a mode or lead-in that never shows lets no value follow", async () => {
@@ -264,6 +265,7 @@ describe.concurrent.each(brokers)("a command over $name ends", { timeout: 120_00
     await house.untilEffect("310", "taken");
     await rig.request("refresh", { controller: house.id });
     await untilProblem(house, "off");
+    await rig.watch.untilTrue(() => house.events("confirmed_late").length > 0, "an event", 20_000);
     expect(house.events("confirmed_late")).toMatchObject([{ id: "late", actuator: "co2", severity: "info" }]);
     expect(house.results("co2")).toHaveLength(1);
   });
@@ -281,7 +283,7 @@ describe.concurrent.each(brokers)("a command over $name ends", { timeout: 120_00
     expect((posts[1]?.at ?? 0) - (posts[0]?.at ?? 0)).toBeGreaterThanOrEqual(5_000);
     await untilProblem(house, "on");
     await rig.watch.untilTrue(() => house.events("command_failed").length > 0, "an event", 10_000);
-    expectOnce(house, "fans", result);
+    await expectOnce(house, "fans", result);
   });
 
   it("failed as expired_midway, with the steps done, when the rest would come too late", async () => {
@@ -294,7 +296,7 @@ describe.concurrent.each(brokers)("a command over $name ends", { timeout: 120_00
       steps: [step("mode", "101", "10100")],
     });
     expect(await house.posted()).toEqual(["10100"]);
-    expectOnce(house, "roof", result);
+    await expectOnce(house, "roof", result);
   });
 
   it("unknown: no valid read after an accepted POST", async () => {
@@ -309,7 +311,7 @@ describe.concurrent.each(brokers)("a command over $name ends", { timeout: 120_00
     });
     expect(await house.posted()).toEqual(["1010"]);
     await untilProblem(house, "on");
-    expectOnce(house, "fan", result);
+    await expectOnce(house, "fan", result);
   });
 
   it.each(["reset", "garbage", "empty", "truncated", "html", "http_status"])(

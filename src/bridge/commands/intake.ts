@@ -92,7 +92,8 @@ function standingRefusal(around: Circumstances, target: ActuatorSettings, wanted
   if (around.rules.readOnly)
     return {
       reason: "read_only",
-      message: "The bridge is read-only: set commands.read_only to false to allow commands.",
+      message:
+        "The bridge is read-only: commands.read_only is set, or it crashed again and again; bridge/info tells which. Nothing was sent.",
     };
   if (target.readOnly)
     return { reason: "read_only", message: "This actuator is read-only in the configuration." };

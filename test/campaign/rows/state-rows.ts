@@ -1,17 +1,12 @@
 import { expectOutcome, expectShown, type Row, stayedOnline } from "../row.js";
+import { platform } from "./kinds.js";
 
 /* C: values that are old, impossible or from a device that is gone, and clocks that are set. */
 
 const year = 365 * 86_400_000;
 
-const state = (row: Omit<Row, "hits" | "limitMs"> & Partial<Row>): Row => ({
-  hits: "platform",
-  limitMs: 60_000,
-  ...row,
-});
-
 export const stateRows: readonly Row[] = [
-  state({
+  platform({
     name: "sensors frozen",
     requirement: "C26, C29",
     lanes: ["mosquitto-5", "embedded-5"],
@@ -25,7 +20,7 @@ export const stateRows: readonly Row[] = [
       ...expectShown(seen, "greenhouse/gh-0001/sensor/airtemp/quality", "stale"),
     ],
   }),
-  state({
+  platform({
     name: "controller offline",
     requirement: "C26, A10",
     lanes: ["mosquitto-4", "aedes-4!"],
@@ -39,7 +34,7 @@ export const stateRows: readonly Row[] = [
       ...expectOutcome(seen, "refused/controller_offline"),
     ],
   }),
-  state({
+  platform({
     name: "impossible reading",
     requirement: "C29",
     lanes: ["aedes-5", "embedded-5"],
@@ -58,7 +53,7 @@ export const stateRows: readonly Row[] = [
         : []),
     ],
   }),
-  state({
+  platform({
     name: "readings are no numbers",
     requirement: "C29, F49",
     lanes: ["mosquitto-4", "aedes-4"],
@@ -82,7 +77,7 @@ export const stateRows: readonly Row[] = [
         .map(({ payload }) => `published as a reading: ${payload}`),
     ],
   }),
-  state({
+  platform({
     name: "an old value from the platform's memory",
     requirement: "C28",
     lanes: ["mosquitto-5", "aedes-5"],
@@ -93,7 +88,7 @@ export const stateRows: readonly Row[] = [
       platform.fault({ fault: "stale_read_back", controller: "GH-0001", delay: "20s", chance: 1 }),
     end: ({ platform }) => platform.tell("clear_faults"),
   }),
-  state({
+  platform({
     name: "clock set by years",
     requirement: "C30",
     lanes: ["mosquitto-4!", "embedded-5"],
