@@ -61,7 +61,15 @@ const table: Readonly<Record<string, Row>> = {
   cli: {
     npm: ["commander"],
     node: "any",
-    folders: { ...core, ...edges, bridge: "all", config: "all", simulator: "all", compose: "all", setup: "all" },
+    folders: {
+      ...core,
+      ...edges,
+      bridge: "all",
+      config: "all",
+      simulator: "all",
+      compose: "all",
+      setup: "all",
+    },
   },
 };
 

@@ -20,6 +20,7 @@ export interface RowRun {
 
 const restMs = 1_500;
 const patienceMs = 60_000;
+const longestStepMs = 180_000;
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Makes a fault, ends it, waits until everything works again, and looks whether it went as the row says. */
@@ -30,7 +31,11 @@ export async function runRow(row: Row, world: World, holdMs: number): Promise<Ro
   if (row.quiet) world.load.pause();
   const tryTo = async (step: Row["begin"] | undefined) => {
     try {
-      await step?.(world, notes);
+      const late = wait(longestStepMs).then(() => {
+        throw new Error(`not done within ${longestStepMs / 1_000} s`);
+      });
+      late.catch(() => undefined);
+      await Promise.race([step?.(world, notes), late]);
     } catch (error) {
       problems.push(`the fault could not be made: ${String(error)}`);
     }

@@ -277,7 +277,7 @@ describe.concurrent("cleanup", () => {
     await bridge.ended;
     const kept = ["greenhouse/notes/from-me", "homeassistant/device/stranger/config"];
     const ours = (from: Watch) =>
-      [...from.current(/^(?!.*\/bridge\/(event|response)\b)/).keys()]
+      [...from.current(/^(?!.*\/bridge\/(event|response|self_test)\b)/).keys()]
         .filter((topic) => !kept.includes(topic))
         .sort();
     await until(watch, "greenhouse/bridge/state", "offline", 5_000);

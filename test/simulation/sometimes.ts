@@ -13,7 +13,6 @@ export const alwaysSeen: readonly string[] = [
   "recovered as unconfirmed",
   "recovered as unknown",
   "recovered as superseded",
-  "an outcome the journal could not take is found out again",
   "a crash with nothing open",
   "a crash while waiting",
   "a crash while checking, not journaled",

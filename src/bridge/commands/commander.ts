@@ -9,7 +9,7 @@ import { alertFor } from "./alerts.js";
 import { type Command, type CommandRequest, laneKey } from "./command.js";
 import type { CommanderPorts, CommanderSettings, ResultAddressee } from "./command-ports.js";
 import { Duplicates } from "./duplicates.js";
-import { type NotTaken, type Understood, duplicateRefusal, understand } from "./intake.js";
+import { type NotTaken, type Understood, duplicateRefusal, journalRefusal, understand } from "./intake.js";
 import type { LanePorts } from "./lane.js";
 import { LaneBook } from "./lane-book.js";
 import { Problems } from "./problems.js";
@@ -87,7 +87,6 @@ export class Commander {
         clockTrusted: this.#ports.clockTrusted(),
         otherBridge: this.#ports.otherBridge(),
         shuttingDown: this.#shuttingDown,
-        journalProblem: this.#journalProblem(),
         overloaded,
       },
       this.#settings.text,
@@ -116,19 +115,17 @@ export class Commander {
     this.#ledger.close();
   }
 
-  #journalProblem(): string | null {
-    const { available, reason } = this.#ports.journal.state();
-    return available ? null : (reason ?? "unknown reason");
-  }
-
   #take(arrived: Arrived, understood: Understood, settings: ActuatorSettings): void {
     const { request, code } = arrived;
     const { payload } = understood;
     const lane = laneKey({ code, target: request.target, targetId: request.targetId });
     const own = { id: payload.id, canonical: understood.canonical, payloadKey: payloadKey(request.payload) };
     const duplicate = this.#duplicates.find(lane, own, arrived.receivedMono);
-    if (duplicate.type !== "none") {
-      const refusal = duplicateRefusal(duplicate, payload.id);
+    const refusal =
+      duplicate.type === "none"
+        ? journalRefusal(this.#ports.journal.state(), understood.wanted)
+        : duplicateRefusal(duplicate, payload.id);
+    if (refusal !== null) {
       const original = duplicate.type === "duplicate" ? duplicate.original : null;
       this.#refuse(arrived, { refusal, payload, canonical: understood.canonical }, original);
       return;

@@ -15,7 +15,6 @@ export interface Circumstances {
   readonly clockTrusted: boolean;
   readonly otherBridge: boolean;
   readonly shuttingDown: boolean;
-  readonly journalProblem: string | null;
   readonly overloaded: boolean;
 }
 
@@ -62,7 +61,7 @@ export function understand(
   const wanted = readWanted(payload.command, around.target);
   if ("reason" in wanted) return notTaken(wanted, payload);
   const word = canonical(wanted);
-  const standing = standingRefusal(around, around.target, wanted);
+  const standing = standingRefusal(around, around.target);
   if (standing) return notTaken(standing, payload, word);
   const allowed = ageAllowance({
     at: payload.at,
@@ -83,7 +82,7 @@ const retained: Refusal = {
     "The command was retained by the broker, so nobody knows how old it is. Send commands without the retain flag, and clear the topic with an empty retained message.",
 };
 
-function standingRefusal(around: Circumstances, target: ActuatorSettings, wanted: Wanted): Refusal | null {
+function standingRefusal(around: Circumstances, target: ActuatorSettings): Refusal | null {
   if (around.shuttingDown)
     return {
       reason: "shutting_down",
@@ -103,13 +102,20 @@ function standingRefusal(around: Circumstances, target: ActuatorSettings, wanted
       message: "Another bridge is connected for the same account; stop one of the two.",
     };
   }
-  if (around.journalProblem !== null && wanted.type !== "stop") {
-    return {
-      reason: "journal_unavailable",
-      message: `The journal cannot be written, so no command is taken: ${around.journalProblem}`,
-    };
-  }
   return null;
+}
+
+/** Judged after duplicates: a message that comes twice belongs to the command it repeats, whatever the journal can. */
+export function journalRefusal(
+  { available, reason }: { readonly available: boolean; readonly reason: string | null },
+  wanted: Wanted,
+): Refusal | null {
+  if (available || wanted.type === "stop") return null;
+  const why = reason ?? "unknown reason";
+  return {
+    reason: "journal_unavailable",
+    message: `The journal cannot be written, so no command is taken: ${why}`,
+  };
 }
 
 export function duplicateRefusal(duplicate: Duplicate, id: string | null): Refusal {

@@ -207,6 +207,16 @@ describe("duplicates", () => {
     expect(await bench.run('{"command":"on","id":"a"}')).toMatchObject({ outcome: "already" });
   });
 
+  it("the same id while the journal cannot be written is still a duplicate, as the first command is under way", async () => {
+    const bench = fanBench();
+    bench.send('{"command":"on","id":"a1"}');
+    await bench.clock.advance(100);
+    bench.journalProblem = "disk full";
+    bench.send('{"command":"on","id":"a1"}');
+    await bench.clock.advance(100);
+    expect(bench.results).toMatchObject([{ id: "a1", outcome: "refused", reason: "duplicate" }]);
+  });
+
   it("the same id with another command is bad_payload", async () => {
     const bench = fanBench();
     await bench.run('{"command":"on","id":"a"}');
