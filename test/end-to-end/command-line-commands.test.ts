@@ -19,7 +19,7 @@ describe.concurrent.each([mosquitto, embedded])(
     beforeAll(async () => {
       rig = await createCommandRig(broker, { houses: 4 });
     }, 90_000);
-    afterAll(() => rig.stage.clear());
+    afterAll(() => (rig as CommandRig | undefined)?.stage.clear());
 
     const run = (...args: readonly string[]) => rig.stage.program(args).ended;
 

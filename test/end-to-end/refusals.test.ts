@@ -39,7 +39,7 @@ describe.concurrent.each(brokers)("a command over $name is refused", { timeout: 
   beforeAll(async () => {
     rig = await createCommandRig(broker, { houses: 17 });
   }, 90_000);
-  afterAll(() => rig.stage.clear());
+  afterAll(() => (rig as CommandRig | undefined)?.stage.clear());
 
   const refused = (house: House, actuator: string, reason: string, more: object = {}) => ({
     ...{ id: anyText, controller: house.id, actuator, command: null, value: null },

@@ -117,7 +117,12 @@ export async function createCommandRig(
     await platform.untilTotal("get-value", read + codes.length * addresses, 60_000);
     await firstRead(state.watch, codes);
   };
-  await start(atStart);
+  try {
+    await start(atStart);
+  } catch (error) {
+    await stage.clear();
+    throw error;
+  }
   const watch = given(state.watch);
   return {
     stage,

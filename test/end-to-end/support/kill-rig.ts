@@ -103,7 +103,12 @@ export async function killRig(): Promise<KillRig> {
     ...{ stage, platform, watch, configuration, house: houseOf(code, { platform, watch }) },
     bridge: await stage.bridge(configuration),
   };
-  await ready(running, read);
+  try {
+    await ready(running, read);
+  } catch (error) {
+    await stage.clear();
+    throw error;
+  }
   return {
     kill: (step, run) => killed(running, step, run),
     faultsOfJournal: () => faultsOfJournal(running),

@@ -39,6 +39,10 @@ export function startProgram(args: readonly string[], options: ProgramOptions): 
     env: { PATH: process.env["PATH"] ?? "", HOME: options.folder, ...options.env },
     stdio: ["pipe", "pipe", "pipe"],
   });
+  // A test that died must not leave a program behind.
+  const abandon = () => child.kill("SIGKILL");
+  process.once("exit", abandon);
+  child.once("exit", () => process.off("exit", abandon));
   const output = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
     child[name].setEncoding("utf8");
