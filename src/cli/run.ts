@@ -33,14 +33,30 @@ export async function run(options: CommonOptions, around: Surroundings): Promise
   around.onReload?.(() => {
     void reload(options, around, live, log);
   });
+  const ended = new AbortController();
+  around.stop.addEventListener("abort", () => void endInTime(ended.signal, log), { once: true });
   log.info({ version, config: options.config }, "starting");
   const surroundings = { configuration, clock: systemClock, random: systemRandom, log, setLogLevel, version };
   try {
     await runBridge({ ...surroundings, live, manager: managerFor(around, log) }, around.stop);
   } finally {
     unguard();
+    ended.abort();
   }
   log.info("stopped");
+}
+
+const longestEndMs = 9_000;
+
+/** A service manager is promised an end within ten seconds, whatever still holds it up: by then outcomes are on disk. */
+async function endInTime(ended: AbortSignal, log: Logger): Promise<void> {
+  const isOver = await systemClock.wait(longestEndMs, ended).then(
+    () => false,
+    () => true,
+  );
+  if (isOver || ended.aborted) return;
+  log.warn("the end was held up, so it is cut short; open commands are in the journal for the next start");
+  process.exit(0);
 }
 
 /** SIGHUP: what can change while running is taken over, everything else is named; a file with mistakes changes nothing. */

@@ -13,7 +13,7 @@ import { runLane } from "./run-lane.js";
 const reduced = process.env["CAMPAIGN_REDUCED"] === "1";
 const only = process.env["CAMPAIGN_ONLY"];
 const plan = planOf(reduced, only === undefined ? undefined : new RegExp(only));
-const names = [...new Set(plan.flatMap(({ rows }) => rows.map(({ row }) => row.name)))];
+const rows = [...new Set(plan.flatMap((lane) => lane.rows.map(({ row }) => row)))];
 
 const say = (line: string) => {
   process.stdout.write(`${line}\n`);
@@ -34,7 +34,7 @@ beforeAll(async () => {
 }, 3_600_000);
 
 describe("every fault ends as its row says, and is over within its time", () => {
-  it.each(names)("%s", (name) => {
+  it.each(rows)("$requirement: $name", ({ name }) => {
     expect(report.rows.find(({ fault }) => fault === name)?.problems).toEqual([]);
   });
 });

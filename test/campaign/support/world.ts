@@ -61,6 +61,13 @@ export async function createWorld(lane: Lane): Promise<World> {
   const hasOwnDisk = mountSmallDisk(join(stage.folder, "data"));
   const bridge = bridgeProcess(stage, configuration);
   await bridge.start();
+  // A campaign that died must leave no bridge and no mount behind.
+  const abandon = () => {
+    for (const { pid, hasEnded } of [bridge.program, platform.program])
+      if (!hasEnded) process.kill(pid, "SIGKILL");
+    if (hasOwnDisk) unmount(stage.folder);
+  };
+  process.once("exit", abandon);
   const recorder = startRecorder(`mqtt://127.0.0.1:${brokerPort}`, lane.version);
   const load = startLoad(recorder, platform, lane.name);
   return {
@@ -72,7 +79,8 @@ export async function createWorld(lane: Lane): Promise<World> {
       for (const one of [business, realtime, badHost, ...(brokerDoor ? [brokerDoor] : [])]) await one.close();
       if (!bridge.program.hasEnded) await bridge.kill();
       await broker?.stop();
-      if (hasOwnDisk) execFileSync("umount", ["-l", join(stage.folder, "data")]);
+      process.off("exit", abandon);
+      if (hasOwnDisk) unmount(stage.folder);
       await stage.clear();
     },
   };
@@ -122,3 +130,5 @@ function mountSmallDisk(folder: string): boolean {
     return false;
   }
 }
+
+const unmount = (folder: string) => execFileSync("umount", ["-l", join(folder, "data")]);

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
 
@@ -33,16 +33,20 @@ export interface Program {
   untilPrinted(pattern: RegExp, timeoutMs: number): Promise<RegExpExecArray>;
 }
 
+/** A test that died must not leave a program behind. */
+const running = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
 export function startProgram(args: readonly string[], options: ProgramOptions): Program {
   const child = spawn(process.execPath, [programFile, ...args], {
     cwd: options.folder,
     env: { PATH: process.env["PATH"] ?? "", HOME: options.folder, ...options.env },
     stdio: ["pipe", "pipe", "pipe"],
   });
-  // A test that died must not leave a program behind.
-  const abandon = () => child.kill("SIGKILL");
-  process.once("exit", abandon);
-  child.once("exit", () => process.off("exit", abandon));
+  running.add(child);
+  child.once("exit", () => running.delete(child));
   const output = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
     child[name].setEncoding("utf8");
