@@ -10,6 +10,7 @@ import { incomingCommand } from "../mqtt/command-messages.js";
 import type { IncomingMessage } from "../mqtt/connection.js";
 import { ResultOutbox } from "../mqtt/result-outbox.js";
 import type { Incoming } from "../mqtt/topics.js";
+import { nextTurn } from "../runtime/clock.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
 import { createCommander } from "./create-commander.js";
 import type { Mirror } from "./mirror.js";
@@ -36,6 +37,8 @@ export class CommandDesk {
   readonly #marks = new DeliveryMarks();
   /** Topics whose retained command was answered on this connection. */
   readonly #retainedAnswered = new Set<string>();
+  /** Phases not yet published, oldest first. */
+  #phases: { readonly command: Command; readonly phase: Phase }[] = [];
   #markedThrough = 0;
 
   constructor(parts: CommandDeskParts) {
@@ -99,6 +102,7 @@ export class CommandDesk {
         this.#showPhase(command, phase);
       },
       result: (result, about, sequence) => {
+        this.#publishPhases();
         this.#parts.outputs.hasten(result.controller);
         this.#parts.onResult?.(result);
         if (sequence !== null) this.#marks.sent(sequence);
@@ -113,23 +117,32 @@ export class CommandDesk {
     };
   }
 
+  /** Published a moment later: telling of a command must not hold up its next request. */
   #showPhase(command: Command, phase: Phase): void {
-    const { id, by, via, receivedAt, controllerId, target, targetId } = command;
-    const { command: word, value } = askedBy(command);
-    const document = {
-      id,
-      command: word,
-      value,
-      phase,
-      by,
-      via,
-      received_at: new Date(receivedAt).toISOString(),
-    };
-    const { topics } = this.#parts.outputs;
-    this.#parts.outputs.send(
-      `${topics.base}/${controllerId}/${target}/${targetId}/command`,
-      JSON.stringify(document),
-      true,
-    );
+    this.#phases.push({ command, phase });
+    if (this.#phases.length > 1) return;
+    void nextTurn()
+      .then(nextTurn)
+      .then(() => {
+        this.#publishPhases();
+      });
   }
+
+  #publishPhases(): void {
+    const phases = this.#phases;
+    this.#phases = [];
+    const { outputs } = this.#parts;
+    for (const { command, phase } of phases) {
+      const { controllerId, target, targetId } = command;
+      const topic = `${outputs.topics.base}/${controllerId}/${target}/${targetId}/command`;
+      outputs.send(topic, phaseDocument(command, phase), true);
+    }
+  }
+}
+
+function phaseDocument(command: Command, phase: Phase): string {
+  const { id, by, via, receivedAt } = command;
+  const { command: word, value } = askedBy(command);
+  const received_at = new Date(receivedAt).toISOString();
+  return JSON.stringify({ id, command: word, value, phase, by, via, received_at });
 }

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { Journal } from "../journal/journal.js";
 import { DirectoryInUse, DirectoryLock } from "../journal/lock.js";
+import { nextTurn } from "../runtime/clock.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
 import { clockAgrees } from "./clock-trust.js";
 
@@ -38,6 +39,8 @@ export async function openJournal({ configuration, clock, log }: BridgeSurroundi
     log,
     boot,
     clockSynced,
+    // A command's first request leaves before its record does; both are awaited before its POST.
+    turn: nextTurn,
   });
   return {
     journal,

@@ -1,3 +1,4 @@
+import { fstatSync } from "node:fs";
 import { mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
 
 export interface FileFacts {
@@ -66,7 +67,8 @@ async function openFile(path: string, flags: string, mode?: number): Promise<Ope
     datasync: () => handle.datasync(),
     sync: () => handle.sync(),
     chmod: (fileMode) => handle.chmod(fileMode),
-    facts: async () => factsOf(await handle.stat()),
+    // The kernel knows them of an open file without asking the disk, and a thread costs more than the call.
+    facts: () => Promise.resolve().then(() => factsOf(fstatSync(handle.fd))),
     close: () => handle.close(),
   };
 }

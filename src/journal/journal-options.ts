@@ -12,6 +12,8 @@ export interface JournalOptions {
   /** Whether the wall clock agrees with the platform's; null while unknown. Asked for every record. */
   readonly clockSynced?: () => boolean | null;
   readonly files?: FileSystem;
+  /** Resolves when what was appended so far may be written; at the end of the current task when absent. */
+  readonly turn?: () => Promise<void>;
 }
 
 export interface JournalState {

@@ -144,7 +144,7 @@ export class Journal {
   }
 
   #schedule(): void {
-    this.#draining ??= Promise.resolve().then(() => this.#drain());
+    this.#draining ??= (this.#options.turn?.() ?? Promise.resolve()).then(() => this.#drain());
   }
 
   async #drain(): Promise<void> {

@@ -30,6 +30,9 @@ export const systemClock: Clock = {
     }),
 };
 
+/** Resolves on the next turn of the event loop, after what was put off to it earlier, such as a request being written. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 export function abortReason(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new Error("aborted");
 }

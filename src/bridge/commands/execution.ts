@@ -32,8 +32,9 @@ export interface ExecutionHooks {
 export async function execute(command: Command, hooks: ExecutionHooks, ports: CommandPorts): Promise<Ending> {
   if (command.wanted.type === "stop") return executeStop(command, hooks, ports);
   hooks.phase("checking");
+  const checking = check(command, hooks.memory, ports, hooks.quit);
   const journaled = journalTaken(command, ports);
-  const checked = await check(command, hooks.memory, ports, hooks.quit);
+  const checked = await checking;
   if ("outcome" in checked) return checked;
   if (checked.already) return { outcome: "already", reason: null, message: null, readBack: checked.readBack };
   if (hooks.dryRun) {

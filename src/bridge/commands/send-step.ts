@@ -121,6 +121,8 @@ async function post(
     target: command.target,
     id: command.id,
   };
+  onPosted();
+  const answering = write(command, step, ports);
   // Not waited for: the command itself is on disk already, and a restart reads back whatever may have been sent.
   void noted(ports, {
     type: "step_sent",
@@ -130,8 +132,7 @@ async function post(
     value: step.value,
     attempt,
   });
-  onPosted();
-  const answer = await write(command, step, ports);
+  const answer = await answering;
   onPosted();
   const facts = answer.type === "accepted" ? null : answer.error.facts;
   void noted(ports, {
