@@ -1,6 +1,6 @@
 import type { PollJob } from "./poll-jobs.js";
 
-/** What is asked for; `register` is one address, `registers` one parameter group of a controller. */
+/** Reads that polling makes, in the words of health and metrics; `register` is one address, `registers` one parameter group of a controller. */
 export const pollOperations = [
   "controllers",
   "devices",

@@ -3,6 +3,7 @@ import type { Logger } from "../runtime/logger.js";
 import type { Random } from "../runtime/random.js";
 import { type RequestBudget, stretchFactor } from "./budget.js";
 import { type DueJob, PollBook } from "./poll-book.js";
+import { callsPerHour, type PollCost } from "./poll-cost.js";
 import { jobIntervalMs, jobsOf, type PollIntervals, type PollJob } from "./poll-jobs.js";
 import { perform, type PollPorts } from "./poll-reads.js";
 import { nextDueAt, notBefore } from "./schedule.js";
@@ -43,6 +44,11 @@ export class Poller {
 
   get stretch(): number {
     return this.#stretch;
+  }
+
+  /** What the jobs cost at the intervals in force. */
+  callsPerHour(): PollCost {
+    return callsPerHour(this.#book.jobs(), (job) => this.#plainIntervalMs(job) * this.#stretch);
   }
 
   /** Polls until the signal aborts; running requests are aborted with it. */

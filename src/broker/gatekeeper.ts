@@ -112,7 +112,7 @@ export class Gatekeeper {
 
   #remark(client: Client | null, topic: string, what: string, remedy: string): void {
     const who = {
-      client: client?.id.slice(0, 64) ?? null,
+      client: shownId(client),
       user: (client && this.identityOf(client)?.user) ?? null,
     };
     const key = `${what} ${who.client ?? ""} ${topic}`;
@@ -120,6 +120,12 @@ export class Gatekeeper {
     this.#remarks.add(key);
     this.#log.info({ ...who, topic: topic.slice(0, 128) }, `${what}; ${remedy} decides`);
   }
+}
+
+/** None yet for a client whose CONNECT was not accepted: what it sends behind it comes here too. */
+function shownId(client: Client | null): string | null {
+  const id: unknown = client?.id;
+  return typeof id === "string" ? id.slice(0, 64) : null;
 }
 
 type Properties = NonNullable<PublishPacket["properties"]>;

@@ -4,6 +4,7 @@ import type { Aedes, AuthenticateError, Client } from "aedes";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/logger.js";
 import { boundStore, type Store } from "./bounded-store.js";
+import { connectFault, secondsOr0 } from "./connect-check.js";
 import { admit, type DoorParts, type RefusalCode } from "./doorkeeper.js";
 import type { Gatekeeper } from "./gatekeeper.js";
 import type { BrokerLimits, BrokerTally } from "./settings.js";
@@ -19,7 +20,7 @@ const sessionExpiryS = 86_400;
 /** An aedes broker with the limits it knows itself; what it lacks is added by the functions below. */
 export async function createAedes(limits: BrokerLimits): Promise<Aedes> {
   const { Aedes } = await import("aedes");
-  return Aedes.createBroker({
+  const aedes = await Aedes.createBroker({
     connectTimeout: limits.connectTimeoutMs,
     drainTimeout: limits.drainTimeoutMs,
     maximumPacketSize: limits.packetBytes + headerReserve,
@@ -28,6 +29,24 @@ export async function createAedes(limits: BrokerLimits): Promise<Aedes> {
     // The default refuses ids that brokers commonly take.
     maxClientsIdLength: 64,
   });
+  withoutInherited(clientsOf(aedes));
+  checkExpiries(aedes);
+  return aedes;
+}
+
+/**
+ * aedes looks ids and filters up in plain objects, where one called `constructor` seems to be there already; the first
+ * such client would end the process.
+ */
+function withoutInherited(table: object): void {
+  Object.setPrototypeOf(table, null);
+}
+
+/** A DISCONNECT may hold one too, and an interval that is no number would end the process. */
+function checkExpiries(aedes: Aedes): void {
+  const sessions = aedes as unknown as { clampSessionExpiry: (interval: unknown) => number };
+  const clamp = sessions.clampSessionExpiry.bind(aedes);
+  sessions.clampSessionExpiry = (interval) => clamp(secondsOr0(interval));
 }
 
 export function wireLogins(aedes: Aedes, parts: DoorParts): void {
@@ -66,9 +85,10 @@ export interface LimitParts {
 }
 
 export function wireLimits(aedes: Aedes, { limits, tally, silent, clock, log }: LimitParts): void {
-  aedes.preConnect = (client, _, done) => {
+  aedes.preConnect = (client, packet, done) => {
     const socket = socketOf(client);
     if (socket) silent.spoke(socket);
+    withoutInherited(subscriptionsOf(client));
     limitDrainWait(drainable(client), limits, clock, () => {
       tally.slowClosed += 1;
       log.warn(
@@ -76,7 +96,9 @@ export function wireLimits(aedes: Aedes, { limits, tally, silent, clock, log }: 
         "disconnected a subscriber that does not read its messages",
       );
     });
-    done(null, true);
+    const fault = connectFault(packet);
+    if (fault === null) done(null, true);
+    else done(new Error(fault), false);
   };
   const store = boundStore(storeOf(aedes), limits, {
     isConnected: (id) => connectedClient(aedes, id) !== null,
@@ -120,8 +142,15 @@ export function wireErrors(aedes: Aedes, tally: BrokerTally, log: Logger): void 
 
 /** The connected client with this id. */
 export function connectedClient(aedes: Aedes, id: string): Client | null {
-  const { clients } = aedes as unknown as { readonly clients: Readonly<Record<string, Client>> };
-  return Object.hasOwn(clients, id) ? (clients[id] ?? null) : null;
+  return clientsOf(aedes)[id] ?? null;
+}
+
+function clientsOf(aedes: Aedes): Readonly<Record<string, Client>> {
+  return (aedes as unknown as { readonly clients: Readonly<Record<string, Client>> }).clients;
+}
+
+function subscriptionsOf(client: Client): object {
+  return (client as unknown as { readonly subscriptions: object }).subscriptions;
 }
 
 export function closeAedes(aedes: Aedes): Promise<void> {

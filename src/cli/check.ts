@@ -1,4 +1,5 @@
 import { clashes } from "../config/clashes.js";
+import { costSentence } from "../config/demand.js";
 import { fileSources, loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import { CommandFailure, exitCodes, type Surroundings } from "./surroundings.js";
@@ -17,5 +18,5 @@ export async function check(files: readonly string[], { env, out }: Surroundings
       exitCodes.usage,
     );
   }
-  for (const file of files) out(`${file}: ok\n`);
+  for (const { file, configuration } of loaded) out(`${file}: ${costSentence(configuration)}\n${file}: ok\n`);
 }

@@ -1,3 +1,4 @@
+import { textOf } from "../greenhouse/actuator-values.js";
 import type { Configuration } from "../config/schema.js";
 import { topicId } from "../greenhouse/ids.js";
 import type { PlatformClient } from "../platform/client.js";
@@ -25,8 +26,8 @@ export async function read(
   }
   around.out(
     around.isTerminal
-      ? `${code} address ${address}: ${String(value)}\n`
-      : `${JSON.stringify({ controller: code, address, value })}\n`,
+      ? `${code} address ${address}: ${textOf(value)}\n`
+      : `${JSON.stringify({ controller: code, address, value: textOf(value) })}\n`,
   );
 }
 

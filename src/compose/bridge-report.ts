@@ -90,6 +90,8 @@ export class BridgeReport {
         running_status_s: effective(runningStatusMs),
         actuators_s: effective(actuatorsMs),
       },
+      callsPerHour: poller.callsPerHour(),
+      budgetPerHour: 60 * around.configuration.platform.requests_per_minute || null,
       lastContactBusinessAt: wall(platform.lastContact("business")),
       lastContactRealtimeAt: wall(platform.lastContact("realtime")),
       oldest: oldestReading(store.controllers()),

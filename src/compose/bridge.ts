@@ -22,6 +22,7 @@ import { ReadBook } from "./operations/read-book.js";
 import { Outputs } from "./outputs.js";
 import { requestHandlers } from "./request-handlers.js";
 import { restoreCommands } from "./restore.js";
+import { afterRequests } from "../runtime/clock.js";
 
 /** The whole bridge: builds every part, joins them, and runs until `stop` aborts or a part fails. */
 export async function runBridge(around: BridgeSurroundings, stop: AbortSignal): Promise<void> {
@@ -80,6 +81,7 @@ class Bridge {
         this.#operations.resulted(result);
       },
       otherBridge: () => this.#operations.hasOtherBridge,
+      later: afterRequests,
     });
     const lagMs = () => this.#report.lagMs();
     const onNews = () => {

@@ -10,7 +10,6 @@ import { incomingCommand } from "../mqtt/command-messages.js";
 import type { IncomingMessage } from "../mqtt/connection.js";
 import { ResultOutbox } from "../mqtt/result-outbox.js";
 import type { Incoming } from "../mqtt/topics.js";
-import { nextTurn } from "../runtime/clock.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
 import { createCommander } from "./create-commander.js";
 import type { Mirror } from "./mirror.js";
@@ -27,6 +26,8 @@ export interface CommandDeskParts {
   readonly onResult?: (result: CommandResult) => void;
   /** Whether another bridge works for the same account, so that nothing may be sent. */
   readonly otherBridge?: () => boolean;
+  /** Calls back when the requests under way have left; at once when absent. */
+  readonly later?: (tell: () => void) => void;
 }
 
 /** Where commands come in from the broker and results go out to it. */
@@ -121,11 +122,11 @@ export class CommandDesk {
   #showPhase(command: Command, phase: Phase): void {
     this.#phases.push({ command, phase });
     if (this.#phases.length > 1) return;
-    void nextTurn()
-      .then(nextTurn)
-      .then(() => {
-        this.#publishPhases();
-      });
+    const publish = () => {
+      this.#publishPhases();
+    };
+    if (this.#parts.later) this.#parts.later(publish);
+    else publish();
   }
 
   #publishPhases(): void {

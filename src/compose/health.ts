@@ -1,3 +1,4 @@
+import type { PollCost } from "../bridge/poll-cost.js";
 import type { GreenhouseStore } from "../bridge/store.js";
 import type { Controller } from "../greenhouse/model.js";
 
@@ -35,6 +36,9 @@ export interface HealthFacts {
   readonly platform: Readonly<Record<string, unknown>>;
   readonly requestsLeft: number | null;
   readonly effectiveIntervals: Readonly<Record<string, number>>;
+  readonly callsPerHour: PollCost;
+  /** Null without a limit. */
+  readonly budgetPerHour: number | null;
   readonly lastContactBusinessAt: number | null;
   readonly lastContactRealtimeAt: number | null;
   readonly oldest: { readonly at: number; readonly sensor: string } | null;
@@ -54,6 +58,11 @@ export function healthDocument(facts: HealthFacts): Readonly<Record<string, unkn
     platform: facts.platform,
     requests_left: facts.requestsLeft,
     effective_intervals: facts.effectiveIntervals,
+    calls_per_hour: {
+      total: Object.values(facts.callsPerHour).reduce((sum, calls) => sum + calls, 0),
+      budget: facts.budgetPerHour,
+      ...facts.callsPerHour,
+    },
     last_contact_business: iso(facts.lastContactBusinessAt),
     last_contact_realtime: iso(facts.lastContactRealtimeAt),
     oldest_reading_at: iso(facts.oldest?.at ?? null),

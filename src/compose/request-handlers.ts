@@ -1,5 +1,6 @@
 import type { Commander } from "../bridge/commands/commander.js";
 import type { Journal } from "../journal/journal.js";
+import { textOf } from "../greenhouse/actuator-values.js";
 import { newestRecords } from "../journal/reader.js";
 import { commandOutcomes } from "../journal/record-filter.js";
 import { parseSince } from "../journal/since.js";
@@ -94,7 +95,7 @@ async function read(
     throw new RequestError(
       `The platform shows no value for address ${address} of ${code}; check the address.`,
     );
-  return { controller: id, code, address, value };
+  return { controller: id, code, address, value: textOf(value) };
 }
 
 function queryField(value: unknown): Query {

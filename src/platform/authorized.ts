@@ -80,6 +80,7 @@ export class Authorized {
   async #readWith(call: Call, credential: Credential): Promise<GoodAnswer> {
     const answer = await this.#caller.read(call, credential.headers);
     this.#source.accepted(credential, call.operation.host);
+    this.#caller.accepted(call.operation.host);
     return answer;
   }
 

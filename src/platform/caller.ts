@@ -83,6 +83,11 @@ export class Caller {
     }
   }
 
+  /** A call with a credential was answered. */
+  accepted(host: PlatformHost): void {
+    this.#ports.link.credentialAccepted(host);
+  }
+
   /** No new credential helps this host's refusal. */
   refused(host: PlatformHost): void {
     this.#ports.link.settle(host, { type: "refused" }, null);
@@ -98,7 +103,7 @@ export class Caller {
     const { hosts, link, skew, clock, tally } = this.#ports;
     const { host } = call.operation;
     const admission = link.admit(host, call.urgent);
-    if (!admission.go) throw this.#heldBack(call, admission);
+    if (!admission.go && !isRemedy(call, admission)) throw this.#heldBack(call, admission);
     tally.requests += 1;
     if (call.operation === operations.setValue) tally.writes += 1;
     if (call.operation === operations.signIn) tally.signins += 1;
@@ -144,6 +149,10 @@ export class Caller {
     return { operation: call.operation, url, credentialKey, redact, deadlineMs: deadlineMs(call.patient) };
   }
 }
+
+/** Signing in keeps to pauses of its own, and is what ends the refusals of a credential. */
+const isRemedy = ({ operation }: Call, { because }: Extract<Admission, { go: false }>): boolean =>
+  operation === operations.signIn && because === "refused";
 
 const heldBackWords = {
   lost: ["paused", "the host did not answer several times in a row"],

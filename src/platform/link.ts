@@ -84,6 +84,13 @@ export class LinkBook {
     }
   }
 
+  /** A read the business host answers ends a refusal of signing in, also when it was the old credential that helped. */
+  credentialAccepted(host: PlatformHost): void {
+    if (!this.#isMissing || host !== "business") return;
+    this.#isMissing = false;
+    for (const one of hosts) this.#tell(one);
+  }
+
   /** There is none to send: the sign-in is refused, the token file is empty. */
   credentialMissing(): void {
     this.#isMissing = true;

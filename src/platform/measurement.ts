@@ -1,3 +1,5 @@
+import { knownUnit } from "../greenhouse/units.js";
+
 /** What a reading says: a number where the text is one, with its unit if it carries one. */
 export interface Measurement {
   readonly value: number | string | null;
@@ -27,7 +29,10 @@ const placeholders = new Set([
   "无数据",
 ]);
 
-/** Units that may stand behind a number. A closed list: `3号风机` is a name, not three of anything. */
+/**
+ * Units that may stand behind a number besides those with a spelling of ours. A closed list: `3号风机` is a name, not
+ * three of anything.
+ */
 const units = new Set(
   [
     "℃ °C C ° 度 摄氏度 ℉ °F F K",
@@ -57,7 +62,8 @@ export function measurement(text: string, unit: string | null): Measurement {
   const rest = match?.[2] ?? "";
   if (!Number.isFinite(value)) return { value: trimmed, unit: null };
   if (rest === "") return { value, unit: null };
-  return rest === unit || units.has(rest) ? { value, unit: rest } : { value: trimmed, unit: null };
+  const isUnit = rest === unit || units.has(rest) || knownUnit(rest) !== null;
+  return isUnit ? { value, unit: rest } : { value: trimmed, unit: null };
 }
 
 /** Whether a text is a number, with or without unit, or stands for a missing one. */

@@ -33,6 +33,11 @@ export const systemClock: Clock = {
 /** Resolves on the next turn of the event loop, after what was put off to it earlier, such as a request being written. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+/** Calls back once requests begun by now have been written, which itself is put off to the next turn. */
+export function afterRequests(tell: () => void): void {
+  setImmediate(setImmediate, tell);
+}
+
 export function abortReason(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new Error("aborted");
 }

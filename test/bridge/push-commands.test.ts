@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { stepsOf } from "../../src/greenhouse/command/plan.js";
 import { CommandBench } from "../support/command-bench.js";
 
 const code = "GH-0001";
@@ -92,5 +93,47 @@ describe("a push while a command is being confirmed", () => {
     answer();
     await bench.clock.advance(1_000);
     expect(bench.results).toEqual([]);
+  });
+});
+
+describe("a push while a command of an earlier run is being read back", () => {
+  /** A bridge that starts with a command to open the roof, which an earlier run had sent. */
+  const restarted = async () => {
+    const earlier = slowBench();
+    earlier.send("open");
+    await earlier.clock.advance(5_000);
+    const [command] = earlier.commander.open;
+    if (!command) throw new Error("the command is over");
+    const bench = slowBench();
+    const [step] = stepsOf(command.settings, command.wanted, null);
+    if (!step) throw new Error("the command has no step");
+    const sent = { earlier: [], attempts: 1, code: "200", requestId: null, sentAt: bench.clock.now() };
+    bench.commander.recover([{ command, step, ...sent }]);
+    await bench.clock.advance(5_000);
+    return bench;
+  };
+
+  it("that shows the value leads to a read-back at once, which confirms it", async () => {
+    const bench = await restarted();
+    expect(bench.platform.reads).toBe(1);
+    bench.platform.registers.set("101", "10010");
+    expect(bench.commander.bell.ring(code, "101", 10010)).toBe(true);
+    await bench.clock.advance(0);
+    expect(bench.platform.reads).toBe(2);
+    expect(bench.results).toMatchObject([{ outcome: "confirmed", read_back: "10010" }]);
+    expect(bench.platform.posts).toEqual([]);
+  });
+
+  it("never confirms by itself, costs one read-back a second at most, and puts off no deadline", async () => {
+    const bench = await restarted();
+    const { confirmWithinMs } = bench.commander.open[0]?.settings ?? { confirmWithinMs: 0 };
+    for (let n = 0; n < confirmWithinMs / 100; n++) {
+      bench.commander.bell.ring(code, "101", "10010");
+      await bench.clock.advance(100);
+    }
+    expect(bench.results).toMatchObject([{ outcome: "unconfirmed", read_back: "10001" }]);
+    expect(bench.platform.reads).toBeLessThanOrEqual(confirmWithinMs / 1_000 + 2);
+    expect(bench.commander.bell.isAwaited(code, "101")).toBe(false);
+    expect(bench.platform.posts).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import net from "node:net";
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../src/runtime/random.js";
-import { connect, otherClient, testBroker, until } from "../mqtt-connection/support.js";
+import { connect, otherClient, received, testBroker, until } from "../mqtt-connection/support.js";
 
 const text = (value: string) => [value.length >> 8, value.length & 255, ...Buffer.from(value)];
 const frame = (first: number, body: number[]) => [first, body.length, ...body];
@@ -86,6 +86,52 @@ describe("the embedded broker", () => {
     await connection.publish("greenhouse/alive", "yes");
     expect(connection.counters()).toMatchObject({ connects: 1, disconnects: 0 });
     await until(() => broker.counters().clients === 0, "all gone");
+  });
+
+  it.each(["__proto__", "constructor", "toString", "hasOwnProperty"])(
+    "a client or filter called %s is one like any other (44)",
+    async (name) => {
+      const broker = await testBroker();
+      for (const protocolVersion of [4, 5] as const) {
+        const client = await otherClient(broker.url, { clientId: name, protocolVersion });
+        const granted = await client.subscribeAsync(name, { qos: 1 });
+        expect(granted.map(({ qos }) => qos)).toEqual([1]);
+        await client.unsubscribeAsync(name);
+        // The same id again takes over, as any id does.
+        const gone = new Promise((resolve) =>
+          client.once("close", () => {
+            resolve(true);
+          }),
+        );
+        const second = await otherClient(broker.url, { clientId: name, protocolVersion });
+        await gone;
+        await second.endAsync();
+      }
+    },
+  );
+
+  it("a will of QoS 3, a property given twice, and what comes before a CONNECT is accepted harm nobody else (44)", async () => {
+    const broker = await testBroker();
+    const { connection, online } = connect({
+      ...broker,
+      ...broker.credential,
+      subscriptions: ["greenhouse/#"],
+    });
+    await online();
+    const listener = await otherClient(broker.url, { protocolVersion: 5 });
+    await listener.subscribeAsync("#", { qos: 1 });
+    const topic = text("greenhouse/bridge/request/refresh");
+    const willOfQos3 = frame(0x10, [...text("MQTT"), 4, 0x1e, 0, 60, ...text("w"), ...topic, ...text("x")]);
+    const unknownVersion = frame(0x10, [...text("MQTT"), 9, 2, 0, 60, ...text("v")]);
+    const day = [0x11, 0, 1, 0x51, 0x80];
+    const twice = frame(0x10, [...text("MQTT"), 5, 2, 0, 60, 10, ...day, ...day, ...text("twice")]);
+    const lastWord = [...connectOf(5, "last"), ...frame(0xe0, [0, 10, ...day, ...day])];
+    for (const opening of [willOfQos3, unknownVersion, twice, lastWord, connectOf(4, "first"), []])
+      await send(broker.port, [...opening, ...frame(0x30, [...text("forbidden"), 65])]);
+    const got = received(listener);
+    await connection.publish("greenhouse/alive", "yes");
+    await until(() => got.includes("greenhouse/alive yes"), "the listener still hears");
+    expect(connection.counters()).toMatchObject({ connects: 1, disconnects: 0 });
   });
 
   it("never forwards a property that does not belong into a message", async () => {

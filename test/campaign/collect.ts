@@ -8,7 +8,7 @@ import type { World } from "./support/world.js";
 
 /** Everything that is known of a lane once its bridge has ended. */
 export async function collect(world: World): Promise<History> {
-  const { platform, badHost, recorder, load, gaps, clockOffsets } = world;
+  const { platform, badHost, recorder, load, gaps, clockOffsets, unwritable } = world;
   const posts = [...(await platform.posts()), ...badHost.posts];
   return {
     messages: recorder.messages,
@@ -20,6 +20,8 @@ export async function collect(world: World): Promise<History> {
     held: await registersOf(world),
     gaps,
     clockOffsets,
+    unwritable,
+    absences: recorder.absences,
   };
 }
 

@@ -45,10 +45,13 @@ export interface Shown {
   readonly from: number;
 }
 
-/** A stretch of time in which messages to the bridge, or what it had in memory, may be gone without anybody's fault. */
-export interface Gap {
+export interface Stretch {
   readonly from: number;
   readonly to: number;
+}
+
+/** A stretch of time in which messages to the bridge, or what it had in memory, may be gone without anybody's fault. */
+export interface Gap extends Stretch {
   /** The process itself died, so that commands it had not journaled are gone too. */
   readonly died: boolean;
 }
@@ -72,6 +75,10 @@ export interface History {
   readonly gaps: readonly Gap[];
   /** By how much the bridge's clock was off at some time, ms; 0 among them. */
   readonly clockOffsets: readonly number[];
+  /** When the recorder heard nothing. */
+  readonly absences: readonly Stretch[];
+  /** When the journal could not be written. */
+  readonly unwritable: readonly Stretch[];
 }
 
 export type Invariant = "lost command" | "wrong state" | "POST";

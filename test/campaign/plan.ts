@@ -8,7 +8,7 @@ import { postRows } from "./rows/post-rows.js";
 import { processRows } from "./rows/process-rows.js";
 import { pushRows } from "./rows/push-rows.js";
 import { stateRows } from "./rows/state-rows.js";
-import type { Row } from "./row.js";
+import { type Row, usuallyMs } from "./row.js";
 import { lanes } from "./support/lanes.js";
 import type { Lane } from "./support/world.js";
 
@@ -26,25 +26,80 @@ export const table: readonly Row[] = [
   ...diskRows,
 ];
 
-export interface LanePlan {
+/** `full`: every row in every lane that can have it. `reduced`: every row once, held shorter, shared out over the lanes. */
+export type Mode = "full" | "reduced";
+
+/** The rows of one world; a lane may have several worlds side by side. */
+export interface WorldPlan {
   readonly lane: Lane;
   readonly rows: readonly { readonly row: Row; readonly holdMs: number }[];
 }
 
-/** Which lane runs which rows; the reduced run takes those marked with `!` and holds them shorter. */
-export function planOf(reduced: boolean, only?: RegExp): readonly LanePlan[] {
-  return lanes
-    .map((lane) => ({
-      lane,
-      rows: inTurn(table.filter(({ lanes: names }) => runsIn(names, lane.name, reduced)))
-        .filter(({ name }) => only === undefined || only.test(name))
-        .map((row) => ({ row, holdMs: reduced ? (row.reducedHoldMs ?? row.holdMs) : row.holdMs })),
-    }))
-    .filter(({ rows }) => rows.length > 0);
+export interface Choice {
+  readonly mode: Mode;
+  readonly rows: RegExp;
+  readonly lanes: RegExp;
+  readonly worldsPerLane: number;
 }
 
-const runsIn = (names: readonly string[], lane: string, reduced: boolean): boolean =>
-  names.includes(`${lane}!`) || (!reduced && names.includes(lane));
+interface Filling {
+  readonly lane: Lane;
+  readonly laneName: string;
+  readonly rows: Row[];
+}
+
+/** Which world runs which rows: the longest first, each to the world with the least to do so far. */
+export function planOf({ mode, rows, lanes: chosen, worldsPerLane }: Choice): readonly WorldPlan[] {
+  const worlds = lanes
+    .filter(({ name }) => chosen.test(name))
+    .flatMap((lane) => emptyWorlds(lane, worldsPerLane));
+  const wanted = table
+    .filter(({ name }) => rows.test(name))
+    .toSorted((a, b) => durationMs(b, mode) - durationMs(a, mode));
+  for (const row of wanted) {
+    const able = worlds.filter(({ lane }) => row.only?.(lane) ?? true);
+    for (const group of mode === "reduced" ? [able] : byLane(able))
+      group.toSorted((a, b) => loadMs(a.rows, mode) - loadMs(b.rows, mode))[0]?.rows.push(row);
+  }
+  return worlds
+    .filter((world) => world.rows.length > 0)
+    .map(({ lane, rows: own }) => ({
+      lane,
+      rows: inTurn(table.filter((row) => own.includes(row))).map((row) => ({
+        row,
+        holdMs: holdMsOf(row, mode),
+      })),
+    }));
+}
+
+const emptyWorlds = (lane: Lane, count: number): readonly Filling[] =>
+  Array.from({ length: count }, (_, n) => ({
+    lane: n === 0 ? lane : { ...lane, name: `${lane.name}.${n + 1}` },
+    laneName: lane.name,
+    rows: [],
+  }));
+
+const byLane = (worlds: readonly Filling[]): readonly (readonly Filling[])[] =>
+  [...new Set(worlds.map(({ laneName }) => laneName))].map((name) =>
+    worlds.filter(({ laneName }) => laneName === name),
+  );
+
+const holdMsOf = ({ holdMs, reducedHoldMs }: Row, mode: Mode): number =>
+  mode === "reduced" ? (reducedHoldMs ?? holdMs) : holdMs;
+
+const durationMs = (row: Row, mode: Mode): number => holdMsOf(row, mode) + (row.aboutMs ?? usuallyMs);
+
+const loadMs = (rows: readonly Row[], mode: Mode): number =>
+  rows.reduce((total, row) => total + durationMs(row, mode), 0);
+
+/** What the world with the most to do needs, about, ms. */
+export const longestMs = (plan: readonly WorldPlan[]): number =>
+  Math.max(
+    0,
+    ...plan.map(({ rows }) =>
+      rows.reduce((total, { row, holdMs }) => total + holdMs + (row.aboutMs ?? usuallyMs), 0),
+    ),
+  );
 
 /** Kinds of faults by turns, so that one kind meets the traces of the others. */
 function inTurn(rows: readonly Row[]): readonly Row[] {
@@ -56,19 +111,3 @@ function inTurn(rows: readonly Row[]): readonly Row[] {
     kinds.flatMap((kind) => kind.slice(index, index + 1)),
   ).flat();
 }
-
-/** What the reduced run leaves out, for it to say. */
-export const leftOut = (): readonly string[] =>
-  table.filter(({ lanes: names }) => !names.some((name) => name.endsWith("!"))).map(({ name }) => name);
-
-/** Requirements of sections C to H that a process alone cannot show, and where they are shown instead. */
-export const notRun: readonly string[] = [
-  "C30 TLS «not yet valid» at boot: the simulated platform has no TLS (test/platform)",
-  "C31, C27: decided on a virtual clock (test/bridge, test/greenhouse)",
-  "D34 24 h without broker: npm run soak; here 60 s",
-  "E39 paho, E44 30 min of packets: their own commands",
-  "E40, E41 logins and listeners: test/broker",
-  "G55, G56 wear and memory over a day: npm run soak",
-  "G59 watchdog of systemd: test/compose/systemd.test.ts",
-  "H62, H64, H65, H66: no faults in time; test/config, test/mqtt-connection, CI, test/journal",
-];

@@ -1,4 +1,5 @@
 import type { Breach } from "./history.js";
+import type { Mode } from "./plan.js";
 import type { LaneRun } from "./run-lane.js";
 import type { RowRun } from "./run-row.js";
 
@@ -7,10 +8,12 @@ export interface ReportRow {
   readonly fault: string;
   readonly requirement: string;
   readonly times: number;
+  readonly commands: number;
   readonly lostCommands: number;
   readonly wrongStates: number;
   readonly badPosts: number;
-  readonly recoveryP50Ms: number | null;
+  readonly recoveryMinMs: number | null;
+  readonly recoveryMedianMs: number | null;
   readonly recoveryMaxMs: number | null;
   readonly limitMs: number;
   readonly problems: readonly string[];
@@ -18,7 +21,7 @@ export interface ReportRow {
 
 export interface Report {
   readonly startedAt: string;
-  readonly reduced: boolean;
+  readonly mode: Mode;
   readonly tookS: number;
   readonly rows: readonly ReportRow[];
   readonly lanes: readonly Omit<LaneRun, "rows">[];
@@ -28,7 +31,7 @@ export interface Report {
 
 export function reportOf(
   runs: readonly LaneRun[],
-  facts: Pick<Report, "startedAt" | "reduced" | "tookS" | "notRun">,
+  facts: Pick<Report, "startedAt" | "mode" | "tookS" | "notRun">,
 ): Report {
   const names = [...new Set(runs.flatMap(({ rows }) => rows.map(({ name }) => name)))];
   const rows = names.map((name) => reportRow(name, runs));
@@ -71,10 +74,12 @@ function reportRow(name: string, lanes: readonly LaneRun[]): ReportRow {
     fault: name,
     requirement: runs[0]?.requirement ?? "",
     times: runs.length,
+    commands: runs.reduce((total, { commands }) => total + commands, 0),
     lostCommands: within("lost command"),
     wrongStates: within("wrong state"),
     badPosts: within("POST"),
-    recoveryP50Ms: times[Math.floor((times.length - 1) / 2)] ?? null,
+    recoveryMinMs: times[0] ?? null,
+    recoveryMedianMs: times[Math.floor((times.length - 1) / 2)] ?? null,
     recoveryMaxMs: times.at(-1) ?? null,
     limitMs: runs[0]?.limitMs ?? 0,
     problems: runs.flatMap(({ lane, problems }) => problems.map((problem) => `${lane}: ${problem}`)),
@@ -87,11 +92,15 @@ const rowAt = (rows: readonly RowRun[], at: number): RowRun | undefined =>
 
 const seconds = (ms: number | null): string => (ms === null ? "never" : (ms / 1_000).toFixed(1));
 
-export function tableOf({ rows, totals, lanes, tookS, reduced, notRun }: Report): string {
-  const head = ["fault", "requirement", "times", "lost", "wrong", "POSTs", "p50 s", "max s", "limit s"];
+export function tableOf({ rows, totals, lanes, tookS, mode, notRun }: Report): string {
+  const head = [
+    ...["fault", "requirement", "times", "commands", "lost", "wrong", "POSTs"],
+    ...["min s", "median s", "max s", "limit s"],
+  ];
   const lines = rows.map((row) => [
-    ...[row.fault, row.requirement, String(row.times), String(row.lostCommands), String(row.wrongStates)],
-    ...[String(row.badPosts), seconds(row.recoveryP50Ms), seconds(row.recoveryMaxMs), seconds(row.limitMs)],
+    ...[row.fault, row.requirement, String(row.times), String(row.commands)],
+    ...[String(row.lostCommands), String(row.wrongStates), String(row.badPosts)],
+    ...[row.recoveryMinMs, row.recoveryMedianMs, row.recoveryMaxMs, row.limitMs].map(seconds),
   ]);
   const widths = head.map((title, column) =>
     Math.max(title.length, ...lines.map((line) => (line[column] ?? "").length)),
@@ -108,7 +117,7 @@ export function tableOf({ rows, totals, lanes, tookS, reduced, notRun }: Report)
     for (const [outcome, count] of Object.entries(commands.outcomes))
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + count);
   return [
-    `Fault campaign${reduced ? ", reduced" : ""}: ${totals["faults"] ?? 0} faults in ${tookS} s`,
+    `fault campaign, ${mode}: ${rows.length} faults, ${totals["faults"] ?? 0} times, ${lanes.length} worlds, in ${tookS} s`,
     line(head),
     line(widths.map((width) => "-".repeat(width))),
     ...lines.map(line),
@@ -120,6 +129,6 @@ export function tableOf({ rows, totals, lanes, tookS, reduced, notRun }: Report)
       .join(", ")}`,
     `messages ${totals["messages"] ?? 0}, wrong states ${totals["wrongStates"] ?? 0}; POSTs ${totals["posts"] ?? 0}, of which wrong ${totals["badPosts"] ?? 0}`,
     `retained topics equal to the platform after the last fault: ${settled}`,
-    ...notRun.map((one) => `not run: ${one}`),
+    ...notRun.map((one) => `also or only elsewhere: ${one}`),
   ].join("\n");
 }

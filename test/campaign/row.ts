@@ -1,29 +1,38 @@
 import type { Message, Sent } from "./history.js";
 import { fieldsOf, textOf } from "./history.js";
-import type { World } from "./support/world.js";
+import type { Lane, World } from "./support/world.js";
 
 /** What a fault takes away, which decides what may be missing from the history. */
 export type Hits = "platform" | "delivery" | "process" | "nothing";
+
+/** Until everything works again and what was seen has been judged. */
+export const usuallyMs = 4_500;
 
 /** One fault of the table. */
 export interface Row {
   readonly name: string;
   /** Section and number in the list of reliability requirements. */
   readonly requirement: string;
-  /** Names of lanes it runs in; those with a `!` also in the reduced run. */
-  readonly lanes: readonly string[];
+  /** Lanes in which it can be made; all without it. */
+  readonly only?: (lane: Lane) => boolean;
   /** How it is made, in a few words. */
   readonly how: string;
   readonly expected: string;
   readonly holdMs: number;
   readonly reducedHoldMs?: number;
   readonly hits: Hits;
+  /** What it takes beyond being held, where that is not `usuallyMs`; only for sharing the rows out. */
+  readonly aboutMs?: number;
   /** From the fault's end until everything works again. */
   readonly limitMs: number;
+  /** The journal cannot be written meanwhile. */
+  readonly unwritable?: true;
   /** No commands meanwhile. */
   readonly quiet?: true;
-  begin(world: World, notes: Notes): Promise<void> | void;
+  begin(world: World, notes: Notes, holdMs: number): Promise<void> | void;
   end?(world: World, notes: Notes): Promise<void> | void;
+  /** Whether the bridge has got over what cannot be seen from outside; asked until it has. */
+  isOver?(world: World, notes: Notes): Promise<boolean>;
   /** What was not as expected; looked at once the lane has recovered. */
   check?(seen: Seen, world: World): readonly string[];
 }

@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { collect, leaksOf } from "./collect.js";
 import { type Breach, fieldsOf } from "./history.js";
 import { type CommandVerdict, judgeCommands } from "./judge/commands.js";
@@ -43,8 +45,18 @@ export async function runLane(
     }
     return await judged(world, runs);
   } finally {
+    await keepLogs(world);
     await world.clear();
   }
+}
+
+/** CAMPAIGN_LOGS names a folder for what each lane's bridge wrote. */
+async function keepLogs({ lane, bridge }: World): Promise<void> {
+  const folder = process.env["CAMPAIGN_LOGS"];
+  if (folder === undefined) return;
+  await mkdir(folder, { recursive: true });
+  const lives = bridge.outputs.map(({ stderr }, life) => `== life ${life + 1}\n${stderr}`);
+  await writeFile(join(folder, `${lane.name}.log`), lives.join("\n"));
 }
 
 async function firstWorking(world: World): Promise<void> {

@@ -14,6 +14,8 @@ export interface RowRun {
   /** From the fault's end; null when it never came back in time. */
   readonly recoveryMs: number | null;
   readonly limitMs: number;
+  /** Sent from its beginning until everything worked again. */
+  readonly commands: number;
   readonly notes: Notes;
   readonly problems: readonly string[];
 }
@@ -35,7 +37,7 @@ export async function runRow(row: Row, world: World, holdMs: number): Promise<Ro
         throw new Error(`not done within ${longestStepMs / 1_000} s`);
       });
       late.catch(() => undefined);
-      await Promise.race([step?.(world, notes), late]);
+      await Promise.race([step?.(world, notes, holdMs), late]);
     } catch (error) {
       problems.push(`the fault could not be made: ${String(error)}`);
     }
@@ -46,7 +48,9 @@ export async function runRow(row: Row, world: World, holdMs: number): Promise<Ro
   await tryTo(row.end?.bind(row));
   world.load.resume();
   const endedAt = Date.now();
-  const recoveredAt = await recovered(world, endedAt, row.limitMs + patienceMs);
+  const isWorking = async () =>
+    ((await row.isOver?.(world, notes)) ?? true) && stillMissing(world, endedAt).length === 0;
+  const recoveredAt = await recovered(isWorking, endedAt, row.limitMs + patienceMs);
   const recoveryMs = recoveredAt === null ? null : recoveredAt - endedAt;
   if (recoveryMs === null) problems.push(`not working again: ${stillMissing(world, endedAt).join(", ")}`);
   else if (recoveryMs > row.limitMs)
@@ -56,11 +60,13 @@ export async function runRow(row: Row, world: World, holdMs: number): Promise<Ro
   problems.push(...(row.check?.(seen, world) ?? []));
   if (row.hits === "delivery" || row.hits === "process")
     world.gaps.push({ from: startedAt, to: seen.recoveredAt, died: row.hits === "process" });
+  if (row.unwritable) world.unwritable.push({ from: startedAt, to: endedAt });
   const { name, requirement, limitMs } = row;
   return {
     ...{ name, requirement, lane: world.lane.name, startedAt, endedAt, limitMs, notes, problems },
     recoveredAt: seen.recoveredAt,
     recoveryMs,
+    commands: seen.sent.length,
   };
 }
 
@@ -69,9 +75,13 @@ function seenBy({ recorder, load }: World, times: Omit<Seen, "messages" | "sent"
   return { ...times, messages: recorder.messages.filter(isIn), sent: load.sent.filter(isIn) };
 }
 
-async function recovered(world: World, since: number, withinMs: number): Promise<number | null> {
+async function recovered(
+  isWorking: () => Promise<boolean>,
+  since: number,
+  withinMs: number,
+): Promise<number | null> {
   while (Date.now() - since < withinMs) {
-    if (stillMissing(world, since).length === 0) return Date.now();
+    if (await isWorking()) return Date.now();
     await wait(50);
   }
   return null;

@@ -1,6 +1,7 @@
 import { userInfo } from "node:os";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { brokers, type CommandRig, createCommandRig } from "./support/command-rig.js";
+import { brokers } from "./support/brokers.js";
+import { type CommandRig, createCommandRig } from "./support/command-rig.js";
 import { anyText, containing } from "./support/expected.js";
 import { type Result } from "./support/house.js";
 import { fields } from "./support/watch.js";

@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { brokers, type CommandRig, createCommandRig } from "./support/command-rig.js";
+import { brokers } from "./support/brokers.js";
+import { type CommandRig, createCommandRig } from "./support/command-rig.js";
 import { containing, matching } from "./support/expected.js";
 import { fields } from "./support/watch.js";
 import type { House, Result } from "./support/house.js";

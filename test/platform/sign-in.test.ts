@@ -362,6 +362,90 @@ describe("sign-in attempts after refusals", () => {
   });
 });
 
+describe("req 16: tokens that end soon after they were got", () => {
+  /** Asks at regular times for 120 s; returns the seconds in which it signed in. */
+  async function secondsOfSignIns(everyS: number, ends: readonly number[]): Promise<readonly number[]> {
+    const { host, state, signIns } = await startPlatform();
+    const clock = new VirtualClock();
+    const { client } = makeClient(workshop, signInSettings(host), {
+      clock,
+      dataDir: await workshop.folder(),
+    });
+    const signedIn: number[] = [];
+    for (let second = 0; second < 120; second += everyS) {
+      if (ends.includes(second)) state.good.clear();
+      const before = signIns().length;
+      await client.controllers(never).catch(() => undefined);
+      if (signIns().length > before) signedIn.push(second);
+      await clock.advance(everyS * 1_000);
+    }
+    expect(client.link("business").unauthorized).toBe(false);
+    return signedIn;
+  }
+
+  it("make the next sign-in wait by the number of tokens, not by the number of reads they were refused for", async () => {
+    // The first is renewed at once; the second, got at 3 s, keeps the third waiting until 13 s, although three reads fail.
+    expect(await secondsOfSignIns(3, [3, 6])).toEqual([0, 3, 15]);
+  });
+
+  it("and open the circuit by their refusals, do not keep the sign-in of the next probe from going out", async () => {
+    // Five reads are refused from 7 s to 11 s; the next probe is due 30 s later.
+    expect(await secondsOfSignIns(1, [5, 7])).toEqual([0, 5, 41]);
+  });
+});
+
+describe("a sign-in that the platform's Retry-After holds back", () => {
+  it("is no refusal: the account is not called wrong, and it goes out when the time is over", async () => {
+    const { host, state, signIns, bearer } = await startPlatform();
+    const clock = new VirtualClock();
+    const { client } = makeClient(workshop, signInSettings(host), {
+      clock,
+      dataDir: await workshop.folder(),
+    });
+    await client.controllers(never);
+    const throttled: Reply = { status: 429, headers: { "retry-after": "120" } };
+    let isBusy = true;
+    host.answer((request) => {
+      if (request.path === signInPath) return ok({ token: `another-token-${(state.issued += 1)}` });
+      if (isBusy && request.path === "/api/control/mqtt") return throttled;
+      return bearer(request).startsWith("another") ? ok([]) : refusal;
+    });
+    await factsOf(client.controllers(never));
+    await factsOf(client.sensors("GH-1", never));
+    expect(signIns()).toHaveLength(1);
+    expect(client.link("business").unauthorized).toBe(false);
+    isBusy = false;
+    await clock.advance(120_000);
+    expect(await client.sensors("GH-1", never)).toEqual([]);
+    expect(signIns()).toHaveLength(2);
+  });
+});
+
+describe("a refusal of everything that is over by itself", () => {
+  it("is forgotten with the first read the business host answers, although the token is the old one", async () => {
+    const { host, state, signIns, bearer } = await startPlatform();
+    const clock = new VirtualClock();
+    const { client, links } = makeClient(workshop, signInSettings(host), {
+      clock,
+      dataDir: await workshop.folder(),
+    });
+    await client.controllers(never);
+    let isRefusing = true;
+    host.answer((request) =>
+      !isRefusing && state.good.has(bearer(request)) ? ok([]) : { status: 401, body: { code: 401 } },
+    );
+    await factsOf(client.controllers(never));
+    expect(client.link("business").unauthorized).toBe(true);
+    isRefusing = false;
+    await clock.advance(30_000);
+    await client.controllers(never);
+    for (const name of ["business", "realtime"] as const)
+      expect(client.link(name).unauthorized, name).toBe(false);
+    expect(links.at(-1)?.unauthorized).toBe(false);
+    expect(signIns()).toHaveLength(2);
+  });
+});
+
 describe("token file", () => {
   it("is read again when it changes", async () => {
     const host = workshop.keep(await startFakeHost(() => ok([])));

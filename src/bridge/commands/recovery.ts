@@ -1,6 +1,7 @@
 import { shows, type Step } from "../../greenhouse/command/plan.js";
 import type { StepReport } from "../../greenhouse/command/outcomes.js";
 import type { RawValue } from "../../greenhouse/ports.js";
+import { PushWait } from "../push-wait.js";
 import type { Command } from "./command.js";
 import type { CommandPorts } from "./command-ports.js";
 import { endingAfter, stepReport } from "./endings.js";
@@ -28,10 +29,26 @@ const giveUpMs = 600_000;
 
 /**
  * Finds out what became of an interrupted command by reading alone: until `confirm_within` after the first good read, or
- * ten minutes without one. Nothing is ever sent.
+ * ten minutes without one, and at once when the platform pushes a value of it. Nothing is ever sent.
  */
 export async function readBackInterrupted(
   one: Interrupted,
+  ports: CommandPorts,
+  quit: AbortSignal,
+): Promise<Ending> {
+  const { command, step } = one;
+  const isShown = (raw: RawValue) => shows(command.settings, step, raw);
+  const wait = new PushWait({ code: command.code, address: step.address }, isShown, ports);
+  try {
+    return await readUntilShown(one, { isShown, wait }, ports, quit);
+  } finally {
+    wait.close();
+  }
+}
+
+async function readUntilShown(
+  one: Interrupted,
+  { isShown, wait }: { readonly isShown: (raw: RawValue) => boolean; readonly wait: PushWait },
   ports: CommandPorts,
   quit: AbortSignal,
 ): Promise<Ending> {
@@ -44,13 +61,13 @@ export async function readBackInterrupted(
     if (read.type === "value") {
       firstReadMono ??= read.startedMono;
       readBack = read.raw;
-      if (shows(command.settings, step, read.raw)) return end(one, "confirmed", readBack);
+      if (isShown(read.raw)) return end(one, "confirmed", readBack);
     }
     if (quit.aborted) return end(one, "interrupted", readBack);
     const now = ports.clock.monotonic();
     const deadline = firstReadMono === null ? startedMono + giveUpMs : firstReadMono + step.confirmWithinMs;
     if (now >= deadline) break;
-    await ports.clock.wait(Math.min(readEveryMs, deadline - now), quit).catch(() => undefined);
+    await wait.until(Math.min(now + readEveryMs, deadline), quit);
   }
   if (readBack === null) return end(one, "unknown", null);
   return end(one, one.code === "200" ? "unconfirmed" : "failed", readBack);

@@ -39,6 +39,7 @@ export function metricFacts(parts: OperationsParts, { startedAt, ...own }: OwnFa
     platform: platform.counters(),
     budgetLeft: budget.left(now),
     stretch: poller.stretch,
+    callsPerHour: poller.callsPerHour(),
     push: platform.pushCounters(),
     unreadableShapes: platform.shapeReports().length,
     controllers: store.controllers(),

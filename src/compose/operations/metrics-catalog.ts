@@ -37,6 +37,7 @@ const platformMetrics = {
   platform_last_contact_seconds: gauge("Since the host last answered; NaN while it has not", "host"),
   platform_reconnects_total: counter("How often the platform came back after it was unreachable"),
   polls_total: counter("Reads that polling made, by operation and result", "operation", "result"),
+  polling_calls_per_hour: gauge("What polling costs as it is planned now, by operation", "operation"),
   requests_total: counter("HTTP requests sent, reads, sign-ins and control values"),
   control_posts_total: counter("Control values POSTed"),
   sign_ins_total: counter("Sign-ins sent"),

@@ -1,10 +1,11 @@
+import { type PollCost, pollOperations } from "../../bridge/poll-cost.js";
 import type { Controller, PlatformState } from "../../greenhouse/model.js";
 import { type MetricFamily, type MetricSample, metricsText } from "../../http/metrics-text.js";
 import type { ConnectionCounters } from "../../mqtt/connection.js";
 import type { PlatformCounters, PushCounters } from "../../platform/client.js";
 import type { CommandTally } from "./command-tally.js";
 import { type MetricName, metricPrefix, metricsCatalog } from "./metrics-catalog.js";
-import { pollOperations, pollResults, type ReadBook } from "./read-book.js";
+import { pollResults, type ReadBook } from "./read-book.js";
 
 /** Everything `/metrics` shows, as it is now. Durations are ms. */
 export interface MetricFacts {
@@ -29,6 +30,7 @@ export interface MetricFacts {
   /** Null without a limit. */
   readonly budgetLeft: number | null;
   readonly stretch: number;
+  readonly callsPerHour: PollCost;
   readonly push: PushCounters;
   readonly unreadableShapes: number;
   readonly controllers: Iterable<Controller>;
@@ -98,6 +100,10 @@ const platformSamples = ({ platform, push, reads, ...facts }: MetricFacts) => ({
   polls_total: pollOperations.flatMap((operation) =>
     pollResults.map((result) => ({ labels: { operation, result }, value: reads.count(operation, result) })),
   ),
+  polling_calls_per_hour: pollOperations.map((operation) => ({
+    labels: { operation },
+    value: facts.callsPerHour[operation],
+  })),
   requests_total: one(platform.requests),
   control_posts_total: one(platform.writes),
   sign_ins_total: one(platform.signins),

@@ -1,6 +1,6 @@
 import { jobIntervalMs, type PollIntervals, type PollJob } from "../../bridge/poll-jobs.js";
 import type { Actuator, Controller } from "../../greenhouse/model.js";
-import type { PollOperation } from "./read-book.js";
+import type { PollOperation } from "../../bridge/poll-cost.js";
 
 /** A promised read or topic that is late. */
 export interface Overdue {

@@ -1,17 +1,7 @@
+import { type PollOperation, pollOperations } from "../../bridge/poll-cost.js";
 import { PlatformError } from "../../greenhouse/platform-error.js";
 import type { PlatformReader } from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
-
-/** Reads that polling makes, in the words of the metrics. */
-export const pollOperations = [
-  "controllers",
-  "devices",
-  "sensors",
-  "running_status",
-  "register",
-  "registers",
-] as const;
-export type PollOperation = (typeof pollOperations)[number];
 
 /** `held`: not sent, because the host is away or asked for a pause. */
 export const pollResults = ["ok", "failed", "held"] as const;

@@ -11,6 +11,7 @@ export class SignInPace {
   #history: SignInHistory = noHistory;
   #notBefore = 0;
   #shortLived = 0;
+  #endedToken = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -63,8 +64,13 @@ export class SignInPace {
     return true;
   }
 
-  /** A token that worked is refused: the first time a new one is got at once, then after growing pauses. */
-  ended(since: number): void {
+  /**
+   * A token that worked is refused: the first time a new one is got at once, then after growing pauses. It ends once, however
+   * many calls meet its end before there is another.
+   */
+  ended(token: number, since: number): void {
+    if (token === this.#endedToken) return;
+    this.#endedToken = token;
     const isShort = this.#clock.monotonic() - since < shortLifeMs;
     this.#shortLived = isShort ? this.#shortLived + 1 : 0;
     this.#notBefore = Math.max(this.#notBefore, since + pauseAfter(Math.max(0, this.#shortLived - 1)));

@@ -5,9 +5,11 @@ const place = { host: "business", operation: "POST /api/account/sign-in", sent: 
 /** Whether a failed sign-in was a "no" of the platform, as opposed to a line that did not hold. */
 export function isRefusal(error: unknown): error is PlatformError {
   if (!(error instanceof PlatformError)) return false;
-  const { kind, status } = error.facts;
+  const { kind, status, sent } = error.facts;
   if (kind === "server") return (status ?? 0) < 500;
-  return kind === "unauthorized" || kind === "rejected" || kind === "throttled";
+  // Held back because the host had asked to be left alone, it was not tried at all.
+  if (kind === "throttled") return sent;
+  return kind === "unauthorized" || kind === "rejected";
 }
 
 /**

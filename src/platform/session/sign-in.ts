@@ -92,7 +92,8 @@ export class SignIn implements CredentialSource {
   ): Promise<boolean> {
     if (refused.generation < this.#generation) return true;
     if (this.#now() < (this.#barredUntil.get(operation) ?? 0)) return false;
-    if (this.#renewing === null && this.#acceptedBy.has(host)) this.#pace.ended(this.#token?.since ?? 0);
+    if (this.#renewing === null && this.#acceptedBy.has(host))
+      this.#pace.ended(this.#generation, this.#token?.since ?? 0);
     try {
       await this.#renewed(signal);
     } catch (error) {

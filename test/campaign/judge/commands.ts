@@ -39,7 +39,7 @@ export function judgeCommands(history: History): CommandVerdict {
     const first = results[0]?.result;
     if (first === undefined) {
       const onDisk = journaled.get(sent.id)?.[0];
-      if (onDisk !== undefined && inGap(history, onDisk.at)) undelivered += 1;
+      if (onDisk !== undefined && unheard(history, onDisk.at)) undelivered += 1;
       else if (onDisk !== undefined)
         add(`its result was journaled at ${timeOf(onDisk.at)} and never published`);
       else if (taken.has(sent.id)) add("it was taken and never ended");
@@ -80,8 +80,9 @@ function resultsById(results: readonly Told[]): ReadonlyMap<string, readonly Tol
   return byId;
 }
 
-const inGap = ({ gaps }: History, at: number): boolean =>
-  gaps.some(({ from, to }) => at >= from - 1_000 && at <= to);
+/** It was told while the recorder was away, or the broker died before handing it on. */
+const unheard = ({ absences }: History, at: number): boolean =>
+  absences.some(({ from, to }) => at >= from - 1_000 && at <= to);
 
 /** It may not have arrived, or was waiting in a process that died. */
 function mayBeGone({ gaps }: History, { at, acknowledged }: Sent): boolean {

@@ -12,7 +12,7 @@ const breach = (at: number, text: string): Breach => ({ at, invariant: "POST", t
 export function judgePosts(history: History): readonly Breach[] {
   const steps = history.journal.filter(({ record }) => record["type"] === "step_sent");
   return [
-    ...unrecorded(history.posts, steps),
+    ...unrecorded(history, steps),
     ...untaken(history.journal, steps),
     ...tooLate(history, steps),
     ...repeated(history, steps),
@@ -22,24 +22,49 @@ export function judgePosts(history: History): readonly Breach[] {
 const keyOf = (code: unknown, address: unknown, value: unknown) =>
   `${textOf(code)}/${textOf(address)}=${textOf(value)}`;
 
-/** Every POST has a `step_sent` of its own that is older. */
-function unrecorded(posts: readonly Post[], steps: readonly Recorded[]): readonly Breach[] {
+/** Every POST has a `step_sent` of its own that is older, or at least its command where that could not be written. */
+function unrecorded(history: History, steps: readonly Recorded[]): readonly Breach[] {
   const free = new Map<string, Recorded[]>();
   for (const step of steps) {
     const { controller, address, value } = step.record;
     const key = keyOf(controller, address, value);
     free.set(key, [...(free.get(key) ?? []), step]);
   }
-  return [...posts]
+  return [...history.posts]
     .sort((a, b) => a.at - b.at)
-    .flatMap(({ at, code, address, value }) => {
+    .flatMap((post) => {
+      const { at, code, address, value } = post;
       const key = keyOf(code, address, value);
       const candidates = free.get(key) ?? [];
       const found = candidates.findIndex((step) => step.at <= at + roundingMs);
+      if (found < 0 && isTakenWithoutSteps(history, post)) return [];
       if (found < 0) return [breach(at, `${key} was POSTed without a record before it`)];
       free.set(key, candidates.toSpliced(found, 1));
       return [];
     });
+}
+
+/**
+ * Only `command_taken` has to be on disk before a POST. A full disk, or death within the second, may cost what follows it;
+ * the command must then have been taken in the life in which the POST was made.
+ */
+function isTakenWithoutSteps(
+  { journal, gaps, unwritable }: History,
+  { at, code, address, value }: Post,
+): boolean {
+  const deaths = gaps.flatMap(({ from, died }) => (died ? [{ from, to: from }] : []));
+  if (![...unwritable, ...deaths].some(({ from, to }) => at >= from - 1_000 && at <= to + 1_000))
+    return false;
+  const life = journal.findLast((one) => one.at <= at + roundingMs)?.record["boot"];
+  return journal.some(({ at: takenAt, record }) => {
+    const { type, boot, controller, steps } = record;
+    if (type !== "command_taken" || boot !== life || controller !== code || takenAt > at + roundingMs)
+      return false;
+    return (
+      Array.isArray(steps) &&
+      (steps as readonly Fields[]).some((step) => step["address"] === address && step["value"] === value)
+    );
+  });
 }
 
 /** Every `step_sent` follows a `command_taken` of the same life of the bridge. */

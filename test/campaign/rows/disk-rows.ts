@@ -3,7 +3,7 @@ import { appendFileSync, closeSync, openSync, readdirSync, rmSync, writeSync } f
 import { join } from "node:path";
 import { expectOutcome, type Row, stayedOnline } from "../row.js";
 import type { World } from "../support/world.js";
-import { killed, own, wait } from "./kinds.js";
+import { hasOwnBroker, killed, own, wait } from "./kinds.js";
 
 /* G: the disk, and who else works with it or with the account. */
 
@@ -46,7 +46,6 @@ export const diskRows: readonly Row[] = [
     {
       name: "kill -9, journal's tail torn",
       requirement: "G53",
-      lanes: ["mosquitto-4", "embedded-5"],
       how: "SIGKILL, half a record appended, started again",
     },
     (world) => {
@@ -59,7 +58,6 @@ export const diskRows: readonly Row[] = [
     {
       name: "kill -9, journal's tail zeroed",
       requirement: "G53",
-      lanes: ["aedes-5"],
       how: "SIGKILL, 4 KiB of zeros appended, started again",
     },
     (world) => {
@@ -69,8 +67,8 @@ export const diskRows: readonly Row[] = [
   ),
   own({
     name: "disk full",
+    unwritable: true,
     requirement: "G53",
-    lanes: ["mosquitto-5", "embedded-5!"],
     how: "small file system filled to the last byte for 10 s",
     expected: "commands refused journal_unavailable, reading goes on",
     hits: "platform",
@@ -90,11 +88,13 @@ export const diskRows: readonly Row[] = [
   }),
   own({
     name: "started on a read-only disk",
+    aboutMs: 9_000,
+    unwritable: true,
     requirement: "G53",
-    lanes: ["mosquitto-4", "aedes-5"],
     how: "stopped, data directory mounted read-only, started for 10 s",
     expected: "mirrors, refuses commands journal_unavailable",
     holdMs: 10_000,
+    reducedHoldMs: 8_000,
     begin: async (world) => {
       await world.bridge.stop();
       if (world.hasOwnDisk) remount(world, "ro");
@@ -113,8 +113,9 @@ export const diskRows: readonly Row[] = [
   }),
   own({
     name: "second bridge, same data directory",
-    requirement: "G25",
-    lanes: ["mosquitto-5", "mosquitto-4", "aedes-5", "aedes-4"],
+    aboutMs: 7_000,
+    only: hasOwnBroker,
+    requirement: "B25",
     how: "started beside the first",
     expected: "exit 1; the first does not notice",
     hits: "nothing",
@@ -132,8 +133,9 @@ export const diskRows: readonly Row[] = [
   }),
   own({
     name: "second bridge, same account",
-    requirement: "G25",
-    lanes: ["mosquitto-5", "mosquitto-4", "aedes-5"],
+    aboutMs: 20_000,
+    only: hasOwnBroker,
+    requirement: "B25",
     how: "another client id, base topic and data directory, for 12 s",
     expected: "commands refused other_bridge until it stops",
     hits: "nothing",

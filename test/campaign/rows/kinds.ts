@@ -1,5 +1,6 @@
+import { fieldsOf, type Message } from "../history.js";
 import type { Row } from "../row.js";
-import type { World } from "../support/world.js";
+import type { Lane, World } from "../support/world.js";
 
 /* What rows of one kind have in common. */
 
@@ -12,9 +13,20 @@ export const platform = (row: Omit<Row, "hits" | "limitMs"> & Partial<Row>): Row
   ...row,
 });
 
-/** Between bridge and broker: in every lane whose broker is a process of its own. */
-export const broker = (row: Omit<Row, "lanes" | "hits"> & Partial<Row>): Row => ({
-  lanes: ["mosquitto-5", "mosquitto-4", "aedes-5", "aedes-4"],
+/** The broker is a process of its own, with a chaos proxy before it. */
+export const hasOwnBroker = ({ broker }: Lane): boolean => broker !== "embedded";
+
+/** The broker is ours, in the bridge or in a process of its own. */
+export const isOurBroker = ({ broker }: Lane): boolean => broker !== "Mosquitto";
+
+export const isEmbedded = ({ broker }: Lane): boolean => broker === "embedded";
+
+/** The token is got with an account, so that a lost one can be got again. */
+export const signsIn = ({ credential }: Lane): boolean => credential === "sign_in";
+
+/** Between bridge and broker. */
+export const broker = (row: Omit<Row, "hits"> & Partial<Row>): Row => ({
+  only: hasOwnBroker,
   hits: "delivery",
   ...row,
 });
@@ -26,16 +38,26 @@ export const own = (row: Omit<Row, "hits" | "limitMs"> & Partial<Row>): Row => (
   ...row,
 });
 
+/** Until a command has been sent and not yet been confirmed, so that whatever happens next interrupts it. */
+async function confirming({ recorder }: World): Promise<void> {
+  const since = Date.now();
+  const isConfirming = ({ at, topic, payload }: Message) =>
+    at >= since && topic.endsWith("/command") && fieldsOf(payload)["phase"] === "confirming";
+  while (!recorder.messages.slice(-200).some(isConfirming)) {
+    if (Date.now() - since > 15_000) throw new Error("no command was being confirmed for 15 s");
+    await wait(5);
+  }
+}
+
 /** SIGKILL amid commands; `spoil` does to the disk what a power cut may do. */
-export const killed = (
-  row: Pick<Row, "name" | "requirement" | "lanes" | "how">,
-  spoil: (world: World) => void,
-): Row =>
+export const killed = (row: Pick<Row, "name" | "requirement" | "how">, spoil: (world: World) => void): Row =>
   own({
     ...row,
     expected: "nothing is sent again; open commands are read back and told",
     holdMs: 0,
+    aboutMs: 8_000,
     begin: async (world) => {
+      await confirming(world);
       await world.bridge.kill();
       spoil(world);
       await world.bridge.start();

@@ -160,12 +160,22 @@ class ChaosDoor implements Door {
   }
 
   #forward(from: net.Socket, to: net.Socket, isDeaf: () => boolean): void {
+    const queue: { readonly at: number; readonly action: () => void }[] = [];
+    const pump = () => {
+      for (let first = queue[0]; first !== undefined; first = queue[0]) {
+        const leftMs = first.at - performance.now();
+        if (leftMs > 0) {
+          setTimeout(pump, Math.ceil(leftMs));
+          return;
+        }
+        if (!isDeaf()) first.action();
+        queue.shift();
+      }
+    };
+    // One behind the other, also when the delay became shorter meanwhile: a link may be slow, but never changes the order.
     const later = (action: () => void) => {
-      const act = () => {
-        if (!isDeaf()) action();
-      };
-      if (this.#delayMs > 0) setTimeout(act, this.#delayMs);
-      else act();
+      queue.push({ at: performance.now() + this.#delayMs, action });
+      if (queue.length === 1) pump();
     };
     from.on("data", (bytes) => {
       later(() => to.write(bytes));

@@ -1,10 +1,12 @@
 import mqtt, { type IClientPublishOptions } from "mqtt";
-import type { Message } from "../history.js";
+import type { Message, Stretch } from "../history.js";
 
 /** A client of its own at the broker, not behind the chaos proxy: sees every message and sends the load. */
 export interface Recorder {
   readonly messages: readonly Message[];
   readonly isConnected: boolean;
+  /** When it was not subscribed; the last may go on. */
+  readonly absences: readonly Stretch[];
   /** The newest payload on a topic; empty where it was cleared, null where nothing came. */
   latest(topic: string): string | null;
   /** Topics with their newest payloads. */
@@ -26,13 +28,17 @@ export function startRecorder(url: string, protocolVersion: 4 | 5): Recorder {
     keepalive: 600,
   });
   let subscribed = false;
+  const absences: { from: number; to: number }[] = [{ from: 0, to: Infinity }];
   client.on("error", () => undefined);
   client.on("connect", () => {
     client.subscribe("#", { qos: 1 }, (error) => {
       subscribed = error === null;
+      const last = absences.at(-1);
+      if (subscribed && last !== undefined) last.to = Date.now();
     });
   });
   client.on("close", () => {
+    if (subscribed) absences.push({ from: Date.now(), to: Infinity });
     subscribed = false;
   });
   client.on("message", (topic, bytes, { retain }) => {
@@ -42,6 +48,7 @@ export function startRecorder(url: string, protocolVersion: 4 | 5): Recorder {
   });
   return {
     messages,
+    absences,
     get isConnected() {
       return subscribed;
     },

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { freePort } from "../../support/mosquitto.js";
 import type { SimulatedPlatform } from "../../end-to-end/support/platform.js";
 import { canaries, type Configuration, createStage, type Stage } from "../../end-to-end/support/stage.js";
-import type { Gap } from "../history.js";
+import type { Gap, Stretch } from "../history.js";
 import { type BadHost, startBadHost } from "./bad-host.js";
 import { type BridgeProcess, bridgeProcess } from "./bridge-process.js";
 import { startTestBroker, type TestBroker } from "./brokers.js";
@@ -44,6 +44,7 @@ export interface World {
   readonly hasOwnDisk: boolean;
   readonly gaps: Gap[];
   readonly clockOffsets: number[];
+  readonly unwritable: Stretch[];
   clear(): Promise<void>;
 }
 
@@ -72,7 +73,17 @@ export async function createWorld(lane: Lane): Promise<World> {
   const load = startLoad(recorder, platform, lane.name);
   return {
     ...{ lane, stage, configuration, platform, business, realtime, badHost, broker, brokerDoor, brokerPort },
-    ...{ recorder, bridge, load, httpPort, platformPort, hasOwnDisk, gaps: [], clockOffsets: [0] },
+    ...{
+      recorder,
+      bridge,
+      load,
+      httpPort,
+      platformPort,
+      hasOwnDisk,
+      gaps: [],
+      clockOffsets: [0],
+      unwritable: [],
+    },
     clear: async () => {
       await load.stop().catch(() => undefined);
       await recorder.end();

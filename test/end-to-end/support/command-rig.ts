@@ -1,19 +1,17 @@
 import { freePort, type Mosquitto } from "../../support/mosquitto.js";
+import { signedIn } from "./access.js";
+import type { BrokerUnderTest } from "./brokers.js";
 import type { House } from "./house.js";
 import { houseOf } from "./house.js";
 import type { SimulatedPlatform } from "./platform.js";
 import { type Program, whileRuns } from "./program.js";
 import { type Configuration, configurationFor, createStage, mosquittoSection, type Stage } from "./stage.js";
+import { plainlySpoken, type Spoken } from "./spoken.js";
 import { until, type Watch } from "./watch.js";
 
 /* A bridge with greenhouses to command, at one of the brokers it is meant for. */
 
-export const brokers = [
-  { name: "Mosquitto with MQTT 5", embedded: false, version: 5 },
-  { name: "Mosquitto with MQTT 3.1.1", embedded: false, version: 4 },
-  { name: "the embedded broker", embedded: true, version: 5 },
-] as const;
-export type BrokerUnderTest = (typeof brokers)[number];
+const patientMs = 120_000;
 
 const quick = { settle: "100ms", confirm_within: "3s" };
 const moving = { ...quick, travel_time: "200ms" };
@@ -42,11 +40,31 @@ export const actuators = {
 /** The positioner with a position of its own has two. */
 const addresses = Object.keys(actuators).length + 1;
 
+/**
+ * For dialects, of which many share the machine: more time, and some read with everything of their type, because a dialect
+ * has its own way of writing that too.
+ */
+const types = { roof: 2, locked: 4, fans: 10, fan: 11, valve: 190, light: 12 } as const;
+const typedActuators = Object.fromEntries(
+  Object.entries<Configuration>(actuators).map(([id, settings]) => {
+    const type = Object.entries(types).find(([typed]) => typed === id)?.[1];
+    const isQuick = settings["confirm_within"] === quick.confirm_within;
+    return [
+      id,
+      { ...settings, ...(isQuick && { confirm_within: "8s" }), ...(type !== undefined && { type_id: type }) },
+    ];
+  }),
+);
+
 export interface CommandRig {
   readonly stage: Stage;
   readonly platform: SimulatedPlatform;
   readonly watch: Watch;
+  readonly broker: BrokerUnderTest;
   readonly brokerUrl: string;
+  readonly spoken: Spoken;
+  /** How long faults hold something back that a test has to come in between. */
+  readonly held: { readonly slow: string; readonly late: string };
   readonly mosquitto: Mosquitto | null;
   readonly bridge: Program;
   /** The next greenhouse nobody has commanded yet. */
@@ -76,12 +94,13 @@ export function commandConfiguration(
   section: Configuration,
   codes: readonly string[],
   more: Configuration = {},
+  own: Configuration = actuators,
 ): Configuration {
   const configuration = configurationFor(platformUrl, section, {
     polling: resting,
     mirror: "listed",
     homeassistant: { enabled: false },
-    controllers: Object.fromEntries(codes.map((code) => [code, { actuators }])),
+    controllers: Object.fromEntries(codes.map((code) => [code, { actuators: own }])),
     ...more,
     commands: { min_interval: "0s", max_age: "5m", ...(more["commands"] as Configuration | undefined) },
   });
@@ -90,13 +109,27 @@ export function commandConfiguration(
   return { ...configuration, platform };
 }
 
+export interface CommandRigOptions {
+  readonly houses?: number;
+  readonly atStart?: Configuration;
+  /** Of the platform, which then wants a sign-in; without it is the plainest one. */
+  readonly dialect?: Spoken;
+}
+
+/** Fast enough that a window that reads how far it is arrives within `confirm_within`. */
+const dialectSpeed = 60;
+
 export async function createCommandRig(
-  { embedded, version }: BrokerUnderTest,
-  { houses = 20, atStart = {} }: { readonly houses?: number; readonly atStart?: Configuration } = {},
+  broker: BrokerUnderTest,
+  { houses = 20, atStart = {}, dialect }: CommandRigOptions = {},
 ): Promise<CommandRig> {
+  const { embedded, version } = broker;
   const stage = await createStage();
   const controllers = Math.ceil((houses * 8) / 7) + 1;
-  const platform = await stage.platform({ controllers });
+  const platform = await stage.platform({
+    controllers,
+    ...(dialect && { profile: dialect.profile, speed: dialectSpeed }),
+  });
   // By default it drops what a subscriber has not taken of a burst; these tests want to see every message.
   const mosquitto = embedded ? null : await stage.mosquitto({ extra: ["max_queued_messages 0"] });
   const port = mosquitto?.port ?? (await freePort());
@@ -110,11 +143,16 @@ export async function createCommandRig(
     await state.bridge?.ended;
     if (!embedded) state.watch ??= await stage.watch({ url: brokerUrl, protocolVersion: version });
     const read = (await platform.requests())["get-value"] ?? 0;
-    state.bridge = await stage.bridge(commandConfiguration(platform.url, section, codes, more));
+    const own = dialect ? typedActuators : actuators;
+    const configuration = commandConfiguration(platform.url, section, codes, more, own);
+    state.bridge = await stage.bridge(
+      dialect ? await signedIn(configuration, platform, dialect) : configuration,
+    );
     state.watch ??= await whileRuns(state.bridge, stage.watch({ url: brokerUrl, protocolVersion: version }));
-    await whileRuns(state.bridge, until(state.watch, "greenhouse/bridge/state", "online", 60_000));
+    await whileRuns(state.bridge, until(state.watch, "greenhouse/bridge/state", "online", patientMs));
     // Retained states of an earlier run look as good as new ones; the platform knows what was read since.
-    await platform.untilTotal("get-value", read + codes.length * addresses, 60_000);
+    const single = addresses - (dialect ? Object.keys(types).length : 0);
+    await platform.untilTotal("get-value", read + codes.length * single, patientMs);
     await firstRead(state.watch, codes);
   };
   try {
@@ -128,8 +166,11 @@ export async function createCommandRig(
     stage,
     platform,
     watch,
+    broker,
     brokerUrl,
     mosquitto,
+    spoken: dialect ?? plainlySpoken,
+    held: dialect ? { slow: "25s", late: "14s" } : { slow: "10s", late: "5s" },
     get bridge() {
       return given(state.bridge);
     },
@@ -147,7 +188,7 @@ async function firstRead(watch: Watch, codes: readonly string[]): Promise<void> 
       .map((id) => `greenhouse/${code.toLowerCase()}/actuator/${id}/json`),
   );
   const isGood = (topic: string) => watch.latest(topic)?.includes('"quality":"good"') === true;
-  await watch.untilTrue(() => topics.every(isGood), "every actuator was read", 60_000);
+  await watch.untilTrue(() => topics.every(isGood), "every actuator was read", patientMs);
 }
 
 let requests = 0;

@@ -48,7 +48,7 @@ interface Surroundings {
   readonly watch: Watch;
 }
 
-const patientMs = 45_000;
+const patientMs = 90_000;
 
 export function houseOf(code: string, { platform, watch }: Surroundings): House {
   const id = code.toLowerCase();
@@ -82,7 +82,7 @@ export function houseOf(code: string, { platform, watch }: Surroundings): House 
     const end = performance.now() + patientMs;
     while (!(await holds())) {
       if (performance.now() > end) throw new Error(`not in time: ${what}`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await new Promise((resolve) => setTimeout(resolve, 100));
     }
   };
   return {

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Mosquitto, type MosquittoOptions, startMosquitto } from "../../support/mosquitto.js";
+import type { ProfileName } from "../../../src/simulator/profiles.js";
 import { platformOf, type SimulatedPlatform } from "./platform.js";
 import { type Program, type ProgramOptions, startProgram } from "./program.js";
 import { type Watch, type WatchOptions, watchBroker } from "./watch.js";
@@ -17,7 +18,13 @@ export const canaries = {
 export interface Stage {
   readonly folder: string;
   program(args: readonly string[], options?: Partial<ProgramOptions>): Program;
-  platform(options?: { readonly port?: number; readonly controllers?: number }): Promise<SimulatedPlatform>;
+  platform(options?: {
+    readonly port?: number;
+    readonly controllers?: number;
+    readonly profile?: ProfileName;
+    /** How much faster than real time the greenhouses live; 10 without. */
+    readonly speed?: number;
+  }): Promise<SimulatedPlatform>;
   mosquitto(options?: MosquittoOptions): Promise<Mosquitto>;
   watch(options: WatchOptions): Promise<Watch>;
   /** Writes a configuration and runs the bridge on it. */
@@ -31,7 +38,7 @@ export interface Stage {
 export type Configuration = Readonly<Record<string, unknown>>;
 
 /** Simulated time runs ten times as fast, so that readings are renewed every 3 s. */
-const speed = 10;
+const usualSpeed = 10;
 
 export async function createStage(): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-e2e-"));
@@ -53,11 +60,11 @@ export async function createStage(): Promise<Stage> {
     folder,
     program,
     write,
-    platform: ({ port = 0, controllers = 5 } = {}) =>
+    platform: ({ port = 0, controllers = 5, profile = "default", speed = usualSpeed } = {}) =>
       platformOf(
         program([
           ...["simulate", "--port", String(port), "--controllers", String(controllers)],
-          ...["--seed", "1", "--speed", String(speed)],
+          ...["--seed", "1", "--speed", String(speed), "--profile", profile],
         ]),
       ),
     mosquitto: async (options) => {

@@ -1,0 +1,101 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { secrets } from "./secrets.js";
+
+/* A platform whose answers repeat what was sent to it, in every place an answer has. */
+
+type Answer = (response: ServerResponse, echo: string) => void;
+
+const json = (status: number, body: unknown): Answer =>
+  function answer(response) {
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  };
+
+export const answers = {
+  "401 with a body": (response, echo) => {
+    json(401, { code: 401, message: `bad credential ${echo}` })(response, echo);
+  },
+  "403 in plain text": (response, echo) => {
+    response.writeHead(403, { "content-type": "text/plain" }).end(`forbidden: ${echo}`);
+  },
+  "500 with a trace": (response, echo) => {
+    json(500, { error: { stack: `Error: ${echo}\n at x` }, message: echo, request_id: echo })(response, echo);
+  },
+  "200 with code 500": (response, echo) => {
+    json(200, { code: 500, message: echo, request_id: echo, data: echo })(response, echo);
+  },
+  "200 with code 401": (response, echo) => {
+    json(200, { code: 401, msg: echo, data: null })(response, echo);
+  },
+  "an HTML page": (response, echo) => {
+    response.writeHead(200, { "content-type": "text/html" }).end(`<html><body>${echo}</body></html>`);
+  },
+  "broken JSON": (response, echo) => {
+    response.writeHead(200, { "content-type": "application/json" }).end(`{"code":200,"data":"${echo}`);
+  },
+  "a redirect": (response, echo) => {
+    response.writeHead(302, { location: `http://127.0.0.1:9/?token=${encodeURIComponent(echo)}` }).end(echo);
+  },
+  "odd headers": (response, echo) => {
+    const value = encodeURIComponent(echo);
+    response.writeHead(503, { "retry-after": value, "content-encoding": value, "x-echo": value }).end(echo);
+  },
+  "names and values": (response, echo) => {
+    const item = { deviceCode: "GH-0001", code: echo, name: echo, value: echo, address: "101", [echo]: echo };
+    json(200, { code: 200, message: echo, data: { list: [item], [echo]: item } })(response, echo);
+  },
+  "a reset": (response, echo) => {
+    response.writeHead(200, { "content-length": "9999" }).write(echo);
+    setImmediate(() => (response.socket as Socket).resetAndDestroy());
+  },
+} satisfies Readonly<Record<string, Answer>>;
+
+export type AnswerName = keyof typeof answers;
+
+export interface HostilePlatform {
+  readonly url: string;
+  readonly asked: number;
+  close(): Promise<void>;
+}
+
+/** `signsIn`: a POST that looks like a sign-in gets a token first. */
+export async function hostilePlatform(name: AnswerName, signsIn: boolean): Promise<HostilePlatform> {
+  let asked = 0;
+  const answer: Answer = answers[name];
+  const server = createServer((request, response) => {
+    void reply(request, response).catch(() => response.destroy());
+  });
+  const reply = async (request: IncomingMessage, response: ServerResponse) => {
+    asked += 1;
+    const body = await text(request);
+    if (signsIn && body.includes(secrets.accountPassword)) {
+      const data = { token: secrets.signedInToken, refresh_token: secrets.refreshToken, expiresIn: 7200 };
+      json(200, { code: 200, data })(response, "");
+      return;
+    }
+    answer(response, [request.headers.authorization ?? "", request.url ?? "", body].join(" ").trim());
+  };
+  server.on("upgrade", (request: IncomingMessage, socket: Socket) => {
+    const echo = `${request.headers.authorization ?? ""} ${request.url ?? ""}`;
+    socket.end(
+      `HTTP/1.1 401 ${encodeURIComponent(echo)}\r\nX-Echo: ${encodeURIComponent(echo)}\r\n\r\n${echo}`,
+    );
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port given");
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    get asked() {
+      return asked;
+    },
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}

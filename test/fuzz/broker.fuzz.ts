@@ -1,0 +1,172 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { platformOf } from "../end-to-end/support/platform.js";
+import { type Program, startProgram } from "../end-to-end/support/program.js";
+import { countFrom, rounded, tellFigures } from "../proof/figures.js";
+import { memoryOf, probeEnvironment } from "../proof/probed.js";
+import { type Point, slopeOf } from "../proof/slope.js";
+import { freePort } from "../support/mosquitto.js";
+import { chanceFor } from "./chance.js";
+import { caseOf } from "./mutation.js";
+import { regularClient } from "./regular-client.js";
+import { play, type Ports } from "./sockets.js";
+
+/*
+ * Mutated MQTT packets against the embedded broker of the built program, over real TCP and WebSocket, while two clients
+ * that behave are served all the time. FUZZ_SECONDS says how long (30 min without it), FUZZ_SEED repeats a run. After a
+ * failure FUZZ_FROM and FUZZ_CASES play only some of its connections.
+ */
+
+const fullSeconds = 1_800;
+const seconds = countFrom("FUZZ_SECONDS", fullSeconds);
+const seed = countFrom("FUZZ_SEED", Math.trunc(Date.now() / 1_000));
+const from = countFrom("FUZZ_FROM", 0);
+const most = countFrom("FUZZ_CASES", Number.MAX_SAFE_INTEGER);
+const atOnce = 24;
+/** A slope over less says more about the just-in-time compiler than about leaks. */
+const reduced = seconds < 600;
+const none = { value: NaN, margin: NaN };
+
+interface Running {
+  readonly folder: string;
+  readonly bridge: Program;
+  readonly ports: Ports;
+  readonly clear: () => Promise<void>;
+}
+
+it("mutated packets of all kinds and versions end nothing, log no error, and everybody else is served (44)", async () => {
+  process.stdout.write(`packet fuzz: FUZZ_SEED=${seed}, ${seconds} s\n`);
+  const { folder, bridge, ports, clear } = await running();
+  try {
+    const regulars = [
+      await regularClient(`mqtt://127.0.0.1:${ports.tcp}`, 5),
+      await regularClient(`ws://127.0.0.1:${ports.websocket}`, 4),
+    ];
+    const inFlight = new Set<number>();
+    const state = { next: from, isOver: false as boolean };
+    const startedAt = performance.now();
+    const elapsedMs = () => performance.now() - startedAt;
+    const isFine = () => !bridge.hasEnded && regulars.every(({ complaints }) => complaints.length === 0);
+    const playing = Array.from({ length: atOnce }, async () => {
+      while (elapsedMs() < seconds * 1_000 && isFine() && state.next < from + most) {
+        const index = state.next++;
+        inFlight.add(index);
+        const chance = chanceFor(seed, index);
+        await play(caseOf(chance, index), ports, chance);
+        inFlight.delete(index);
+      }
+    });
+    const memory: { rss: Point[]; heap: Point[] } = { rss: [], heap: [] };
+    const watching = (async () => {
+      const everyMs = Math.min(20_000, (seconds * 1_000) / 12);
+      const goesOn = () => !state.isOver && isFine();
+      for (let due = everyMs; goesOn(); due += everyMs) {
+        while (goesOn() && elapsedMs() < due) await new Promise((resolve) => setTimeout(resolve, 50));
+        if (!goesOn()) return;
+        const { rss, heapUsed, external } = await memoryOf(bridge, folder);
+        const x = elapsedMs() / 60_000;
+        memory.rss.push({ x, y: rss / 1e6 });
+        memory.heap.push({ x, y: (heapUsed + external) / 1e6 });
+      }
+    })();
+    await Promise.all(playing);
+    const lastOnes = `last connections: FUZZ_SEED=${seed} FUZZ_FROM=${Math.max(from, state.next - 200)} FUZZ_CASES=200`;
+    state.isOver = true;
+    await watching;
+    for (const regular of regulars) await regular.stop();
+    const errors = bridge.stderr.split("\n").filter((line) => isError(line));
+    const warm = ({ x }: Point) => x >= elapsedMs() / 60_000 / 4;
+    const slopeIn = (points: readonly Point[]) => (points.length < 4 ? none : slopeOf(points.filter(warm)));
+    const [slope, heapSlope] = [slopeIn(memory.rss), slopeIn(memory.heap)];
+    await tellFigures("fuzz", reduced, {
+      seed,
+      seconds,
+      connections: state.next - from,
+      "process exits": bridge.hasEnded ? 1 : 0,
+      "errors logged": errors.length,
+      "requests of regular clients answered": regulars.reduce((sum, { served }) => sum + served, 0),
+      "slowest answer, ms": Math.round(Math.max(...regulars.map(({ slowestMs }) => slowestMs))),
+      "RSS slope, MB/min": rounded(slope.value),
+      "RSS slope, 95 % margin": rounded(slope.margin),
+      "heap slope, MB/min": rounded(heapSlope.value),
+      "RSS at the end, MB": rounded(memory.rss.at(-1)?.y ?? 0, 0),
+    });
+    expect(bridge.hasEnded, `${lastOnes}\n${bridge.stderr.slice(-2_000)}`).toBe(false);
+    expect(errors, lastOnes).toEqual([]);
+    expect(
+      regulars.flatMap(({ complaints }) => complaints),
+      lastOnes,
+    ).toEqual([]);
+    expect(
+      regulars.flatMap(({ forgeries }) => forgeries),
+      lastOnes,
+    ).toEqual([]);
+    for (const { served } of regulars) expect(served).toBeGreaterThan(0);
+    if (!reduced) expect(slope.value).toBeLessThan(1);
+    // Limits on clients, retained topics and sessions are reached long before that.
+    expect(memory.heap.at(-1)?.y).toBeLessThan(150);
+    bridge.signal("SIGTERM");
+    expect((await bridge.ended).code, "it ends in order").toBe(0);
+  } finally {
+    await clear();
+  }
+});
+
+async function running(): Promise<Running> {
+  const folder = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-fuzz-"));
+  const platform = await platformOf(
+    startProgram(["simulate", "--port", "0", "--controllers", "3", "--seed", "1", "--speed", "20"], {
+      folder,
+    }),
+  );
+  const ports = { tcp: await freePort(), websocket: await freePort() };
+  const printed = /^platform:[\s\S]*/m.exec(platform.program.stdout)?.[0] ?? "";
+  const configuration = [
+    printed.replace("platform:\n", "platform:\n  requests_per_minute: 0\n"),
+    `broker: { port: ${ports.tcp}, websocket_port: ${ports.websocket} }`,
+    "polling: { controllers: 5m, sensors: 2s, running_status: 5s, actuators: 2s }",
+    "http: false",
+    "log: { level: warn, format: json }",
+    "",
+  ].join("\n");
+  await writeFile(join(folder, "config.yaml"), configuration, { mode: 0o600 });
+  const bridge = startProgram(["run"], { folder, env: probeEnvironment(folder) });
+  const clear = async () => {
+    for (const program of [bridge, platform.program]) {
+      if (!program.hasEnded) program.signal("SIGKILL");
+      await program.ended;
+    }
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await untilOnline(ports.tcp, bridge);
+  } catch (error) {
+    await clear();
+    throw error;
+  }
+  return { folder, bridge, ports, clear };
+}
+
+async function untilOnline(port: number, bridge: Program): Promise<void> {
+  const { watchBroker } = await import("../end-to-end/support/watch.js");
+  const watch = await watchBroker({ url: `mqtt://127.0.0.1:${port}`, protocolVersion: 5 });
+  try {
+    const isOnline = () => watch.latest("greenhouse/bridge/state") === "online";
+    await watch.untilTrue(isOnline, `the bridge is online\n${bridge.stderr}`, 60_000);
+  } finally {
+    await watch.end();
+  }
+}
+
+/** A line of the log at `error` or above, or one that is none of the log's. */
+function isError(line: string): boolean {
+  if (line === "") return false;
+  try {
+    const entry = JSON.parse(line) as { readonly level?: unknown };
+    return typeof entry.level !== "number" || entry.level >= 50;
+  } catch {
+    return true;
+  }
+}
