@@ -16,7 +16,7 @@ export class Accidents {
   readonly #crashChance: Chance;
   readonly #jumpChance: Chance;
   #crashAt: Occasion | null = null;
-  #isJumpDue = false;
+  #jumpAt: "command" | "check" | null = null;
 
   constructor(world: World) {
     this.#world = world;
@@ -38,7 +38,7 @@ export class Accidents {
     });
     this.#often(scenario.clockJumpsPerHour, "clock", (chance) => {
       if (chance.hits(0.3)) this.#jump();
-      else this.#isJumpDue = true;
+      else this.#jumpAt = chance.hits(0.5) ? "command" : "check";
     });
     this.#often(scenario.stallsPerHour, "stall", (chance) => {
       this.#stall(chance);
@@ -47,13 +47,20 @@ export class Accidents {
 
   /** A command goes out to the bridge. */
   asking(): void {
-    if (this.#isJumpDue) {
-      this.#isJumpDue = false;
-      this.#later(this.#jumpChance.logUniform(1, soonMs), () => {
-        this.#jump();
-      });
-    }
+    if (this.#jumpAt === "command") this.#jumpSoon(soonMs);
     if (this.#crashAt === "command") this.#crashSoon(soonMs);
+  }
+
+  /** A command is being checked, until its POST. */
+  checking(): void {
+    if (this.#jumpAt === "check") this.#jumpSoon(1_000);
+  }
+
+  #jumpSoon(withinMs: number): void {
+    this.#jumpAt = null;
+    this.#later(this.#jumpChance.logUniform(1, withinMs), () => {
+      this.#jump();
+    });
   }
 
   /** A POST begins. */

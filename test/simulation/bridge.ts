@@ -144,6 +144,7 @@ export class Bridge {
     if (where === null) return;
     const { by, phase } = JSON.parse(payload) as { by: string | null; phase: string };
     this.#world.checks.phase(this, by, phase);
+    if (phase === "checking") this.#world.checking();
   }
 
   #publish(topic: string, payload: string): Promise<void> {

@@ -130,6 +130,11 @@ export class World {
     this.#accidents.asking();
   }
 
+  /** The bridge begins to check a command. */
+  checking(): void {
+    this.#accidents.checking();
+  }
+
   /** The bridge begins a POST. */
   posting(isSecond: boolean): void {
     this.#accidents.posting(isSecond);
