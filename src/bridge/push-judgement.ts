@@ -5,7 +5,8 @@ import type { RawValue } from "../greenhouse/ports.js";
 
 /*
  * What a pushed value may do to the mirror. A read says when it began, a push often not even when it was sent: so a push
- * is taken only where it cannot be older than what a read or a POST of ours has shown. Pure; instants are monotonic ms.
+ * is taken only where its own time shows that it is newer than what a read or a POST of ours has shown. One without a time
+ * may have waited anywhere for any while. Pure; instants are monotonic ms.
  */
 
 /** What the mirror holds of an address. */
@@ -33,8 +34,8 @@ export type Verdict =
 
 /** Times of the platform are exact to a second, its clock is known to a few. */
 const toleranceMs = 5_000;
-/** A channel that stands delivers within this, as a dead one is found sooner. */
-const lagMs = 60_000;
+/** A value that shows already is worth taking once more after this: it is then known to be younger. */
+const renewedAfterMs = 60_000;
 
 /** `openedAt` is when the channel was opened: until the address was read since then, what came meanwhile is unknown. */
 export function judgePush(held: HeldRegister, pushed: PushedValue, openedAt: number): Verdict {
@@ -44,22 +45,15 @@ export function judgePush(held: HeldRegister, pushed: PushedValue, openedAt: num
   if (at !== null && at < newest - toleranceMs) return { type: "old" };
   if (register === null || register.startedAt < openedAt) return { type: "doubtful" };
   const isSame = sameValue(textOf(register.raw), textOf(pushed.raw));
-  if (isSame && arrivedAt - newest < lagMs) return { type: "known" };
-  const isNewer = at === null ? isNewerUndated(held, register, arrivedAt) : isNewerDated(held, register, at);
-  return isNewer ? { type: "take", startedAt: Math.max(at ?? arrivedAt, newest) } : { type: "doubtful" };
+  if (isSame && (at === null || arrivedAt - newest < renewedAfterMs)) return { type: "known" };
+  if (at === null || !isNewer(held, register, at)) return { type: "doubtful" };
+  return { type: "take", startedAt: Math.max(at, newest) };
 }
 
 /** Pushes of one channel come in order, so a later one is newer. */
-function isNewerDated({ postedAt }: HeldRegister, register: Register, at: number): boolean {
+function isNewer({ postedAt }: HeldRegister, register: Register, at: number): boolean {
   const reference = register.source === "push" ? (postedAt ?? -Infinity) : register.startedAt;
   return at > Math.max(reference, postedAt ?? -Infinity) + toleranceMs;
-}
-
-/** What a cache of the platform gave may be older than any push; what the device itself gave may be newer than a late one. */
-function isNewerUndated({ postedAt }: HeldRegister, register: Register, arrivedAt: number): boolean {
-  const isCertain = register.fresh && register.source !== "push";
-  const reference = Math.max(isCertain ? register.startedAt : -Infinity, postedAt ?? -Infinity);
-  return arrivedAt - reference >= lagMs;
 }
 
 /**

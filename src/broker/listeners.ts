@@ -112,6 +112,8 @@ async function webServer(
     handleProtocols: (offered) => ["mqtt", "mqttv3.1"].find((name) => offered.has(name)) ?? false,
   });
   server.on("upgrade", (request, socket, head) => {
+    // Node takes its own listener off here, and a client that hangs up before it is answered must end nothing.
+    socket.on("error", () => undefined);
     if (!mayUpgrade(request.headers, settings.users.length > 0)) {
       socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n");
       return;

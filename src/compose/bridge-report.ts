@@ -70,8 +70,6 @@ export class BridgeReport {
     const { store, poller, watch, budget, platform, intervals } = mirror;
     const now = around.clock.monotonic();
     const wall = (mono: number | null) => (mono === null ? null : around.clock.now() - (now - mono));
-    const { controllersMs, sensorsMs, runningStatusMs, actuatorsMs } = intervals;
-    const effective = (ms: number) => Math.round(ms * poller.stretch) / 1_000;
     return healthDocument({
       uptimeMs: now - this.#startedMono,
       rssBytes: process.memoryUsage.rss(),
@@ -84,12 +82,7 @@ export class BridgeReport {
         push: platform.pushCounters(),
       },
       requestsLeft: budget.left(now),
-      effectiveIntervals: {
-        controllers_s: effective(controllersMs),
-        sensors_s: effective(sensorsMs),
-        running_status_s: effective(runningStatusMs),
-        actuators_s: effective(actuatorsMs),
-      },
+      effectiveIntervals: effectiveIntervals(intervals, poller.stretch),
       callsPerHour: poller.callsPerHour(),
       budgetPerHour: 60 * around.configuration.platform.requests_per_minute || null,
       lastContactBusinessAt: wall(platform.lastContact("business")),
@@ -106,4 +99,18 @@ export class BridgeReport {
       otherBridge: own.otherBridge,
     });
   }
+}
+
+/** Seconds. */
+function effectiveIntervals(
+  intervals: Mirror["intervals"],
+  stretch: number,
+): Readonly<Record<string, number>> {
+  const effective = (ms: number) => Math.round(ms * stretch) / 1_000;
+  return {
+    controllers_s: effective(intervals.controllersMs),
+    sensors_s: effective(intervals.sensorsMs),
+    running_status_s: effective(intervals.runningStatusMs),
+    actuators_s: effective(intervals.actuatorsMs),
+  };
 }

@@ -1,6 +1,7 @@
 import { kindRows, type KindRow } from "./actuator-kinds.js";
 import { decodeValue, textOf } from "./actuator-values.js";
 import type { Actuator, Register } from "./model.js";
+import { upheld } from "./register-fold.js";
 import type { ActuatorSettings } from "./settings.js";
 
 export const unreadActuator = (settings: ActuatorSettings): Actuator => ({
@@ -32,7 +33,7 @@ export function foldRegister(actuator: Actuator, address: string, register: Regi
   const held = actuator.registers[address];
   if (held !== undefined && register.startedAt < held.startedAt) return actuator;
   if (actuator.postedAt !== null && register.startedAt < actuator.postedAt) return actuator;
-  const registers = { ...actuator.registers, [address]: register };
+  const registers = { ...actuator.registers, [address]: upheld(held, register) };
   return {
     ...actuator,
     registers,

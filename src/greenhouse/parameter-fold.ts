@@ -1,5 +1,6 @@
 import { textOf } from "./actuator-values.js";
 import type { Parameter, Register } from "./model.js";
+import { upheld } from "./register-fold.js";
 
 /** Folds one read address in; a parameter that is a number is scaled, anything else is shown as it is. */
 export function foldParameter(parameter: Parameter, address: string, register: Register): Parameter {
@@ -10,7 +11,7 @@ export function foldParameter(parameter: Parameter, address: string, register: R
   const text = textOf(register.raw);
   const number = /^[+-]?(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : null;
   const value = number === null ? text : scaledParameter(number, settings.scale, settings.decimals);
-  return { ...parameter, register, value };
+  return { ...parameter, register: upheld(held, register), value };
 }
 
 function scaledParameter(number: number, scale: number, decimals: number | undefined): number {

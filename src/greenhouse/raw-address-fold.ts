@@ -1,5 +1,6 @@
 import { ownerOf } from "./command/targets.js";
 import type { Controller, RawAddress, Register } from "./model.js";
+import { upheld } from "./register-fold.js";
 
 type Addresses = Controller["addresses"];
 
@@ -19,7 +20,8 @@ export function foldRawAddress(
     return withAddress(addresses, address, { register, postedAt: null });
   }
   const since = Math.max(held.register?.startedAt ?? -Infinity, held.postedAt ?? -Infinity);
-  return register.startedAt < since ? addresses : withAddress(addresses, address, { ...held, register });
+  if (register.startedAt < since) return addresses;
+  return withAddress(addresses, address, { ...held, register: upheld(held.register, register) });
 }
 
 export const postedRawAddress = (addresses: Addresses, address: string, at: number): Addresses =>

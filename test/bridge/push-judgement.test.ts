@@ -53,22 +53,23 @@ describe("a pushed value", () => {
       "doubtful",
     ],
     ["dated after our POST", { held: { at: 200 }, posted: 280, pushed: { at: 290 } }, "take"],
-    ["undated, after an unflushed read", { held: { at: 299 }, pushed: { at: null } }, "take"],
+    ["undated, after an unflushed read", { held: { at: 299 }, pushed: { at: null } }, "doubtful"],
     [
       "undated, soon after a fresh read",
       { held: { at: 241, of: "flush" }, pushed: { at: null } },
       "doubtful",
     ],
-    ["undated, long after a fresh read", { held: { at: 240, of: "flush" }, pushed: { at: null } }, "take"],
-    ["undated, after a push", { held: { at: 299, of: "push" }, pushed: { at: null } }, "take"],
+    ["undated, long after a fresh read", { held: { at: 1, of: "flush" }, pushed: { at: null } }, "doubtful"],
+    ["undated, after a push", { held: { at: 299, of: "push" }, pushed: { at: null } }, "doubtful"],
     ["undated, soon after our POST", { held: { at: 100 }, posted: 241, pushed: { at: null } }, "doubtful"],
-    ["undated, long after our POST", { held: { at: 100 }, posted: 240, pushed: { at: null } }, "take"],
+    ["undated, long after our POST", { held: { at: 100 }, posted: 240, pushed: { at: null } }, "doubtful"],
     ["that shows already", { held: { at: 290 }, pushed: { raw: "10001", at: null } }, "known"],
     [
       "that shows already, without its zeros",
       { held: { raw: "00000", at: 290 }, pushed: { raw: "0", at: null } },
       "known",
     ],
+    ["undated, that shows already", { held: { at: 1 }, pushed: { raw: "10001", at: null } }, "known"],
     ["that shows, but was read long ago", { held: { at: 100 }, pushed: { raw: "10001", at: 300 } }, "take"],
   ])("%s: %o is %s", (_name, given, verdict) => {
     expect(judged(given).type).toBe(verdict);
@@ -80,7 +81,6 @@ describe("a pushed value", () => {
       startedAt: 290_000,
     });
     expect(judged({ held: { at: 200 }, pushed: { at: 290 } })).toEqual({ type: "take", startedAt: 290_000 });
-    expect(judged({ held: { at: 200 }, pushed: { at: null } })).toEqual({ type: "take", startedAt: now });
   });
 });
 

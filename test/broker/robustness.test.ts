@@ -134,6 +134,31 @@ describe("the embedded broker", () => {
     expect(connection.counters()).toMatchObject({ connects: 1, disconnects: 0 });
   });
 
+  it("a refused WebSocket client that hangs up before its answer ends nothing (44)", async () => {
+    const broker = await testBroker({ websocketPort: 0 });
+    const upgrade = [
+      "GET / HTTP/1.1",
+      "Host: evil.example",
+      "Connection: Upgrade",
+      "Upgrade: websocket",
+      "",
+      "",
+    ];
+    const hangUp = () =>
+      new Promise<void>((resolve) => {
+        const socket = net.connect(broker.webSocketPort ?? 0, "127.0.0.1", () => {
+          socket.write(upgrade.join("\r\n"), () => socket.resetAndDestroy());
+        });
+        socket
+          .on("error", () => undefined)
+          .on("close", () => {
+            resolve();
+          });
+      });
+    for (let n = 0; n < 20; n += 1) await Promise.all(Array.from({ length: 20 }, hangUp));
+    await otherClient(broker.url);
+  });
+
   it("never forwards a property that does not belong into a message", async () => {
     const broker = await testBroker();
     const { connection, messages, online } = connect({

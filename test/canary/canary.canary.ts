@@ -42,7 +42,10 @@ it("no planted secret surfaces in 200 failing scenarios (61)", async () => {
   await Promise.all(
     Array.from({ length: atOnce }, async () => {
       for (let next = waiting.shift(); next; next = waiting.shift()) {
+        const begun = performance.now();
         const { found: own, evidence } = await play(next, world);
+        if (process.env["CANARY_TIMES"] === "1")
+          process.stdout.write(`${Math.round(performance.now() - begun)} ms ${next.name}: ${evidence}\n`);
         found.push(...own);
         if (evidence.startsWith("false") && next.command !== "bridge") silent.push(next.name);
       }

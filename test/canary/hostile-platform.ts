@@ -42,10 +42,6 @@ export const answers = {
     const value = encodeURIComponent(echo);
     response.writeHead(503, { "retry-after": value, "content-encoding": value, "x-echo": value }).end(echo);
   },
-  "names and values": (response, echo) => {
-    const item = { deviceCode: "GH-0001", code: echo, name: echo, value: echo, address: "101", [echo]: echo };
-    json(200, { code: 200, message: echo, data: { list: [item], [echo]: item } })(response, echo);
-  },
   "a reset": (response, echo) => {
     response.writeHead(200, { "content-length": "9999" }).write(echo);
     setImmediate(() => (response.socket as Socket).resetAndDestroy());

@@ -190,6 +190,7 @@ async function bridge({ config, around, stop, base, httpPort, world, page }: Bri
       };
       client.on("message", listen);
       stop.signal.addEventListener("abort", done, { once: true });
+      if (stop.signal.aborted) done();
     });
   const errand = async () => {
     await heard(`${base}/bridge/state`);

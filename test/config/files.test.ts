@@ -47,20 +47,20 @@ describe("real files", () => {
     ]);
   });
 
-  it("1 MiB is read, one byte more is refused", async () => {
+  it("4 MiB is read, one byte more is refused", async () => {
     const filled = (size: number) => `${platform}${"#".repeat(size - platform.length - 1)}\n`;
-    await write("config.yaml", filled(1_048_576));
+    await write("config.yaml", filled(4_194_304));
     expect(await lines("config.yaml")).toEqual([]);
-    await write("config.yaml", filled(1_048_577));
+    await write("config.yaml", filled(4_194_305));
     expect(await lines("config.yaml")).toEqual([
-      "DIR/config.yaml: larger than 1 MiB; this cannot be a configuration",
+      "DIR/config.yaml: larger than 4 MiB; this cannot be a configuration",
     ]);
   });
 
   it("a file without an end is refused too", async () => {
     const result = await loadConfiguration("/dev/zero", fileSources({}));
     expect(result.ok ? [] : result.problems.map(formatProblem)).toEqual([
-      "/dev/zero: larger than 1 MiB; this cannot be a configuration",
+      "/dev/zero: larger than 4 MiB; this cannot be a configuration",
     ]);
   });
 

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -18,9 +18,10 @@ import { complaintAbout, type Result, testsIn } from "./verdict.js";
  */
 
 const folderOfPaho = join(import.meta.dirname, "paho");
+const runner = join(import.meta.dirname, "run-one.py");
 const files = { "3.1.1": "client_test.py", "5": "client_test5.py" } as const;
 const lanes = 6;
-const timeLimitMs = 120_000;
+const timeLimitMs = 75_000;
 /** May do everything; the other one may not subscribe to what the suite expects to be refused. */
 const anything = { username: "anything", password: "conformance-anything" };
 const limited = { username: "limited", password: "conformance-limited" };
@@ -35,6 +36,12 @@ interface Lane {
   readonly run: (task: Task) => Promise<{ readonly result: Result; readonly output: string }>;
   readonly close: () => Promise<void>;
 }
+
+/** None is left behind when this process dies. */
+const running = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
 
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
 const mustRun = (process.env["CI"] ?? "") !== "";
@@ -72,9 +79,6 @@ it("Paho's interoperability tests pass against the embedded broker, but for a li
     const passed = own.filter((task) => outcomes.get(task)?.result === "passed").length;
     return [`passed of ${own.length}, MQTT ${suite}`, passed] as const;
   });
-  const notPassed = tasks.filter((task) => outcomes.get(task)?.result !== "passed");
-  for (const { suite, name } of notPassed)
-    process.stdout.write(`  ${suite} ${name}: ${knownGaps[suite][name] ?? "no known gap"}\n`);
   await tellFigures("conformance", false, {
     ...Object.fromEntries(figures),
     "asked twice": surprises.length,
@@ -144,21 +148,32 @@ async function python(
   { suite, name }: Task,
   port: number,
 ): Promise<{ readonly result: Result; readonly output: string }> {
-  const child = spawn("python3", ["-B", files[suite], "-p", String(port), `Test.${name}`], {
-    cwd: folderOfPaho,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = spawn(
+    "python3",
+    ["-B", runner, files[suite].replace(".py", ""), "127.0.0.1", String(port), name],
+    {
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
+  const startedAt = performance.now();
   let output = "";
   for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      // One of them repeats itself for ever when it fails.
+      output = (output + text).slice(-4_000);
+    });
   const state = { isLate: false as boolean };
+  running.add(child);
+  child.once("close", () => running.delete(child));
   const late = setTimeout(() => {
     state.isLate = true;
     child.kill("SIGKILL");
   }, timeLimitMs);
   const [code] = (await once(child, "close")) as [number | null];
   clearTimeout(late);
-  const ran = /Ran 1 test/.test(output);
+  const seconds = Math.round((performance.now() - startedAt) / 1_000);
+  const ran = output.includes("Ran 1 test");
   const result = state.isLate ? "timed out" : code === 0 && ran ? "passed" : "failed";
+  process.stdout.write(`  ${suite} ${name}: ${result}, ${seconds} s\n`);
   return { result, output: output.slice(-1_500) };
 }

@@ -143,6 +143,15 @@ describe("a read counts from when it began", () => {
     expect(one).toMatchObject({ readAt: start + 7, source: "read_back" });
   });
 
+  it.each([
+    ["agrees with what the device gave leaves the device's word standing", "10010", true],
+    ["differs from it takes its place", "10001", false],
+  ])("a read from the platform's memory that %s", (_, raw, fresh) => {
+    const asked = foldRegister(unreadActuator(actuator()), "101", register("10010", 1, { fresh: true }));
+    const polled = foldRegister(asked, "101", register(raw, 2, { fresh: false }));
+    expect(polled.registers["101"]).toMatchObject({ raw, startedAt: 2, fresh });
+  });
+
   it("whatever order reads end in, the one begun last is shown", () => {
     const begun = fc.uniqueArray(fc.integer({ min: 0, max: 100 }), { minLength: 1, maxLength: 8 });
     fc.assert(

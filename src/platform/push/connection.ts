@@ -16,7 +16,8 @@ export interface ConnectionEvents {
 export const maxFrameBytes = 1024 * 1024;
 const handshakeMs = 10_000;
 
-const socketOptions = {
+/** Of every socket to the platform. */
+export const socketOptions = {
   perMessageDeflate: false,
   followRedirects: false,
   maxPayload: maxFrameBytes,

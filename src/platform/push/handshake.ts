@@ -14,7 +14,7 @@ export interface Handshake {
 export function handshakeOf(
   realtimeUrl: string,
   path: string,
-  credential: Credential | null,
+  credential: Pick<Credential, "token"> | null,
   settings: PushSettings,
 ): Handshake {
   const base = new URL(realtimeUrl);

@@ -1,4 +1,5 @@
 import { dirname } from "node:path";
+import { mostConfigurationBytes } from "../../config/read-text.js";
 import type { Configuration } from "../../config/schema.js";
 import type { PlatformClient } from "../../platform/client.js";
 import type { Clock } from "../../runtime/clock.js";
@@ -14,7 +15,7 @@ import { scanAccount } from "./scan.js";
 import { commentText } from "./safe-text.js";
 import type { ScanWatcher } from "./scan-context.js";
 import { verdictOn } from "./self-check.js";
-import { summaryOf } from "./summary.js";
+import { counted, summaryOf } from "./summary.js";
 import { isComplete, type Ask, type Survey } from "./survey.js";
 import { fittingText } from "./whole-file.js";
 
@@ -81,7 +82,6 @@ export async function discover(
   const survey = await scanAccount(chosen, parts, stop).finally(() => {
     watcher.end();
   });
-  const settle = () => (isComplete(survey) ? progress.finish(questionsOf(survey)) : progress.save());
   const sources = {
     survey,
     known,
@@ -91,6 +91,9 @@ export async function discover(
     given === null
       ? newsIn(request.merge?.file ?? "", request.writtenBy, sources)
       : await wholeFile(request, given, sources, clock.now());
+  // What cannot be used as it is will be written once more, and nobody wants to ask all of it again.
+  const isDone = isComplete(survey) && found.problems.length === 0;
+  const settle = () => (isDone ? progress.finish(questionsOf(survey)) : progress.save());
   return { ...found, notes: [...summaryOf(survey), ...found.notes], settle };
 }
 
@@ -104,7 +107,11 @@ type Text = Omit<Discovered, "settle">;
 
 function newsIn(file: string, writtenBy: string, sources: PartSources): Text {
   const { text, newControllers, newActuators } = newsText(file, writtenBy, sources);
-  return { text, notes: [`new: ${newControllers} devices, ${newActuators} actuators`], problems: [] };
+  return {
+    text,
+    notes: [`new: ${counted(newControllers, "device")}, ${counted(newActuators, "actuator")}`],
+    problems: [],
+  };
 }
 
 async function wholeFile(
@@ -114,8 +121,11 @@ async function wholeFile(
   at: number,
 ): Promise<Text> {
   if (out !== null) movePaths(given, dirname(file), dirname(out));
-  const { text, isBrief } = fittingText({ ...sources, given, writtenBy, at });
-  const { problems, warnings } = await verdictOn(text, out ?? file, env, given.replaced);
+  const { text, isBrief, excessBytes } = fittingText({ ...sources, given, writtenBy, at });
+  const { problems, warnings } =
+    excessBytes === null
+      ? await verdictOn(text, out ?? file, env, given.replaced)
+      : { problems: [tooLarge(excessBytes)], warnings: [] };
   const variables = given.replaced.map(
     ({ path, variable }) =>
       `${commentText(path.join("."))} is not written out: set ${variable} in the environment`,
@@ -125,6 +135,12 @@ async function wholeFile(
     : [];
   return { text, notes: [...variables, ...shortened, ...warnings], problems };
 }
+
+const inMiB = (bytes: number): string => (bytes / 1_048_576).toFixed(1);
+
+const tooLarge = (bytes: number): string =>
+  `it has ${inMiB(bytes)} MiB and a configuration may have ${inMiB(mostConfigurationBytes)}: name the controllers that matter ` +
+  "with --controller, or fewer parameter groups with --types, and run discover again; nothing is asked twice, because what was learnt is kept";
 
 /** Controllers a file ignores are not asked, unless they are named. */
 const ignoredIn =

@@ -11,8 +11,9 @@ export function summaryOf({ devices, stations }: Survey): readonly string[] {
   const parameters = sum((at) => findings[at]?.parameters.length ?? 0);
   const doubtful = sum((at) => findings[at]?.doubtful.length ?? 0);
   return [
-    `found ${devices.length} devices (${cameras.length} of them cameras) in ${stations.length} stations: ` +
-      `${actuators} actuators, ${parameters} parameters, ${doubtful} addresses of unknown meaning`,
+    `found ${counted(devices.length, "device")} (${counted(cameras.length, "camera")}) in ${counted(stations.length, "station")}: ` +
+      `${counted(actuators, "actuator")}, ${counted(parameters, "parameter")}, ` +
+      `${counted(doubtful, "address", "addresses")} of unknown meaning`,
     ...incomplete(
       "not connected",
       devices.filter(({ isOffline }) => isOffline),
@@ -23,6 +24,10 @@ export function summaryOf({ devices, stations }: Survey): readonly string[] {
     ),
   ];
 }
+
+/** `1 device`, `2 devices`. */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;
 
 const mostNamed = 10;
 

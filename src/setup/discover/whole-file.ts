@@ -1,4 +1,5 @@
 import { isMap, Pair, Scalar, YAMLMap, type Node } from "yaml";
+import { mostConfigurationBytes } from "../../config/read-text.js";
 import type { Style } from "./controller-entry.js";
 import { controllerLines, indented } from "./controller-lines.js";
 import { controllerParts, otherDevices } from "./controller-parts.js";
@@ -20,14 +21,20 @@ export interface WholeFile {
   readonly at: number;
 }
 
-/** A configuration may not be larger than 1 MiB. */
-const mostBytes = 1_040_000;
+export interface FittingText {
+  readonly text: string;
+  readonly isBrief: boolean;
+  /** Of a text that is too large for a configuration even so; null for all others. */
+  readonly excessBytes: number | null;
+}
 
 /** The whole text, without what the bridge mirrors by itself where it would be too large for a configuration. */
-export function fittingText(file: WholeFile): { readonly text: string; readonly isBrief: boolean } {
+export function fittingText(file: WholeFile, mostBytes = mostConfigurationBytes): FittingText {
   const text = wholeFileText(file);
-  if (Buffer.byteLength(text) <= mostBytes) return { text, isBrief: false };
-  return { text: wholeFileText({ ...file, style: { ...file.style, isBrief: true } }), isBrief: true };
+  if (Buffer.byteLength(text) <= mostBytes) return { text, isBrief: false, excessBytes: null };
+  const brief = wholeFileText({ ...file, style: { ...file.style, isBrief: true } });
+  const bytes = Buffer.byteLength(brief);
+  return { text: brief, isBrief: true, excessBytes: bytes > mostBytes ? bytes : null };
 }
 
 /** The text of a whole configuration: everything of the given file but its comments, and what was found. */

@@ -1,4 +1,6 @@
 import { WebSocket } from "ws";
+import { socketOptions } from "../../platform/push/connection.js";
+import type { Handshake } from "../../platform/push/handshake.js";
 
 export type FrameOutcome =
   | { readonly type: "frame"; readonly shape: string }
@@ -6,13 +8,9 @@ export type FrameOutcome =
   | { readonly type: "refused"; readonly status: number }
   | { readonly type: "broken"; readonly why: string };
 
-export interface Channel {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
+export interface Channel extends Handshake {
   readonly handshakeMs: number;
 }
-
-const maxFrameBytes = 1024 * 1024;
 
 /** Opens a push channel and waits for one frame; `silent` when `signal` aborts after it was opened. Never rejects. */
 export function firstFrame(channel: Channel, signal: AbortSignal): Promise<FrameOutcome> {
@@ -46,13 +44,7 @@ export function firstFrame(channel: Channel, signal: AbortSignal): Promise<Frame
 }
 
 const opened = ({ url, headers, handshakeMs }: Channel): WebSocket =>
-  new WebSocket(url, {
-    headers,
-    handshakeTimeout: handshakeMs,
-    perMessageDeflate: false,
-    followRedirects: false,
-    maxPayload: maxFrameBytes,
-  });
+  new WebSocket(url, { ...socketOptions, headers, handshakeTimeout: handshakeMs });
 
 const textOf = (data: Buffer | ArrayBuffer | Buffer[]): string =>
   Array.isArray(data) ? Buffer.concat(data).toString("utf8") : Buffer.from(data as Buffer).toString("utf8");

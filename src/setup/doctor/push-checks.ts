@@ -1,3 +1,7 @@
+import type { PushChannel } from "../../greenhouse/push.js";
+import { channelOperation } from "../../platform/push/channels.js";
+import { handshakeOf } from "../../platform/push/handshake.js";
+import { isDeviceCode } from "../../platform/request-path.js";
 import { spoken } from "./clock-check.js";
 import { within } from "./within.js";
 import { tokenAtHand } from "./bearer.js";
@@ -5,12 +9,12 @@ import { notTried, ok, warning, type Verdict } from "./finding.js";
 import { firstFrame, type FrameOutcome } from "./first-frame.js";
 import type { Check, Scene } from "./scene.js";
 
-type PathOf = (scene: Scene) => string | null;
+type ChannelOf = (scene: Scene) => PushChannel | null;
 
-const channels: readonly (readonly [id: string, path: PathOf])[] = [
-  ["push.device-status", () => "/ws/device-status"],
-  ["push.set-value", () => "/ws/set-value"],
-  ["push.weather-station", weatherPath],
+const channels: readonly (readonly [id: string, channel: ChannelOf])[] = [
+  ["push.device-status", () => ({ type: "device-status" })],
+  ["push.set-value", () => ({ type: "set-value" })],
+  ["push.weather-station", weatherStation],
 ];
 
 /** The three push channels. They are an extra beside polling, so none of them can fail a doctor. */
@@ -20,39 +24,34 @@ export const pushChecks: readonly Check[] = channels.map(([id]) => ({
   run: async (scene, signal) => {
     // All of them wait at the same time, so that three silent ones cost no more than one.
     scene.evidence.channels ??= new Map(
-      channels.map(([each, pathOf]) => [
+      channels.map(([each, channelOf]) => [
         each,
-        channelVerdict(pathOf, scene, signal).catch((error: unknown) => notTried(String(error))),
+        channelVerdict(channelOf, scene, signal).catch((error: unknown) => notTried(String(error))),
       ]),
     );
     return (await scene.evidence.channels.get(id)) ?? notTried("it was not opened");
   },
 }));
 
-function weatherPath({ evidence }: Scene): string | null {
+function weatherStation({ evidence }: Scene): PushChannel | null {
   const all = [...evidence.devices, ...evidence.controllers];
-  const station = all.find(
-    ({ type, code }) => type === "W001" && /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$/.test(code),
-  );
-  return station === undefined ? null : `/ws/sensor-data/weather-station-data/${station.code}`;
+  const station = all.find(({ type, code }) => type === "W001" && isDeviceCode(code));
+  return station === undefined ? null : { type: "weather-station", code: station.code };
 }
 
-async function channelVerdict(pathOf: PathOf, scene: Scene, stop: AbortSignal): Promise<Verdict> {
+async function channelVerdict(channelOf: ChannelOf, scene: Scene, stop: AbortSignal): Promise<Verdict> {
   const { push, realtime_url, timeouts } = scene.configuration.platform;
   if (!push.enabled) return notTried("platform.push.enabled is false");
-  const path = pathOf(scene);
-  if (path === null) return notTried("the account lists no weather station (type W001)");
+  const channel = channelOf(scene);
+  if (channel === null) return notTried("the account lists no weather station (type W001)");
   const token = push.credential === "none" ? "" : await tokenAtHand(scene);
   if (token === null || /[^!-~]/.test(token)) return notTried("there is no token at hand for it");
-  const query = push.credential === "query" ? `?${push.query_name}=${encodeURIComponent(token)}` : "";
-  const channel = {
-    url: `${realtime_url.replace(/^http/, "ws")}${path}${query}`,
-    headers: push.credential === "header" ? { authorization: `Bearer ${token}` } : undefined,
-    handshakeMs: timeouts.connect,
-  };
+  const { path } = channelOperation(channel);
+  const settings = { credential: push.credential, queryName: push.query_name };
+  const handshake = handshakeOf(realtime_url, path, { token }, settings);
   const { clock } = scene.ports;
   const outcome = await within(clock, scene.limits.frameMs, stop, (signal) =>
-    firstFrame({ ...channel, headers: channel.headers ?? {} }, signal),
+    firstFrame({ ...handshake, handshakeMs: timeouts.connect }, signal),
   );
   return verdictOf(outcome, scene.limits.frameMs);
 }

@@ -116,9 +116,10 @@ function unjustified(history: History, first: Recorded, second: Recorded): strin
   const { code } = answer.record;
   if (code !== null && !["401", "403"].includes(textOf(code)))
     return `although it was answered ${textOf(code)}`;
-  if (!isReadBetween(history, textOf(address), answer.at, second.at)) return "without a newer read";
+  const readAt = newestRead(history, textOf(address), answer.at, second.at);
+  if (readAt === null) return "without a newer read";
   const register = history.held.get(`${textOf(controller)}/${textOf(address)}`) ?? [];
-  if (heldThroughout(register, value, answer.at, second.at)) return "although the register held the value";
+  if (heldThroughout(register, value, readAt, second.at)) return "although the register held the value";
   const afterMs = second.at - answer.at;
   return afterMs >= leastPauseMs - roundingMs ? null : `${afterMs} ms after the first`;
 }
@@ -126,14 +127,15 @@ function unjustified(history: History, first: Recorded, second: Recorded): strin
 const isBetween = ({ seq }: Fields, first: Recorded, second: Recorded): boolean =>
   Number(seq) > Number(first.record["seq"]) && Number(seq) < Number(second.record["seq"]);
 
-const isReadBetween = ({ requests }: History, address: string, from: number, to: number): boolean =>
-  requests.some(
+/** When the newest fresh read of an address within a stretch began; null without one. */
+const newestRead = ({ requests }: History, address: string, from: number, to: number): number | null =>
+  requests.findLast(
     ({ at, line }) =>
       at >= from - roundingMs &&
       at <= to + roundingMs &&
       line.includes("flush=1") &&
       line.includes(`address=${address}`),
-  );
+  )?.at ?? null;
 
 /** What a read at any instant of a stretch must have shown. */
 const heldThroughout = (register: readonly Held[], value: unknown, from: number, to: number): boolean =>

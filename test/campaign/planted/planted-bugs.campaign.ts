@@ -73,11 +73,14 @@ describe.concurrent("the campaign", () => {
     expect(code, output.slice(-3_000)).toBe(0);
   });
 
-  it.each(plantedBugs.map((bug, place) => ({ ...bug, place })))("is red for: $name", async (bug) => {
-    const name = `bug-${bug.place + 1}`;
-    const { code, output, totals } = await campaign(await plant(bug, name), name, bug);
-    expect(totals[bug.found], output.slice(-3_000)).toBeGreaterThan(0);
-    expect(code).toBe(1);
-    process.stdout.write(`planted: ${bug.name}: ${bug.found} ${totals[bug.found] ?? 0}\n`);
-  });
+  it.each(plantedBugs.map((bug, place) => [bug.name, bug, place] as const))(
+    "is red for: %s",
+    async (_, bug, place) => {
+      const name = `bug-${place + 1}`;
+      const { code, output, totals } = await campaign(await plant(bug, name), name, bug);
+      expect(totals[bug.found], output.slice(-3_000)).toBeGreaterThan(0);
+      expect(code).toBe(1);
+      process.stdout.write(`planted: ${bug.name}: ${bug.found} ${totals[bug.found] ?? 0}\n`);
+    },
+  );
 });

@@ -1,7 +1,7 @@
 import { type Row, stayedOnline } from "../row.js";
 import { startRefusingBroker } from "../support/refusing-broker.js";
 import type { World } from "../support/world.js";
-import { broker } from "./kinds.js";
+import { broker, confirming } from "./kinds.js";
 
 /* D: the link to the broker. In every lane with a broker of its own. */
 
@@ -125,13 +125,14 @@ export const brokerRows: readonly Row[] = [
     name: "broker gone 60 s",
     aboutMs: 15_000,
     requirement: "D33, D34",
-    how: "port closed (connection refused), links cut; reduced 15 s",
-    expected: "one snapshot on return, no backlog; online within 35 s",
+    how: "port closed (connection refused), links cut while a command is being confirmed; reduced 15 s",
+    expected: "one snapshot on return, no backlog, the command's result follows; online within 35 s",
     holdMs: 60_000,
     reducedHoldMs: 15_000,
     limitMs: 35_000,
     begin: async (world) => {
       const { door } = of(world);
+      await confirming(world);
       await door.manner("closed");
       door.cut();
     },

@@ -39,7 +39,7 @@ export const own = (row: Omit<Row, "hits" | "limitMs"> & Partial<Row>): Row => (
 });
 
 /** Until a command has been sent and not yet been confirmed, so that whatever happens next interrupts it. */
-async function confirming({ recorder }: World): Promise<void> {
+export async function confirming({ recorder }: World): Promise<void> {
   const since = Date.now();
   const isConfirming = ({ at, topic, payload }: Message) =>
     at >= since && topic.endsWith("/command") && fieldsOf(payload)["phase"] === "confirming";

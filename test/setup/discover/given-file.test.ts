@@ -120,11 +120,11 @@ describe("the verdict on what is written", () => {
 
   it("a file that grew too large is told", async () => {
     const { problems } = await verdictOn(
-      `${platform}\n  token: x\n# ${"x".repeat(1_100_000)}\n`,
+      `${platform}\n  token: x\n# ${"x".repeat(4_200_000)}\n`,
       "found.yaml",
       {},
       [],
     );
-    expect(problems.join()).toContain("larger than 1 MiB");
+    expect(problems.join()).toContain("larger than 4 MiB");
   });
 });

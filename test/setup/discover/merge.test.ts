@@ -49,7 +49,7 @@ describe("discover --merge", { timeout: 60_000 }, () => {
     simulator.control.addController({ code: "GH-0100", name: "New house" });
     const { code, out, err } = await merge();
     expect(code).toBe(0);
-    expect(err).toContain("new: 1 devices, 12 actuators");
+    expect(err).toContain("new: 1 device, 12 actuators");
     expect(out.match(/address: 101,/g)).toHaveLength(2);
     expect(out.match(/GH-0002/g)).toBeNull();
     expect(out).toMatch(/# +machine_parameter_501: \{/);

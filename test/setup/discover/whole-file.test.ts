@@ -221,9 +221,12 @@ describe("the whole file", { timeout: 60_000 }, () => {
       writtenBy: "test",
       at: 0,
     } as const;
-    expect(fittingText({ ...file, survey: many(2) })).toMatchObject({ isBrief: false });
-    const { text, isBrief } = fittingText({ ...file, survey: many(150) });
-    expect(isBrief).toBe(true);
+    expect(fittingText({ ...file, survey: many(2) }, 100_000)).toMatchObject({ isBrief: false });
+    const { text, isBrief, excessBytes } = fittingText({ ...file, survey: many(150) }, 100_000);
+    expect([isBrief, excessBytes]).toEqual([true, null]);
+    // Even what has to be there may be too much; then the size is told.
+    const least = fittingText({ ...file, survey: many(150) }, 1_000);
+    expect(least).toEqual({ text, isBrief: true, excessBytes: Buffer.byteLength(text) });
     expect(text).not.toContain("reading number");
     const { configuration } = await loaded(platform + text);
     expect(Object.keys(configuration.controllers)).toHaveLength(150);
