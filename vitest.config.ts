@@ -6,6 +6,7 @@ export default defineConfig({
     exclude: ["test/end-to-end/**", "test/simulation/**", "test/campaign/**"],
     // A default import of a CommonJS package is what Node makes of it.
     deps: { interopDefault: false },
+    maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 20_000,
   },

@@ -111,7 +111,9 @@ it(`memory does not grow with ${messagesWanted} messages, and each of ${commands
         samples.push({ ...(await memoryOf(bridge, folder)), messages: state.messages });
       }
       if (performance.now() >= nextFlapAt) {
-        await load.hold();
+        await load.hold().catch((error: unknown) => {
+          throw new Error(`${String(error)}\n${bridge.stderr.slice(-3_000)}`);
+        });
         link.cut();
         await waitFor("its end is noticed", () => !state.isOnline);
         await pause(downMs);

@@ -24,6 +24,8 @@ interface Sent {
 }
 
 const mostOpen = 150;
+/** The bridge refuses more than 600 a minute, and a refusal proves little here. */
+const leastApartMs = 105;
 
 export function commandLoad(client: MqttClient, base: string, actuators: readonly string[]): CommandLoad {
   const open = new Map<string, Sent>();
@@ -41,6 +43,7 @@ export function commandLoad(client: MqttClient, base: string, actuators: readonl
   const until = async (condition: () => boolean) => {
     while (!condition()) await news();
   };
+  const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)));
   const nameOf = (number: number) => `soak-${number}`;
 
   const saw: CommandLoad["saw"] = (topic, payload) => {
@@ -74,7 +77,12 @@ export function commandLoad(client: MqttClient, base: string, actuators: readonl
     saw,
     unaccounted: () => [...twice, ...[...open.keys()].map((name) => `${name} has no outcome`)],
     run: async (count) => {
-      while (sent < count) {
+      for (
+        let dueAt = performance.now();
+        sent < count;
+        dueAt = Math.max(dueAt + leastApartMs, performance.now())
+      ) {
+        await pause(dueAt - performance.now());
         await until(() => !isHeld && open.size < mostOpen && !busy.has(actuatorOf(sent)));
         const number = sent++;
         const command = Math.floor(number / actuators.length) % 2 === 0 ? "on" : "off";
@@ -86,7 +94,10 @@ export function commandLoad(client: MqttClient, base: string, actuators: readonl
     },
     hold: async () => {
       isHeld = true;
-      await until(() => [...open.values()].every(({ taken }) => taken));
+      const end = performance.now() + 8_000;
+      const missing = () => [...open].flatMap(([name, { taken }]) => (taken ? [] : [name]));
+      await until(() => missing().length === 0 || performance.now() > end);
+      if (missing().length > 0) throw new Error(`nothing is heard of ${missing().join(", ")}`);
     },
     release: () => {
       isHeld = false;
