@@ -11,15 +11,18 @@ import { createMirrorScene, type MirrorScene } from "./support/mirror-scene.js";
  * rules for platforms that write everything another way.
  */
 
-describe.each(brokers)("the mirror over $name", (broker) => {
+// The brokers side by side, the rules of each one after the other: an outage is not for the others to see.
+describe.concurrent.each(brokers)("the mirror over $name", (broker) => {
   let scene: MirrorScene;
   beforeAll(async () => {
     scene = await createMirrorScene(broker);
   });
   afterAll(() => (scene as MirrorScene | undefined)?.stage.clear());
 
-  followsThePlatform(() => scene);
-  staysTrue(() => scene);
-  survivesAnOutage(() => scene);
-  endsCleanly(() => scene);
+  describe.sequential("as anybody sees it", () => {
+    followsThePlatform(() => scene);
+    staysTrue(() => scene);
+    survivesAnOutage(() => scene);
+    endsCleanly(() => scene);
+  });
 });

@@ -36,7 +36,7 @@ const parts = {
   campaign: {
     title: "Fault campaign",
     run: vitest("--config", "vitest.campaign.config.ts"),
-    less: { CAMPAIGN_REDUCED: "1" },
+    less: { CAMPAIGN: "reduced" },
     report: "CAMPAIGN_REPORT",
     figures: ({ totals, tookS, rows, notRun }) => ({
       ...totals,
