@@ -92,7 +92,7 @@ describe("a payload", () => {
   });
 });
 
-describe("100,000 generated payloads", () => {
+describe("100,000 generated payloads (7)", () => {
   const texts = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.json(),

@@ -52,7 +52,7 @@ function kept() {
   return { controllers, broker, leftovers, failed, find, cleared, known };
 }
 
-describe("what an earlier run left is marked stale at once", () => {
+describe("what an earlier run left is marked stale at once (27)", () => {
   it.each([
     ["gone/sensor/air/quality", "good", "stale"],
     ["gh-0001/sensor/air/quality", "bad", "stale"],

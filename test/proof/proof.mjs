@@ -24,6 +24,10 @@ const parts = {
     run: vitest(...simulation),
     env: { SEEDS: "500" },
     less: { SEEDS: "20" },
+    report: "SIMULATION_REPORT",
+    figures: ({ seeds, commands, posts, programStarts, violations, minutes }) => ({
+      ...{ seeds, commands, POSTs: posts, "starts of the program": programStarts, violations, minutes },
+    }),
   },
   mutants: { title: "Planted bugs in the simulation", run: vitest(...simulation, "--mode", "mutants") },
   kill: {

@@ -51,7 +51,7 @@ describe("the path of a command", () => {
     expect(bench.values()).toEqual(["101=10010"]);
   });
 
-  it("a position sends mode 10100 first and the degree only after the mode was read back", async () => {
+  it("a position sends mode 10100 first and the degree only after the mode was read back (12)", async () => {
     const bench = new CommandBench();
     bench.platform.registers.set("101", "10001");
     const result = await bench.run("45");
@@ -63,7 +63,7 @@ describe("the path of a command", () => {
     ]);
   });
 
-  it("a mode that never shows sends no degree", async () => {
+  it("a mode that never shows sends no degree (12)", async () => {
     const bench = new CommandBench();
     bench.platform.registers.set("101", "10001");
     bench.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
@@ -93,7 +93,7 @@ describe("the path of a command", () => {
     expect(bench.values()).toEqual(["101=10100", "101=45"]);
   });
 
-  it("accepted and never shown is unconfirmed, raises an alert, and is not sent again", async () => {
+  it("accepted and never shown is unconfirmed, raises an alert, and is not sent again (17, 18)", async () => {
     const bench = new CommandBench({ actuators: [fan] });
     bench.platform.registers.set("140", "1001");
     bench.platform.onWrite = () => Promise.resolve({ code: "200", requestId: "r-9" });
@@ -135,7 +135,7 @@ describe("the path of a command", () => {
   });
 });
 
-describe("after an ambiguous POST", () => {
+describe("after an ambiguous POST (11)", () => {
   it("a read that shows the value confirms without a second POST", async () => {
     const bench = new CommandBench({ actuators: [fan] });
     bench.platform.registers.set("140", "1001");
@@ -264,7 +264,7 @@ describe("refusals before anything is sent", () => {
     expect(bench.values()).toEqual(["109=00000100"]);
   });
 
-  it("a dry run checks everything and sends nothing", async () => {
+  it("a dry run checks everything and sends nothing (24)", async () => {
     const bench = new CommandBench();
     bench.platform.registers.set("101", "10001");
     expect(await bench.run('{"command":"open","dry_run":true}')).toMatchObject({ outcome: "dry_run" });
