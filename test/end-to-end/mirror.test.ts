@@ -19,7 +19,7 @@ describe.concurrent.each(brokers)("the mirror over $name", (broker) => {
   });
   afterAll(() => (scene as MirrorScene | undefined)?.stage.clear());
 
-  describe.sequential("as anybody sees it", () => {
+  describe("as anybody sees it", { concurrent: false }, () => {
     followsThePlatform(() => scene);
     staysTrue(() => scene);
     survivesAnOutage(() => scene);
