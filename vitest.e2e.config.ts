@@ -24,7 +24,7 @@ export default defineConfig({
           name: "commands",
           include: ["test/end-to-end/**/*.test.ts"],
           exclude: alone,
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },

@@ -27,7 +27,6 @@ export async function demo(options: CommonOptions & SimulateOptions, around: Sur
       { ...options, dataDir },
     );
     const log = loggerFor(configuration, around);
-    around.out(greeting(port, simulator.businessUrl, configuration));
     const setLogLevel = (level: string) => {
       log.level = level;
     };
@@ -39,6 +38,10 @@ export async function demo(options: CommonOptions & SimulateOptions, around: Sur
         log,
         setLogLevel,
         version: programVersion(),
+        // Not before: whoever copies the address must find the broker there.
+        onListening: () => {
+          around.out(greeting(port, simulator.businessUrl, configuration));
+        },
       },
       around.stop,
     );

@@ -17,4 +17,6 @@ export interface BridgeSurroundings {
   readonly live?: LiveSettings;
   /** Told that the bridge is ready, works, and stops. */
   readonly manager?: ServiceManager | null;
+  /** Called once, when the embedded broker, if there is one, lets clients in. */
+  readonly onListening?: () => void;
 }

@@ -29,6 +29,7 @@ export async function runBridge(around: BridgeSurroundings, stop: AbortSignal): 
   const opened = await openJournal(around);
   try {
     const broker = await startEmbeddedBroker(around);
+    around.onListening?.();
     const live = around.live ?? new LiveSettings(around.configuration);
     const life = await beginLife(opened.journal, around, live);
     const bridge = new Bridge({ ...around, live }, broker, opened.journal, live);

@@ -360,6 +360,18 @@ describe.concurrent("demo", () => {
     }
   };
 
+  const answersAt = async (port: number): Promise<boolean> => {
+    const socket = net.connect(port, "127.0.0.1");
+    try {
+      await once(socket, "connect");
+      return true;
+    } catch {
+      return false;
+    } finally {
+      socket.destroy();
+    }
+  };
+
   it("works without configuration, also when 1883 and 8099 are busy, and leaves nothing behind", async ({
     stage,
   }) => {
@@ -371,6 +383,8 @@ describe.concurrent("demo", () => {
       const demo = stage.program(["demo"], { env: { TMPDIR: temporary } });
       const [url = "", port] = await demo.untilPrinted(/mqtt:\/\/127\.0\.0\.1:(\d+)/, 20_000);
       expect(Number(port)).not.toBe(1883);
+      // Whoever copies the printed address must find the broker there.
+      expect(await answersAt(Number(port))).toBe(true);
       const watch = await stage.watch({ url, protocolVersion: 4 });
       await until(watch, "greenhouse/bridge/state", "online", 15_000);
       await until(watch, "greenhouse/gh-0001/sensor/airtemp/quality", "good", 15_000);
