@@ -1,3 +1,5 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
 import type { Aedes } from "aedes";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/logger.js";
@@ -20,6 +22,7 @@ import {
   closeAedes,
   connectedClient,
   createAedes,
+  speakMqtt,
   wireErrors,
   wireLimits,
   wireLogins,
@@ -74,7 +77,10 @@ export async function startBroker(settings: BrokerSettings, ports: Ports): Promi
   const parts = { settings, limits, ports, tally: emptyTally(), credential: bridgeCredential() };
   const aedes = await createAedes(limits);
   const { silent, clientCount } = wire(aedes, parts);
-  const hooks = { connection: silent.add.bind(silent), stream: aedes.handle };
+  const stream = (bytes: Duplex, request?: IncomingMessage) => {
+    speakMqtt(aedes, bytes, request);
+  };
+  const hooks = { connection: silent.add.bind(silent), stream };
   const listeners = await openListeners(settings, limits, hooks).catch(async (error: unknown) => {
     await closeAedes(aedes);
     throw error;

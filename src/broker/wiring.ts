@@ -1,6 +1,8 @@
 import type { EventEmitter } from "node:events";
+import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import type { Aedes, AuthenticateError, Client } from "aedes";
+import type { Duplex } from "node:stream";
+import type { Aedes, AuthenticateError, Client, PublishPacket, SubscribePacket } from "aedes";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/logger.js";
 import { boundStore, type Store } from "./bounded-store.js";
@@ -40,6 +42,26 @@ export async function createAedes(limits: BrokerLimits): Promise<Aedes> {
  */
 function withoutInherited(table: object): void {
   Object.setPrototypeOf(table, null);
+}
+
+interface Parser {
+  prependListener(event: "packet", listener: (packet: SubscribePacket | PublishPacket) => void): unknown;
+}
+
+/**
+ * Speaks MQTT on a byte stream. aedes sorts the filters of one SUBSCRIBE into a plain object too, where one called
+ * `__proto__` would end the process; it ends the connection instead.
+ */
+export function speakMqtt(aedes: Aedes, stream: Duplex, request?: IncomingMessage): void {
+  const client = aedes.handle(stream, request);
+  const parser = (client as unknown as { readonly _parser: Parser })._parser;
+  parser.prependListener("packet", (packet) => {
+    if (packet.cmd !== "subscribe" || packet.subscriptions.length < 2) return;
+    if (!packet.subscriptions.some(({ topic }) => topic === "__proto__")) return;
+    packet.subscriptions = packet.subscriptions.slice(0, 1);
+    aedes.emit("clientError", client, new Error("a filter called __proto__"));
+    stream.destroy();
+  });
 }
 
 /** A DISCONNECT may hold one too, and an interval that is no number would end the process. */

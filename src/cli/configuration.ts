@@ -36,6 +36,11 @@ export function overridden(
   return { ...configuration, log, data_dir: dataDir ?? configuration.data_dir };
 }
 
-export function loggerFor(configuration: Configuration, { err }: Surroundings) {
-  return createLogger({ ...configuration.log, secrets: secretValues(configuration) }, err);
+/** `secrets`: all that must stay out of the log, when more is known than the configuration holds. */
+export function loggerFor(
+  configuration: Configuration,
+  { err }: Surroundings,
+  secrets: () => readonly string[] = () => secretValues(configuration),
+) {
+  return createLogger({ ...configuration.log, secrets }, err);
 }

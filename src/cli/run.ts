@@ -1,6 +1,7 @@
 import { runBridge } from "../compose/bridge.js";
 import { LiveSettings } from "../compose/live-settings.js";
 import { guardProcess } from "../compose/operations/process-guard.js";
+import type { Configuration } from "../config/schema.js";
 import { secretValues } from "../config/secret-values.js";
 import { systemClock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/logger.js";
@@ -12,7 +13,8 @@ import { CommandFailure, programVersion, type Surroundings } from "./surrounding
 /** `greenhouse2mqtt run`: until a signal. */
 export async function run(options: CommonOptions, around: Surroundings): Promise<void> {
   const configuration = await readConfiguration(options, around);
-  const log = loggerFor(configuration, around);
+  const { secrets, onSecrets } = secretBook(configuration);
+  const log = loggerFor(configuration, around, secrets);
   const version = programVersion();
   const live = new LiveSettings(configuration);
   const setLogLevel = (level: string) => {
@@ -22,7 +24,7 @@ export async function run(options: CommonOptions, around: Surroundings): Promise
     process,
     dataDir: configuration.data_dir,
     now: () => systemClock.now(),
-    secrets: () => secretValues(configuration),
+    secrets,
     fatal: (facts, message) => {
       log.fatal(facts, message);
     },
@@ -36,14 +38,26 @@ export async function run(options: CommonOptions, around: Surroundings): Promise
   const ended = new AbortController();
   around.stop.addEventListener("abort", () => void endInTime(ended.signal, log), { once: true });
   log.info({ version, config: options.config }, "starting");
-  const surroundings = { configuration, clock: systemClock, random: systemRandom, log, setLogLevel, version };
+  const parts = { configuration, clock: systemClock, random: systemRandom, log, setLogLevel, version };
   try {
-    await runBridge({ ...surroundings, live, manager: managerFor(around, log) }, around.stop);
+    await runBridge({ ...parts, onSecrets, live, manager: managerFor(around, log) }, around.stop);
   } finally {
     unguard();
     ended.abort();
   }
   log.info("stopped");
+}
+
+/** The configuration's secrets with those the running bridge learns. */
+function secretBook(configuration: Configuration) {
+  const configured = secretValues(configuration);
+  let learned = (): readonly string[] => [];
+  return {
+    secrets: () => [...configured, ...learned()],
+    onSecrets: (list: () => readonly string[]) => {
+      learned = list;
+    },
+  };
 }
 
 const longestEndMs = 9_000;

@@ -30,7 +30,10 @@ export async function simulate(
       exitCodes.usage,
     );
   }
-  const log = createLogger({ level: options.logLevel ?? "info", format: "auto", secrets: [] }, around.err);
+  const log = createLogger(
+    { level: options.logLevel ?? "info", format: "auto", secrets: () => [] },
+    around.err,
+  );
   const faults = await readFaults(options.faults);
   const { port, controllers, seed, speed } = options;
   const simulator = await startSimulator(

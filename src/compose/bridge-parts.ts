@@ -17,6 +17,8 @@ export interface BridgeSurroundings {
   readonly live?: LiveSettings;
   /** Told that the bridge is ready, works, and stops. */
   readonly manager?: ServiceManager | null;
+  /** Given what lists the tokens learned while running, which must never be shown. */
+  readonly onSecrets?: (list: () => readonly string[]) => void;
   /** Called once, when the embedded broker, if there is one, lets clients in. */
   readonly onListening?: () => void;
 }

@@ -74,6 +74,7 @@ class Bridge {
     };
     const reads = new ReadBook(around.clock);
     this.#mirror = this.#createMirror(reads, onEvent);
+    around.onSecrets?.(() => this.#mirror.platform.secrets());
     this.#outputs = this.#createOutputs(broker);
     const parts = { around, journal, live, onEvent, mirror: this.#mirror, outputs: this.#outputs };
     this.#desk = new CommandDesk({

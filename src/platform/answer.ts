@@ -4,6 +4,7 @@ import type { HttpAnswer } from "./http/exchange.js";
 import { inflated, UndecodableBody } from "./http/inflate.js";
 import { parseJson, UnreadableJson } from "./http/json.js";
 import { retryAfterMs } from "./http/retry-after.js";
+import type { Blank } from "./redaction.js";
 
 export interface GoodAnswer {
   readonly ok: true;
@@ -25,18 +26,19 @@ const nothing: Envelope = { code: null, message: null, requestId: null };
 
 /**
  * Whether an answer is a success. The body's `code` decides when the body parses and has one, the HTTP status when not;
- * a refusal of the credential counts wherever it is said.
+ * a refusal of the credential counts wherever it is said. `blank` is asked before anything is read from the body.
  */
 export function judgeAnswer(
   answer: HttpAnswer,
   url: URL,
   nowAt: number,
   maxMiB: number,
+  blank: Blank = asItIs,
 ): GoodAnswer | BadAnswer {
   const { status } = answer;
   if (status >= 300 && status < 400)
     return bad(answer, nowAt, "protocol", "redirect", redirectTarget(answer, url));
-  const read = readBody(answer, maxMiB);
+  const read = readBody(answer, maxMiB, blank);
   if (read.problem !== null) {
     const kind = status >= 400 ? kindOfStatus(status) : "protocol";
     return bad(
@@ -78,16 +80,18 @@ function refusedKind(status: number, code: string | null): BadAnswer["kind"] {
 
 const kindOfStatus = (status: number): BadAnswer["kind"] => refusedKind(status, null);
 
+const asItIs: Blank = (bytes) => bytes;
+
 type Body =
   | { readonly problem: null; readonly body: unknown }
   | { readonly problem: "html" | "empty" | "json" | "encoding"; readonly detail: string | null };
 
-function readBody(answer: HttpAnswer, maxMiB: number): Body {
+function readBody(answer: HttpAnswer, maxMiB: number, blank: Blank): Body {
   try {
     const plain = inflated(answer.body, answer.headers["content-encoding"], maxMiB);
     if (isBlank(plain)) return { problem: "empty", detail: null };
     if (looksLikeMarkup(plain)) return { problem: "html", detail: null };
-    return { problem: null, body: parseJson(plain) };
+    return { problem: null, body: parseJson(blank(plain)) };
   } catch (error) {
     if (error instanceof UndecodableBody) return { problem: "encoding", detail: error.message };
     if (error instanceof UnreadableJson) return { problem: "json", detail: error.message };

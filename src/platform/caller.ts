@@ -12,7 +12,7 @@ import type { HostConnections } from "./http/host-connections.js";
 import { TransportFailure } from "./http/transport-failure.js";
 import type { LinkBook } from "./link.js";
 import { operations, type Operation } from "./operations.js";
-import type { Redact } from "./redaction.js";
+import type { Blank, Redact } from "./redaction.js";
 import { commandRetries, pollingRetries, retryDelayMs } from "./retry.js";
 
 export interface Call {
@@ -35,6 +35,7 @@ export interface CallerPorts {
   readonly tally: Tally;
   readonly credentialKey: string;
   readonly redact: Redact;
+  readonly blank: Blank;
 }
 
 /** Sends requests as circuit and connections allow, and turns every bad end into a PlatformError. */
@@ -100,7 +101,7 @@ export class Caller {
   }
 
   async #send(call: Call, headers: string[]): Promise<GoodAnswer> {
-    const { hosts, link, skew, clock, tally } = this.#ports;
+    const { hosts, link, skew, tally } = this.#ports;
     const { host } = call.operation;
     const admission = link.admit(host, call.urgent);
     if (!admission.go && !isRemedy(call, admission)) throw this.#heldBack(call, admission);
@@ -114,12 +115,19 @@ export class Caller {
       throw this.#lost(call, error);
     }
     skew.note(answer.headers.date);
-    const judged = judgeAnswer(answer, hosts[host].url, clock.now(), call.operation.maxAnswerMiB);
+    const judged = this.#judged(call, answer);
     const outcome = outcomeOf(judged, answer.status);
     if (outcome.type === "failed") tally.failures += 1;
     link.settle(host, outcome, true);
     if (judged.ok) return judged;
     throw answerError(judged, answer.status, this.#scene(call));
+  }
+
+  #judged({ operation }: Call, answer: HttpAnswer): GoodAnswer | BadAnswer {
+    const { hosts, clock, blank } = this.#ports;
+    // A new sign-in may well bring the token we have; there it is what was asked for.
+    const blankHere = operation === operations.signIn ? undefined : blank;
+    return judgeAnswer(answer, hosts[operation.host].url, clock.now(), operation.maxAnswerMiB, blankHere);
   }
 
   #lost(call: Call, error: unknown): unknown {

@@ -14,7 +14,8 @@ import { type Operation } from "./operations.js";
 import { timeReader } from "./platform-time.js";
 import { createPush, type PushClient } from "./push/platform-push.js";
 import { Reader } from "./reader.js";
-import { redactor, type Redact } from "./redaction.js";
+import { blanker, redactor } from "./redaction.js";
+import type { CredentialSource } from "./session/credential.js";
 import { credentialSource } from "./session/credential-source.js";
 import type { PlatformSettings } from "./settings.js";
 import { ShapeReports, type ShapeReport } from "./shape-reports.js";
@@ -49,6 +50,8 @@ export interface PlatformClient extends PlatformReader, PlatformWriter, Omit<Pus
   clockSkewMs(): number | null;
   counters(): PlatformCounters;
   shapeReports(): readonly ShapeReport[];
+  /** Everything that must never be shown, as far as it is known by now. */
+  secrets(): readonly string[];
   /** Ends open requests and leaves no timer. */
   close(): Promise<void>;
 }
@@ -59,22 +62,24 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const parts = sharedParts(settings, ports);
   const { tally, hosts, skew, reports, readTime } = parts;
   const link = new LinkBook(clock, onLink);
-  const secrets: { list: () => readonly string[] } = { list: () => [] };
-  const redact: Redact = redactor(() => secrets.list());
+  // The source asks through the caller, which must not show what the source knows.
+  const known: { source: CredentialSource | null } = { source: null };
+  const redact = redactor(() => known.source?.secrets() ?? []);
+  const blank = blanker(() => known.source?.tokens() ?? []);
   const credentialKey = `platform.${settings.credential.type}`;
-  const caller = new Caller({ hosts, link, skew, clock, random, tally, credentialKey, redact });
+  const caller = new Caller({ hosts, link, skew, clock, random, tally, credentialKey, redact, blank });
   const source = credentialSource(settings, {
     ...{ caller, link, skew, readTime, reports, clock, log },
     files: ports.files ?? nodeFiles,
     dataDir: ports.dataDir,
   });
-  secrets.list = () => source.secrets();
+  known.source = source;
   const authorized = new Authorized(caller, source);
   const scene = (operation: Operation) => ({ operation, url: hosts[operation.host].url, redact });
   const share = sharedSignals();
   const reader = new Reader({ authorized, reports, readTime, clock, scene, share }, settings.shapes);
   const writer = new Writer({ authorized, reports, scene, share });
-  const push = createPush(settings, { source, readTime, clock, random, log, redact });
+  const push = createPush(settings, { source, readTime, clock, random, log, redact, blank });
   return {
     ...readsOf(reader),
     write: (code, address, value, signal) => writer.write(code, address, value, signal),
@@ -86,6 +91,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
     shapeReports: () => [...reports.list(), ...push.frameReports()],
     listen: (channel, listener, signal) => push.listen(channel, listener, signal),
     pushCounters: () => push.pushCounters(),
+    secrets: () => source.secrets(),
     close: async () => {
       await Promise.all([caller.close(), source.close()]);
     },

@@ -20,6 +20,21 @@ const spellings = (secret: string): readonly string[] => [
   ...(isWellFormed(secret) ? [encodeURIComponent(secret)] : []),
 ];
 
+/** Shorter tokens could be a value, an address or a code by chance. */
+const shortestBlanked = 16;
+
+/** Bytes of an answer or frame without our own tokens, which a platform may repeat anywhere, even as a device's name. */
+export type Blank = (bytes: Buffer) => Buffer;
+
+/** The same buffer when no token is in it. `tokens` is asked each time, as they change. */
+export function blanker(tokens: () => readonly string[]): Blank {
+  return (bytes) => {
+    const found = tokens().filter((token) => token.length >= shortestBlanked && bytes.includes(token));
+    if (found.length === 0) return bytes;
+    return Buffer.from(found.reduce((text, token) => text.replaceAll(token, "***"), bytes.toString("utf8")));
+  };
+}
+
 /** One line that fits into a log: at most `max` characters, control characters become blanks. */
 export function oneLine(text: string, max: number): string {
   const line = text.slice(0, max).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");

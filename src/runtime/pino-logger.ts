@@ -5,8 +5,8 @@ import { readableLine } from "./readable-line.js";
 export interface LogSettings {
   readonly level: string;
   readonly format: "auto" | "text" | "json";
-  /** Texts that must never appear in a line, wherever they come from. */
-  readonly secrets: readonly string[];
+  /** Texts that must never appear in a line, wherever they come from; asked for each line. */
+  readonly secrets: () => readonly string[];
 }
 
 export interface LogTarget {

@@ -134,6 +134,29 @@ describe("the embedded broker", () => {
     expect(connection.counters()).toMatchObject({ connects: 1, disconnects: 0 });
   });
 
+  it.each([4, 5])(
+    "a filter called __proto__ among others ends the connection that asked for it, nothing else (44), MQTT %i",
+    async (version) => {
+      const broker = await testBroker();
+      const { connection, online } = connect({ ...broker, ...broker.credential, subscriptions: ["a/#"] });
+      await online();
+      const filters = [...text("__proto__"), 1, ...text("greenhouse/#"), 1];
+      const subscribe = frame(0x82, [0, 3, ...propertiesOf(version), ...filters]);
+      await send(broker.port, [...connectOf(version, "at-once"), ...subscribe]);
+      const client = await otherClient(broker.url, { protocolVersion: version as 4 | 5, reconnectPeriod: 0 });
+      const closed = new Promise<void>((resolve) =>
+        client.once("close", () => {
+          resolve();
+        }),
+      );
+      client.subscribe(["greenhouse/#", "__proto__"], { qos: 1 }, () => undefined);
+      await closed;
+      await connection.publish("greenhouse/alive", "yes");
+      expect(connection.counters()).toMatchObject({ connects: 1, disconnects: 0 });
+      expect(broker.counters().protocolErrors).toBe(2);
+    },
+  );
+
   it("a refused WebSocket client that hangs up before its answer ends nothing (44)", async () => {
     const broker = await testBroker({ websocketPort: 0 });
     const upgrade = [

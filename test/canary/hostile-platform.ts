@@ -29,6 +29,14 @@ export const answers = {
   "200 with code 401": (response, echo) => {
     json(200, { code: 401, msg: echo, data: null })(response, echo);
   },
+  "200 with names": (response, echo) => {
+    const device = { code: "GH-0001", deviceCode: "GH-0001", id: 1, name: echo, deviceName: echo };
+    const place = { stationId: 1, stationName: echo, brand: echo, isConnect: 1, isOnline: true };
+    const items = [
+      { key: "t1", value: 21.5, unit: echo, channel: 1, factorName: echo, type: 12, deviceType: 12 },
+    ];
+    json(200, { code: 200, data: [{ ...device, ...place, ...items[0] }] })(response, echo);
+  },
   "an HTML page": (response, echo) => {
     response.writeHead(200, { "content-type": "text/html" }).end(`<html><body>${echo}</body></html>`);
   },

@@ -264,6 +264,12 @@ async function crash(
   around.out(JSON.stringify(takeLastError(configuration.data_dir)));
 }
 
+/** The contract keeps the token in its cache; `discover` takes the broker's section over as it was given. */
+function withoutKept(name: string, written: string): string {
+  if (name === tokenCache) return written.replaceAll(secrets.signedInToken, "");
+  return name === "found.yaml" ? written.replaceAll(userHash, "") : written;
+}
+
 /** Everything written, except what was put there and a token cache that only its owner may read. */
 async function filesOf(
   folder: string,
@@ -276,10 +282,7 @@ async function filesOf(
     if (inputs.has(name)) continue;
     const isPrivate = ((await stat(path)).mode & 0o077) === 0;
     const written = await readFile(path, "utf8");
-    files.push({
-      where: name,
-      text: entry.name === tokenCache && isPrivate ? written.replaceAll(secrets.signedInToken, "") : written,
-    });
+    files.push({ where: name, text: isPrivate ? withoutKept(entry.name, written) : written });
   }
   return files;
 }

@@ -48,19 +48,25 @@ describe("how many runs just crashed", () => {
 
 const program = compiledProgram();
 
+/** Where the token stands. */
+type Credential = (folder: string) => Readonly<Record<string, string>>;
+const inTheConfiguration: Credential = () => ({ token: "canary-token-77" });
+const inAFile: Credential = (folder) => ({ token_file: join(folder, "token.txt") });
+
 /** A folder with a configuration, and a client that sees what the bridge says. */
-async function scene() {
+async function scene(credential = inTheConfiguration) {
   const folder = await mkdtemp(join(tmpdir(), "crashes-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const { url } = await testMosquitto();
   const { businessUrl } = await platform();
   const configuration = {
-    platform: { business_url: businessUrl, realtime_url: businessUrl, token: "canary-token-77" },
+    platform: { business_url: businessUrl, realtime_url: businessUrl, ...credential(folder) },
     mqtt: { url },
     http: false,
     controllers: { "GH-0001": { actuators: { fan: { kind: "circulation_fan", address: "150" } } } },
   };
   await writeFile(join(folder, "config.yaml"), JSON.stringify(configuration), { mode: 0o600 });
+  await writeFile(join(folder, "token.txt"), "canary-token-77\n", { mode: 0o600 });
   const client = await otherClient(url);
   const seen: { readonly topic: string; readonly payload: string }[] = [];
   client.on("message", (topic, payload) => {
@@ -83,18 +89,21 @@ async function scene() {
   return { folder, client, seen, newest, online, records };
 }
 
-const throwing = {
-  uncaught: "process.on('SIGUSR2', () => { throw new Error('boom canary-token-77'); });",
-  rejected: "process.on('SIGUSR2', () => { void Promise.reject(new Error('boom canary-token-77')); });",
-};
+const uncaught = "process.on('SIGUSR2', () => { throw new Error('boom canary-token-77'); });";
+const rejected = "process.on('SIGUSR2', () => { void Promise.reject(new Error('boom canary-token-77')); });";
 
 describe("an error that nobody caught (requirement 58)", () => {
-  it.each(Object.entries(throwing))(
-    "%s: ends the process with code 1, is in the log, on disk, and in the journal of the next start",
-    async (_, before) => {
-      const { folder, online, records } = await scene();
+  it.each([
+    ["uncaught", uncaught, inTheConfiguration],
+    ["rejected", rejected, inTheConfiguration],
+    ["with a token that only the running bridge knows", uncaught, inAFile],
+  ])(
+    "%s: ends the process with code 1, is in the log, on disk, and in the journal of the next start, without the token",
+    async (_, before, credential) => {
+      const { folder, newest, online, records } = await scene(credential);
       const first = startProcess(program(), { folder, before });
       await online(first);
+      await until(() => newest("bridge/platform") === "online", "the token was used", [first.stderr]);
       first.signal("SIGUSR2");
       expect(await first.ended).toEqual({ code: 1, signal: null });
       const fatal = first.lines.find(({ level }) => level === 60);

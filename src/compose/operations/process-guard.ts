@@ -50,7 +50,7 @@ export function guardProcess(options: GuardOptions): () => void {
 }
 
 function writeLastError({ dataDir, now, secrets }: GuardOptions, error: unknown): void {
-  const hide = withoutSecrets(secrets());
+  const hide = withoutSecrets(secrets);
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const written = JSON.stringify({
     at: new Date(now()).toISOString(),

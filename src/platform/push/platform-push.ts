@@ -5,7 +5,7 @@ import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
 import type { Operation } from "../operations.js";
 import type { ReadTime } from "../platform-time.js";
-import type { Redact } from "../redaction.js";
+import type { Blank, Redact } from "../redaction.js";
 import type { CredentialSource } from "../session/credential.js";
 import type { PlatformSettings } from "../settings.js";
 import type { ShapeReport } from "../shape-reports.js";
@@ -24,6 +24,7 @@ export interface PushPorts {
   readonly random: Random;
   readonly log: Logger;
   readonly redact: Redact;
+  readonly blank: Blank;
 }
 
 /** The push channels of the platform. Nothing is opened before the first `listen`. */
@@ -33,7 +34,7 @@ export interface PushClient extends PlatformPush {
 }
 
 export function createPush(settings: PlatformSettings, ports: PushPorts): PushClient {
-  const { clock, random, log, redact, readTime } = ports;
+  const { clock, random, log, redact, blank, readTime } = ports;
   const tally = newPushTally();
   const reports = new FrameReports(log, clock, redact);
   const link = {
@@ -50,6 +51,9 @@ export function createPush(settings: PlatformSettings, ports: PushPorts): PushCl
       reports.add(operation.name, problem, found);
     };
     const taken = frameTaker(decode, listener, { tally, report, readTime, clock, log });
+    const frame = (data: Buffer) => {
+      taken(blank(data));
+    };
     const unusable = (problem: string) => {
       tally.unreadable += 1;
       report(problem, null);
@@ -60,7 +64,7 @@ export function createPush(settings: PlatformSettings, ports: PushPorts): PushCl
     const lost = () => {
       listener.lost();
     };
-    await new PushLink(operation, { opened, lost, unusable, frame: taken }, link).run(signal);
+    await new PushLink(operation, { opened, lost, unusable, frame }, link).run(signal);
   };
   return { listen, pushCounters: () => ({ ...tally }), frameReports: () => reports.list() };
 }

@@ -28,6 +28,8 @@ export interface CredentialSource {
   refusedAgain(credential: Credential, host: PlatformHost, operation: string): void;
   /** Everything that must never be shown. */
   secrets(): readonly string[];
+  /** Those of them that requests carry or carried. */
+  tokens(): readonly string[];
   close(): Promise<void>;
 }
 

@@ -125,8 +125,11 @@ export class SignIn implements CredentialSource {
   }
 
   secrets(): readonly string[] {
-    const tokens = [this.#token?.credential.token, this.#oldToken];
-    return [...this.#secrets, ...tokens.filter((token) => typeof token === "string")];
+    return [...this.#secrets, ...this.tokens()];
+  }
+
+  tokens(): readonly string[] {
+    return [this.#token?.credential.token, this.#oldToken].filter((token) => typeof token === "string");
   }
 
   async close(): Promise<void> {
@@ -199,8 +202,7 @@ export class SignIn implements CredentialSource {
   async #adoptSaved(): Promise<boolean> {
     if (this.#generation === 0) return false;
     const { token } = await this.#ports.store.load();
-    const known = [this.#token?.credential.token, this.#oldToken];
-    return token !== null && !known.includes(token.token) && this.#useSaved(token);
+    return token !== null && !this.tokens().includes(token.token) && this.#useSaved(token);
   }
 
   #useSaved({ token, expiresAt }: SavedToken): boolean {
@@ -227,10 +229,9 @@ export class SignIn implements CredentialSource {
 
   /** Before the POST, so that a crash in the middle counts too; a platform that is away for days costs few writes. */
   async #saveAttempt(attempt: SignInHistory): Promise<void> {
-    const { refusals } = attempt;
-    const last = this.#savedAttempt;
-    if (last?.refusals === refusals && this.#now() - last.at < saveAgainMs) return;
-    this.#savedAttempt = { refusals, at: this.#now() };
+    const { refusals: saved, at = -Infinity } = this.#savedAttempt ?? {};
+    if (saved === attempt.refusals && this.#now() - at < saveAgainMs) return;
+    this.#savedAttempt = { refusals: attempt.refusals, at: this.#now() };
     await this.#save(attempt);
   }
 

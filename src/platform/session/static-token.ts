@@ -13,6 +13,7 @@ export function staticToken(token: string): CredentialSource {
     accepted: () => undefined,
     refusedAgain: () => undefined,
     secrets: () => [token],
+    tokens: () => [token],
     close: () => Promise.resolve(),
   };
 }

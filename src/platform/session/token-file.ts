@@ -67,6 +67,10 @@ export class TokenFile implements CredentialSource {
   }
 
   secrets(): readonly string[] {
+    return this.tokens();
+  }
+
+  tokens(): readonly string[] {
     return [this.#credential?.token, this.#previous].filter((token) => typeof token === "string");
   }
 
