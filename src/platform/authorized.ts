@@ -46,6 +46,7 @@ export class Authorized {
         "not sent; there is no credential at hand, it has to be renewed first",
       );
     }
+    const wasJustRenewed = credential.generation === this.#renewedForWrite;
     try {
       const headers = [...credential.headers, "content-type", "application/json"];
       const answer = await this.#caller.once(call, headers);
@@ -54,9 +55,12 @@ export class Authorized {
     } catch (error) {
       if (!wasRefused(error)) throw error;
       this.#refusedWrite = credential;
-      if (credential.generation !== this.#renewedForWrite) throw error;
+      if (!wasJustRenewed) throw error;
       this.#source.refusedAgain(credential, host, label);
       throw this.#final(call, error);
+    } finally {
+      // One POST tries a renewed credential; a refusal after that is its end, which the next renewal is for.
+      if (wasJustRenewed && credential.generation === this.#renewedForWrite) this.#renewedForWrite = 0;
     }
   }
 

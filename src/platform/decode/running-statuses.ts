@@ -37,10 +37,15 @@ function readRunningStatuses(
   report: ReportShape,
 ): readonly RunningStatusItem[] {
   const items: RunningStatusItem[] = [];
+  const seen = new Set<string>();
   const add = (key: string | null, found: Roles<StatusRole>, sample: unknown) => {
     const item = statusItem(key, found);
     if (item === null) report("a running status without name or number", sample);
-    else items.push(item);
+    else {
+      const { size } = seen;
+      if (seen.add(`${item.number ?? ""}:${item.name}`).size === size) report(alike, sample);
+      items.push(item);
+    }
   };
   const isList = visitItems(answer, path, {
     device: code,
@@ -61,6 +66,9 @@ function readRunningStatuses(
   if (!isList) throw new UnreadableShape("no running statuses could be found in the answer");
   return items;
 }
+
+const alike =
+  "running statuses that nothing tells apart: name and number are the same, so only the first is shown";
 
 function statusItem(key: string | null, found: Roles<StatusRole>): RunningStatusItem | null {
   const isNumber = key !== null && /^\d{1,6}$/.test(key);

@@ -93,6 +93,12 @@ function readSensors(
 ): readonly SensorItem[] {
   const { report } = decoding;
   const items: SensorItem[] = [];
+  const seen = new Set<string>();
+  const add = (item: SensorItem, sample: unknown) => {
+    const { size } = seen;
+    if (seen.add(traits(item)).size === size) report(alike, sample);
+    items.push(item);
+  };
   const isList = visitItems(answer, path, {
     device: code,
     unreadable: report,
@@ -102,18 +108,23 @@ function readSensors(
       if (!("value" in found)) return false;
       const item = sensorItem(found, place, roles, decoding);
       if (item === null) report("a reading without name, factor or channel", fields);
-      else items.push(item);
+      else add(item, fields);
       return true;
     },
     row: (fields, place) => {
       const row = readWideRow(fields, roles);
-      for (const [key, raw] of row ?? []) items.push(rowItem(key, raw, fields, place, roles, decoding));
+      for (const [key, raw] of row ?? []) add(rowItem(key, raw, fields, place, roles, decoding), fields);
       return row !== null;
     },
   });
   if (!isList) throw new UnreadableShape("no readings could be found in the answer");
   return items;
 }
+
+const alike =
+  "readings that nothing tells apart: name, factor and channel are the same, so only the first is shown";
+
+const traits = ({ name, factor, channel }: SensorItem): string => JSON.stringify([name, factor, channel]);
 
 /** Belongs to another device: some platforms answer for all of them whatever was asked. */
 const isForeign = (found: Roles<SensorRole>, code: string): boolean =>

@@ -49,7 +49,6 @@ export class SignIn implements CredentialSource {
   #countedGeneration = 0;
   #savedAttempt: { readonly refusals: number; readonly at: number } | null = null;
 
-  /** `body` is what is sent; its texts are secrets. */
   constructor(body: unknown, ports: SignInPorts) {
     this.#ports = ports;
     this.#secrets = textsIn(body);
@@ -111,7 +110,8 @@ export class SignIn implements CredentialSource {
 
   refusedAgain(used: Credential, host: PlatformHost, operation: string): void {
     if (this.#acceptedBy.has(host)) {
-      this.#barredUntil.set(operation, this.#now() + barredMs);
+      const isYoung = this.#now() - (this.#token?.since ?? 0) < barredMs;
+      if (isYoung) this.#barredUntil.set(operation, this.#now() + barredMs);
       return;
     }
     if (this.#countedGeneration >= used.generation || used.generation !== this.#generation) return;

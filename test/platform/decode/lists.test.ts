@@ -206,6 +206,14 @@ describe("running statuses", () => {
     expect(items).toEqual([{ name: "y", number: null, value: 1 }]);
     expect(problems).toHaveLength(2);
   });
+
+  it("two with the same name and number are reported; a number may repeat under another name", () => {
+    const item = (name: string, status: number) => ({ name, deviceTypeNumber: 16, status });
+    expect(read({ data: [item("a", 1), item("b", 0), item("a", 0)] }).problems).toEqual([
+      expect.stringMatching(/^running statuses that nothing tells apart/),
+    ]);
+    expect(read({ data: [item("a", 1), item("b", 0)] }).problems).toEqual([]);
+  });
 });
 
 describe("stations", () => {

@@ -232,3 +232,26 @@ describe("req 49: sensor-data, any answer", () => {
     );
   });
 });
+
+describe("sensor-data: two readings that nothing tells apart", () => {
+  const alike = expect.stringMatching(/^readings that nothing tells apart/) as unknown;
+
+  it.each<[string, unknown]>([
+    ["the same name", [plain, { ...plain, value: 9 }]],
+    ["the same name among others", [plain, { ...plain, name: "空气湿度" }, { ...plain, value: 9 }]],
+    ["the same name and channel", [1, 2].map((value) => ({ ...plain, channel: 3, value }))],
+    ["the same factor code", [1, 2].map((value) => ({ factor: "airTemp", value, time }))],
+  ])("are reported once an answer, and no value is made of them: %s", (_, data) => {
+    const { items, problems } = read({ code: 200, data });
+    expect(problems).toEqual([alike]);
+    expect(items).toHaveLength((data as readonly unknown[]).length);
+  });
+
+  it.each<[string, unknown]>([
+    ["by name", [plain, { ...plain, name: "空气湿度" }]],
+    ["by channel", [1, 2].map((channel) => ({ ...plain, channel }))],
+    ["by factor code", ["t1", "t2"].map((factor) => ({ ...plain, factor }))],
+  ])("is not what is told apart %s", (_, data) => {
+    expect(read({ code: 200, data }).problems).toEqual([]);
+  });
+});

@@ -1,0 +1,161 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import type { PlatformClient } from "../../src/platform/client.js";
+import { VirtualClock } from "../support/virtual-clock.js";
+import { makeClient, never, settingsFor, Workshop } from "./support/client-under-test.js";
+import { ok, startFakeHost, type Reply } from "./support/fake-host.js";
+
+const workshop = new Workshop();
+afterEach(() => workshop.close());
+
+const hourMs = 3_600_000;
+const signInPath = "/api/account/sign-in";
+const tokenRefused: Reply = { status: 401, body: { code: 401, message: "token expired" } };
+
+/** Checks the token of control values only; everything else is answered to anybody. */
+async function startPlatform() {
+  const state = { good: "token-1", /** Null cuts the connection. */ answer: (): Reply | null => ok(null) };
+  const host = workshop.keep(await startFakeHost());
+  let issued = 0;
+  host.answer(({ path, method, headers }, response) => {
+    if (path === signInPath) return ok({ token: (state.good = `token-${(issued += 1)}`) });
+    if (method !== "POST") return ok([]);
+    if (headers.authorization !== `Bearer ${state.good}`) return tokenRefused;
+    const reply = state.answer();
+    if (reply === null) response.destroy();
+    return reply;
+  });
+  const count = (wanted: string) => host.requests.filter(({ path }) => path === wanted).length;
+  return {
+    host,
+    state,
+    expire: () => {
+      state.good = "";
+    },
+    signIns: () => count(signInPath),
+    posts: () => count("/api/set-value"),
+  };
+}
+
+/** POSTs as a command does: a refusal is followed by one renewal and, where that brings a token, by a read and one second POST. */
+async function command(client: PlatformClient): Promise<string> {
+  const post = () =>
+    client.write("GH-1", "101", "1010", never).then(
+      () => "accepted",
+      () => "not accepted",
+    );
+  if ((await post()) === "accepted") return "accepted";
+  if (!(await client.renewCredential(never))) return "no renewal";
+  await client.sensors("GH-1", never);
+  return `${await post()} the second time`;
+}
+
+async function signedIn() {
+  const platform = await startPlatform();
+  const clock = new VirtualClock();
+  const credential = { type: "sign_in", body: { account: "me" } } as const;
+  const { client } = makeClient(workshop, settingsFor(platform.host.url, { credential }), {
+    clock,
+    dataDir: await workshop.folder(),
+  });
+  await client.controllers(never);
+  await client.sensors("GH-1", never);
+  return { ...platform, clock, client };
+}
+
+describe("req 16: a token that ends again and again, on a platform that checks it for control values only", () => {
+  it("gets one sign-in and one second POST at each end", async () => {
+    const { client, clock, expire, signIns, posts } = await signedIn();
+    expect(await command(client)).toBe("accepted");
+    for (let end = 1; end <= 4; end += 1) {
+      await clock.advance(hourMs);
+      expire();
+      expect(await command(client), `end ${end}`).toBe("accepted the second time");
+      expect([signIns(), posts()]).toEqual([1 + end, 1 + 2 * end]);
+    }
+    expect(client.link("realtime").unauthorized).toBe(false);
+  });
+
+  it("also when a control value with the new token was let in but rejected for another reason", async () => {
+    const { client, clock, state, expire, signIns } = await signedIn();
+    state.answer = () => ({ body: { code: 500, message: "busy" } });
+    expire();
+    expect(await command(client)).toBe("not accepted the second time");
+    state.answer = () => ok(null);
+    await clock.advance(hourMs);
+    expire();
+    expect(await command(client)).toBe("accepted the second time");
+    expect(signIns()).toBe(3);
+  });
+
+  it("also when the second POST was cut off, which tells nothing of the token", async () => {
+    const { client, clock, state, expire, signIns } = await signedIn();
+    state.answer = () => null;
+    expire();
+    expect(await command(client)).toBe("not accepted the second time");
+    state.answer = () => ok(null);
+    await clock.advance(hourMs);
+    expire();
+    expect(await command(client)).toBe("accepted the second time");
+    expect(signIns()).toBe(3);
+  });
+
+  it("within seconds of its sign-in waits as the pace of sign-ins says", async () => {
+    const { client, clock, expire, signIns } = await signedIn();
+    const ends = [];
+    for (let second = 0; second < 30; second += 1) {
+      expire();
+      if ((await command(client)) === "accepted the second time") ends.push(second);
+      await clock.advance(1_000);
+    }
+    expect(ends).toEqual([0, 10]);
+    expect(signIns()).toBe(3);
+  });
+
+  it("a POST refused again directly after a renewal is no end of the token: no other sign-in for ten minutes", async () => {
+    const { client, clock, state, signIns, posts } = await signedIn();
+    await clock.advance(hourMs);
+    state.answer = () => tokenRefused;
+    expect(await command(client)).toBe("not accepted the second time");
+    for (let minute = 0; minute < 9; minute += 1) {
+      expect(await command(client)).toBe("no renewal");
+      await clock.advance(60_000);
+    }
+    expect([signIns(), posts()]).toEqual([2, 2 + 9]);
+  });
+
+  it("and is tried anew after them, so that a platform that recovers is found", async () => {
+    const { client, clock, state, expire, signIns } = await signedIn();
+    await clock.advance(hourMs);
+    state.answer = () => tokenRefused;
+    await command(client);
+    await clock.advance(300_000);
+    await command(client);
+    await clock.advance(300_000);
+    state.answer = () => ok(null);
+    expire();
+    expect(await command(client)).toBe("accepted the second time");
+    expect(signIns()).toBe(3);
+  });
+
+  it("is read from the token file at each end", async () => {
+    const { host, state, expire, posts } = await startPlatform();
+    const path = join(await workshop.folder(), "token");
+    await writeFile(path, "token-1");
+    const clock = new VirtualClock();
+    const settings = settingsFor(host.url, { credential: { type: "token_file", path } });
+    const { client, links } = makeClient(workshop, settings, { clock });
+    expect(await command(client)).toBe("accepted");
+    for (let end = 1; end <= 3; end += 1) {
+      expire();
+      expect(await command(client)).toBe("no renewal");
+      state.good = `token-of-end-${end}`;
+      const before = links.length;
+      await writeFile(path, state.good);
+      expect(await command(client), `end ${end}`).toBe("accepted the second time");
+      expect(links.slice(before).some(({ unauthorized }) => unauthorized)).toBe(false);
+    }
+    expect(posts()).toBe(1 + 3 * 3);
+  });
+});
