@@ -1,7 +1,8 @@
+import { digitsSent } from "../greenhouse/command/setpoints.js";
 import { configuredLoad, requestsPerMinuteNeeded } from "./demand.js";
 import { formatDuration } from "./duration.js";
 import { isLoopback } from "./loopback.js";
-import { isPasswordHash } from "./password-hash.js";
+import { isPasswordHash } from "../runtime/password-hash.js";
 import type { Finding } from "./problem.js";
 import type { Configuration } from "./schema.js";
 
@@ -15,6 +16,7 @@ export function doubtsAbout(
     ...brokerDoubts(configuration, has),
     ...pollingDoubts(configuration),
     ...reachDoubts(configuration),
+    ...roundingDoubts(configuration),
   ];
 }
 
@@ -89,3 +91,24 @@ function reachDoubts({ http, mirror, controllers }: Configuration): Finding[] {
     findings.push(value(["mirror"], "nothing is mirrored, because no controller is listed below"));
   return findings;
 }
+
+/** Values that may be set although the platform can only hold another one. */
+function roundingDoubts({ controllers }: Configuration): Finding[] {
+  return Object.entries(controllers).flatMap(([code, { parameters }]) =>
+    Object.entries(parameters).flatMap(([id, { scale, writable }]) => {
+      if (writable === undefined) return [];
+      const { min, step } = writable;
+      const candidates = [["min", min] as const, ["step", min + step] as const];
+      const rounded = candidates.find(([, wanted]) => held(wanted, scale) !== exact(wanted));
+      if (rounded === undefined) return [];
+      const [key, wanted] = rounded;
+      const told = `${exact(wanted)} would be sent as ${digitsSent(wanted, scale)} and read back as ${held(wanted, scale)}`;
+      const path = ["controllers", code, "parameters", id, "writable", key];
+      return [value(path, `${told}; expected a multiple of scale (${scale})`)];
+    }),
+  );
+}
+
+/** Without the noise of binary fractions. */
+const exact = (number: number): number => Number(number.toPrecision(12));
+const held = (wanted: number, scale: number): number => exact(digitsSent(wanted, scale) * scale);

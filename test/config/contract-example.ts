@@ -61,5 +61,6 @@ controllers:
 
 export const contractSurroundings = {
   env: { GREENHOUSE_TOKEN: "token-of-the-account" },
-  secrets: "mqtt_password: bridge-password\nha: $scrypt$ln=15$salt$hash\n",
+  secrets:
+    "mqtt_password: bridge-password\nha: scrypt:15:8:1:AAAAAAAAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAA\n",
 };

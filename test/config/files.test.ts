@@ -96,7 +96,7 @@ describe("real files", () => {
 
   it("in a sign-in body only what is named like a secret counts, and no hash does", async () => {
     const text = (password: string) =>
-      `${platform.replace("token: !env TOKEN", `sign_in: { body: { account: me, password: ${password} } }`)}broker: { users: [{ username: a, password: scrypt:1:2:3 }] }\n`;
+      `${platform.replace("token: !env TOKEN", `sign_in: { body: { account: me, password: ${password} } }`)}broker: { users: [{ username: a, password: "scrypt:15:8:1:AAAAAAAAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAA" }] }\n`;
     await write("config.yaml", text("!env TOKEN"), 0o644);
     expect(await lines("config.yaml")).toEqual([]);
     await write("config.yaml", text("literal"), 0o644);

@@ -115,7 +115,10 @@ describe("the embedded broker", () => {
       [`config.yaml:5:59 broker.users[0].password: ${weak}`],
     ],
     ["broker: { host: 0.0.0.0, users: [{ username: a, password: twelve-chars }] }", []],
-    ["broker: { host: 0.0.0.0, users: [{ username: a, password: scrypt:15:aa:bb }] }", []],
+    [
+      'broker: { host: 0.0.0.0, users: [{ username: a, password: "scrypt:15:8:1:AAAAAAAAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAA" }] }',
+      [],
+    ],
     ["broker: { users: [{ username: a, password: short }] }", []],
     [
       "broker: { users: [{ username: a, password: b }, { username: a, password: c }] }",
@@ -187,6 +190,33 @@ describe("controllers", () => {
     [
       "controllers: { A: { parameters: { p: { address: 1, writable: { min: 0, max: 1, step: 0 } } } } }",
       ["config.yaml:5:86 controllers.A.parameters.p.writable.step: expected a number above 0"],
+    ],
+    [
+      "controllers: { A: { parameters: { p: { address: 1, writable: { min: -10, max: 5, step: 1 } } } } }",
+      [
+        "config.yaml:5:69 controllers.A.parameters.p.writable.min: would be sent as -10, and the platform takes digits without a sign; expected 0 or more",
+      ],
+    ],
+    [
+      "controllers: { A: { parameters: { p: { address: 1, scale: 0.01, writable: { min: -1, max: -0.5, step: 0.1 } } } } }",
+      [
+        "config.yaml:5:82 controllers.A.parameters.p.writable.min: would be sent as -100, and the platform takes digits without a sign; expected 0 or more",
+        "config.yaml:5:91 controllers.A.parameters.p.writable.max: would be sent as -50, and the platform takes digits without a sign; expected 0 or more",
+      ],
+    ],
+    [
+      "controllers: { A: { parameters: { p: { address: 1, scale: -1, writable: { min: -10, max: 5, step: 1 } } } } }",
+      [
+        "config.yaml:5:90 controllers.A.parameters.p.writable.max: would be sent as -5, and the platform takes digits without a sign; expected 0 or less",
+      ],
+    ],
+    [
+      "controllers: { A: { parameters: { p: { address: 1, scale: -1, writable: { min: -10, max: 0, step: 1 } } } } }",
+      [],
+    ],
+    [
+      "controllers: { A: { parameters: { p: { address: 1, scale: 0, writable: { min: -1, max: 0, step: 1 } } } } }",
+      ["config.yaml:5:59 controllers.A.parameters.p.scale: expected a number other than 0"],
     ],
   ])("%s", async (text, lines) => {
     expect(await below(`${text}\n`)).toEqual(lines);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { formatDuration, parseDuration } from "../../src/config/duration.js";
 import { isLoopback } from "../../src/config/loopback.js";
 import { nearest } from "../../src/config/nearest.js";
-import { isPasswordHash } from "../../src/config/password-hash.js";
+import { isPasswordHash } from "../../src/runtime/password-hash.js";
 import { formatPath, formatProblem } from "../../src/config/problem.js";
 
 describe("durations", () => {

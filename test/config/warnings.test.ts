@@ -24,7 +24,10 @@ describe("what works but is probably not wanted", () => {
       ["6:1 broker: without effect, because mqtt.url names another broker; the embedded one is not started"],
     ],
     ["broker: { users: [{ username: a, password: b }] }", [`5:44 broker.users[0].password: ${plain}`]],
-    ["broker: { users: [{ username: a, password: scrypt:x }, { username: b, password: $scrypt$x }] }", []],
+    [
+      'broker: { users: [{ username: a, password: "scrypt:15:8:1:AAAAAAAAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAA" }] }',
+      [],
+    ],
     [
       "mqtt: { url: mqtts://a, tls: { reject_unauthorized: false } }",
       ["5:53 mqtt.tls.reject_unauthorized: the broker's certificate is not verified"],
@@ -49,6 +52,37 @@ describe("what works but is probably not wanted", () => {
     expect(await warningLines(`${text}  allow_insecure: true\n`)).toEqual([
       "config.yaml:5:19 platform.allow_insecure: the token travels unencrypted and can be read on the way",
     ]);
+  });
+
+  const limits = (scale: string, range: string) =>
+    `${platform}controllers:\n  G:\n    parameters:\n      p: { address: 1, ${scale}writable: { ${range} } }\n`;
+  it.each([
+    [
+      "scale: 100, ",
+      "min: 0, max: 1000, step: 50",
+      "8:73 controllers.G.parameters.p.writable.step: 50 would be sent as 1 and read back as 100; expected a multiple of scale (100)",
+    ],
+    [
+      "scale: 100, ",
+      "min: 0, max: 1000, step: 10",
+      "8:73 controllers.G.parameters.p.writable.step: 10 would be sent as 0 and read back as 0; expected a multiple of scale (100)",
+    ],
+    [
+      "",
+      "min: 0.5, max: 9.5, step: 1",
+      "8:41 controllers.G.parameters.p.writable.min: 0.5 would be sent as 1 and read back as 1; expected a multiple of scale (1)",
+    ],
+    [
+      "scale: -0.5, ",
+      "min: -9, max: 0, step: 0.75",
+      "8:72 controllers.G.parameters.p.writable.step: -8.25 would be sent as 17 and read back as -8.5; expected a multiple of scale (-0.5)",
+    ],
+    ["scale: 100, ", "min: 100, max: 1000, step: 200", null],
+    ["scale: 0.1, ", "min: 0.3, max: 5.7, step: 0.3", null],
+    ["scale: 0.01, ", "min: 0, max: 5, step: 0.1", null],
+    ["", "min: 0, max: 5, step: 1", null],
+  ])("a scale coarser than the values that may be set: %swritable: { %s }", async (scale, range, line) => {
+    expect(await warningLines(limits(scale, range))).toEqual(line === null ? [] : [`config.yaml:${line}`]);
   });
 
   it("a budget below what the configured controllers need", async () => {

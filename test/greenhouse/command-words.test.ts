@@ -12,6 +12,11 @@ const stoppable: Target = { ...skylight, stop: { address: "109", value: "0000010
 const rules = { durationMs: (text: string) => (text === "30s" ? 30_000 : null), nearest: () => "command" };
 const bytes = (text: string) => new TextEncoder().encode(text);
 
+const understood = (text: string, target: Target) => {
+  const payload = readPayload(bytes(text), rules);
+  return "reason" in payload ? payload : readWanted(payload.command, target);
+};
+
 const word = (value: string, name: string) => ({ type: "word", word: name, value });
 
 describe("a command's text", () => {
@@ -71,6 +76,43 @@ describe("a payload", () => {
     const refusal = readPayload(bytes(text), rules);
     expect(refusal).toMatchObject({ reason: "bad_payload" });
     expect("message" in refusal ? refusal.message : "").toContain(why);
+  });
+
+  it.each([
+    ["1e30", "out_of_range"],
+    ["-1e30", "out_of_range"],
+    ["1e999", "out_of_range"],
+    ["-1e999", "out_of_range"],
+    ["100000000000000000000000000000", "out_of_range"],
+    ["9007199254740993", "out_of_range"],
+    ["1e15", "out_of_range"],
+    ["9007199254740991", "out_of_range"],
+    ["101", "out_of_range"],
+    ["-1", "out_of_range"],
+    ["45.5", "bad_payload"],
+    ["1e-30", "bad_payload"],
+  ])("a JSON number %s as command is %s, of any size", (number, reason) => {
+    expect(understood(`{"command":${number}}`, skylight)).toMatchObject({ reason });
+  });
+
+  it.each([
+    ["1e1", { type: "position", degree: 10 }],
+    ["4.5e1", { type: "position", degree: 45 }],
+    ["45.0", { type: "position", degree: 45 }],
+    ["-0", { type: "position", degree: 0 }],
+  ])("a JSON number %s within 0 to 100 is the degree it says, however JSON spells it", (number, wanted) => {
+    expect(understood(`{"command":${number}}`, skylight)).toEqual(wanted);
+  });
+
+  it("a JSON number too large to be kept exactly is never sent as another one", () => {
+    const raw: Target = { kind: "custom", values: {}, address: "9", accepts: { type: "raw" } };
+    expect(understood('{"command":12345678901234567890}', raw)).toMatchObject({
+      reason: "out_of_range",
+      message: expect.stringContaining("in quotes") as string,
+    });
+    expect(understood('{"command":"12345678901234567890"}', raw)).toMatchObject({
+      value: "12345678901234567890",
+    });
   });
 
   it("that is not UTF-8 is bad_payload", () => {

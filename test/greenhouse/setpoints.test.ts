@@ -26,10 +26,17 @@ describe("a writable parameter", () => {
     ["2.55", ec],
     ["12", percent],
     ["95", percent],
+    ["1000000000000000", percent],
+    ["-9007199254740991", percent],
+    ["1".repeat(400), percent],
+    ["2000000000000000", { ...percent, max: 1e16, scale: 0.01 }],
     ["-5", { ...percent, min: -10 }],
-  ])("%s is out of range: outside the limits, between two steps, or without digits", (text, range) => {
-    expect(readNumberSetpoint(text, range)).toMatchObject({ reason: "out_of_range" });
-  });
+  ])(
+    "%s is out of range: outside the limits, of whatever size, between two steps, or without exact digits",
+    (text, range) => {
+      expect(readNumberSetpoint(text, range)).toMatchObject({ reason: "out_of_range" });
+    },
+  );
 
   it.each(["", "open", "01", "1e1", "0x1", "1,5", "+1", ".5", "5.", "NaN", "Infinity", "1 ", "2.5 mS"])(
     "%j is a bad payload: no plain number",

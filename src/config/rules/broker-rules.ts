@@ -1,5 +1,5 @@
 import { isLoopback } from "../loopback.js";
-import { isPasswordHash } from "../password-hash.js";
+import { isPasswordHash, parsePasswordHash } from "../../runtime/password-hash.js";
 import type { Finding, Path } from "../problem.js";
 import { asDraft, given, itemsOf, numberOf, sectionOf, textOf, type Draft } from "./draft.js";
 
@@ -44,6 +44,21 @@ export function strongPasswordsBeyondLoopback(root: Draft): Finding[] {
           },
         ]
       : [];
+  });
+}
+
+/** The broker would not start with it. */
+export function readableHashes(root: Draft): Finding[] {
+  return itemsOf(sectionOf(root, "broker"), "users").flatMap((user, at): Finding[] => {
+    const password = textOf(asDraft(user), "password");
+    if (password === null || !isPasswordHash(password) || parsePasswordHash(password) !== null) return [];
+    return [
+      {
+        path: ["broker", "users", at, "password"],
+        on: "value",
+        message: "looks like a hash but cannot be read: make a new one with greenhouse2mqtt passwd",
+      },
+    ];
   });
 }
 

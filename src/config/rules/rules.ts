@@ -4,12 +4,13 @@ import { distinctAddresses } from "./address-rules.js";
 import {
   distinctPorts,
   distinctUsers,
+  readableHashes,
   strongPasswordsBeyondLoopback,
   usersBeyondLoopback,
 } from "./broker-rules.js";
 import { distinctControllerIds, distinctSensors } from "./controller-rules.js";
 import { asDraft, type Draft } from "./draft.js";
-import { orderedLimits } from "./limit-rules.js";
+import { orderedLimits, sendableLimits } from "./limit-rules.js";
 import { certificateWithKey, passwordWithUser, separateTopics, tlsNeedsTlsUrl } from "./mqtt-rules.js";
 import { encryptedPlatform, oneCredential } from "./platform-rules.js";
 
@@ -22,6 +23,7 @@ const rules: readonly ((root: Draft) => Finding[])[] = [
   separateTopics,
   usersBeyondLoopback,
   strongPasswordsBeyondLoopback,
+  readableHashes,
   distinctUsers,
   distinctPorts,
   distinctControllerIds,
@@ -29,6 +31,7 @@ const rules: readonly ((root: Draft) => Finding[])[] = [
   distinctAddresses,
   fittingOptions,
   orderedLimits,
+  sendableLimits,
 ];
 
 /** Everything wrong between keys, in a file as it was read; never throws, whatever was read. */

@@ -20,7 +20,9 @@ export const mqttSection = section({
   url: optional(brokerUrl(), "mqtt, mqtts, ws or wss. Without it the embedded broker is started and used.", {
     example: "mqtt://localhost:1883",
   }),
-  username: optional(writtenText(), "User at the broker.", { example: "bridge" }),
+  username: optional(writtenText(), "User at the broker; with the embedded one the login of `set`.", {
+    example: "bridge",
+  }),
   password: optional(writtenText(), "Its password.", { example: "!secret mqtt_password", secret: true }),
   client_id: withDefault(
     writtenText('a client id of letters, digits, ".", "_", ":" and "-"', /^[A-Za-z0-9._:-]{1,100}$/),

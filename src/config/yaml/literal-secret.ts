@@ -1,4 +1,4 @@
-import { isPasswordHash } from "../password-hash.js";
+import { isPasswordHash } from "../../runtime/password-hash.js";
 import type { Path } from "../problem.js";
 import type { Shape } from "./shape.js";
 

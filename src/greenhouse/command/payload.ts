@@ -26,7 +26,10 @@ const bad = (message: string): Refusal => ({ reason: "bad_payload", message });
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Reads plain text or a JSON object; everything else is `bad_payload` with what is wrong about it. */
+/**
+ * Reads plain text or a JSON object; everything else is `bad_payload` with what is wrong about it, and a JSON number too
+ * large to be exact `out_of_range`.
+ */
 export function readPayload(bytes: Uint8Array, rules: PayloadRules): CommandPayload | Refusal {
   if (bytes.byteLength > maxBytes)
     return bad(`The payload has ${bytes.byteLength} bytes; a command has at most ${maxBytes}.`);
@@ -79,8 +82,8 @@ function readJson(text: string, rules: PayloadRules): CommandPayload | Refusal {
 
 class Wrong {
   readonly refusal: Refusal;
-  constructor(message: string) {
-    this.refusal = bad(message);
+  constructor(message: string, reason: Refusal["reason"] = "bad_payload") {
+    this.refusal = { reason, message };
   }
 }
 
@@ -105,9 +108,20 @@ function readFields(fields: ReadonlyMap<string, unknown>, rules: PayloadRules): 
 function commandField(value: unknown): string | Wrong {
   if (value === undefined) return new Wrong('The key "command" is missing.');
   if (typeof value === "string") return value.trim() === "" ? new Wrong('"command" is empty.') : value.trim();
+  return typeof value === "number"
+    ? numberCommand(value)
+    : new Wrong('"command" must be a word or a number.');
+}
+
+function numberCommand(value: number): string | Wrong {
+  // Read from JSON, such a number may already be another one than was written; passed on it would be an invented value.
+  if (Math.abs(value) > Number.MAX_SAFE_INTEGER)
+    return new Wrong(
+      'The number in "command" is larger than any setting takes; a raw value of so many digits goes in quotes.',
+      "out_of_range",
+    );
   // Whether the target takes a fraction is for the target to say.
-  if (typeof value === "number" && Number.isFinite(value)) return Object.is(value, -0) ? "0" : String(value);
-  return new Wrong('"command" must be a word or a number.');
+  return Object.is(value, -0) ? "0" : String(value);
 }
 
 function idField(value: unknown): string | null | Wrong {

@@ -23,9 +23,13 @@ export interface Setpoint {
 
 const refusal = (reason: Refusal["reason"], message: string): Refusal => ({ reason, message });
 
-const plainDecimal = /^-?(0|[1-9]\d{0,14})(\.\d{1,10})?$/;
+const plainDecimal = /^-?(0|[1-9]\d*)(\.\d{1,10})?$/;
 /** Sums of decimal steps are not exact in binary. */
 const stepTolerance = 1e-6;
+
+/** The whole number a value is sent as; below 0 it cannot be sent. */
+export const digitsSent = (value: number, scale: number): number =>
+  Math.round(Number((value / scale).toPrecision(12)));
 
 /** Reads a number within the limits; the value sent is round(x / scale) in digits. */
 export function readNumberSetpoint(text: string, range: NumberRange): Setpoint | Refusal {
@@ -46,11 +50,16 @@ export function readNumberSetpoint(text: string, range: NumberRange): Setpoint |
       `${text.slice(0, 40)} lies between two steps; values go from ${min} to ${max} in steps of ${step}.`,
     );
   }
-  const sent = Math.round(Number((number / scale).toPrecision(12)));
+  const sent = digitsSent(number, scale);
   if (sent < 0)
     return refusal(
       "out_of_range",
       `${text.slice(0, 40)} would be sent as a negative value, which the platform has no digits for; check min and scale.`,
+    );
+  if (!Number.isSafeInteger(sent))
+    return refusal(
+      "out_of_range",
+      `${text.slice(0, 40)} would be sent with more digits than can be exact; check max and scale.`,
     );
   return { text: String(number), value: String(sent) };
 }
