@@ -12,12 +12,24 @@ const connectMs = 1_500;
 /** Longer than any command may take: its age, its steps and its read-backs. */
 const longestMs = 15 * 60_000;
 
+/** Why nobody asked the embedded broker: its users' passwords are known as hashes only. */
+export const missingLogin =
+  "The passwords of broker.users are hashes, so `set` has no login: put one user's name and password into mqtt.username and mqtt.password (with !secret).";
+
+/** Whether there is a login for `set` to reach the running bridge with. */
+export const hasLogin = ({ mqtt, broker }: Configuration): boolean =>
+  mqtt.url !== undefined ||
+  mqtt.username !== undefined ||
+  broker.users.length === 0 ||
+  broker.users.some(isPlain);
+
 /** Sends the command through the running bridge and waits for its result; null when no bridge is online there. */
 export async function commandThroughBridge(
   configuration: Configuration,
   request: SetRequest,
   progress: (phase: string) => void,
 ): Promise<CommandResult | null> {
+  if (!hasLogin(configuration)) return null;
   const topics = topicsUnder(configuration.mqtt.base_topic);
   const topic = topics[request.target](request.controllerId, request.targetId);
   let ended: (result: CommandResult) => void = () => undefined;
@@ -50,13 +62,14 @@ export async function commandThroughBridge(
   }
 }
 
-/** The embedded broker is reached where it listens; a user with a plain password serves as login. */
+const isPlain = ({ password }: Configuration["broker"]["users"][number]): boolean =>
+  !password.startsWith("scrypt") && !password.startsWith("$scrypt");
+
+/** The embedded broker is reached where it listens; without `mqtt.username` a user with a plain password serves as login. */
 function withLocalUrl(configuration: Configuration): Configuration {
   const { mqtt, broker } = configuration;
   if (mqtt.url !== undefined) return configuration;
-  const user = broker.users.find(
-    ({ password }) => !password.startsWith("scrypt") && !password.startsWith("$scrypt"),
-  );
+  const user = mqtt.username === undefined ? broker.users.find(isPlain) : mqtt;
   const host = broker.host === "0.0.0.0" || broker.host === "::" ? "127.0.0.1" : broker.host;
   return {
     ...configuration,

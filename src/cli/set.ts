@@ -10,7 +10,7 @@ import { systemClock } from "../runtime/clock.js";
 import { systemRandom } from "../runtime/random.js";
 import { type CommonOptions, loggerFor, readConfiguration } from "./configuration.js";
 import { codeOf } from "./read.js";
-import { commandThroughBridge } from "./set-through-bridge.js";
+import { commandThroughBridge, hasLogin, missingLogin } from "./set-through-bridge.js";
 import { CommandFailure, exitCodes, programVersion, type Surroundings } from "./surroundings.js";
 
 export interface SetOptions extends CommonOptions {
@@ -93,8 +93,9 @@ async function directly(
     return await commandDirectly(around, { ...request, payload, by, via }, progress);
   } catch (error) {
     if (error instanceof DirectoryInUse) {
+      const why = hasLogin(configuration) ? "" : ` ${missingLogin}`;
       throw new CommandFailure(
-        `${error.message} It could not be reached over the broker, so the command was not sent.`,
+        `${error.message} It could not be reached over the broker, so the command was not sent.${why}`,
       );
     }
     throw error;

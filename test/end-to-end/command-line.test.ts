@@ -186,6 +186,49 @@ describe.concurrent("passwd", () => {
   });
 });
 
+describe.concurrent("set beside a bridge whose own broker knows only hashes", () => {
+  const start = async (stage: Stage, login: object) => {
+    const platform = await stage.platform();
+    const hashed = (
+      await stage.program(["passwd"], { input: "correct horse battery\n" }).ended
+    ).stdout.trim();
+    const broker = { port: await freePort(), users: [{ username: "ha", password: hashed }] };
+    const configuration = {
+      ...configurationFor(platform.url, { broker }),
+      mqtt: login,
+      controllers: { "GH-0003": { id: "east", actuators: { roof: { kind: "skylight", address: "101" } } } },
+    };
+    const bridge = await stage.bridge(configuration);
+    const url = `mqtt://127.0.0.1:${broker.port}`;
+    const watch = await stage.watch({
+      url,
+      protocolVersion: 5,
+      username: "ha",
+      password: "correct horse battery",
+    });
+    await until(watch, "greenhouse/bridge/state", "online", 20_000);
+    return bridge;
+  };
+
+  it("goes through it with the login of mqtt.username and mqtt.password", async ({ stage }) => {
+    await start(stage, { username: "ha", password: "correct horse battery" });
+    const set = await run(stage, "set", "GH-0003", "roof", "fly");
+    expect({ code: set.code, stderr: set.stderr }).toMatchObject({ code: 3 });
+    expect(JSON.parse(set.stdout)).toMatchObject({
+      ...{ outcome: "refused", reason: "unknown_command", controller: "east", via: { user: "ha" } },
+    });
+  });
+
+  it("says which login is missing, and tries none", async ({ stage }) => {
+    const bridge = await start(stage, {});
+    const set = await run(stage, "set", "GH-0003", "roof", "open");
+    expect(set).toMatchObject({ code: 1, stdout: "" });
+    expect(set.stderr).toMatch(/mqtt\.username and mqtt\.password/);
+    bridge.signal("SIGTERM");
+    expect((await bridge.ended).stderr).not.toContain("wrong user name or password");
+  });
+});
+
 describe.concurrent("get and read", () => {
   const platformFor = async (stage: Stage) => {
     const platform = await stage.platform();
