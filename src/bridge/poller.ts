@@ -1,4 +1,4 @@
-import { PlatformError, type PlatformHost } from "../greenhouse/platform-error.js";
+import type { PlatformHost } from "../greenhouse/platform-error.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Random } from "../runtime/random.js";
 import { type RequestBudget, stretchFactor } from "./budget.js";
@@ -6,6 +6,7 @@ import { type DueJob, PollBook } from "./poll-book.js";
 import { callsPerHour, type PollCost } from "./poll-cost.js";
 import { jobIntervalMs, jobsOf, type PollIntervals, type PollJob } from "./poll-jobs.js";
 import { perform, type PollPorts } from "./poll-reads.js";
+import { PollTroubles } from "./poll-troubles.js";
 import { nextDueAt, notBefore } from "./schedule.js";
 
 export interface PollerPorts extends PollPorts {
@@ -31,6 +32,7 @@ export class Poller {
   readonly #settings: PollerSettings;
   readonly #ports: PollerPorts;
   readonly #book = new PollBook();
+  readonly #troubles: PollTroubles;
   readonly #running = new Map<string, Promise<void>>();
   readonly #awaited = new Map<string, (() => void)[]>();
   #stretch = 1;
@@ -40,6 +42,7 @@ export class Poller {
   constructor(settings: PollerSettings, ports: PollerPorts) {
     this.#settings = settings;
     this.#ports = ports;
+    this.#troubles = new PollTroubles(ports.log, () => ports.clock.monotonic());
   }
 
   get stretch(): number {
@@ -77,12 +80,15 @@ export class Poller {
   }
 
   forget(code: string): void {
-    for (const name of this.#book.remove((job) => concerns(job, code))) this.#answerWaiting(name);
+    const names = this.#book.remove((job) => concerns(job, code));
+    for (const name of names) this.#answerWaiting(name);
+    this.#troubles.forget(names);
     this.#demandChanged = true;
   }
 
   hostReachable(host: PlatformHost, reachable: boolean): void {
     const now = this.#ports.clock.monotonic();
+    this.#troubles.hostReachable(host, reachable);
     if (reachable) this.#book.hostBack(host, now);
     else this.#book.hostAway(host, now);
     this.#wake?.();
@@ -121,7 +127,7 @@ export class Poller {
   #isWanted({ job }: DueJob): boolean {
     if (job.kind !== "sensors" && job.kind !== "running_status") return true;
     if (this.#ports.inventory.hasReadings(job.code)) return true;
-    this.#book.remove((other) => other === job);
+    this.#troubles.forget(this.#book.remove((other) => other === job));
     return false;
   }
 
@@ -129,8 +135,11 @@ export class Poller {
     this.#ports.budget.spend(this.#ports.clock.monotonic());
     const turn = () => this.#turn(signal);
     const done = perform(job, { ...this.#ports, turn }, signal)
+      .then(() => {
+        this.#troubles.worked(name, job);
+      })
       .catch((error: unknown) => {
-        if (!signal.aborted) this.#failed(name, error);
+        if (!signal.aborted && this.#book.has(name)) this.#troubles.failed(name, job, error);
       })
       .finally(() => {
         this.#ended(name, job);
@@ -144,12 +153,6 @@ export class Poller {
     for (let ms = budget.waitMs(clock.monotonic()); ms > 0; ms = budget.waitMs(clock.monotonic()))
       await clock.wait(ms, signal);
     budget.spend(clock.monotonic());
-  }
-
-  #failed(name: string, error: unknown): void {
-    if (!(error instanceof PlatformError))
-      this.#ports.log.error({ err: error, job: name }, "a poll failed unexpectedly");
-    else if (error.facts.kind !== "paused") this.#ports.log.debug({ job: name }, error.message);
   }
 
   #ended(name: string, job: PollJob): void {

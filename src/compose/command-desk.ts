@@ -1,21 +1,22 @@
 import type { Commander } from "../bridge/commands/commander.js";
 import type { CommandAudience } from "../bridge/commands/command-ports.js";
-import type { Command, Phase } from "../bridge/commands/command.js";
 import { DeliveryMarks } from "../bridge/commands/delivery-marks.js";
-import { askedBy } from "../bridge/commands/report.js";
 import type { BridgeEvent } from "../greenhouse/bridge-events.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 import type { Journal } from "../journal/journal.js";
+import type { JournaledResult } from "../journal/undelivered.js";
 import { incomingCommand } from "../mqtt/command-messages.js";
 import type { IncomingMessage } from "../mqtt/connection.js";
 import { ResultOutbox } from "../mqtt/result-outbox.js";
 import type { Incoming } from "../mqtt/topics.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
+import { CommandPhases } from "./command-phases.js";
 import { createCommander } from "./create-commander.js";
 import type { Mirror } from "./mirror.js";
 import type { Outputs } from "./outputs.js";
 
 const marksEveryMs = 5_000;
+const mostUnanswerable = 100;
 
 export interface CommandDeskParts {
   readonly around: BridgeSurroundings;
@@ -34,30 +35,39 @@ export interface CommandDeskParts {
 export class CommandDesk {
   readonly commander: Commander;
   readonly outbox: ResultOutbox;
+  readonly phases: CommandPhases;
   readonly #parts: CommandDeskParts;
   readonly #marks = new DeliveryMarks();
   /** Topics whose retained command was answered on this connection. */
   readonly #retainedAnswered = new Set<string>();
-  /** Phases not yet published, oldest first. */
-  #phases: { readonly command: Command; readonly phase: Phase }[] = [];
+  readonly #unanswerableTopics = new Set<string>();
   #markedThrough = 0;
 
   constructor(parts: CommandDeskParts) {
     this.#parts = parts;
     const { around, outputs } = parts;
     this.outbox = new ResultOutbox(outputs.topics, outputs.connection, () => around.clock.monotonic());
+    this.phases = new CommandPhases({
+      base: outputs.topics.base,
+      send: (topic, payload) => {
+        outputs.send(topic, payload, true);
+      },
+      later: parts.later,
+    });
     const { journal, otherBridge } = parts;
     const { platform, store } = parts.mirror;
     this.commander = createCommander(around, { platform, store, journal, otherBridge }, this.#audience());
   }
 
   connected(): void {
+    this.phases.connected();
     this.outbox.connected();
   }
 
   /** Not when connected: the next link's retained commands come before that is known. */
   disconnected(): void {
     this.#retainedAnswered.clear();
+    this.phases.disconnected();
   }
 
   received(message: IncomingMessage, where: Extract<Incoming, { type: "command" }>, via: Via): void {
@@ -66,7 +76,30 @@ export class CommandDesk {
       if (message.payload.length === 0 || this.#retainedAnswered.has(message.topic)) return;
       this.#retainedAnswered.add(message.topic);
     }
-    this.commander.submit(incomingCommand(message, where, via, this.#parts.outputs.topics));
+    const command = incomingCommand(message, where, via, this.#parts.outputs.topics);
+    const { responseTopic } = message.properties;
+    if (responseTopic !== undefined && command.response === null) this.#unanswerable(responseTopic);
+    this.commander.submit(command);
+  }
+
+  /** Said once a topic, and for no more topics than anybody reads about. */
+  #unanswerable(topic: string): void {
+    const { around, outputs } = this.#parts;
+    if (this.#unanswerableTopics.has(topic) || this.#unanswerableTopics.size >= mostUnanswerable) return;
+    this.#unanswerableTopics.add(topic);
+    around.log.warn(
+      { topic: topic.slice(0, 200) },
+      `a command asks for its answer on a topic where the bridge answers nobody: name one outside ${outputs.topics.base}/ without wildcards that does not begin with $ or end in /set or /config; the result is on .../result`,
+    );
+  }
+
+  /** A result of an earlier run that may never have arrived. */
+  restoreResult({ seq, result, target }: JournaledResult): void {
+    const address = { controllerId: result.controller, target, targetId: result.actuator, response: null };
+    this.#marks.sent(seq);
+    this.outbox.restore(result, address, () => {
+      this.#marks.delivered(seq);
+    });
   }
 
   /** Notes now and then in the journal which results have arrived. */
@@ -100,10 +133,10 @@ export class CommandDesk {
   #audience(): CommandAudience {
     return {
       phase: (command, phase) => {
-        this.#showPhase(command, phase);
+        this.phases.show(command, phase);
       },
       result: (result, about, sequence) => {
-        this.#publishPhases();
+        this.phases.publish();
         this.#parts.outputs.hasten(result.controller);
         this.#parts.onResult?.(result);
         if (sequence !== null) this.#marks.sent(sequence);
@@ -117,33 +150,4 @@ export class CommandDesk {
       },
     };
   }
-
-  /** Published a moment later: telling of a command must not hold up its next request. */
-  #showPhase(command: Command, phase: Phase): void {
-    this.#phases.push({ command, phase });
-    if (this.#phases.length > 1) return;
-    const publish = () => {
-      this.#publishPhases();
-    };
-    if (this.#parts.later) this.#parts.later(publish);
-    else publish();
-  }
-
-  #publishPhases(): void {
-    const phases = this.#phases;
-    this.#phases = [];
-    const { outputs } = this.#parts;
-    for (const { command, phase } of phases) {
-      const { controllerId, target, targetId } = command;
-      const topic = `${outputs.topics.base}/${controllerId}/${target}/${targetId}/command`;
-      outputs.send(topic, phaseDocument(command, phase), true);
-    }
-  }
-}
-
-function phaseDocument(command: Command, phase: Phase): string {
-  const { id, by, via, receivedAt } = command;
-  const { command: word, value } = askedBy(command);
-  const received_at = new Date(receivedAt).toISOString();
-  return JSON.stringify({ id, command: word, value, phase, by, via, received_at });
 }

@@ -30,6 +30,8 @@ export function connectionSettings(
       topics.othersSelfTest,
       ...(homeassistant.enabled ? [discoveryFilter(homeassistant.discovery_prefix)] : []),
     ],
+    // A command is refused with its size instead of vanishing: every one has an outcome.
+    anySize: (topic) => topics.parse(topic)?.type === "command",
     guard: { topic: topics.bridge.state, expected: "online" },
     on,
   };

@@ -1,6 +1,6 @@
 import type { Command } from "../bridge/commands/command.js";
 import type { Interrupted } from "../bridge/commands/recovery.js";
-import type { Abandoned } from "../bridge/commands/report.js";
+import { type Abandoned, type Ending, refused } from "../bridge/commands/report.js";
 import type { GreenhouseStore } from "../bridge/store.js";
 import { topicId } from "../greenhouse/ids.js";
 import { targetOf } from "../greenhouse/command/targets.js";
@@ -12,13 +12,16 @@ import type { Clock } from "../runtime/clock.js";
 // What was sent stays sent, whatever the configuration allows by now.
 const readBackRules = { rawAddresses: true, minIntervalMs: 0 };
 
-/** An open command of the journal as the commander can take it up; null when the configuration no longer knows its target. */
+/**
+ * An open command of the journal as the commander can take it up; null when there is nothing to read back: the
+ * configuration no longer knows its target, or it was a dry run.
+ */
 export function interruptedFrom(open: OpenCommand, store: GreenhouseStore, clock: Clock): Interrupted | null {
   const { taken, steps } = open;
   const controller = store.get(taken.controller);
   const target = taken.target ?? "actuator";
   const planned = taken.steps.at(-1);
-  if (!controller || !planned) return null;
+  if (!controller || !planned || taken.dry_run === true) return null;
   const addressee = { controllerId: controller.info.id, target, targetId: taken.actuator };
   const settings = targetOf(controller, addressee, readBackRules);
   if ("reason" in settings) return null;
@@ -74,7 +77,7 @@ const reported = ({
   ...{ code: answered?.code ?? null, read_back: null },
 });
 
-/** The end of an open command whose target the configuration no longer knows: nobody can read it back any more. */
+/** The end of an open command that is not read back: nobody can any more, or nothing was to be sent. */
 export function abandonedFrom(
   { taken, steps }: OpenCommand,
   store: GreenhouseStore,
@@ -98,13 +101,22 @@ export function abandonedFrom(
       settings: null,
     },
     ending: {
-      outcome: "unknown",
-      reason: null,
-      message:
-        "The bridge was stopped during the command, and the configuration no longer has what it was for, so it cannot be read back. Check the actuator.",
+      ...(taken.dry_run === true ? dryRunStopped : targetGone),
       requestId: last?.answered?.request_id ?? null,
       sentAt: first ? Date.parse(first.sent_at) : null,
       steps: steps.map(reported),
     },
   };
 }
+
+const targetGone: Ending = {
+  outcome: "unknown",
+  reason: null,
+  message:
+    "The bridge was stopped during the command, and the configuration no longer has what it was for, so it cannot be read back. Check the actuator.",
+};
+
+const dryRunStopped = refused(
+  "shutting_down",
+  "The bridge was stopped while it checked this dry run. Nothing was sent; send it again if the answer is still wanted.",
+);

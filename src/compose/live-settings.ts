@@ -22,25 +22,25 @@ export interface Reloaded {
 export class LiveSettings {
   readonly #listeners = new Set<(reloaded: Reloaded) => void>();
   #current: Configuration;
-  #because: string | null = null;
+  #forced: { readonly because: string; readonly holds: () => boolean } | null = null;
 
   constructor(configuration: Configuration) {
     this.#current = configuration;
   }
 
   get current(): Configuration {
-    if (this.#because === null) return this.#current;
+    if (this.readOnlyBecause === null) return this.#current;
     return { ...this.#current, commands: { ...this.#current.commands, read_only: true } };
   }
 
   /** Why the bridge is read-only although nobody configured it; null where it is not. */
   get readOnlyBecause(): string | null {
-    return this.#because;
+    return this.#forced?.holds() === true ? this.#forced.because : null;
   }
 
-  /** Refuses commands until the end of this run, whatever the file says. */
-  forceReadOnly(because: string): void {
-    this.#because = because;
+  /** Refuses commands until the end of this run whenever `holds`, whatever the file says. A first reason stays. */
+  forceReadOnly(because: string, holds: () => boolean = () => true): void {
+    this.#forced ??= { because, holds };
   }
 
   onReload(listener: (reloaded: Reloaded) => void): void {

@@ -2,6 +2,7 @@ import type { Commander } from "../bridge/commands/commander.js";
 import type { Journal } from "../journal/journal.js";
 import { textOf } from "../greenhouse/actuator-values.js";
 import { newestRecords } from "../journal/reader.js";
+import { listingProblem } from "../journal/unreadable.js";
 import { commandOutcomes } from "../journal/record-filter.js";
 import { parseSince } from "../journal/since.js";
 import type { Mirror } from "./mirror.js";
@@ -29,18 +30,22 @@ type Fields = BridgeRequestBody["fields"];
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 
+/** The fields each request knows; `transaction` is always allowed. */
+const knownFields: Readonly<Record<string, readonly string[]>> = {
+  refresh: ["controller"],
+  read: ["controller", "address"],
+  get: ["operation", "query"],
+  journal: ["controller", "since", "limit"],
+  acknowledge: ["controller", "actuator"],
+  log_level: ["level"],
+};
+
 /** What `bridge/request/<name>` can ask for. */
 export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, RequestHandler> {
   const { mirror } = ports;
-  return new Map<string, RequestHandler>([
+  const handlers: readonly (readonly [string, RequestHandler])[] = [
     ["refresh", (fields) => refresh(mirror, optionalTextField(fields, "controller"))],
-    [
-      "republish",
-      () => {
-        ports.republish();
-        return Promise.resolve({ controllers: mirror.store.size });
-      },
-    ],
+    ["republish", () => republish(ports)],
     [
       "read",
       (fields, signal) => read(mirror, textField(fields, "controller"), textField(fields, "address"), signal),
@@ -53,17 +58,30 @@ export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, Reques
     ["journal", (fields) => journal(ports, fields)],
     ["acknowledge", (fields) => acknowledge(ports, fields)],
     ["health", () => Promise.resolve(ports.health())],
-    [
-      "log_level",
-      (fields) => {
-        const level = textField(fields, "level");
-        if (!levels.includes(level))
-          throw new RequestError(`There is no log level "${level}"; use one of ${levels.join(", ")}.`);
-        ports.setLogLevel(level);
-        return Promise.resolve({ level });
-      },
-    ],
-  ]);
+    ["log_level", (fields) => logLevel(ports, textField(fields, "level"))],
+  ];
+  return new Map(handlers.map(([name, handler]) => [name, onlyKnown(knownFields[name] ?? [], handler)]));
+}
+
+function onlyKnown(known: readonly string[], handler: RequestHandler): RequestHandler {
+  return (fields, signal) => {
+    const odd = Object.keys(fields).find((field) => !known.includes(field));
+    if (odd === undefined) return handler(fields, signal);
+    const list = [...known, "transaction"].join(", ");
+    throw new RequestError(`There is no field "${odd.slice(0, 40)}" in this request. Known are: ${list}.`);
+  };
+}
+
+function republish({ republish: again, mirror }: RequestPorts): Promise<unknown> {
+  again();
+  return Promise.resolve({ controllers: mirror.store.size });
+}
+
+function logLevel({ setLogLevel }: RequestPorts, level: string): Promise<unknown> {
+  if (!levels.includes(level))
+    throw new RequestError(`There is no log level "${level}"; use one of ${levels.join(", ")}.`);
+  setLogLevel(level);
+  return Promise.resolve({ level });
 }
 
 function controllerOf(mirror: Mirror, idOrCode: string): Controller {
@@ -123,20 +141,40 @@ async function journal(ports: RequestPorts, fields: Fields): Promise<unknown> {
   if (typeof limit !== "number" || !Number.isInteger(limit) || limit < 1 || limit > mostRecords) {
     throw new RequestError(`"limit" must be a whole number from 1 to ${mostRecords}.`);
   }
+  const { directory } = ports.journal;
+  const problem = await listingProblem(directory);
+  if (problem !== null) throw new RequestError(problem.message);
   const controllers = controller === null ? undefined : new Set([controller]);
-  return {
-    records: await newestRecords(ports.journal.directory, {
-      types: commandOutcomes,
-      controllers,
-      sinceMs,
-      limit,
-    }),
-  };
+  const asked = { types: commandOutcomes, controllers };
+  const records = await newestRecords(directory, { ...asked, sinceMs, limit });
+  if (records.length === 0 && controller !== null && !(await isKnown(ports, controller)))
+    throw new RequestError(
+      `There is no controller "${controller}", nor a record of one; bridge/controllers lists them.`,
+    );
+  return { records };
 }
 
-function acknowledge({ mirror, commander }: RequestPorts, fields: Fields): Promise<unknown> {
-  const { code, id } = controllerOf(mirror, textField(fields, "controller")).info;
+/** Mirrored now, or named by any record: what is gone from the account is still in the journal. */
+async function isKnown({ mirror: { store }, journal: { directory } }: RequestPorts, idOrCode: string) {
+  if (store.byId(idOrCode) ?? store.get(idOrCode)) return true;
+  return (await newestRecords(directory, { controllers: new Set([idOrCode]), limit: 1 })).length > 0;
+}
+
+function acknowledge(ports: RequestPorts, fields: Fields): Promise<unknown> {
+  const controller = controllerOf(ports.mirror, textField(fields, "controller"));
+  const { code, id } = controller.info;
   const actuator = optionalTextField(fields, "actuator");
-  commander.acknowledge(code, actuator);
+  if (actuator !== null && !isTarget(ports, controller, actuator))
+    throw new RequestError(
+      `There is no actuator "${actuator}" at controller "${id}"; leave "actuator" out to acknowledge all of it.`,
+    );
+  ports.commander.acknowledge(code, actuator);
   return Promise.resolve({ controller: id, actuator });
+}
+
+/** One that is configured no more may still have its problem. */
+function isTarget({ journal }: RequestPorts, controller: Controller, id: string): boolean {
+  const { actuators, parameters, addresses, info } = controller;
+  if (actuators.has(id) || parameters.has(id) || addresses.has(id)) return true;
+  return journal.history().problems.some((one) => one.controller === info.code && one.actuator === id);
 }

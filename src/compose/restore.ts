@@ -1,7 +1,12 @@
+import type { Command } from "../bridge/commands/command.js";
 import { laneKey } from "../bridge/commands/command.js";
+import type { Interrupted } from "../bridge/commands/recovery.js";
+import { nodeFileSystem, type FileSystem } from "../journal/file-system.js";
 import type { Journal } from "../journal/journal.js";
 import { newestRecords, readRecentCommands } from "../journal/reader.js";
+import type { RecentCommand } from "../journal/recent-commands.js";
 import { undeliveredResults } from "../journal/undelivered.js";
+import { awaitedFrom, awaitedSince, lateResults } from "./awaited.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
 import type { CommandDesk } from "./command-desk.js";
 import { abandonedFrom, interruptedFrom } from "./interrupted.js";
@@ -10,17 +15,22 @@ import type { Mirror } from "./mirror.js";
 const ownIdsMs = 12 * 3_600_000;
 const undeliveredMs = 24 * 3_600_000;
 const mostUndelivered = 1_000;
+const mostAwaited = 2_000;
 
-/** Takes up what earlier runs left in the journal: open commands, unread POSTs, problems, ids seen, results not delivered. */
+/**
+ * Takes up what earlier runs left in the journal: open commands, unread POSTs, problems, ids seen, results not delivered,
+ * values that may still come. All of it is read before this run writes outcomes of its own there.
+ */
 export async function restoreCommands(
   desk: CommandDesk,
   journal: Journal,
   mirror: Mirror,
-  around: BridgeSurroundings,
+  around: Pick<BridgeSurroundings, "clock" | "log">,
+  files: FileSystem = nodeFileSystem,
 ): Promise<void> {
-  const { clock, log } = around;
-  const { open, unread, problems } = journal.history();
-  const { commander, outbox } = desk;
+  const { clock } = around;
+  const { unread, problems } = journal.history();
+  const { commander } = desk;
   commander.restoreUnread(
     unread.map(({ controller, target, actuator }) =>
       laneKey({ code: controller, target, targetId: actuator }),
@@ -29,24 +39,60 @@ export async function restoreCommands(
   for (const { controller, target, actuator } of problems) {
     commander.problems.raise({ code: controller, target, targetId: actuator });
   }
-  const interrupted = open.flatMap((one) => {
-    const known = interruptedFrom(one, mirror.store, clock);
-    if (known === null) commander.abandon(abandonedFrom(one, mirror.store, clock));
-    return known ?? [];
-  });
-  if (interrupted.length > 0)
-    log.warn({ commands: interrupted.length }, "reading back commands that the last run did not finish");
-  commander.recover(interrupted);
-  await rememberIds(commander, journal.directory, clock.now());
-  await restoreUndelivered(outbox, journal.directory, clock.now());
+  const recent = await readRecentCommands(journal.directory, clock.now() - ownIdsMs, files);
+  rememberIds(commander, recent, clock.now());
+  const reading = { directory: journal.directory, files, now: clock.now() };
+  await restoreUndelivered(desk, reading);
+  await restoreAwaited(commander, journal, mirror, reading);
+  takeUpOpen(desk, { journal, mirror, around, recent });
 }
 
-async function rememberIds(
+function takeUpOpen(
+  { commander, phases }: CommandDesk,
+  {
+    journal,
+    mirror,
+    around,
+    recent,
+  }: {
+    readonly journal: Journal;
+    readonly mirror: Mirror;
+    readonly around: Pick<BridgeSurroundings, "clock" | "log">;
+    readonly recent: readonly RecentCommand[];
+  },
+): void {
+  const { clock, log } = around;
+  const interrupted: Interrupted[] = [];
+  for (const one of journal.history().open) {
+    const known = interruptedFrom(one, mirror.store, clock);
+    if (known === null) commander.abandon(abandonedFrom(one, mirror.store, clock));
+    else interrupted.push(known);
+  }
+  if (interrupted.length > 0)
+    log.warn({ commands: interrupted.length }, "reading back commands that the last run did not finish");
+  for (const { command } of interrupted) if (isOvertaken(command, recent)) phases.overtaken(command);
+  commander.recover(interrupted);
+}
+
+/**
+ * Whether a newer command to the same target was taken, and shown, before the last run ended. One that was superseded
+ * meanwhile was the older.
+ */
+function isOvertaken({ id, code, target, targetId }: Command, recent: readonly RecentCommand[]): boolean {
+  const ofTarget = recent.filter(
+    ({ about, isTaken }) =>
+      isTaken && about.controller === code && about.target === target && about.actuator === targetId,
+  );
+  const own = ofTarget.findIndex((one) => one.id === id);
+  return ofTarget.slice(own + 1).some(({ result }) => result !== null && result.outcome !== "superseded");
+}
+
+function rememberIds(
   commander: CommandDesk["commander"],
-  directory: string,
+  recent: readonly RecentCommand[],
   now: number,
-): Promise<void> {
-  for (const { about, isTaken, taken, result } of await readRecentCommands(directory, now - ownIdsMs)) {
+): void {
+  for (const { about, isTaken, taken, result } of recent) {
     // Of a command that was never about to be sent no record tells whose id it is; nobody repeats one of ours.
     if (!isTaken || taken?.own_id === false || result === null) continue;
     const { controller: code, target, actuator: targetId } = about;
@@ -58,24 +104,30 @@ async function rememberIds(
   }
 }
 
-async function restoreUndelivered(
-  outbox: CommandDesk["outbox"],
-  directory: string,
-  now: number,
-): Promise<void> {
+interface Reading {
+  readonly directory: string;
+  readonly files: FileSystem;
+  readonly now: number;
+}
+
+async function restoreUndelivered(desk: CommandDesk, { directory, files, now }: Reading): Promise<void> {
   const types = new Set(["result", "refusal", "delivered"] as const);
-  const records = await newestRecords(directory, {
-    types,
-    sinceMs: now - undeliveredMs,
-    limit: 2 * mostUndelivered,
-  });
-  for (const { result, target } of undeliveredResults(records, mostUndelivered)) {
-    const address = {
-      controllerId: result.controller,
-      target,
-      targetId: result.actuator,
-      response: null,
-    };
-    outbox.restore(result, address);
+  const what = { types, sinceMs: now - undeliveredMs, limit: 2 * mostUndelivered };
+  const records = await newestRecords(directory, what, files);
+  for (const one of undeliveredResults(records, mostUndelivered)) desk.restoreResult(one);
+}
+
+async function restoreAwaited(
+  commander: CommandDesk["commander"],
+  journal: Journal,
+  { store }: Mirror,
+  { directory, files, now }: Reading,
+): Promise<void> {
+  const types = new Set(["result", "confirmed_late"] as const);
+  const sinceMs = awaitedSince(journal.history().problems, now);
+  const records = await newestRecords(directory, { types, sinceMs, limit: mostAwaited }, files);
+  for (const late of lateResults(records)) {
+    const awaited = awaitedFrom(late, store);
+    if (awaited) commander.await(awaited);
   }
 }

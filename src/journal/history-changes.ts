@@ -12,12 +12,12 @@ export function setBounded<T>(map: Map<string, T>, key: string, value: T, most: 
   }
 }
 
-/** Without the stamp: it is written again inside another record and must not look like the start of a line. */
-export function opened(record: Stamp & CommandTaken): OpenCommand {
+/** `steps`: what was sent for it already. Without the stamp: it is written again inside another record and must not look like the start of a line. */
+export function opened(record: Stamp & CommandTaken, steps: readonly SentStep[]): OpenCommand {
   const { at, boot } = record;
-  const { controller, actuator, target, id, command, value, steps } = record;
-  const { by, via, payload_hash, received_at, max_age_ms, force, own_id } = record;
-  const asked = { by, via, payload_hash, received_at, max_age_ms, force, own_id };
+  const { controller, actuator, target, id, command, value } = record;
+  const { by, via, payload_hash, received_at, max_age_ms, force, own_id, dry_run } = record;
+  const asked = { by, via, payload_hash, received_at, max_age_ms, force, own_id, dry_run };
   const taken: CommandTaken = {
     type: "command_taken",
     controller,
@@ -26,10 +26,10 @@ export function opened(record: Stamp & CommandTaken): OpenCommand {
     id,
     command,
     value,
-    steps,
+    steps: record.steps,
     ...asked,
   };
-  return { taken, taken_at: at, boot, phase: null, steps: [] };
+  return { taken, taken_at: at, boot, phase: null, steps };
 }
 
 export function withSent(steps: readonly SentStep[], record: Stamp & StepSent): readonly SentStep[] {

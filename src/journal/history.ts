@@ -3,6 +3,7 @@ import type { HistoryParts, OpenCommand, Problem, RecordedStart, UnreadPost } fr
 import type {
   About,
   Acknowledged,
+  CommandTaken,
   ConfirmedLate,
   JournalRecord,
   Refusal,
@@ -50,7 +51,7 @@ export const emptyHistory = (): HistoryDraft => ({
 /** Takes the next record into the draft; most types say nothing that outlives them. */
 export function addToHistory(draft: HistoryDraft, record: JournalRecord): void {
   const { type } = record;
-  if (type === "command_taken") setBounded(draft.open, openKey(record, record.id), opened(record), mostOpen);
+  if (type === "command_taken") addTaken(draft, record);
   else if (type === "phase")
     changeOpen(draft, openKey(record, record.id), (open) => ({ ...open, phase: record.phase }));
   else if (type === "step_sent") addSent(draft, record);
@@ -68,6 +69,13 @@ function withRun(starts: readonly RecordedStart[], record: Stamp & (Started | St
   const { boot, at } = record;
   if (record.type === "start") return [...starts, { boot, at, stopped: false }].slice(-mostStarts);
   return starts.map((start) => (start.boot === boot ? { ...start, stopped: true } : start));
+}
+
+/** What was sent for an equal command before was sent for this one too. */
+function addTaken(draft: HistoryDraft, record: Stamp & CommandTaken): void {
+  const before =
+    record.took_over === undefined ? undefined : draft.open.get(openKey(record, record.took_over));
+  setBounded(draft.open, openKey(record, record.id), opened(record, before?.steps ?? []), mostOpen);
 }
 
 function addAcknowledged(draft: HistoryDraft, record: Acknowledged): void {
@@ -113,10 +121,15 @@ function addResult(draft: HistoryDraft, record: ResultRecord & { readonly at: st
   const key = aboutKey(record);
   draft.open.delete(openKey(record, result.id));
   if (result.outcome === "confirmed" || result.outcome === "already") draft.problems.delete(key);
-  else if (bad.has(result.outcome)) setBounded(draft.problems, key, problemOf(record), mostPerActuator);
+  else if (bad.has(result.outcome) && !neverSent(result))
+    setBounded(draft.problems, key, problemOf(record), mostPerActuator);
   if (readBackProven(record)) draft.unread.delete(key);
   else if (result.reason === "not_sent") forgetUnsent(draft, key);
 }
+
+/** Interrupted before anything was sent: no problem of the actuator. */
+const neverSent = ({ outcome, steps }: ResultRecord["result"]): boolean =>
+  outcome === "failed" && steps.length === 0;
 
 /** The outcomes that rest on a valid read after the last POST. */
 function readBackProven({ result }: ResultRecord): boolean {

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { errorCode, nodeFileSystem, type FileSystem } from "./file-system.js";
 import { historyOf } from "./history.js";
 import type { HistoryParts } from "./history-parts.js";
@@ -7,27 +8,25 @@ import type { JournalRecord } from "./records.js";
 import { scanJournal } from "./recovery.js";
 import { listSegments, type SegmentName } from "./segment-names.js";
 import { readBlocks, type Block } from "./segment-reader.js";
+import { JournalUnreadable } from "./unreadable.js";
 
 /*
  * Reading needs no lock and changes nothing: it works beside the bridge, from another process, on a read-only disk.
  */
 
-/** Every file of the journal, oldest first; none when the directory does not exist. Other errors are thrown. */
-async function segmentsOf(files: FileSystem, directory: string): Promise<readonly SegmentName[]> {
-  try {
-    return await listSegments(files, directory);
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return [];
-    throw error;
-  }
-}
+/**
+ * Every file of the journal, oldest first. None where they cannot be listed, so that a bridge without a usable directory can start;
+ * `listingProblem` tells that from an empty journal.
+ */
+const segmentsOf = (files: FileSystem, directory: string): Promise<readonly SegmentName[]> =>
+  listSegments(files, directory).catch(() => []);
 
 /** A file deleted between listing and reading was too old to be missed. */
 async function* blocksOf(files: FileSystem, { path }: SegmentName): AsyncGenerator<Block> {
   try {
     yield* readBlocks(files, path);
   } catch (error) {
-    if (errorCode(error) !== "ENOENT") throw error;
+    if (errorCode(error) !== "ENOENT") throw new JournalUnreadable(dirname(path), error);
   }
 }
 

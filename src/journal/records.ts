@@ -48,6 +48,10 @@ export interface CommandTaken extends About {
   readonly force?: boolean;
   /** The id came from the sender, so it tells duplicates apart. */
   readonly own_id?: boolean;
+  /** It was not to be sent. */
+  readonly dry_run?: boolean;
+  /** The equal command whose POST it waited for, instead of one of its own. */
+  readonly took_over?: string;
 }
 
 export interface PhaseEntered extends About {

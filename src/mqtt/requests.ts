@@ -1,5 +1,7 @@
 /** A request as it arrives on `<base>/bridge/request/<name>`; an empty or non-JSON payload counts as `{}`. */
 export interface BridgeRequestBody {
+  /** Why nothing can be made of the payload. */
+  readonly problem?: string;
   readonly transaction: unknown;
   readonly fields: Readonly<Record<string, unknown>>;
 }
@@ -11,10 +13,12 @@ export class RequestError extends Error {
   override name = "RequestError" as const;
 }
 
+const notAnObject = "The payload is JSON but no object; send an object of fields, or nothing.";
+
 export function parseRequest(payload: Uint8Array): BridgeRequestBody {
   const parsed = parseJson(new TextDecoder().decode(payload));
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
-    return { transaction: undefined, fields: {} };
+    return { problem: notAnObject, transaction: undefined, fields: {} };
   const fields = Object.fromEntries(Object.entries(parsed).filter(([key]) => key !== "transaction"));
   return { transaction: "transaction" in parsed ? parsed.transaction : undefined, fields };
 }
@@ -34,7 +38,8 @@ export async function answerRequest(
   handlers: ReadonlyMap<string, RequestHandler>,
   signal: AbortSignal,
 ): Promise<string> {
-  const { transaction } = body;
+  const { transaction, problem } = body;
+  if (problem !== undefined) return JSON.stringify({ status: "error", transaction, error: problem });
   const handler = handlers.get(name);
   if (!handler) {
     const known = [...handlers.keys()].join(", ");

@@ -23,12 +23,16 @@ interface Waiting {
 const mostWaiting = 1_000;
 const longestMs = 24 * 3_600_000;
 
-/** Publishes results at least once: what met a dead broker follows on reconnect, marked as repeated. */
+/**
+ * Publishes results at least once: what came before the first link waits for it, what met a dead broker follows on
+ * reconnect, marked as repeated.
+ */
 export class ResultOutbox {
   readonly #topics: Topics;
   readonly #publisher: ResultPublisher;
   readonly #monotonic: () => number;
   #waiting: Waiting[] = [];
+  #wasLinked = false;
 
   constructor(topics: Topics, publisher: ResultPublisher, monotonic: () => number) {
     this.#topics = topics;
@@ -42,20 +46,24 @@ export class ResultOutbox {
 
   /** `delivered` is called once the broker has acknowledged every publish of the result. */
   send(result: CommandResult, address: ResultAddress, delivered: () => void): void {
-    void this.#send({ result, address, sinceMono: this.#monotonic(), delivered });
+    const one = { result, address, sinceMono: this.#monotonic(), delivered };
+    // Before the first link nobody can have been told, so this will be the first time and no repetition.
+    if (this.#wasLinked) void this.#send(one);
+    else this.#keep(one);
   }
 
   /** A result of an earlier run that may never have arrived; goes out with the next connection. */
-  restore(result: CommandResult, address: ResultAddress): void {
+  restore(result: CommandResult, address: ResultAddress, delivered: () => void = () => undefined): void {
     this.#keep({
       result: { ...result, repeated: true },
       address,
       sinceMono: this.#monotonic(),
-      delivered: () => undefined,
+      delivered,
     });
   }
 
   connected(): void {
+    this.#wasLinked = true;
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const one of waiting) if (this.#monotonic() - one.sinceMono < longestMs) void this.#send(one);

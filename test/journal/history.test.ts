@@ -75,6 +75,13 @@ describe("open commands", () => {
     });
   });
 
+  it("that took over an equal one have what was sent for it, after its result too", () => {
+    const records = [taken("a"), sent("a"), answered("a"), taken("b", { took_over: "a" }), ended("a")];
+    expect(openCommands(stamped(records))).toMatchObject([
+      { taken: { id: "b" }, steps: [{ address: "101", attempt: 1, answered: { code: "200" } }] },
+    ]);
+  });
+
   it("that nothing was sent for have no steps", () => {
     expect(openCommands(stamped([taken("a")]))).toMatchObject([{ steps: [] }]);
   });

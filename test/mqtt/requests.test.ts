@@ -16,10 +16,17 @@ const answer = async (payload: string, handler: RequestHandler, name = "read"): 
 const echo: RequestHandler = (fields) => Promise.resolve(fields);
 
 describe("a request's payload", () => {
-  it.each(["", " ", "x", "{", "null", "[]", "[1]", "3", '"text"', "true", "\u0000"])(
-    "that is empty or no JSON object counts as {}: %j",
-    (payload) => {
-      expect(parseRequest(bytes(payload))).toEqual({ transaction: undefined, fields: {} });
+  it.each(["", " ", "x", "{", "\u0000"])("that is empty or no JSON counts as {}: %j", (payload) => {
+    expect(parseRequest(bytes(payload))).toEqual({ transaction: undefined, fields: {} });
+  });
+
+  it.each(["null", "[]", "[1]", "3", '"text"', "true"])(
+    "that is JSON but no object is an error: %j",
+    async (payload) => {
+      expect(await answer(payload, echo)).toEqual({
+        status: "error",
+        error: expect.stringContaining("no object") as unknown,
+      });
     },
   );
 

@@ -1,5 +1,6 @@
 import type { GreenhouseStore } from "../../src/bridge/store.js";
 import { CommandDesk } from "../../src/compose/command-desk.js";
+import { restoreCommands } from "../../src/compose/restore.js";
 import type { Mirror } from "../../src/compose/mirror.js";
 import type { Outputs } from "../../src/compose/outputs.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
@@ -7,7 +8,6 @@ import { Journal } from "../../src/journal/journal.js";
 import type { IncomingMessage } from "../../src/mqtt/connection.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { silentLog } from "../support/builders.js";
-import { restored } from "./restored.js";
 import { simulatedMirror } from "./simulated-mirror.js";
 import { BootClock } from "./time.js";
 import type { World } from "./world.js";
@@ -73,9 +73,7 @@ export class Bridge {
     } = {
       topics,
       connection: { publish: (topic: string, payload: string) => this.#publish(topic, payload) },
-      send: (topic, payload) => {
-        this.#sent(topic, payload);
-      },
+      send: () => undefined,
       showAgain: () => undefined,
       hasten: () => undefined,
     };
@@ -91,7 +89,10 @@ export class Bridge {
       },
     });
     this.#desk = desk;
-    const recovered = await restored(desk, journal, mirror, { clock, files: this.#world.disk.mount(clock) });
+    this.#watchPhases(desk);
+    const recovered = journal.history().open.length;
+    const files = this.#world.disk.mount(clock);
+    await restoreCommands(desk, journal, mirror, { clock, log: silentLog }, files);
     if (recovered > 0) this.#world.journalist.saw("a command is recovered after a crash");
     const { signal } = this.#stopping;
     this.#running = Promise.all([
@@ -139,12 +140,14 @@ export class Bridge {
     this.isLinked = false;
   }
 
-  #sent(topic: string, payload: string): void {
-    const where = /^greenhouse\/([^/]+)\/actuator\/([^/]+)\/command$/.exec(topic);
-    if (where === null) return;
-    const { by, phase } = JSON.parse(payload) as { by: string | null; phase: string };
-    this.#world.checks.phase(this, by, phase);
-    if (phase === "checking") this.#world.checking();
+  /** Of every command, also of those whose phases are no longer shown because a newer one is. */
+  #watchPhases({ phases }: CommandDesk): void {
+    const show = phases.show.bind(phases);
+    phases.show = (command, phase) => {
+      show(command, phase);
+      this.#world.checks.phase(this, command.by, phase);
+      if (phase === "checking") this.#world.checking();
+    };
   }
 
   #publish(topic: string, payload: string): Promise<void> {

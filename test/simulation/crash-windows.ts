@@ -20,6 +20,8 @@ export class CrashWindows {
     for (const ask of open) {
       journalist.saw(`a crash ${this.#window(ask)}`);
       if (!isPowerCut && this.#isAnswerKept(ask)) this.#book.survived.add(ask.by);
+      if (this.#isForgotten(ask))
+        this.#book.broken("S7", `${ask.by} took over read-backs and the journal does not know it`);
     }
     if (open.length === 0) journalist.saw("a crash with nothing open");
     if (isPowerCut) journalist.saw("a power cut");
@@ -46,6 +48,16 @@ export class CrashWindows {
     if (last.outcome !== "accepted") return "after a POST that may have been lost";
     const reads = this.#book.world.journalist.readsSince(ask.code, last.address, last.endedAt);
     return reads.length === 0 ? `while ${step} settles` : `while ${step} is read back`;
+  }
+
+  /** Whoever takes over read-backs has no POST that would need its record first, yet the next start must know it. */
+  #isForgotten({ by, donor, phases }: Ask): boolean {
+    const { disk, lastDiskTroubleAt, scenario, time } = this.#book.world;
+    const last = phases.at(-1);
+    if (donor === null || last?.phase !== "confirming" || time.now - last.at < 2_000) return false;
+    const isExcused = disk.full || scenario.syncFailure > 0 || lastDiskTroubleAt > last.at - 60_000;
+    if (!isExcused) this.#book.world.journalist.saw("a crash while an heir waits for read-backs");
+    return !isExcused && !disk.written.has(`command_taken ${by}`) && !disk.durable.has(`command_taken ${by}`);
   }
 
   /** The answer to its last POST was written long enough ago to outlive the program, if not the machine. */

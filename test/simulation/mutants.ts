@@ -25,8 +25,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   journal_without_fsync: {
     file: `${commands}/execution.ts`,
-    from: "{ durable: true },",
-    to: "{ durable: false },",
+    from: "{ durable: true });\n    return null;",
+    to: "{ durable: false });\n    return null;",
     breaks: ["S5"],
   },
   result_without_fsync: {
@@ -133,8 +133,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   stop_waits_its_turn: {
     file: `${commands}/lane.ts`,
-    from: 'if (command.wanted.type === "stop") {\n      this.#drop(this.#stop);',
-    to: 'if (command.wanted.type === "stop" && command.force) {\n      this.#drop(this.#stop);',
+    from: 'if (command.wanted.type === "stop") {\n      this.#drop(this.#stop',
+    to: 'if (command.wanted.type === "stop" && command.force) {\n      this.#drop(this.#stop',
     breaks: ["S11"],
   },
   sign_ins_side_by_side: {
@@ -148,6 +148,18 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     from: "ports.platform.value(command.code, address, true, signal)",
     to: "ports.platform.value(command.code, address, false, signal)",
     breaks: ["S12"],
+  },
+  already_while_the_opposite_moves: {
+    file: `${commands}/lane.ts`,
+    from: "const unread = this.#unread || this.#confirming !== null;",
+    to: "const unread = this.#unread;",
+    breaks: ["S8"],
+  },
+  heirs_are_not_journaled: {
+    file: `${commands}/lane.ts`,
+    from: "    noteTakeover(command, before, this.#ports);\n",
+    to: "",
+    breaks: ["S7"],
   },
   commands_side_by_side: {
     file: `${commands}/lane.ts`,
@@ -181,8 +193,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   results_lost_in_a_crash: {
     file: "src/mqtt/result-outbox.ts",
-    from: "      delivered: () => undefined,\n    });\n",
-    to: "      delivered: () => undefined,\n    });\n    this.#waiting.pop();\n",
+    from: "      delivered,\n    });\n",
+    to: "      delivered,\n    });\n    this.#waiting.pop();\n",
     breaks: ["L1"],
   },
   dry_run_sends: {

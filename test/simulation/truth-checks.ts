@@ -129,7 +129,8 @@ export class TruthChecks {
         if (!ask.dryRun) this.#broken("S7", `${tell}: nobody asked for a dry run`);
         break;
       case "refused":
-        if (isRecovered) this.#broken("S7", `${tell} after a restart`);
+        if (isRecovered && !(ask.dryRun && result.reason === "shutting_down"))
+          this.#broken("S7", `${tell} after a restart`);
         if (result.reason === "retained" && !ask.retained) this.#broken("S7", `${tell}: it was not retained`);
         break;
     }
@@ -155,6 +156,8 @@ export class TruthChecks {
     else this.#checkHeld(ask, ask, target, proof, tell);
     if (ask.force || ask.word === "stop") this.#broken("S4", `${tell} although it was forced or is a stop`);
     const last = this.#book.lastPosted.get(laneOf(ask));
+    if (last?.ask && last.ask.phases.at(-1)?.phase !== "done" && !sameAs(last.value, target.value))
+      this.#broken("S8", `${tell} while ${last.value} of ${last.ask.by} is on its way`);
     if (last === undefined || last.boot !== ask.boot || last.endedAt === null) return;
     const travelMs = ask.settings?.travelMs ?? 0;
     if (ask.word !== null && isDegree(ask.word) && time.now - last.endedAt < travelMs)

@@ -1,12 +1,13 @@
 import { type Step, shows, stepsOf } from "../../greenhouse/command/plan.js";
 import { canonical } from "../../greenhouse/command/words.js";
+import type { ActuatorSettings } from "../../greenhouse/settings.js";
 import type { CommandResult } from "../../greenhouse/command/outcomes.js";
 import type { Actuator, Controller, Register } from "../../greenhouse/model.js";
 import type { RecordBody } from "../../journal/records.js";
 import { type Command, laneKey } from "./command.js";
 import type { CommandPorts } from "./command-ports.js";
 import type { Problems } from "./problems.js";
-import { type Rest, seeActuator } from "./outside-change.js";
+import { type Rest, seeActuator, sightOf } from "./outside-change.js";
 
 export interface AftermathPorts extends Pick<CommandPorts, "audience" | "journal" | "clock"> {
   /** Whether a command of ours is open or its travel time is not over. */
@@ -14,10 +15,18 @@ export interface AftermathPorts extends Pick<CommandPorts, "audience" | "journal
   readonly problems: Problems;
 }
 
-interface Awaited {
-  readonly command: Command;
+/** A value of ours that ended unconfirmed and may still come. */
+export interface Awaited {
+  readonly command: Pick<Command, "id" | "code" | "controllerId" | "target" | "targetId">;
+  readonly settings: ActuatorSettings;
+  /** The command's word or degree. */
+  readonly word: string;
   readonly step: Step;
 }
+
+/** Whether the value may still come after the command has ended so. */
+export const isAwaited = ({ outcome, reason }: CommandResult): boolean =>
+  outcome === "unconfirmed" && reason === null;
 
 /** Looks at every read after commands have ended: our own value that comes late, and values somebody else set. */
 export class Aftermath {
@@ -33,8 +42,12 @@ export class Aftermath {
     const key = laneKey(command);
     if (result.sent_at !== null) this.#awaited.delete(key);
     const step = stepsOf(command.settings, command.wanted, null).at(-1);
-    if (result.outcome === "unconfirmed" && result.reason === null && step)
-      this.#awaited.set(key, { command, step });
+    if (isAwaited(result) && step)
+      this.await({ command, settings: command.settings, word: canonical(command.wanted), step });
+  }
+
+  await(awaited: Awaited): void {
+    this.#awaited.set(laneKey(awaited.command), awaited);
   }
 
   changed(before: Controller | undefined, after: Controller | undefined): void {
@@ -55,7 +68,7 @@ export class Aftermath {
   #seen({ info }: Controller, target: Command["target"], targetId: string, register: Register | null): void {
     const key = laneKey({ code: info.code, target, targetId });
     const late = this.#awaited.get(key);
-    if (late && register && shows(late.command.settings, late.step, register.raw)) this.#late(key, late);
+    if (late && register && shows(late.settings, late.step, register.raw)) this.#late(key, late);
   }
 
   #read(controller: Controller, actuator: Actuator): void {
@@ -73,14 +86,14 @@ export class Aftermath {
     }
     const { rest, moved } = seeActuator(
       this.#rests.get(key) ?? null,
-      actuator,
+      sightOf(actuator),
       this.#ports.isOurs(actuator, code),
     );
     if (rest) this.#rests.set(key, rest);
     if (moved) this.#moved(controller, actuator, moved);
   }
 
-  #late(key: string, { command, step }: Awaited): void {
+  #late(key: string, { command, word, step }: Awaited): void {
     this.#awaited.delete(key);
     const { id, code, controllerId, target, targetId } = command;
     this.#note({
@@ -95,7 +108,7 @@ export class Aftermath {
     queueMicrotask(() => {
       this.#ports.problems.clear(command);
     });
-    const message = `${controllerId}/${targetId} shows ${canonical(command.wanted)} now, after the command had ended unconfirmed.`;
+    const message = `${controllerId}/${targetId} shows ${word} now, after the command had ended unconfirmed.`;
     this.#ports.audience.event({
       type: "confirmed_late",
       severity: "info",
@@ -107,11 +120,12 @@ export class Aftermath {
 
   #moved(
     { info }: Controller,
-    { settings }: Actuator,
+    { settings, value }: Actuator,
     { from, to }: { readonly from: string; readonly to: string },
   ): void {
     this.#note({ type: "changed_elsewhere", controller: info.code, actuator: settings.id, from, to });
-    const message = `${info.id}/${settings.id} went from ${from} to ${to} without a command of this bridge: another user, a wall switch, or the controller's own protection.`;
+    const shown = to === "unknown" ? `a value in no table of its kind, ${value ?? ""},` : to;
+    const message = `${info.id}/${settings.id} went from ${from} to ${shown} without a command of this bridge: another user, a wall switch, or the controller's own protection.`;
     this.#ports.audience.event({
       type: "changed_elsewhere",
       severity: "warning",

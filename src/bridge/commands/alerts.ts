@@ -28,14 +28,16 @@ export function alertFor(result: CommandResult, at: number): BridgeEvent | null 
   };
 }
 
-/** Whether the outcome turns the controller's problem flag on or off for this actuator; null leaves it as it is. */
-export function problemAfter(outcome: Outcome): boolean | null {
+/** Whether the end turns the controller's problem flag on or off for this actuator; null leaves it as it is. */
+export function problemAfter({ outcome, steps }: Pick<CommandResult, "outcome" | "steps">): boolean | null {
   switch (outcome) {
     case "rejected":
     case "unconfirmed":
-    case "failed":
     case "unknown":
       return true;
+    case "failed":
+      // The problem is that of the newest command sent; of this one nothing was.
+      return steps.length > 0 ? true : null;
     case "confirmed":
     case "already":
       return false;

@@ -3,7 +3,7 @@ import { targetOf } from "../../greenhouse/command/targets.js";
 import { canonical } from "../../greenhouse/command/words.js";
 import type { RecordBody } from "../../journal/records.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
-import { Aftermath } from "./aftermath.js";
+import { Aftermath, type Awaited } from "./aftermath.js";
 import { PushBell } from "../push-bell.js";
 import { alertFor } from "./alerts.js";
 import { type Command, type CommandRequest, laneKey } from "./command.js";
@@ -183,6 +183,11 @@ export class Commander {
   ): void {
     const word = result.command ?? "";
     this.#duplicates.remember(laneKey(about), result.id, word, result, agoMs, this.#ports.clock.monotonic());
+  }
+
+  /** A value that an earlier run sent and had not seen when its command ended. */
+  await(awaited: Awaited): void {
+    this.#aftermath.await(awaited);
   }
 
   restoreUnread(keys: Iterable<string>): void {

@@ -1,13 +1,15 @@
 import type { StepReport } from "../../greenhouse/command/outcomes.js";
+import { stateAddresses } from "../../greenhouse/actuator-fold.js";
 import { expired } from "../../greenhouse/command/age.js";
 import { stepsOf, type Step } from "../../greenhouse/command/plan.js";
-import { canonical } from "../../greenhouse/command/words.js";
 import { check, type PostMemory } from "./checks.js";
 import type { Command, Phase } from "./command.js";
 import type { CommandPorts } from "./command-ports.js";
 import { endingAfter, stepReport } from "./endings.js";
-import { type Ending, refused, type SentSoFar, shuttingDown, superseded, wantedValue } from "./report.js";
+import { readFresh } from "./read-back.js";
+import { type Ending, refused, type SentSoFar, shuttingDown, superseded } from "./report.js";
 import { sendStep } from "./send-step.js";
+import { takenRecord } from "./taken-record.js";
 
 /** What the lane of the actuator has to know and may say while a command runs. */
 export interface ExecutionHooks {
@@ -33,7 +35,7 @@ export async function execute(command: Command, hooks: ExecutionHooks, ports: Co
   if (command.wanted.type === "stop") return executeStop(command, hooks, ports);
   hooks.phase("checking");
   const checking = check(command, hooks.memory, ports, hooks.quit);
-  const journaled = journalTaken(command, ports);
+  const journaled = journalTaken(command, ports, hooks.dryRun);
   const checked = await checking;
   if ("outcome" in checked) return checked;
   if (checked.already) return { outcome: "already", reason: null, message: null, readBack: checked.readBack };
@@ -65,7 +67,22 @@ async function executeStop(command: Command, hooks: ExecutionHooks, ports: Comma
   if (hooks.isClosed()) return shuttingDown();
   if (reason !== null) ports.log.error({ reason }, "a stop is sent although the journal cannot be written");
   hooks.aboutToPost();
-  return sendAll(command, stepsOf(command.settings, command.wanted, null), hooks, ports);
+  const steps = stepsOf(command.settings, command.wanted, null);
+  const ending = await sendAll(command, steps, hooks, ports);
+  if (ending.outcome === "confirmed") await readStopped(command, steps, hooks, ports);
+  return ending;
+}
+
+/** A stop with an address of its own says nothing of the state, which is another one now. */
+async function readStopped(
+  command: Command,
+  steps: readonly Step[],
+  { quit }: ExecutionHooks,
+  ports: CommandPorts,
+): Promise<void> {
+  const read = new Set(steps.map(({ address }) => address));
+  for (const address of stateAddresses(command.settings))
+    if (!read.has(address) && !quit.aborted) await readFresh(command, address, ports, quit);
 }
 
 /** A disk that hangs must not hold up a stop. */
@@ -117,33 +134,13 @@ function cutShort(command: Command, hooks: ExecutionHooks, ports: CommandPorts):
 }
 
 /** The record that must be on disk before the first byte of a POST; resolves with the reason when it is not. */
-async function journalTaken(command: Command, { journal }: CommandPorts): Promise<string | null> {
-  const { settings, wanted } = command;
+async function journalTaken(
+  command: Command,
+  { journal }: CommandPorts,
+  dryRun = false,
+): Promise<string | null> {
   try {
-    await journal.append(
-      {
-        type: "command_taken",
-        controller: command.code,
-        actuator: command.targetId,
-        target: command.target,
-        id: command.id,
-        command: canonical(wanted),
-        value: wantedValue(wanted),
-        steps: stepsOf(settings, wanted, null).map(({ purpose, address, value }) => ({
-          purpose,
-          address,
-          value,
-        })),
-        by: command.by,
-        via: command.via,
-        payload_hash: command.payloadKey,
-        received_at: new Date(command.receivedAt).toISOString(),
-        max_age_ms: Math.round(command.deadlineMono - command.receivedMono),
-        force: command.force,
-        own_id: command.ownId,
-      },
-      { durable: true },
-    );
+    await journal.append(takenRecord(command, dryRun ? { dry_run: true } : {}), { durable: true });
     return null;
   } catch (error) {
     return error instanceof Error ? error.message : "unknown reason";

@@ -1,12 +1,15 @@
 import { canonical } from "../../greenhouse/command/words.js";
 import type { Command, Phase } from "./command.js";
 import type { CommandPorts } from "./command-ports.js";
+import type { PostMemory } from "./checks.js";
 import { execute } from "./execution.js";
 import { waitUntil } from "./read-back.js";
-import { type Running, starting, told } from "./running.js";
+import { defect, type Running, starting, told } from "./running.js";
 import { type Interrupted, readBackInterrupted, sentBefore } from "./recovery.js";
 import { dryStop, type Ending, refused, shuttingDown, superseded } from "./report.js";
 import { expired } from "../../greenhouse/command/age.js";
+import { noteTakeover } from "./taken-record.js";
+import { Waiting } from "./waiting.js";
 
 export interface LanePorts extends CommandPorts {
   readonly dryRun: (command: Command) => boolean;
@@ -21,7 +24,7 @@ export interface LanePorts extends CommandPorts {
  */
 export class Lane {
   readonly #ports: LanePorts;
-  #waiting: Command | null = null;
+  readonly #waiting = new Waiting();
   #stop: Command | null = null;
   #active: Running | null = null;
   #confirming: Running | null = null;
@@ -39,6 +42,8 @@ export class Lane {
       },
     };
     this.#unread = unread;
+    // How long ago the last run sent it, no clock tells: it may be moving as if it had been sent just now.
+    if (unread) this.#postEndedAt = ports.clock.monotonic();
   }
 
   /** Whether a command is open, or one of ours may still be moving the actuator. */
@@ -49,15 +54,17 @@ export class Lane {
 
   get isIdle(): boolean {
     return (
-      this.#active === null && this.#confirming === null && this.#waiting === null && this.#stop === null
+      this.#active === null &&
+      this.#confirming === null &&
+      this.#waiting.newest === null &&
+      this.#stop === null
     );
   }
 
   /** All commands not ended yet. */
   open(): readonly Command[] {
-    return [this.#active?.command, this.#confirming?.command, this.#waiting, this.#stop].flatMap(
-      (one) => one ?? [],
-    );
+    const running = [this.#active, this.#confirming].map((one) => one?.heir ?? one?.command);
+    return [...running, ...this.#waiting.all, this.#stop].flatMap((one) => one ?? []);
   }
 
   submit(command: Command): void {
@@ -66,15 +73,11 @@ export class Lane {
       return;
     }
     if (command.wanted.type === "stop") {
-      this.#drop(this.#stop);
-      this.#drop(this.#waiting);
-      this.#waiting = null;
+      this.#drop(this.#stop ? [this.#stop] : []);
+      this.#drop(this.#waiting.clear());
       this.#stop = command;
       this.#active?.quit.abort();
-    } else {
-      this.#drop(this.#waiting);
-      this.#waiting = command;
-    }
+    } else this.#waiting.add(command);
     this.#ports.audience.phase(command, "waiting");
     this.#pause?.abort();
     void this.#next();
@@ -96,7 +99,10 @@ export class Lane {
       sent: sentBefore(interrupted, null),
     };
     this.#confirming = running;
+    // What was never sent confirms nothing but itself.
+    running.hasHeirs = interrupted.attempts > 0;
     this.#unread = true;
+    this.#postEndedAt = this.#ports.clock.monotonic();
     this.#ports.audience.phase(interrupted.command, "confirming");
     void this.#finishAdopted(running, interrupted);
   }
@@ -111,30 +117,29 @@ export class Lane {
   /** Takes nothing new; what waits or is only being checked ends refused, what was sent stays open for the next start. */
   close(): void {
     this.#closed = true;
-    for (const command of [this.#waiting, this.#stop])
-      if (command) this.#ports.finished(command, shuttingDown());
-    this.#waiting = null;
+    for (const command of this.#waiting.clear()) this.#ports.finished(command, shuttingDown());
+    if (this.#stop) this.#ports.finished(this.#stop, shuttingDown());
     this.#stop = null;
     this.#pause?.abort();
     this.#active?.quit.abort();
     this.#confirming?.quit.abort();
   }
 
-  #drop(command: Command | null): void {
-    if (command) this.#ports.finished(command, superseded("before_sending"));
+  #drop(commands: readonly Command[]): void {
+    for (const command of commands) this.#ports.finished(command, superseded("before_sending"));
   }
 
   /** Nothing may come between choosing a command and starting it: another would be lost, or run beside it. */
   async #next(): Promise<void> {
     for (;;) {
       if (this.#active !== null || this.#pause !== null || this.#closed) return;
-      const command = this.#stop ?? this.#waiting;
+      const command = this.#stop ?? this.#waiting.newest;
       if (!command) return;
       if (command === this.#stop) this.#stop = null;
       else if (this.#mayGoFrom(command) > this.#ports.clock.monotonic()) {
         await this.#waitForInterval(command);
         continue;
-      } else this.#waiting = null;
+      } else this.#waiting.takeNewest();
       if (!this.#takesOver(command)) return this.#run(command);
     }
   }
@@ -151,9 +156,9 @@ export class Lane {
     const until = Math.min(this.#mayGoFrom(command), command.deadlineMono + 1);
     await waitUntil(until, this.#ports, pause.signal);
     this.#pause = null;
-    if (pause.signal.aborted || this.#waiting !== command) return;
+    if (pause.signal.aborted || this.#waiting.newest !== command) return;
     if (this.#ports.clock.monotonic() <= command.deadlineMono) return;
-    this.#waiting = null;
+    this.#waiting.takeNewest();
     this.#ports.finished(command, refused(expired().reason, expired().message));
   }
 
@@ -161,10 +166,13 @@ export class Lane {
   #takesOver(command: Command): boolean {
     const running = this.#confirming;
     // One that a stop has cut off reads nothing any more.
-    if (running === null || running.quit.signal.aborted) return false;
+    if (running === null || running.quit.signal.aborted || !running.hasHeirs) return false;
     if (command.force || command.wanted.type === "stop" || this.#ports.dryRun(command)) return false;
     if (canonical(running.command.wanted) !== canonical(command.wanted)) return false;
-    this.#ports.finished(running.heir ?? running.command, {
+    const before = running.heir ?? running.command;
+    this.#drop(this.#waiting.dropPassedOver());
+    noteTakeover(command, before, this.#ports);
+    this.#ports.finished(before, {
       ...superseded("after_sending"),
       ...running.sent,
     });
@@ -180,6 +188,7 @@ export class Lane {
     if (this.#active === running) this.#active = null;
     if (this.#confirming === running) this.#confirming = null;
     const end = told(running, ending, this.#closed);
+    if (end !== null && !leavesPlace(end)) this.#drop(this.#waiting.dropPassedOver());
     if (end !== null) this.#ports.finished(running.heir ?? command, end);
     void this.#next();
   }
@@ -191,12 +200,14 @@ export class Lane {
     } catch (error) {
       if (running.quit.signal.aborted) return superseded(running.posted ? "after_sending" : "before_sending");
       this.#ports.log.error({ err: error, command: command.id }, "a command ended by a defect of the bridge");
-      const message =
-        "A defect of the bridge ended the command; what was sent may have taken effect. Check the actuator.";
-      return running.posted
-        ? { outcome: "unknown", reason: null, message }
-        : refused("platform_unavailable", message);
+      return defect(running);
     }
+  }
+
+  /** A command that still confirms may show at any moment: until then nothing is there already. */
+  #memory(): PostMemory {
+    const unread = this.#unread || this.#confirming !== null;
+    return { firstPostAt: this.#firstPostAt, lastPostEndedAt: this.#postEndedAt, unread };
   }
 
   #hooks(running: Running): Parameters<typeof execute>[1] {
@@ -205,13 +216,14 @@ export class Lane {
       this.#ports.audience.phase(command, name);
     };
     return {
-      memory: { firstPostAt: this.#firstPostAt, lastPostEndedAt: this.#postEndedAt, unread: this.#unread },
+      memory: this.#memory(),
       dryRun: this.#ports.dryRun(command),
       quit: quit.signal,
       phase,
       isStopped: () => this.#stop !== null || this.#closed,
       isClosed: () => this.#closed,
       aboutToPost: () => {
+        this.#drop(this.#waiting.dropPassedOver());
         this.#confirming?.quit.abort();
         this.#firstPostAt = this.#ports.clock.monotonic();
       },
@@ -233,3 +245,6 @@ export class Lane {
     };
   }
 }
+
+/** Neither took the place of those that waited with it. */
+const leavesPlace = ({ outcome }: Ending): boolean => outcome === "refused" || outcome === "dry_run";

@@ -15,7 +15,7 @@ export class Problems {
   }
 
   ended(command: Pick<Command, "code" | "target" | "targetId">, result: CommandResult): void {
-    const problem = problemAfter(result.outcome);
+    const problem = problemAfter(result);
     if (problem === true) this.raise(command);
     else if (problem === false) this.clear(command);
   }

@@ -1,5 +1,5 @@
 import type { Command } from "./command.js";
-import { type Ending, type SentSoFar, shuttingDown, superseded } from "./report.js";
+import { type Ending, refused, type SentSoFar, shuttingDown, superseded } from "./report.js";
 
 /** A command on its way. */
 export interface Running {
@@ -11,6 +11,8 @@ export interface Running {
   sent: SentSoFar;
   /** Who took over the read-backs, when an equal command came. */
   heir: Command | null;
+  /** Whether one may: not where nothing was sent that could be read back. */
+  hasHeirs: boolean;
 }
 
 export const starting = (command: Command): Running => ({
@@ -20,7 +22,15 @@ export const starting = (command: Command): Running => ({
   posted: false,
   sent: {},
   heir: null,
+  hasHeirs: true,
 });
+
+/** What to say of a command that could not be carried out to its end. */
+export function defect({ posted }: Running): Ending {
+  const message =
+    "A defect of the bridge ended the command; what was sent may have taken effect. Check the actuator.";
+  return posted ? { outcome: "unknown", reason: null, message } : refused("platform_unavailable", message);
+}
 
 /** What to say of a command that may have been cut off; null leaves it open for the next start. */
 export function told(running: Running, ending: Ending, isClosed: boolean): Ending | null {

@@ -1,4 +1,5 @@
 import { shows, type Step } from "../../greenhouse/command/plan.js";
+import { travels } from "../../greenhouse/command/travelling.js";
 import { PlatformError } from "../../greenhouse/platform-error.js";
 import type { RecordBody } from "../../journal/records.js";
 import type { RawValue, WriteAccepted } from "../../greenhouse/ports.js";
@@ -34,8 +35,8 @@ const secondPostMs = 5_000;
 
 /**
  * Sends one step and finds out what became of it. There is at most one second POST: after an ambiguous end or a renewed
- * credential, when a newer read differs and the command is young enough. `onPost` is told of each begin and end;
- * `stop` ends it early, `quit` gives the confirming up to a newer command.
+ * credential, when a newer read differs, shows no position on its way, and the command is young enough. `onPosted` is
+ * told of each begin and end; `quit` gives the confirming up to a newer command.
  */
 export async function sendStep(
   command: Command,
@@ -47,6 +48,7 @@ export async function sendStep(
     readonly onSettling: (facts: Evidence) => void;
   },
 ): Promise<StepEnd> {
+  const before = registerOf(command, step, ports);
   const first = await post(command, step, 1, ports, signals.onPosted);
   const firstEndedMono = ports.clock.monotonic();
   const facts = factsOf(first, 1);
@@ -64,7 +66,19 @@ export async function sendStep(
   if (first.error.facts.kind === "unauthorized" && !(await ports.platform.renewCredential(signals.quit))) {
     return withReadBack(rejected(first.error, facts), command, step, ports, signals.quit);
   }
-  return afterAmbiguous(command, step, ports, { ...signals, facts, firstEndedMono });
+  // A refused credential means that nothing was taken, so whatever moves was moved by something else.
+  const isTaken = (read: RawValue) =>
+    first.error.facts.kind !== "unauthorized" && travels(command.settings, step, before, read);
+  return afterAmbiguous(command, step, ports, { ...signals, facts, firstEndedMono, isTaken });
+}
+
+/** What the mirror holds of the step's address. */
+function registerOf(
+  { code, targetId }: Command,
+  { address }: Step,
+  { store }: CommandPorts,
+): RawValue | null {
+  return store.get(code)?.actuators.get(targetId)?.registers[address]?.raw ?? null;
 }
 
 interface AfterFirst {
@@ -73,6 +87,8 @@ interface AfterFirst {
   readonly onSettling: (facts: Evidence) => void;
   readonly facts: Evidence;
   readonly firstEndedMono: number;
+  /** Whether a read that does not show the value yet shows all the same that the POST was taken. */
+  readonly isTaken: (read: RawValue) => boolean;
 }
 
 async function afterAmbiguous(
@@ -88,11 +104,9 @@ async function afterAmbiguous(
   if (readBack !== null && shows(command.settings, step, readBack))
     return { type: "confirmed", ...facts, readBack };
   const tooOld = ports.clock.monotonic() > command.deadlineMono;
+  if (readBack !== null && after.isTaken(readBack)) return readOn(command, step, ports, after, readBack);
   if (readBack === null || tooOld || quit.aborted) {
-    after.onSettling(facts);
-    const seen = await confirmStep(command, step, firstEndedMono, ports, quit);
-    // That read was later than the POST too: it tells what happened when nothing can be read any more.
-    return confirmed({ ...seen, lastRead: seen.lastRead ?? readBack }, facts, "failed", quit);
+    return readOn(command, step, ports, after, readBack);
   }
   const second = await post(command, step, 2, ports, after.onPosted);
   const endedMono = ports.clock.monotonic();
@@ -106,6 +120,20 @@ async function afterAmbiguous(
   after.onSettling(both);
   const otherwise = second.type === "accepted" ? "unconfirmed" : "failed";
   return confirmed(await confirmStep(command, step, endedMono, ports, quit), both, otherwise, quit);
+}
+
+/** No second POST: whatever the first did is read back until it shows or its time is over. */
+async function readOn(
+  command: Command,
+  step: Step,
+  ports: CommandPorts,
+  { quit, facts, firstEndedMono, onSettling }: AfterFirst,
+  readBack: RawValue | null,
+): Promise<StepEnd> {
+  onSettling(facts);
+  const seen = await confirmStep(command, step, firstEndedMono, ports, quit);
+  // That read was later than the POST too: it tells what happened when nothing can be read any more.
+  return confirmed({ ...seen, lastRead: seen.lastRead ?? readBack }, facts, "failed", quit);
 }
 
 async function post(

@@ -1,5 +1,6 @@
 import type { Journal } from "../../journal/journal.js";
 import { newestRecords } from "../../journal/reader.js";
+import { listingProblem } from "../../journal/unreadable.js";
 import type { JournalRecord, RecordBody } from "../../journal/records.js";
 import type { Configuration } from "../../config/schema.js";
 import type { BridgeSurroundings } from "../bridge-parts.js";
@@ -53,6 +54,24 @@ async function endedRuns(journal: Journal, now: number, lastFailed: boolean): Pr
   });
 }
 
+/**
+ * Where what earlier runs left cannot be read, their open commands and ids are not known: should the journal become usable during this
+ * run, commands still wait for the next. Where no directory ever was there is nothing to know.
+ */
+async function refuseUnread(
+  journal: Journal,
+  log: BridgeSurroundings["log"],
+  live: LiveSettings,
+): Promise<void> {
+  const problem = await listingProblem(journal.directory);
+  if (problem === null || problem.code === "ENOTDIR") return;
+  live.forceReadOnly("journal_unread", () => journal.state().available);
+  log.error(
+    { reason: problem.message },
+    "what earlier runs left in the journal cannot be read, so this run takes no commands; restart the bridge when it can be read",
+  );
+}
+
 export interface Life {
   /** Notes that this run ended as it was asked to. */
   stopped(): Promise<void>;
@@ -78,6 +97,7 @@ export async function beginLife(journal: Journal, around: Around, live: LiveSett
       "the last runs all ended without being asked to, so this one is read-only and refuses commands. Find the cause in the log; stopping the bridge once in order (SIGTERM) ends this",
     );
   }
+  await refuseUnread(journal, log, live);
   await note({ type: "start", version, read_only: live.current.commands.read_only });
   return {
     stopped: async () => {

@@ -5,7 +5,7 @@ import type { ConnectionLimits, ConnectionSettings, IncomingMessage, ProtocolVer
 import { contradicts } from "./status-guard.js";
 
 export interface InboxParts {
-  readonly settings: Pick<ConnectionSettings, "guard" | "subscriptions" | "on">;
+  readonly settings: Pick<ConnectionSettings, "guard" | "subscriptions" | "on" | "anySize">;
   readonly limits: Pick<ConnectionLimits, "maxPayloadBytes">;
   readonly log: Logger;
   readonly contained: Contained;
@@ -38,10 +38,14 @@ export class Inbox {
 
   accept(message: IncomingMessage, version: ProtocolVersion, contradicted: () => void): void {
     const { settings, limits, log, contained } = this.#parts;
-    const { guard, subscriptions, on } = settings;
+    const { guard, subscriptions, on, anySize } = settings;
     this.#received += 1;
     if (message.payload.length > limits.maxPayloadBytes) {
       this.#oversized += 1;
+      if (anySize?.(message.topic)) {
+        contained.call("message", () => on?.message?.(message));
+        return;
+      }
       log.warn(
         { topic: message.topic, bytes: message.payload.length },
         "dropped a message that is too large",

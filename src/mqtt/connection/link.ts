@@ -16,8 +16,6 @@ import type {
   PublishOptions,
 } from "./settings.js";
 
-// Room for topic and properties beside the largest payload.
-const headerReserve = 4096;
 const noRetained = 2;
 
 // A CommonJS module with a default of its own: some loaders unwrap it, Node does not.
@@ -209,7 +207,7 @@ function clientOptions({ settings, limits, version }: LinkOptions): IClientOptio
     writeCache: false,
     ...(will && { will: { topic: will.topic, payload: Buffer.from(will.payload), qos: 1, retain: true } }),
     ...(version === 5 && {
-      properties: { sessionExpiryInterval: 0, maximumPacketSize: limits.maxPayloadBytes + headerReserve },
+      properties: { sessionExpiryInterval: 0, maximumPacketSize: limits.maxPacketBytes },
     }),
     log: () => undefined,
   };

@@ -31,6 +31,8 @@ export interface ConnectionLimits {
   readonly maxWaiting: number;
   readonly maxWaitingBytes: number;
   readonly maxPayloadBytes: number;
+  /** What an MQTT 5 broker may send at all; beyond it the broker drops the message, and nobody hears of it. */
+  readonly maxPacketBytes: number;
   /** After a fall back to 3.1.1: the first reconnect later than this tries MQTT 5 again. */
   readonly retryPreferredMs: number;
   /** Least time between two repairs of the own status. */
@@ -50,6 +52,7 @@ export const defaultLimits: ConnectionLimits = {
   maxWaiting: 8_192,
   maxWaitingBytes: 32 * 1024 * 1024,
   maxPayloadBytes: 256 * 1024,
+  maxPacketBytes: 16 * 1024 * 1024,
   retryPreferredMs: 3_600_000,
   repairEveryMs: 1_000,
 };
@@ -117,6 +120,8 @@ export interface ConnectionSettings {
   readonly subscriptions: readonly string[];
   /** Filters whose retained messages are wanted at every connect as well; never commands. */
   readonly withRetained?: readonly string[];
+  /** Topics whose messages are handed on however large they are, because their senders are owed an answer; never kept. */
+  readonly anySize?: (topic: string) => boolean;
   /** Own status topic: anything else than `expected` on it while online is overwritten. */
   readonly guard?: { readonly topic: string; readonly expected: string };
   readonly limits?: Partial<ConnectionLimits>;
@@ -160,7 +165,7 @@ export interface ConnectionCounters {
   /** Never sent, or lost with the link: offline, too many waiting, an impossible topic or size. */
   readonly dropped: number;
   readonly received: number;
-  /** Incoming and larger than the limit; not handed on. */
+  /** Incoming and larger than the limit; handed on only where `anySize` says so. */
   readonly oversized: number;
   readonly listenerErrors: number;
   readonly repairs: number;

@@ -103,6 +103,16 @@ describe("superseding", () => {
 describe("stop", () => {
   const stoppable = { stop: { address: "109", value: "00000100" } };
 
+  it("with an address of its own is followed by a read of the state, before its result", async () => {
+    const bench = new CommandBench({ actuators: [stoppable] });
+    bench.platform.registers.set("101", "10001");
+    bench.send("stop");
+    bench.platform.registers.set("101", "10100");
+    await bench.clock.advance(3_000);
+    expect(outcomesOf(bench)).toEqual({ c1: "confirmed" });
+    expect(bench.store.get("GH-0001")?.actuators.get("roof")).toMatchObject({ state: "position" });
+  });
+
   it("waits for the POST in flight, and no further step follows it", async () => {
     const bench = new CommandBench({ actuators: [stoppable] });
     bench.platform.registers.set("101", "10001");

@@ -73,7 +73,8 @@ export const messageRows: readonly Row[] = [
     requirement: "D37",
     hits: "delivery",
     how: "300 KiB on a set topic and on a request topic",
-    expected: "not handed on; the link survives or is back within 30 s",
+    expected:
+      "refused where the broker hands it on, never carried out; the link survives or is back within 30 s",
     holdMs: 0,
     limitMs: 30_000,
     begin: async (world) => {

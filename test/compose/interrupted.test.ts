@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import { abandonedFrom, interruptedFrom } from "../../src/compose/interrupted.js";
+import type { OpenCommand } from "../../src/journal/history-parts.js";
+import { CommandBench } from "../support/command-bench.js";
+
+const open = (over: Partial<OpenCommand["taken"]> = {}): OpenCommand => ({
+  taken: {
+    ...{ type: "command_taken", controller: "GH-0001", actuator: "roof", target: "actuator", id: "a" },
+    ...{ command: "open", value: "10010", by: null, via: null, payload_hash: "h", max_age_ms: 60_000 },
+    steps: [{ purpose: "value", address: "101", value: "10010" }],
+    received_at: "2026-05-01T06:00:00.000Z",
+    ...over,
+  },
+  ...{ taken_at: "2026-05-01T06:00:00.000Z", boot: "b", phase: null, steps: [] },
+});
+
+describe("a command of the journal without a result", () => {
+  const { store, clock } = new CommandBench();
+
+  it("is read back where something can be", () => {
+    expect(interruptedFrom(open(), store, clock)).toMatchObject({ command: { id: "a" }, attempts: 0 });
+  });
+
+  it("that was a dry run is not: it ends refused, and nothing was sent", () => {
+    const dry = open({ dry_run: true });
+    expect(interruptedFrom(dry, store, clock)).toBeNull();
+    expect(abandonedFrom(dry, store, clock).ending).toMatchObject({
+      ...{ outcome: "refused", reason: "shutting_down", steps: [] },
+    });
+  });
+
+  it("whose actuator is gone ends unknown", () => {
+    const gone = open({ actuator: "none" });
+    expect(interruptedFrom(gone, store, clock)).toBeNull();
+    expect(abandonedFrom(gone, store, clock).ending).toMatchObject({ outcome: "unknown" });
+  });
+});
