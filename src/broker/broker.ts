@@ -6,7 +6,7 @@ import type { Logger } from "../runtime/logger.js";
 import { Gatekeeper } from "./gatekeeper.js";
 import { openListeners, type Listeners } from "./listeners.js";
 import { bridgeCredential, Logins, type Credential } from "./login.js";
-import { isPasswordHash } from "./password.js";
+import { isPasswordHash } from "../runtime/password-hash.js";
 import { brokerProblems } from "./problems.js";
 import {
   defaultBrokerLimits,

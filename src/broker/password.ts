@@ -1,44 +1,13 @@
 import { createHash, randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from "node:crypto";
+import { isPasswordHash, memoryOf, parsePasswordHash, type ScryptHash } from "../runtime/password-hash.js";
 
-/*
- * Password hashes of the embedded broker: `scrypt:<log2 N>:<r>:<p>:<salt>:<key>`, salt and key in base64url. scrypt runs
- * on Node's thread pool; `PasswordChecks` bounds how many at once, for each takes 32 MiB and a thread that files and DNS
- * need too.
- */
-
-interface ScryptHash {
-  readonly logN: number;
-  readonly r: number;
-  readonly p: number;
-  readonly salt: Buffer;
-  readonly key: Buffer;
-}
+// scrypt runs on Node's thread pool; `PasswordChecks` bounds how many at once, for each takes 32 MiB and a thread that files and DNS
+// need too.
 
 const prefix = "scrypt:";
 const made = { logN: 15, r: 8, p: 1 };
 const saltBytes = 16;
 const keyBytes = 32;
-// A configured hash must not be able to eat the machine.
-const maxMemory = 256 * 1024 * 1024;
-
-export const isPasswordHash = (stored: string): boolean => stored.startsWith(prefix);
-
-/** Null when the text is no hash that could be checked. */
-export function parsePasswordHash(stored: string): ScryptHash | null {
-  const parts = /^scrypt:(\d{1,2}):(\d{1,2}):(\d{1,2}):([\w-]+):([\w-]+)$/.exec(stored);
-  if (parts === null) return null;
-  const [, logN, r, p, salt, key] = parts;
-  const hash = {
-    logN: Number(logN),
-    r: Number(r),
-    p: Number(p),
-    salt: Buffer.from(salt ?? "", "base64url"),
-    key: Buffer.from(key ?? "", "base64url"),
-  };
-  const fits = hash.logN >= 1 && hash.r >= 1 && hash.p >= 1 && hash.p <= 16 && memoryOf(hash) <= maxMemory;
-  return fits && hash.salt.length >= 8 && hash.key.length >= 16 ? hash : null;
-}
-
 /** A new hash with a random salt. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(saltBytes);
@@ -57,10 +26,6 @@ export async function verifyPassword(password: string | Buffer, stored: string):
 export function sameSecret(given: string | Buffer, expected: string | Buffer): boolean {
   const digest = (secret: string | Buffer) => createHash("sha256").update(secret).digest();
   return timingSafeEqual(digest(given), digest(expected));
-}
-
-function memoryOf({ logN, r }: Pick<ScryptHash, "logN" | "r">): number {
-  return 128 * 2 ** logN * r;
 }
 
 function derive(password: string | Buffer, hash: ScryptHash): Promise<Buffer> {

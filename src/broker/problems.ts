@@ -1,4 +1,4 @@
-import { isPasswordHash, parsePasswordHash } from "./password.js";
+import { isPasswordHash, parsePasswordHash } from "../runtime/password-hash.js";
 import type { BrokerSettings, BrokerUser } from "./settings.js";
 import { isTopicFilter } from "./topic-filter.js";
 import { passwordWeakness } from "./weak-password.js";

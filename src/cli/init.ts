@@ -42,6 +42,7 @@ export async function init(options: InitCommandOptions, around: Surroundings): P
 const endings: Readonly<Record<string, number>> = {
   FileExists: exitCodes.failed,
   NotWritten: exitCodes.failed,
+  PlaceUnusable: exitCodes.failed,
   GoneAway: exitCodes.failed,
   IncompleteAnswers: exitCodes.usage,
 };

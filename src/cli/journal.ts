@@ -4,6 +4,7 @@ import { newestRecords } from "../journal/reader.js";
 import { commandOutcomes } from "../journal/record-filter.js";
 import type { JournalRecord } from "../journal/records.js";
 import { parseSince } from "../journal/since.js";
+import { listingProblem } from "../journal/unreadable.js";
 import { formatTable, jsonLine, tableLine } from "../journal/table.js";
 import { systemClock } from "../runtime/clock.js";
 import { type CommonOptions, readConfiguration } from "./configuration.js";
@@ -30,6 +31,8 @@ export async function journal(options: JournalOptions, around: Surroundings): Pr
   const controllers =
     controller === undefined ? undefined : new Set([controller, codeOf(configuration, controller)]);
   const filter = { types: commandOutcomes, controllers, sinceMs };
+  const problem = await listingProblem(directory);
+  if (problem !== null) throw problem;
   const past = await newestRecords(directory, { ...filter, limit: options.limit });
   const line = options.json === true ? jsonLine : (record: JournalRecord) => tableLine(record);
   if (options.json === true) for (const record of past) around.out(`${line(record)}\n`);

@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { commandFirst } from "./command-first.js";
 import { CommandFailure, exitCodes, programVersion, type Surroundings } from "./surroundings.js";
 import type { CommonOptions } from "./configuration.js";
 import type { DoctorOptions } from "./doctor.js";
@@ -14,8 +15,9 @@ const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 export async function runProgram(argv: readonly string[], around: Surroundings): Promise<number> {
   try {
     const root = program(around);
-    await refuseUnknown(argv[2], root.commands);
-    await root.parseAsync([...argv]);
+    const words = commandFirst(argv.slice(2));
+    await refuseUnknown(words[0], root.commands);
+    await root.parseAsync([...words], { from: "user" });
     return exitCodes.done;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
@@ -43,7 +45,7 @@ async function refuseUnknown(word: string | undefined, commands: readonly Comman
 
 /** Errors whose message is already the sentence a person needs. */
 const isForTheUser = (error: unknown): error is Error =>
-  error instanceof Error && ["DirectoryInUse", "BrokerStartError"].includes(error.name);
+  error instanceof Error && ["DirectoryInUse", "BrokerStartError", "JournalUnreadable"].includes(error.name);
 
 /** Each command is a file of its own, loaded only when it is called: start-up time is a feature on a small computer. */
 function program(around: Surroundings): Command {

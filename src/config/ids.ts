@@ -1,3 +1,4 @@
+import { deviceCodePattern } from "../greenhouse/device-code.js";
 import { expecting } from "./expectation.js";
 import { text } from "./values.js";
 import { z } from "zod";
@@ -21,9 +22,7 @@ function likeThis(key: unknown): string {
   return cleaned === "" ? "" : `, such as "${cleaned}"`;
 }
 
-const codePattern = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/;
-
 export const deviceCode = () =>
-  z.string().regex(codePattern, {
-    error: expecting('a device code of letters, digits, ".", "_" and "-" (at most 64)'),
+  z.string().regex(deviceCodePattern, {
+    error: expecting("a device code as the platform writes it (at most 64 characters, no blanks around it)"),
   });

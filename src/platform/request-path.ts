@@ -1,23 +1,34 @@
+import { deviceCodePattern } from "../greenhouse/device-code.js";
 import { PlatformError } from "../greenhouse/platform-error.js";
 import type { Query } from "../greenhouse/ports.js";
 import type { Operation } from "./operations.js";
 import { isWellFormed } from "./redaction.js";
 import type { OperationShape } from "./settings.js";
 
-const codePattern = /^[A-Za-z0-9._-]{1,64}$/;
 const maxParameters = 32;
 const maxTextLength = 1_000;
 
-/** Whether a device code may be part of a request; encoding is not enough, `..` survives it. */
-export const isDeviceCode = (code: string): boolean =>
-  codePattern.test(code) && code !== "." && code !== "..";
+/** Whether a device code may be a value in a request, where it is encoded. */
+export const isDeviceCode = (code: string): boolean => deviceCodePattern.test(code);
+
+/** Whether it may also be a part of a path: some servers decode that before they look where it leads. */
+export const isPlainCode = (code: string): boolean => isDeviceCode(code) && /^[A-Za-z0-9._-]+$/.test(code);
 
 /** The code itself; throws `invalid_request` for one that could change what is asked. */
 export function deviceCode(code: string, operation: Operation): string {
   if (isDeviceCode(code)) return code;
   throw invalidRequest(
     operation,
-    `device code ${shown(code)} cannot be used in a request: only letters, digits, ".", "_" and "-" are, at most 64`,
+    `device code ${shown(code)} cannot be used in a request: at most 64 characters are, without blanks around them`,
+  );
+}
+
+/** The same for a part of a path. */
+export function pathCode(code: string, operation: Operation): string {
+  if (isPlainCode(code)) return code;
+  throw invalidRequest(
+    operation,
+    `device code ${shown(code)} cannot be used in a path: only letters, digits, ".", "_" and "-" are, at most 64`,
   );
 }
 

@@ -13,7 +13,7 @@ export const secrets = {
 } as const;
 
 /** A hash of the form `passwd` makes; of it nothing may be shown either. */
-export const userHash = `$scrypt$n=32768,r=8,p=1$${Buffer.from(`${marker}salt00000000`).toString("base64")}$${Buffer.from(`${marker}hash`.padEnd(32, "x")).toString("base64")}`;
+export const userHash = `scrypt:15:8:1:${Buffer.from(`${marker}salt00000000`).toString("base64url")}:${Buffer.from(`${marker}hash`.padEnd(32, "x")).toString("base64url")}`;
 
 const base64 = (text: string) => Buffer.from(text).toString("base64").replace(/=+$/, "");
 const hidden = [
@@ -22,7 +22,7 @@ const hidden = [
     base64(secret),
     Buffer.from(secret).toString("hex"),
   ]),
-  ...userHash.split("$").slice(-2),
+  ...userHash.split(":").slice(-2),
 ];
 
 /** The planted texts in `text`, also as base64 or hexadecimal; what is cut off counts from twelve characters on. */

@@ -122,10 +122,10 @@ const cases: readonly (readonly [string, string, readonly string[]])[] = [
   ],
   [
     "device codes",
-    "controllers:\n  GH/1: {}\n  ..: {}\n",
+    "controllers:\n  ' GH': {}\n  ..: {}\n",
     [
-      'config.yaml:6:3 controllers.GH/1: expected a device code of letters, digits, ".", "_" and "-" (at most 64)',
-      'config.yaml:7:3 controllers...: expected a device code of letters, digits, ".", "_" and "-" (at most 64)',
+      'config.yaml:6:3 controllers."…": expected a device code as the platform writes it (at most 64 characters, no blanks around it)',
+      "config.yaml:7:3 controllers...: expected a device code as the platform writes it (at most 64 characters, no blanks around it)",
     ],
   ],
   [

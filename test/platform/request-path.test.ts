@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { PlatformError } from "../../src/greenhouse/platform-error.js";
 import { operations } from "../../src/platform/operations.js";
-import { deviceCode, isDeviceCode, requestPath } from "../../src/platform/request-path.js";
+import { deviceCode, isDeviceCode, pathCode, requestPath } from "../../src/platform/request-path.js";
 import { factsOf, makeClient, never, settingsFor, Workshop } from "./support/client-under-test.js";
 import { startFakeHost } from "./support/fake-host.js";
 
@@ -85,11 +85,34 @@ describe("req 48: device codes", () => {
     ["", false],
     [".", false],
     ["..", false],
-    ["a/b", false],
+    ["a/../b", false],
+    ["../b", false],
+    ["a\\..", false],
     ["a\n", false],
-    ["温室", false],
+    ["a\u2028", false],
+    ["\ud800", false],
+    [" a", false],
+    ["a ", false],
+    ["温室/1#+", true],
+    ["a b", true],
+    ["a..b", true],
+    ["温".repeat(64), true],
+    ["温".repeat(65), false],
   ])("%j is allowed: %j", (code, allowed) => {
     expect(isDeviceCode(code)).toBe(allowed);
+  });
+
+  it("as the platform lists it reaches the platform as it is", async () => {
+    const host = workshop.keep(await startFakeHost());
+    const { client } = makeClient(workshop, settingsFor(host.url));
+    await client.sensors("温室/1#+", never).catch(() => undefined);
+    const target = host.requests.at(-1)?.target ?? "";
+    expect(new URL(target, host.url).pathname).toBe("/api/sensor-data");
+    expect(new URL(target, host.url).searchParams.get("deviceCode")).toBe("温室/1#+");
+  });
+
+  it.each(["温室", "a/b", "a b", "..", "%2e"])("%j is never a part of a path", (code) => {
+    expect(() => pathCode(code, operations.sensors)).toThrow("cannot be used in a path");
   });
 
   it("values and parameters of a user change neither origin nor path", () => {

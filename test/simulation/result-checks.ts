@@ -70,6 +70,9 @@ export class ResultChecks {
     if (reason === "duplicate") journalist.saw(`a duplicate by ${ask.ownId === null ? "payload" : "id"}`);
     if (reason === "expired" && bridge.clock.signInsOpen > 0)
       journalist.saw("a command expires while signing in");
+    // By its own time it may be older than the sender's clock says here.
+    if (reason === "expired" && !ask.payload.includes('"at"') && time.now < ask.latestPostAt - 1)
+      this.#book.broken("S7", `${ask.by} is refused as too old, ${ask.latestPostAt - time.now} ms too early`);
     const last = this.#book.lastPosted.get(laneOf(ask));
     if (reason === "shutting_down" && last !== undefined && last.endedAt === null)
       journalist.saw("a command waiting for another's POST is refused by SIGTERM");

@@ -6,6 +6,7 @@ import { Poller } from "../../src/bridge/poller.js";
 import { GreenhouseStore } from "../../src/bridge/store.js";
 import type { DeviceRecord, SensorItem } from "../../src/greenhouse/ports.js";
 import type { ControllerSettings, MirrorSettings } from "../../src/greenhouse/settings.js";
+import type { Logger } from "../../src/runtime/logger.js";
 import { seededRandom } from "../../src/runtime/random.js";
 import { record, silentLog } from "./builders.js";
 import { CountingPlatform } from "./counting-platform.js";
@@ -33,6 +34,7 @@ export interface PolledOptions {
   readonly concurrency?: number;
   readonly perMinute?: number;
   readonly seed?: number;
+  readonly log?: Logger;
   readonly items?: (code: string, clock: VirtualClock) => readonly SensorItem[];
 }
 
@@ -66,7 +68,7 @@ export function polledMirror(options: PolledOptions = {}) {
       clock,
       budget: new RequestBudget(perMinute),
       random: seededRandom(seed),
-      log: silentLog,
+      log: options.log ?? silentLog,
     },
   );
   store.setReachable(true);

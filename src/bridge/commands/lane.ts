@@ -6,7 +6,7 @@ import { execute } from "./execution.js";
 import { waitUntil } from "./read-back.js";
 import { defect, type Running, starting, told } from "./running.js";
 import { type Interrupted, readBackInterrupted, sentBefore } from "./recovery.js";
-import { dryStop, type Ending, refused, shuttingDown, superseded } from "./report.js";
+import { dryStop, type Ending, leavesPlace, refused, shuttingDown, superseded } from "./report.js";
 import { expired } from "../../greenhouse/command/age.js";
 import { noteTakeover } from "./taken-record.js";
 import { Waiting } from "./waiting.js";
@@ -77,7 +77,11 @@ export class Lane {
       this.#drop(this.#waiting.clear());
       this.#stop = command;
       this.#active?.quit.abort();
-    } else this.#waiting.add(command);
+    } else {
+      const isSure = !this.#ports.dryRun(command) && !this.#waiting.outlives(command);
+      if (isSure) this.#drop(this.#waiting.clear());
+      this.#waiting.add(command);
+    }
     this.#ports.audience.phase(command, "waiting");
     this.#pause?.abort();
     void this.#next();
@@ -99,7 +103,6 @@ export class Lane {
       sent: sentBefore(interrupted, null),
     };
     this.#confirming = running;
-    // What was never sent confirms nothing but itself.
     running.hasHeirs = interrupted.attempts > 0;
     this.#unread = true;
     this.#postEndedAt = this.#ports.clock.monotonic();
@@ -245,6 +248,3 @@ export class Lane {
     };
   }
 }
-
-/** Neither took the place of those that waited with it. */
-const leavesPlace = ({ outcome }: Ending): boolean => outcome === "refused" || outcome === "dry_run";

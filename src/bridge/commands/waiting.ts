@@ -1,8 +1,8 @@
 import type { Command } from "./command.js";
 
 /**
- * The commands that wait for their turn: the newest goes first. Older ones are only passed over while it is not sure
- * that it is taken, because a refused command takes nobody's place.
+ * The commands that wait for their turn: the newest goes first. Older ones are only passed over where it may end without
+ * being sent although they would be, because a refused command takes nobody's place.
  */
 export class Waiting {
   #passedOver: Command[] = [];
@@ -15,6 +15,11 @@ export class Waiting {
   /** Oldest first. */
   get all(): readonly Command[] {
     return [...this.#passedOver, ...this.#newer];
+  }
+
+  /** Whether one of those that wait may still be sent when `command` is too old. */
+  outlives({ deadlineMono }: Command): boolean {
+    return this.all.some((one) => one.deadlineMono > deadlineMono);
   }
 
   add(command: Command): void {

@@ -1,6 +1,6 @@
 import type { PushChannel } from "../../greenhouse/push.js";
 import type { Operation } from "../operations.js";
-import { deviceCode } from "../request-path.js";
+import { pathCode } from "../request-path.js";
 
 /**
  * The channel as an operation of the real-time host, for paths and messages. Throws `invalid_request` for a device code
@@ -9,7 +9,7 @@ import { deviceCode } from "../request-path.js";
 export function channelOperation(channel: PushChannel): Operation {
   if (channel.type !== "weather-station") return operation(`/ws/${channel.type}`, `ws/${channel.type}`);
   const plain = operation("/ws/sensor-data/weather-station-data", "ws/sensor-data");
-  const code = encodeURIComponent(deviceCode(channel.code, plain));
+  const code = encodeURIComponent(pathCode(channel.code, plain));
   return operation(`${plain.path}/${code}`, plain.name);
 }
 

@@ -1,6 +1,6 @@
 import { isMap, type YAMLMap } from "yaml";
 import { isCamera } from "../../greenhouse/device-types.js";
-import { isDeviceCode } from "../../platform/request-path.js";
+import { isPlainCode } from "../../platform/request-path.js";
 import { controllerEntry, nothingKnown, type Style } from "./controller-entry.js";
 import type { ControllerPart } from "./controller-lines.js";
 import { deviceLine, wrapped } from "./device-text.js";
@@ -50,9 +50,9 @@ const unasked = (code: string, given: YAMLMap | null): ControllerPart => ({
   given,
 });
 
-/** Cameras need no entry, and some codes cannot stand in a configuration. */
+/** Cameras need no entry, and unusual codes are left for a person to write. */
 const isEntry = ({ code, type }: ListedDevice): boolean =>
-  !isCamera(type) && isDeviceCode(code) && code !== "__proto__";
+  !isCamera(type) && isPlainCode(code) && code !== "__proto__";
 
 /** Comment lines about the devices without an entry. */
 export function otherDevices(
@@ -67,7 +67,7 @@ export function otherDevices(
   return [
     ...wrapped("Cameras, which have neither readings nor addresses: ", texts(others.filter(isCameraDevice))),
     ...wrapped(
-      "Devices whose code cannot stand in a configuration: ",
+      "Devices with an unusual code, which are not asked: ",
       texts(others.filter((one) => !isCameraDevice(one))),
     ),
   ].map((line) => `# ${line}`);

@@ -1,6 +1,6 @@
 import { deviceType, isCamera, type ParameterGroup } from "../../greenhouse/device-types.js";
 import { topicId } from "../../greenhouse/topic-ids.js";
-import { isDeviceCode } from "../../platform/request-path.js";
+import { isPlainCode } from "../../platform/request-path.js";
 import type { Ask, ListedDevice } from "./survey.js";
 
 /** What the user chose. */
@@ -36,7 +36,7 @@ export function planScan(
     : devices.filter(({ code }) => !isLeftOut(code));
   return wanted.map((device) => {
     const { code, type, isController } = device;
-    if (isCamera(type) || !isDeviceCode(code)) return { device, asks: [] };
+    if (isCamera(type) || !isPlainCode(code)) return { device, asks: [] };
     const hasAddresses = chosen || (isController && type !== weatherStation);
     return { device, asks: ["sensors", "statuses", ...(hasAddresses ? types : [])] };
   });

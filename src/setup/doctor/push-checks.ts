@@ -1,7 +1,7 @@
 import type { PushChannel } from "../../greenhouse/push.js";
 import { channelOperation } from "../../platform/push/channels.js";
 import { handshakeOf } from "../../platform/push/handshake.js";
-import { isDeviceCode } from "../../platform/request-path.js";
+import { isPlainCode } from "../../platform/request-path.js";
 import { spoken } from "./clock-check.js";
 import { within } from "./within.js";
 import { tokenAtHand } from "./bearer.js";
@@ -35,7 +35,7 @@ export const pushChecks: readonly Check[] = channels.map(([id]) => ({
 
 function weatherStation({ evidence }: Scene): PushChannel | null {
   const all = [...evidence.devices, ...evidence.controllers];
-  const station = all.find(({ type, code }) => type === "W001" && isDeviceCode(code));
+  const station = all.find(({ type, code }) => type === "W001" && isPlainCode(code));
   return station === undefined ? null : { type: "weather-station", code: station.code };
 }
 

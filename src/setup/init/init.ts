@@ -13,7 +13,7 @@ import { firstFiles, secretLines, type FirstFiles } from "./configuration-text.j
 import { choose, GoneAway, type Dialogue } from "./dialogue.js";
 import { findBrokers } from "./find-broker.js";
 import { answersFrom, IncompleteAnswers, type GivenAnswers } from "./given-answers.js";
-import { addLines, FileExists, secretNames, writeNew } from "./new-file.js";
+import { addLines, FileExists, mustTakeFiles, secretNames, writeNew } from "./new-file.js";
 import { askPlatform } from "./platform-questions.js";
 import { tryBroker, tryPlatform, type Trial } from "./trials.js";
 
@@ -43,13 +43,14 @@ export class NotWritten extends Error {
 }
 
 /**
- * Asks, tries and writes a first configuration. Rejects with FileExists, IncompleteAnswers, GoneAway or NotWritten; nothing was
+ * Asks, tries and writes a first configuration. Rejects with FileExists, IncompleteAnswers, GoneAway, PlaceUnusable or NotWritten; nothing was
  * written then.
  */
 export async function writeFirstConfiguration(options: InitOptions, ports: InitPorts): Promise<void> {
   const { file } = options;
   const secretsFile = join(dirname(file), "secrets.yaml");
   if (await lstat(file).catch(() => null)) throw new FileExists(file);
+  await mustTakeFiles(dirname(file));
   const taken = await secretNames(secretsFile);
   if (taken === null)
     throw new NotWritten(`${secretsFile} is not a list of "name: value" lines; correct it or move it away`);

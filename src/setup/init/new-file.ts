@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { link, open, readFile, rename, unlink } from "node:fs/promises";
+import { access, constants, link, open, readdir, readFile, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { parseDocument, isMap, isScalar } from "yaml";
 
@@ -15,8 +15,46 @@ export class FileExists extends Error {
   }
 }
 
-/** Makes a file appear with all its content at once, mode 600. Rejects with FileExists where there is one. */
+/** A file or its folder cannot be used; says which and what to do. */
+export class PlaceUnusable extends Error {
+  override name = "PlaceUnusable" as const;
+}
+
+const remedies: Readonly<Record<string, string>> = {
+  ENOENT: "this folder does not exist; make it first, or name another place with -c",
+  ENOTDIR: "a part of this path is a file, not a folder; name another place with -c",
+  EACCES: "this user may not write there; give permission, or name another place with -c",
+  EPERM: "this user may not write there; give permission, or name another place with -c",
+  EROFS: "the disk is mounted read-only; name another place with -c",
+  ENOSPC: "the disk is full; free some space on it",
+  EISDIR: "a folder is where a file should be; move it away, or name another place with -c",
+};
+
+/** `place` is a file or folder; what is no error of the file system stays as it is. */
+function unusable(place: string, error: unknown): unknown {
+  const code = codeOf(error);
+  if (!(error instanceof Error) || !("syscall" in error)) return error;
+  return new PlaceUnusable(`${place}: ${remedies[code] ?? `it cannot be used (${code})`}`, { cause: error });
+}
+
+/** Rejects with PlaceUnusable where no new file can be made in the folder. */
+export async function mustTakeFiles(folder: string): Promise<void> {
+  try {
+    await readdir(folder);
+    await access(folder, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw unusable(folder, error);
+  }
+}
+
+/** Makes a file appear with all its content at once, mode 600. Rejects with FileExists where there is one, or PlaceUnusable. */
 export async function writeNew(path: string, text: string): Promise<void> {
+  await placed(path, text).catch((error: unknown) => {
+    throw unusable(dirname(path), error);
+  });
+}
+
+async function placed(path: string, text: string): Promise<void> {
   const draft = await drafted(path, text);
   try {
     await link(draft, path);
@@ -33,29 +71,35 @@ export async function writeNew(path: string, text: string): Promise<void> {
   await syncFolder(dirname(path));
 }
 
-/** Adds lines to the end of a file, or makes it, mode 600; what it held stays byte by byte. */
+/** Adds lines to the end of a file, or makes it, mode 600; what it held stays byte by byte. Rejects with PlaceUnusable. */
 export async function addLines(path: string, lines: string): Promise<void> {
-  const before = await readFile(path, "utf8").catch((error: unknown) => {
-    if (codeOf(error) === "ENOENT") return null;
-    throw error;
-  });
+  const before = await textIn(path);
   if (before === null) {
     await writeNew(path, lines);
     return;
   }
   const joint = before === "" || before.endsWith("\n") ? "" : "\n";
   // It holds a secret now, whoever could read it before.
-  const draft = await drafted(path, `${before}${joint}${lines}`);
-  await rename(draft, path);
+  try {
+    const draft = await drafted(path, `${before}${joint}${lines}`);
+    await rename(draft, path);
+  } catch (error) {
+    throw unusable(dirname(path), error);
+  }
   await syncFolder(dirname(path));
 }
 
-/** The names a secrets file defines; null when it is no list of `name: value` lines. */
-export async function secretNames(path: string): Promise<ReadonlySet<string> | null> {
-  const text = await readFile(path, "utf8").catch((error: unknown) => {
-    if (codeOf(error) === "ENOENT") return "";
-    throw error;
+/** Null where there is no file. */
+async function textIn(path: string): Promise<string | null> {
+  return readFile(path, "utf8").catch((error: unknown) => {
+    if (codeOf(error) === "ENOENT") return null;
+    throw unusable(path, error);
   });
+}
+
+/** The names a secrets file defines; null when it is no list of `name: value` lines. Rejects with PlaceUnusable. */
+export async function secretNames(path: string): Promise<ReadonlySet<string> | null> {
+  const text = (await textIn(path)) ?? "";
   const { contents, errors } = parseDocument(text);
   if (errors.length > 0) return null;
   if (contents === null || (isScalar(contents) && contents.value === null)) return new Set();

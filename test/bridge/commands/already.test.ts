@@ -116,18 +116,34 @@ describe("those that wait together", () => {
     expect(bench.values()).toEqual(["140=1010", "140=1100"]);
   });
 
-  it("the newest that is taken supersedes the others when it is about to be sent, before it has its own result", async () => {
+  it("the newest supersedes the others at once", async () => {
     const bench = slowFan();
     bench.send("on");
     await bench.clock.advance(1_000);
     bench.send("auto");
     bench.send("off");
+    await bench.clock.advance(10);
+    expect(outcomesOf(bench)).toEqual({ c2: "superseded before_sending" });
     await bench.clock.advance(400_000);
     expect(bench.results.map(({ id, outcome }) => `${id} ${outcome}`)).toEqual([
       "c2 superseded",
       "c1 superseded",
       "c3 confirmed",
     ]);
+  });
+
+  it("one that may be too old before the others are supersedes them when it is sent", async () => {
+    const bench = slowFan();
+    bench.send("on");
+    await bench.clock.advance(1_000);
+    bench.send("auto");
+    bench.send('{"command":"off","max_age":"30s"}');
+    expect(outcomesOf(bench)).toEqual({});
+    await bench.clock.advance(400_000);
+    expect(outcomesOf(bench)).toEqual({
+      ...{ c1: "superseded after_sending", c2: "superseded before_sending", c3: "confirmed" },
+    });
+    expect(bench.values()).toEqual(["140=1010", "140=1001"]);
   });
 });
 

@@ -1,8 +1,9 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { runProgram } from "../../../src/cli/program.js";
 import { loadConfiguration } from "../../../src/config/load.js";
 import type { Answers, BrokerAnswer, CredentialAnswer } from "../../../src/setup/init/answers.js";
 import { firstFiles, secretLines } from "../../../src/setup/init/configuration-text.js";
@@ -159,5 +160,36 @@ describe("files", () => {
     const path = join(await folder(), "secrets.yaml");
     await writeFile(path, text);
     expect(await secretNames(path)).toEqual(names);
+  });
+});
+
+describe("a place that takes no files", () => {
+  it.each([
+    ["a folder that is not there", "nodir", "does not exist; make it first"],
+    ["a file in place of a folder", "afile", "is a file, not a folder"],
+  ])("%s is named with the remedy, before anything is asked", async (_, name, remedy) => {
+    const place = await folder();
+    await writeFile(join(place, "afile"), "");
+    let errors = "";
+    const write = (text: string) => {
+      errors += text;
+      return true;
+    };
+    const exitCode = await runProgram(
+      ["node", "greenhouse2mqtt", "init", "-c", join(place, name, "f.yaml"), "--embedded"],
+      { env: {}, out: () => true, err: { write }, isTerminal: false, stop: new AbortController().signal },
+    );
+    expect(exitCode).toBe(1);
+    expect(errors).toContain(join(place, name));
+    expect(errors).toContain(remedy);
+    expect(errors.trimEnd().split("\n")).toHaveLength(1);
+    await expect(writeNew(join(place, name, "f.yaml"), "a: 1\n")).rejects.toThrow(remedy);
+    expect(await readdir(place)).toEqual(["afile"]);
+  });
+
+  it("a folder where the secrets should be is named", async () => {
+    const place = await folder();
+    await mkdir(join(place, "secrets.yaml"));
+    await expect(secretNames(join(place, "secrets.yaml"))).rejects.toThrow(/secrets\.yaml: a folder is/);
   });
 });
