@@ -104,12 +104,15 @@ export class CommandDesk {
 
   /** Notes now and then in the journal which results have arrived. */
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
+    for (;;) {
       await this.#parts.around.clock.wait(marksEveryMs, signal).catch(() => undefined);
+      if (signal.aborted) break;
       await this.commander.journalAgain();
       this.#noteDelivered();
     }
+    // Before anything that waits for a disk: what was told to end sends nothing more.
     this.commander.close();
+    await this.commander.journalAgain();
     await this.#lastOutcomes();
     this.#noteDelivered();
   }
