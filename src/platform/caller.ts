@@ -21,6 +21,8 @@ export interface Call {
   readonly body?: string;
   /** Somebody waits for it: own connections, and it goes out even while the circuit is open. */
   readonly urgent: boolean;
+  /** It stops what moves, on connections for that alone. */
+  readonly stops?: boolean;
   /** The longer of the two total deadlines. */
   readonly patient: boolean;
   readonly signal: AbortSignal;

@@ -82,7 +82,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const push = createPush(settings, { source, readTime, clock, random, log, redact, blank });
   return {
     ...readsOf(reader),
-    write: (code, address, value, signal) => writer.write(code, address, value, signal),
+    write: (code, address, value, signal, manner) => writer.write(code, address, value, signal, manner),
     renewCredential: (signal) => authorized.renewForWrite(signal),
     link: (host) => link.link(host),
     lastContact: (host) => link.link(host).contactAt,

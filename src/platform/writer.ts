@@ -1,4 +1,4 @@
-import type { WriteAccepted } from "../greenhouse/ports.js";
+import type { WriteAccepted, WriteManner } from "../greenhouse/ports.js";
 import type { Authorized } from "./authorized.js";
 import { readWriteAnswer } from "./decode/write-answer.js";
 import { made, placeOf, type FailureScene } from "./failure.js";
@@ -21,7 +21,13 @@ export class Writer {
     this.#ports = ports;
   }
 
-  async write(code: string, address: string, value: string, signal: AbortSignal): Promise<WriteAccepted> {
+  async write(
+    code: string,
+    address: string,
+    value: string,
+    signal: AbortSignal,
+    manner: WriteManner = {},
+  ): Promise<WriteAccepted> {
     const operation = operations.setValue;
     const { authorized, reports, scene, share } = this.#ports;
     const sent = {
@@ -31,7 +37,7 @@ export class Writer {
     };
     share(signal);
     const call = { operation, path: operation.path, body: JSON.stringify(sent), signal };
-    const { body, envelope } = await authorized.write({ ...call, urgent: true, patient: true });
+    const { body, envelope } = await authorized.write({ ...call, ...manner, urgent: true, patient: true });
     const accepted = readWriteAnswer(body, envelope, sent, reports.of(operation));
     if (accepted !== null) return accepted;
     const place = scene(operation);

@@ -86,6 +86,19 @@ describe("req 47: an hour without platform", () => {
     expect(await client.sensors("GH-1", never)).toEqual([]);
   });
 
+  it("a stop waits for no other command, even where all of them hang", async () => {
+    const hangs = ({ body }: { body: string }) => (body.includes('"00000100"') ? ok(null) : null);
+    const host = workshop.keep(await startFakeHost(hangs));
+    const { client } = makeClient(workshop, settingsFor(host.url));
+    const hanging = Array.from({ length: 40 }, (_, n) => client.write("GH-1", String(n), "00000010", never));
+    const ended = Promise.allSettled(hanging);
+    await client.write("GH-1", "300", "00000100", never, { stops: true });
+    expect(host.requests.at(-1)?.body).toContain('"00000100"');
+    expect(host.requests.length).toBeLessThan(40);
+    await client.close();
+    await ended;
+  });
+
   it("one host that is lost holds nothing back at the other", async () => {
     const business = workshop.keep(await startFakeHost(() => ({ status: 500, body: "" })));
     const realtime = workshop.keep(await startFakeHost(healthy));

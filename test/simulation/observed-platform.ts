@@ -38,8 +38,10 @@ export class ObservedPlatform {
         this.#end(read, connection, false);
         return connection;
       },
-      write: (code, address, value, signal) =>
-        this.#write({ code, address, value }, (): WriteAnswer => client.write(code, address, value, signal)),
+      write: (code, address, value, signal, manner) =>
+        this.#write({ code, address, value }, (): WriteAnswer =>
+          client.write(code, address, value, signal, manner),
+        ),
     };
   }
 

@@ -183,7 +183,9 @@ async function write(command: Command, step: Step, { platform }: CommandPorts): 
   try {
     return {
       type: "accepted",
-      answer: await platform.write(command.code, step.address, step.value, untilItEnds),
+      answer: await platform.write(command.code, step.address, step.value, untilItEnds, {
+        stops: step.purpose === "stop",
+      }),
     };
   } catch (error) {
     if (error instanceof PlatformError) return { type: "error", error };
