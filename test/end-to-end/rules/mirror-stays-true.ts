@@ -105,13 +105,15 @@ export function staysTrue(scene: () => MirrorScene): void {
       });
     });
 
-    it("takes an empty or broken request payload as one without fields", async () => {
+    it("takes an empty or broken request payload as one without fields, and refuses JSON that is no object", async () => {
       const { request } = scene();
-      for (const payload of ["", "{broken", "[1]", "7"])
+      for (const payload of ["", "{broken"])
         expect(await request("health", payload)).toMatchObject({
           status: "ok",
           data: { uptime_s: anyNumber },
         });
+      for (const payload of ["[1]", "7"])
+        expect(await request("health", payload)).toMatchObject({ status: "error" });
     });
 
     it("publishes every retained state again on request", async () => {
