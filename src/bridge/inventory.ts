@@ -40,6 +40,11 @@ export class Inventory {
     return this.#knownSince !== null;
   }
 
+  /** For how long it has been seen, ms; zero while it is not. */
+  knownForMs(monotonicMs: number): number {
+    return this.#knownSince === null ? 0 : monotonicMs - this.#knownSince;
+  }
+
   /** The answer of `GET /api/control/mqtt`. */
   controllersListed(records: readonly DeviceRecord[], monotonicMs: number): void {
     this.#asked = true;

@@ -20,15 +20,14 @@ export function connectionSettings(
     protocolVersion: mqtt.protocol_version,
     tls: { ca, cert, key, rejectUnauthorized },
     will: { topic: topics.bridge.state, payload: "offline" },
-    subscriptions: [
-      ...topics.subscriptions,
-      topics.bridge.selfTest,
-      ...(homeassistant.enabled ? [homeassistant.status_topic] : []),
-    ],
-    // Nothing depends on the others' self-tests being granted; nobody retains them either.
+    subscriptions: [...topics.subscriptions, topics.bridge.selfTest],
+    // No command depends on these being granted. Of a birth that Home Assistant publishes with the retain flag only the copy kept by the
+    // broker carries it here, so the two can be told apart.
     withRetained: [
       topics.othersSelfTest,
-      ...(homeassistant.enabled ? [discoveryFilter(homeassistant.discovery_prefix)] : []),
+      ...(homeassistant.enabled
+        ? [homeassistant.status_topic, discoveryFilter(homeassistant.discovery_prefix)]
+        : []),
     ],
     // A command is refused with its size instead of vanishing: every one has an outcome.
     anySize: (topic) => topics.parse(topic)?.type === "command",

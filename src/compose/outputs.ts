@@ -1,16 +1,17 @@
-import type { Configuration } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/bridge-events.js";
 import type { Controller, PlatformState } from "../greenhouse/model.js";
-import { DiscoveryOutput } from "../homeassistant/discovery-output.js";
+import type { DiscoveryOutput } from "../homeassistant/discovery-output.js";
+import { discoveryFilter, foundDocument } from "../homeassistant/ownership.js";
 import { controllersDocument, eventDocument } from "../mqtt/bridge-documents.js";
 import { BrokerConnection, type IncomingMessage } from "../mqtt/connection.js";
-import { Leftovers } from "../mqtt/leftovers.js";
+import type { Leftovers } from "../mqtt/leftovers.js";
 import { StateOutput } from "../mqtt/state-output.js";
 import type { Topics } from "../mqtt/topics.js";
 import type { Mirror } from "./mirror.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
 import type { EmbeddedBroker } from "../broker/broker.js";
 import { connectionSettings } from "./connection-settings.js";
+import { createDiscovery, createLeftovers } from "./output-parts.js";
 
 export interface OutputListeners {
   /** Every subscription stands; publish what belongs to the bridge itself. */
@@ -143,8 +144,19 @@ export class Outputs {
     await this.connection.scan(this.topics.retained, (topic, payload) => {
       this.#leftovers.found(topic, payload.toString());
     });
+    if (this.#discovery === null) await this.#withdrawAnnouncements();
     // A scan cut off by a lost link is done again with the next.
     this.#scanned = this.connection.state === "online";
+  }
+
+  /** Announcing was turned off: what an earlier run announced would stay in Home Assistant for ever, buttons and all. */
+  async #withdrawAnnouncements(): Promise<void> {
+    const { discovery_prefix: prefix } = this.#around.configuration.homeassistant;
+    await this.connection.scan([discoveryFilter(prefix)], (topic, payload) => {
+      if (foundDocument(payload.toString(), this.topics.base) === null) return;
+      this.send(topic, "", true);
+      this.#around.log.info({ topic }, "cleared an announcement, as homeassistant.enabled is false");
+    });
   }
 
   #received(message: IncomingMessage): void {
@@ -180,62 +192,6 @@ export class Outputs {
     if (this.#platformState !== null) this.send(this.topics.bridge.platform, this.#platformState, true);
   }
 }
-
-function createDiscovery(
-  { configuration, clock, random, log, version }: BridgeSurroundings,
-  mirror: Mirror,
-  topics: Topics,
-  connection: BrokerConnection,
-  republishStates: () => void,
-): DiscoveryOutput | null {
-  const { homeassistant, mqtt } = configuration;
-  if (!homeassistant.enabled) return null;
-  return new DiscoveryOutput(
-    {
-      publish: (topic, payload, options) => connection.publish(topic, payload, { ...options, qos: 1 }),
-      republishStates,
-      removalAllowed: (code) => code === null || mirror.inventory.mayForget(code, clock.monotonic()),
-      view: mirror.store,
-      clock,
-      random,
-      log,
-    },
-    {
-      topics,
-      prefix: homeassistant.discovery_prefix,
-      language: homeassistant.language,
-      version,
-      clientId: mqtt.client_id,
-    },
-  );
-}
-
-function createLeftovers(
-  { configuration, clock, log }: BridgeSurroundings,
-  mirror: Mirror,
-  topics: Topics,
-  connection: BrokerConnection,
-): Leftovers {
-  const ignored = ignoredIds(configuration);
-  return new Leftovers({
-    base: topics.base,
-    view: mirror.store,
-    publish: (topic, payload) => connection.publish(topic, payload, retained),
-    isUnwanted: (id) => ignored.has(id),
-    isAccountKnown: () => mirror.inventory.isKnown,
-    monotonic: () => clock.monotonic(),
-    failed: (topic, error) => {
-      log.debug({ topic, reason: String(error) }, "could not mark or clear a topic of an earlier run");
-    },
-  });
-}
-
-const ignoredIds = (configuration: Configuration): ReadonlySet<string> =>
-  new Set(
-    Object.entries(configuration.controllers).flatMap(([code, { ignore, id }]) =>
-      ignore ? [id ?? code.toLowerCase()] : [],
-    ),
-  );
 
 const wentOffline = ({ info: { id, name } }: Controller, at: number): BridgeEvent => ({
   type: "controller_offline",

@@ -7,10 +7,13 @@ import { fittingDocument } from "./document-text.js";
 import { textHash } from "./identity.js";
 import { bridgeDiscoveryTopic, discoveryTopic, foundDocument } from "./ownership.js";
 import { type Announced, announcedBy, goneFrom, nextDocument, sameTopicGapMs } from "./removal.js";
+import { removable } from "./vanished.js";
 
 export interface ControllerView {
   controllers(): Iterable<Controller>;
   get(code: string): Controller | undefined;
+  /** Whether the platform had the time to show everything again that it showed in an earlier run. */
+  platformHadTime(): boolean;
 }
 
 export interface DiscoverySettings extends DocumentSettings {
@@ -56,7 +59,7 @@ interface Announcement {
   isScanned: boolean;
   /** The controller as last announced, while a newer one waits; tells which components have to be removed. */
   before: Controller | null;
-  /** Components on the broker that may have to be removed. */
+  /** Components on the broker that have to be removed unless they come to be wanted again. */
   found: Announced | null;
 }
 
@@ -127,7 +130,7 @@ export class Announcements {
   seen(topic: string, payload: string): { device: Device; verdict: "stray" | "outdated" } | null {
     const found = foundDocument(payload, this.#settings.topics.base);
     if (found === null) return null;
-    const device = found.code === null ? bridgeDevice : controllerDevice(found.code);
+    const device = this.ownerOf(topic, found.code === null ? bridgeDevice : controllerDevice(found.code));
     if (this.topicOf(device) !== topic) return { device, verdict: "stray" };
     const announcement = this.#of(device);
     const isEcho = announcement.hash === textHash(payload);
@@ -141,9 +144,21 @@ export class Announcements {
       announcement.found = found.components;
       return { device, verdict: "stray" };
     }
-    if (goneFrom(found.components, this.#wanted(controller).document.components).length === 0) return null;
-    announcement.found = found.components;
-    return { device, verdict: "outdated" };
+    announcement.found = stillGone(found.components, this.#wanted(controller).document);
+    return this.#removable(announcement.found, controller).size > 0 ? { device, verdict: "outdated" } : null;
+  }
+
+  /** Devices with components of an earlier run that nothing wants so far. */
+  withVanished(): Device[] {
+    return [...this.#known].flatMap(([device, { found }]) => (found === null ? [] : [device]));
+  }
+
+  /** Whose topic it is; a message names a device code only as people may see it. */
+  ownerOf(topic: string, named: Device): Device {
+    if (this.topicOf(named) === topic) return named;
+    for (const { info } of this.#view.controllers())
+      if (discoveryTopic(this.#settings.prefix, info.code) === topic) return controllerDevice(info.code);
+    return named;
   }
 
   step(device: Device, now: number): Step {
@@ -158,11 +173,12 @@ export class Announcements {
     if (controller === undefined) return { type: "clear", topic };
     const { document, leftOut } = this.#wanted(controller);
     const shown = before === null ? [] : announcedBy(this.#wanted(before).document);
-    const next = nextDocument(new Map([...(found ?? []), ...shown]), document);
+    const removed = this.#removable(found, controller);
+    const next = nextDocument(new Map([...removed, ...shown]), document);
     const text = JSON.stringify(next.publish);
     const attempt = { hash: textHash(text), followUpAfterMs: next.followUpAfterMs, leftOut, before, found };
     announcement.before = null;
-    announcement.found = null;
+    announcement.found = found && stillGone(without(found, removed), document);
     if (!announcement.isForced && attempt.hash === hash) return { type: "nothing" };
     announcement.isForced = false;
     return { type: "publish", topic, text, attempt };
@@ -184,6 +200,10 @@ export class Announcements {
 
   forget(device: Device): void {
     this.#known.delete(device);
+  }
+
+  #removable(found: Announced | null, controller: Controller | null): Announced {
+    return found === null ? new Map() : removable(found, controller, this.#view.platformHadTime());
   }
 
   /** `null` stands for the bridge itself. */
@@ -209,3 +229,11 @@ export class Announcements {
     return announcement;
   }
 }
+
+function stillGone(found: Announced, { components }: DeviceDocument): Announced | null {
+  const gone = goneFrom(found, components);
+  return gone.length === 0 ? null : new Map(gone);
+}
+
+const without = (found: Announced, removed: Announced): Announced =>
+  new Map([...found].filter(([key]) => !removed.has(key)));

@@ -37,6 +37,7 @@ const statesAfterMs = 2_000;
 const retryMs = 10_000;
 const pauseAfterFailureMs = 1_000;
 const sweepAgainMs = 10_000;
+const vanishedAgainMs = 3_600_000;
 const birthDelay = { leastMs: 1_000, spreadMs: 4_000 };
 
 /**
@@ -46,7 +47,7 @@ const birthDelay = { leastMs: 1_000, spreadMs: 4_000 };
 export class DiscoveryOutput {
   readonly #ports: DiscoveryPorts;
   readonly #announcements: Announcements;
-  /** Devices, and the words `birth`, `settled`, `states`, `sweep`. */
+  /** Devices, and the words `birth`, `settled`, `states`, `sweep`, `vanished`. */
   readonly #queue = new DueQueue();
   /** Topics of ours on the broker that no device wants, or not yet. */
   readonly #strays = new Map<string, Device>();
@@ -73,6 +74,7 @@ export class DiscoveryOutput {
     this.#isLinked = true;
     this.#announcements.linkUp();
     this.#announceAll();
+    this.#due("vanished", vanishedAgainMs);
   }
 
   disconnected(): void {
@@ -131,6 +133,10 @@ export class DiscoveryOutput {
       case "sweep":
         await this.#sweep();
         return;
+      case "vanished":
+        if (!this.#ports.view.platformHadTime()) this.#due("vanished", vanishedAgainMs);
+        else for (const device of this.#announcements.withVanished()) this.#due(device, 0);
+        return;
       default:
         await this.#announce(task);
     }
@@ -176,7 +182,8 @@ export class DiscoveryOutput {
 
   /** Clears what is ours and unwanted, each as soon as it is known that nothing will want it. */
   async #sweep(): Promise<void> {
-    for (const [topic, device] of this.#strays) {
+    for (const [topic, named] of this.#strays) {
+      const device = this.#announcements.ownerOf(topic, named);
       const isAtHome = this.#announcements.topicOf(device) === topic;
       if (isAtHome && this.#announcements.isWanted(device)) this.#strays.delete(topic);
       else if (this.#ports.removalAllowed(codeOf(device))) {

@@ -4,7 +4,7 @@ import { humanised } from "./actuator-components.js";
 import { confirmedCommandFields, entry, type Entry, type Fields } from "./components.js";
 import type { DocumentSettings } from "./document.js";
 import { displayName, type Owner } from "./identity.js";
-import { within } from "./templates.js";
+import { templates, within } from "./templates.js";
 
 /** Mirrored addresses: a number where it may be written, else a sensor. */
 export function parameterEntries(controller: Controller, owner: Owner, settings: DocumentSettings): Entry[] {
@@ -46,8 +46,9 @@ function writableRange({ writable }: ParameterSettings): { min: number; max: num
 function quantity(parameter: ParameterSettings): Fields {
   const { decimals, scale } = parameter;
   const unit = unitOf(parameter);
-  if (unit === undefined && decimals === undefined && scale === 1) return {};
+  if (unit === undefined && decimals === undefined && scale === 1) return { value_template: templates.text };
   return {
+    value_template: templates.number,
     unit_of_measurement: unit,
     state_class: "measurement",
     suggested_display_precision: decimals,

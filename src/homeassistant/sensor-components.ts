@@ -31,7 +31,7 @@ export function sensorEntries(controller: Controller, owner: Owner, settings: Do
 }
 
 function measurement(definition: SensorDefinition): Fields {
-  if (!definition.numeric) return {};
+  if (!definition.numeric) return { value_template: templates.text };
   const { deviceClass, unit, stateClass, decimals, factor, icon } = classify(
     definition.kind,
     definition.unit,
@@ -82,6 +82,7 @@ export function statusEntries(controller: Controller, owner: Owner, settings: Do
         },
         {
           state_topic: topic,
+          value_template: templates.text,
           entity_category: "diagnostic",
           enabled_by_default: isSwitch ? false : undefined,
         },

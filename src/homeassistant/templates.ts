@@ -26,6 +26,10 @@ export const templates = {
   /** A controller's own flag → availability: what is not known to be offline is usable. */
   controllerReachable: "{{ 'offline' if value in ['offline', ''] else 'online' }}",
   connectivity: "{{ value if value in ['online', 'offline'] else 'None' }}",
+  /** Home Assistant drops a longer state, and the one before would stay. */
+  text: "{{ value[:255] }}",
+  /** Anything but a number would be dropped where there is a unit, and the number before would stay. */
+  number: "{{ value if value | float(0) == value | float(1) else 'None' }}",
   onOff: "{{ value if value in ['on', 'off'] else 'None' }}",
   onOffState: "{{ value_json.state if value_json.state in ['on', 'off'] else 'None' }}",
   coverState:

@@ -13,12 +13,11 @@ export interface LeftoverPorts {
   readonly isUnwanted: (controllerId: string) => boolean;
   /** Whether a successful list that was not empty has been seen since start. */
   readonly isAccountKnown: () => boolean;
-  readonly monotonic: () => number;
+  /** Whether the platform has had the time since then to show everything again. */
+  readonly platformHadTime: () => boolean;
   readonly failed: (topic: string, error: unknown) => void;
 }
 
-/** Topics of things the platform no longer shows wait this long, counted from the first good list. */
-const patienceMs = 24 * 3_600_000;
 const mostKept = 500_000;
 
 interface Place {
@@ -33,7 +32,6 @@ export class Leftovers {
   readonly #topics = new Set<string>();
   /** Stale marks the broker has not taken yet. */
   readonly #unmarked = new Map<string, string>();
-  #knownSince: number | null = null;
 
   constructor(ports: LeftoverPorts) {
     this.#ports = ports;
@@ -56,8 +54,7 @@ export class Leftovers {
   sweep(): number {
     this.#markAgain();
     if (!this.#ports.isAccountKnown()) return 0;
-    this.#knownSince ??= this.#ports.monotonic();
-    const patienceOver = this.#ports.monotonic() - this.#knownSince >= patienceMs;
+    const patienceOver = this.#ports.platformHadTime();
     let cleared = 0;
     for (const topic of this.#topics) {
       const place = placeOf(this.#ports.base, topic);

@@ -14,6 +14,8 @@ describe("a writable parameter", () => {
     ["5", ec, "5", "500"],
     ["0.3", ec, "0.3", "30"],
     ["4.1", ec, "4.1", "410"],
+    ["0.30000000000000004", ec, "0.3", "30"],
+    ["2.1999999999999997", ec, "2.2", "220"],
     ["10", percent, "10", "10"],
     ["85.0", percent, "85", "85"],
   ])("%s is sent as round(x / scale) in digits", (text, range, canonical, value) => {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { Controller } from "../../src/greenhouse/model.js";
 import { controllerDocument } from "../../src/homeassistant/controller-document.js";
 import { bridgeTopic, discovery, keysOf, topicOf } from "./discovery-setup.js";
-import { controller, reading, settings } from "./fixtures.js";
+import { actuator, controller, reading, settings } from "./fixtures.js";
 import { discoveryFaults } from "./validator.js";
 
 const house = (code: string, ...sensors: string[]): Controller =>
@@ -225,16 +225,24 @@ describe("what is found on the broker", () => {
   const old = (code: string, ...sensors: string[]) =>
     JSON.stringify(controllerDocument(house(code, ...sensors), settings()));
 
-  test("a component of an earlier run that is gone now is removed in two steps", async () => {
+  const withFan = (one: Controller): Controller => ({
+    ...one,
+    actuators: new Map([["fan", actuator({ id: "fan", kind: "circulation_fan" })]]),
+  });
+  const oldWithFan = JSON.stringify(controllerDocument(withFan(house("A", "t1")), settings()));
+  const documents = (sent: readonly { topic: string; payload: string }[]) =>
+    sent.filter(({ topic }) => topic === topicOf("A")).map(({ payload }) => payload);
+  const fanRemoved = '"select_101":{"platform":"select"}';
+  const day = 24 * 3_600_000;
+
+  test("what the configuration announced and does not any more is removed in two steps", async () => {
     const { output, clock, take } = start(house("A", "t1"));
     output.connected();
-    output.foreignDocument(topicOf("A"), old("A", "t1", "t0"));
+    output.foreignDocument(topicOf("A"), oldWithFan);
     await clock.advance(20_000);
-    const payloads = take()
-      .filter(({ topic }) => topic === topicOf("A"))
-      .map(({ payload }) => payload);
-    expect(payloads[0]).toContain('"sensor_name_t0":{"platform":"sensor"}');
-    expect(payloads[1]).not.toContain("sensor_name_t0");
+    const payloads = documents(take());
+    expect(payloads[0]).toContain(fanRemoved);
+    expect(payloads[1]).not.toContain("select_101");
     expect(payloads).toHaveLength(2);
   });
 
@@ -242,29 +250,75 @@ describe("what is found on the broker", () => {
     const { output, clock, take, allowed } = start(house("A", "t1"));
     allowed.broker = false;
     output.connected();
-    output.foreignDocument(topicOf("A"), old("A", "t1", "t0"));
+    output.foreignDocument(topicOf("A"), oldWithFan);
     await clock.advance(5_000);
     allowed.broker = true;
     await clock.advance(30_000);
-    const payloads = take()
-      .filter(({ topic }) => topic === topicOf("A"))
-      .map(({ payload }) => payload);
-    expect(payloads.map((payload) => payload.includes('"sensor_name_t0"'))).toEqual([true, false]);
+    expect(documents(take()).map((payload) => payload.includes("select_101"))).toEqual([true, false]);
   });
 
   test("the same holds for a controller that appears after the scan", async () => {
     const { output, clock, change, take, allowed } = start();
     allowed.removal = false;
     output.connected();
-    output.foreignDocument(topicOf("A"), old("A", "t1", "t0"));
+    output.foreignDocument(topicOf("A"), oldWithFan);
     await clock.advance(5_000);
     change("A", house("A", "t1"));
     allowed.removal = true;
     await clock.advance(30_000);
-    const payloads = take()
-      .filter(({ topic }) => topic === topicOf("A"))
-      .map(({ payload }) => payload);
-    expect(payloads.map((payload) => payload.includes('"sensor_name_t0"'))).toEqual([true, false]);
+    expect(documents(take()).map((payload) => payload.includes("select_101"))).toEqual([true, false]);
+  });
+
+  test("a start removes no sensor that was not read yet, however it finds the controller", async () => {
+    for (const isListedFirst of [true, false]) {
+      const { output, clock, change, take } = start(...(isListedFirst ? [house("A")] : []));
+      output.connected();
+      output.foreignDocument(topicOf("A"), old("A", "t1", "t0"));
+      await clock.advance(5_000);
+      change("A", house("A"));
+      await clock.advance(5_000);
+      change("A", house("A", "t0", "t1"));
+      await clock.advance(2 * day);
+      const payloads = documents(take());
+      expect(payloads.join()).not.toContain('{"platform":"sensor"}');
+      expect(payloads.at(-1)).toContain("sensor_name_t0");
+    }
+  });
+
+  test("a sensor the platform shows no more is removed when it had its time, in two steps", async () => {
+    const { output, clock, take, allowed } = start(house("A", "t1"));
+    output.connected();
+    output.foreignDocument(topicOf("A"), old("A", "t1", "t0"));
+    await clock.advance(day);
+    expect(documents(take()).join()).not.toContain("sensor_name_t0");
+    allowed.platformHadTime = true;
+    await clock.advance(2 * 3_600_000);
+    const removed = documents(take()).map((payload) =>
+      payload.includes('"sensor_name_t0":{"platform":"sensor"}'),
+    );
+    expect(removed).toEqual([true, false]);
+    await clock.advance(day);
+    expect(take()).toEqual([]);
+  });
+
+  test("nothing is removed of a controller that has shown nothing at all", async () => {
+    const { output, clock, take, allowed } = start(house("A"));
+    allowed.platformHadTime = true;
+    output.connected();
+    output.foreignDocument(topicOf("A"), old("A", "t1"));
+    await clock.advance(2 * day);
+    expect(documents(take()).join()).not.toContain("sensor_name_t1");
+  });
+
+  test("our own message is known by its topic, since it names a code only as people may see it", async () => {
+    const spaced = house("GH  1", "t1");
+    const { output, clock, take } = start({ ...spaced, info: { ...spaced.info, id: "gh-1" } });
+    output.connected();
+    await clock.advance(5_000);
+    const sent = take().filter(({ topic }) => topic !== bridgeTopic);
+    for (const { topic, payload } of sent) output.foreignDocument(topic, payload);
+    await clock.advance(2 * day);
+    expect([sent.length, take()]).toEqual([1, []]);
   });
 
   test("a controller of an earlier run is cleared once removal is allowed, not before", async () => {

@@ -19,7 +19,7 @@ export function discovery(...controllers: readonly Controller[]) {
   const clock = new VirtualClock();
   const sent: Sent[] = [];
   const logged: string[] = [];
-  const allowed = { removal: true, broker: true, echo: false };
+  const allowed = { removal: true, broker: true, echo: false, platformHadTime: false };
   const note = (_: unknown, text: string) => {
     logged.push(text);
   };
@@ -45,7 +45,11 @@ export function discovery(...controllers: readonly Controller[]) {
         sent.push({ at: clock.monotonic(), topic: "states", payload: "" });
       },
       removalAllowed: () => allowed.removal,
-      view: { controllers: () => view.values(), get: (code) => view.get(code) },
+      view: {
+        controllers: () => view.values(),
+        get: (code) => view.get(code),
+        platformHadTime: () => allowed.platformHadTime,
+      },
       clock,
       random: () => 0.5,
       log,

@@ -14,6 +14,10 @@ test.each([
   ["{{ {'\\u0027': 'quote'}.get(value, value) }}", "'", "quote"],
   ["{{ value_json.n is number }}", '{"n": "3"}', "False"],
   ["{{ -5 <= value | float(0) }}", "-6", "False"],
+  ["{{ value[:2] }}", "风e", "风e"],
+  ["{{ value[:2] }}", "🌱🌱🌱", "🌱🌱"],
+  ["{{ value | float(0) == value | float(1) }}", "2e1", "True"],
+  ["{{ value | float(0) == value | float(1) }}", "x", "False"],
 ])("%s of %s is %s", (template, payload, rendered) => {
   expect(render(template, payload)).toBe(rendered);
 });

@@ -2,7 +2,7 @@ import { type Token, tokens, unescaped } from "./jinja-tokens.js";
 
 /*
  * Enough of Jinja to run the templates the bridge sends, with Home Assistant's meanings: one `{{ expression }}`, `value`
- * and `value_json`, the filters float, round and to_json. Anything else is an error, so that a template which needs
+ * and `value_json`, the filters float, round and to_json, the beginning of a text. Anything else is an error, so that a template which needs
  * more does not pass unseen.
  */
 
@@ -185,8 +185,21 @@ class Evaluation {
     } else if (token.type === "name")
       value = this.#scope.has(token.text) ? this.#scope.get(token.text) : missing;
     else throw new Error(`unexpected ${token.text}`);
-    while (this.#next(".")) value = this.#attribute(value, on);
-    return value;
+    for (;;) {
+      if (this.#next(".")) value = this.#attribute(value, on);
+      else if (this.#next("[")) value = this.#beginning(value, on);
+      else return value;
+    }
+  }
+
+  /** `text[:number]`. */
+  #beginning(value: Value, on: boolean): Value {
+    this.#need(":");
+    const length = numberOf(this.#primary(true));
+    this.#need("]");
+    if (!on) return null;
+    if (typeof value !== "string") throw new Error("only a text has a beginning here");
+    return Array.from(value).slice(0, length).join("");
   }
 
   #dictionary(on: boolean): Map<Value, Value> | Record<string, Value> {

@@ -147,6 +147,22 @@ describe("numbers", () => {
     expect(render(within(0, 5), payload)).toBe(rendered);
   });
 
+  test.each([
+    ["2.5", "2.5"],
+    ["-1", "-1"],
+    ["00012", "00012"],
+    ["", "None"],
+    ["--", "None"],
+    ["auto", "None"],
+  ])("a quantity that reads %j shows %s", (payload, rendered) => {
+    expect(render(templates.number, payload)).toBe(rendered);
+  });
+
+  test("a text is cut at the 255 characters that Home Assistant keeps", () => {
+    expect(render(templates.text, "关")).toBe("关");
+    expect(render(templates.text, "关".repeat(300))).toBe("关".repeat(255));
+  });
+
   test("a field that is null shows as unknown", () => {
     expect(render(field("requests_left"), '{"requests_left":null}')).toBe("None");
     expect(render(field("requests_left"), '{"requests_left":12}')).toBe("12");

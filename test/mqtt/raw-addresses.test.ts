@@ -57,7 +57,7 @@ describe("a raw address", () => {
       publish: (topic, payload) => broker.publish(topic, payload),
       isUnwanted: () => false,
       isAccountKnown: () => state.isKnown,
-      monotonic: () => 0,
+      platformHadTime: () => false,
       failed: () => undefined,
     });
     const topic = "greenhouse/gh-0001/address/900";

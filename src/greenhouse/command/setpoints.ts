@@ -23,7 +23,8 @@ export interface Setpoint {
 
 const refusal = (reason: Refusal["reason"], message: string): Refusal => ({ reason, message });
 
-const plainDecimal = /^-?(0|[1-9]\d*)(\.\d{1,10})?$/;
+/** As many decimals as sums of decimals have in binary: 0.1 + 0.2 is what automations send. */
+const plainDecimal = /^-?(0|[1-9]\d*)(\.\d{1,20})?$/;
 /** Sums of decimal steps are not exact in binary. */
 const stepTolerance = 1e-6;
 
@@ -61,7 +62,7 @@ export function readNumberSetpoint(text: string, range: NumberRange): Setpoint |
       "out_of_range",
       `${text.slice(0, 40)} would be sent with more digits than can be exact; check max and scale.`,
     );
-  return { text: String(number), value: String(sent) };
+  return { text: String(Number(number.toPrecision(15))), value: String(sent) };
 }
 
 /** Reads a value for a raw address: printable characters without blanks, at most 64. */

@@ -1,0 +1,79 @@
+import anyAscii from "any-ascii";
+import type { Configuration } from "../config/schema.js";
+import { topicId } from "../greenhouse/ids.js";
+import { DiscoveryOutput } from "../homeassistant/discovery-output.js";
+import type { BrokerConnection } from "../mqtt/connection.js";
+import { Leftovers } from "../mqtt/leftovers.js";
+import type { Topics } from "../mqtt/topics.js";
+import type { BridgeSurroundings } from "./bridge-parts.js";
+import type { Mirror } from "./mirror.js";
+
+/** What an earlier run showed and this one does not waits this long, counted from the first good list. */
+const patienceMs = 24 * 3_600_000;
+
+/** Null where nothing is announced. */
+export function createDiscovery(
+  { configuration, clock, random, log, version }: BridgeSurroundings,
+  mirror: Mirror,
+  topics: Topics,
+  connection: BrokerConnection,
+  republishStates: () => void,
+): DiscoveryOutput | null {
+  const { homeassistant, mqtt } = configuration;
+  if (!homeassistant.enabled) return null;
+  return new DiscoveryOutput(
+    {
+      publish: (topic, payload, options) => connection.publish(topic, payload, { ...options, qos: 1 }),
+      republishStates,
+      removalAllowed: (code) => code === null || mirror.inventory.mayForget(code, clock.monotonic()),
+      view: {
+        controllers: () => mirror.store.controllers(),
+        get: (code) => mirror.store.get(code),
+        platformHadTime: () => platformHadTime(mirror, clock),
+      },
+      clock,
+      random,
+      log,
+    },
+    {
+      topics,
+      prefix: homeassistant.discovery_prefix,
+      language: homeassistant.language,
+      version,
+      clientId: mqtt.client_id,
+    },
+  );
+}
+
+export function createLeftovers(
+  { configuration, clock, log }: BridgeSurroundings,
+  mirror: Mirror,
+  topics: Topics,
+  connection: BrokerConnection,
+): Leftovers {
+  const ignored = ignoredIds(configuration);
+  return new Leftovers({
+    base: topics.base,
+    view: mirror.store,
+    publish: (topic, payload) => connection.publish(topic, payload, { retain: true, qos: 1 }),
+    isUnwanted: (id) => ignored.has(id),
+    isAccountKnown: () => mirror.inventory.isKnown,
+    platformHadTime: () => platformHadTime(mirror, clock),
+    failed: (topic, error) => {
+      log.debug({ topic, reason: String(error) }, "could not mark or clear a topic of an earlier run");
+    },
+  });
+}
+
+const platformHadTime = ({ inventory }: Mirror, clock: BridgeSurroundings["clock"]): boolean =>
+  inventory.knownForMs(clock.monotonic()) >= patienceMs;
+
+/** Topic ids of ignored controllers, but for those that a controller in their place was given. */
+function ignoredIds({ controllers }: Configuration): ReadonlySet<string> {
+  const ids = (ignored: boolean) =>
+    Object.entries(controllers).flatMap(([code, { ignore, id }]) =>
+      ignore === ignored ? [id ?? topicId(code, anyAscii)] : [],
+    );
+  const inUse = new Set(ids(false));
+  return new Set(ids(true).filter((id) => !inUse.has(id)));
+}
