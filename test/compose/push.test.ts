@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { PushBell } from "../../src/bridge/push-bell.js";
 import { createMirror, type Mirror } from "../../src/compose/mirror.js";
 import { createPush } from "../../src/compose/create-push.js";
@@ -11,6 +11,9 @@ import { silentLog } from "../support/builders.js";
 import { configurationOf } from "./support/bridge.js";
 
 /* The reading half with its push channels against the simulated platform, over real HTTP and WebSockets. */
+
+// Reads that pushes ask for keep ten seconds apart, and a test may need two of them.
+vi.setConfig({ testTimeout: 60_000 });
 
 const patience = { timeout: 30_000, interval: 5 };
 const code = "GH-0001";
