@@ -102,7 +102,8 @@ function boundUnfinished(store: Store): { readonly disconnected: (clientId: stri
   };
   store.incomingDelPacket = (client, packet) => {
     unfinished.get(client.id)?.delete(packet.messageId ?? 0);
-    return remove(client, packet);
+    // Of two PUBRELs in one breath the second finds nothing, and aedes catches no error here: it would end the process.
+    return remove(client, packet).catch(() => undefined);
   };
   return {
     disconnected: (clientId) => {

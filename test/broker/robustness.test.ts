@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import net from "node:net";
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../src/runtime/random.js";
@@ -86,6 +87,26 @@ describe("the embedded broker", () => {
     await connection.publish("greenhouse/alive", "yes");
     expect(connection.counters()).toMatchObject({ connects: 1, disconnects: 0 });
     await until(() => broker.counters().clients === 0, "all gone");
+  });
+
+  it("a message of QoS 2 that is released twice in one breath ends nothing (44)", async () => {
+    const broker = await testBroker();
+    const socket = net.connect(broker.port, "127.0.0.1");
+    const answered = async (type: number) => {
+      for (;;) {
+        const [chunk] = (await once(socket, "data")) as [Buffer];
+        if (chunk.includes(type)) return;
+      }
+    };
+    socket.write(
+      Buffer.from([...connectOf(4, "twice"), ...frame(0x34, [...text("greenhouse/a"), 0, 2, 65])]),
+    );
+    await answered(0x50);
+    socket.write(Buffer.from([...frame(0x62, [0, 2]), ...frame(0x62, [0, 2])]));
+    await answered(0x70);
+    const other = await otherClient(broker.url);
+    await other.endAsync();
+    socket.destroy();
   });
 
   it.each(["__proto__", "constructor", "toString", "hasOwnProperty"])(
