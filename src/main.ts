@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { runProgram } from "./cli/program.js";
+import { guardStreams } from "./cli/standard-streams.js";
 
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -14,16 +15,22 @@ process.on("SIGHUP", () => {
   if (reload === null || process.stderr.isTTY) stop.abort();
   else reload();
 });
-// A closed pipe (`| head`) ends the output, not the world.
-process.stdout.on("error", () => process.exit(0));
+const { out, err, outputEnded, exitCode } = guardStreams(process.stdout, process.stderr);
+// Only by then is it known that the last words could not be written either.
+process.on("exit", (code) => {
+  process.exitCode = exitCode(code);
+});
 
 process.exitCode = await runProgram(process.argv, {
   env: process.env,
-  out: (text) => process.stdout.write(text),
-  err: process.stderr,
+  out,
+  err,
   isTerminal: process.stdout.isTTY,
   stop: stop.signal,
+  outputEnded,
   onReload: (listener) => {
     reload = listener;
   },
 });
+// What a stopped command has given up may go on in the background, and would hold the process for minutes.
+if (stop.signal.aborted) process.stdout.write("", () => process.stderr.write("", () => process.exit()));

@@ -45,6 +45,26 @@ export function brokerOf(options, service) {
   return { url, username: service.username, password: service.password };
 }
 
+/**
+ * What a configuration file of the user's own may ask of the environment. It may name its broker itself, so without one
+ * here nothing is missing.
+ */
+export function environmentOf(options, service) {
+  const { url, username, password } = options.mqtt_url || service !== null ? brokerOf(options, service) : {};
+  const known = {
+    MQTT_URL: url,
+    MQTT_USERNAME: username,
+    MQTT_PASSWORD: password,
+    GREENHOUSE_TOKEN: options.token,
+  };
+  return Object.fromEntries(Object.entries(known).filter(([, value]) => value));
+}
+
+/** Whether a start waits for Home Assistant's MQTT service: not where a file of the user's own never asks for it. */
+export function needsService(options, file) {
+  return !options.mqtt_url && (file === null || /\bMQTT_(URL|USERNAME|PASSWORD)\b/.test(file));
+}
+
 function credentialLines({ token, sign_in: fields = [] }, secret) {
   if (token && fields.length > 0)
     throw new OptionsError("Only one of token and sign_in can be used: empty the other one.");

@@ -4,7 +4,7 @@
  */
 import { chownSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
-import { brokerOf, configurationOf, OptionsError } from "./options.mjs";
+import { configurationOf, environmentOf, needsService, OptionsError } from "./options.mjs";
 
 const folder = "/data/greenhouse2mqtt";
 /** The user `node` of the image. */
@@ -35,19 +35,22 @@ async function awaitedService() {
   return null;
 }
 
+/** A file that cannot be read asks for nothing here; the bridge says what is wrong with it. */
+function textOf(file) {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
+
 /** A file the user wrote in the folder of the app, with what it may ask of the environment; else one made of the options. */
 async function prepare(options) {
-  const service = options.mqtt_url ? null : await awaitedService();
-  if (options.configuration_file) {
-    const { url, username, password } = brokerOf(options, service);
-    const known = {
-      MQTT_URL: url,
-      MQTT_USERNAME: username,
-      MQTT_PASSWORD: password,
-      GREENHOUSE_TOKEN: options.token,
-    };
-    for (const [name, value] of Object.entries(known)) if (value) process.env[name] = value;
-    return `/config/${options.configuration_file}`;
+  const own = options.configuration_file ? `/config/${options.configuration_file}` : null;
+  const service = needsService(options, own && textOf(own)) ? await awaitedService() : null;
+  if (own !== null) {
+    Object.assign(process.env, environmentOf(options, service));
+    return own;
   }
   const { configuration, secrets } = configurationOf(options, service);
   for (const [name, text] of Object.entries({ "config.yaml": configuration, "secrets.yaml": secrets })) {

@@ -8,6 +8,7 @@ import { openListeners, type Listeners } from "./listeners.js";
 import { bridgeCredential, Logins, type Credential } from "./login.js";
 import { isPasswordHash } from "../runtime/password-hash.js";
 import { brokerProblems } from "./problems.js";
+import { reachable } from "./reachable.js";
 import {
   defaultBrokerLimits,
   emptyTally,
@@ -16,6 +17,7 @@ import {
   type BrokerSettings,
   type BrokerTally,
 } from "./settings.js";
+import { type RefusedLogin, RefusedLogins } from "./refused-logins.js";
 import { SilentSockets } from "./silent-sockets.js";
 import { BrokerStartError } from "./start-error.js";
 import {
@@ -38,6 +40,7 @@ import {
 export { BrokerStartError } from "./start-error.js";
 export { brokerProblems, type SettingsProblem } from "./problems.js";
 export { readVia, viaProperty, type Via } from "./via.js";
+export type { RefusedLogin } from "./refused-logins.js";
 export type * from "./settings.js";
 
 export interface EmbeddedBroker {
@@ -53,9 +56,11 @@ export interface EmbeddedBroker {
   close(): Promise<void>;
 }
 
-interface Ports {
+export interface BrokerPorts {
   readonly clock: Clock;
   readonly log: Logger;
+  /** Somebody came with a wrong user name or password; told seldom enough to be kept. */
+  readonly onRefusedLogin?: (refused: RefusedLogin) => void;
 }
 
 interface Parts {
@@ -63,13 +68,13 @@ interface Parts {
   readonly limits: BrokerLimits;
   readonly credential: Credential;
   readonly tally: BrokerTally;
-  readonly ports: Ports;
+  readonly ports: BrokerPorts;
 }
 
 const closeTimeoutMs = 2_000;
 
 /** Rejects with a BrokerStartError that names the configuration key and the remedy. */
-export async function startBroker(settings: BrokerSettings, ports: Ports): Promise<EmbeddedBroker> {
+export async function startBroker(settings: BrokerSettings, ports: BrokerPorts): Promise<EmbeddedBroker> {
   const [problem] = brokerProblems(settings);
   if (problem) throw new BrokerStartError(["broker", ...problem.path].join("."), problem.message);
   warnAboutPlainPasswords(settings, ports.log);
@@ -90,7 +95,7 @@ export async function startBroker(settings: BrokerSettings, ports: Ports): Promi
 }
 
 function wire(aedes: Aedes, { settings, limits, ports, tally, credential }: Parts) {
-  const { clock, log } = ports;
+  const { clock, log, onRefusedLogin = () => undefined } = ports;
   const gatekeeper = new Gatekeeper(settings, limits.retainedTopics, tally, log);
   const silent = new SilentSockets(limits.silentSockets, () => {
     tally.silentClosed += 1;
@@ -107,6 +112,7 @@ function wire(aedes: Aedes, { settings, limits, ports, tally, credential }: Part
     tally,
     maxClients: limits.clients,
     log,
+    refused: new RefusedLogins(clock, onRefusedLogin),
     clientWithId: (id) => connectedClient(aedes, id),
     clientCount,
   });
@@ -139,13 +145,6 @@ function running(
       await listeners.close();
     },
   };
-}
-
-/** An address at which this machine reaches a listener on `host`. */
-function reachable(host: string): string {
-  if (host === "0.0.0.0") return "127.0.0.1";
-  if (host === "::") return "[::1]";
-  return host.includes(":") ? `[${host}]` : host;
 }
 
 function warnAboutPlainPasswords({ users }: BrokerSettings, log: Logger): void {

@@ -2,6 +2,7 @@ import type { Client } from "aedes";
 import type { Logger } from "../runtime/logger.js";
 import type { Gatekeeper } from "./gatekeeper.js";
 import type { Logins, Verdict } from "./login.js";
+import type { RefusedLogin, RefusedLogins } from "./refused-logins.js";
 import type { BrokerTally } from "./settings.js";
 
 /** CONNACK codes of MQTT 3.1.1; aedes translates them for MQTT 5. */
@@ -13,6 +14,7 @@ export interface DoorParts {
   readonly tally: BrokerTally;
   readonly maxClients: number;
   readonly log: Logger;
+  readonly refused: RefusedLogins;
   /** The connected client with this id. */
   readonly clientWithId: (id: string) => Client | null;
   /** Beside the bridge. */
@@ -27,7 +29,8 @@ export async function admit(
 ): Promise<RefusalCode | null> {
   const { gatekeeper, tally, log } = parts;
   const verdict = await parts.logins.verdict(login.address, login.username, login.password);
-  if (verdict.kind === "refused") return refuseLogin(parts, verdict, login.address);
+  if (verdict.kind === "refused")
+    return refuseLogin(parts, verdict, { address: login.address, client: client.id.slice(0, 64) });
   const user = verdict.kind === "user" ? verdict.user.username : null;
   if (verdict.kind !== "bridge") {
     const problem = placeProblem(parts, client.id, user);
@@ -45,9 +48,9 @@ export async function admit(
 }
 
 function refuseLogin(
-  { tally, log }: DoorParts,
+  { tally, log, refused }: DoorParts,
   verdict: Verdict & { kind: "refused" },
-  address: string,
+  { address, client }: RefusedLogin,
 ): RefusalCode {
   if (verdict.why === "busy") return 3;
   if (verdict.why === "blocked") {
@@ -56,6 +59,7 @@ function refuseLogin(
   }
   tally.refusedLogins += 1;
   // The name is left out: people type passwords into the wrong field.
+  refused.note({ address, client });
   log.warn({ address }, "refused a login with a wrong user name or password");
   if (verdict.newlyBlocked)
     log.warn({ address }, "too many wrong logins; further ones are refused for a while");

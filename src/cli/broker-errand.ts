@@ -12,7 +12,11 @@ export interface BrokerErrand {
   readonly configuration: Configuration;
   readonly log: Logger;
   readonly subscriptions?: readonly string[];
+  /** Filters whose retained messages are wanted too. */
+  readonly withRetained?: readonly string[];
   readonly onMessage?: (message: IncomingMessage) => void;
+  /** The link was up and is gone; it is tried again. */
+  readonly onDisconnected?: () => void;
   readonly connectMs?: number;
 }
 
@@ -21,9 +25,10 @@ export interface BrokerErrand {
  * CommandFailure when the broker cannot be reached in time.
  */
 export async function withBroker<Answer>(
-  { configuration, log, subscriptions = [], onMessage, connectMs = 15_000 }: BrokerErrand,
+  given: BrokerErrand,
   errand: (connection: BrokerConnection) => Promise<Answer>,
 ): Promise<Answer> {
+  const { configuration, log, subscriptions = [], withRetained = [], connectMs = 15_000 } = given;
   const done = new AbortController();
   let connected: () => void = () => undefined;
   const isConnected = new Promise<void>((resolve) => {
@@ -31,10 +36,11 @@ export async function withBroker<Answer>(
   });
   const own = connectionSettings(configuration, topicsUnder(configuration.mqtt.base_topic), null, {
     connected,
-    message: onMessage,
+    message: given.onMessage,
+    disconnected: given.onDisconnected,
   });
   const clientId = `${configuration.mqtt.client_id}-${randomBytes(4).toString("hex")}`;
-  const settings = { ...own, clientId, will: undefined, guard: undefined, subscriptions, withRetained: [] };
+  const settings = { ...own, clientId, will: undefined, guard: undefined, subscriptions, withRetained };
   const connection = new BrokerConnection(settings, { clock: systemClock, random: systemRandom, log });
   const running = connection.run(done.signal);
   const late = systemClock.wait(connectMs, done.signal).then(() => {

@@ -13,7 +13,7 @@ import { printableConfiguration } from "../simulator/printable-configuration.js"
 import { startSimulator } from "../simulator/server.js";
 import { loggerFor, overridden, type CommonOptions } from "./configuration.js";
 import type { SimulateOptions } from "./simulate.js";
-import { CommandFailure, programVersion, type Surroundings } from "./surroundings.js";
+import { CommandFailure, endOfUse, programVersion, type Surroundings } from "./surroundings.js";
 
 /** `greenhouse2mqtt demo`: simulated platform, embedded broker and bridge in one process, until a signal. */
 export async function demo(options: CommonOptions & SimulateOptions, around: Surroundings): Promise<void> {
@@ -43,7 +43,7 @@ export async function demo(options: CommonOptions & SimulateOptions, around: Sur
           around.out(greeting(port, simulator.businessUrl, configuration));
         },
       },
-      around.stop,
+      endOfUse(around),
     );
   } finally {
     await simulator.close();

@@ -59,6 +59,7 @@ export async function doctor(options: DoctorOptions, around: Surroundings): Prom
   };
   for await (const finding of diagnose(errand, (used) => (scene = used))) report.add(redact(scene)(finding));
   report.end();
+  if (around.stop.aborted) throw new CommandFailure("stopped before everything was tried");
   if (report.findings.some(({ status }) => status === "failed")) throw new CommandFailure("");
 }
 
@@ -80,7 +81,7 @@ function configurationFindings(result: ConfigurationResult, { config }: DoctorOp
 }
 
 /** Lines as they come, with the running check on a terminal; or one JSON document at the end. */
-function reporter({ json = false }: DoctorOptions, { out, err }: Surroundings) {
+function reporter({ json = false }: DoctorOptions, { out, err, stop }: Surroundings) {
   const findings: Finding[] = [];
   const isShown = !json && err.isTTY === true;
   const facts: ReportFacts = {
@@ -105,7 +106,9 @@ function reporter({ json = false }: DoctorOptions, { out, err }: Surroundings) {
     },
     end: () => {
       erase();
-      out(json ? `${jsonReport(facts, findings)}\n` : `${summaryOf(findings)}\n`);
+      out(
+        json ? `${jsonReport(facts, { findings, isStopped: stop.aborted })}\n` : `${summaryOf(findings)}\n`,
+      );
     },
   };
 }

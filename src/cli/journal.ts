@@ -9,7 +9,7 @@ import { formatTable, jsonLine, tableLine } from "../journal/table.js";
 import { systemClock } from "../runtime/clock.js";
 import { type CommonOptions, readConfiguration } from "./configuration.js";
 import { codeOf } from "./read.js";
-import { CommandFailure, exitCodes, type Surroundings } from "./surroundings.js";
+import { CommandFailure, endOfUse, exitCodes, type Surroundings } from "./surroundings.js";
 
 export interface JournalOptions extends CommonOptions {
   readonly controller?: string;
@@ -39,8 +39,9 @@ export async function journal(options: JournalOptions, around: Surroundings): Pr
   else if (past.length > 0 || options.follow !== true)
     around.out(past.length === 0 ? "no commands yet\n" : `${formatTable(past)}\n`);
   if (options.follow !== true) return;
+  const end = endOfUse(around);
   const after = past.at(-1)?.seq ?? 0;
-  for await (const record of followRecords(directory, { clock: systemClock, after, filter }, around.stop)) {
+  for await (const record of followRecords(directory, { clock: systemClock, after, filter }, end)) {
     around.out(`${line(record)}\n`);
   }
 }

@@ -175,8 +175,14 @@ function addPlatformCommands(root: Command, around: Surroundings): void {
     .action(async (controller: string, address: string, options: CommonOptions) => {
       await (await import("./read.js")).read(controller, address, options, around);
     });
-  common(root.command("cleanup").description("list, then clear our retained state and discovery topics"))
-    .option("--all", "without asking, and also what a running bridge would publish again")
+  common(
+    root
+      .command("cleanup")
+      .description(
+        "list, then clear our retained state and discovery topics; refuses while a bridge runs with them",
+      ),
+  )
+    .option("--all", "also the bridge's own topics (bridge/…)")
     .action(async (options: CommonOptions & { all?: boolean }) => {
       await (await import("./cleanup.js")).cleanup(options, around);
     });

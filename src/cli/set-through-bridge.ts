@@ -1,16 +1,15 @@
+import { reachable } from "../broker/reachable.js";
 import type { Configuration } from "../config/schema.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import type { BrokerConnection, IncomingMessage } from "../mqtt/connection.js";
+import type { IncomingMessage } from "../mqtt/connection.js";
 import { topicsUnder } from "../mqtt/topics.js";
-import { systemClock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/logger.js";
+import { BridgeWait } from "./bridge-wait.js";
 import { withBroker } from "./broker-errand.js";
 import type { SetRequest } from "./set.js";
 import { CommandFailure } from "./surroundings.js";
 
 const connectMs = 1_500;
-/** Longer than any command may take: its age, its steps and its read-backs. */
-const longestMs = 15 * 60_000;
 
 /** Why nobody asked the embedded broker: its users' passwords are known as hashes only. */
 export const missingLogin =
@@ -28,33 +27,36 @@ export async function commandThroughBridge(
   configuration: Configuration,
   request: SetRequest,
   progress: (phase: string) => void,
+  stop: AbortSignal,
 ): Promise<CommandResult | null> {
   if (!hasLogin(configuration)) return null;
   const topics = topicsUnder(configuration.mqtt.base_topic);
   const topic = topics[request.target](request.controllerId, request.targetId);
-  let ended: (result: CommandResult) => void = () => undefined;
-  const result = new Promise<CommandResult>((resolve) => {
-    ended = resolve;
-  });
+  const wait = new BridgeWait();
   const onMessage = (message: IncomingMessage) => {
+    if (message.topic === topics.bridge.state) wait.said(message.payload.toString());
     const body = documentOf(message, request.id);
     if (body === null) return;
-    if (message.topic === topic.result) ended(body as unknown as CommandResult);
+    if (message.topic === topic.result) wait.answered(body as unknown as CommandResult);
     else if (typeof body["phase"] === "string" && body["phase"] !== "done") progress(body["phase"]);
   };
-  const reached = withLocalUrl(configuration);
   const errand = {
-    configuration: reached,
+    configuration: withLocalUrl(configuration),
     log: silentLog,
     subscriptions: [topic.result, topic.command],
+    withRetained: [topics.bridge.state],
     onMessage,
+    // The embedded broker ends with its bridge, which is then too late to say so.
+    onDisconnected: () => {
+      if (configuration.mqtt.url === undefined) wait.said("offline");
+    },
     connectMs,
   };
   try {
     return await withBroker(errand, async (connection) => {
-      if (!(await isBridgeOnline(connection, topics.bridge.state))) return null;
-      await connection.publish(topic.set, request.payload, { qos: 1, retain: false });
-      return await inTime(result);
+      if (!(await wait.isOnline())) return null;
+      const publish = () => connection.publish(topic.set, request.payload, { qos: 1, retain: false });
+      return await wait.resultOf(publish, stop);
     });
   } catch (error) {
     if (error instanceof CommandFailure && error.message.startsWith("no connection")) return null;
@@ -70,43 +72,15 @@ function withLocalUrl(configuration: Configuration): Configuration {
   const { mqtt, broker } = configuration;
   if (mqtt.url !== undefined) return configuration;
   const user = mqtt.username === undefined ? broker.users.find(isPlain) : mqtt;
-  const host = broker.host === "0.0.0.0" || broker.host === "::" ? "127.0.0.1" : broker.host;
   return {
     ...configuration,
     mqtt: {
       ...mqtt,
-      url: `mqtt://${host}:${broker.port}`,
+      url: `mqtt://${reachable(broker.host)}:${broker.port}`,
       username: user?.username,
       password: user?.password,
     },
   };
-}
-
-async function isBridgeOnline(connection: BrokerConnection, stateTopic: string): Promise<boolean> {
-  let online = false;
-  await connection.scan(
-    [stateTopic],
-    (_, payload) => {
-      online = payload.toString() === "online";
-    },
-    300,
-  );
-  return online;
-}
-
-async function inTime(result: Promise<CommandResult>): Promise<CommandResult> {
-  const answered = new AbortController();
-  const late = systemClock.wait(longestMs, answered.signal).then(() => {
-    throw new CommandFailure(
-      "the bridge did not answer; see `greenhouse2mqtt journal` for what became of the command",
-    );
-  });
-  late.catch(() => undefined);
-  try {
-    return await Promise.race([result, late]);
-  } finally {
-    answered.abort();
-  }
 }
 
 function documentOf(message: IncomingMessage, id: string): Readonly<Record<string, unknown>> | null {

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { userInfo } from "node:os";
 import { commandDirectly } from "../compose/direct-command.js";
 import type { Configuration } from "../config/schema.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
@@ -11,7 +10,14 @@ import { systemRandom } from "../runtime/random.js";
 import { type CommonOptions, loggerFor, readConfiguration } from "./configuration.js";
 import { codeOf } from "./read.js";
 import { commandThroughBridge, hasLogin, missingLogin } from "./set-through-bridge.js";
-import { CommandFailure, exitCodes, programVersion, type Surroundings } from "./surroundings.js";
+import {
+  CommandFailure,
+  exitCodes,
+  programVersion,
+  type Surroundings,
+  untilStopped,
+} from "./surroundings.js";
+import { userName } from "./user-name.js";
 
 export interface SetOptions extends CommonOptions {
   readonly dryRun?: boolean;
@@ -37,7 +43,7 @@ export async function set(
   const configuration = await readConfiguration(options, around);
   const code = codeOf(configuration, controller);
   const id = randomUUID();
-  const by = options.by ?? userInfo().username;
+  const by = options.by ?? userName();
   const payload = JSON.stringify({ command, id, by, dry_run: options.dryRun === true });
   const controllerId = configuration.controllers[code]?.id ?? topicId(code);
   const request: SetRequest = { controllerId, ...targetNamed(configuration, code, actuator), id, payload };
@@ -46,8 +52,8 @@ export async function set(
   };
   const log = loggerFor(configuration, around);
   const result =
-    (await commandThroughBridge(configuration, request, progress)) ??
-    (await directly(configuration, request, { log, progress, by }));
+    (await commandThroughBridge(configuration, request, progress, around.stop)) ??
+    (await directly(configuration, request, { log, progress, by, stop: around.stop }));
   around.out(around.isTerminal ? `${sentence(result)}\n` : `${JSON.stringify(result)}\n`);
   const isDone =
     ["confirmed", "already"].includes(result.outcome) ||
@@ -74,10 +80,17 @@ function targetNamed(
   return { target: isParameter ? "parameter" : "actuator", targetId: name };
 }
 
+interface Doing {
+  readonly log: ReturnType<typeof loggerFor>;
+  readonly progress: (phase: string) => void;
+  readonly by: string;
+  readonly stop: AbortSignal;
+}
+
 async function directly(
   configuration: Configuration,
   request: SetRequest,
-  { log, progress, by }: { log: ReturnType<typeof loggerFor>; progress: (phase: string) => void; by: string },
+  { log, progress, by, stop }: Doing,
 ): Promise<CommandResult> {
   const around = {
     configuration,
@@ -88,9 +101,10 @@ async function directly(
     version: programVersion(),
   };
   const payload = new TextEncoder().encode(request.payload);
-  const via = `command line, user ${userInfo().username}`;
+  const via = `command line, user ${userName()}`;
   try {
-    return await commandDirectly(around, { ...request, payload, by, via }, progress);
+    const done = commandDirectly(around, { ...request, payload, by, via }, progress);
+    return await unlessStopped(done, stop);
   } catch (error) {
     if (error instanceof DirectoryInUse) {
       const why = hasLogin(configuration) ? "" : ` ${missingLogin}`;
@@ -99,6 +113,22 @@ async function directly(
       );
     }
     throw error;
+  }
+}
+
+/** Gives the command up like a crash would: its journal tells the next start of the bridge how far it came. */
+async function unlessStopped<Answer>(work: Promise<Answer>, stop: AbortSignal): Promise<Answer> {
+  const over = new AbortController();
+  const stopped = untilStopped(AbortSignal.any([stop, over.signal])).then(() => {
+    throw new CommandFailure(
+      "stopped; the command may have been sent, and `greenhouse2mqtt journal` shows what became of it once the bridge has run again",
+    );
+  });
+  stopped.catch(() => undefined);
+  try {
+    return await Promise.race([work, stopped]);
+  } finally {
+    over.abort();
   }
 }
 

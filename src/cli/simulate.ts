@@ -7,7 +7,7 @@ import { printableConfiguration } from "../simulator/printable-configuration.js"
 import { profileNames } from "../simulator/profiles.js";
 import { startSimulator } from "../simulator/server.js";
 import type { CommonOptions } from "./configuration.js";
-import { CommandFailure, exitCodes, type Surroundings } from "./surroundings.js";
+import { CommandFailure, endOfUse, exitCodes, type Surroundings, untilStopped } from "./surroundings.js";
 
 export interface SimulateOptions {
   readonly port: number;
@@ -45,21 +45,8 @@ export async function simulate(
     );
   });
   around.out(printableConfiguration(simulator));
-  await untilStopped(around.stop);
+  await untilStopped(endOfUse(around));
   await simulator.close();
-}
-
-export function untilStopped(stop: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (stop.aborted) resolve();
-    stop.addEventListener(
-      "abort",
-      () => {
-        resolve();
-      },
-      { once: true },
-    );
-  });
 }
 
 async function readFaults(file: string | undefined): Promise<readonly FaultSpec[]> {

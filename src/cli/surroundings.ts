@@ -8,6 +8,8 @@ export interface Surroundings {
   readonly isTerminal: boolean;
   /** Aborts on the first SIGINT or SIGTERM. */
   readonly stop: AbortSignal;
+  /** Aborts when nobody reads the output any more; a command that goes on until stopped ends then too. */
+  readonly outputEnded?: AbortSignal;
   /** Calls the listener at each SIGHUP; without a listener a SIGHUP stops the command. */
   readonly onReload?: (listener: () => void) => void;
 }
@@ -31,4 +33,21 @@ export function programVersion(): string {
   const version =
     typeof parsed === "object" && parsed !== null && "version" in parsed ? parsed.version : null;
   return typeof version === "string" ? version : "unknown";
+}
+
+/** When a command that only has output to offer ends: it was stopped, or nobody reads it. */
+export const endOfUse = ({ stop, outputEnded }: Surroundings): AbortSignal =>
+  outputEnded === undefined ? stop : AbortSignal.any([stop, outputEnded]);
+
+export function untilStopped(stop: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (stop.aborted) resolve();
+    stop.addEventListener(
+      "abort",
+      () => {
+        resolve();
+      },
+      { once: true },
+    );
+  });
 }

@@ -28,7 +28,7 @@ import { afterRequests } from "../runtime/clock.js";
 export async function runBridge(around: BridgeSurroundings, stop: AbortSignal): Promise<void> {
   const opened = await openJournal(around);
   try {
-    const broker = await startEmbeddedBroker(around);
+    const broker = await startEmbeddedBroker(around, opened.journal);
     around.onListening?.();
     const live = around.live ?? new LiveSettings(around.configuration);
     const life = await beginLife(opened.journal, around, live);

@@ -42,6 +42,7 @@ export class CommandDesk {
   readonly #retainedAnswered = new Set<string>();
   readonly #unanswerableTopics = new Set<string>();
   #markedThrough = 0;
+  #leavesMarks = false;
 
   constructor(parts: CommandDeskParts) {
     this.#parts = parts;
@@ -102,6 +103,11 @@ export class CommandDesk {
     });
   }
 
+  /** A mark counts for everything before it, and so for results of earlier runs that this one could not read. */
+  leaveDeliveryMarks(): void {
+    this.#leavesMarks = true;
+  }
+
   /** Notes now and then in the journal which results have arrived. */
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
@@ -128,7 +134,7 @@ export class CommandDesk {
 
   #noteDelivered(): void {
     const { through } = this.#marks;
-    if (through <= this.#markedThrough) return;
+    if (this.#leavesMarks || through <= this.#markedThrough) return;
     this.#markedThrough = through;
     this.#parts.journal.append({ type: "delivered", through }, { durable: false }).catch(() => undefined);
   }

@@ -1,16 +1,21 @@
-import type { BrokerSettings, EmbeddedBroker } from "../broker/broker.js";
+import type { BrokerSettings, EmbeddedBroker, RefusedLogin } from "../broker/broker.js";
 import type { Configuration } from "../config/schema.js";
+import type { Journal } from "../journal/journal.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
 
 /** Starts the embedded broker where no other is configured; null where one is. Its code is loaded only then. */
-export async function startEmbeddedBroker({
-  configuration,
-  clock,
-  log,
-}: BridgeSurroundings): Promise<EmbeddedBroker | null> {
+export async function startEmbeddedBroker(
+  { configuration, clock, log }: BridgeSurroundings,
+  journal?: Pick<Journal, "append">,
+): Promise<EmbeddedBroker | null> {
   if (configuration.mqtt.url !== undefined) return null;
   const { startBroker } = await import("../broker/broker.js");
-  return startBroker(brokerSettings(configuration), { clock, log });
+  // People type passwords into the wrong field, so the name is left out.
+  const onRefusedLogin = (refused: RefusedLogin) => {
+    const record = { type: "login_failed", listener: "broker", user: null, ...refused } as const;
+    journal?.append(record, { durable: false }).catch(() => undefined);
+  };
+  return startBroker(brokerSettings(configuration), { clock, log, onRefusedLogin });
 }
 
 function brokerSettings({ broker, mqtt, homeassistant }: Configuration): BrokerSettings {

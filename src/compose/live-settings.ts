@@ -22,7 +22,7 @@ export interface Reloaded {
 export class LiveSettings {
   readonly #listeners = new Set<(reloaded: Reloaded) => void>();
   #current: Configuration;
-  #forced: { readonly because: string; readonly holds: () => boolean } | null = null;
+  readonly #forced: { readonly because: string; readonly holds: () => boolean }[] = [];
 
   constructor(configuration: Configuration) {
     this.#current = configuration;
@@ -35,12 +35,12 @@ export class LiveSettings {
 
   /** Why the bridge is read-only although nobody configured it; null where it is not. */
   get readOnlyBecause(): string | null {
-    return this.#forced?.holds() === true ? this.#forced.because : null;
+    return this.#forced.find(({ holds }) => holds())?.because ?? null;
   }
 
-  /** Refuses commands until the end of this run whenever `holds`, whatever the file says. A first reason stays. */
+  /** Refuses commands whenever `holds`, whatever the file says. Of several reasons that hold the first is told. */
   forceReadOnly(because: string, holds: () => boolean = () => true): void {
-    this.#forced ??= { because, holds };
+    this.#forced.push({ because, holds });
   }
 
   onReload(listener: (reloaded: Reloaded) => void): void {

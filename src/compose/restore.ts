@@ -5,12 +5,15 @@ import { nodeFileSystem, type FileSystem } from "../journal/file-system.js";
 import type { Journal } from "../journal/journal.js";
 import { newestRecords, readRecentCommands } from "../journal/reader.js";
 import type { RecentCommand } from "../journal/recent-commands.js";
+import type { JournalRecord, RecordType } from "../journal/records.js";
 import { undeliveredResults } from "../journal/undelivered.js";
+import { JournalUnreadable } from "../journal/unreadable.js";
 import { awaitedFrom, awaitedSince, lateResults } from "./awaited.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
 import type { CommandDesk } from "./command-desk.js";
 import { abandonedFrom, interruptedFrom } from "./interrupted.js";
 import type { Mirror } from "./mirror.js";
+import { refuseForUnread } from "./operations/unread-journal.js";
 
 const ownIdsMs = 12 * 3_600_000;
 const undeliveredMs = 24 * 3_600_000;
@@ -19,16 +22,16 @@ const mostAwaited = 2_000;
 
 /**
  * Takes up what earlier runs left in the journal: open commands, unread POSTs, problems, ids seen, results not delivered,
- * values that may still come. All of it is read before this run writes outcomes of its own there.
+ * values that may still come. All of it is read before this run writes outcomes of its own there. Where records cannot be read,
+ * nothing of them is taken up or told, nor counted as told.
  */
 export async function restoreCommands(
   desk: CommandDesk,
   journal: Journal,
   mirror: Mirror,
-  around: Pick<BridgeSurroundings, "clock" | "log">,
+  around: Around,
   files: FileSystem = nodeFileSystem,
 ): Promise<void> {
-  const { clock } = around;
   const { unread, problems } = journal.history();
   const { commander } = desk;
   commander.restoreUnread(
@@ -39,12 +42,49 @@ export async function restoreCommands(
   for (const { controller, target, actuator } of problems) {
     commander.problems.raise({ code: controller, target, targetId: actuator });
   }
-  const recent = await readRecentCommands(journal.directory, clock.now() - ownIdsMs, files);
-  rememberIds(commander, recent, clock.now());
-  const reading = { directory: journal.directory, files, now: clock.now() };
-  await restoreUndelivered(desk, reading);
-  await restoreAwaited(commander, journal, mirror, reading);
-  takeUpOpen(desk, { journal, mirror, around, recent });
+  const past = await readPast(journal, around, files);
+  if (past === null || journal.unread !== null) desk.leaveDeliveryMarks();
+  if (past !== null) {
+    rememberIds(commander, past.recent, around.clock.now());
+    for (const one of undeliveredResults(past.told, mostUndelivered)) desk.restoreResult(one);
+    restoreAwaited(commander, past.results, mirror);
+  }
+  takeUpOpen(desk, { journal, mirror, around, recent: past?.recent ?? [] });
+}
+
+type Around = Pick<BridgeSurroundings, "clock" | "log" | "live">;
+
+interface Past {
+  readonly recent: readonly RecentCommand[];
+  /** What says which results were told, and which not. */
+  readonly told: readonly JournalRecord[];
+  /** What says which values may still come. */
+  readonly results: readonly JournalRecord[];
+}
+
+/** Null where a file cannot be read: this run then mirrors only. */
+async function readPast(
+  journal: Journal,
+  { clock, log, live }: Around,
+  files: FileSystem,
+): Promise<Past | null> {
+  const { directory } = journal;
+  const now = clock.now();
+  const newest = (types: ReadonlySet<RecordType>, sinceMs: number, limit: number) =>
+    newestRecords(directory, { types, sinceMs, limit }, files);
+  const tellable = new Set(["result", "refusal", "delivered"] as const);
+  const hopeful = new Set(["result", "confirmed_late"] as const);
+  try {
+    return {
+      recent: await readRecentCommands(directory, now - ownIdsMs, files),
+      told: await newest(tellable, now - undeliveredMs, 2 * mostUndelivered),
+      results: await newest(hopeful, awaitedSince(journal.history().problems, now), mostAwaited),
+    };
+  } catch (error) {
+    if (!(error instanceof JournalUnreadable)) throw error;
+    if (journal.unread === null) refuseForUnread(error, journal, log, live);
+    return null;
+  }
 }
 
 function takeUpOpen(
@@ -57,7 +97,7 @@ function takeUpOpen(
   }: {
     readonly journal: Journal;
     readonly mirror: Mirror;
-    readonly around: Pick<BridgeSurroundings, "clock" | "log">;
+    readonly around: Around;
     readonly recent: readonly RecentCommand[];
   },
 ): void {
@@ -104,28 +144,11 @@ function rememberIds(
   }
 }
 
-interface Reading {
-  readonly directory: string;
-  readonly files: FileSystem;
-  readonly now: number;
-}
-
-async function restoreUndelivered(desk: CommandDesk, { directory, files, now }: Reading): Promise<void> {
-  const types = new Set(["result", "refusal", "delivered"] as const);
-  const what = { types, sinceMs: now - undeliveredMs, limit: 2 * mostUndelivered };
-  const records = await newestRecords(directory, what, files);
-  for (const one of undeliveredResults(records, mostUndelivered)) desk.restoreResult(one);
-}
-
-async function restoreAwaited(
+function restoreAwaited(
   commander: CommandDesk["commander"],
-  journal: Journal,
+  records: readonly JournalRecord[],
   { store }: Mirror,
-  { directory, files, now }: Reading,
-): Promise<void> {
-  const types = new Set(["result", "confirmed_late"] as const);
-  const sinceMs = awaitedSince(journal.history().problems, now);
-  const records = await newestRecords(directory, { types, sinceMs, limit: mostAwaited }, files);
+): void {
   for (const late of lateResults(records)) {
     const awaited = awaitedFrom(late, store);
     if (awaited) commander.await(awaited);

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
+import { isIPv6 } from "node:net";
 
 /** What decides whether a request is served. */
 export interface HttpAccess {
@@ -60,7 +61,11 @@ function isSame(shown: string, token: string): boolean {
 /** A page on the internet that resolves to this address must not get answers, so only known names count. */
 function isOwnHost(host: string, { host: own, allowedHosts }: HttpAccess): boolean {
   const name = host.replace(/:\d+$/, "").toLowerCase();
-  return [own, "localhost", "127.0.0.1", "[::1]", ...allowedHosts].some(
-    (known) => known.toLowerCase() === name,
-  );
+  return [own, "localhost", "127.0.0.1", "[::1]", ...allowedHosts].some((known) => hostName(known) === name);
+}
+
+/** As it stands in a Host header: an IPv6 address is in brackets there, in its short form and without a zone. */
+function hostName(known: string): string {
+  const bare = known.replace(/^\[(.*)\]$/, "$1").replace(/%.*$/, "");
+  return isIPv6(bare) ? new URL(`http://[${bare}]`).hostname : known.toLowerCase();
 }

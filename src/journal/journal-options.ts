@@ -12,6 +12,11 @@ export interface JournalOptions {
   /** Whether the wall clock agrees with the platform's; null while unknown. Asked for every record. */
   readonly clockSynced?: () => boolean | null;
   readonly files?: FileSystem;
+  /**
+   * Asked before files are changed for the first time and after every failure; rejects while they may not be: with DirectoryInUse
+   * where another process changes them.
+   */
+  readonly admit?: () => Promise<void>;
   /** Resolves when what was appended so far may be written; at the end of the current task when absent. */
   readonly turn?: () => Promise<void>;
 }

@@ -51,6 +51,7 @@ export class Journal {
       files: options.files ?? nodeFileSystem,
       limits: this.#limits,
       log: options.log,
+      admit: options.admit,
       stamp: () => this.#stamp(),
       clock: () => ({ now: options.clock.now(), trusted: options.clockSynced?.() === true }),
     });
@@ -73,6 +74,11 @@ export class Journal {
   /** What earlier runs and this one left open; as of the last readable record. */
   history(): HistoryParts {
     return this.#store.history;
+  }
+
+  /** Why this run does not know all that others wrote, for as long as it runs; null when it does. */
+  get unread(): Error | null {
+    return this.#store.unread;
   }
 
   state(): JournalState {

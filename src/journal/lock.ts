@@ -70,9 +70,14 @@ export class DirectoryLock {
     }
   }
 
+  /** False once the lock was deleted, with its directory perhaps, or has become another's. */
+  async isHeld(): Promise<boolean> {
+    return (await readLock(this.#path)) === this.#text;
+  }
+
   /** Gives the directory free; does nothing to a lock that has become another's. */
   async release(): Promise<void> {
-    if ((await readLock(this.#path)) === this.#text) await unlink(this.#path).catch(() => undefined);
+    if (await this.isHeld()) await unlink(this.#path).catch(() => undefined);
     await this.#life?.close();
   }
 }

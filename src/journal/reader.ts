@@ -1,4 +1,3 @@
-import { dirname } from "node:path";
 import { errorCode, nodeFileSystem, type FileSystem } from "./file-system.js";
 import { historyOf } from "./history.js";
 import type { HistoryParts } from "./history-parts.js";
@@ -8,7 +7,7 @@ import type { JournalRecord } from "./records.js";
 import { scanJournal } from "./recovery.js";
 import { listSegments, type SegmentName } from "./segment-names.js";
 import { readBlocks, type Block } from "./segment-reader.js";
-import { JournalUnreadable } from "./unreadable.js";
+import { fileProblem } from "./unreadable.js";
 
 /*
  * Reading needs no lock and changes nothing: it works beside the bridge, from another process, on a read-only disk.
@@ -26,7 +25,7 @@ async function* blocksOf(files: FileSystem, { path }: SegmentName): AsyncGenerat
   try {
     yield* readBlocks(files, path);
   } catch (error) {
-    if (errorCode(error) !== "ENOENT") throw new JournalUnreadable(dirname(path), error);
+    if (errorCode(error) !== "ENOENT") throw fileProblem(path, error);
   }
 }
 
@@ -110,6 +109,6 @@ async function writtenBefore(files: FileSystem, { path }: SegmentName, at: numbe
     return (await files.facts(path)).modifiedAt < at;
   } catch (error) {
     if (errorCode(error) === "ENOENT") return true;
-    throw error;
+    throw fileProblem(path, error);
   }
 }

@@ -5,6 +5,7 @@ import { addToHistory, emptyHistory, type HistoryDraft } from "./history.js";
 import { longestLineBytes } from "./record-line.js";
 import { readBlocks } from "./segment-reader.js";
 import { listSegments, type SegmentName } from "./segment-names.js";
+import { fileProblem } from "./unreadable.js";
 
 /** No record is shorter, so a stretch of lost bytes held at most one sequence number per this many. */
 const shortestRecordBytes = 100;
@@ -48,7 +49,7 @@ export async function scanJournal(files: FileSystem, directory: string): Promise
   const segments: ScannedSegment[] = [];
   let sequence = 0;
   for (const name of names.slice(await newestCheckpoint(files, names))) {
-    const { segment, last } = await scanSegment(files, name, history);
+    const { segment, last } = await naming(name, () => scanSegment(files, name, history));
     segments.push(segment);
     const lost = Math.ceil((segment.bytes - segment.goodEndAt - 1) / shortestRecordBytes);
     sequence = Math.max(sequence, Math.max(last, name.first - 1) + Math.max(lost, 0));
@@ -71,13 +72,21 @@ async function newestCheckpoint(files: FileSystem, names: readonly SegmentName[]
   for (let index = names.length - 1; index > 0; index -= 1) {
     const name = names[index];
     if (name === undefined) continue;
-    for await (const { records } of readBlocks(files, name.path)) {
-      if (records[0]?.type === "carried") return index;
-      break;
-    }
+    if (await naming(name, () => beginsWithCheckpoint(files, name))) return index;
   }
   return 0;
 }
+
+async function beginsWithCheckpoint(files: FileSystem, { path }: SegmentName): Promise<boolean> {
+  for await (const { records } of readBlocks(files, path)) return records[0]?.type === "carried";
+  return false;
+}
+
+/** An error of the file system does not always say in which file it was met. */
+const naming = <T>({ path }: SegmentName, read: () => Promise<T>): Promise<T> =>
+  read().catch((error: unknown) => {
+    throw fileProblem(path, error);
+  });
 
 async function scanSegment(files: FileSystem, name: SegmentName, history: HistoryDraft) {
   const { bytes } = await files.facts(name.path);

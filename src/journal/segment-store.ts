@@ -1,14 +1,16 @@
 import type { Logger } from "../runtime/logger.js";
-import type { FileSystem } from "./file-system.js";
 import type { HistoryParts } from "./history-parts.js";
 import { addToHistory, emptyHistory, historyOf, type HistoryDraft } from "./history.js";
 import type { JournalLimits } from "./limits.js";
 import { encodeLine } from "./record-line.js";
 import type { JournalDamaged, JournalRecord, RecordBody, Stamp } from "./records.js";
-import { prepareDirectory, repairJournal, scanJournal } from "./recovery.js";
+import { prepareDirectory, repairJournal, scanJournal, type Scan } from "./recovery.js";
 import { segmentsToDelete, type SegmentSize } from "./retention.js";
 import { listCorrupt, listSegments, segmentPath } from "./segment-names.js";
 import { Segment } from "./segment.js";
+import { errorCode, type FileSystem } from "./file-system.js";
+import { DirectoryInUse } from "./lock.js";
+import { JournalUnreadable } from "./unreadable.js";
 
 /** A record before it has its number. */
 export interface Draft {
@@ -27,6 +29,7 @@ export interface StoreSettings {
   readonly files: FileSystem;
   readonly limits: JournalLimits;
   readonly log: Logger;
+  readonly admit?: (() => Promise<void>) | undefined;
   readonly stamp: () => Omit<Stamp, "seq">;
   /** For ages of files: epoch ms, and whether to believe it. */
   readonly clock: () => { readonly now: number; readonly trusted: boolean };
@@ -44,6 +47,8 @@ export class SegmentStore {
   #olderBytes = 0;
   #history: HistoryDraft = emptyHistory();
   #unreadable = 0;
+  #hasRead = false;
+  #unread: Error | null = null;
   /** An fsync of the newest file failed; nothing more goes into it. */
   #beginNew = false;
 
@@ -65,6 +70,11 @@ export class SegmentStore {
     return this.#unreadable;
   }
 
+  /** Why records are there that this run does not know: it could not read them at first, or another process wrote them since. */
+  get unread(): Error | null {
+    return this.#unread;
+  }
+
   get history(): HistoryParts {
     return historyOf(this.#history);
   }
@@ -78,10 +88,12 @@ export class SegmentStore {
     this.#beginNew ||= this.#current?.doubtful ?? false;
     this.#letGo();
     await this.#closing;
-    const scan = await scanJournal(files, this.#directory);
+    const barred = await this.#barred();
+    const scan = await this.#scan();
     this.#sequence = Math.max(this.#sequence, scan.sequence);
     this.#history = scan.history;
     this.#unreadable = scan.unreadable;
+    if (barred !== null) throw barred;
     await prepareDirectory(files, this.#directory);
     const { current, truncatedBytes, corruptFiles } = await repairJournal(files, scan);
     if (current !== null && !this.#beginNew) this.#current = await Segment.open(files, current);
@@ -94,6 +106,32 @@ export class SegmentStore {
       truncated_bytes: truncatedBytes,
       corrupt_files: corruptFiles,
     };
+  }
+
+  /** Why no file may be changed. Asked before the files are read, so that nobody writes to them in between. */
+  async #barred(): Promise<Error | null> {
+    try {
+      await this.#settings.admit?.();
+      return null;
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      if (error instanceof DirectoryInUse) this.#unread ??= error;
+      return error;
+    }
+  }
+
+  async #scan(): Promise<Scan> {
+    try {
+      const scan = await scanJournal(this.#settings.files, this.#directory);
+      this.#hasRead = true;
+      return scan;
+    } catch (error) {
+      // Where no directory ever was there is nothing to know.
+      if (!this.#hasRead && errorCode(error) !== "ENOTDIR")
+        this.#unread ??=
+          error instanceof JournalUnreadable ? error : new JournalUnreadable(this.#directory, error);
+      throw error;
+    }
   }
 
   /** Appends the drafts in one write. After a rejection `recover` comes before anything else. */

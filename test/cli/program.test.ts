@@ -75,6 +75,21 @@ describe("options of every command", () => {
   });
 });
 
+describe("passwd", () => {
+  it("ends at a signal, without a hash", async () => {
+    expect(await run("passwd")).toEqual({ exitCode: 1, errors: "stopped; no hash was made\n", output: "" });
+  });
+});
+
+describe("cleanup", () => {
+  it("promises for --all what it does", async () => {
+    const { output } = await run("cleanup", "--help");
+    expect(output).toMatch(/refuses\s+while\s+a\s+bridge\s+runs/);
+    expect(output).toMatch(/--all +also the bridge's own topics/);
+    expect(output).not.toContain("without asking");
+  });
+});
+
 describe("simulate", () => {
   it("names a port that is taken, and the way out", async () => {
     const taken = createServer();

@@ -11,6 +11,8 @@ import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js
 import { silentLog } from "../support/builders.js";
 import { bridge, configurationOf, platform } from "./support/bridge.js";
 
+const segment = (first: number) => `journal-${String(first).padStart(12, "0")}.jsonl`;
+
 async function folder(): Promise<string> {
   const made = await mkdtemp(join(tmpdir(), "unusable-"));
   onTestFinished(() => rm(made, { recursive: true, force: true }));
@@ -39,6 +41,13 @@ it.each([
     async (place: string) => {
       await mkdir(place);
       await symlink("journal", join(place, "journal"));
+      return place;
+    },
+  ],
+  [
+    "has a directory where a file of the journal should be",
+    async (place: string) => {
+      await mkdir(join(journalDirectory(place), segment(1)), { recursive: true });
       return place;
     },
   ],

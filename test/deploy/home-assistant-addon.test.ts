@@ -17,6 +17,8 @@ interface Addon {
 
 interface Options {
   readonly configurationOf: (options: object, service: object | null) => Files;
+  readonly environmentOf: (options: object, service: object | null) => Readonly<Record<string, string>>;
+  readonly needsService: (options: object, file: string | null) => boolean;
 }
 
 interface Files {
@@ -156,6 +158,37 @@ describe("the options as a configuration", () => {
     const { configuration } = options.configurationOf(filled, service);
     expect(configuration).not.toContain(filled.token);
     expect(configuration).not.toContain("p'a: ss");
+  });
+
+  describe("with a configuration file of the user's own", () => {
+    const { token } = filled;
+    const own = { ...filled, configuration_file: "mine.yaml" };
+
+    it("only leave the broker's variables out where there is no service", () => {
+      expect(options.environmentOf(own, null)).toEqual({ GREENHOUSE_TOKEN: token });
+    });
+
+    it("pass on the service, or the broker of the options", () => {
+      expect(options.environmentOf(own, service)).toEqual({
+        MQTT_URL: "mqtt://core-mosquitto:1883",
+        MQTT_USERNAME: "addons",
+        MQTT_PASSWORD: "p'a: ss",
+        GREENHOUSE_TOKEN: token,
+      });
+      expect(options.environmentOf({ ...own, token: "", mqtt_url: "mqtt://b.example" }, null)).toEqual({
+        MQTT_URL: "mqtt://b.example",
+      });
+    });
+
+    it.each([
+      ["the file asks for it", "mqtt: { url: !env MQTT_URL }", true],
+      ["the file names its own broker", "mqtt: { url: mqtt://b.example }", false],
+      ["the file cannot be read", "", false],
+      ["there is no such file, but options", null, true],
+    ])("wait for the service as it is needed: %s", (_, file, isNeeded) => {
+      expect(options.needsService(own, file)).toBe(isNeeded);
+      expect(options.needsService({ ...own, mqtt_url: "mqtt://b.example" }, file)).toBe(false);
+    });
   });
 
   it.each([

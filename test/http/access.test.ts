@@ -40,6 +40,20 @@ describe("who is served (requirement 63)", () => {
     expect(statusOf(request, loopback)).toBe(status);
   });
 
+  it.each([
+    ["fd00::5", "[fd00::5]:8099", 200],
+    ["fd00::5", "[fd00::5]", 200],
+    ["FD00:0:0::5", "[fd00::5]:8099", 200],
+    ["[fd00::5]", "[fd00::5]:8099", 200],
+    ["fe80::1%eth0", "[fe80::1]:8099", 200],
+    ["fd00::5", "[fd00::6]:8099", 421],
+    ["fd00::5", "[fd00::5].evil.example", 421],
+  ])("a server that listens on %s asked as %s gives %i", (own, host, status) => {
+    expect(statusOf({ host }, { ...loopback, host: own })).toBe(status);
+    const named = { ...loopback, allowedHosts: [own] };
+    expect(statusOf({ host }, named), "among http.allowed_hosts").toBe(status);
+  });
+
   it.each(["/healthz", "/readyz"])("%s needs no token", (path) => {
     expect(statusOf({ path }, guarded)).toBe(200);
     expect(statusOf({ path, host: "localhost" }, exposed)).toBe(200);

@@ -1,11 +1,12 @@
 import type { Journal } from "../../journal/journal.js";
 import { newestRecords } from "../../journal/reader.js";
-import { listingProblem } from "../../journal/unreadable.js";
 import type { JournalRecord, RecordBody } from "../../journal/records.js";
 import type { Configuration } from "../../config/schema.js";
 import type { BridgeSurroundings } from "../bridge-parts.js";
 import type { LiveSettings } from "../live-settings.js";
 import { takeLastError, uncaughtError } from "./process-guard.js";
+import { crashLoop, isProven, ranWell } from "./proven-run.js";
+import { refuseUnread } from "./unread-journal.js";
 
 export const crashesUntilReadOnly = 5;
 export const crashWindowMs = 600_000;
@@ -15,7 +16,7 @@ export interface EndedRun {
   readonly at: string;
   /** It ended as it was asked to. */
   readonly stopped: boolean;
-  /** It brought a command to its end. */
+  /** It brought a command to its end, or ran for a quarter of an hour. */
   readonly worked: boolean;
   /** An error that nobody caught ended it. */
   readonly failed: boolean;
@@ -45,31 +46,15 @@ async function endedRuns(journal: Journal, now: number, lastFailed: boolean): Pr
   const records = await newestRecords(journal.directory, { types, sinceMs, limit: 10_000 });
   const boots = (isOne: (record: JournalRecord) => boolean) =>
     new Set(records.filter(isOne).map(({ boot }) => boot));
-  const worked = boots(({ type }) => type === "result");
+  const worked = boots(
+    (record) => record.type === "result" || (record.type === "event" && record.event === ranWell),
+  );
   const toldOfFailure = boots((record) => record.type === "event" && record.event === uncaughtError);
   return starts.map(({ boot, at, stopped }, place) => {
     const next = starts[place + 1];
     const failed = next === undefined ? lastFailed : toldOfFailure.has(next.boot);
     return { at, stopped, worked: worked.has(boot), failed };
   });
-}
-
-/**
- * Where what earlier runs left cannot be read, their open commands and ids are not known: should the journal become usable during this
- * run, commands still wait for the next. Where no directory ever was there is nothing to know.
- */
-async function refuseUnread(
-  journal: Journal,
-  log: BridgeSurroundings["log"],
-  live: LiveSettings,
-): Promise<void> {
-  const problem = await listingProblem(journal.directory);
-  if (problem === null || problem.code === "ENOTDIR") return;
-  live.forceReadOnly("journal_unread", () => journal.state().available);
-  log.error(
-    { reason: problem.message },
-    "what earlier runs left in the journal cannot be read, so this run takes no commands; restart the bridge when it can be read",
-  );
 }
 
 export interface Life {
@@ -91,13 +76,14 @@ export async function beginLife(journal: Journal, around: Around, live: LiveSett
   const crashes = crashesBefore(runs, now);
   if (lastError !== null) await note(lastError);
   if (crashes >= crashesUntilReadOnly) {
-    live.forceReadOnly("crash_loop");
+    const startedAt = clock.monotonic();
+    live.forceReadOnly(crashLoop, () => !isProven(startedAt, clock.monotonic()));
     log.error(
       { crashes },
-      "the last runs all ended without being asked to, so this one is read-only and refuses commands. Find the cause in the log; stopping the bridge once in order (SIGTERM) ends this",
+      "the last runs all ended without being asked to, so this one is read-only and refuses commands. Find the cause in the log; it takes commands again when it has run for 15 minutes, or after it was stopped once in order (SIGTERM)",
     );
   }
-  await refuseUnread(journal, log, live);
+  refuseUnread(journal, log, live);
   await note({ type: "start", version, read_only: live.current.commands.read_only });
   return {
     stopped: async () => {

@@ -16,7 +16,9 @@ import { metricFacts } from "./metric-facts.js";
 import { metricsPage } from "./metrics.js";
 import { type Noticed, noticedNothing, notice } from "./notices.js";
 import { type Overdue, overdueOf } from "./overdue.js";
+import { awaitProven } from "./proven-run.js";
 import type { ReadBook } from "./read-book.js";
+import { shortestIntervalMs } from "./shortest-interval.js";
 import { readPauseMs, Watchdog } from "./watchdog.js";
 
 export interface OperationsParts {
@@ -107,6 +109,7 @@ export class Operations {
       this.#tests.run(signal),
       this.#jumps.run(signal),
       this.#watchdog()?.run(signal),
+      this.#provenRun(signal),
       this.#noticing(signal),
     ]);
   }
@@ -164,17 +167,35 @@ export class Operations {
     const { around, mirror, outputs, reads } = this.#parts;
     const { manager, clock, log } = around;
     if (!manager) return null;
-    const { sensorsMs, controllersMs, actuatorsMs, runningStatusMs } = mirror.intervals;
-    const shortest = Math.min(sensorsMs, controllersMs, actuatorsMs, runningStatusMs);
     const progress = () => ({
       startedAt: this.#startedAt,
       outputsAt: outputs.workedAt,
       readEndedAt: reads.endedAt,
-      readPauseMs: readPauseMs(shortest * mirror.poller.stretch),
+      readPauseMs: readPauseMs(this.#shortestIntervalMs()),
     });
     const status = () =>
       `broker ${outputs.connection.state}${this.isDeaf ? ", deaf" : ""}; platform ${mirror.watch.state ?? "not asked yet"}; ${mirror.store.size} controllers`;
     return new Watchdog({ manager, clock, log, progress, status });
+  }
+
+  #shortestIntervalMs(): number {
+    const { intervals, inventory, poller, store } = this.#parts.mirror;
+    const hasReadings = (code: string) => inventory.hasReadings(code);
+    return poller.stretch * shortestIntervalMs(intervals, store.controllers(), hasReadings);
+  }
+
+  async #provenRun(signal: AbortSignal): Promise<void> {
+    const { around, live, outputs, onNews } = this.#parts;
+    const ports = {
+      ...{ startedAt: this.#startedAt, clock: around.clock, log: around.log, live },
+      note: (record: RecordBody) => {
+        this.#note(record);
+      },
+      onNews: () => {
+        if (outputs.connection.state === "online") onNews();
+      },
+    };
+    await awaitProven(ports, signal);
   }
 
   async #noticing(signal: AbortSignal): Promise<void> {

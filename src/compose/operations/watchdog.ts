@@ -26,7 +26,7 @@ export function stuckPart(progress: Progress, now: number): string | null {
   return now - (readEndedAt ?? startedAt) > readPauseMs ? "polling" : null;
 }
 
-/** The shortest interval several times over, but never less than any deadline of a request. */
+/** The shortest interval of the reads made, several times over, but never less than any deadline of a request. */
 export const readPauseMs = (shortestIntervalMs: number): number => Math.max(300_000, 3 * shortestIntervalMs);
 
 export interface WatchdogPorts {

@@ -1,8 +1,14 @@
+import { nextTurn } from "../../runtime/clock.js";
 import { failed, notTried, type Finding, type Verdict } from "./finding.js";
 import { platformVerdict } from "./platform-verdict.js";
 import type { Check, Scene } from "./scene.js";
 
-/** Runs the checks in their order and yields each finding as it is made. Never rejects for a check that breaks. */
+const stopped = notTried("stopped");
+
+/**
+ * Runs the checks in their order and yields each finding as it is made; after a stop the rest is found not tried. Never
+ * rejects for a check that breaks.
+ */
 export async function* examine(
   checks: readonly Check[],
   scene: Scene,
@@ -13,7 +19,10 @@ export async function* examine(
   const endAt = clock.monotonic() + scene.limits.totalMs;
   const passed = new Set<string>();
   for (const check of checks) {
-    if (stop.aborted) return;
+    if (stop.aborted) {
+      yield { check: check.id, ...stopped };
+      continue;
+    }
     const missing = check.needs.find((need) => !passed.has(need));
     const leftMs = Math.min(scene.limits.checkMs, endAt - clock.monotonic());
     begun(check.id);
@@ -31,7 +40,7 @@ export async function* examine(
 async function inTime(check: Check, scene: Scene, stop: AbortSignal, ms: number): Promise<Verdict> {
   const late = new AbortController();
   const done = new AbortController();
-  const tooLate = scene.ports.clock.wait(ms, done.signal).then(
+  const tooLate = scene.ports.clock.wait(ms, AbortSignal.any([done.signal, stop])).then(
     () => {
       late.abort(new Error("out of time"));
       return failed(
@@ -39,11 +48,14 @@ async function inTime(check: Check, scene: Scene, stop: AbortSignal, ms: number)
         "the line or the other side is very slow; try again",
       );
     },
-    () => notTried("stopped"),
+    // What the check has found by now is still taken.
+    () => nextTurn().then(() => stopped),
   );
   const work = check.run(scene, AbortSignal.any([stop, late.signal])).catch(verdictOfError);
   try {
-    return await Promise.race([work, tooLate]);
+    const verdict = await Promise.race([work, tooLate]);
+    // Being broken off says nothing about the thing examined.
+    return stop.aborted && verdict.status === "failed" ? stopped : verdict;
   } finally {
     done.abort();
   }

@@ -22,8 +22,14 @@ export interface ReportFacts {
   readonly at: string;
 }
 
+export interface Examination {
+  readonly findings: readonly Finding[];
+  /** Before everything was tried. */
+  readonly isStopped: boolean;
+}
+
 /** The whole report as one JSON document. */
-export function jsonReport(facts: ReportFacts, findings: readonly Finding[]): string {
+export function jsonReport(facts: ReportFacts, { findings, isStopped }: Examination): string {
   const counts = countOf(findings);
   const checks = findings.map(({ check, status, summary, remedy }) => ({
     check,
@@ -31,7 +37,7 @@ export function jsonReport(facts: ReportFacts, findings: readonly Finding[]): st
     summary: oneLine(summary),
     remedy: remedy === undefined ? null : oneLine(remedy),
   }));
-  return JSON.stringify({ ...facts, ok: counts.failed === 0, counts, checks }, null, 2);
+  return JSON.stringify({ ...facts, ok: counts.failed === 0 && !isStopped, counts, checks }, null, 2);
 }
 
 const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");

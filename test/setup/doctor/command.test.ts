@@ -11,12 +11,22 @@ interface Run {
   readonly err: string;
 }
 
-async function doctor(args: readonly string[], isTTY = false): Promise<Run> {
+interface Interrupted {
+  readonly stop?: AbortSignal;
+  readonly printed?: (text: string) => void;
+}
+
+async function doctor(
+  args: readonly string[],
+  isTTY = false,
+  { stop = new AbortController().signal, printed }: Interrupted = {},
+): Promise<Run> {
   let [out, err] = ["", ""];
   const code = await runProgram(["node", "greenhouse2mqtt", "doctor", ...args], {
     env: {},
     out: (text) => {
       out += text;
+      printed?.(text);
     },
     err: {
       isTTY,
@@ -25,7 +35,7 @@ async function doctor(args: readonly string[], isTTY = false): Promise<Run> {
       },
     },
     isTerminal: isTTY,
-    stop: new AbortController().signal,
+    stop,
   });
   return { code, out, err };
 }
@@ -117,6 +127,40 @@ describe("the command", () => {
     const simulator = await platform();
     const file = await configured(plainConfiguration(simulator, { url: "mqtt://127.0.0.1:1" }));
     expect((await doctor(["-c", file], true)).err).toContain("token …");
+  });
+});
+
+describe("an interrupted doctor", () => {
+  const interrupted = async (args: readonly string[], isEnough: (text: string) => boolean) => {
+    const simulator = await platform();
+    const file = await configured(plainConfiguration(simulator, { url: "mqtt://127.0.0.1:1" }));
+    const stop = new AbortController();
+    const printed = (text: string) => {
+      if (isEnough(text)) stop.abort();
+    };
+    return doctor(["-c", file, ...args], false, { stop: stop.signal, printed });
+  };
+
+  it("ends with 1 and names what was not tried", { timeout: 60_000 }, async () => {
+    const { code, out, err } = await interrupted([], (text) => text.includes("business.dns"));
+    const lines = out.trimEnd().split("\n");
+    const last = lines.at(-1) ?? "";
+    expect(code).toBe(1);
+    expect(err).toBe("stopped before everything was tried\n");
+    expect(last).toMatch(/, 0 failed, \d+ not tried$/);
+    expect(out).toMatch(/^skipped +token +not tried: stopped$/m);
+    expect(out).toMatch(/^skipped +broker +not tried: stopped$/m);
+  });
+
+  it("ends so where it was stopped before it began, also as a document", { timeout: 60_000 }, async () => {
+    const simulator = await platform();
+    const file = await configured(plainConfiguration(simulator, { url: "mqtt://127.0.0.1:1" }));
+    const { code, out } = await doctor(["-c", file, "--json"], false, { stop: AbortSignal.abort() });
+    const report = JSON.parse(out) as Report;
+    expect(code).toBe(1);
+    expect(report.ok).toBe(false);
+    expect(report.counts).toMatchObject({ failed: 0 });
+    expect(report.checks.filter(({ status }) => status === "skipped").length).toBeGreaterThan(10);
   });
 });
 

@@ -1,0 +1,131 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import mqtt from "mqtt";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { compiledProgram } from "../compose/support/program.js";
+import { freePort } from "../support/mosquitto.js";
+
+const program = compiledProgram();
+const hasFullDevice = existsSync("/dev/full");
+
+const good =
+  "platform: { business_url: https://b.example, realtime_url: https://r.example, token_file: t }\n";
+
+async function folderWith(files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "output-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files))
+    await writeFile(join(folder, name), text, { mode: 0o600 });
+  return folder;
+}
+
+type Sink = "pipe" | "ignore" | number;
+
+function start(folder: string, args: readonly string[], [stdout, stderr]: readonly [Sink, Sink]) {
+  const child: ChildProcess = spawn(process.execPath, [program(), ...args], {
+    cwd: folder,
+    env: { PATH: process.env["PATH"] ?? "", HOME: folder },
+    stdio: ["ignore", stdout, stderr],
+  });
+  let errors = "";
+  child.stderr?.setEncoding("utf8").on("data", (chunk: string) => (errors += chunk));
+  const ended = once(child, "close").then(([code]: unknown[]) => ({ code: code as number | null, errors }));
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await ended;
+  });
+  return { child, ended };
+}
+
+async function fullDevice(): Promise<number> {
+  const file = await open("/dev/full", "w");
+  onTestFinished(() => file.close());
+  return file.fd;
+}
+
+/** Nobody is behind the pipe before the program writes its first byte. */
+function unread({ child }: ReturnType<typeof start>): void {
+  child.stdout?.destroy();
+}
+
+describe.runIf(hasFullDevice)("output to a full disk", () => {
+  it("ends the command with exit code 1 and one sentence on stderr", async () => {
+    const folder = await folderWith({ "config.yaml": good });
+    for (const args of [["schema"], ["check"], ["--help"], ["--version"]]) {
+      const { code, errors } = await start(folder, args, [await fullDevice(), "pipe"]).ended;
+      expect(code, args[0]).toBe(1);
+      expect(errors.trimEnd(), args[0]).toMatch(/^the output could not be written: ENOSPC[^\n]*$/);
+    }
+  });
+
+  it("does not hide that the command itself found a fault", async () => {
+    const folder = await folderWith({ "config.yaml": "nonsense: 1\n" });
+    const { code, errors } = await start(folder, ["check"], [await fullDevice(), "pipe"]).ended;
+    expect(code).toBe(2);
+    expect(errors).toMatch(/^the output could not be written: ENOSPC/m);
+  });
+});
+
+describe("output that nobody reads any more", () => {
+  it("changes nothing about the exit code", async () => {
+    const folder = await folderWith({ "config.yaml": "nonsense: 1\n", "good.yaml": good });
+    for (const [args, wanted] of [
+      [["check"], 2],
+      [["check", "good.yaml"], 0],
+      [["schema"], 0],
+    ] as const) {
+      const started = start(folder, args, ["pipe", "pipe"]);
+      unread(started);
+      expect(await started.ended, args.join(" ")).toMatchObject({ code: wanted });
+    }
+  });
+
+  it("ends a command that goes on until stopped, with exit code 0", async () => {
+    const folder = await folderWith({});
+    const started = start(folder, ["simulate", "--port", "0"], ["pipe", "pipe"]);
+    unread(started);
+    expect(await started.ended).toMatchObject({ code: 0 });
+  });
+});
+
+describe("a log that cannot be written", () => {
+  const lonely = (port: number) =>
+    [
+      "platform: { business_url: http://127.0.0.1:1, realtime_url: http://127.0.0.1:1, token: x }",
+      `broker: { port: ${port} }`,
+      "http: false",
+      "",
+    ].join("\n");
+
+  it.each<readonly [string, () => Promise<Sink>]>([
+    ...(hasFullDevice ? ([["on a full disk", fullDevice]] as const) : []),
+    ["for a reader that went away", () => Promise.resolve("pipe")],
+  ])("does not end the bridge: %s", async (_, sink) => {
+    const port = await freePort();
+    const folder = await folderWith({ "config.yaml": lonely(port) });
+    const { child, ended } = start(folder, ["run", "--log-level", "trace"], ["ignore", await sink()]);
+    child.stderr?.destroy();
+    const online = bridgeOnline(`mqtt://127.0.0.1:${port}`);
+    await Promise.race([online, ended]);
+    expect(child.exitCode).toBeNull();
+    child.kill("SIGTERM");
+    expect(await ended).toMatchObject({ code: 0 });
+  });
+});
+
+/** Resolves when the bridge says on its broker that it works, which is long after its first lines of log. */
+async function bridgeOnline(url: string): Promise<void> {
+  const client = mqtt.connect(url, { reconnectPeriod: 100 });
+  client.on("error", () => undefined);
+  onTestFinished(() => client.endAsync(true));
+  client.on("connect", () => client.subscribe("greenhouse/bridge/state"));
+  await new Promise<void>((resolve) => {
+    client.on("message", (_, payload) => {
+      if (payload.toString() === "online") resolve();
+    });
+  });
+}
