@@ -6,7 +6,8 @@ export default defineConfig({
     exclude: ["test/end-to-end/**", "test/simulation/**", "test/campaign/**"],
     // A default import of a CommonJS package is what Node makes of it.
     deps: { interopDefault: false },
-    maxWorkers: 2,
+    // More than there are cores: many tests wait for deadlines of their own.
+    maxWorkers: 3,
     testTimeout: 20_000,
     hookTimeout: 20_000,
   },
