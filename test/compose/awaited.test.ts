@@ -71,14 +71,7 @@ describe("a value that an earlier run sent and had not seen", () => {
     bench.commander.problems.raise(about);
     bench.commander.await(awaited);
     for (const raw of reads) {
-      bench.store.dispatch("GH-0001", {
-        type: "registers_read",
-        values: new Map([["140", raw]]),
-        startedAt: bench.clock.monotonic(),
-        readAt: bench.clock.now(),
-        fresh: false,
-        source: "poll",
-      });
+      bench.polled("140", raw);
       await bench.clock.advance(1_000);
     }
     expect(bench.events).toMatchObject([{ type: "confirmed_late", facts: { id: "a", actuator: "roof" } }]);

@@ -1,5 +1,6 @@
 // npm run proof [-- --only fuzz,canary] [-- --reduced]
-// Runs every proof at full counts (or at those of the environment) and writes docs/proof.md. Figures of parts that were not run this time stay, with their date.
+// Runs every proof at full counts (or at those of the environment) and writes docs/proof.md. Figures of parts
+// that were not run this time stay, with their date.
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir, totalmem } from "node:os";

@@ -88,6 +88,18 @@ export class CommandBench {
     );
   }
 
+  /** A poll of `GH-0001` that shows this value now. */
+  polled(address: string, raw: string): void {
+    this.store.dispatch("GH-0001", {
+      type: "registers_read",
+      values: new Map([[address, raw]]),
+      startedAt: this.clock.monotonic(),
+      readAt: this.clock.now(),
+      fresh: false,
+      source: "poll",
+    });
+  }
+
   send(payload: string, over: Partial<CommandRequest> = {}): void {
     this.commander.submit({
       controllerId: "gh-0001",

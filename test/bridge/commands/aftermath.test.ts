@@ -59,14 +59,7 @@ describe("moved by somebody else (19)", () => {
   it("is raised once, with what changed", async () => {
     const bench = new CommandBench({ actuators: [fan] });
     const read = (raw: string) => {
-      bench.store.dispatch("GH-0001", {
-        type: "registers_read",
-        values: new Map([["140", raw]]),
-        startedAt: bench.clock.monotonic(),
-        readAt: bench.clock.now(),
-        fresh: false,
-        source: "poll",
-      });
+      bench.polled("140", raw);
     };
     read("1001");
     await bench.clock.advance(1_000);

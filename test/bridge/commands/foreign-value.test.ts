@@ -51,14 +51,7 @@ describe("a value in no table", () => {
   it("set by somebody else is told once, with the value", async () => {
     const bench = new CommandBench({ actuators: [curtain] });
     for (const raw of ["00000", "10101", "10101", "10101", "00000"]) {
-      bench.store.dispatch("GH-0001", {
-        type: "registers_read",
-        values: new Map([["140", raw]]),
-        startedAt: bench.clock.monotonic(),
-        readAt: bench.clock.now(),
-        fresh: false,
-        source: "poll",
-      });
+      bench.polled("140", raw);
       await bench.clock.advance(1_000);
     }
     expect(bench.events).toMatchObject([
