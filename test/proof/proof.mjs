@@ -128,8 +128,8 @@ function documentOf(results) {
   const lines = [
     "# Proof",
     "",
-    "Written by `npm run proof`. Each part says when it was last run, on what, and what it measured; CI repeats all of",
-    "them with reduced counts. `npm run proof -- --only fuzz,canary` runs some of them and keeps the others' figures.",
+    "Written by `npm run proof`. Each part says when it was last run, on what, and what it measured; CI repeats all but the",
+    "planted bugs and the bench with reduced counts. `npm run proof -- --only fuzz,canary` runs some of them and keeps the others' figures.",
     "",
     "| part | result | date | commit | minutes |",
     "| --- | --- | --- | --- | --- |",
