@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,6 +7,7 @@ import { expect, it } from "vitest";
 import { type Program, startProgram } from "../end-to-end/support/program.js";
 import { watchBroker } from "../end-to-end/support/watch.js";
 import { tellFigures } from "../proof/figures.js";
+import { endsWithThisProcess } from "../support/at-exit.js";
 import { freePort } from "../support/mosquitto.js";
 import { knownGaps, type Suite, unsteady } from "./known-gaps.js";
 import { type LoginProxy, startLoginProxy } from "./login-proxy.js";
@@ -38,12 +39,6 @@ interface Lane {
   readonly run: (task: Task) => Promise<{ readonly result: Result; readonly output: string }>;
   readonly close: () => Promise<void>;
 }
-
-/** None is left behind when this process dies. */
-const running = new Set<ChildProcess>();
-process.once("exit", () => {
-  for (const child of running) child.kill("SIGKILL");
-});
 
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
 const mustRun = (process.env["CI"] ?? "") !== "";
@@ -168,8 +163,7 @@ async function python(
     });
   const state = { isLate: false as boolean };
   const limitMs = name in knownGaps[suite] ? gapTimeLimitMs : timeLimitMs;
-  running.add(child);
-  child.once("close", () => running.delete(child));
+  endsWithThisProcess(child);
   const late = setTimeout(() => {
     state.isLate = true;
     child.kill("SIGKILL");

@@ -6,6 +6,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { endsWithThisProcess } from "./at-exit.js";
 
 /*
  * A real Mosquitto from Debian's package, one process per test, on a free port of the loopback, with everything it writes
@@ -101,12 +102,7 @@ class RunningMosquitto {
   async start(): Promise<void> {
     const child = spawn(this.#program, ["-c", this.#file], { stdio: ["ignore", "pipe", "pipe"] });
     this.#child = child;
-    // A test that died must not leave a broker behind.
-    const abandon = () => {
-      child.kill("SIGKILL");
-    };
-    process.once("exit", abandon);
-    child.once("exit", () => process.off("exit", abandon));
+    endsWithThisProcess(child);
     await new Promise<void>((resolve, reject) => {
       let seen = "";
       const read = (chunk: Buffer) => {

@@ -1,7 +1,29 @@
 import { expectOutcome, expectShown, type Row, stayedOnline } from "../row.js";
-import { platform } from "./kinds.js";
+import { fieldsOf, textOf } from "../history.js";
+import { commanded, targets, topicOf } from "../support/house.js";
+import type { World } from "../support/world.js";
+import { platform, wait } from "./kinds.js";
 
 /* C: values that are old, impossible or from a device that is gone, and clocks that are set. */
+
+/** A command that ended confirmed or already has read its address from the device itself. */
+async function everyTargetReadFresh({ recorder }: World): Promise<void> {
+  const from = recorder.messages.length;
+  const isFresh = (id: string) =>
+    recorder.messages
+      .slice(from)
+      .some(
+        ({ topic, payload }) =>
+          topic === `${topicOf(commanded, id)}/result` &&
+          ["confirmed", "already"].includes(textOf(fieldsOf(payload)["outcome"])),
+      );
+  const until = Date.now() + 60_000;
+  for (const id of Object.keys(targets))
+    while (!isFresh(id)) {
+      if (Date.now() > until) throw new Error(`no command to ${id} was confirmed for a minute`);
+      await wait(100);
+    }
+}
 
 const year = 365 * 86_400_000;
 
@@ -79,12 +101,17 @@ export const stateRows: readonly Row[] = [
   platform({
     name: "an old value from the platform's memory",
     requirement: "C28",
-    how: "unflushed reads of one address are 20 s old",
+    how: "unflushed reads of one controller are 20 s old, after each address was read from the device",
     expected: "a state never goes back in time",
     holdMs: 14_000,
     reducedHoldMs: 8_000,
-    begin: ({ platform }) =>
-      platform.fault({ fault: "stale_read_back", controller: "GH-0001", delay: "20s", chance: 1 }),
+    aboutMs: 15_000,
+    begin: async (world) => {
+      // Before that there is nothing by which a bridge that has just started could tell a value from an older one.
+      await everyTargetReadFresh(world);
+      const how = { fault: "stale_read_back", controller: commanded, delay: "20s", chance: 1 };
+      await world.platform.fault(how);
+    },
     end: ({ platform }) => platform.tell("clear_faults"),
   }),
   platform({

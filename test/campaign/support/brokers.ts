@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { dirname, resolve } from "node:path";
+import { endsWithThisProcess } from "../../support/at-exit.js";
 import { freePort, startMosquitto } from "../../support/mosquitto.js";
 import { programFile } from "../../end-to-end/support/program.js";
 
@@ -50,12 +51,7 @@ async function spawnAedes(port: number): Promise<ChildProcess> {
   const child = spawn(process.execPath, [script, dirname(programFile), String(port)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  // A campaign that died must not leave a broker behind.
-  const abandon = () => {
-    child.kill("SIGKILL");
-  };
-  process.once("exit", abandon);
-  child.once("exit", () => process.off("exit", abandon));
+  endsWithThisProcess(child);
   const ended = once(child, "exit").then(() => {
     throw new Error("the broker's process ended at once");
   });

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { atExit } from "../../support/at-exit.js";
 import { freePort } from "../../support/mosquitto.js";
 import type { SimulatedPlatform } from "../../end-to-end/support/platform.js";
 import { canaries, type Configuration, createStage, type Stage } from "../../end-to-end/support/stage.js";
@@ -63,12 +64,11 @@ export async function createWorld(lane: Lane): Promise<World> {
   const bridge = bridgeProcess(stage, configuration);
   await bridge.start();
   // A campaign that died must leave no bridge and no mount behind.
-  const abandon = () => {
+  const isCleared = atExit(() => {
     for (const { pid, hasEnded } of [bridge.program, platform.program])
       if (!hasEnded) process.kill(pid, "SIGKILL");
     if (hasOwnDisk) unmount(stage.folder);
-  };
-  process.once("exit", abandon);
+  });
   const recorder = startRecorder(`mqtt://127.0.0.1:${brokerPort}`, lane.version);
   const load = startLoad(recorder, platform, lane.name);
   return {
@@ -90,7 +90,7 @@ export async function createWorld(lane: Lane): Promise<World> {
       for (const one of [business, realtime, badHost, ...(brokerDoor ? [brokerDoor] : [])]) await one.close();
       if (!bridge.program.hasEnded) await bridge.kill();
       await broker?.stop();
-      process.off("exit", abandon);
+      isCleared();
       if (hasOwnDisk) unmount(stage.folder);
       await stage.clear();
     },

@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
+import { endsWithThisProcess } from "../../support/at-exit.js";
 
 /* The built program as a user starts it: a process of its own, of which only exit code, stdout and stderr are known. */
 
@@ -33,20 +34,13 @@ export interface Program {
   untilPrinted(pattern: RegExp, timeoutMs: number): Promise<RegExpExecArray>;
 }
 
-/** A test that died must not leave a program behind. */
-const running = new Set<ChildProcess>();
-process.once("exit", () => {
-  for (const child of running) child.kill("SIGKILL");
-});
-
 export function startProgram(args: readonly string[], options: ProgramOptions): Program {
   const child = spawn(process.execPath, [programFile, ...args], {
     cwd: options.folder,
     env: { PATH: process.env["PATH"] ?? "", HOME: options.folder, ...options.env },
     stdio: ["pipe", "pipe", "pipe"],
   });
-  running.add(child);
-  child.once("exit", () => running.delete(child));
+  endsWithThisProcess(child);
   const output = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
     child[name].setEncoding("utf8");
