@@ -33,7 +33,7 @@ const table: Readonly<Record<string, Row>> = {
   "main.ts": { node: [], folders: { cli: "all" } },
   runtime: { npm: ["pino"], node: "any", folders: {} },
   greenhouse: { node: [], folders: {} },
-  config: { npm: ["zod", "yaml", "fastest-levenshtein"], node: "any", folders: core },
+  config: { npm: ["zod", "yaml", "fastest-levenshtein", "any-ascii"], node: "any", folders: core },
   platform: { npm: ["undici", "ws"], node: "any", folders: core },
   journal: { node: "any", folders: core },
   mqtt: { npm: ["mqtt", "ws"], node: "any", folders: core },

@@ -1,3 +1,6 @@
+import type { Readable } from "node:stream";
+import { owned } from "./packet-bytes.js";
+import { type QueuedMessage, type QueuedPacket, SessionQueues } from "./session-queues.js";
 import type { BrokerLimits } from "./settings.js";
 
 interface Packet {
@@ -13,8 +16,12 @@ interface Subscriber {
 
 /** The methods of aedes' in-memory store that let clients make it grow. */
 export interface Store {
-  outgoingEnqueueCombi(subscribers: readonly Subscriber[], packet: Packet): Promise<unknown>;
-  outgoingClearMessageId(client: ClientRef, packet: Packet): Promise<Packet | undefined>;
+  storeRetained(packet: { readonly payload: Buffer }): Promise<unknown>;
+  outgoingEnqueue(subscriber: Subscriber, packet: QueuedMessage): Promise<unknown>;
+  outgoingEnqueueCombi(subscribers: readonly Subscriber[], packet: QueuedMessage): Promise<unknown>;
+  outgoingUpdate(client: ClientRef, packet: QueuedPacket): Promise<unknown>;
+  outgoingClearMessageId(client: ClientRef, packet: Packet): Promise<unknown>;
+  outgoingStream(client: ClientRef): Readable;
   incomingStorePacket(client: ClientRef, packet: Packet): Promise<unknown>;
   incomingDelPacket(client: ClientRef, packet: Packet): Promise<unknown>;
   addSubscriptions(client: ClientRef, subscriptions: unknown): Promise<unknown>;
@@ -33,32 +40,33 @@ export function boundStore(
   limits: BrokerLimits,
   watch: { readonly isConnected: (clientId: string) => boolean; readonly dropped: (count: number) => void },
 ): { readonly disconnected: (clientId: string) => void } {
-  boundQueues(store, limits, watch.dropped);
-  boundSessions(store, limits, watch.isConnected);
+  const queues = new SessionQueues(limits, watch.dropped);
+  useQueues(store, queues);
+  boundSessions(store, limits, watch.isConnected, queues);
+  ownRetained(store);
   return boundUnfinished(store);
 }
 
-function boundQueues(
-  store: Store,
-  { sessionMessages }: BrokerLimits,
-  dropped: (count: number) => void,
-): void {
-  const queued = new Map<string, number>();
-  const enqueue = store.outgoingEnqueueCombi.bind(store);
-  const clear = store.outgoingClearMessageId.bind(store);
+function useQueues(store: Store, queues: SessionQueues): void {
   store.outgoingEnqueueCombi = (subscribers, packet) => {
-    const room = subscribers.filter(({ clientId }) => (queued.get(clientId) ?? 0) < sessionMessages);
-    for (const { clientId } of room) queued.set(clientId, (queued.get(clientId) ?? 0) + 1);
-    if (room.length < subscribers.length) dropped(subscribers.length - room.length);
-    return enqueue(room, packet);
+    queues.add(
+      subscribers.map(({ clientId }) => clientId),
+      packet,
+    );
+    return Promise.resolve();
   };
-  store.outgoingClearMessageId = async (client, packet) => {
-    const cleared = await clear(client, packet);
-    const count = queued.get(client.id) ?? 0;
-    if (cleared !== undefined && count > 1) queued.set(client.id, count - 1);
-    else if (cleared !== undefined) queued.delete(client.id);
-    return cleared;
-  };
+  store.outgoingEnqueue = (subscriber, packet) => store.outgoingEnqueueCombi([subscriber], packet);
+  // aedes ends the connection then: a client that acknowledges nothing is cut off once its session is full.
+  store.outgoingUpdate = (client, packet) =>
+    queues.sent(client.id, packet) ? Promise.resolve() : Promise.reject(new Error("no such packet"));
+  store.outgoingClearMessageId = (client, { messageId }) =>
+    Promise.resolve(queues.remove(client.id, messageId));
+  store.outgoingStream = (client) => queues.stream(client.id);
+}
+
+function ownRetained(store: Store): void {
+  const retain = store.storeRetained.bind(store);
+  store.storeRetained = (packet) => retain({ ...packet, payload: owned(packet.payload) });
 }
 
 /** Sessions of 3.1.1 never expire, so the one longest away goes when there are more than there may be clients. */
@@ -66,6 +74,7 @@ function boundSessions(
   store: Store,
   { clients }: BrokerLimits,
   isConnected: (clientId: string) => boolean,
+  queues: SessionQueues,
 ): void {
   const sessions = new Set<string>();
   const add = store.addSubscriptions.bind(store);
@@ -74,17 +83,15 @@ function boundSessions(
     sessions.delete(client.id);
     sessions.add(client.id);
     const away = sessions.size > clients ? [...sessions].find((id) => !isConnected(id)) : undefined;
-    if (away !== undefined) await forget({ id: away });
+    if (away !== undefined) {
+      await store.cleanSubscriptions({ id: away });
+      queues.forget(away);
+    }
     return add(client, subscriptions);
   };
   store.cleanSubscriptions = (client) => {
     sessions.delete(client.id);
     return clean(client);
-  };
-  const forget = async (client: ClientRef) => {
-    await store.cleanSubscriptions(client);
-    // What was queued for an absent session has no packet id yet.
-    while ((await store.outgoingClearMessageId(client, {})) !== undefined);
   };
 }
 
@@ -97,8 +104,8 @@ function boundUnfinished(store: Store): { readonly disconnected: (clientId: stri
     const ids = unfinished.get(client.id) ?? new Set();
     if (ids.size >= maxUnfinished) throw new Error(`more than ${maxUnfinished} unfinished QoS 2 messages`);
     unfinished.set(client.id, ids.add(packet.messageId ?? 0));
-    // Only whether the id is known is ever asked for.
-    return keep(client, { ...packet, payload: Buffer.alloc(0) });
+    // Only whether the id is known is ever asked for, so topic, payload and properties need not be kept.
+    return keep(client, { messageId: packet.messageId, payload: Buffer.alloc(0) });
   };
   store.incomingDelPacket = (client, packet) => {
     unfinished.get(client.id)?.delete(packet.messageId ?? 0);

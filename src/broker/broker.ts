@@ -52,6 +52,8 @@ export interface EmbeddedBroker {
   /** The bridge's own login, made anew at every start. Never log it. */
   readonly credential: Credential;
   counters(): BrokerCounters;
+  /** Reads the files of the TLS listener again; what cannot be used is logged, and the certificate in use stays. */
+  renewCertificate(): Promise<void>;
   /** Tells the clients, closes every socket and port. */
   close(): Promise<void>;
 }
@@ -96,7 +98,7 @@ export async function startBroker(settings: BrokerSettings, ports: BrokerPorts):
 
 function wire(aedes: Aedes, { settings, limits, ports, tally, credential }: Parts) {
   const { clock, log, onRefusedLogin = () => undefined } = ports;
-  const gatekeeper = new Gatekeeper(settings, limits.retainedTopics, tally, log);
+  const gatekeeper = new Gatekeeper(settings, limits, tally, log);
   const silent = new SilentSockets(limits.silentSockets, () => {
     tally.silentClosed += 1;
   });
@@ -136,6 +138,7 @@ function running(
     webSocketPort,
     credential,
     counters: () => ({ ...tally, clients: clientCount() }),
+    renewCertificate: () => listeners.renewCertificate(ports.log),
     close: async () => {
       const waited = new AbortController();
       // A frozen client must not hold up a shutdown; its socket is closed with the listeners.

@@ -1,7 +1,9 @@
 import type { Client, PublishPacket, Subscription } from "aedes";
 import type { Logger } from "../runtime/logger.js";
 import { bridgeRights, commandFilters, rightsOf, type Rights } from "./access.js";
-import type { BrokerSettings, BrokerTally, BrokerUser } from "./settings.js";
+import { bytesOf, owned } from "./packet-bytes.js";
+import { RetainedShare } from "./retained-share.js";
+import type { BrokerLimits, BrokerSettings, BrokerTally, BrokerUser } from "./settings.js";
 import { topicMatches } from "./topic-filter.js";
 import { stamped, viaProperty } from "./via.js";
 
@@ -14,6 +16,13 @@ export interface Identity {
 
 // Not a topic anybody may subscribe to: it lies in the server's tree.
 const discarded = "$discarded";
+// What happened, and what decides over it.
+type Reason = readonly [string, string];
+const forbidden: Reason = ["discarded a publish that is not allowed", "broker.users[].publish"];
+const retainedFull: Reason = [
+  "discarded a publish, because clients have too much retained: clear what needs not be",
+  "broker.limits.retained_topics",
+];
 // One line per client and topic is enough, and a flood must not fill memory or log.
 const maxRemarks = 200;
 
@@ -24,16 +33,15 @@ const maxRemarks = 200;
  */
 export class Gatekeeper {
   readonly #settings: BrokerSettings;
-  readonly #retainedTopics: number;
   readonly #tally: BrokerTally;
   readonly #log: Logger;
   readonly #identities = new WeakMap<Client, Identity>();
-  readonly #retained = new Set<string>();
+  readonly #retained: RetainedShare;
   readonly #remarks = new Set<string>();
 
-  constructor(settings: BrokerSettings, retainedTopics: number, tally: BrokerTally, log: Logger) {
+  constructor(settings: BrokerSettings, limits: BrokerLimits, tally: BrokerTally, log: Logger) {
     this.#settings = settings;
-    this.#retainedTopics = retainedTopics;
+    this.#retained = new RetainedShare(limits);
     this.#tally = tally;
     this.#log = log;
   }
@@ -58,7 +66,7 @@ export class Gatekeeper {
     const allowed = identity?.rights.mayPublish(packet.topic, packet.payload.length) ?? false;
     if (!client || !identity || !allowed || !this.#mayRetain(identity, packet)) {
       this.#tally.discardedPublishes += 1;
-      this.#remark(client, packet.topic, "discarded a publish that is not allowed", "broker.users[].publish");
+      this.#remark(client, packet.topic, ...(allowed ? retainedFull : forbidden));
       packet.topic = discarded;
       packet.payload = Buffer.alloc(0);
       packet.retain = false;
@@ -98,15 +106,11 @@ export class Gatekeeper {
   }
 
   /** Counts the retained topics of everybody but the bridge; what the bridge writes over becomes its own. */
-  #mayRetain(identity: Identity, { retain, topic, payload }: PublishPacket): boolean {
-    if (!retain) return true;
-    if (identity.bridge || payload.length === 0) {
-      this.#retained.delete(topic);
-      return true;
-    }
-    if (this.#retained.has(topic)) return true;
-    if (this.#retained.size >= this.#retainedTopics) return false;
-    this.#retained.add(topic);
+  #mayRetain(identity: Identity, packet: PublishPacket): boolean {
+    if (!packet.retain) return true;
+    if (!identity.bridge && packet.payload.length > 0)
+      return this.#retained.take(packet.topic, bytesOf(packet));
+    this.#retained.release(packet.topic);
     return true;
   }
 
@@ -141,7 +145,7 @@ function publishProperties(given: Properties): Properties {
     ...(typeof payloadFormatIndicator === "boolean" && { payloadFormatIndicator }),
     ...(typeof messageExpiryInterval === "number" && { messageExpiryInterval }),
     ...(typeof responseTopic === "string" && !/[#+\0]/.test(responseTopic) && { responseTopic }),
-    ...(Buffer.isBuffer(correlationData) && { correlationData }),
+    ...(Buffer.isBuffer(correlationData) && { correlationData: owned(correlationData) }),
     ...(typeof contentType === "string" && { contentType }),
     ...(given.userProperties && { userProperties: given.userProperties }),
   };

@@ -2,10 +2,10 @@ import { once } from "node:events";
 import http, { type IncomingMessage } from "node:http";
 import net, { type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import tls from "node:tls";
-import { pem } from "../runtime/pem.js";
+import type { Logger } from "../runtime/logger.js";
 import type { BrokerLimits, BrokerSettings } from "./settings.js";
 import { BrokerStartError } from "./start-error.js";
+import { tlsServer } from "./tls-server.js";
 import { mayUpgrade } from "./web-origin.js";
 
 export interface ListenerHooks {
@@ -19,6 +19,8 @@ export interface Listeners {
   readonly port: number;
   readonly tlsPort: number | null;
   readonly webSocketPort: number | null;
+  /** A renewed certificate has the name of the old one, so nothing else tells of it. */
+  renewCertificate(log: Logger): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -47,17 +49,17 @@ export async function openListeners(
     for (const socket of sockets) socket.destroy();
     await Promise.all(servers.filter((server) => server.listening).map(closed));
   };
-  const { tls: secure, websocketPort } = settings;
+  const { tls: files, websocketPort } = settings;
   try {
     const port = await open(plain(hooks), settings.port, "broker.port");
-    const tlsPort = secure
-      ? await open(await tlsServer(secure, limits, hooks), secure.port, "broker.tls.port")
-      : null;
+    const secure = files ? await tlsServer(files, limits.connectTimeoutMs, hooks.stream) : null;
+    const tlsPort = files && secure ? await open(secure.server, files.port, "broker.tls.port") : null;
     const webSocketPort =
       websocketPort === undefined
         ? null
         : await open(await webServer(settings, limits, hooks), websocketPort, "broker.websocket_port");
-    return { port, tlsPort, webSocketPort, close };
+    const renewCertificate = secure?.renewCertificate ?? (() => Promise.resolve());
+    return { port, tlsPort, webSocketPort, renewCertificate, close };
   } catch (error) {
     await close();
     throw error;
@@ -68,29 +70,6 @@ function plain(hooks: ListenerHooks): Server {
   return net.createServer({ noDelay: true }, (socket) => {
     hooks.stream(socket);
   });
-}
-
-async function tlsServer(
-  files: NonNullable<BrokerSettings["tls"]>,
-  limits: BrokerLimits,
-  hooks: ListenerHooks,
-): Promise<Server> {
-  try {
-    const cert = await pem(files.cert, "broker.tls.cert");
-    const key = await pem(files.key, "broker.tls.key");
-    const server = tls.createServer({ cert, key, handshakeTimeout: limits.connectTimeoutMs, noDelay: true });
-    server.on("secureConnection", (socket) => {
-      hooks.stream(socket);
-    });
-    // Failed handshakes are the client's affair.
-    server.on("tlsClientError", () => undefined);
-    return server;
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new BrokerStartError("broker.tls", `the certificate or key cannot be used: ${reason}`, {
-      cause: error,
-    });
-  }
 }
 
 async function webServer(

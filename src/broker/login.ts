@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "../runtime/clock.js";
 import { LoginThrottle } from "./login-throttle.js";
 import { PasswordChecks, sameSecret } from "./password.js";
-import { isLoopback } from "./problems.js";
+import { isLoopback } from "../runtime/loopback.js";
 import type { BrokerLimits, BrokerUser } from "./settings.js";
 
 export interface Credential {

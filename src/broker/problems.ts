@@ -1,7 +1,8 @@
+import { isLoopback } from "../runtime/loopback.js";
 import { isPasswordHash, parsePasswordHash } from "../runtime/password-hash.js";
+import { passwordWeakness } from "../runtime/weak-password.js";
 import type { BrokerSettings, BrokerUser } from "./settings.js";
 import { isTopicFilter } from "./topic-filter.js";
-import { passwordWeakness } from "./weak-password.js";
 
 export interface SettingsProblem {
   /** Below `broker`, such as `users.0.password`. */
@@ -9,10 +10,6 @@ export interface SettingsProblem {
   /** What is wrong and what to do; never holds a password. */
   readonly message: string;
 }
-
-/** Names and addresses that only this machine reaches. */
-export const isLoopback = (host: string): boolean =>
-  host === "localhost" || host === "::1" || /^(::ffff:)?127(\.\d{1,3}){3}$/.test(host);
 
 /** Everything that keeps the broker from starting; used by `check` too. */
 export function brokerProblems(settings: Pick<BrokerSettings, "host" | "users">): readonly SettingsProblem[] {

@@ -14,6 +14,8 @@ export interface BrokerLimits {
   readonly packetBytes: number;
   /** Retained topics that clients other than the bridge may create, together. */
   readonly retainedTopics: number;
+  /** What their retained messages may take in memory, together. */
+  readonly retainedBytes: number;
   /** Wrong logins within a minute before an address has to wait. */
   readonly loginAttempts: number;
   readonly loginBlockMs: number;
@@ -28,12 +30,19 @@ export interface BrokerLimits {
   readonly silentSockets: number;
   /** Messages kept for a persistent session, each. */
   readonly sessionMessages: number;
+  /** What is kept for all persistent sessions may take in memory, together. */
+  readonly sessionBytes: number;
 }
+
+// Ordinary messages take about a kilobyte, so the limits by number come first. These two keep what clients store far
+// below the memory the service may take (512 MiB): the bridge would end together with its broker.
+const storeBytes = 32 * 1024 * 1024;
 
 export const defaultBrokerLimits: BrokerLimits = {
   clients: 100,
   packetBytes: 256 * 1024,
   retainedTopics: 1_000,
+  retainedBytes: storeBytes,
   loginAttempts: 10,
   loginBlockMs: 60_000,
   connectTimeoutMs: 5_000,
@@ -42,6 +51,7 @@ export const defaultBrokerLimits: BrokerLimits = {
   bufferedBytes: 8 * 1024 * 1024,
   silentSockets: 64,
   sessionMessages: 1_000,
+  sessionBytes: storeBytes,
 };
 
 export interface BrokerTopics {

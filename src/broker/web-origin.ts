@@ -1,4 +1,4 @@
-import { isLoopback } from "./problems.js";
+import { isLoopback } from "../runtime/loopback.js";
 
 /**
  * Whether a WebSocket upgrade may go on. Without users the broker trusts everything on this machine, and a page of a

@@ -14,10 +14,12 @@ import { CommandFailure, endOfUse, exitCodes, type Surroundings } from "./surrou
 export interface JournalOptions extends CommonOptions {
   readonly controller?: string;
   readonly since?: string;
-  readonly limit: number;
+  readonly limit?: number;
   readonly json?: boolean;
   readonly follow?: boolean;
 }
+
+const defaultLimit = 100;
 
 /** `greenhouse2mqtt journal`: past commands as a table or as JSON lines; `--follow` goes on with new ones. */
 export async function journal(options: JournalOptions, around: Surroundings): Promise<void> {
@@ -31,9 +33,11 @@ export async function journal(options: JournalOptions, around: Surroundings): Pr
   const controllers =
     controller === undefined ? undefined : new Set([controller, codeOf(configuration, controller)]);
   const filter = { types: commandOutcomes, controllers, sinceMs };
+  // Who names a time means all since then.
+  const limit = options.limit ?? (sinceMs === undefined ? defaultLimit : Infinity);
   const problem = await listingProblem(directory);
   if (problem !== null) throw problem;
-  const past = await newestRecords(directory, { ...filter, limit: options.limit });
+  const past = await newestRecords(directory, { ...filter, limit });
   const line = options.json === true ? jsonLine : (record: JournalRecord) => tableLine(record);
   if (options.json === true) for (const record of past) around.out(`${line(record)}\n`);
   else if (past.length > 0 || options.follow !== true)

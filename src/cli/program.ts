@@ -207,7 +207,11 @@ function addCommandCommands(root: Command, around: Surroundings): void {
   common(root.command("journal").description("past commands"))
     .option("--controller <c>", "topic id or device code")
     .option("--since <time>", "an ISO time, or a duration such as 2h")
-    .option("--limit <n>", "at most so many, the newest", wholeNumber(1, 1_000_000), 100)
+    .option(
+      "--limit <n>",
+      "at most so many, the newest; default: 100, with --since all",
+      wholeNumber(1, 1_000_000),
+    )
     .option("--json", "one object a line")
     .option("--follow", "go on with new ones until stopped")
     .action(async (options: JournalOptions) => {

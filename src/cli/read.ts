@@ -1,6 +1,6 @@
 import { textOf } from "../greenhouse/actuator-values.js";
+import { controllerTopicId } from "../config/controller-topic-id.js";
 import type { Configuration } from "../config/schema.js";
-import { topicId } from "../greenhouse/ids.js";
 import type { PlatformClient } from "../platform/client.js";
 import { type CommonOptions, readConfiguration } from "./configuration.js";
 import { withPlatform } from "./one-shot-platform.js";
@@ -36,9 +36,9 @@ export function codeOf(configuration: Configuration, controller: string): string
   for (const [code, { id }] of Object.entries(configuration.controllers)) {
     if (code === controller || id === controller) return code;
   }
-  return (
-    Object.keys(configuration.controllers).find((code) => code.toLowerCase() === controller) ?? controller
-  );
+  const isCalled = (code: string) =>
+    controllerTopicId(code) === controller || code.toLowerCase() === controller;
+  return Object.keys(configuration.controllers).find(isCalled) ?? controller;
 }
 
 /** A name that is the topic id of a listed controller stands for its code; without the list it is taken as it is. */
@@ -46,5 +46,5 @@ async function listedCode(platform: PlatformClient, name: string, signal: AbortS
   if (name !== name.toLowerCase()) return name;
   const records = await platform.controllers(signal).catch(() => []);
   if (records.some(({ code }) => code === name)) return name;
-  return records.find(({ code }) => topicId(code) === name)?.code ?? name;
+  return records.find(({ code }) => controllerTopicId(code) === name)?.code ?? name;
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { commandDirectly } from "../compose/direct-command.js";
+import { controllerTopicId } from "../config/controller-topic-id.js";
 import type { Configuration } from "../config/schema.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import { topicId } from "../greenhouse/ids.js";
 import type { TargetKind } from "../mqtt/topics.js";
 import { DirectoryInUse } from "../journal/lock.js";
 import { systemClock } from "../runtime/clock.js";
@@ -45,7 +45,7 @@ export async function set(
   const id = randomUUID();
   const by = options.by ?? userName();
   const payload = JSON.stringify({ command, id, by, dry_run: options.dryRun === true });
-  const controllerId = configuration.controllers[code]?.id ?? topicId(code);
+  const controllerId = configuration.controllers[code]?.id ?? controllerTopicId(code);
   const request: SetRequest = { controllerId, ...targetNamed(configuration, code, actuator), id, payload };
   const progress = (phase: string) => {
     if (around.isTerminal) around.err.write(`${phase}…\n`);
@@ -61,23 +61,35 @@ export async function set(
   if (!isDone) throw new CommandFailure("", exitCodes.notConfirmed);
 }
 
-/** An actuator's or parameter's id; `parameter/ID` and `address/ADDRESS` say which is meant. */
+const targetKinds = ["actuator", "parameter", "address"] as const satisfies readonly TargetKind[];
+
+const idRule = {
+  pattern: /^[a-z0-9_-]{1,64}$/,
+  what: 'id of an actuator or parameter; expected 1 to 64 of a-z, 0-9, "_" and "-", see the configuration',
+};
+const addressRule = {
+  pattern: /^[A-Za-z0-9._-]{1,64}$/,
+  what: 'address; expected 1 to 64 letters, digits, ".", "_" and "-"',
+};
+
+/**
+ * An actuator's or parameter's id; `parameter/ID` and `address/ADDRESS` say which is meant. A name that could exist and
+ * does not is left to the command to refuse.
+ */
 function targetNamed(
-  configuration: Configuration,
+  { controllers }: Configuration,
   code: string,
   name: string,
 ): Pick<SetRequest, "target" | "targetId"> {
-  const [, folder, id] = /^(actuator|parameter|address)\/(.+)$/.exec(name) ?? [];
-  if (folder === "actuator" || folder === "parameter" || folder === "address")
-    return { target: folder, targetId: id ?? "" };
-  if (!/^[a-z0-9_-]{1,64}$/.test(name)) {
-    throw new CommandFailure(
-      `"${name}" is no id of an actuator or parameter; ids have a-z, 0-9, "_" and "-", see the configuration`,
-    );
-  }
-  const known = configuration.controllers[code];
+  const named = targetKinds.find((kind) => name.startsWith(`${kind}/`));
+  const targetId = named === undefined ? name : name.slice(named.length + 1);
+  const { pattern, what } = named === "address" ? addressRule : idRule;
+  if (!pattern.test(targetId))
+    throw new CommandFailure(`${JSON.stringify(targetId.slice(0, 80))} can be no ${what}`, exitCodes.usage);
+  if (named !== undefined) return { target: named, targetId };
+  const known = Object.hasOwn(controllers, code) ? controllers[code] : undefined;
   const isParameter = known?.actuators[name] === undefined && known?.parameters[name] !== undefined;
-  return { target: isParameter ? "parameter" : "actuator", targetId: name };
+  return { target: isParameter ? "parameter" : "actuator", targetId };
 }
 
 interface Doing {

@@ -5,7 +5,7 @@ import type { BridgeSurroundings } from "./bridge-parts.js";
 
 /** Starts the embedded broker where no other is configured; null where one is. Its code is loaded only then. */
 export async function startEmbeddedBroker(
-  { configuration, clock, log }: BridgeSurroundings,
+  { configuration, clock, log, live }: BridgeSurroundings,
   journal?: Pick<Journal, "append">,
 ): Promise<EmbeddedBroker | null> {
   if (configuration.mqtt.url !== undefined) return null;
@@ -15,7 +15,9 @@ export async function startEmbeddedBroker(
     const record = { type: "login_failed", listener: "broker", user: null, ...refused } as const;
     journal?.append(record, { durable: false }).catch(() => undefined);
   };
-  return startBroker(brokerSettings(configuration), { clock, log, onRefusedLogin });
+  const broker = await startBroker(brokerSettings(configuration), { clock, log, onRefusedLogin });
+  live?.onReload(() => void broker.renewCertificate());
+  return broker;
 }
 
 function brokerSettings({ broker, mqtt, homeassistant }: Configuration): BrokerSettings {

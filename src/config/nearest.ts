@@ -8,10 +8,20 @@ export function nearest(word: string, candidates: readonly string[]): string | n
   const limit = Math.min(3, Math.max(1, Math.ceil(wanted.length / 3)));
   let best: { readonly candidate: string; readonly steps: number } | null = null;
   for (const candidate of candidates) {
-    const steps = distance(wanted, plain(candidate));
+    const other = plain(candidate);
+    const steps = hasNeighboursExchanged(wanted, other) ? 1 : distance(wanted, other);
     if (steps <= limit && (best === null || steps < best.steps)) best = { candidate, steps };
   }
   return best?.candidate ?? null;
+}
+
+/** One slip of the fingers, which counts as two changes of letters. Two letters alone are too few to tell. */
+function hasNeighboursExchanged(word: string, other: string): boolean {
+  if (word.length !== other.length || word.length < 3) return false;
+  let at = 0;
+  while (at < word.length && word[at] === other[at]) at += 1;
+  const pair = `${word.charAt(at + 1)}${word.charAt(at)}`;
+  return pair.length === 2 && `${word.slice(0, at)}${pair}${word.slice(at + 2)}` === other;
 }
 
 /** `, did you mean "address"?` or nothing; appended to a message. */

@@ -1,7 +1,7 @@
 import { digitsSent } from "../greenhouse/command/setpoints.js";
 import { configuredLoad, requestsPerMinuteNeeded } from "./demand.js";
 import { formatDuration } from "./duration.js";
-import { isLoopback } from "./loopback.js";
+import { isLoopback } from "../runtime/loopback.js";
 import { isPasswordHash } from "../runtime/password-hash.js";
 import type { Finding } from "./problem.js";
 import type { Configuration } from "./schema.js";

@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { describe, expect, it } from "vitest";
 import { hashPassword, PasswordChecks, verifyPassword } from "../../src/broker/password.js";
-import { passwordWeakness } from "../../src/broker/weak-password.js";
 import { parsePasswordHash } from "../../src/runtime/password-hash.js";
+import { passwordWeakness } from "../../src/runtime/weak-password.js";
 
 describe("a password hash (41)", () => {
   it("is scrypt with N 2^15, a salt of 16 bytes of its own, and fits only its password", async () => {

@@ -3,6 +3,17 @@ import { brokerProblems } from "../../src/broker/problems.js";
 import { hashPassword } from "../../src/broker/password.js";
 import { platform, problemLines } from "./loading.js";
 
+describe("a plain password of a broker that others can reach", () => {
+  it.each([
+    ...["short", "elevenchars", "twelve-chars", "aaaaaaaaaaaaaaaa", "abcdabcdabcdabcd", "abcdeabcdeabcde"],
+    ...["greenhouse123", "PASSWORD1234", "homeassistant", "correct horse battery"],
+  ])("is judged alike by check and by the broker: %s", async (password) => {
+    const text = `${platform}broker:\n  host: 0.0.0.0\n  users: [{ username: ha, password: "${password}" }]\n`;
+    const { length } = brokerProblems({ host: "0.0.0.0", users: [{ username: "ha", password }] });
+    expect(await problemLines(text)).toHaveLength(length);
+  });
+});
+
 /* `platform` fills lines 1 to 4. */
 const user = (password: string) => `broker:\n  users:\n    - { username: ha, password: "${password}" }\n`;
 const key = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";

@@ -98,8 +98,8 @@ describe("MQTT", () => {
 describe("the embedded broker", () => {
   const users =
     "other machines can reach this address, so broker.users must name who may connect; or listen at 127.0.0.1";
-  const weak =
-    "expected at least 12 characters, 5 of them different, because other machines can reach the broker";
+  const weak = (why: string) =>
+    `expected at least 12 characters, 5 of them different, and no common password, because other machines can reach the broker; ${why}`;
   it.each([
     ["broker: { host: 0.0.0.0 }", [`config.yaml:5:17 broker.host: ${users}`]],
     ['broker: { host: "::", users: [] }', [`config.yaml:5:17 broker.host: ${users}`]],
@@ -108,11 +108,15 @@ describe("the embedded broker", () => {
     ['broker: { host: "::1" }', []],
     [
       "broker: { host: 0.0.0.0, users: [{ username: a, password: elevenchars }] }",
-      [`config.yaml:5:59 broker.users[0].password: ${weak}`],
+      [`config.yaml:5:59 broker.users[0].password: ${weak("it is shorter than 12 characters")}`],
     ],
     [
       "broker: { host: 0.0.0.0, users: [{ username: a, password: aaaaaaaaaaaaaaaa }] }",
-      [`config.yaml:5:59 broker.users[0].password: ${weak}`],
+      [`config.yaml:5:59 broker.users[0].password: ${weak("it has fewer than 5 different characters")}`],
+    ],
+    [
+      "broker: { host: 0.0.0.0, users: [{ username: ha, password: greenhouse123 }] }",
+      [`config.yaml:5:60 broker.users[0].password: ${weak("it is one of the commonest passwords")}`],
     ],
     ["broker: { host: 0.0.0.0, users: [{ username: a, password: twelve-chars }] }", []],
     [
@@ -153,6 +157,10 @@ describe("controllers", () => {
       ["config.yaml:7:3 controllers.gh-1: controller GH-1 has the same topic id; give it an id of its own"],
     ],
     ["controllers:\n  GH.1:\n  gh_1:", []],
+    [
+      "controllers:\n  A: { id: wen_shi1_fmxa87c0 }\n  温室1:",
+      ["config.yaml:7:3 controllers.温室1: controller A has the same topic id; give it an id of its own"],
+    ],
     [
       "controllers:\n  A: { id: b }\n  B:",
       ["config.yaml:7:3 controllers.B: controller A has the same topic id; give it an id of its own"],

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatDuration, parseDuration } from "../../src/config/duration.js";
-import { isLoopback } from "../../src/config/loopback.js";
+import { isLoopback } from "../../src/runtime/loopback.js";
 import { nearest } from "../../src/config/nearest.js";
 import { isPasswordHash } from "../../src/runtime/password-hash.js";
 import { formatPath, formatProblem } from "../../src/config/problem.js";
@@ -82,6 +82,8 @@ describe("the nearest word", () => {
     ["travel-time", "travel_time"],
     ["mode address", "mode_address"],
     ["nmae", "name"],
+    ["knid", "kind"],
+    ["di", null],
     ["nam", "name"],
     ["ID", "id"],
     ["colour", null],
@@ -89,6 +91,12 @@ describe("the nearest word", () => {
     ["x".repeat(100_000), null],
   ])("of %j is %j", (word, expected) => {
     expect(nearest(word.slice(0, 200_000), words)).toBe(expected);
+  });
+
+  it("is meant by one with two neighbours exchanged, however short", () => {
+    expect(nearest("ulr", ["username", "tls", "url"])).toBe("url");
+    expect(nearest("lru", ["url"])).toBeNull();
+    expect(nearest("no", ["on", "off"])).toBeNull();
   });
 });
 

@@ -1,5 +1,6 @@
-import { isLoopback } from "../loopback.js";
+import { isLoopback } from "../../runtime/loopback.js";
 import { isPasswordHash, parsePasswordHash } from "../../runtime/password-hash.js";
+import { fewestCharacters, passwordWeakness, shortestPassword } from "../../runtime/weak-password.js";
 import type { Finding, Path } from "../problem.js";
 import { asDraft, given, itemsOf, numberOf, sectionOf, textOf, type Draft } from "./draft.js";
 
@@ -24,9 +25,6 @@ export function usersBeyondLoopback(root: Draft): Finding[] {
   ];
 }
 
-const shortestPassword = 12;
-const fewestCharacters = 5;
-
 /** Whoever guesses a password from the network moves actuators. */
 export function strongPasswordsBeyondLoopback(root: Draft): Finding[] {
   const broker = sectionOf(root, "broker");
@@ -34,16 +32,16 @@ export function strongPasswordsBeyondLoopback(root: Draft): Finding[] {
   return itemsOf(broker, "users").flatMap((user, at): Finding[] => {
     const password = textOf(asDraft(user), "password");
     if (password === null || isPasswordHash(password)) return [];
-    const weak = password.length < shortestPassword || new Set(password).size < fewestCharacters;
-    return weak
-      ? [
+    const weakness = passwordWeakness(password);
+    return weakness === null
+      ? []
+      : [
           {
             path: ["broker", "users", at, "password"],
             on: "value",
-            message: `expected at least ${shortestPassword} characters, ${fewestCharacters} of them different, because other machines can reach the broker`,
+            message: `expected at least ${shortestPassword} characters, ${fewestCharacters} of them different, and no common password, because other machines can reach the broker; ${weakness}`,
           },
-        ]
-      : [];
+        ];
   });
 }
 

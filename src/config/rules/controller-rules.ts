@@ -1,4 +1,4 @@
-import { topicId } from "../../greenhouse/topic-ids.js";
+import { controllerTopicId } from "../controller-topic-id.js";
 import type { Finding } from "../problem.js";
 import { entriesOf, given, textOf, type Draft } from "./draft.js";
 
@@ -8,7 +8,7 @@ export function distinctControllerIds(root: Draft): Finding[] {
   return entriesOf(root, "controllers").flatMap(([code, controller]): Finding[] => {
     const configured = textOf(controller, "id");
     if (controller.ignore === true || (configured === null && given(controller, "id"))) return [];
-    const id = configured ?? topicId(code);
+    const id = configured ?? controllerTopicId(code);
     const path = configured === null ? ["controllers", code] : ["controllers", code, "id"];
     const on = configured === null ? "key" : "value";
     const remedy = configured === null ? "; give it an id of its own" : "; choose another";

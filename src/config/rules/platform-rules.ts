@@ -1,4 +1,4 @@
-import { isLoopback } from "../loopback.js";
+import { isLoopback } from "../../runtime/loopback.js";
 import type { Finding } from "../problem.js";
 import { urlOf } from "../urls.js";
 import { given, isDraft, sectionOf, textOf, type Draft } from "./draft.js";

@@ -24,8 +24,11 @@ const user = () =>
 
 const tls = () =>
   section({
-    cert: optional(text(), "File with the broker's certificate.", { example: "broker.pem", off: true }),
-    key: optional(text(), "File with its key.", { example: "broker.key", off: true }),
+    cert: optional(text(), "File with the broker's certificate; read again at a reload.", {
+      example: "broker.pem",
+      off: true,
+    }),
+    key: optional(text(), "File with its key; read again at a reload.", { example: "broker.key", off: true }),
     port: withDefault(port(), 8883, "Port of MQTT over TLS; opened when cert and key are given."),
   });
 
@@ -36,7 +39,7 @@ const limits = () =>
     retained_topics: withDefault(
       whole(1, 1_000_000),
       1000,
-      "Retained topics of one client; the bridge's own do not count.",
+      "Retained topics of all clients together; the bridge's own do not count.",
     ),
     login_attempts: withDefault(
       whole(1, 1000),
@@ -55,5 +58,5 @@ export const brokerSection = section({
   websocket_port: optional(port(), "MQTT over WebSocket.", { example: "9001", off: true }),
   users: withDefault(list(user()), [], "Who may connect; without users everybody on this computer."),
   tls: withDefault(tls(), {}, "A second listener with TLS."),
-  limits: withDefault(limits(), {}, "What one client can take."),
+  limits: withDefault(limits(), {}, "What clients can take."),
 });

@@ -21,7 +21,9 @@ export const sensor = section({
   unit: optional(text(), "Unit of the published value.", { example: "°C" }),
   scale: withDefault(nonZero(), 1, "The platform's value is multiplied by this."),
   offset: withDefault(decimal(), 0, "Then this is added.", { example: "-0.4" }),
-  decimals: optional(whole(0, 10), "Digits after the point; default: by kind.", { example: "1" }),
+  decimals: optional(whole(0, 10), "Round to so many digits after the point; default: not rounded.", {
+    example: "1",
+  }),
   min: optional(decimal(), "Below this a value is bad; default: by kind.", { example: "-40" }),
   max: optional(decimal(), "Above this a value is bad; default: by kind.", { example: "80" }),
   stale_after: optional(duration(1000), "Default: polling.stale_after.", { example: "15m", off: true }),

@@ -1,5 +1,5 @@
+import { controllerTopicId } from "../../config/controller-topic-id.js";
 import type { Configuration } from "../../config/schema.js";
-import { topicId } from "../../greenhouse/topic-ids.js";
 
 /** What a configuration says about one controller already. */
 export interface KnownController {
@@ -25,7 +25,9 @@ export function knownFile(configuration: Configuration, text = ""): KnownFile {
   const controllers = Object.entries(configuration.controllers).map(
     ([code, section]) => [code, knownController(section, comments.get(code) ?? "")] as const,
   );
-  const ids = Object.entries(configuration.controllers).map(([code, { id }]) => id ?? topicId(code));
+  const ids = Object.entries(configuration.controllers).map(
+    ([code, { id }]) => id ?? controllerTopicId(code),
+  );
   const all = new Set(commentLines(text).flatMap((line) => line.match(/[A-Za-z0-9._-]+/g) ?? []));
   return {
     controllers: new Map(controllers),

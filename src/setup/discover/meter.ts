@@ -11,10 +11,8 @@ export interface Screen {
 
 const barWidth = 24;
 const redrawMs = 200;
-/** Where nobody watches a line now and then says that it goes on. */
-const lineEveryMs = 60_000;
 
-/** How far a scan is: a bar on a terminal, plain lines elsewhere. What others write goes above the bar. */
+/** How far a scan is: a bar on a terminal, nothing elsewhere. What others write goes above the bar. */
 export class Meter implements ScanWatcher {
   readonly #screen: Screen;
   readonly #clock: Clock;
@@ -54,6 +52,7 @@ export class Meter implements ScanWatcher {
     this.#resumed = done;
     this.#startedAt = this.#clock.monotonic();
     this.#shownAt = this.#startedAt;
+    if (this.#screen.isTTY !== true) return;
     const left = total - done;
     const time = durationText(left * gapFor(this.#perMinute));
     const resumed = done === 0 ? "" : ` (${done} of ${total} are known from an interrupted scan)`;
@@ -65,10 +64,9 @@ export class Meter implements ScanWatcher {
     this.#done += 1;
     this.#label = commentText(code, 24);
     const now = this.#clock.monotonic();
-    if (now - this.#shownAt < (this.#screen.isTTY === true ? redrawMs : lineEveryMs)) return;
+    if (this.#screen.isTTY !== true || now - this.#shownAt < redrawMs) return;
     this.#shownAt = now;
-    if (this.#screen.isTTY === true) this.#show();
-    else this.#screen.write(`${this.#done} of ${this.#total} requests done, ${this.#left()}\n`);
+    this.#show();
   }
 
   spared(requests: number): void {

@@ -1,5 +1,5 @@
+import { controllerTopicId } from "../../config/controller-topic-id.js";
 import { deviceType, isCamera, type ParameterGroup } from "../../greenhouse/device-types.js";
-import { topicId } from "../../greenhouse/topic-ids.js";
 import { isPlainCode } from "../../platform/request-path.js";
 import type { Ask, ListedDevice } from "./survey.js";
 
@@ -50,4 +50,5 @@ export function unknownNames(
   return controllers.filter((name) => !devices.some((device) => isCalled(device, name)));
 }
 
-const isCalled = ({ code }: ListedDevice, name: string): boolean => code === name || topicId(code) === name;
+const isCalled = ({ code }: ListedDevice, name: string): boolean =>
+  code === name || controllerTopicId(code) === name;

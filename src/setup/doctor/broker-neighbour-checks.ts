@@ -1,4 +1,4 @@
-import { isLoopback } from "../../config/loopback.js";
+import { isLoopback } from "../../runtime/loopback.js";
 import { probeSettings } from "./broker-access.js";
 import { BrokerProbe, openProbe } from "./broker-probe.js";
 import { failed, notTried, ok, warning, type Verdict } from "./finding.js";

@@ -1,6 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import { isLoopback } from "../../config/loopback.js";
+import { isLoopback } from "../../runtime/loopback.js";
 import type { PlatformHost } from "../../greenhouse/platform-error.js";
 import { troubleCode, troubleOf } from "../../platform/connection-trouble.js";
 import { endsSoon, factsOf, troublesOf } from "./certificate.js";

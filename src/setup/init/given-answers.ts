@@ -1,4 +1,4 @@
-import { isLoopback } from "../../config/loopback.js";
+import { isLoopback } from "../../runtime/loopback.js";
 import { urlOf } from "../../config/urls.js";
 import type { Answers, BrokerAnswer, CredentialAnswer } from "./answers.js";
 

@@ -32,8 +32,9 @@ describe("an interrupted scan", { timeout: 60_000 }, () => {
     const stopped = await stoppedAfter(40, config, platform);
     expect(stopped).toMatchObject({ code: 1, out: "" });
     expect(stopped.err).toContain("run the same command again to go on");
+    expect(stopped.err).not.toContain("requests");
     expect((await stat(progressOf(config))).mode & 0o777).toBe(0o600);
-    const resumed = await greenhouse2mqtt(["discover", "-c", config]);
+    const resumed = await greenhouse2mqtt(["discover", "-c", config], { isTTY: true });
     expect(resumed.code).toBe(0);
     expect(resumed.err).toMatch(/\d+ of 198 are known from an interrupted scan/);
     expect(simulator.control.requests()).toEqual({

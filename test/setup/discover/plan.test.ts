@@ -45,6 +45,15 @@ describe("the plan of a scan", () => {
     expect(asks(planScan(account, chosen, everyone))).toEqual({ "GH-0001": 33, "WS-0001": 33, "Z-0001": 33 });
   });
 
+  it("--controller takes the topic id that the bridge makes of a code in another script", () => {
+    const asked = planScan(
+      [device({ code: "温室1" })],
+      { ...all, controllers: ["wen_shi1_fmxa87c0"] },
+      everyone,
+    );
+    expect(Object.keys(asks(asked))).toEqual(["温室1"]);
+  });
+
   it("what the configuration ignores is asked only by name", () => {
     const ignored = (code: string) => code === "GH-0001";
     expect(asks(planScan([house], all, ignored))).toEqual({});

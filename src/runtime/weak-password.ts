@@ -1,4 +1,9 @@
-const minLength = 12;
+/*
+ * Who reads a configuration and who starts the broker must judge a password alike, or `check` passes what does not start.
+ */
+
+export const shortestPassword = 12;
+export const fewestCharacters = 5;
 
 /** Of the commonest thousand, those that are long enough to pass the length rule, and the likely ones of this product. */
 const common = new Set([
@@ -36,8 +41,9 @@ const common = new Set([
 
 /** Why a password must not guard a broker that others can reach; null when nothing speaks against it. */
 export function passwordWeakness(password: string): string | null {
-  if (password.length < minLength) return `it is shorter than ${minLength} characters`;
+  if (password.length < shortestPassword) return `it is shorter than ${shortestPassword} characters`;
   if (common.has(password.toLowerCase())) return "it is one of the commonest passwords";
-  if (new Set(password).size <= 2) return "it repeats one or two characters";
+  if (new Set(password).size < fewestCharacters)
+    return `it has fewer than ${fewestCharacters} different characters`;
   return null;
 }

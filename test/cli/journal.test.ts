@@ -1,0 +1,48 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { runProgram } from "../../src/cli/program.js";
+import { encodeLine } from "../../src/journal/record-line.js";
+import { platform } from "../config/loading.js";
+import { ended, stamped } from "../journal/support/samples.js";
+
+/** `journal --json` of a bridge that has had so many commands; answers their ids. */
+async function listed(commands: number, ...words: readonly string[]): Promise<readonly string[]> {
+  const folder = await mkdtemp(join(tmpdir(), "journal-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const config = join(folder, "config.yaml");
+  await writeFile(config, platform);
+  await mkdir(join(folder, "journal"));
+  const records = stamped(Array.from({ length: commands }, (_, n) => ended(String(n))));
+  const file = join(folder, "journal", "journal-000000000001.jsonl");
+  await writeFile(file, Buffer.concat(records.map(encodeLine)));
+  let text = "";
+  const out = (part: string) => {
+    text += part;
+  };
+  const env = { TOKEN: "token-of-the-account" };
+  const stop = new AbortController().signal;
+  const around = { env, out, err: { write: () => true }, isTerminal: false, stop };
+  const argv = ["journal", "--json", "-c", config, "--data-dir", folder, ...words];
+  expect(await runProgram(["node", "greenhouse2mqtt", ...argv], around)).toBe(0);
+  return [...text.matchAll(/"id":"(\d+)"/g)].map(([, id = ""]) => id);
+}
+
+const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => String(from + n));
+
+describe("journal", () => {
+  it("shows the newest 100 where nothing else is asked", async () => {
+    expect(await listed(250)).toEqual(numbers(150, 250));
+  });
+
+  it("shows all since a time, however many", async () => {
+    expect(await listed(250, "--since", "2026-04-01")).toEqual(numbers(0, 250));
+    expect(await listed(250, "--since", "2026-05-01T06:01:01Z")).toEqual(numbers(60, 250));
+  });
+
+  it("shows the newest --limit, also since a time", async () => {
+    expect(await listed(250, "--limit", "120")).toEqual(numbers(130, 250));
+    expect(await listed(250, "--since", "2026-04-01", "--limit", "3")).toEqual(numbers(247, 250));
+  });
+});
