@@ -48,13 +48,21 @@ export class PollBook {
     return removed;
   }
 
-  /** Makes the chosen jobs due now, first things first; returns their names. Those of a host that is away stay parked. */
+  namesOf(host: PlatformHost): readonly string[] {
+    return [...this.#jobs].filter(([, job]) => jobHost(job) === host).map(([name]) => name);
+  }
+
+  /**
+   * Makes the chosen jobs due now, first things first; returns their names. Those of a host that is away stay parked, and what is
+   * due already keeps its place: asked for again and again, it would never have its turn.
+   */
   makeDue(now: number, chosen: (job: PollJob) => boolean): readonly string[] {
     const due: string[] = [];
     for (const [name, job] of this.#jobs) {
       if (!chosen(job) || this.#parked.has(jobHost(job))) continue;
       due.push(name);
-      this.#schedule.set(name, now - 10 + jobRank(job));
+      const at = now - 10 + jobRank(job);
+      if ((this.#schedule.dueAt(name) ?? Infinity) > at) this.#schedule.set(name, at);
     }
     return due;
   }

@@ -8,6 +8,7 @@ import { jobIntervalMs, jobsOf, type PollIntervals, type PollJob } from "./poll-
 import { perform, type PollPorts } from "./poll-reads.js";
 import { PollTroubles } from "./poll-troubles.js";
 import { nextDueAt, notBefore } from "./schedule.js";
+import { SharedRuns } from "./shared-runs.js";
 
 export interface PollerPorts extends PollPorts {
   readonly budget: RequestBudget;
@@ -35,6 +36,7 @@ export class Poller {
   readonly #troubles: PollTroubles;
   readonly #running = new Map<string, Promise<void>>();
   readonly #awaited = new Map<string, (() => void)[]>();
+  readonly #refreshes = new SharedRuns<string | undefined>();
   #stretch = 1;
   #demandChanged = true;
   #wake: (() => void) | null = null;
@@ -90,12 +92,20 @@ export class Poller {
     const now = this.#ports.clock.monotonic();
     this.#troubles.hostReachable(host, reachable);
     if (reachable) this.#book.hostBack(host, now);
-    else this.#book.hostAway(host, now);
+    else {
+      this.#book.hostAway(host, now);
+      // These are not asked before it is back, and whoever asked for a refresh would wait as long.
+      for (const name of this.#book.namesOf(host)) if (!this.#running.has(name)) this.#answerWaiting(name);
+    }
     this.#wake?.();
   }
 
-  /** Asks for everything (of one controller, where given) and resolves when each has been tried. */
-  async refresh(code?: string): Promise<void> {
+  /** Asks for everything (of one controller, where given) and resolves when each has been tried; repeats share one round. */
+  refresh(code?: string): Promise<void> {
+    return this.#refreshes.run(code, () => this.#readNow(code));
+  }
+
+  async #readNow(code: string | undefined): Promise<void> {
     const now = this.#ports.clock.monotonic();
     const names = this.#book.makeDue(now, (job) => code === undefined || concerns(job, code));
     this.#wake?.();

@@ -5,10 +5,9 @@ import type { InventoryNews } from "../bridge/inventory.js";
 import type { BridgeEvent } from "../greenhouse/bridge-events.js";
 import type { Journal } from "../journal/journal.js";
 import type { IncomingMessage } from "../mqtt/connection.js";
-import { answerRequest, parseRequest, type RequestHandler } from "../mqtt/requests.js";
 import { topicsUnder } from "../mqtt/topics.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
-import { isLoopback } from "../config/loopback.js";
+import { isLoopback } from "../runtime/loopback.js";
 import { BridgeReport } from "./bridge-report.js";
 import { CommandDesk } from "./command-desk.js";
 import { startEmbeddedBroker } from "./embedded-broker.js";
@@ -20,6 +19,7 @@ import { beginLife } from "./operations/crash-loop.js";
 import { Operations } from "./operations/operations.js";
 import { ReadBook } from "./operations/read-book.js";
 import { Outputs } from "./outputs.js";
+import { RequestDesk } from "./request-desk.js";
 import { requestHandlers } from "./request-handlers.js";
 import { restoreCommands } from "./restore.js";
 import { afterRequests } from "../runtime/clock.js";
@@ -55,7 +55,7 @@ class Bridge {
   readonly #report: BridgeReport;
   readonly #operations: Operations;
   readonly #live: LiveSettings;
-  readonly #requests: ReadonlyMap<string, RequestHandler>;
+  readonly #requests: RequestDesk;
   readonly #stampsSenders: boolean;
   #stopping: AbortSignal = new AbortController().signal;
 
@@ -94,7 +94,7 @@ class Bridge {
     live.onReload(({ applied }) => {
       this.#reloaded(applied);
     });
-    this.#requests = this.#handlers();
+    this.#requests = this.#createRequests();
   }
 
   #createMirror(reads: ReadBook, onEvent: (event: BridgeEvent) => void): Mirror {
@@ -193,18 +193,24 @@ class Bridge {
     if (this.#outputs.connection.state === "online") this.#report.publish();
   }
 
-  #handlers(): ReadonlyMap<string, RequestHandler> {
-    return requestHandlers({
+  #createRequests(): RequestDesk {
+    const { clock, log, setLogLevel, configuration } = this.#around;
+    const { connection, topics } = this.#outputs;
+    const handlers = requestHandlers({
       mirror: this.#mirror,
       journal: this.#journal,
       commander: this.#desk.commander,
-      now: () => this.#around.clock.now(),
+      now: () => clock.now(),
       republish: () => {
         this.#outputs.republish();
+        this.#desk.republish();
       },
       health: () => this.#report.health(),
-      setLogLevel: this.#around.setLogLevel,
+      setLogLevel,
     });
+    const { concurrency } = configuration.platform;
+    const { response: responseTopic } = topics.bridge;
+    return new RequestDesk({ handlers, responseTopic, publisher: connection, concurrency, clock, log });
   }
 
   #follow(news: InventoryNews): void {
@@ -230,13 +236,8 @@ class Bridge {
     const via = this.#stampsSenders ? readVia(message.properties.userProperties) : null;
     if (incoming.type === "command")
       this.#desk.received(message, incoming, via && { client: via.client, user: via.user });
-    else if (!message.retain) void this.#answer(incoming.name, message.payload);
-  }
-
-  async #answer(name: string, payload: Uint8Array): Promise<void> {
-    if (!/^[a-z0-9_-]{1,64}$/.test(name)) return;
-    const response = await answerRequest(name, parseRequest(payload), this.#requests, this.#stopping);
-    this.#outputs.send(this.#outputs.topics.bridge.response(name), response, false);
+    else if (!message.retain)
+      this.#requests.received(incoming.name, message.payload, via?.client ?? null, this.#stopping);
   }
 }
 

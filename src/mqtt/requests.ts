@@ -14,8 +14,14 @@ export class RequestError extends Error {
 }
 
 const notAnObject = "The payload is JSON but no object; send an object of fields, or nothing.";
+/** Far more than any request needs; many of them may be waiting at once. */
+const mostBytes = 16 * 1024;
 
 export function parseRequest(payload: Uint8Array): BridgeRequestBody {
+  if (payload.length > mostBytes) {
+    const problem = `The request has ${payload.length} bytes; at most ${mostBytes} are read.`;
+    return { problem, transaction: undefined, fields: {} };
+  }
   const parsed = parseJson(new TextDecoder().decode(payload));
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
     return { problem: notAnObject, transaction: undefined, fields: {} };
@@ -39,21 +45,25 @@ export async function answerRequest(
   signal: AbortSignal,
 ): Promise<string> {
   const { transaction, problem } = body;
-  if (problem !== undefined) return JSON.stringify({ status: "error", transaction, error: problem });
+  if (problem !== undefined) return errorAnswer(transaction, problem);
   const handler = handlers.get(name);
   if (!handler) {
     const known = [...handlers.keys()].join(", ");
-    return JSON.stringify({
-      status: "error",
-      transaction,
-      error: `There is no request "${name}". Known are: ${known}.`,
-    });
+    return errorAnswer(transaction, `There is no request "${name}". Known are: ${known}.`);
   }
   try {
     return JSON.stringify({ status: "ok", transaction, data: (await handler(body.fields, signal)) ?? {} });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return JSON.stringify({ status: "error", transaction, error: reason });
+    return errorAnswer(transaction, error instanceof Error ? error.message : String(error));
+  }
+}
+
+export function errorAnswer(transaction: unknown, error: string): string {
+  try {
+    return JSON.stringify({ status: "error", transaction, error });
+  } catch {
+    // Nested so deeply that JSON can be read but not written again; the sender must not end the bridge with it.
+    return JSON.stringify({ status: "error", error });
   }
 }
 

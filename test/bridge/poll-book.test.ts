@@ -49,6 +49,19 @@ describe("the poll book", () => {
   });
 });
 
+describe("what is asked for again", () => {
+  it("keeps its place: however often, the jobs of the lowest rank have their turn", () => {
+    const one = book(sensors("A"), { kind: "running_status", code: "A" });
+    due(one, 100);
+    const taken: (string | undefined)[] = [];
+    for (let now = 1_000; now < 4_000; now += 1_000) {
+      one.makeDue(now, () => true);
+      taken.push(one.take(now)?.name);
+    }
+    expect(taken).toContain("running_status A");
+  });
+});
+
 describe("a host that is away", () => {
   it("has one of its jobs tried now and then; the other host's go on", () => {
     const one = book({ kind: "controllers" }, sensors("A"), sensors("B"));

@@ -375,6 +375,40 @@ describe("refresh", () => {
     });
   });
 
+  it("resolves within a minute also where the outage begins while it is under way", async () => {
+    await polling({ concurrency: 1 }, async (world) => {
+      world.platform.list = devices(20);
+      await world.clock.advance(10 * minute);
+      world.platform.latencyMs = 1_000;
+      const refreshed = world.poller.refresh();
+      await world.clock.advance(5_000);
+      outage(world);
+      expect(await isDone(refreshed, world, minute)).toBe(true);
+    });
+  });
+
+  it("asked for again and again shares one round under way and one to follow, which shows what came after the asking", async () => {
+    await polling({ concurrency: 2 }, async (world) => {
+      const { platform, clock, poller } = world;
+      platform.list = devices(10);
+      await clock.advance(10 * minute);
+      platform.calls.length = 0;
+      platform.latencyMs = 1_000;
+      const refreshes: Promise<void>[] = [];
+      for (let times = 0; times < 50; times++) {
+        refreshes.push(poller.refresh());
+        await clock.advance(100);
+      }
+      const askedLast = clock.monotonic() - 100;
+      expect(await isDone(Promise.all(refreshes).then(), world, 30_000)).toBe(true);
+      for (const { code } of platform.list) {
+        const times = platform.times(`sensors ${code}`);
+        expect(times.length).toBe(2);
+        expect(times.at(-1)).toBeGreaterThanOrEqual(askedLast);
+      }
+    });
+  });
+
   it("resolves also where a controller goes before its read began", async () => {
     await polling({ concurrency: 1 }, async (world) => {
       const { platform, clock, poller, store } = world;

@@ -17,16 +17,24 @@ interface Answer {
   readonly transaction?: unknown;
 }
 
+interface SceneOptions {
+  /** Of past commands that the journal tells of besides. */
+  readonly records?: number;
+  readonly maxPacketSize?: number;
+}
+
 /** A running bridge with one actuator, whose journal also tells of a controller that is gone. */
-async function scene() {
+async function scene({ records = 0, maxPacketSize }: SceneOptions = {}) {
   const dataDir = await mkdtemp(join(tmpdir(), "requests-"));
   onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
   const journal = await Journal.open(journalDirectory(dataDir), { clock: systemClock, log: silentLog });
   await journal.append(ended("one", { controller: "gone", outcome: "confirmed" }), { durable: true });
   const lost = ended("two", { controller: "gh-0001", actuator: "taken_away", outcome: "unconfirmed" });
   await journal.append({ ...lost, controller: "GH-0001", actuator: "taken_away" }, { durable: true });
+  for (let place = 0; place < records; place++)
+    await journal.append(ended(`past-${place}`, { outcome: "confirmed" }), { durable: false });
   await journal.close();
-  const { url } = await testMosquitto();
+  const { url } = await testMosquitto({ maxPacketSize });
   const simulator = await platform();
   const text = [
     `mqtt: { url: "${url}" }`,
@@ -45,17 +53,20 @@ async function scene() {
   const configuration = { ...(await configurationOf(text, simulator)), data_dir: dataDir };
   await bridge(text, simulator, { configuration });
   await until(() => states.at(-1) === "online", "online");
-  return async (name: string, payload: string): Promise<Answer> => {
+  const send = (name: string, payload: string) =>
+    client.publishAsync(`greenhouse/bridge/request/${name}`, payload, { qos: 1 });
+  const ask = async (name: string, payload: string): Promise<Answer> => {
     const before = answers.length;
-    await client.publishAsync(`greenhouse/bridge/request/${name}`, payload, { qos: 1 });
+    await send(name, payload);
     await until(() => answers.length > before, `an answer to ${name}`);
     return answers[before] ?? { status: "none" };
   };
+  return { ask, send, answers, simulator };
 }
 
 describe("a request", () => {
   it("that names what is unknown is an error that says so; what is known is served", async () => {
-    const ask = await scene();
+    const { ask } = await scene();
     for (const [name, payload, error] of [
       [
         "acknowledge",
@@ -89,5 +100,47 @@ describe("a request", () => {
     const past = await ask("journal", '{"controller":"gone"}');
     expect(past).toMatchObject({ status: "ok", data: { records: [{ type: "result" }] } });
     expect(await ask("journal", '{"controller":"gone","since":"0s"}')).toMatchObject({ status: "ok" });
+  });
+
+  it("whose answer is larger than the bridge or its broker passes on is an error that says how to get less", async () => {
+    const { ask } = await scene({ records: 1_000 });
+    expect(await ask("journal", '{"limit":1000,"transaction":"t"}')).toEqual({
+      status: "error",
+      transaction: "t",
+      error: expect.stringMatching(
+        /too large.* has \d{6,} bytes; at most 262144.*smaller "limit"/,
+      ) as unknown,
+    });
+    expect(await ask("journal", '{"limit":10}')).toMatchObject({ status: "ok" });
+    const narrow = await scene({ records: 100, maxPacketSize: 20_000 });
+    expect(await narrow.ask("journal", '{"transaction":[1]}')).toEqual({
+      status: "error",
+      transaction: [1],
+      error: expect.stringMatching(/too large.*the broker takes at most 20000.*smaller "limit"/) as unknown,
+    });
+  });
+
+  it("in a flood holds up neither polling, nor local requests, nor a single later one", async () => {
+    const { send, answers, simulator } = await scene();
+    const get = (transaction: unknown) => send("get", JSON.stringify({ transaction, operation: "station" }));
+    // Others' answers come in between.
+    const served = (transaction: string) =>
+      until(
+        () => answers.some((one) => one.transaction === transaction && one.status === "ok"),
+        `served: ${transaction}`,
+      );
+    simulator.control.fault({ fault: "slow", operation: "station", delayMs: 2_000, chance: 1 });
+    await Promise.all(Array.from({ length: 150 }, (_, place) => get(place)));
+    const count = (of: (answer: Answer) => boolean) => answers.filter(of).length;
+    await until(() => count(({ error }) => /too many requests/i.test(error ?? "")) >= 98, "the refusals");
+    for (const name of ["health", "refresh"]) {
+      await send(name, JSON.stringify({ transaction: name }));
+      await served(name);
+    }
+    expect(count(({ status }) => status === "ok")).toBeLessThan(40);
+    await simulator.control.clearFaults();
+    await until(() => count(({ status }) => status === "ok") >= 54, "the answers of those who waited");
+    await get("later");
+    await served("later");
   });
 });

@@ -38,6 +38,14 @@ describe("a request's payload", () => {
     );
   });
 
+  it("that is larger than any request needs is not read, and the error says so", async () => {
+    const payload = JSON.stringify({ address: "1".repeat(20_000) });
+    expect(await answer(payload, echo)).toEqual({
+      status: "error",
+      error: expect.stringContaining(`${payload.length} bytes`) as unknown,
+    });
+  });
+
   it("gives no access to the prototype", () => {
     const { fields } = parseRequest(bytes('{"__proto__":{"polluted":1},"a":1}'));
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
@@ -83,6 +91,11 @@ describe("the response", () => {
     ["an answer JSON cannot hold", () => Promise.resolve({ n: 1n })],
   ])("is an error and never a crash: %s", async (_, handler) => {
     expect(await answer('{"transaction":1}', handler)).toMatchObject({ status: "error", transaction: 1 });
+  });
+
+  it.each(["read", "nonsense"])("never fails, however deep the transaction is nested: %s", async (name) => {
+    const deep = `${"[".repeat(8_000)}${"]".repeat(8_000)}`;
+    expect(await answer(`{"transaction":${deep}}`, echo, name)).toMatchObject({ status: "error" });
   });
 
   it("has data also where there is nothing to say", async () => {
