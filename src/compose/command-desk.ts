@@ -3,6 +3,7 @@ import type { CommandAudience } from "../bridge/commands/command-ports.js";
 import { DeliveryMarks } from "../bridge/commands/delivery-marks.js";
 import type { BridgeEvent } from "../greenhouse/bridge-events.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
+import { targetOf } from "../greenhouse/command/targets.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournaledResult } from "../journal/undelivered.js";
 import { incomingCommand } from "../mqtt/command-messages.js";
@@ -10,13 +11,16 @@ import type { IncomingMessage } from "../mqtt/connection.js";
 import { ResultOutbox } from "../mqtt/result-outbox.js";
 import type { Incoming } from "../mqtt/topics.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
-import { CommandPhases } from "./command-phases.js";
+import { CommandPhases, type PhaseTarget, type Told } from "./command-phases.js";
 import { createCommander } from "./create-commander.js";
+import { EarlierPhases } from "./earlier-phases.js";
 import type { Mirror } from "./mirror.js";
 import type { Outputs } from "./outputs.js";
 
 const marksEveryMs = 5_000;
 const mostUnanswerable = 100;
+// A command that was taken stays one, whatever the configuration allows by now.
+const anyTarget = { rawAddresses: true, minIntervalMs: 0 };
 
 export interface CommandDeskParts {
   readonly around: BridgeSurroundings;
@@ -31,11 +35,16 @@ export interface CommandDeskParts {
   readonly later?: (tell: () => void) => void;
 }
 
+const tellNow = (tell: () => void) => {
+  tell();
+};
+
 /** Where commands come in from the broker and results go out to it. */
 export class CommandDesk {
   readonly commander: Commander;
   readonly outbox: ResultOutbox;
   readonly phases: CommandPhases;
+  readonly #earlier: EarlierPhases;
   readonly #parts: CommandDeskParts;
   readonly #marks = new DeliveryMarks();
   /** Topics whose retained command was answered on this connection. */
@@ -46,29 +55,53 @@ export class CommandDesk {
 
   constructor(parts: CommandDeskParts) {
     this.#parts = parts;
-    const { around, outputs } = parts;
-    this.outbox = new ResultOutbox(outputs.topics, outputs.connection, () => around.clock.monotonic());
+    const { around, outputs, mirror, journal, otherBridge } = parts;
+    const { topics, connection } = outputs;
+    this.outbox = new ResultOutbox({
+      topics,
+      publisher: connection,
+      monotonic: () => around.clock.monotonic(),
+      log: around.log,
+    });
     this.phases = new CommandPhases({
-      base: outputs.topics.base,
+      base: topics.base,
       send: (topic, payload) => {
         outputs.send(topic, payload, true);
       },
+      ready: () => connection.ready(),
+      isMirrored: (controllerId) => mirror.store.byId(controllerId) !== undefined,
       later: parts.later,
     });
-    const { journal, otherBridge } = parts;
-    const { platform, store } = parts.mirror;
+    this.#earlier = new EarlierPhases({
+      phases: this.phases,
+      scan: async (filters, found) => {
+        await connection.scan(filters, found);
+        // Where a lost link cut it short, everybody has been told by then.
+        await new Promise<void>(parts.later ?? tellNow);
+      },
+    });
+    const { platform, store } = mirror;
     this.commander = createCommander(around, { platform, store, journal, otherBridge }, this.#audience());
   }
 
   connected(): void {
     this.phases.connected();
+    // What a result tells is shown before it, also where both waited for the link.
+    for (const controllerId of this.outbox.controllers) this.#parts.outputs.hasten(controllerId);
     this.outbox.connected();
+    void this.#earlier.connected();
+  }
+
+  /** Publishes the retained topics of the commands once more. */
+  republish(): void {
+    this.phases.republish();
   }
 
   /** Not when connected: the next link's retained commands come before that is known. */
   disconnected(): void {
     this.#retainedAnswered.clear();
     this.phases.disconnected();
+    this.#earlier.disconnected();
   }
 
   received(message: IncomingMessage, where: Extract<Incoming, { type: "command" }>, via: Via): void {
@@ -84,23 +117,31 @@ export class CommandDesk {
   }
 
   /** Said once a topic, and for no more topics than anybody reads about. */
-  #unanswerable(topic: string): void {
+  #unanswerable(asked: string): void {
     const { around, outputs } = this.#parts;
+    const topic = asked.slice(0, 200);
     if (this.#unanswerableTopics.has(topic) || this.#unanswerableTopics.size >= mostUnanswerable) return;
     this.#unanswerableTopics.add(topic);
     around.log.warn(
-      { topic: topic.slice(0, 200) },
-      `a command asks for its answer on a topic where the bridge answers nobody: name one outside ${outputs.topics.base}/ without wildcards that does not begin with $ or end in /set or /config; the result is on .../result`,
+      { topic },
+      `a command asks for its answer on a topic where the bridge answers nobody: name one of at most 512 bytes outside ${outputs.topics.base}/ without wildcards that does not begin with $ or end in /set or /config; the result is on .../result`,
     );
   }
 
   /** A result of an earlier run that may never have arrived. */
-  restoreResult({ seq, result, target }: JournaledResult): void {
+  restoreResult({ seq, result, target, isTaken }: JournaledResult): void {
     const address = { controllerId: result.controller, target, targetId: result.actuator, response: null };
     this.#marks.sent(seq);
     this.outbox.restore(result, address, () => {
       this.#marks.delivered(seq);
     });
+    if (isTaken) this.endedBefore(address, result);
+  }
+
+  /** A command of an earlier run that may never have been shown to have ended. */
+  endedBefore(about: PhaseTarget, command: Told): void {
+    const target = targetOf(this.#parts.mirror.store.byId(about.controllerId), about, anyTarget);
+    if (!("reason" in target)) this.#earlier.ended(about, command);
   }
 
   /** A mark counts for everything before it, and so for results of earlier runs that this one could not read. */
@@ -133,6 +174,9 @@ export class CommandDesk {
   }
 
   #noteDelivered(): void {
+    this.outbox.dropOld();
+    // An outcome that the disk is still taking may have a lower number than one that arrived already.
+    if (this.commander.isTelling) return;
     const { through } = this.#marks;
     if (this.#leavesMarks || through <= this.#markedThrough) return;
     this.#markedThrough = through;

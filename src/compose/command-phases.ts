@@ -1,29 +1,54 @@
 import type { Command, Phase } from "../bridge/commands/command.js";
 import { askedBy } from "../bridge/commands/report.js";
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
 
 export interface CommandPhasesPorts {
   /** The base topic. */
   readonly base: string;
   readonly send: (topic: string, payload: string) => void;
+  /** Resolves when the next of many messages need not wait in line. */
+  readonly ready: () => Promise<void>;
+  /** Whether a controller has topics; those of one that was removed must not come back. */
+  readonly isMirrored: (controllerId: string) => boolean;
   /** Calls back when the requests under way have left; at once when absent. */
   readonly later?: ((tell: () => void) => void) | undefined;
 }
+
+export type PhaseTarget = Pick<Command, "controllerId" | "target" | "targetId">;
+
+/** What the topic tells of a command besides its phase. */
+export type Told = Pick<CommandResult, "id" | "command" | "value" | "by" | "via" | "received_at">;
 
 interface Shown {
   readonly command: Command;
   readonly phase: Phase;
 }
 
-/** Shows on `.../command` the newest command of each target and its phase, and nothing more of older ones. */
+interface Held {
+  readonly about: PhaseTarget;
+  readonly payload: string;
+}
+
+/** Anybody may name raw addresses without end, where they are allowed; everything else is in the configuration. */
+const mostAddresses = 1_000;
+
+/** Keeps `.../command` at the newest command of each target and its phase, and shows nothing more of older ones. */
 export class CommandPhases {
   readonly #ports: CommandPhasesPorts;
   readonly #newest = new Map<string, Command>();
   readonly #overtaken = new WeakSet<Command>();
   /** Not yet published, oldest first. */
   #waiting: Shown[] = [];
-  /** Per topic, what nobody could be told while there was no link. */
-  readonly #missed = new Map<string, string>();
+  /** Per topic, the last document published or to be published. */
+  readonly #held = new Map<string, Held>();
+  /** Raw addresses among them, longest unused first. */
+  readonly #addresses = new Set<string>();
+  /** What nobody could be told while there was no link. */
+  readonly #missed = new Set<string>();
+  /** What the broker may have lost, or have from an older time. */
+  readonly #due = new Set<string>();
   #isLinked = false;
+  #isTelling = false;
 
   constructor(ports: CommandPhasesPorts) {
     this.#ports = ports;
@@ -34,7 +59,7 @@ export class CommandPhases {
     // It had been passed over for a newer one that was refused, and now has its turn after all.
     if (phase === "checking") this.#overtaken.delete(command);
     if (this.#overtaken.has(command)) return;
-    const topic = this.#topicOf(command);
+    const topic = this.topicOf(command);
     const before = this.#newest.get(topic);
     if (before !== undefined && before !== command) this.#overtaken.add(before);
     this.#newest.set(topic, command);
@@ -52,35 +77,90 @@ export class CommandPhases {
     this.#overtaken.add(command);
   }
 
+  /** The end of an earlier run's command; of no weight once this run has shown one for the target. */
+  endedBefore(about: PhaseTarget, command: Told): void {
+    if (!this.#newest.has(this.topicOf(about))) this.#send(about, phaseDocument(command, "done"));
+  }
+
   publish(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const one of waiting) this.#send(this.#topicOf(one.command), phaseDocument(one));
+    for (const { command, phase } of waiting) this.#send(command, phaseDocument(toldOf(command), phase));
   }
 
+  /** What was missed is told before anything else, the results above all; the rest as fast as the link takes it. */
   connected(): void {
     this.#isLinked = true;
-    for (const [topic, payload] of this.#missed) this.#ports.send(topic, payload);
+    for (const topic of this.#missed) this.#tell(topic);
+    const told = new Set(this.#missed);
     this.#missed.clear();
+    this.#tellAgain([...this.#held.keys()].filter((topic) => !told.has(topic)));
   }
 
   disconnected(): void {
     this.#isLinked = false;
+    this.#due.clear();
   }
 
-  #send(topic: string, payload: string): void {
-    if (this.#isLinked) this.#ports.send(topic, payload);
-    else this.#missed.set(topic, payload);
+  /** Publishes what every topic shows once more. */
+  republish(): void {
+    if (this.#isLinked) this.#tellAgain(this.#held.keys());
   }
 
-  #topicOf({ controllerId, target, targetId }: Command): string {
+  topicOf({ controllerId, target, targetId }: PhaseTarget): string {
     return `${this.#ports.base}/${controllerId}/${target}/${targetId}/command`;
+  }
+
+  #tellAgain(topics: Iterable<string>): void {
+    for (const topic of topics) this.#due.add(topic);
+    if (!this.#isTelling) void this.#tellDue();
+  }
+
+  async #tellDue(): Promise<void> {
+    this.#isTelling = true;
+    for (const topic of this.#due) {
+      await this.#ports.ready();
+      // Meanwhile a newer document may have gone out, or the link.
+      if (this.#due.has(topic)) this.#tell(topic);
+    }
+    this.#isTelling = false;
+  }
+
+  #send(about: PhaseTarget, payload: string): void {
+    const topic = this.topicOf(about);
+    this.#held.set(topic, { about, payload });
+    if (about.target === "address") this.#boundAddresses(topic);
+    if (this.#isLinked) this.#tell(topic);
+    else this.#missed.add(topic);
+  }
+
+  #tell(topic: string): void {
+    this.#due.delete(topic);
+    const held = this.#held.get(topic);
+    if (held === undefined) return;
+    if (this.#ports.isMirrored(held.about.controllerId)) this.#ports.send(topic, held.payload);
+    else this.#forget(topic);
+  }
+
+  #boundAddresses(topic: string): void {
+    this.#addresses.delete(topic);
+    this.#addresses.add(topic);
+    const [oldest] = this.#addresses;
+    if (oldest !== undefined && this.#addresses.size > mostAddresses) this.#forget(oldest);
+  }
+
+  #forget(topic: string): void {
+    for (const kept of [this.#newest, this.#held, this.#addresses, this.#missed, this.#due])
+      kept.delete(topic);
   }
 }
 
-function phaseDocument({ command, phase }: Shown): string {
+function toldOf(command: Command): Told {
   const { id, by, via, receivedAt } = command;
   const { command: word, value } = askedBy(command);
-  const received_at = new Date(receivedAt).toISOString();
-  return JSON.stringify({ id, command: word, value, phase, by, via, received_at });
+  return { id, command: word, value, by, via, received_at: new Date(receivedAt).toISOString() };
+}
+
+function phaseDocument({ id, command, value, by, via, received_at }: Told, phase: Phase): string {
+  return JSON.stringify({ id, command, value, phase, by, via, received_at });
 }

@@ -24,7 +24,7 @@ export function connectionSettings(
     // No command depends on these being granted. Of a birth that Home Assistant publishes with the retain flag only the copy kept by the
     // broker carries it here, so the two can be told apart.
     withRetained: [
-      topics.othersSelfTest,
+      ...topics.othersSelfTest,
       ...(homeassistant.enabled
         ? [homeassistant.status_topic, discoveryFilter(homeassistant.discovery_prefix)]
         : []),

@@ -2,7 +2,7 @@ import type { Command } from "../bridge/commands/command.js";
 import type { Interrupted } from "../bridge/commands/recovery.js";
 import { type Abandoned, type Ending, refused } from "../bridge/commands/report.js";
 import type { GreenhouseStore } from "../bridge/store.js";
-import { topicId } from "../greenhouse/ids.js";
+import { controllerTopicId } from "../config/controller-topic-id.js";
 import { targetOf } from "../greenhouse/command/targets.js";
 import type { StepReport } from "../greenhouse/command/outcomes.js";
 import { readWanted } from "../greenhouse/command/words.js";
@@ -83,7 +83,7 @@ export function abandonedFrom(
   store: GreenhouseStore,
   clock: Clock,
 ): Abandoned {
-  const controllerId = store.get(taken.controller)?.info.id ?? topicId(taken.controller);
+  const controllerId = store.get(taken.controller)?.info.id ?? controllerTopicId(taken.controller);
   const last = steps.at(-1);
   const first = steps[0];
   return {

@@ -3,13 +3,24 @@ import type { Configuration } from "../config/schema.js";
 import { topicId } from "../greenhouse/ids.js";
 import { DiscoveryOutput } from "../homeassistant/discovery-output.js";
 import type { BrokerConnection } from "../mqtt/connection.js";
+import { EventOutbox } from "../mqtt/event-outbox.js";
 import { Leftovers } from "../mqtt/leftovers.js";
 import type { Topics } from "../mqtt/topics.js";
+import type { Logger } from "../runtime/logger.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
 import type { Mirror } from "./mirror.js";
 
 /** What an earlier run showed and this one does not waits this long, counted from the first good list. */
 const patienceMs = 24 * 3_600_000;
+
+export function createEvents(connection: BrokerConnection, topics: Topics, log: Logger): EventOutbox {
+  return new EventOutbox({
+    publish: (document) => connection.publish(topics.bridge.event, document, { qos: 1 }),
+    failed: (error) => {
+      log.debug({ reason: String(error) }, "an event was not published");
+    },
+  });
+}
 
 /** Null where nothing is announced. */
 export function createDiscovery(

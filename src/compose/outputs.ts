@@ -2,16 +2,18 @@ import type { BridgeEvent } from "../greenhouse/bridge-events.js";
 import type { Controller, PlatformState } from "../greenhouse/model.js";
 import type { DiscoveryOutput } from "../homeassistant/discovery-output.js";
 import { discoveryFilter, foundDocument } from "../homeassistant/ownership.js";
-import { controllersDocument, eventDocument } from "../mqtt/bridge-documents.js";
+import { controllersDocument } from "../mqtt/bridge-documents.js";
 import { BrokerConnection, type IncomingMessage } from "../mqtt/connection.js";
+import type { EventOutbox } from "../mqtt/event-outbox.js";
 import type { Leftovers } from "../mqtt/leftovers.js";
 import { StateOutput } from "../mqtt/state-output.js";
 import type { Topics } from "../mqtt/topics.js";
 import type { Mirror } from "./mirror.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
 import type { EmbeddedBroker } from "../broker/broker.js";
+import { announceOnline } from "./birth.js";
 import { connectionSettings } from "./connection-settings.js";
-import { createDiscovery, createLeftovers } from "./output-parts.js";
+import { createDiscovery, createEvents, createLeftovers } from "./output-parts.js";
 
 export interface OutputListeners {
   /** Every subscription stands; publish what belongs to the bridge itself. */
@@ -26,6 +28,7 @@ const retained = { retain: true, qos: 1 } as const;
 export class Outputs {
   readonly connection: BrokerConnection;
   readonly topics: Topics;
+  readonly #events: EventOutbox;
   readonly #state: StateOutput;
   readonly #discovery: DiscoveryOutput | null;
   readonly #leftovers: Leftovers;
@@ -64,17 +67,14 @@ export class Outputs {
       random,
       log,
     });
+    this.#events = createEvents(this.connection, topics, log);
     this.#state = new StateOutput({ topics, publisher: this.connection, view: mirror.store, log });
     this.#leftovers = createLeftovers(around, mirror, topics, this.connection);
     this.#discovery = createDiscovery(around, mirror, topics, this.connection, () => {
       this.republish();
     });
     mirror.store.onChange((before, after) => {
-      if (before?.availability === "online" && after?.availability === "offline")
-        this.event(wentOffline(after, clock.now()));
-      this.#state.changed(before, after);
-      this.#discovery?.controllerChanged(before, after);
-      if (before?.info !== after?.info) this.#controllersDue = true;
+      this.#changed(before, after);
     });
   }
 
@@ -115,7 +115,7 @@ export class Outputs {
   }
 
   event(event: BridgeEvent): void {
-    this.send(this.topics.bridge.event, eventDocument(event), false);
+    this.#events.send(event);
   }
 
   /** Publishes without waiting; what cannot be published now is dropped and counted by the connection. */
@@ -126,11 +126,26 @@ export class Outputs {
   }
 
   async #connected(): Promise<void> {
-    await this.connection.publish(this.topics.bridge.state, "online", retained);
+    const isSaid = await announceOnline({
+      publish: () => this.connection.publish(this.topics.bridge.state, "online", retained),
+      ready: () => this.connection.ready(),
+      log: this.#around.log,
+    });
+    // A link that came up meanwhile announces itself.
+    if (!isSaid) return;
     this.republish();
     this.#discovery?.connected();
+    this.#events.connected();
     this.#listeners.onConnected();
     if (!this.#scanned) void this.#scanRetained();
+  }
+
+  #changed(before: Controller | undefined, after: Controller | undefined): void {
+    if (before?.availability === "online" && after?.availability === "offline")
+      this.event(wentOffline(after, this.#around.clock.now()));
+    this.#state.changed(before, after);
+    this.#discovery?.controllerChanged(before, after);
+    if (before?.info !== after?.info) this.#controllersDue = true;
   }
 
   #disconnected(): void {

@@ -1,6 +1,7 @@
 import type { Command } from "../bridge/commands/command.js";
 import { laneKey } from "../bridge/commands/command.js";
 import type { Interrupted } from "../bridge/commands/recovery.js";
+import type { Abandoned } from "../bridge/commands/report.js";
 import { nodeFileSystem, type FileSystem } from "../journal/file-system.js";
 import type { Journal } from "../journal/journal.js";
 import { newestRecords, readRecentCommands } from "../journal/reader.js";
@@ -88,7 +89,7 @@ async function readPast(
 }
 
 function takeUpOpen(
-  { commander, phases }: CommandDesk,
+  desk: CommandDesk,
   {
     journal,
     mirror,
@@ -102,16 +103,24 @@ function takeUpOpen(
   },
 ): void {
   const { clock, log } = around;
+  const { commander, phases } = desk;
   const interrupted: Interrupted[] = [];
   for (const one of journal.history().open) {
     const known = interruptedFrom(one, mirror.store, clock);
-    if (known === null) commander.abandon(abandonedFrom(one, mirror.store, clock));
+    if (known === null) abandon(desk, abandonedFrom(one, mirror.store, clock));
     else interrupted.push(known);
   }
   if (interrupted.length > 0)
     log.warn({ commands: interrupted.length }, "reading back commands that the last run did not finish");
   for (const { command } of interrupted) if (isOvertaken(command, recent)) phases.overtaken(command);
   commander.recover(interrupted);
+}
+
+function abandon(desk: CommandDesk, one: Abandoned): void {
+  const { about, asked } = one;
+  desk.commander.abandon(one);
+  const { controllerId, receivedAt } = asked;
+  desk.endedBefore({ ...about, controllerId }, { ...asked, received_at: new Date(receivedAt).toISOString() });
 }
 
 /**

@@ -4,6 +4,8 @@ import type { CommandResult } from "./results.js";
 export interface JournaledResult {
   readonly seq: number;
   readonly target: CommandTarget;
+  /** False for what was refused before it was taken. */
+  readonly isTaken: boolean;
   readonly result: CommandResult;
 }
 
@@ -19,7 +21,12 @@ export function undeliveredResults(
   for (const record of records) {
     if (record.type === "delivered") waiting = waiting.filter(({ seq }) => seq > record.through);
     else if (record.type === "result" || record.type === "refusal")
-      waiting.push({ seq: record.seq, target: record.target ?? "actuator", result: record.result });
+      waiting.push({
+        seq: record.seq,
+        target: record.target ?? "actuator",
+        isTaken: record.type === "result",
+        result: record.result,
+      });
     if (waiting.length > limit * 2) waiting = waiting.slice(-limit);
   }
   return waiting.slice(-limit);

@@ -1,5 +1,6 @@
 import type { Via } from "../greenhouse/command/outcomes.js";
 import type { IncomingMessage } from "./connection.js";
+import { publishProblem, sizeOf } from "./connection/publish-check.js";
 import type { Incoming, Topics } from "./topics.js";
 
 /** A command as the broker delivered it. */
@@ -42,10 +43,11 @@ export function incomingCommand(
   };
 }
 
+const noLimits = { maxPayloadBytes: Infinity, maximumPacketSize: null };
+
 /** The bridge may publish where its senders may not, so an answer never goes where it would be a command or a state. */
 const mayAnswerTo = (topic: string, { base }: Topics) =>
-  topic !== "" &&
-  !/[#+]/.test(topic) &&
+  publishProblem(sizeOf(topic, "", {}), noLimits) === null &&
   !topic.startsWith("$") &&
   topic !== base &&
   !topic.startsWith(`${base}/`) &&

@@ -1,5 +1,6 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import type { PublishOptions } from "./connection.js";
+import type { Logger } from "../runtime/logger.js";
+import { PublishError, type PublishOptions } from "./connection.js";
 import type { Topics } from "./topics.js";
 
 export interface ResultAddress {
@@ -13,40 +14,56 @@ export interface ResultPublisher {
   publish(topic: string, payload: string, options: PublishOptions): Promise<void>;
 }
 
+export interface OutboxPorts {
+  readonly topics: Topics;
+  readonly publisher: ResultPublisher;
+  readonly monotonic: () => number;
+  readonly log: Pick<Logger, "warn">;
+}
+
+interface Destination {
+  readonly topic: string;
+  readonly options: PublishOptions;
+}
+
 interface Waiting {
   readonly result: CommandResult;
-  readonly address: ResultAddress;
+  /** Where it is still owed. */
+  readonly destinations: readonly Destination[];
   readonly sinceMono: number;
   readonly delivered: () => void;
 }
 
 const mostWaiting = 1_000;
 const longestMs = 24 * 3_600_000;
+/** Topics the log is told of; of more nobody reads. */
+const mostNamed = 100;
 
 /**
- * Publishes results at least once: what came before the first link waits for it, what met a dead broker follows on
- * reconnect, marked as repeated.
+ * Publishes results at least once on each of their topics: what came before the first link waits for it, what met a dead
+ * broker follows on reconnect, marked as repeated. A topic the broker never takes keeps nothing back from the others.
  */
 export class ResultOutbox {
-  readonly #topics: Topics;
-  readonly #publisher: ResultPublisher;
-  readonly #monotonic: () => number;
+  readonly #ports: OutboxPorts;
+  readonly #named = new Set<string>();
   #waiting: Waiting[] = [];
   #wasLinked = false;
 
-  constructor(topics: Topics, publisher: ResultPublisher, monotonic: () => number) {
-    this.#topics = topics;
-    this.#publisher = publisher;
-    this.#monotonic = monotonic;
+  constructor(ports: OutboxPorts) {
+    this.#ports = ports;
   }
 
   get waiting(): number {
     return this.#waiting.length;
   }
 
-  /** `delivered` is called once the broker has acknowledged every publish of the result. */
+  /**
+   * `delivered` is called once nothing of the result is left to be published: every topic that can take it has it, or it
+   * was dropped, as too old or one of too many.
+   */
   send(result: CommandResult, address: ResultAddress, delivered: () => void): void {
-    const one = { result, address, sinceMono: this.#monotonic(), delivered };
+    const destinations = destinationsOf(this.#ports.topics, address);
+    const one = { result, destinations, sinceMono: this.#ports.monotonic(), delivered };
     // Before the first link nobody can have been told, so this will be the first time and no repetition.
     if (this.#wasLinked) void this.#send(one);
     else this.#keep(one);
@@ -56,46 +73,99 @@ export class ResultOutbox {
   restore(result: CommandResult, address: ResultAddress, delivered: () => void = () => undefined): void {
     this.#keep({
       result: { ...result, repeated: true },
-      address,
-      sinceMono: this.#monotonic(),
+      destinations: destinationsOf(this.#ports.topics, address),
+      sinceMono: this.#ports.monotonic(),
       delivered,
     });
   }
 
-  connected(): void {
-    this.#wasLinked = true;
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const one of waiting) if (this.#monotonic() - one.sinceMono < longestMs) void this.#send(one);
+  /** Controllers, by id, whose results wait for the next link. */
+  get controllers(): ReadonlySet<string> {
+    return new Set(this.#waiting.map(({ result }) => result.controller));
   }
 
-  async #send(one: Waiting): Promise<void> {
-    try {
-      await Promise.all(this.#publishes(one));
-      one.delivered();
-    } catch {
+  connected(): void {
+    this.#wasLinked = true;
+    this.dropOld();
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const one of waiting) void this.#send(one);
+  }
+
+  /** Call it now and then: on a link that stays up for days nothing else ends the wait of what a broker did not take. */
+  dropOld(): void {
+    const latest = this.#ports.monotonic() - longestMs;
+    const old = this.#waiting.filter(({ sinceMono }) => sinceMono <= latest);
+    if (old.length === 0) return;
+    this.#waiting = this.#waiting.filter(({ sinceMono }) => sinceMono > latest);
+    for (const { delivered } of old) delivered();
+  }
+
+  async #send(whole: Waiting): Promise<void> {
+    const one = { ...whole, destinations: await this.#publish(whole) };
+    if (one.destinations.length === 0) one.delivered();
+    else {
+      // Somebody may have it already, of another topic or of this one.
       this.#keep({ ...one, result: { ...one.result, repeated: true } });
     }
   }
 
-  #publishes({ result, address }: Waiting): Promise<void>[] {
-    const { controllerId, target, targetId, response } = address;
+  /** Resolves with the destinations that may take it another time. */
+  async #publish({ result, destinations }: Waiting): Promise<readonly Destination[]> {
     const payload = JSON.stringify(result);
-    const plain = { retain: false, qos: 1 } as const;
-    const root = `${this.#topics.base}/${controllerId}`;
-    const sent = [
-      this.#publisher.publish(`${root}/${target}/${targetId}/result`, payload, plain),
-      this.#publisher.publish(`${root}/result`, payload, plain),
-    ];
-    if (response === null) return sent;
-    const correlationData =
-      response.correlationData === null ? undefined : Buffer.from(response.correlationData);
-    const properties = correlationData === undefined ? {} : { responseProperties: { correlationData } };
-    return [...sent, this.#publisher.publish(response.topic, payload, { ...plain, ...properties })];
+    const tries = destinations.map(async (destination) => {
+      try {
+        await this.#ports.publisher.publish(destination.topic, payload, destination.options);
+        return [];
+      } catch (error) {
+        if (!isFinal(error)) return [destination];
+        this.#name(destination.topic, error);
+        return [];
+      }
+    });
+    return (await Promise.all(tries)).flat();
+  }
+
+  #name(topic: string, { kind, message }: PublishError): void {
+    const named = topic.slice(0, 200);
+    if (this.#named.has(named) || this.#named.size >= mostNamed) return;
+    this.#named.add(named);
+    const remedy = kind === "refused" ? refusedRemedy : invalidRemedy;
+    this.#ports.log.warn(
+      { topic: named },
+      `a result is not on this topic, only on its others and in the journal: ${message}; ${remedy}`,
+    );
   }
 
   #keep(one: Waiting): void {
     this.#waiting.push(one);
-    if (this.#waiting.length > mostWaiting) this.#waiting.shift();
+    if (this.#waiting.length > mostWaiting) this.#waiting.shift()?.delivered();
   }
+}
+
+const refusedRemedy = "let the bridge publish there, or ask for the answer on another topic";
+const invalidRemedy =
+  "where that is the topic's fault, send commands to what bridge/controllers and the configuration name";
+
+/** MQTT 5: the broker is short of something, and says nothing against the message. */
+const passing: ReadonlySet<unknown> = new Set([0x88, 0x89, 0x8b, 0x91, 0x93, 0x96, 0x97, 0x9f]);
+
+/** Whether another try would end the same. */
+function isFinal(error: unknown): error is PublishError {
+  if (!(error instanceof PublishError)) return false;
+  if (error.kind !== "refused") return error.kind === "invalid";
+  const { cause } = error;
+  return !(cause instanceof Error && "code" in cause && passing.has(cause.code));
+}
+
+function destinationsOf({ base }: Topics, address: ResultAddress): readonly Destination[] {
+  const { controllerId, target, targetId, response } = address;
+  const options = { retain: false, qos: 1 } as const;
+  const root = `${base}/${controllerId}`;
+  const own = [`${root}/${target}/${targetId}/result`, `${root}/result`].map((topic) => ({ topic, options }));
+  if (response === null) return own;
+  const correlationData =
+    response.correlationData === null ? undefined : Buffer.from(response.correlationData);
+  const properties = correlationData === undefined ? {} : { responseProperties: { correlationData } };
+  return [...own, { topic: response.topic, options: { ...options, ...properties } }];
 }

@@ -71,11 +71,16 @@ export function topicsUnder(base: string) {
       ...["address/+", "address/+/command"],
       ...["state", "position", "value", "json", "command"].map((leaf) => `actuator/+/${leaf}`),
     ].map((rest) => `${base}/+/${rest}`),
-    /** The self-test topic under this and every base topic of as many levels. */
-    othersSelfTest: bridgeTopics(base.replaceAll(/[^/]+/g, "+")).selfTest,
+    /** The self-test topics of other bridges, under any base topic of as many levels as this or of the usual ones. */
+    othersSelfTest: othersSelfTest(base),
     parse: (topic: string) => parse(base, topic),
   };
 }
+
+const othersSelfTest = (base: string): readonly string[] =>
+  [...new Set([1, 2, 3, base.split("/").length])].map(
+    (levels) => bridgeTopics(Array.from({ length: levels }, () => "+").join("/")).selfTest,
+  );
 
 const item = (base: string, controller: string, folder: string, name: string) =>
   `${base}/${id(controller)}/${folder}/${name}`;

@@ -34,4 +34,9 @@ describe("a command of the journal without a result", () => {
     expect(interruptedFrom(gone, store, clock)).toBeNull();
     expect(abandonedFrom(gone, store, clock).ending).toMatchObject({ outcome: "unknown" });
   });
+
+  it("whose controller is gone ends under the topic id it had", () => {
+    const gone = open({ controller: "温室1" });
+    expect(abandonedFrom(gone, store, clock).asked).toMatchObject({ controllerId: "wen_shi1_fmxa87c0" });
+  });
 });

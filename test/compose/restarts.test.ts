@@ -8,8 +8,10 @@ import type { RecordBody } from "../../src/journal/records.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import type { Simulator } from "../../src/simulator/server.js";
 import { ended, sent, taken } from "../journal/support/samples.js";
-import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js";
+import { otherClient, received, testMosquitto, until } from "../mqtt-connection/support.js";
 import { silentLog } from "../support/builders.js";
+import type { MosquittoOptions } from "../support/mosquitto.js";
+import { startTcpProxy } from "../support/tcp-proxy.js";
 import { bridge, configurationOf, platform } from "./support/bridge.js";
 
 const fan = { controller: "GH-0001", actuator: "fan" } as const;
@@ -23,13 +25,16 @@ const topic = "greenhouse/gh-0001/actuator/fan";
 type Payload = Readonly<Record<string, unknown>>;
 
 /** A simulated platform, a broker with somebody who listens, and a data directory with what an earlier run left. */
-async function scene(records: readonly RecordBody[]) {
+async function scene(records: readonly RecordBody[], options: MosquittoOptions = {}) {
   const dataDir = await mkdtemp(join(tmpdir(), "restarts-"));
   onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
   const journal = await Journal.open(journalDirectory(dataDir), { clock: systemClock, log: silentLog });
   for (const record of records) await journal.append(record, { durable: true });
   await journal.close();
-  const { url } = await testMosquitto();
+  const broker = await testMosquitto(options);
+  const { url } = broker;
+  const door = await startTcpProxy(broker.port);
+  onTestFinished(() => door.close());
   const simulator = await platform();
   const client = await otherClient(url);
   const seen: { readonly topic: string; readonly text: string }[] = [];
@@ -37,7 +42,8 @@ async function scene(records: readonly RecordBody[]) {
   await client.subscribeAsync("#", { qos: 1 });
   const on = (at: string) => seen.filter((one) => one.topic === at).map(({ text }) => text);
   const json = (at: string) => on(at).map((text) => JSON.parse(text) as Payload);
-  return { url, client, on, json, simulator, start: () => start(url, dataDir, simulator) };
+  const through = `mqtt://127.0.0.1:${door.port}`;
+  return { url, broker, door, client, on, json, simulator, start: () => start(through, dataDir, simulator) };
 }
 
 async function start(url: string, dataDir: string, simulator: Simulator) {
@@ -131,6 +137,68 @@ describe("after a restart", () => {
     await until(() => newest() === shown, shown);
     if (shown === "B done") expect(made.json(`${topic}/command`)).toHaveLength(1);
   });
+
+  it.each([
+    ["an ended command is", ended("A", on)],
+    ["an unfinished dry run is", taken("A", { ...fan, command: "on", dry_run: true })],
+  ])("%s shown to have ended where the topic still shows it on its way", async (_, record) => {
+    const made = await scene([{ ...record, ...fan }]);
+    const left = { id: "A", phase: "confirming", received_at: "2026-05-01T06:00:00.000Z" };
+    await made.client.publishAsync(`${topic}/command`, JSON.stringify(left), { qos: 1, retain: true });
+    await made.start();
+    const shown = () => made.json(`${topic}/command`).at(-1);
+    await until(() => shown()?.["phase"] === "done", "done");
+    expect(shown()).toEqual({
+      ...{ ...left, command: "on", phase: "done", by: "grower", via: null },
+      value: record.type === "result" ? "1010" : record.value,
+    });
+  });
+});
+
+describe("a result that one of its topics cannot take", () => {
+  const long = `greenhouse/gh-0001/actuator/${"x".repeat(490)}`;
+
+  it.each([
+    ["as the access list denies its answer", topic, { responseTopic: "denied/answers" }],
+    ["as its own is too long", long, {}],
+  ])("%s, is told once on the others, over reconnects and restarts", async (_, root, properties) => {
+    const made = await scene([], { acl: ["topic readwrite #", "topic deny denied/#"] });
+    const running = await made.start();
+    await online(made, 1);
+    const asking = await otherClient(made.url, { protocolVersion: 5 });
+    const payload = JSON.stringify({ command: "off", id: "asked", dry_run: true });
+    await asking.publishAsync(`${root}/set`, payload, { qos: 1, properties });
+    const told = () => made.json("greenhouse/gh-0001/result").filter(({ id }) => id === "asked").length;
+    await until(() => told() === 1, "told");
+    // The log names the topic once the broker has had its say on all of them.
+    await until(() => running.lines.some((line) => line.includes("a result is not on this topic")), "named");
+    made.door.cut();
+    await online(made, 2);
+    await barrier(made, "after the reconnect");
+    await running.stop();
+    await made.start();
+    await online(made, 3);
+    await barrier(made, "after the restart");
+    expect(told()).toBe(1);
+  });
+});
+
+it("a broker that lost its retained messages gets the newest command of each target back", async () => {
+  const made = await scene([]);
+  await made.start();
+  await online(made, 1);
+  await barrier(made, "newest");
+  const done = () =>
+    made.json(`${topic}/command`).some(({ id, phase }) => id === "newest" && phase === "done");
+  await until(done, "shown");
+  await made.broker.kill();
+  await made.broker.restart();
+  const reader = await otherClient(made.url);
+  const seen = received(reader);
+  await reader.subscribeAsync(`${topic}/command`, { qos: 1 });
+  await until(() => seen.length > 0, "back");
+  expect(seen[0]).toContain('"id":"newest"');
+  expect(seen[0]).toContain('"phase":"done"');
 });
 
 it("a response topic under the bridge's own base gets no answer, and the log says so once a topic", async () => {

@@ -13,7 +13,7 @@ import {
   testMosquitto,
   until,
 } from "./support.js";
-import { splitPackets, topicOf } from "./wire.js";
+import { obliging, scriptedBroker, splitPackets, topicOf } from "./wire.js";
 
 const will = { topic: stateTopic, payload: "offline" };
 const guard = { topic: stateTopic, expected: "online" };
@@ -224,6 +224,22 @@ describe("shutting down", () => {
     const startedAt = performance.now();
     await stop();
     expect(performance.now() - startedAt).toBeLessThan(1_500);
+  });
+
+  it.each([
+    ["acknowledged, the link ends with a DISCONNECT", true],
+    ["not acknowledged, it is cut without one, so that the will speaks", false],
+  ])("when the last words are %s", async (_, isAcknowledged) => {
+    const types: number[] = [];
+    const broker = await scriptedBroker((packet, peer) => {
+      types.push(packet.type);
+      if (isAcknowledged || packet.type !== 3 || !packet.body.includes("offline")) obliging(packet, peer, 5);
+    });
+    const { born, stop } = bridge({ url: broker.url, protocolVersion: 5, limits: { endTimeoutMs: 200 } });
+    await born(1);
+    await stop();
+    await until(() => types.includes(14) || !isAcknowledged, "DISCONNECT");
+    expect(types.includes(14)).toBe(isAcknowledged);
   });
 
   it("while connecting ends at once", async () => {

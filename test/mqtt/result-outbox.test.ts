@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
+import { PublishError } from "../../src/mqtt/connection.js";
 import { ResultOutbox, type ResultAddress } from "../../src/mqtt/result-outbox.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
+import { capturedLog } from "../mqtt-connection/support.js";
 
 const address: ResultAddress = {
   controllerId: "east",
@@ -17,28 +19,46 @@ const result = (id: string): CommandResult => ({
   repeated: false,
 });
 
+const over = (code: number) => Object.assign(new Error(`Publish error: ${code}`), { code });
+const denied = (code = 0x87) =>
+  new PublishError("refused", "the broker refused it; check its access list", { cause: over(code) });
+const impossible = () => new PublishError("invalid", "not published: the topic is longer than 512 bytes");
+const away = () => new PublishError("offline", "not connected to the broker");
+
 function outbox() {
   const link = { isUp: false };
+  const time = { now: 0 };
+  /** Why a topic cannot be published on. */
+  const failing = new Map<string, () => Error>();
   const told: string[] = [];
+  const everywhere: string[] = [];
   const delivered: string[] = [];
   const publisher = {
     publish: (topic: string, payload: string) => {
       const { id, repeated } = JSON.parse(payload) as CommandResult;
-      if (!link.isUp) return Promise.reject(new Error("the broker is away"));
+      const failure = failing.get(topic) ?? (link.isUp ? null : away);
+      if (failure !== null) return Promise.reject(failure());
       if (topic.endsWith("/fan/result")) told.push(`${id} ${repeated ? "repeated" : "new"}`);
+      everywhere.push(`${topic} ${id}`);
       return Promise.resolve();
     },
   };
-  const made = new ResultOutbox(topicsUnder("greenhouse"), publisher, () => 0);
+  const { log, lines } = capturedLog();
+  const topics = topicsUnder("greenhouse");
+  const made = new ResultOutbox({ topics, publisher, monotonic: () => time.now, log });
   const arrived = (id: string) => () => {
     delivered.push(id);
+  };
+  const send = async (id: string, to = address) => {
+    made.send(result(id), to, arrived(id));
+    await settled();
   };
   const connect = async () => {
     link.isUp = true;
     made.connected();
     await settled();
   };
-  return { made, link, told, delivered, arrived, connect };
+  return { made, link, time, failing, told, everywhere, delivered, arrived, send, connect, lines };
 }
 
 /** Lets every promise that can resolve by itself do so. */
@@ -77,5 +97,108 @@ describe("a result", () => {
     await connect();
     expect(told).toEqual(["first new", "lost repeated"]);
     expect(delivered).toEqual(["first", "lost"]);
+  });
+
+  it("dropped after 24 h, or as one of more than 1,000, is counted as done", async () => {
+    const { made, time, delivered, arrived, send } = outbox();
+    await send("oldest");
+    for (let n = 1; n <= 1_000; n++) made.send(result(`${n}`), address, arrived(`${n}`));
+    expect(delivered).toEqual(["oldest"]);
+    expect(made.waiting).toBe(1_000);
+    time.now = 24 * 3_600_000 - 1;
+    made.dropOld();
+    expect(delivered).toHaveLength(1);
+    time.now += 1;
+    made.connected();
+    expect(delivered).toHaveLength(1_001);
+    expect(made.waiting).toBe(0);
+  });
+
+  it("that a broker never acknowledges is dropped after 24 h also while the link stays up", async () => {
+    const { made, time, failing, delivered, send, connect } = outbox();
+    await connect();
+    failing.set("greenhouse/east/result", () => new PublishError("unacknowledged", "not within 10 s"));
+    await send("unanswered");
+    expect(delivered).toEqual([]);
+    time.now = 24 * 3_600_000;
+    made.dropOld();
+    expect(delivered).toEqual(["unanswered"]);
+    expect(made.waiting).toBe(0);
+  });
+});
+
+const [own, all, answers] = [
+  "greenhouse/east/actuator/fan/result",
+  "greenhouse/east/result",
+  "answers/1",
+] as const;
+const asking: ResultAddress = { ...address, response: { topic: answers, correlationData: null } };
+
+describe("a topic of a result", () => {
+  it.each([
+    ["refused by the broker", answers, denied],
+    ["refused as a topic name", answers, () => denied(0x90)],
+    ["that cannot be sent at all", answers, impossible],
+    ["of its own that cannot be sent at all", own, impossible],
+  ])("%s is given up, and the others are not told again", async (_, topic, failure) => {
+    const { made, failing, everywhere, delivered, send, connect } = outbox();
+    await connect();
+    failing.set(topic, failure);
+    await send("one", asking);
+    expect(delivered).toEqual(["one"]);
+    expect(made.waiting).toBe(0);
+    await connect();
+    expect(everywhere).toEqual([own, all, answers].filter((at) => at !== topic).map((at) => `${at} one`));
+  });
+
+  it.each([
+    ["a broker over its quota", () => denied(0x97)],
+    ["a busy broker", () => denied(0x89)],
+    ["a link that went away", away],
+    ["an acknowledgement that never came", () => new PublishError("unacknowledged", "not within 10 s")],
+    ["a full line", () => new PublishError("busy", "too many publishes wait")],
+  ])("that met %s is told with the next link, and it alone", async (_, failure) => {
+    const { made, failing, everywhere, delivered, send, connect } = outbox();
+    await connect();
+    failing.set(all, failure);
+    await send("one", asking);
+    expect(delivered).toEqual([]);
+    expect(made.waiting).toBe(1);
+    failing.clear();
+    await connect();
+    await connect();
+    expect(everywhere).toEqual([own, answers, all].map((at) => `${at} one`));
+    expect(delivered).toEqual(["one"]);
+  });
+
+  it("that is given up keeps a later result from no topic, and it is tried with the next result", async () => {
+    const { failing, everywhere, send, connect } = outbox();
+    await connect();
+    failing.set(answers, denied);
+    await send("one", asking);
+    failing.clear();
+    await send("two", asking);
+    expect(everywhere.filter((line) => line.startsWith(answers))).toEqual([`${answers} two`]);
+  });
+
+  it("that is given up is in the log once, with the reason and the remedy", async () => {
+    const { failing, send, connect, lines } = outbox();
+    await connect();
+    failing.set(answers, denied);
+    for (const id of ["one", "two"]) await send(id, asking);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(
+      /^warn .*check its access list.*ask for the answer on another topic.*answers\/1/,
+    );
+  });
+
+  it("is named in the log for no more than 100 topics", async () => {
+    const { failing, send, connect, lines } = outbox();
+    await connect();
+    for (let n = 0; n < 101; n++) {
+      failing.set(`answers/${n}`, impossible);
+      await send(`${n}`, { ...address, response: { topic: `answers/${n}`, correlationData: null } });
+    }
+    expect(lines).toHaveLength(100);
   });
 });

@@ -41,6 +41,12 @@ describe("topics are spelt as the contract says", () => {
     expect(made).toBe(spelt);
   });
 
+  it("other bridges are heard under base topics of up to three levels, or of as many as ours", () => {
+    const levels = ["+", "+/+", "+/+/+"].map((base) => `${base}/bridge/self_test`);
+    expect(topicsUnder("greenhouse").othersSelfTest).toEqual(levels);
+    expect(topicsUnder("a/b/c/d").othersSelfTest).toEqual([...levels, "+/+/+/+/bridge/self_test"]);
+  });
+
   it("the requests are those of the contract", () => {
     expect([...bridgeRequests].sort()).toEqual(
       ["acknowledge", "get", "health", "journal", "log_level", "read", "refresh", "republish"].sort(),

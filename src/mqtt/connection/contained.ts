@@ -28,12 +28,14 @@ export class Contained {
     }
   }
 
-  /** Like `call`, but waits for the end of it. */
-  async settle(what: string, listener: () => Promise<void>): Promise<void> {
+  /** Like `call`, but waits for the end of it. Resolves with whether it ended well. */
+  async settle(what: string, listener: () => Promise<void>): Promise<boolean> {
     try {
       await listener();
+      return true;
     } catch (error) {
       this.#report(what, error);
+      return false;
     }
   }
 

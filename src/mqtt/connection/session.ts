@@ -123,7 +123,11 @@ export class Session {
     }
   }
 
-  /** Last words, DISCONNECT, close; each within its time, because a dead broker must not hold up a shutdown. */
+  /**
+   * Last words, DISCONNECT, close; each within its time, because a dead broker must not hold up a shutdown. Without an
+   * acknowledgement of the last words the link is cut instead: after a DISCONNECT the broker would forget the will, and
+   * say for ever that we are online.
+   */
   async #endInOrder(): Promise<void> {
     const { settings, limits, ports, contained, link, outbox, enter } = this.#parts;
     enter("ending");
@@ -131,9 +135,11 @@ export class Session {
     const { on } = settings;
     const lastWords = () => on?.beforeEnd?.() ?? Promise.resolve();
     const late = () => waited(ports.clock.wait(limits.endTimeoutMs, this.#life.signal));
-    await Promise.race([contained.settle("beforeEnd", lastWords), link.closed, late()]);
+    const said = contained.settle("beforeEnd", lastWords);
+    const isSaid = await Promise.race([said, link.closed.then(() => false), late().then(() => false)]);
     outbox.close("the connection to the broker is being closed");
-    link.end();
+    if (isSaid) link.end();
+    else link.destroy(null);
     await Promise.race([link.closed, late()]);
     link.destroy(null);
   }

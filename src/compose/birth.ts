@@ -1,0 +1,43 @@
+import { PublishError } from "../mqtt/connection/publish-error.js";
+import type { Logger } from "../runtime/logger.js";
+
+export interface BirthPorts {
+  /** Publishes `online`, retained; rejects with a PublishError. */
+  readonly publish: () => Promise<void>;
+  /** Resolves when a publish would go out at once. */
+  readonly ready: () => Promise<void>;
+  readonly log: Logger;
+}
+
+/**
+ * Says `online` until the broker has it. Whatever follows on this link waits for it: a broker that takes it late would
+ * otherwise show a bridge that is online beside the readings of before. Resolves with false when the link went meanwhile.
+ */
+export async function announceOnline({ publish, ready, log }: BirthPorts): Promise<boolean> {
+  for (;;) {
+    try {
+      await publish();
+      return true;
+    } catch (error) {
+      if (!(error instanceof PublishError)) throw error;
+      switch (error.kind) {
+        case "offline":
+          return false;
+        case "busy":
+          await ready();
+          break;
+        case "unacknowledged":
+          log.warn("the broker did not acknowledge that the bridge is online; saying it again");
+          break;
+        case "refused":
+        case "invalid":
+          // Its readings are as useful without; whoever waits for `online` is told the reason here.
+          log.error(
+            { reason: error.message },
+            "the broker refuses the bridge's own state; allow it in the access list",
+          );
+          return true;
+      }
+    }
+  }
+}

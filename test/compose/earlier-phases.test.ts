@@ -1,0 +1,128 @@
+import { describe, expect, it } from "vitest";
+import type { PhaseTarget, Told } from "../../src/compose/command-phases.js";
+import { EarlierPhases } from "../../src/compose/earlier-phases.js";
+
+const fan: PhaseTarget = { controllerId: "east", target: "actuator", targetId: "fan" };
+const fanTopic = "greenhouse/east/actuator/fan/command";
+
+const at = (minute: number) => new Date(Date.UTC(2026, 4, 1, 6, minute)).toISOString();
+
+const told = (id: string, minute: number): Told => ({
+  ...{ id, command: "on", value: "1010", by: null, via: null },
+  received_at: at(minute),
+});
+
+const document = (id: string, minute: number, phase: string) =>
+  JSON.stringify({ ...told(id, minute), phase });
+
+/** A broker that holds these documents. */
+function broker(held: Readonly<Record<string, string>>) {
+  const shown: string[] = [];
+  const asked: (readonly string[])[] = [];
+  const during = { scan: () => Promise.resolve() };
+  const earlier = new EarlierPhases({
+    phases: {
+      topicOf: ({ controllerId, target, targetId }) =>
+        `greenhouse/${controllerId}/${target}/${targetId}/command`,
+      endedBefore: ({ targetId }, { id }) => shown.push(`${targetId} ${id}`),
+    },
+    scan: async (filters, found) => {
+      asked.push(filters);
+      for (const [topic, payload] of Object.entries(held)) found(topic, Buffer.from(payload));
+      await during.scan();
+    },
+  });
+  return { earlier, shown, asked, during };
+}
+
+describe("a command that ended in an earlier run is shown to have ended", () => {
+  it.each<{ rule: string; ended: readonly Told[]; held: string | null; shows: readonly string[] }>([
+    {
+      rule: "where the topic still shows it on its way",
+      ended: [told("A", 1)],
+      held: document("A", 1, "confirming"),
+      shows: ["fan A"],
+    },
+    {
+      rule: "not where the topic shows that already",
+      ended: [told("A", 1)],
+      held: document("A", 1, "done"),
+      shows: [],
+    },
+    { rule: "where the broker lost the topic", ended: [told("A", 1)], held: null, shows: ["fan A"] },
+    {
+      rule: "where the topic shows an older one, of an old store",
+      ended: [told("A", 1)],
+      held: document("Z", 0, "done"),
+      shows: ["fan A"],
+    },
+    {
+      rule: "not where the topic shows a newer one, of which no record was made",
+      ended: [told("A", 1)],
+      held: document("B", 2, "checking"),
+      shows: [],
+    },
+    {
+      rule: "not where its id was used again since",
+      ended: [told("A", 1)],
+      held: document("A", 2, "checking"),
+      shows: [],
+    },
+    {
+      rule: "the newest of several",
+      ended: [told("A", 1), told("B", 2)],
+      held: document("A", 1, "confirming"),
+      shows: ["fan B"],
+    },
+    {
+      rule: "the one shown, where it came last and ended first",
+      ended: [told("B", 2), told("A", 1)],
+      held: document("B", 2, "waiting"),
+      shows: ["fan B"],
+    },
+    {
+      rule: "the last one, whatever a clock that was set back said meanwhile",
+      ended: [told("A", 9), told("B", 2)],
+      held: document("B", 2, "confirming"),
+      shows: ["fan B"],
+    },
+    {
+      rule: "where the topic holds nothing of ours",
+      ended: [told("A", 1)],
+      held: "confirming",
+      shows: ["fan A"],
+    },
+  ])("$rule", async ({ ended, held, shows }) => {
+    const { earlier, shown } = broker(held === null ? {} : { [fanTopic]: held });
+    for (const one of ended) earlier.ended(fan, one);
+    await earlier.connected();
+    expect(shown).toEqual(shows);
+  });
+
+  it("once, and the broker is asked only where there is one, by controller and kind", async () => {
+    const { earlier, shown, asked } = broker({});
+    await earlier.connected();
+    expect(asked).toEqual([]);
+    earlier.ended(fan, told("A", 1));
+    earlier.ended({ ...fan, targetId: "heater" }, told("B", 1));
+    earlier.ended({ ...fan, target: "parameter", targetId: "ec" }, told("C", 1));
+    await earlier.connected();
+    await earlier.connected();
+    expect(asked).toEqual([["greenhouse/east/actuator/+/command", "greenhouse/east/parameter/+/command"]]);
+    expect(shown).toEqual(["fan A", "heater B", "ec C"]);
+  });
+
+  it("with the next link, where the first is lost before the broker has shown all", async () => {
+    const { earlier, shown, during } = broker({});
+    earlier.ended(fan, told("A", 1));
+    during.scan = () => {
+      earlier.disconnected();
+      return Promise.resolve();
+    };
+    await earlier.connected();
+    expect(shown).toEqual([]);
+    during.scan = () => Promise.resolve();
+    await earlier.connected();
+    expect(shown).toEqual(["fan A"]);
+  });
+});
