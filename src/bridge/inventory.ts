@@ -53,7 +53,9 @@ export class Inventory {
       this.#emptyTold = true;
     } else {
       this.#emptyTold = false;
+      const before = this.#controllers;
       this.#controllers = new Set(records.map((record) => record.code));
+      this.#unflag([...before].filter((code) => !this.#controllers.has(code)));
       for (const record of inIdOrder(records)) this.#seen(record, availabilityOf(record));
       this.#knownSince ??= monotonicMs;
     }
@@ -87,6 +89,11 @@ export class Inventory {
     if (this.#knownSince === null || this.#devices.size === 0) return false;
     if (this.#isListed(code) || this.#store.isConfigured(code)) return false;
     return monotonicMs - this.#knownSince >= this.#removeAfterMs;
+  }
+
+  /** Whose flag the platform no longer gives is not online any more, though a device list may still hold it. */
+  #unflag(codes: readonly string[]): void {
+    for (const code of codes) this.#store.dispatch(code, { type: "connection", availability: "unknown" });
   }
 
   #isListed(code: string): boolean {

@@ -67,6 +67,16 @@ describe("the account's lists", () => {
     expect(one.availability("W")).toBe("unknown");
   });
 
+  it("a controller that left its own list is unknown at once, though /api/device still lists it", () => {
+    const one = account();
+    one.inventory.controllersListed(listed("A", "B"), 0);
+    one.inventory.devicesListed(unflagged("A", "B"));
+    one.inventory.controllersListed(listed("A"), 1);
+    expect([one.availability("A"), one.availability("B")]).toEqual(["online", "unknown"]);
+    one.inventory.controllersListed(listed("A", "B"), 2);
+    expect(one.availability("B")).toBe("online");
+  });
+
   it("the ids are the same whatever the order of a list", () => {
     const codes = ["gh-1", "GH-1", "Gh-1", "温室", "a b", "a_b", "A_B"];
     fc.assert(

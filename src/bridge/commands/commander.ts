@@ -16,10 +16,10 @@ import { Problems } from "./problems.js";
 import type { Interrupted } from "./recovery.js";
 import { RefusalLedger } from "./refusal-ledger.js";
 import { ResultLedger } from "./result-ledger.js";
-import { type Abandoned, askedBy, type Ending, refused, resultOf } from "./report.js";
+import { type Abandoned, askedBy, type Ending, resultOf } from "./report.js";
 import { MinuteCounter } from "./flood.js";
 import { payloadKey } from "./payload-key.js";
-import { type Arrived, askedFrom, commandFrom } from "./taking.js";
+import { type Arrived, commandFrom, refusalResult } from "./taking.js";
 
 const commandsPerMinute = 600;
 
@@ -36,6 +36,8 @@ export class Commander {
   readonly problems: Problems;
   readonly bell = new PushBell();
   readonly #aftermath: Aftermath;
+  /** Commands of an earlier run that are read back. */
+  readonly #recovered = new Set<string>();
   #shuttingDown = false;
 
   constructor(settings: CommanderSettings, ports: CommanderPorts) {
@@ -163,6 +165,7 @@ export class Commander {
       const { ownId, id, payloadKey: key } = command;
       const own = { id: ownId ? id : null, canonical: canonical(command.wanted), payloadKey: key };
       this.#seen.set(seenKey(command), this.#duplicates.taken(laneKey(command), own));
+      this.#recovered.add(seenKey(command));
       this.#lanes.of(command).adopt(one);
     }
   }
@@ -172,7 +175,7 @@ export class Commander {
     const { clock } = this.#ports;
     const result = resultOf(asked, ending, clock.now(), clock.monotonic());
     this.problems.ended(about, result);
-    this.#publish({ ...about, controllerId: asked.controllerId, response: null }, result);
+    this.#publish({ ...about, controllerId: asked.controllerId, response: null }, result, true);
   }
 
   /** Results of earlier runs by which repeated ids are still recognised. */
@@ -203,21 +206,27 @@ export class Commander {
     this.problems.ended(command, result);
     this.#aftermath.ended(command, result);
     this.#ports.audience.phase(command, "done");
-    this.#publish(command, result);
+    this.#publish(command, result, this.#recovered.delete(seenKey(command)));
   }
 
-  #publish(about: ResultAddressee & Pick<Command, "code">, result: CommandResult): void {
+  #publish(
+    about: ResultAddressee & Pick<Command, "code">,
+    result: CommandResult,
+    isOfEarlierRun: boolean,
+  ): void {
     const { audience, clock } = this.#ports;
-    this.#results.note(about, result, (sequence) => {
+    const tell = (sequence: number | null) => {
       audience.result(result, about, sequence);
       const alert = alertFor(result, clock.now());
       if (alert) audience.event(alert);
       if (result.outcome !== "confirmed") audience.showAgain(about);
-    });
+    };
+    this.#results.note({ about, result, isOfEarlierRun, tell });
   }
 
-  /** Writes results into the journal that it could not take when they came; call it now and then. */
+  /** Writes into the journal what it could not take when it came, and what was only counted; call it now and then. */
   journalAgain(): Promise<void> {
+    this.#ledger.tick();
     return this.#results.again();
   }
 
@@ -226,23 +235,14 @@ export class Commander {
     void this.#ports.journal.append(record, { durable: false }).catch(() => undefined);
   }
 
-  #refuse(
-    arrived: Arrived,
-    { refusal, payload, canonical: word }: NotTaken,
-    original: CommandResult | null,
-  ): void {
-    const { request, code } = arrived;
-    const { clock, audience } = this.#ports;
-    const asked = askedFrom(arrived, payload, word, this.#ports.newId);
-    const ending = refused(refusal.reason, refusal.message);
-    const plain = resultOf(asked, ending, clock.now(), clock.monotonic());
-    const result = original ? { ...plain, original } : plain;
-    void this.#ledger
-      .note({ controller: code, actuator: request.targetId, target: request.target }, result)
-      .then((sequence) => {
-        audience.result(result, request, sequence);
-        audience.showAgain({ ...request, code });
-      });
+  #refuse(arrived: Arrived, why: NotTaken, original: CommandResult | null): void {
+    const { request, code, settings } = arrived;
+    const about = { controller: code, actuator: request.targetId, target: request.target };
+    const result = refusalResult(arrived, why, original, this.#ports);
+    void this.#ledger.note(about, result, settings !== null).then((sequence) => {
+      this.#ports.audience.result(result, request, sequence);
+      this.#ports.audience.showAgain({ ...request, code });
+    });
   }
 }
 

@@ -2,7 +2,7 @@ import type { Step } from "../../greenhouse/command/plan.js";
 import type { StepReport } from "../../greenhouse/command/outcomes.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
 import { type Ending, spelled, superseded } from "./report.js";
-import type { StepEnd } from "./send-step.js";
+import type { StepEnd } from "./step-end.js";
 
 export function stepReport(settings: ActuatorSettings, step: Step, end: StepEnd): StepReport {
   const { purpose, address, value } = step;

@@ -1,11 +1,16 @@
 import type { CommandResult } from "../../greenhouse/command/outcomes.js";
-import type { About } from "../../journal/records.js";
+import type { About, RecordBody } from "../../journal/records.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { CommandJournal } from "./command-ports.js";
 import { MinuteCounter } from "./flood.js";
 
 const journaledPerMinute = 60;
 const mostKeys = 1_000;
+/** Names of targets come from whoever sends, and sentences repeat them; no id of ours is longer. */
+const mostOfName = 128;
+const mostOfMessage = 500;
+/** What stands for targets that do not exist. */
+const unknownTargets: About = { controller: "*", actuator: "*" };
 
 interface Uncounted {
   readonly about: About;
@@ -17,7 +22,8 @@ interface Uncounted {
 
 /**
  * Journals refusals, without fsync. Above 60 a minute for one actuator they are only counted, and the count is journaled as
- * one record when the minute is over.
+ * one record when the minute is over. Targets that do not exist share one such limit: a sender could invent any number of
+ * them and fill the disk, and with it push old records out.
  */
 export class RefusalLedger {
   readonly #journal: CommandJournal;
@@ -31,26 +37,35 @@ export class RefusalLedger {
   }
 
   /** Resolves with its journal number once the refusal is journaled, with null when it is only counted; a journal that cannot write does not keep it from being answered. */
-  async note(about: About, result: CommandResult): Promise<number | null> {
-    const key = `${about.controller} ${about.target ?? ""} ${about.actuator}`;
-    const minute = Math.floor(this.#clock.monotonic() / 60_000);
-    this.#flush(minute);
+  async note(about: About, result: CommandResult, isKnown: boolean): Promise<number | null> {
+    const counted = isKnown ? about : unknownTargets;
+    const key = `${counted.controller} ${counted.target ?? ""} ${counted.actuator}`;
+    this.tick();
     if (this.#perActuator.count(key, this.#clock.monotonic()) > journaledPerMinute) {
-      this.#count(this.#counted.size < mostKeys ? key : "", about, result, minute);
+      this.#count(this.#counted.size < mostKeys ? key : "", counted, result);
       return null;
     }
-    return this.#journal.append({ type: "refusal", ...about, result }, { durable: false }).catch(() => null);
+    return this.#journal.append(recordOf(about, result), { durable: false }).catch(() => null);
+  }
+
+  /** Journals the counts of minutes that are over; call it now and then. */
+  tick(): void {
+    this.#flush(this.#minute);
+  }
+
+  get #minute(): number {
+    return Math.floor(this.#clock.monotonic() / 60_000);
   }
 
   close(): void {
     this.#flush(Infinity);
   }
 
-  #count(key: string, about: About, result: CommandResult, minute: number): void {
+  #count(key: string, about: About, result: CommandResult): void {
     const held = this.#counted.get(key) ?? {
       about,
       since: result.received_at,
-      minute,
+      minute: this.#minute,
       reasons: {},
       count: 0,
     };
@@ -71,3 +86,16 @@ export class RefusalLedger {
     }
   }
 }
+
+function recordOf(about: About, result: CommandResult): RecordBody {
+  const [controller, actuator] = [short(about.controller), short(about.actuator)];
+  const message = result.message === null ? null : short(result.message, mostOfMessage);
+  return {
+    type: "refusal",
+    ...{ ...about, controller, actuator },
+    result: { ...result, controller: short(result.controller), actuator: short(result.actuator), message },
+  };
+}
+
+const short = (text: string, most = mostOfName): string =>
+  text.length > most ? `${text.slice(0, most)}…` : text;

@@ -5,35 +5,48 @@ import type { CommandJournal } from "./command-ports.js";
 
 const mostWaiting = 1_000;
 
+export interface Outcome {
+  readonly about: Pick<Command, "code" | "targetId" | "target">;
+  readonly result: CommandResult;
+  /**
+   * It was found out for a command of an earlier run. A later run would find it out again, perhaps otherwise, so it is not
+   * told before the journal has it; the command of this run is told at once, because somebody is waiting.
+   */
+  readonly isOfEarlierRun: boolean;
+  /** Is given its journal number, or null while the journal cannot write. */
+  readonly tell: (sequence: number | null) => void;
+}
+
+interface Waiting {
+  readonly record: ResultRecord;
+  /** Null when it has been told. */
+  readonly tell: Outcome["tell"] | null;
+}
+
 /**
  * Journals the one outcome of each command. What the journal cannot take now is written when it can again, or the next start
  * would find the command open and give it a second outcome.
  */
 export class ResultLedger {
   readonly #journal: CommandJournal;
-  #waiting: ResultRecord[] = [];
+  #waiting: Waiting[] = [];
   #open = 0;
 
   constructor(journal: CommandJournal) {
     this.#journal = journal;
   }
 
-  /** Outcomes that were noted and not yet told. */
+  /** Outcomes that were noted and not yet told, but for those that wait for a journal that cannot write. */
   get open(): number {
     return this.#open;
   }
 
-  /** Then tells its journal number, or null while the journal cannot write. */
-  note(
-    { code, targetId, target }: Pick<Command, "code" | "targetId" | "target">,
-    result: CommandResult,
-    tell: (sequence: number | null) => void,
-  ): void {
+  note({ about: { code, targetId, target }, result, isOfEarlierRun, tell }: Outcome): void {
     const record: ResultRecord = { type: "result", controller: code, actuator: targetId, target, result };
     this.#open++;
-    void this.#append(record).then((sequence) => {
+    void this.#append({ record, tell: isOfEarlierRun ? tell : null }).then((sequence) => {
       this.#open--;
-      tell(sequence);
+      if (sequence !== null || !isOfEarlierRun) tell(sequence);
     });
   }
 
@@ -42,15 +55,20 @@ export class ResultLedger {
     if (this.#waiting.length === 0 || !this.#journal.state().available) return;
     const waiting = this.#waiting;
     this.#waiting = [];
-    await Promise.all(waiting.map((record) => this.#append(record)));
+    await Promise.all(
+      waiting.map(async (one) => {
+        const sequence = await this.#append(one);
+        if (sequence !== null) one.tell?.(sequence);
+      }),
+    );
   }
 
-  async #append(record: ResultRecord): Promise<number | null> {
+  async #append(one: Waiting): Promise<number | null> {
     try {
       // Its command is on disk already; a power cut that kept only that would give it a second outcome.
-      return await this.#journal.append(record, { durable: true });
+      return await this.#journal.append(one.record, { durable: true });
     } catch {
-      this.#waiting.push(record);
+      this.#waiting.push(one);
       if (this.#waiting.length > mostWaiting) this.#waiting.shift();
       return null;
     }

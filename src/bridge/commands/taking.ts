@@ -1,8 +1,10 @@
+import type { CommandResult } from "../../greenhouse/command/outcomes.js";
 import { type CommandPayload, claimedId } from "../../greenhouse/command/payload.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
 import type { Command, CommandRequest } from "./command.js";
-import type { Understood } from "./intake.js";
-import type { Asked } from "./report.js";
+import type { CommanderPorts } from "./command-ports.js";
+import type { NotTaken, Understood } from "./intake.js";
+import { type Asked, refused, resultOf } from "./report.js";
 
 /** A request with what is known of it at its arrival. */
 export interface Arrived {
@@ -42,8 +44,21 @@ export function commandFrom(
   };
 }
 
+/** The result of a request that was refused; of a duplicate with that of the first under `original`. */
+export function refusalResult(
+  arrived: Arrived,
+  { refusal, payload, canonical }: NotTaken,
+  original: CommandResult | null,
+  { clock, newId }: Pick<CommanderPorts, "clock" | "newId">,
+): CommandResult {
+  const asked = askedFrom(arrived, payload, canonical, newId);
+  const ending = refused(refusal.reason, refusal.message);
+  const result = resultOf(asked, ending, clock.now(), clock.monotonic());
+  return original ? { ...result, original } : result;
+}
+
 /** What a result says of a request that was refused, as far as it could be read. */
-export function askedFrom(
+function askedFrom(
   { request, receivedAt, receivedMono, settings }: Arrived,
   payload: CommandPayload | null,
   canonical: string | null,

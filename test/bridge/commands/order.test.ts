@@ -249,6 +249,28 @@ describe("a flood", () => {
     expect(bench.records.find(({ type }) => type === "refusals_counted")).toMatchObject({ count: 40 });
   });
 
+  it("that has ended is journaled as one count without another command", async () => {
+    const bench = fanBench();
+    for (let n = 0; n < 100; n++) bench.send("dance");
+    await bench.clock.advance(61_000);
+    await bench.commander.journalAgain();
+    expect(bench.records.filter(({ type }) => type === "refusals_counted")).toMatchObject([{ count: 40 }]);
+  });
+
+  it("of invented targets shares one limit, and their names are cut: each is answered, few fill the disk", async () => {
+    const bench = fanBench();
+    for (let n = 0; n < 900; n++) bench.send("on", { targetId: `invented-${n}-${"x".repeat(2_000)}` });
+    await bench.clock.advance(61_000);
+    await bench.commander.journalAgain();
+    expect(bench.results).toHaveLength(900);
+    const refusals = bench.records.filter(({ type }) => type === "refusal");
+    expect(refusals).toHaveLength(60);
+    expect(JSON.stringify(refusals[0]).length).toBeLessThan(2_000);
+    expect(bench.records.filter(({ type }) => type === "refusals_counted")).toMatchObject([
+      { controller: "*", actuator: "*", count: 840, reasons: { unknown_actuator: 540, overloaded: 300 } },
+    ]);
+  });
+
   it("above 600 commands a minute in all are overloaded", async () => {
     const bench = fanBench();
     for (let n = 0; n < 601; n++) bench.send("dance");
