@@ -7,8 +7,11 @@ const hourMs = 3_600_000;
 const soonMs = 60_000;
 
 /** What a crash waits for, as it matters most there. */
-type Occasion = "command" | "POST" | "second POST";
-const occasions: readonly Occasion[] = ["command", "command", "command", "POST", "POST", "second POST"];
+type Occasion = "command" | "POST" | "second POST" | "takeover";
+const occasions: readonly Occasion[] = [
+  ...(["command", "command", "command", "POST", "POST"] as const),
+  ...(["second POST", "takeover", "takeover"] as const),
+];
 
 /** What happens to the bridge and its machine by itself: crashes, stops, cut links, full disks, set clocks, stalls. */
 export class Accidents {
@@ -66,6 +69,11 @@ export class Accidents {
   /** A POST begins. */
   posting(isSecond: boolean): void {
     if (this.#crashAt === "POST" || (this.#crashAt === "second POST" && isSecond)) this.#crashSoon(2_000);
+  }
+
+  /** An equal command takes over read-backs. */
+  takingOver(): void {
+    if (this.#crashAt === "takeover") this.#crashSoon(soonMs);
   }
 
   #crashSoon(withinMs: number): void {

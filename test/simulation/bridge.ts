@@ -72,7 +72,11 @@ export class Bridge {
       readonly connection: object;
     } = {
       topics,
-      connection: { publish: (topic: string, payload: string) => this.#publish(topic, payload) },
+      connection: {
+        publish: (topic: string, payload: string) => this.#publish(topic, payload),
+        ready: () => Promise.resolve(),
+        scan: () => Promise.resolve(),
+      },
       send: () => undefined,
       showAgain: () => undefined,
       hasten: () => undefined,

@@ -54,6 +54,7 @@ export class Checks {
       ask.donor = last?.donor ?? last;
       ask.inherits = ask.donor === null || ask.donor.boot !== bridge.boot || ask.donor.inherits;
       journalist.saw("an equal command takes over the read-backs");
+      this.#world.takingOver();
     }
   }
 

@@ -180,10 +180,12 @@ export class PostChecks {
     if (!wasLit) this.#book.broken("S2", `a light's value although 1010 was not read back: ${what}`);
   }
 
-  #checkSecond({ ask, write, what }: Posting): void {
+  #checkSecond({ ask, settings, write, what }: Posting): void {
     const { journalist } = this.#book.world;
+    // Without a credential at hand nothing was sent: that was no POST.
     const earlier = ask.writes.filter(
-      ({ address, value }) => address === write.address && value === write.value,
+      ({ address, value, outcome, sent }) =>
+        address === write.address && value === write.value && (sent || outcome !== "unauthorized"),
     );
     const [first] = earlier;
     if (first === undefined || first.endedAt === null) return;
@@ -192,7 +194,7 @@ export class PostChecks {
     const { outcome, bodyCode, sent } = first;
     const isUnauthorized = outcome === "unauthorized";
     const isAmbiguous = ambiguous.has(outcome ?? "") && (bodyCode === null || isUnauthorized);
-    if (!isAmbiguous || (!sent && !isUnauthorized))
+    if (!isAmbiguous || !sent)
       this.#book.broken(
         "S1",
         `a second POST after ${outcome ?? "nothing"} (code ${bodyCode ?? "none"}): ${what}`,
@@ -200,6 +202,10 @@ export class PostChecks {
     const sinceMs = write.begunAt - first.endedAt;
     if (sinceMs < secondPostMs - 1)
       this.#book.broken("S1", `a second POST after ${Math.round(sinceMs)} ms: ${what}`);
+    // After a refused credential nothing was taken: what the register shows is older, and a stop asks for no read.
+    if (isUnauthorized && ask.word === "stop") return;
+    const isWanted = ask.word !== null && write.value === targetOf(settings, ask.word).value;
+    if (isUnauthorized && (ask.force || !isWanted)) return;
     const last = journalist.readsSince(ask.code, write.address, first.endedAt).at(-1);
     if (last === undefined || last.raw === null)
       this.#book.broken("S1", `a second POST without a read before it: ${what}`);

@@ -24,6 +24,7 @@ export interface Scenario {
   readonly burst: number;
   readonly twisted: number;
   readonly redelivered: number;
+  readonly impatience: number;
   readonly linkCutsPerHour: number;
   readonly crashesPerHour: number;
   readonly powerCut: number;
@@ -79,6 +80,7 @@ export async function scenarioOf(seed: number, hours: number): Promise<Scenario>
     syncFailure: maybe("fsync failures", () => chance.logUniform(0.0005, 0.005)),
     clockJumpsPerHour: maybe("clock jumps", () => chance.logUniform(0.1, 2)),
     stallsPerHour: maybe("stalls", () => chance.logUniform(0.5, 20)),
+    impatience: maybe("impatience", share(0.5)),
     exists,
   };
 }

@@ -25,6 +25,7 @@ export const alwaysSeen: readonly string[] = [
   "a crash while the mode is read back",
   "a crash while the value settles",
   "a crash while the value is read back",
+  "a crash while an heir waits for read-backs",
   "a crash before a result was delivered",
   "a crash while recovering from the last",
   "a crash while stopping",

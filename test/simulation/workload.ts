@@ -17,6 +17,7 @@ const quietMs = 8 * 60_000;
 export class Workload {
   readonly #world: World;
   readonly #chance: Chance;
+  readonly #impatience: Chance;
   readonly #points: readonly Point[];
   readonly #sender: Sender;
   #asks = 0;
@@ -26,6 +27,7 @@ export class Workload {
     this.#world = world;
     const { scenario, time, journalist } = world;
     this.#chance = new Chance(scenario.seed, "workload");
+    this.#impatience = new Chance(scenario.seed, "impatience");
     const { controllers } = mirrorSettings(scenario.configuration);
     this.#points = [...controllers.values()].flatMap(({ code, id, actuators }) =>
       actuators.map((settings) => ({ code, controllerId: id ?? code.toLowerCase(), settings })),
@@ -61,6 +63,7 @@ export class Workload {
     const message = this.#sender.message();
     const first = this.#handOver(message);
     const { burst, redelivered } = this.#world.scenario;
+    this.#askAgain(message);
     if (this.#chance.hits(redelivered)) {
       // QoS 1: the same bytes once more, because an acknowledgement was lost.
       this.#in(this.#chance.between(0, 1_500), () => {
@@ -77,6 +80,14 @@ export class Workload {
         if (this.#chance.hits(0.3)) this.#handOver(this.#sender.message(other.point));
       });
     }
+  }
+
+  /** Nothing seems to move, so somebody presses the same button again. */
+  #askAgain({ point, word }: Message): void {
+    if (point === null || word === null || !this.#impatience.hits(this.#world.scenario.impatience)) return;
+    this.#in(this.#impatience.logUniform(2_000, 60_000), () => {
+      this.#handOver(plain(point, word));
+    });
   }
 
   /** What is retained on the broker is handed to a new subscriber. */

@@ -140,6 +140,11 @@ export class World {
     this.#accidents.posting(isSecond);
   }
 
+  /** The bridge lets an equal command take over read-backs. */
+  takingOver(): void {
+    this.#accidents.takingOver();
+  }
+
   /** Somebody sends something at this very moment. */
   sendNow(): void {
     this.#workload.send();
