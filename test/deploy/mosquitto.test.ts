@@ -60,6 +60,11 @@ const rows: readonly Row[] = [
     publish: only("homeassistant"),
     read: only("homeassistant"),
   },
+  ...["other", "farm/east", "a/b/c"].map((base) => ({
+    topic: `${base}/bridge/self_test`,
+    publish: only(),
+    read: only("bridge"),
+  })),
   { topic: "greenhouse-reply/panel-1", publish: only("bridge"), read: only("operator") },
   { topic: "something/else", publish: only(), read: only() },
 ];
@@ -121,6 +126,20 @@ describe.each(["deploy/mosquitto/greenhouse2mqtt.conf", "deploy/compose/mosquitt
     it.each(named)("lets exactly the right users read %s", (topic, { read: allowed }) => {
       const readers = users.filter((user) => read.get(user)?.has(topic) === true);
       expect(readers).toEqual(users.filter((user) => allowed[user]));
+    });
+
+    it("hands a new subscriber every retained topic of 500 points, though it takes them slowly", async () => {
+      const topics = Array.from({ length: 1_500 }, (_, n) => `greenhouse/burst/sensor/s${n}`);
+      const publisher = await connected(broker, { username: "bridge", password });
+      await Promise.all(
+        topics.map((topic) => publisher.publishAsync(topic, "x".repeat(200), { qos: 1, retain: true })),
+      );
+      const screen = await connected(broker, { username: "dashboard", password });
+      const seen = new Set<string>();
+      screen.on("message", (topic) => seen.add(topic));
+      await screen.subscribeAsync("greenhouse/burst/#", { qos: 1 });
+      await expect.poll(() => seen.size, { timeout: 10_000 }).toBe(topics.length);
+      await Promise.all([publisher.endAsync(), screen.endAsync()]);
     });
 
     it.each([
