@@ -14,10 +14,11 @@ export function followsPushes(rig: () => CommandRig): void {
     const json = await until(
       watch,
       `${house.topic("valve")}/json`,
-      (text) => fields(text)["state"] === "on",
+      // It stays stale for a moment where the platform was away in the rule before and is found back by this very read.
+      (text) => fields(text)["state"] === "on" && fields(text)["quality"] === "good",
       60_000,
     );
-    expect(fields(json)).toMatchObject({ value: "1010", source: "push", quality: "good" });
+    expect(fields(json)).toMatchObject({ value: "1010", source: "push" });
     await house.moveByHand("101", "45");
     await until(watch, `${house.topic("roof")}/state`, "position", 60_000);
   });
