@@ -55,7 +55,8 @@ export class Inventory {
       this.#emptyTold = false;
       const before = this.#controllers;
       this.#controllers = new Set(records.map((record) => record.code));
-      this.#unflag([...before].filter((code) => !this.#controllers.has(code)));
+      // One that no list holds any more is absent, which says more.
+      this.#unflag([...before].filter((code) => !this.#controllers.has(code) && this.#isListed(code)));
       for (const record of inIdOrder(records)) this.#seen(record, availabilityOf(record));
       this.#knownSince ??= monotonicMs;
     }

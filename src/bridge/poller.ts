@@ -137,7 +137,9 @@ export class Poller {
   #isWanted({ job }: DueJob): boolean {
     if (job.kind !== "sensors" && job.kind !== "running_status") return true;
     if (this.#ports.inventory.hasReadings(job.code)) return true;
-    this.#troubles.forget(this.#book.remove((other) => other === job));
+    const names = this.#book.remove((other) => other === job);
+    for (const name of names) this.#answerWaiting(name);
+    this.#troubles.forget(names);
     return false;
   }
 

@@ -59,8 +59,7 @@ function useQueues(store: Store, queues: SessionQueues): void {
   // aedes ends the connection then: a client that acknowledges nothing is cut off once its session is full.
   store.outgoingUpdate = (client, packet) =>
     queues.sent(client.id, packet) ? Promise.resolve() : Promise.reject(new Error("no such packet"));
-  store.outgoingClearMessageId = (client, { messageId }) =>
-    Promise.resolve(queues.remove(client.id, messageId));
+  store.outgoingClearMessageId = (client, packet) => Promise.resolve(queues.remove(client.id, packet));
   store.outgoingStream = (client) => queues.stream(client.id);
 }
 

@@ -38,14 +38,20 @@ export class SessionQueues {
     this.#dropped = dropped;
   }
 
+  /**
+   * A session whose filters overlap is named once for each: aedes then claims one entry for what it sends, and takes out the
+   * others when it finds that the message was sent already.
+   */
   add(clientIds: readonly string[], message: QueuedMessage): void {
     if (clientIds.length === 0) return;
     const bytes = bytesOf(message);
     const kept = { ...message, payload: owned(message.payload), messageId: undefined };
-    // Filters that overlap name a session several times, but a message is sent to it once.
-    const sessions = [...new Set(clientIds)];
-    const full = sessions.filter((clientId) => !this.#keep(clientId, { packet: { ...kept }, bytes }));
-    if (full.length > 0) this.#dropped(full.length);
+    const isRepeated = (clientId: string, place: number) => clientIds.indexOf(clientId) < place;
+    const full = clientIds.filter((clientId, place) => {
+      const weight = isRepeated(clientId, place) ? emptyPacketBytes : bytes;
+      return !this.#keep(clientId, { packet: { ...kept }, bytes: weight });
+    });
+    if (full.length > 0) this.#dropped(new Set(full).size);
   }
 
   #keep(clientId: string, entry: { packet: QueuedPacket; bytes: number }): boolean {
@@ -76,10 +82,15 @@ export class SessionQueues {
     return true;
   }
 
-  /** Takes out the oldest with this id; without one, the oldest that was never sent. */
-  remove(clientId: string, messageId: number | undefined): QueuedPacket | undefined {
+  /** Takes out the one with this id; without an id, the last of this message that was not sent. */
+  remove(
+    clientId: string,
+    { messageId, brokerCounter }: Pick<QueuedPacket, "messageId" | "brokerCounter">,
+  ): QueuedPacket | undefined {
     const queue = this.#queues.get(clientId);
-    const index = queue?.entries.findIndex(({ packet }) => packet.messageId === messageId) ?? -1;
+    const isMeant = ({ packet }: { readonly packet: QueuedPacket }) =>
+      packet.messageId === messageId && (messageId !== undefined || packet.brokerCounter === brokerCounter);
+    const index = queue?.entries.findLastIndex(isMeant) ?? -1;
     const [entry] = index < 0 ? [] : (queue?.entries.splice(index, 1) ?? []);
     if (!queue || !entry) return undefined;
     this.#free(queue, entry.bytes);
@@ -92,9 +103,23 @@ export class SessionQueues {
     this.#queues.delete(clientId);
   }
 
-  /** What is kept now, oldest first. */
+  /** What is kept now, oldest first; for a session that comes back, to which nothing was sent meanwhile. */
   stream(clientId: string): Readable {
-    return Readable.from((this.#queues.get(clientId)?.entries ?? []).map(({ packet }) => packet));
+    const queue = this.#queues.get(clientId);
+    if (queue) this.#keepOneOfEach(queue);
+    return Readable.from((queue?.entries ?? []).map(({ packet }) => packet));
+  }
+
+  /** Of filters that overlapped while it was away one entry is enough: the message is sent once. */
+  #keepOneOfEach(queue: Queue): void {
+    const seen = new Set<number>();
+    const kept = queue.entries.filter(({ packet: { brokerCounter, messageId }, bytes }) => {
+      if (messageId !== undefined || brokerCounter === undefined) return true;
+      if (!seen.has(brokerCounter)) return Boolean(seen.add(brokerCounter));
+      this.#free(queue, bytes);
+      return false;
+    });
+    queue.entries.splice(0, Infinity, ...kept);
   }
 
   #free(queue: Queue, bytes: number): void {

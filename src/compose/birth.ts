@@ -4,6 +4,8 @@ import type { Logger } from "../runtime/logger.js";
 export interface BirthPorts {
   /** Publishes `online`, retained; rejects with a PublishError. */
   readonly publish: () => Promise<void>;
+  /** The last words were said, or are about to be; nothing may follow them. */
+  readonly isEnding: () => boolean;
   /** Resolves when a publish would go out at once. */
   readonly ready: () => Promise<void>;
   readonly log: Logger;
@@ -11,10 +13,11 @@ export interface BirthPorts {
 
 /**
  * Says `online` until the broker has it. Whatever follows on this link waits for it: a broker that takes it late would
- * otherwise show a bridge that is online beside the readings of before. Resolves with false when the link went meanwhile.
+ * otherwise show a bridge that is online beside the readings of before. Resolves with false when the link went meanwhile, or
+ * is ending.
  */
-export async function announceOnline({ publish, ready, log }: BirthPorts): Promise<boolean> {
-  for (;;) {
+export async function announceOnline({ publish, ready, isEnding, log }: BirthPorts): Promise<boolean> {
+  while (!isEnding()) {
     try {
       await publish();
       return true;
@@ -40,4 +43,5 @@ export async function announceOnline({ publish, ready, log }: BirthPorts): Promi
       }
     }
   }
+  return false;
 }

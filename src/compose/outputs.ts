@@ -129,6 +129,7 @@ export class Outputs {
     const isSaid = await announceOnline({
       publish: () => this.connection.publish(this.topics.bridge.state, "online", retained),
       ready: () => this.connection.ready(),
+      isEnding: () => this.connection.state === "ending",
       log: this.#around.log,
     });
     // A link that came up meanwhile announces itself.

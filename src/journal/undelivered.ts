@@ -20,7 +20,7 @@ export function undeliveredResults(
   let waiting: JournaledResult[] = [];
   for (const record of records) {
     if (record.type === "delivered") waiting = waiting.filter(({ seq }) => seq > record.through);
-    else if (record.type === "result" || record.type === "refusal")
+    else if (record.type === "result" || (record.type === "refusal" && !isCut(record.result)))
       waiting.push({
         seq: record.seq,
         target: record.target ?? "actuator",
@@ -31,3 +31,7 @@ export function undeliveredResults(
   }
   return waiting.slice(-limit);
 }
+
+/** An invented name was too long to be kept whole: where its refusal belongs is not known any more. */
+const isCut = ({ controller, actuator }: CommandResult): boolean =>
+  controller.endsWith("…") || actuator.endsWith("…");

@@ -77,6 +77,16 @@ describe("the account's lists", () => {
     expect(one.availability("B")).toBe("online");
   });
 
+  it("a controller that left every list goes offline at once, not by way of unknown", () => {
+    const one = account();
+    one.inventory.controllersListed(listed("A", "B"), 0);
+    const seen: unknown[] = [];
+    one.store.onChange((_, after) => seen.push(after?.availability));
+    one.inventory.controllersListed(listed("A"), 1);
+    expect(one.availability("B")).toBe("offline");
+    expect(seen).not.toContain("unknown");
+  });
+
   it("the ids are the same whatever the order of a list", () => {
     const codes = ["gh-1", "GH-1", "Gh-1", "温室", "a b", "a_b", "A_B"];
     fc.assert(

@@ -365,6 +365,18 @@ describe("refresh", () => {
     });
   });
 
+  it("resolves also where a device turns out to be a camera meanwhile, then and ever after", async () => {
+    const settings = mirrorSettings([controllerSettings({ code: "CAM" })]);
+    await polling({ settings }, async (world) => {
+      const { platform, clock, poller } = world;
+      platform.list = [record({ code: "CAM", type: deviceType("V009") }), ...devices(1)];
+      platform.latencyMs = 1_000;
+      await clock.advance(500);
+      expect(await isDone(poller.refresh(), world, 3 * minute)).toBe(true);
+      expect(await isDone(poller.refresh(), world, 3 * minute)).toBe(true);
+    });
+  });
+
   it("resolves within a minute also during an outage", async () => {
     await polling({}, async (world) => {
       world.platform.list = devices(20);

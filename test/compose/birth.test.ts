@@ -4,15 +4,16 @@ import { PublishError, type PublishErrorKind } from "../../src/mqtt/connection/p
 import { silentLog } from "../support/builders.js";
 
 /** Ends one attempt after the other as told, then succeeds. */
-const announcing = async (...ends: (PublishErrorKind | Error)[]) => {
+const announcing = async (...ends: (PublishErrorKind | "ending" | Error)[]) => {
   let attempts = 0;
   let waits = 0;
   const isSaid = await announceOnline({
     publish: () => {
       const end = ends[attempts++];
-      if (end === undefined) return Promise.resolve();
+      if (end === undefined || end === "ending") return Promise.resolve();
       return Promise.reject(end instanceof Error ? end : new PublishError(end, end));
     },
+    isEnding: () => attempts > 0 && ends[attempts] === "ending",
     ready: () => {
       waits++;
       return Promise.resolve();
@@ -23,12 +24,17 @@ const announcing = async (...ends: (PublishErrorKind | Error)[]) => {
 };
 
 describe("that the bridge is online", () => {
-  it.each<[string, readonly PublishErrorKind[], Awaited<ReturnType<typeof announcing>>]>([
+  it.each<[string, readonly (PublishErrorKind | "ending")[], Awaited<ReturnType<typeof announcing>>]>([
     ["is said once", [], { isSaid: true, attempts: 1, waits: 0 }],
     [
       "is said again until the broker acknowledges it",
       ["unacknowledged", "unacknowledged"],
       { isSaid: true, attempts: 3, waits: 0 },
+    ],
+    [
+      "is not said again behind the last words",
+      ["unacknowledged", "ending"],
+      { isSaid: false, attempts: 1, waits: 0 },
     ],
     ["waits for room", ["busy"], { isSaid: true, attempts: 2, waits: 1 }],
     [

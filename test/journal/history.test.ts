@@ -290,4 +290,10 @@ describe("results the broker may not have", () => {
     expect(undeliveredResults(records, 10).map(({ result }) => result.id)).toEqual(["b", "c"]);
     expect(undeliveredResults(records, 1).map(({ result }) => result.id)).toEqual(["c"]);
   });
+
+  it("never are refusals of a name too long to be kept whole: nobody knows any more where they belong", () => {
+    const cut = refused("a", "unknown_actuator");
+    const records = stamped([{ ...cut, result: { ...cut.result, actuator: "invented…" } }]);
+    expect(undeliveredResults(records, 10)).toEqual([]);
+  });
 });

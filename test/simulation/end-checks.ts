@@ -30,13 +30,24 @@ export class EndChecks {
   #checkEnded(ask: Ask): void {
     const { bridge, disk, time } = this.#book.world;
     // A retained command is answered once for a topic and connection.
-    if (ask.results.length > 0 || ask.retained || time.now - ask.at < endWithinMs) return;
+    if (ask.retained || time.now - ask.at < endWithinMs) return;
+    if (ask.results.length > 0) {
+      this.#checkDelivered(ask);
+      return;
+    }
     const isLost =
       ask.boot !== bridge?.boot &&
       !disk.durable.has(`command_taken ${ask.by}`) &&
       !disk.written.has(`refusal ${ask.by}`);
     if (!isLost)
       this.#book.broken("L1", `${ask.by} of ${Math.round((time.now - ask.at) / 1000)} s ago has no result`);
+  }
+
+  /** Whatever cuts the link or kills the bridge meanwhile: a result that is on disk arrives. */
+  #checkDelivered({ by, delivered, results }: Ask): void {
+    const { outcome } = results[0]?.result ?? {};
+    if (delivered || outcome === "refused" || !this.#book.world.disk.durable.has(`result ${by}`)) return;
+    this.#book.broken("L1", `the result of ${by}, ${outcome ?? "none"}, never arrived`);
   }
 
   #checkProbe(probe: Ask): void {

@@ -39,7 +39,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     file: "src/platform/authorized.ts",
     from: "const answer = await this.#caller.once(call, headers);",
     to: "const answer = await this.#caller.read(call, headers);",
-    breaks: ["S1"],
+    breaks: ["S1", "S7"],
   },
   second_post_without_read: {
     file: `${commands}/send-step.ts`,

@@ -35,7 +35,10 @@ export class Session {
     const { settings, ports, limits, outbox } = parts;
     const { guard } = settings;
     const publish = (topic: string, payload: string) =>
-      outbox.publish({ topic, payload, options: { qos: 1, retain: true }, bytes: payload.length });
+      // Nothing may follow the last words.
+      this.#online
+        ? outbox.publish({ topic, payload, options: { qos: 1, retain: true }, bytes: payload.length })
+        : Promise.resolve();
     const failed = (error: unknown) => {
       ports.log.warn({ err: error }, "could not repair the bridge's status");
     };
