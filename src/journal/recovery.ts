@@ -105,16 +105,39 @@ async function scanSegment(files: FileSystem, name: SegmentName, history: Histor
   return { segment, last };
 }
 
-/** Sets wholly corrupt files aside and cuts a torn last line off the newest one. */
-export async function repairJournal(files: FileSystem, { segments }: Scan): Promise<Repair> {
+/**
+ * Sets wholly corrupt files aside, cuts a torn last line off the newest one, and brings what was read to the disk: a run
+ * that was killed may have left it in the kernel's memory, and what is acted on now must outlive a power cut.
+ */
+export async function repairJournal(
+  files: FileSystem,
+  directory: string,
+  { segments }: Scan,
+): Promise<Repair> {
   const corruptFiles: string[] = [];
+  let isDurable = true;
   for (const segment of segments)
     if (isWhollyCorrupt(segment)) corruptFiles.push(await setAside(files, segment.path));
+    else isDurable = await isOnDisk(files, segment);
+  if (segments.length > 0) await files.syncDirectory(directory);
   const newest = segments.at(-1);
-  if (newest === undefined || isWhollyCorrupt(newest))
+  if (newest === undefined || isWhollyCorrupt(newest) || !isDurable)
     return { current: null, truncatedBytes: 0, corruptFiles };
   const truncatedBytes = await cutTornTail(files, newest);
   return { current: newest, truncatedBytes, corruptFiles };
+}
+
+/** False when it cannot be: the next file then begins with what this one had to say. */
+async function isOnDisk(files: FileSystem, { path }: SegmentName): Promise<boolean> {
+  const file = await files.open(path, "a");
+  try {
+    return await file.sync().then(
+      () => true,
+      () => false,
+    );
+  } finally {
+    await file.close();
+  }
 }
 
 /** A first line that was torn by a power cut is short and has no newline; anything else without a record is damage. */

@@ -95,7 +95,7 @@ export class SegmentStore {
     this.#unreadable = scan.unreadable;
     if (barred !== null) throw barred;
     await prepareDirectory(files, this.#directory);
-    const { current, truncatedBytes, corruptFiles } = await repairJournal(files, scan);
+    const { current, truncatedBytes, corruptFiles } = await repairJournal(files, this.#directory, scan);
     if (current !== null && !this.#beginNew) this.#current = await Segment.open(files, current);
     await this.#prune();
     if (scan.unreadable === 0 && truncatedBytes === 0 && corruptFiles.length === 0) return null;

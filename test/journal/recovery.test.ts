@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { encodeLine } from "../../src/journal/record-line.js";
 import type { JournalRecord } from "../../src/journal/records.js";
+import { faultyDisk } from "./support/faulty-disk.js";
 import { quickDisk } from "./support/quick-disk.js";
 import { ended, sent, stamped, taken } from "./support/samples.js";
 import { tempDirectory } from "./support/temp-directory.js";
@@ -147,5 +148,31 @@ describe("a journal with broken bytes (requirement 53)", () => {
       }),
       { numRuns: 150 },
     );
+  });
+});
+
+describe("what a killed run had written and not flushed", () => {
+  it("is on the disk before the journal is open: what is acted on outlives a power cut", async () => {
+    const directory = await tempDirectory();
+    await writeFile(join(directory, segment), content);
+    const disk = faultyDisk();
+    await openJournal(directory, { files: disk.files });
+    expect(disk.calls).toContain(`sync ${segment}`);
+    expect(disk.calls.some((call) => call.startsWith("sync-directory"))).toBe(true);
+  });
+
+  it("and cannot be flushed now, stands at the head of a new file", async () => {
+    const directory = await tempDirectory();
+    await writeFile(join(directory, segment), content);
+    const disk = faultyDisk();
+    disk.fail.sync = "EIO";
+    const journal = await openJournal(directory, { files: disk.files });
+    expect(journal.state()).toMatchObject({ available: true });
+    await journal.append(taken("next"), { durable: true });
+    await journal.close();
+    const names = (await readdir(directory)).filter((name) => name.endsWith(".jsonl"));
+    expect(names).toHaveLength(2);
+    const [head = ""] = (await readFile(join(directory, names.sort()[1] ?? ""), "utf8")).split("\n");
+    expect(JSON.parse(head)).toMatchObject({ type: "carried", open: [{ taken: { id: "b" } }] });
   });
 });

@@ -155,7 +155,10 @@ export class TruthChecks {
     if (proof === undefined) this.#broken("S8", `${tell}: no fresh read shows ${target.value}`);
     else this.#checkHeld(ask, ask, target, proof, tell);
     if (ask.force || ask.word === "stop") this.#broken("S4", `${tell} although it was forced or is a stop`);
-    const last = this.#book.lastPosted.get(laneOf(ask));
+    const lastPosted = this.#book.lastPosted.get(laneOf(ask));
+    // It is told once it is on disk, and the next may have been sent by then.
+    const doneAt = ask.phases.findLast(({ phase }) => phase === "done")?.at ?? time.now;
+    const last = lastPosted !== undefined && lastPosted.begunAt > doneAt ? undefined : lastPosted;
     if (last?.ask && last.ask.phases.at(-1)?.phase !== "done" && !sameAs(last.value, target.value))
       this.#broken("S8", `${tell} while ${last.value} of ${last.ask.by} is on its way`);
     if (last === undefined || last.boot !== ask.boot || last.endedAt === null) return;

@@ -9,7 +9,7 @@ export interface FaultyDisk {
   /** Bytes that still fit; the write that passes it writes what fits, the next one fails with ENOSPC. */
   freeBytes: number;
   /** Error codes by operation; null works. */
-  fail: { open: string | null; write: string | null; datasync: string | null; truncate: string | null };
+  fail: Record<"open" | "write" | "datasync" | "sync" | "truncate", string | null>;
   /** Resolved one by one by the test when set: every datasync waits for its turn. */
   holdSync: (() => Promise<void>) | null;
   holdWrite: (() => Promise<void>) | null;
@@ -24,7 +24,7 @@ export function faultyDisk(): FaultyDisk {
   const disk: FaultyDisk = {
     calls,
     freeBytes: Number.POSITIVE_INFINITY,
-    fail: { open: null, write: null, datasync: null, truncate: null },
+    fail: { open: null, write: null, datasync: null, sync: null, truncate: null },
     holdSync: null,
     holdWrite: null,
     files: {
@@ -68,6 +68,7 @@ export function faultyDisk(): FaultyDisk {
     },
     sync: async () => {
       note("sync", path);
+      check(disk.fail.sync);
       await file.sync();
     },
     close: async () => {
