@@ -46,9 +46,10 @@ export class SessionQueues {
     if (clientIds.length === 0) return;
     const bytes = bytesOf(message);
     const kept = { ...message, payload: owned(message.payload), messageId: undefined };
-    const isRepeated = (clientId: string, place: number) => clientIds.indexOf(clientId) < place;
-    const full = clientIds.filter((clientId, place) => {
-      const weight = isRepeated(clientId, place) ? emptyPacketBytes : bytes;
+    const named = new Set<string>();
+    const full = clientIds.filter((clientId) => {
+      const weight = named.has(clientId) ? emptyPacketBytes : bytes;
+      named.add(clientId);
       return !this.#keep(clientId, { packet: { ...kept }, bytes: weight });
     });
     if (full.length > 0) this.#dropped(new Set(full).size);

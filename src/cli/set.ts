@@ -1,3 +1,5 @@
+import { addressPattern } from "../greenhouse/address.js";
+import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import { randomUUID } from "node:crypto";
 import { commandDirectly } from "../compose/direct-command.js";
 import { controllerTopicId } from "../config/controller-topic-id.js";
@@ -64,11 +66,11 @@ export async function set(
 const targetKinds = ["actuator", "parameter", "address"] as const satisfies readonly TargetKind[];
 
 const idRule = {
-  pattern: /^[a-z0-9_-]{1,64}$/,
+  pattern: topicIdPattern,
   what: 'id of an actuator or parameter; expected 1 to 64 of a-z, 0-9, "_" and "-", see the configuration',
 };
 const addressRule = {
-  pattern: /^[A-Za-z0-9._-]{1,64}$/,
+  pattern: addressPattern,
   what: 'address; expected 1 to 64 letters, digits, ".", "_" and "-"',
 };
 

@@ -1,6 +1,5 @@
-import anyAscii from "any-ascii";
+import { controllerTopicId } from "../config/controller-topic-id.js";
 import type { Configuration } from "../config/schema.js";
-import { topicId } from "../greenhouse/ids.js";
 import { DiscoveryOutput } from "../homeassistant/discovery-output.js";
 import type { BrokerConnection } from "../mqtt/connection.js";
 import { EventOutbox } from "../mqtt/event-outbox.js";
@@ -83,7 +82,7 @@ const platformHadTime = ({ inventory }: Mirror, clock: BridgeSurroundings["clock
 function ignoredIds({ controllers }: Configuration): ReadonlySet<string> {
   const ids = (ignored: boolean) =>
     Object.entries(controllers).flatMap(([code, { ignore, id }]) =>
-      ignore === ignored ? [id ?? topicId(code, anyAscii)] : [],
+      ignore === ignored ? [id ?? controllerTopicId(code)] : [],
     );
   const inUse = new Set(ids(false));
   return new Set(ids(true).filter((id) => !inUse.has(id)));

@@ -1,3 +1,4 @@
+import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import { PublishError, type PublishOptions } from "../mqtt/connection.js";
 import { RequestLane } from "../mqtt/request-lane.js";
 import {
@@ -22,7 +23,6 @@ export interface RequestDeskParts {
   readonly log: Logger;
 }
 
-const safeName = /^[a-z0-9_-]{1,64}$/;
 const saidEveryMs = 60_000;
 const tooMany = "Too many requests wait for an answer already; ask again later.";
 const stopping = "The bridge is stopping; ask again when it is back.";
@@ -60,7 +60,7 @@ export class RequestDesk {
 
   /** `client` is who asks, where the broker is known to say so. */
   received(name: string, payload: Uint8Array, client: string | null, signal: AbortSignal): void {
-    if (!safeName.test(name)) return;
+    if (!topicIdPattern.test(name)) return;
     const body = parseRequest(payload);
     const lane = (body.problem === undefined && this.#lanes.get(name)) || this.#local;
     if (lane.take(() => this.#answer(name, body, signal))) return;

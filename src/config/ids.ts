@@ -1,16 +1,16 @@
 import { deviceCodePattern } from "../greenhouse/device-code.js";
+import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import { expecting } from "./expectation.js";
 import { text } from "./values.js";
 import { z } from "zod";
 
-const idPattern = /^[a-z0-9_-]{1,64}$/;
 const idRule = 'an id of a-z, 0-9, "_" and "-" (at most 64)';
 
-export const topicId = () => text(idRule, idPattern);
+export const topicId = () => text(idRule, topicIdPattern);
 
 /** The same as the key of a map, with an example made from what was written. */
 export const idKey = () =>
-  z.string().regex(idPattern, { error: (issue) => `expected ${idRule}${likeThis(issue.input)}` });
+  z.string().regex(topicIdPattern, { error: (issue) => `expected ${idRule}${likeThis(issue.input)}` });
 
 function likeThis(key: unknown): string {
   if (typeof key !== "string") return "";

@@ -1,3 +1,4 @@
+import { addressPattern } from "../greenhouse/address.js";
 import { z } from "zod";
 import { durationPattern, formatDuration, parseDuration } from "./duration.js";
 import { expecting, expectingOneOf } from "./expectation.js";
@@ -24,11 +25,7 @@ export const writtenText = (what = "text of one line", pattern = /^[^\u0000-\u00
   named(matching(pattern, what), "text", true);
 
 export const address = () =>
-  named(
-    matching(/^[A-Za-z0-9._-]{1,64}$/, 'an address of letters, digits, ".", "_" and "-"'),
-    "address",
-    true,
-  );
+  named(matching(addressPattern, 'an address of letters, digits, ".", "_" and "-"'), "address", true);
 
 export const controlValue = () =>
   named(matching(/^[!-~]{1,64}$/, "a control value without blanks, such as 00000100"), "value", true);

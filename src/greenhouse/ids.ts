@@ -6,6 +6,7 @@ export {
   hash8,
   slug,
   topicId,
+  topicIdPattern,
   type IdOptions,
   type Transliterate,
   type WantedId,

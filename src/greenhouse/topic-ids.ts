@@ -6,7 +6,7 @@
 const idLength = 64;
 const hashLength = 8;
 const suffixedLength = idLength - hashLength - 1;
-const validId = /^[a-z0-9_-]{1,64}$/;
+export const topicIdPattern = /^[a-z0-9_-]{1,64}$/;
 
 export type Transliterate = (text: string) => string;
 
@@ -107,7 +107,8 @@ export function assignIds(all: readonly WantedId[], options: IdOptions = {}): Re
 }
 
 function candidate(one: WantedId, transliterate: Transliterate | undefined): Candidate {
-  if (one.fixed === true && validId.test(one.wanted)) return { ...one, id: one.wanted, rank: "configured" };
+  if (one.fixed === true && topicIdPattern.test(one.wanted))
+    return { ...one, id: one.wanted, rank: "configured" };
   const id = topicId(one.wanted, transliterate);
   return {
     ...one,

@@ -3,7 +3,8 @@
  * greenhouse/ids.ts); the builders refuse anything else, because one `#` in a published topic cuts the link for good.
  */
 
-const safeId = /^[a-z0-9_-]{1,64}$/;
+import { addressPattern } from "../greenhouse/address.js";
+import { topicIdPattern } from "../greenhouse/topic-ids.js";
 
 export const bridgeRequests = [
   "refresh",
@@ -32,7 +33,7 @@ export type Incoming =
 export type Topics = ReturnType<typeof topicsUnder>;
 
 function id(text: string): string {
-  if (!safeId.test(text)) throw new Error(`not a topic id: ${JSON.stringify(text.slice(0, 80))}`);
+  if (!topicIdPattern.test(text)) throw new Error(`not a topic id: ${JSON.stringify(text.slice(0, 80))}`);
   return text;
 }
 
@@ -119,7 +120,7 @@ const bridgeTopics = (base: string) => ({
 });
 
 function addressSegment(address: string): string {
-  if (!/^[A-Za-z0-9._-]{1,64}$/.test(address))
+  if (!addressPattern.test(address))
     throw new Error(`not an address: ${JSON.stringify(address.slice(0, 80))}`);
   return address;
 }

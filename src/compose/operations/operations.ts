@@ -199,7 +199,7 @@ export class Operations {
   }
 
   async #noticing(signal: AbortSignal): Promise<void> {
-    const { around, mirror, outputs, onEvent } = this.#parts;
+    const { around, mirror, onEvent } = this.#parts;
     const { clock, configuration } = around;
     const { platform } = mirror;
     const isRefused = () =>
@@ -208,8 +208,6 @@ export class Operations {
       platform.link("realtime").unauthorized;
     while (!signal.aborted) {
       await clock.wait(noticeMs, signal).catch(() => undefined);
-      // An event raised now would be lost, and it is raised only once.
-      if (outputs.connection.state !== "online") continue;
       const facts = {
         shapes: platform.shapeReports(),
         signIns: platform.counters().signins,

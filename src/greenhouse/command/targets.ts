@@ -1,3 +1,4 @@
+import { addressPattern } from "../address.js";
 import type { Controller } from "../model.js";
 import type { ActuatorSettings, ParameterSettings } from "../settings.js";
 import type { Refusal } from "./outcomes.js";
@@ -63,7 +64,7 @@ function rawTarget(
   rules: TargetRules,
 ): ActuatorSettings | Refusal {
   const { targetId: address } = addressee;
-  if (controller === undefined || !/^[A-Za-z0-9._-]{1,64}$/.test(address)) return unknown(addressee);
+  if (controller === undefined || !addressPattern.test(address)) return unknown(addressee);
   if (!rules.rawAddresses) {
     return {
       reason: "unknown_actuator",
