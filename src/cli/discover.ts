@@ -11,6 +11,7 @@ import { ScanEnded } from "../setup/discover/scan-context.js";
 import { scannedTypes } from "../setup/discover/type-rows.js";
 import { type CommonOptions, readConfiguration } from "./configuration.js";
 import { withPlatform } from "./one-shot-platform.js";
+import { codeOf } from "./read.js";
 import { CommandFailure, exitCodes, programVersion, type Surroundings } from "./surroundings.js";
 
 export interface DiscoverOptions extends CommonOptions {
@@ -29,7 +30,7 @@ export async function discover(options: DiscoverOptions, around: Surroundings): 
     configuration,
     file: options.config,
     env: around.env,
-    controllers: options.controller ?? [],
+    controllers: (options.controller ?? []).map((name) => codeOf(configuration, name)),
     types: options.types ?? scannedTypes,
     fresh: options.fresh === true,
     merge: options.merge === undefined ? null : await existing(options.merge, options, around),

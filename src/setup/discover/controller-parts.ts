@@ -1,12 +1,12 @@
 import { isMap, type YAMLMap } from "yaml";
 import { isCamera } from "../../greenhouse/device-types.js";
-import { isPlainCode } from "../../platform/request-path.js";
 import { controllerEntry, nothingKnown, type Style } from "./controller-entry.js";
 import type { ControllerPart } from "./controller-lines.js";
 import { deviceLine, wrapped } from "./device-text.js";
 import { controllerIds } from "./entry-ids.js";
 import { sectionIn, type GivenFile } from "./given-file.js";
 import type { KnownFile } from "./known-file.js";
+import { isUsableCode } from "./plan.js";
 import { commentText, nameOr } from "./safe-text.js";
 import type { ListedDevice, Survey } from "./survey.js";
 
@@ -50,9 +50,8 @@ const unasked = (code: string, given: YAMLMap | null): ControllerPart => ({
   given,
 });
 
-/** Cameras need no entry, and unusual codes are left for a person to write. */
-const isEntry = ({ code, type }: ListedDevice): boolean =>
-  !isCamera(type) && isPlainCode(code) && code !== "__proto__";
+/** Cameras need no entry, and some codes can have none. */
+const isEntry = ({ code, type }: ListedDevice): boolean => !isCamera(type) && isUsableCode(code);
 
 /** Comment lines about the devices without an entry. */
 export function otherDevices(
@@ -67,7 +66,7 @@ export function otherDevices(
   return [
     ...wrapped("Cameras, which have neither readings nor addresses: ", texts(others.filter(isCameraDevice))),
     ...wrapped(
-      "Devices with an unusual code, which are not asked: ",
+      "Devices whose code no configuration can hold, which are not asked: ",
       texts(others.filter((one) => !isCameraDevice(one))),
     ),
   ].map((line) => `# ${line}`);

@@ -40,7 +40,9 @@ export function deviceRemarks(survey: DeviceSurvey, isBrief: boolean): readonly 
     ...(isOffline ? ["not connected, so its addresses could not be read: run discover again later"] : []),
     ...(wasAskedForAddresses(survey)
       ? []
-      : [`not asked for addresses, \`discover --controller ${commentText(device.code)}\` does that`]),
+      : [
+          `not asked for addresses, \`discover --controller ${shellWord(commentText(device.code))}\` does that`,
+        ]),
     ...refusedLines(answers),
     ...unanswered.map(
       ({ ask, why }) => `no answer about ${askName(ask)}, run discover again: ${commentText(why, 160)}`,
@@ -104,6 +106,10 @@ function refusedLines(answers: DeviceSurvey["answers"]): readonly string[] {
   }
   return [...byReason].flatMap(([why, asks]) => wrapped(`refused by the platform with ${why}: `, asks));
 }
+
+/** One word of a command line, in quotes where a shell would take it apart. */
+const shellWord = (text: string): string =>
+  /^[A-Za-z0-9._-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** Items behind a title, in lines of a readable length. */
 export function wrapped(title: string, items: readonly string[]): readonly string[] {

@@ -1,4 +1,5 @@
-import { assignIds, topicId } from "../../greenhouse/topic-ids.js";
+import { controllerTopicId } from "../../config/controller-topic-id.js";
+import { assignIds, slug } from "../../greenhouse/topic-ids.js";
 import type { FoundActuator, FoundParameter } from "./findings.js";
 
 /**
@@ -28,15 +29,19 @@ export const parameterIds = (
     { reserved: taken },
   );
 
-/** Topic ids that new controllers need in the configuration, because their codes alone would clash or are reserved. */
+/**
+ * Topic ids of new controllers that a reader could not tell from the code: it would clash or is reserved, or holds
+ * characters that a topic cannot. The others need none in the configuration.
+ */
 export function controllerIds(
   codes: readonly string[],
   taken: ReadonlySet<string>,
 ): ReadonlyMap<string, string> {
   const reserved = new Set([...taken, "bridge"]);
-  const ids = assignIds(
-    codes.map((code) => ({ key: code, wanted: code })),
-    { reserved },
-  );
-  return new Map([...ids].filter(([code, id]) => id !== topicId(code)));
+  const wanted = codes.map((code) => ({
+    key: code,
+    wanted: slug(code).exact ? code : controllerTopicId(code),
+  }));
+  const ids = assignIds(wanted, { reserved });
+  return new Map([...ids].filter(([code, id]) => !slug(code).exact || id !== slug(code).text));
 }

@@ -1,5 +1,7 @@
 import { controllerTopicId } from "../../config/controller-topic-id.js";
 import type { Configuration } from "../../config/schema.js";
+import { commentText } from "./safe-text.js";
+import { keyText } from "./yaml-lines.js";
 
 /** What a configuration says about one controller already. */
 export interface KnownController {
@@ -28,13 +30,18 @@ export function knownFile(configuration: Configuration, text = ""): KnownFile {
   const ids = Object.entries(configuration.controllers).map(
     ([code, { id }]) => id ?? controllerTopicId(code),
   );
-  const all = new Set(commentLines(text).flatMap((line) => line.match(/[A-Za-z0-9._-]+/g) ?? []));
+  const lines = commentLines(text);
+  const words = new Set(lines.flatMap((line) => line.match(/[A-Za-z0-9._-]+/g) ?? []));
   return {
     controllers: new Map(controllers),
     topicIds: new Set(ids),
-    mentions: (code) => all.has(code),
+    mentions: (code) =>
+      words.has(code) || (!isWord(code) && lines.some((line) => line.includes(commentText(code)))),
   };
 }
+
+/** A code that is found in a comment as a whole only: `GH-1` is not mentioned by `GH-10`. */
+const isWord = (code: string): boolean => /^[A-Za-z0-9._-]+$/.test(code);
 
 function knownController({ actuators, parameters }: Section, comments: string): KnownController {
   const used = Object.values(actuators).flatMap((one) => [
@@ -61,13 +68,21 @@ const commentLines = (text: string): readonly string[] =>
 /** The comments below each controller's key, up to the next one's. */
 function commentsByController(text: string, codes: readonly string[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
-  const known = new Set(codes);
+  const known = new Map(codes.flatMap((code) => spellings(code).map((key) => [key, code] as const)));
   let code: string | null = null;
   for (const line of text.split(/\r?\n/)) {
-    const [, key] = /^\s*["']?([A-Za-z0-9._-]{1,64})["']?:(?:\s|$)/.exec(line) ?? [];
-    if (key !== undefined && known.has(key)) code = key;
+    const [, key = ""] = /^\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#"'].*?)\s*:(?:\s|$)/.exec(line) ?? [];
+    code = known.get(key) ?? code;
     const [, comment] = /(?:^|\s)#(.*)$/.exec(line) ?? [];
     if (code !== null && comment !== undefined) found.set(code, `${found.get(code) ?? ""}\n${comment}`);
   }
   return found;
 }
+
+/** How a key may stand in a file: as it is, quoted by a person, or as `discover` writes it. */
+const spellings = (code: string): readonly string[] => [
+  code,
+  JSON.stringify(code),
+  `'${code.replaceAll("'", "''")}'`,
+  keyText(code),
+];

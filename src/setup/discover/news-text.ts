@@ -56,5 +56,5 @@ const doubts = ({ survey, known }: PartSources): readonly string[] =>
     )
     .map(({ device, isOffline }) => {
       const why = isOffline ? "not connected" : "not every question was answered";
-      return `# ${device.code} may have more: ${why}; run discover again.`;
+      return `# ${commentText(device.code)} may have more: ${why}; run discover again.`;
     });

@@ -1,6 +1,6 @@
 import { controllerTopicId } from "../../config/controller-topic-id.js";
 import { deviceType, isCamera, type ParameterGroup } from "../../greenhouse/device-types.js";
-import { isPlainCode } from "../../platform/request-path.js";
+import { isDeviceCode } from "../../platform/request-path.js";
 import type { Ask, ListedDevice } from "./survey.js";
 
 /** What the user chose. */
@@ -36,11 +36,14 @@ export function planScan(
     : devices.filter(({ code }) => !isLeftOut(code));
   return wanted.map((device) => {
     const { code, type, isController } = device;
-    if (isCamera(type) || !isPlainCode(code)) return { device, asks: [] };
+    if (isCamera(type) || !isUsableCode(code)) return { device, asks: [] };
     const hasAddresses = chosen || (isController && type !== weatherStation);
     return { device, asks: ["sensors", "statuses", ...(hasAddresses ? types : [])] };
   });
 }
+
+/** Whether a code may stand in a request and be a key of the configuration. */
+export const isUsableCode = (code: string): boolean => isDeviceCode(code) && code !== "__proto__";
 
 /** Chosen names that no device of the account has. */
 export function unknownNames(

@@ -3,6 +3,7 @@ import type { Clock } from "../../runtime/clock.js";
 import { readLists } from "./account-lists.js";
 import { scanDevice } from "./device-scan.js";
 import { planScan, unknownNames, type PlannedDevice, type Selection } from "./plan.js";
+import { commentText } from "./safe-text.js";
 import { Asker, ScanEnded, type ScanPorts, type ScanSignals } from "./scan-context.js";
 import type { AccountLists, Ask, DeviceSurvey, Survey } from "./survey.js";
 
@@ -69,7 +70,7 @@ async function scanWith(
   const unknown = unknownNames(lists.devices, request);
   if (unknown.length > 0)
     throw new UnknownController(
-      `the account has no controller ${unknown.join(", ")}; \`greenhouse2mqtt get control/mqtt\` lists them`,
+      `the account has no controller ${unknown.map((name) => commentText(name)).join(", ")}; \`greenhouse2mqtt get control/mqtt\` lists them`,
     );
   const plan = planScan(lists.devices, request, request.isLeftOut);
   announce(plan, ports);

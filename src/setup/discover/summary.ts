@@ -1,5 +1,6 @@
 import { isCamera } from "../../greenhouse/device-types.js";
 import { findingsOf } from "./findings.js";
+import { commentText } from "./safe-text.js";
 import type { DeviceSurvey, Survey } from "./survey.js";
 
 /** What a scan found, in sentences for the person who started it. */
@@ -33,7 +34,7 @@ const mostNamed = 10;
 
 function incomplete(what: string, devices: readonly DeviceSurvey[]): readonly string[] {
   if (devices.length === 0) return [];
-  const named = devices.slice(0, mostNamed).map(({ device }) => device.code);
+  const named = devices.slice(0, mostNamed).map(({ device }) => commentText(device.code));
   const more = devices.length > mostNamed ? ` and ${devices.length - mostNamed} more` : "";
   return [`${what}: ${named.join(", ")}${more}; run discover again later, it asks only for what is missing`];
 }

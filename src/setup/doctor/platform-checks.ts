@@ -1,6 +1,7 @@
 import { createPlatform } from "../../platform/client.js";
 import { platformSettings } from "../../compose/platform-settings.js";
 import { PlatformError } from "../../greenhouse/platform-error.js";
+import { isDeviceCode } from "../../platform/request-path.js";
 import { silentLog } from "./silent-log.js";
 import { devicesIn } from "./decoded-answer.js";
 import { failed, ok, warning, type Verdict } from "./finding.js";
@@ -47,7 +48,7 @@ async function realtimeVerdict(scene: Scene, signal: AbortSignal): Promise<Verdi
 
 /** Controllers worth reading: online ones first, each type once before a second of it. */
 export function sampleControllers({ evidence }: Scene, most = 3) {
-  const usable = evidence.controllers.filter(({ code }) => /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$/.test(code));
+  const usable = evidence.controllers.filter(({ code }) => isDeviceCode(code));
   const ordered = [...usable].sort(
     (one, other) => Number(other.online === true) - Number(one.online === true),
   );

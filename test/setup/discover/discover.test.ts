@@ -1,6 +1,7 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { controllerTopicId } from "../../../src/config/controller-topic-id.js";
 import { plainProfileNames } from "../../../src/simulator/profiles.js";
 import { running } from "../../simulator/running.js";
 import { configuration, flushes, greenhouse2mqtt, loadedText, token, writes } from "./support/account.js";
@@ -21,6 +22,9 @@ const house = {
   "211": "irrigation",
   "220": "light",
 };
+
+/** Codes that some platforms use; each has to be encoded in a request and quoted in YAML or a shell in its own way. */
+const oddCodes = ["GH/1", "GH+2", "GH#3", "GH%4", "$GH 5", "温室一", "a: #b", "a/b?c=d"];
 
 const machine = Object.fromEntries(Array.from({ length: 12 }, (_, n) => [String(210 + n), "irrigation"]));
 
@@ -201,15 +205,47 @@ describe("what the platform writes", { timeout: 60_000 }, () => {
     expect(Math.max(...out.split("\n").map((line) => line.length))).toBeLessThan(400);
   });
 
-  it("codes that clash as topic ids, or are reserved, get ids of their own; unusual ones stay a comment", async () => {
+  it("codes that clash as topic ids, or are reserved, get ids of their own", async () => {
     const simulator = await running({ controllers: 1 });
-    for (const code of ["gh-0001", "Bridge", "0012", "__proto__", "a/b?c=d", "日光"])
-      simulator.control.addController({ code });
+    for (const code of ["gh-0001", "Bridge", "0012", "__proto__"]) simulator.control.addController({ code });
     const { code, out } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
     expect(code).toBe(0);
     const { controllers } = await loadedText(out);
     expect(Object.keys(controllers).sort()).toEqual(["0012", "Bridge", "GH-0001", "WS-0001", "gh-0001"]);
-    expect(out).toMatch(/^# Devices with an unusual code, which are not asked: .*a\/b\?c=d/m);
+    expect(out).toMatch(/^# Devices whose code no configuration can hold, which are not asked: .*__proto__/m);
+  });
+
+  it("a controller is asked and written whatever its code is made of, with the topic id that the bridge gives it", async () => {
+    const simulator = await running({ controllers: 1, mix: "C001" });
+    for (const code of oddCodes) simulator.control.addController({ code });
+    const { code, out, err } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
+    expect(code).toBe(0);
+    expect(err).toContain("found 9 devices");
+    const { controllers } = await loadedText(out);
+    expect(Object.keys(controllers).sort()).toEqual(["GH-0001", ...oddCodes].sort());
+    for (const odd of oddCodes) {
+      expect(addresses(controllers[odd]?.actuators ?? {})).toEqual(house);
+      expect(controllers[odd]?.id).toBe(controllerTopicId(odd));
+    }
+    expect(flushes(simulator)).toBe(9 * 31);
+  });
+
+  it.each(oddCodes)("--controller takes the code %s", async (odd) => {
+    const simulator = await running({ controllers: 1, mix: "C001" });
+    simulator.control.addController({ code: odd });
+    const config = await configuration(simulator);
+    const found = await greenhouse2mqtt(["discover", "-c", config, "--controller", odd, "--types", "2"]);
+    expect(found).toMatchObject({ code: 0 });
+    expect(Object.keys((await loadedText(found.out)).controllers)).toEqual([odd]);
+    expect(flushes(simulator)).toBe(1);
+  });
+
+  it("--controller takes the topic id that the configuration gives", async () => {
+    const simulator = await running({ controllers: 2, mix: "C001" });
+    const config = await configuration(simulator, { more: "controllers: { GH-0002: { id: east } }" });
+    const found = await greenhouse2mqtt(["discover", "-c", config, "--controller", "east", "--types", "2"]);
+    expect(found).toMatchObject({ code: 0 });
+    expect(Object.keys((await loadedText(found.out)).controllers)).toEqual(["GH-0002"]);
   });
 
   it("an empty account makes a file without controllers", async () => {

@@ -62,6 +62,17 @@ describe("discover --merge", { timeout: 60_000 }, () => {
     expect(merged).toMatchObject({ platform: before.platform, mqtt: before.mqtt, commands: before.commands });
   });
 
+  it("finds what it wrote itself under codes of any characters, also in comments", async () => {
+    const simulator = await running({ controllers: 1, mix: "C001" });
+    for (const code of ["GH/1", "温室 #2", "a: b", "'q'"]) simulator.control.addController({ code });
+    const config = await configuration(simulator);
+    const file = join(dirname(config), "greenhouse.yaml");
+    expect(await greenhouse2mqtt(["discover", "-c", config, "--out", file])).toMatchObject({ code: 0 });
+    const { code, out } = await greenhouse2mqtt(["discover", "--merge", file]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^# Nothing new against [^\n]*: 5 devices compared[^\n]*\n$/);
+  });
+
   it("leaves alone what a person has renamed, moved or joined", async () => {
     const { file, merge } = await discovered(1);
     const text = await readFile(file, "utf8");

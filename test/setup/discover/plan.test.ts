@@ -62,6 +62,7 @@ describe("the plan of a scan", () => {
 
   it("a device whose code cannot be part of a request is not asked", () => {
     expect(asks(planScan([device({ code: "../x?y=1" })], all, everyone))).toEqual({ "../x?y=1": 0 });
+    expect(asks(planScan([device({ code: "x?y=1" })], all, everyone))).toEqual({ "x?y=1": 2 + 31 });
   });
 
   it("names of no device are found out before anything is asked", () => {

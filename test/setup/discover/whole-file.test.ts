@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseDocument } from "yaml";
-import { deviceType, parameterGroup, statusNumber } from "../../../src/greenhouse/device-types.js";
+import { deviceType, isCamera, parameterGroup, statusNumber } from "../../../src/greenhouse/device-types.js";
 import type { GivenFile } from "../../../src/setup/discover/given-file.js";
+import { isUsableCode } from "../../../src/setup/discover/plan.js";
 import type { KnownFile } from "../../../src/setup/discover/known-file.js";
 import type { Answer, DeviceSurvey, Survey } from "../../../src/setup/discover/survey.js";
 import { fittingText, wholeFileText } from "../../../src/setup/discover/whole-file.js";
@@ -113,6 +114,12 @@ describe("the whole file", { timeout: 60_000 }, () => {
         expect(configuration.commands.read_only).toBe(true);
         expect(configuration.mqtt.url).toBeUndefined();
         const codes = new Set(found.devices.map((one) => one.device.code));
+        const usable = found.devices.filter(
+          ({ device: { code, type } }) => isUsableCode(code) && !isCamera(type),
+        );
+        expect(Object.keys(configuration.controllers).sort()).toEqual(
+          usable.map((one) => one.device.code).sort(),
+        );
         for (const [code, { actuators, parameters }] of Object.entries(configuration.controllers)) {
           expect(codes).toContain(code);
           expect(parameters).toEqual({});
@@ -125,7 +132,7 @@ describe("the whole file", { timeout: 60_000 }, () => {
           }
         }
       }),
-      { numRuns: 150, examples: [[surveyOf("---")], [surveyOf("...")], [surveyOf("-")]] },
+      { numRuns: 300, examples: [[surveyOf("---")], [surveyOf("...")], [surveyOf("-")]] },
     );
   }, 60_000);
 
