@@ -17,6 +17,8 @@ export function bridgeInfo(
     startedAt: number;
     counts: AccountCounts;
     readOnlyBecause: string | null;
+    /** Null where there is no link. */
+    mqtt: { readonly version: string; readonly because: string } | null;
   },
 ): string {
   const { platform, mqtt, homeassistant, polling, commands, mirror } = configuration;
@@ -26,6 +28,7 @@ export function bridgeInfo(
     started_at: new Date(facts.startedAt).toISOString(),
     account: facts.counts,
     read_only_because: facts.readOnlyBecause,
+    mqtt: facts.mqtt,
     settings: {
       business_host: hostOf(platform.business_url),
       realtime_host: hostOf(platform.realtime_url),

@@ -44,6 +44,7 @@ export class BridgeReport {
       startedAt: this.#startedAt,
       counts: countsOf(mirror.store),
       readOnlyBecause: live.readOnlyBecause,
+      mqtt: spoken(outputs.connection),
     };
     outputs.send(outputs.topics.bridge.info, bridgeInfo(live.current, facts), true);
     outputs.send(outputs.topics.bridge.health, JSON.stringify(this.health()), true);
@@ -99,6 +100,11 @@ export class BridgeReport {
       otherBridge: own.otherBridge,
     });
   }
+}
+
+function spoken({ broker, versionReason }: Outputs["connection"]) {
+  if (broker === null || versionReason === null) return null;
+  return { version: broker.protocolVersion === 5 ? "5" : "3.1.1", because: versionReason };
 }
 
 /** Seconds. */

@@ -4,7 +4,7 @@ import { Inbox } from "./connection/inbox.js";
 import { BrokerLink, openLink } from "./connection/link.js";
 import { LinkReport } from "./connection/link-report.js";
 import { Outbox } from "./connection/outbox.js";
-import { afterAttempt, beforeAttempt, startWith, type VersionMemory } from "./connection/protocol-version.js";
+import { afterAttempt, startWith, versionReason, type VersionMemory } from "./connection/protocol-version.js";
 import { publishProblem, sizeOf, supportedOptions } from "./connection/publish-check.js";
 import { RetainedScan, type RetainedFound } from "./connection/retained-scan.js";
 import { Session } from "./connection/session.js";
@@ -72,6 +72,11 @@ export class BrokerConnection {
     return this.#facts;
   }
 
+  /** Why the current link speaks its version of MQTT; null while there is none. */
+  get versionReason(): string | null {
+    return this.#facts && versionReason(this.#versions.preferred, this.#facts.protocolVersion);
+  }
+
   /** Why the newest link ended or did not come about; null before the first and while connected. */
   get lastFailure(): string | null {
     return this.#facts === null ? this.#report.reason : null;
@@ -95,7 +100,6 @@ export class BrokerConnection {
     let attempt = 0;
     while (!signal.aborted) {
       const startedAt = clock.monotonic();
-      this.#versions = beforeAttempt(this.#versions, startedAt, this.#limits.retryPreferredMs);
       const end = await this.#attempt(signal);
       if (isAborted(signal)) {
         if (end.kind === "ended") this.#report.ended(end);
@@ -204,14 +208,14 @@ export class BrokerConnection {
 
   /** Draws the conclusions from an ended link. True when the next attempt should not wait. */
   #learn(end: LinkEnd): boolean {
-    this.#report.ended(end);
     if (end.kind === "refused") this.#tally.refused += 1;
     if (end.kind === "taken_over") this.#tally.takenOver += 1;
-    const before = this.#versions;
-    this.#versions = afterAttempt(before, end, this.#ports.clock.monotonic());
-    if (this.#versions.current === before.current) return false;
-    this.#report.fellBack(before.current, this.#versions.current);
-    return this.#versions.current === 4;
+    const before = this.#versions.current;
+    this.#versions = afterAttempt(this.#versions, end);
+    const fallsBack = this.#versions.current < before;
+    if (fallsBack) this.#report.fellBack();
+    else this.#report.ended(end);
+    return fallsBack;
   }
 }
 

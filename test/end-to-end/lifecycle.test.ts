@@ -101,6 +101,8 @@ describe.concurrent("starting", { timeout: 120_000 }, () => {
       await ready(watch);
       expect(old.levels[0]).toBe(5);
       expect(old.levels.at(-1)).toBe(4);
+      const info = JSON.parse(watch.latest("greenhouse/bridge/info") ?? "{}") as Record<string, unknown>;
+      expect(info["mqtt"]).toEqual({ version: "3.1.1", because: "the broker refuses MQTT 5" });
     } finally {
       await old.close();
     }

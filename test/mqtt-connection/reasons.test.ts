@@ -3,6 +3,7 @@ import { describeEnd, type LinkFacts } from "../../src/mqtt/connection/reasons.j
 
 const facts: LinkFacts = {
   broker: "mqtt://broker:1883",
+  version: 5,
   opened: false,
   connected: false,
   ended: false,

@@ -103,8 +103,7 @@ describe("the fall back to MQTT 3.1.1", () => {
         send(...connack(4, 1));
       },
     ],
-    ["a closed socket", () => undefined],
-  ])("happens on %s", async (_, refuse) => {
+  ])("happens on %s, and 5 is tried again at the next connect", async (_, refuse) => {
     const broker = await scriptedBroker((packet, peer) => {
       if (packet.type === 1 && versionOf(packet) === 5) {
         refuse((...bytes) => {
@@ -120,11 +119,26 @@ describe("the fall back to MQTT 3.1.1", () => {
     });
     await online();
     expect(connection.counters().protocolVersion).toBe(4);
+    expect(connection.versionReason).toBe("the broker refuses MQTT 5");
     expect(lines.join("\n")).toContain("trying MQTT 3.1.1");
     connection.reconnect("once more");
     await online(2);
     const versions = broker.packets.filter((packet) => packet.type === 1).map(versionOf);
-    expect(versions.slice(-2)).toEqual([4, 4]);
+    expect(versions).toEqual([5, 4, 5, 4]);
+    expect(lines.filter((line) => line.includes("trying MQTT 3.1.1"))).toHaveLength(1);
+  });
+
+  it("does not happen at a broker that takes connections and closes them for a while", async () => {
+    const broker = await scriptedBroker((packet, peer) => {
+      if (packet.type === 1 && peer.connection <= 6) peer.close();
+      else obliging(packet, peer, 5);
+    });
+    const { connection, online, lines } = connect({ url: broker.url, subscriptions: ["a"] });
+    await online();
+    expect(connection.counters().protocolVersion).toBe(5);
+    expect(connection.versionReason).toBe("mqtt.protocol_version is 5");
+    expect(broker.packets.filter((packet) => packet.type === 1).map(versionOf)).toEqual(Array(7).fill(5));
+    expect(lines.join("\n")).toContain("set mqtt.protocol_version to 4");
   });
 });
 

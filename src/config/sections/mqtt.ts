@@ -33,7 +33,7 @@ export const mqttSection = section({
   protocol_version: withDefault(
     z.literal([4, 5], { error: expectingOneOf([4, 5]) }),
     5,
-    "Falls back to 4 (MQTT 3.1.1) where the broker refuses 5.",
+    "Falls back to 4 (MQTT 3.1.1) only where the broker says that it does not speak 5, which is tried again at each connect.",
   ),
   tls: withDefault(tls(), {}, "For mqtts and wss."),
 });

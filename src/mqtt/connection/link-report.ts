@@ -1,4 +1,5 @@
 import type { Logger } from "../../runtime/logger.js";
+import { versionName } from "./protocol-version.js";
 import type { BrokerFacts, LinkEnd } from "./settings.js";
 
 /** Logs the ups and downs of the link: each new reason once as a warning, repetitions only at debug level. */
@@ -7,6 +8,7 @@ export class LinkReport {
   readonly #broker: string;
   #reason: string | null = null;
   #failures = 0;
+  #hasFallenBack = false;
 
   constructor(log: Logger, broker: string) {
     this.#log = log;
@@ -19,9 +21,8 @@ export class LinkReport {
   }
 
   connected(facts: BrokerFacts): void {
-    const version = facts.protocolVersion === 5 ? "5" : "3.1.1";
     const after = this.#failures > 0 ? { failedAttempts: this.#failures } : {};
-    this.#log.info(after, `connected to ${this.#broker} with MQTT ${version}`);
+    this.#log.info(after, `connected to ${this.#broker} with ${versionName(facts.protocolVersion)}`);
     this.#failures = 0;
     if (!facts.retainAvailable)
       this.#log.error(
@@ -42,8 +43,13 @@ export class LinkReport {
     else this.#log.warn(`${text}: ${end.reason}; trying again`);
   }
 
-  fellBack(from: number, to: number): void {
-    const name = (version: number) => (version === 5 ? "MQTT 5" : "MQTT 3.1.1");
-    this.#log.warn(`${this.#broker} does not take ${name(from)}; trying ${name(to)}`);
+  /** The broker refuses MQTT 5. Every new link asks for it again, so this is said once. */
+  fellBack(): void {
+    if (this.#hasFallenBack) this.#log.debug(`${this.#broker} refuses MQTT 5 still`);
+    else
+      this.#log.warn(
+        `${this.#broker} refuses MQTT 5; trying MQTT 3.1.1, with which a live command sent with the retain flag cannot be told from another and is carried out`,
+      );
+    this.#hasFallenBack = true;
   }
 }

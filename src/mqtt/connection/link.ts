@@ -135,6 +135,7 @@ export async function openLink(
 ) {
   const facts: Facts = {
     broker: brokerName(options.settings.url),
+    version: options.version,
     opened: false,
     connected: false,
     ended: false,

@@ -1,9 +1,10 @@
-import type { LinkEnd } from "./settings.js";
+import type { LinkEnd, ProtocolVersion } from "./settings.js";
 
 /** What is known about a link when its socket closed. */
 export interface LinkFacts {
   /** `mqtt://host:port`, without credentials. */
   readonly broker: string;
+  readonly version: ProtocolVersion;
   readonly opened: boolean;
   readonly connected: boolean;
   /** Ended as planned, with a DISCONNECT. */
@@ -130,13 +131,22 @@ export function describeEnd(facts: LinkFacts): LinkEnd {
   return neverConnected(facts);
 }
 
-function neverConnected({ broker, opened, error }: LinkFacts): LinkEnd {
+function neverConnected({ broker, version, opened, error }: LinkFacts): LinkEnd {
   const end = { code: null, connected: false } as const;
   if (error?.message === "connack timeout")
     return { ...end, kind: "silent", reason: `${broker}: no answer to our CONNECT: is this an MQTT broker?` };
   const code = errorCode(error);
-  if (opened && (error === null || code === "ECONNRESET" || code === "EPIPE"))
-    return { ...end, kind: "closed_early", reason: `${broker}: closed without an answer to our CONNECT` };
+  if (opened && (error === null || code === "ECONNRESET" || code === "EPIPE")) {
+    const remedy =
+      version === 5
+        ? ": if this stays, check whether it speaks MQTT 5; if not, set mqtt.protocol_version to 4"
+        : "";
+    return {
+      ...end,
+      kind: "closed_early",
+      reason: `${broker}: closed without an answer to our CONNECT${remedy}`,
+    };
+  }
   return { ...end, kind: "unreachable", reason: `${broker}: ${failureReason(error)}` };
 }
 

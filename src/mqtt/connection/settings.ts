@@ -33,8 +33,6 @@ export interface ConnectionLimits {
   readonly maxPayloadBytes: number;
   /** What an MQTT 5 broker may send at all; beyond it the broker drops the message, and nobody hears of it. */
   readonly maxPacketBytes: number;
-  /** After a fall back to 3.1.1: the first reconnect later than this tries MQTT 5 again. */
-  readonly retryPreferredMs: number;
   /** Least time between two repairs of the own status. */
   readonly repairEveryMs: number;
 }
@@ -53,7 +51,6 @@ export const defaultLimits: ConnectionLimits = {
   maxWaitingBytes: 32 * 1024 * 1024,
   maxPayloadBytes: 256 * 1024,
   maxPacketBytes: 16 * 1024 * 1024,
-  retryPreferredMs: 3_600_000,
   repairEveryMs: 1_000,
 };
 

@@ -1,3 +1,4 @@
+import { versionName, versionReason } from "../../mqtt/connection/protocol-version.js";
 import { topicsUnder } from "../../mqtt/topics.js";
 import { openAtBroker } from "./broker-access.js";
 import type { BrokerProbe, RoundTrip } from "./broker-probe.js";
@@ -46,16 +47,16 @@ async function openVerdict(scene: Scene): Promise<Verdict> {
 }
 
 function versionVerdict({ facts }: BrokerProbe, { configuration }: Scene): Verdict {
-  const name = facts.protocolVersion === 5 ? "MQTT 5" : "MQTT 3.1.1";
-  if (facts.protocolVersion === 5) return ok(`the broker speaks ${name}`);
   const wanted = configuration.mqtt.protocol_version;
+  const used = `${versionName(facts.protocolVersion)} is used, because ${versionReason(wanted, facts.protocolVersion)}`;
+  if (facts.protocolVersion === 5) return ok(used);
+  const onlyThen =
+    "only then do old commands expire on the way, and are live ones with the retain flag refused";
   return warning(
+    used,
     wanted === 5
-      ? `the broker refuses MQTT 5, so the bridge falls back to ${name}`
-      : `${name}, because mqtt.protocol_version is 4`,
-    wanted === 5
-      ? "use a broker with MQTT 5, such as Mosquitto 2: only then do old commands expire on the way, and Home Assistant 2027.1 needs it"
-      : "set mqtt.protocol_version to 5 unless the broker cannot do it: only then do old commands expire on the way",
+      ? `use a broker with MQTT 5, such as Mosquitto 2: ${onlyThen}; Home Assistant 2027.1 needs it too`
+      : `set mqtt.protocol_version to 5 unless the broker cannot do it: ${onlyThen}`,
   );
 }
 

@@ -160,9 +160,8 @@ export async function openProbe(
     const tried = versions.current;
     const result = await attempt(settings, tried, clock, connectMs);
     if (result instanceof BrokerProbe) return result;
-    versions = afterAttempt(versions, result, clock.monotonic());
-    const isSameAgain = versions.current === tried && versions.closedEarly === 0;
-    if (isSameAgain || versions.current > tried) return result;
+    versions = afterAttempt(versions, result);
+    if (versions.current >= tried) return result;
   }
 }
 
