@@ -62,7 +62,7 @@ export class ResultOutbox {
    * was dropped, as too old or one of too many.
    */
   send(result: CommandResult, address: ResultAddress, delivered: () => void): void {
-    const destinations = destinationsOf(this.#ports.topics, address);
+    const destinations = destinationsOf(this.#ports.topics, address, result);
     const one = { result, destinations, sinceMono: this.#ports.monotonic(), delivered };
     // Before the first link nobody can have been told, so this will be the first time and no repetition.
     if (this.#wasLinked) void this.#send(one);
@@ -73,7 +73,7 @@ export class ResultOutbox {
   restore(result: CommandResult, address: ResultAddress, delivered: () => void = () => undefined): void {
     this.#keep({
       result: { ...result, repeated: true },
-      destinations: destinationsOf(this.#ports.topics, address),
+      destinations: destinationsOf(this.#ports.topics, address, result),
       sinceMono: this.#ports.monotonic(),
       delivered,
     });
@@ -158,11 +158,18 @@ function isFinal(error: unknown): error is PublishError {
   return !(cause instanceof Error && "code" in cause && passing.has(cause.code));
 }
 
-function destinationsOf({ base }: Topics, address: ResultAddress): readonly Destination[] {
+function destinationsOf(
+  { base }: Topics,
+  address: ResultAddress,
+  { reason }: CommandResult,
+): readonly Destination[] {
   const { controllerId, target, targetId, response } = address;
   const options = { retain: false, qos: 1 } as const;
   const root = `${base}/${controllerId}`;
-  const own = [`${root}/${target}/${targetId}/result`, `${root}/result`].map((topic) => ({ topic, options }));
+  const answer = `${root}/${target}/${targetId}/result`;
+  // What came twice is answered to whoever sent it; on the controller's topic it would raise an alarm for a double click.
+  const topics = reason === "duplicate" ? [answer] : [answer, `${root}/result`];
+  const own = topics.map((topic) => ({ topic, options }));
   if (response === null) return own;
   const correlationData =
     response.correlationData === null ? undefined : Buffer.from(response.correlationData);

@@ -64,6 +64,16 @@ function outbox() {
 /** Lets every promise that can resolve by itself do so. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
+describe("the answer to a message that came twice", () => {
+  it("goes to whoever sent it, and not to the topic of all the controller's results", async () => {
+    const { made, everywhere, connect } = outbox();
+    await connect();
+    made.send({ ...result("again"), outcome: "refused", reason: "duplicate" }, address, () => undefined);
+    await settled();
+    expect(everywhere).toEqual(["greenhouse/east/actuator/fan/result again"]);
+  });
+});
+
 describe("a result", () => {
   it("made before the first link goes out with it, once and as new", async () => {
     const { made, told, delivered, arrived, connect } = outbox();

@@ -115,13 +115,13 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   ids_not_compared: {
     file: `${commands}/duplicates.ts`,
-    from: '? { type: "duplicate", original: seen.result }\n      : { type: "other_command" };',
+    from: '? { type: "duplicate", id: seen.id, original: seen.result }\n      : { type: "other_command" };',
     to: '? { type: "none" }\n      : { type: "other_command" };',
     breaks: ["S4"],
   },
   ids_forgotten_over_restarts: {
     file: `${commands}/duplicates.ts`,
-    from: 'this.#byId.set(`${lane} ${id}`, { canonical, payloadKey: "", result, endedMono: monoNow - agoMs });',
+    from: 'this.#byId.set(`${lane} ${id}`, { id, canonical, payloadKey: "", result, endedMono: monoNow - agoMs });',
     to: "",
     breaks: ["S4"],
   },
@@ -137,6 +137,18 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     to: 'if (command.wanted.type === "stop" && command.force) {\n      this.#drop(this.#stop',
     breaks: ["S11"],
   },
+  stop_pressed_again_is_a_duplicate: {
+    file: `${commands}/duplicates.ts`,
+    from: 'if (own.canonical === "stop") return { type: "none" };',
+    to: "",
+    breaks: ["S11"],
+  },
+  stops_without_distance: {
+    file: `${commands}/post-times.ts`,
+    from: "isStop ? stopIntervalMs : settings.minIntervalMs",
+    to: "isStop ? 0 : settings.minIntervalMs",
+    breaks: ["S11"],
+  },
   sign_ins_side_by_side: {
     file: "src/platform/session/sign-in.ts",
     from: "(this.#renewing ??= this.#signIn()",
@@ -150,9 +162,9 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     breaks: ["S12"],
   },
   already_while_the_opposite_moves: {
-    file: `${commands}/lane.ts`,
-    from: "const unread = this.#unread || this.#confirming !== null;",
-    to: "const unread = this.#unread;",
+    file: `${commands}/post-times.ts`,
+    from: "this.#unread || isConfirming",
+    to: "this.#unread",
     breaks: ["S8"],
   },
   heirs_are_not_journaled: {
@@ -168,9 +180,9 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     breaks: ["S11"],
   },
   no_pause_between_commands: {
-    file: `${commands}/lane.ts`,
-    from: "this.#firstPostAt + settings.minIntervalMs",
-    to: "this.#firstPostAt",
+    file: `${commands}/post-times.ts`,
+    from: "isStop ? stopIntervalMs : settings.minIntervalMs",
+    to: "isStop ? stopIntervalMs : 0",
     breaks: ["S11"],
   },
   offline_is_ignored: {

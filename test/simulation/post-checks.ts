@@ -11,6 +11,7 @@ const ambiguous = new Set(["timeout", "interrupted", "server", "protocol", "thro
 const secondPostMs = 5_000;
 const modeProofMs = 30_000;
 const samePayloadMs = 2_000;
+const stopDistanceMs = 2_000;
 
 interface Posting {
   readonly ask: Ask;
@@ -73,7 +74,9 @@ export class PostChecks {
   #checkIdentity({ ask, what }: Posting): void {
     const { repeatOf, ownId } = ask;
     const lane = this.#book.world.journalist.lane(ask.code, ask.actuator);
-    if (repeatOf !== null && repeatOf.writes.length > 0 && repeatOf.boot === ask.boot) {
+    // Somebody who presses stop again gets another one, and no broker tells that from a message that came twice.
+    const isStopAgain = ask.word === "stop" && ownId === null;
+    if (repeatOf !== null && !isStopAgain && repeatOf.writes.length > 0 && repeatOf.boot === ask.boot) {
       // Long after its end, or with another command in between, the same payload is a new wish.
       const isBetween = (one: Ask) =>
         one !== ask && one !== repeatOf && one.at >= repeatOf.at && one.at <= ask.at;
@@ -105,6 +108,7 @@ export class PostChecks {
       );
     if (stop !== undefined && stop.at > ask.at && ask.word !== "stop")
       this.#book.broken("S11", `a POST after the stop ${stop.by}: ${what}`);
+    if (ask.word === "stop") this.#checkStopDistance(lane, write, what);
     if (ask.writes.length > 0) return;
     const first = this.#book.firstPost.get(lane);
     const sinceMs = first?.boot === write.boot ? time.now - first.at : Infinity;
@@ -115,6 +119,16 @@ export class PostChecks {
         `${Math.round(sinceMs)} ms after the last command, min_interval is ${minIntervalMs}: ${what}`,
       );
     this.#book.firstPost.set(lane, { at: time.now, boot: write.boot });
+  }
+
+  #checkStopDistance(lane: string, { boot, begunAt }: Write, what: string): void {
+    const last = this.#book.lastStop.get(lane);
+    this.#book.lastStop.set(lane, { at: begunAt, boot });
+    if (last?.boot !== boot) return;
+    if (begunAt - last.at < stopDistanceMs - 1)
+      this.#book.broken("S11", `${Math.round(begunAt - last.at)} ms after another stop: ${what}`);
+    else if (begunAt - last.at < stopDistanceMs + 1)
+      this.#book.world.journalist.saw("a stop waits for its distance from the last");
   }
 
   #checkValue({ ask, settings, write, what }: Posting): void {

@@ -67,6 +67,8 @@ export class ResultChecks {
   /** Rare ways of being refused. */
   #refused(bridge: Bridge, ask: Ask, reason: string | null): void {
     const { journalist, time } = this.#book.world;
+    if (ask.word === "stop" && ask.ownId === null && (reason === "duplicate" || reason === "overloaded"))
+      this.#book.broken("S11", `the stop ${ask.by} is refused as ${reason}`);
     if (reason === "duplicate") journalist.saw(`a duplicate by ${ask.ownId === null ? "payload" : "id"}`);
     if (reason === "expired" && bridge.clock.signInsOpen > 0)
       journalist.saw("a command expires while signing in");

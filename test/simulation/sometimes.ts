@@ -6,6 +6,7 @@ export const alwaysSeen: readonly string[] = [
   "an id sent again",
   "a lie was believed",
   "a stop without the journal",
+  "a stop waits for its distance from the last",
   "a result repeated",
   "a command is recovered after a crash",
   "recovered as confirmed",

@@ -84,10 +84,22 @@ export class Workload {
 
   /** Nothing seems to move, so somebody presses the same button again. */
   #askAgain({ point, word }: Message): void {
-    if (point === null || word === null || !this.#impatience.hits(this.#world.scenario.impatience)) return;
+    const { impatience } = this.#world.scenario;
+    if (point === null || word === null) return;
+    if (word === "stop" && impatience > 0) this.#pressStop(point);
+    if (!this.#impatience.hits(impatience)) return;
     this.#in(this.#impatience.logUniform(2_000, 60_000), () => {
       this.#handOver(plain(point, word));
     });
+  }
+
+  /** Whoever wants it to stop presses more than once, and soon. */
+  #pressStop(point: Point): void {
+    const presses = this.#impatience.whole(1, 5);
+    for (let n = 0; n < presses; n += 1)
+      this.#in(this.#impatience.logUniform(100, 10_000), () => {
+        this.#handOver(plain(point, "stop"));
+      });
   }
 
   /** What is retained on the broker is handed to a new subscriber. */

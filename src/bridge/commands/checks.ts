@@ -11,7 +11,6 @@ import { readFresh } from "./read-back.js";
 
 /** What is known about earlier POSTs of ours to the actuator; instants are monotonic ms. */
 export interface PostMemory {
-  readonly firstPostAt: number | null;
   readonly lastPostEndedAt: number | null;
   /** Not every earlier POST has been read back yet. */
   readonly unread: boolean;

@@ -100,7 +100,7 @@ export class Commander {
       settings,
       code: controller?.info.code ?? request.controllerId,
     };
-    if ("refusal" in understood) this.#refuse(arrived, understood, null);
+    if ("refusal" in understood) this.#refuse(arrived, understood);
     else if (settings) this.#take(arrived, understood, settings);
   }
 
@@ -128,12 +128,12 @@ export class Commander {
         ? journalRefusal(this.#ports.journal.state(), understood.wanted)
         : duplicateRefusal(duplicate, payload.id);
     if (refusal !== null) {
-      const original = duplicate.type === "duplicate" ? duplicate.original : null;
+      const original = duplicate.type === "duplicate" ? duplicate.original : undefined;
       this.#refuse(arrived, { refusal, payload, canonical: understood.canonical }, original);
       return;
     }
     const command = commandFrom(arrived, understood, settings, own.payloadKey, this.#ports.newId);
-    this.#seen.set(seenKey(command), this.#duplicates.taken(lane, own));
+    this.#seen.set(seenKey(command), this.#duplicates.taken(lane, own, command.id));
     this.#lanes.of(command).submit(command);
   }
 
@@ -164,7 +164,7 @@ export class Commander {
       const { command } = one;
       const { ownId, id, payloadKey: key } = command;
       const own = { id: ownId ? id : null, canonical: canonical(command.wanted), payloadKey: key };
-      this.#seen.set(seenKey(command), this.#duplicates.taken(laneKey(command), own));
+      this.#seen.set(seenKey(command), this.#duplicates.taken(laneKey(command), own, id));
       this.#recovered.add(seenKey(command));
       this.#lanes.of(command).adopt(one);
     }
@@ -235,7 +235,7 @@ export class Commander {
     void this.#ports.journal.append(record, { durable: false }).catch(() => undefined);
   }
 
-  #refuse(arrived: Arrived, why: NotTaken, original: CommandResult | null): void {
+  #refuse(arrived: Arrived, why: NotTaken, original?: CommandResult | null): void {
     const { request, code, settings } = arrived;
     const about = { controller: code, actuator: request.targetId, target: request.target };
     const result = refusalResult(arrived, why, original, this.#ports);

@@ -1,10 +1,18 @@
 import type { CommandResult } from "../../greenhouse/command/outcomes.js";
 
 interface Seen {
+  readonly id: string;
   readonly canonical: string;
   readonly payloadKey: string;
   result: CommandResult | null;
   endedMono: number | null;
+}
+
+/** What tells a command from another. `id` is the sender's. */
+interface Own {
+  readonly id: string | null;
+  readonly canonical: string;
+  readonly payloadKey: string;
 }
 
 const ownIdMs = 12 * 3_600_000;
@@ -12,7 +20,13 @@ const samePayloadMs = 2_000;
 
 export type Duplicate =
   | { readonly type: "none" }
-  | { readonly type: "duplicate"; readonly original: CommandResult | null }
+  | {
+      readonly type: "duplicate";
+      /** Of the first. */
+      readonly id: string;
+      /** Null while the first is open. */
+      readonly original: CommandResult | null;
+    }
   /** The id was used for another command. */
   | { readonly type: "other_command" };
 
@@ -33,33 +47,30 @@ export class Duplicates {
     agoMs: number,
     monoNow: number,
   ): void {
-    this.#byId.set(`${lane} ${id}`, { canonical, payloadKey: "", result, endedMono: monoNow - agoMs });
+    this.#byId.set(`${lane} ${id}`, { id, canonical, payloadKey: "", result, endedMono: monoNow - agoMs });
   }
 
-  find(
-    lane: string,
-    own: { readonly id: string | null; readonly canonical: string; readonly payloadKey: string },
-    monoNow: number,
-  ): Duplicate {
+  find(lane: string, own: Own, monoNow: number): Duplicate {
     if (own.id === null) {
+      // Somebody who presses stop again wants another one.
+      if (own.canonical === "stop") return { type: "none" };
       const newest = this.#newest.get(lane);
       const fresh = newest && (newest.endedMono === null || monoNow - newest.endedMono <= samePayloadMs);
       return fresh && newest.payloadKey === own.payloadKey
-        ? { type: "duplicate", original: newest.result }
+        ? { type: "duplicate", id: newest.id, original: newest.result }
         : { type: "none" };
     }
     const seen = this.#byId.get(`${lane} ${own.id}`);
     if (!seen || (seen.endedMono !== null && monoNow - seen.endedMono > ownIdMs)) return { type: "none" };
     return seen.canonical === own.canonical
-      ? { type: "duplicate", original: seen.result }
+      ? { type: "duplicate", id: seen.id, original: seen.result }
       : { type: "other_command" };
   }
 
-  taken(
-    lane: string,
-    own: { readonly id: string | null; readonly canonical: string; readonly payloadKey: string },
-  ): Seen {
+  /** `id` is the one it goes by, whoever gave it. */
+  taken(lane: string, own: Own, id: string): Seen {
     const seen: Seen = {
+      id,
       canonical: own.canonical,
       payloadKey: own.payloadKey,
       result: null,

@@ -6,6 +6,7 @@ import { check, type PostMemory } from "./checks.js";
 import type { Command, Phase } from "./command.js";
 import type { CommandPorts } from "./command-ports.js";
 import { endingAfter, stepReport } from "./endings.js";
+import type { PostMoment } from "./post-step.js";
 import { readFresh } from "./read-back.js";
 import { type Ending, refused, type SentSoFar, shuttingDown, superseded } from "./report.js";
 import { sendStep } from "./send-step.js";
@@ -18,7 +19,7 @@ export interface ExecutionHooks {
   /** The command is about to POST for the first time: whoever is still confirming gives way now. */
   readonly aboutToPost: () => void;
   /** A POST begins, or has ended. */
-  readonly posted: () => void;
+  readonly posted: (moment: PostMoment) => void;
   /** Every step has been sent; the actuator is free for a newer command. */
   readonly allSent: (soFar: SentSoFar) => void;
   readonly phase: (phase: Phase) => void;

@@ -61,7 +61,7 @@ export function understand(
   const wanted = readWanted(payload.command, around.target);
   if ("reason" in wanted) return notTaken(wanted, payload);
   const word = canonical(wanted);
-  const standing = standingRefusal(around, around.target);
+  const standing = standingRefusal(around, around.target, wanted.type === "stop");
   if (standing) return notTaken(standing, payload, word);
   const allowed = ageAllowance({
     at: payload.at,
@@ -82,7 +82,7 @@ const retained: Refusal = {
     "The command was retained by the broker, so nobody knows how old it is. Send commands without the retain flag, and clear the topic with an empty retained message.",
 };
 
-function standingRefusal(around: Circumstances, target: ActuatorSettings): Refusal | null {
+function standingRefusal(around: Circumstances, target: ActuatorSettings, isStop: boolean): Refusal | null {
   if (around.shuttingDown)
     return {
       reason: "shutting_down",
@@ -96,10 +96,11 @@ function standingRefusal(around: Circumstances, target: ActuatorSettings): Refus
     };
   if (target.readOnly)
     return { reason: "read_only", message: "This actuator is read-only in the configuration." };
-  if (around.otherBridge) {
+  if (around.otherBridge && !isStop) {
     return {
       reason: "other_bridge",
-      message: "Another bridge is connected for the same account; stop one of the two.",
+      message:
+        "Another bridge is connected for the same account, so nothing but a stop is sent; stop one of the two.",
     };
   }
   return null;
@@ -119,8 +120,13 @@ export function journalRefusal(
 }
 
 export function duplicateRefusal(duplicate: Duplicate, id: string | null): Refusal {
-  if (duplicate.type !== "other_command") {
-    return { reason: "duplicate", message: "The same command was taken before; this one does nothing." };
+  if (duplicate.type === "duplicate") {
+    const { id: first, original } = duplicate;
+    const message = original === null ? "is still open" : "has ended; its result is under original";
+    return {
+      reason: "duplicate",
+      message: `The same command was taken before under the id "${first}", which ${message}. This one does nothing.`,
+    };
   }
   const message = `The id "${id ?? ""}" was used for another command; give each command an id of its own.`;
   return { reason: "bad_payload", message };

@@ -1,8 +1,8 @@
 import { canonical } from "../../greenhouse/command/words.js";
 import type { Command, Phase } from "./command.js";
 import type { CommandPorts } from "./command-ports.js";
-import type { PostMemory } from "./checks.js";
 import { execute } from "./execution.js";
+import { PostTimes } from "./post-times.js";
 import { waitUntil } from "./read-back.js";
 import { defect, type Running, starting, told } from "./running.js";
 import { type Interrupted, readBackInterrupted, sentBefore } from "./recovery.js";
@@ -29,27 +29,22 @@ export class Lane {
   #active: Running | null = null;
   #confirming: Running | null = null;
   #pause: AbortController | null = null;
-  #firstPostAt: number | null = null;
-  #postEndedAt: number | null = null;
-  #unread = false;
+  readonly #posts: PostTimes;
   #closed = false;
 
   constructor(ports: LanePorts, unread: boolean) {
     this.#ports = {
       ...ports,
       onRead: ({ address, value, startedMono }) => {
-        if (this.#readSince(startedMono)) ports.accounted(address, value);
+        if (this.#posts.readSince(startedMono)) ports.accounted(address, value);
       },
     };
-    this.#unread = unread;
-    // How long ago the last run sent it, no clock tells: it may be moving as if it had been sent just now.
-    if (unread) this.#postEndedAt = ports.clock.monotonic();
+    this.#posts = new PostTimes(ports.clock, unread);
   }
 
   /** Whether a command is open, or one of ours may still be moving the actuator. */
   isMoving(travelMs: number): boolean {
-    const since = this.#postEndedAt === null ? Infinity : this.#ports.clock.monotonic() - this.#postEndedAt;
-    return !this.isIdle || since < travelMs;
+    return !this.isIdle || this.#posts.isWithin(travelMs);
   }
 
   get isIdle(): boolean {
@@ -87,13 +82,6 @@ export class Lane {
     void this.#next();
   }
 
-  /** A valid read begun at `startedMono`: true when it accounts for POSTs nobody had read back. */
-  #readSince(startedMono: number): boolean {
-    if (!this.#unread || (this.#postEndedAt !== null && startedMono < this.#postEndedAt)) return false;
-    this.#unread = false;
-    return true;
-  }
-
   /** Takes up what an earlier run left open: it is read back while newer commands may come, and nothing is sent. */
   adopt(interrupted: Interrupted): void {
     const running: Running = {
@@ -104,8 +92,7 @@ export class Lane {
     };
     this.#confirming = running;
     running.hasHeirs = interrupted.attempts > 0;
-    this.#unread = true;
-    this.#postEndedAt = this.#ports.clock.monotonic();
+    this.#posts.ended();
     this.#ports.audience.phase(interrupted.command, "confirming");
     void this.#finishAdopted(running, interrupted);
   }
@@ -138,30 +125,31 @@ export class Lane {
       if (this.#active !== null || this.#pause !== null || this.#closed) return;
       const command = this.#stop ?? this.#waiting.newest;
       if (!command) return;
-      if (command === this.#stop) this.#stop = null;
-      else if (this.#mayGoFrom(command) > this.#ports.clock.monotonic()) {
+      if (this.#posts.mayGoFrom(command) > this.#ports.clock.monotonic()) {
         await this.#waitForInterval(command);
         continue;
-      } else this.#waiting.takeNewest();
+      }
+      this.#take(command);
       if (!this.#takesOver(command)) return this.#run(command);
     }
   }
 
-  /** Monotonic ms from which `min_interval` lets the command go. */
-  #mayGoFrom({ settings }: Command): number {
-    return this.#firstPostAt === null ? -Infinity : this.#firstPostAt + settings.minIntervalMs;
+  /** The command has its turn. */
+  #take(command: Command): void {
+    if (command === this.#stop) this.#stop = null;
+    else this.#waiting.takeNewest();
   }
 
   /** Until the interval is over, something newer comes, or the command is too old. */
   async #waitForInterval(command: Command): Promise<void> {
     const pause = new AbortController();
     this.#pause = pause;
-    const until = Math.min(this.#mayGoFrom(command), command.deadlineMono + 1);
+    const until = Math.min(this.#posts.mayGoFrom(command), command.deadlineMono + 1);
     await waitUntil(until, this.#ports, pause.signal);
     this.#pause = null;
-    if (pause.signal.aborted || this.#waiting.newest !== command) return;
+    if (pause.signal.aborted || command !== (this.#stop ?? this.#waiting.newest)) return;
     if (this.#ports.clock.monotonic() <= command.deadlineMono) return;
-    this.#waiting.takeNewest();
+    this.#take(command);
     this.#ports.finished(command, refused(expired().reason, expired().message));
   }
 
@@ -207,19 +195,13 @@ export class Lane {
     }
   }
 
-  /** A command that still confirms may show at any moment: until then nothing is there already. */
-  #memory(): PostMemory {
-    const unread = this.#unread || this.#confirming !== null;
-    return { firstPostAt: this.#firstPostAt, lastPostEndedAt: this.#postEndedAt, unread };
-  }
-
   #hooks(running: Running): Parameters<typeof execute>[1] {
     const { command, quit } = running;
     const phase = (name: Phase) => {
       this.#ports.audience.phase(command, name);
     };
     return {
-      memory: this.#memory(),
+      memory: this.#posts.memory(this.#confirming !== null),
       dryRun: this.#ports.dryRun(command),
       quit: quit.signal,
       phase,
@@ -228,13 +210,11 @@ export class Lane {
       aboutToPost: () => {
         this.#drop(this.#waiting.dropPassedOver());
         this.#confirming?.quit.abort();
-        this.#firstPostAt = this.#ports.clock.monotonic();
+        this.#posts.begins();
       },
-      posted: () => {
-        const at = this.#ports.clock.monotonic();
+      posted: (moment) => {
+        const at = this.#posts.posted(command, moment);
         running.posted = true;
-        this.#postEndedAt = at;
-        this.#unread = true;
         const { code, target, targetId } = command;
         this.#ports.store.dispatch(code, { type: "posted", target, id: targetId, at });
       },

@@ -6,6 +6,8 @@ import type { Command } from "./command.js";
 import type { CommandPorts } from "./command-ports.js";
 import type { Evidence } from "./step-end.js";
 
+export type PostMoment = "begins" | "ended";
+
 export type Answer =
   | { readonly type: "accepted"; readonly answer: WriteAccepted }
   | { readonly type: "error"; readonly error: PlatformError };
@@ -16,7 +18,7 @@ export async function post(
   step: Step,
   attempt: number,
   ports: CommandPorts,
-  onPosted: () => void,
+  onPosted: (moment: PostMoment) => void,
 ): Promise<Answer> {
   const about = {
     controller: command.code,
@@ -24,7 +26,7 @@ export async function post(
     target: command.target,
     id: command.id,
   };
-  onPosted();
+  onPosted("begins");
   const answering = write(command, step, ports);
   // Not waited for: the command itself is on disk already, and a restart reads back whatever may have been sent.
   void noted(ports, {
@@ -36,7 +38,7 @@ export async function post(
     attempt,
   });
   const answer = await answering;
-  onPosted();
+  onPosted("ended");
   const facts = answer.type === "accepted" ? null : answer.error.facts;
   void noted(ports, {
     type: "step_answered",

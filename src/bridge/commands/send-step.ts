@@ -4,7 +4,7 @@ import type { PlatformError } from "../../greenhouse/platform-error.js";
 import type { RawValue } from "../../greenhouse/ports.js";
 import type { Command } from "./command.js";
 import type { CommandPorts } from "./command-ports.js";
-import { factsOf, post } from "./post-step.js";
+import { factsOf, post, type PostMoment } from "./post-step.js";
 import { confirmStep, readFresh, waitUntil } from "./read-back.js";
 import { confirmed, type Evidence, finalError, rejected, type StepEnd, withReadBack } from "./step-end.js";
 
@@ -22,7 +22,7 @@ export async function sendStep(
   ports: CommandPorts,
   signals: {
     readonly quit: AbortSignal;
-    readonly onPosted: () => void;
+    readonly onPosted: (moment: PostMoment) => void;
     readonly onSettling: (facts: Evidence) => void;
   },
 ): Promise<StepEnd> {
@@ -61,7 +61,7 @@ function registerOf(
 
 interface AfterFirst {
   readonly quit: AbortSignal;
-  readonly onPosted: () => void;
+  readonly onPosted: (moment: PostMoment) => void;
   readonly onSettling: (facts: Evidence) => void;
   readonly facts: Evidence;
   readonly firstEndedMono: number;

@@ -48,13 +48,13 @@ export function commandFrom(
 export function refusalResult(
   arrived: Arrived,
   { refusal, payload, canonical }: NotTaken,
-  original: CommandResult | null,
+  original: CommandResult | null | undefined,
   { clock, newId }: Pick<CommanderPorts, "clock" | "newId">,
 ): CommandResult {
   const asked = askedFrom(arrived, payload, canonical, newId);
   const ending = refused(refusal.reason, refusal.message);
   const result = resultOf(asked, ending, clock.now(), clock.monotonic());
-  return original ? { ...result, original } : result;
+  return original === undefined ? result : { ...result, original };
 }
 
 /** What a result says of a request that was refused, as far as it could be read. */

@@ -76,6 +76,6 @@ export interface CommandResult {
   readonly finished_at: string;
   readonly duration_ms: number;
   readonly repeated: boolean;
-  /** The first result, when this is the answer to a duplicate. */
-  readonly original?: CommandResult;
+  /** The first result, when this is the answer to a duplicate; null while the first is open. */
+  readonly original?: CommandResult | null;
 }

@@ -193,6 +193,84 @@ describe("stop", () => {
   });
 });
 
+describe("stop pressed again", () => {
+  const stoppable = { stop: { address: "109", value: "00000100" } };
+  function stopBench(): CommandBench {
+    const bench = new CommandBench({ actuators: [stoppable] });
+    bench.platform.registers.set("101", "10001").set("109", "0");
+    return bench;
+  }
+
+  it("is another stop, also with the same bytes while the first is being confirmed", async () => {
+    const bench = stopBench();
+    bench.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
+    bench.send("stop");
+    await bench.clock.advance(10_000);
+    bench.send("stop");
+    await bench.clock.advance(400_000);
+    expect(bench.values()).toEqual(["109=00000100", "109=00000100"]);
+    expect(outcomesOf(bench)).toEqual({ c1: "superseded after_sending", c2: "unconfirmed" });
+  });
+
+  it("under the same id is a duplicate: a message that comes twice is one", async () => {
+    const bench = stopBench();
+    bench.send('{"command":"stop","id":"s"}');
+    await bench.clock.advance(3_000);
+    bench.send('{"command":"stop","id":"s"}');
+    await bench.clock.advance(400_000);
+    expect(bench.values()).toEqual(["109=00000100"]);
+    expect(bench.results.at(-1)).toMatchObject({ outcome: "refused", reason: "duplicate" });
+  });
+
+  it("again and again is sent every 2 s: the newest waits and the others end superseded", async () => {
+    const bench = stopBench();
+    for (let n = 0; n < 181; n++) {
+      bench.send(JSON.stringify({ command: "stop", id: `s${n}` }));
+      await bench.clock.advance(110);
+    }
+    await bench.clock.advance(400_000);
+    const starts = bench.platform.posts.map(({ at }) => at);
+    const gaps = starts.slice(1).map((at, place) => at - (starts[place] ?? 0));
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(2_000);
+    expect(starts).toHaveLength(11);
+    expect(bench.results).toHaveLength(181);
+    expect(outcomesOf(bench)["s180"]).toBe("confirmed");
+    expect(bench.results.filter(({ reason }) => reason === "before_sending")).toHaveLength(170);
+  });
+
+  it("that grows too old while it waits is refused, and the actuator takes the next command", async () => {
+    const bench = stopBench();
+    bench.send("stop");
+    await bench.clock.advance(100);
+    bench.send('{"command":"stop","max_age":"1s"}');
+    await bench.clock.advance(10_000);
+    bench.send("open");
+    await bench.clock.advance(400_000);
+    expect(outcomesOf(bench)).toMatchObject({ c2: "refused expired", c3: "confirmed" });
+    expect(bench.values()).toEqual(["109=00000100", "101=10010"]);
+  });
+
+  it("while it waits nothing else is sent before it", async () => {
+    const bench = stopBench();
+    bench.send("stop");
+    await bench.clock.advance(500);
+    bench.send("stop");
+    await bench.clock.advance(100);
+    bench.send("open");
+    await bench.clock.advance(400_000);
+    expect(bench.values()).toEqual(["109=00000100", "109=00000100", "101=10010"]);
+  });
+
+  it("is sent although another bridge works for the account", async () => {
+    const bench = stopBench();
+    bench.otherBridge = true;
+    bench.send("open");
+    bench.send("stop");
+    await bench.clock.advance(400_000);
+    expect(outcomesOf(bench)).toEqual({ c1: "refused other_bridge", c2: "confirmed" });
+  });
+});
+
 describe("duplicates (5)", () => {
   it("the same payload while the first is open is answered with the first's result so far, and sent once", async () => {
     const bench = fanBench();
@@ -200,7 +278,8 @@ describe("duplicates (5)", () => {
     await bench.clock.advance(100);
     bench.send("on");
     await bench.clock.advance(400_000);
-    expect(bench.results[0]).toMatchObject({ outcome: "refused", reason: "duplicate" });
+    expect(bench.results[0]).toMatchObject({ outcome: "refused", reason: "duplicate", original: null });
+    expect(bench.results[0]?.message).toContain('"c1"');
     expect(bench.values()).toHaveLength(1);
   });
 
