@@ -4,7 +4,7 @@ import type { HttpAnswer } from "./http/exchange.js";
 import { inflated, UndecodableBody } from "./http/inflate.js";
 import { parseJson, UnreadableJson } from "./http/json.js";
 import { retryAfterMs } from "./http/retry-after.js";
-import type { Blank } from "./redaction.js";
+import type { Blank } from "../runtime/redaction.js";
 
 export interface GoodAnswer {
   readonly ok: true;

@@ -12,7 +12,7 @@ import type { HostConnections } from "./http/host-connections.js";
 import { TransportFailure } from "./http/transport-failure.js";
 import type { LinkBook } from "./link.js";
 import { operations, type Operation } from "./operations.js";
-import type { Blank, Redact } from "./redaction.js";
+import type { Blank, Redact } from "../runtime/redaction.js";
 import { commandRetries, pollingRetries, retryDelayMs } from "./retry.js";
 
 export interface Call {

@@ -14,7 +14,7 @@ import { type Operation } from "./operations.js";
 import { timeReader } from "./platform-time.js";
 import { createPush, type PushClient } from "./push/platform-push.js";
 import { Reader } from "./reader.js";
-import { blanker, redactor } from "./redaction.js";
+import { blanker, withoutSecrets } from "../runtime/redaction.js";
 import type { CredentialSource } from "./session/credential.js";
 import { credentialSource } from "./session/credential-source.js";
 import type { PlatformSettings } from "./settings.js";
@@ -64,7 +64,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const link = new LinkBook(clock, onLink);
   // The source asks through the caller, which must not show what the source knows.
   const known: { source: CredentialSource | null } = { source: null };
-  const redact = redactor(() => known.source?.secrets() ?? []);
+  const redact = withoutSecrets(() => known.source?.secrets() ?? []);
   const blank = blanker(() => known.source?.tokens() ?? []);
   const credentialKey = `platform.${settings.credential.type}`;
   const caller = new Caller({ hosts, link, skew, clock, random, tally, credentialKey, redact, blank });

@@ -3,7 +3,8 @@ import type { BadAnswer } from "./answer.js";
 import { isNotHttp, troubleCode, troubleOf } from "./connection-trouble.js";
 import type { TransportFailure } from "./http/transport-failure.js";
 import type { Operation } from "./operations.js";
-import { oneLine, type Redact } from "./redaction.js";
+import type { Redact } from "../runtime/redaction.js";
+import { oneLine } from "./one-line.js";
 import { remedyOf } from "./remedy.js";
 
 /** What an error has to know about where it happened. */

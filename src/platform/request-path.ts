@@ -2,7 +2,7 @@ import { deviceCodePattern } from "../greenhouse/device-code.js";
 import { PlatformError } from "../greenhouse/platform-error.js";
 import type { Query } from "../greenhouse/ports.js";
 import type { Operation } from "./operations.js";
-import { isWellFormed } from "./redaction.js";
+import { isWellFormed } from "../runtime/redaction.js";
 import type { OperationShape } from "./settings.js";
 
 const maxParameters = 32;

@@ -87,10 +87,29 @@ describe("!env and !secret", () => {
       'x: "open',
       "secrets.yaml:1:9: something is missing here: a closing quote, bracket or comma, or the blank after a colon",
     ],
+    [
+      '"pass\\ud83dword"',
+      undefined,
+      `${at} holds half a character (a \\u escape without its other half), which nothing can send; write the whole character`,
+    ],
+    [
+      "!secret x",
+      'x: "pass\\ud83dword"',
+      `${at} holds half a character (a \\u escape without its other half), which nothing can send; write the whole character (in the file of secrets)`,
+    ],
     ["!secert x", "x: 1", `${at} unknown tag; !env NAME and !secret name are known`],
   ])("%s with secrets %j is one clear error", async (value, secrets, line) => {
     const around = { env: { ...tokenEnv, EMPTY: " " }, ...(secrets === undefined ? {} : { secrets }) };
     expect(await problemLines(use(value), around)).toEqual([line]);
+  });
+
+  it("half a character in a key is an error, and a whole one written as two halves is none", async () => {
+    const body = (key: string) =>
+      platform.replace("token: !env TOKEN", `sign_in: { body: { account: "\\ud83d\\udd11", ${key}: 1 } }`);
+    expect(await problemLines(body('"\\ud83d"'))).toEqual([
+      expect.stringContaining("holds half a character"),
+    ]);
+    expect((await loaded(body("pin"))).configuration.platform.sign_in?.body).toMatchObject({ account: "🔑" });
   });
 
   it("reads secrets.yaml only where a secret is used", async () => {

@@ -10,11 +10,12 @@ import {
   type YAMLSeq,
 } from "yaml";
 import type { z } from "zod";
+import { isWellFormed } from "../../runtime/redaction.js";
 import { fieldFacts } from "../facts.js";
 import { nearest } from "../nearest.js";
 import type { Path } from "../problem.js";
 import { literalSecret } from "./literal-secret.js";
-import { keyOf } from "./keys.js";
+import { halfCharacter, keyOf, textOf } from "./keys.js";
 import { pathKey, type Places } from "./places.js";
 import { resolveReference, type ReferenceSources } from "./references.js";
 import { shapeOf, type Shape } from "./shape.js";
@@ -99,6 +100,7 @@ function readNode(notes: Notes, node: Node | null, spot: Spot): unknown {
   }
   if (node.tag !== undefined && !standardTag.test(node.tag))
     return refuse(`unknown tag; !env NAME and !secret name are known`);
+  if (isScalar(node) && !isWellFormed(textOf(node))) return refuse(halfCharacter);
   if (isMap(node)) return readMap(notes, node, { ...spot, shape: shapeFor(spot.shape, "section", "map") });
   if (isSeq(node)) return readList(notes, node, { ...spot, shape: shapeFor(spot.shape, "list") });
   return isScalar(node) ? readScalar(notes, node, spot) : refuse("expected a value");
@@ -198,9 +200,9 @@ function readList(notes: Notes, node: YAMLSeq, spot: Spot): unknown {
 }
 
 function readScalar(notes: Notes, node: Scalar, spot: Spot): unknown {
-  const { value, source } = node;
+  const { value } = node;
   if (value === null) return null;
-  const written = typeof value === "string" ? value : (source ?? "");
+  const written = textOf(node);
   if (spot.secret && spot.referencedAt === null && literalSecret(spot.path, spot.shape, written))
     notes.literalSecrets.push(spot.path);
   if (spot.shape.type === "text") return written;

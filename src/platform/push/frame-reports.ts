@@ -1,7 +1,8 @@
 import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import { isContainer } from "../decode/wire.js";
-import { oneLine, type Redact } from "../redaction.js";
+import type { Redact } from "../../runtime/redaction.js";
+import { oneLine } from "../one-line.js";
 import type { ShapeReport } from "../shape-reports.js";
 
 const maxReports = 60;

@@ -5,7 +5,7 @@ import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
 import type { Operation } from "../operations.js";
 import type { ReadTime } from "../platform-time.js";
-import type { Blank, Redact } from "../redaction.js";
+import type { Blank, Redact } from "../../runtime/redaction.js";
 import type { CredentialSource } from "../session/credential.js";
 import type { PlatformSettings } from "../settings.js";
 import type { ShapeReport } from "../shape-reports.js";

@@ -3,7 +3,7 @@ import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
 import type { Operation } from "../operations.js";
-import type { Redact } from "../redaction.js";
+import type { Redact } from "../../runtime/redaction.js";
 import type { Credential } from "../session/credential.js";
 import type { PushTally } from "./counters.js";
 import { handshakeOf } from "./handshake.js";

@@ -2,7 +2,7 @@ import { PlatformError, type PlatformHost } from "../../greenhouse/platform-erro
 import { abortReason, type Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { SignInAnswer } from "../decode/sign-in.js";
-import { textsIn } from "../redaction.js";
+import { textsIn } from "../../runtime/redaction.js";
 import { credential, type Credential, type CredentialSource } from "./credential.js";
 import type { SavedToken, SessionStore } from "./session-store.js";
 import type { SignInHistory } from "./sign-in-backoff.js";

@@ -2,6 +2,7 @@ import type { Configuration } from "../../config/schema.js";
 import type { DeviceRecord } from "../../greenhouse/ports.js";
 import { brokerName } from "../../mqtt/connection/stream.js";
 import { secretValues } from "../../config/secret-values.js";
+import { secretSpellings } from "../../runtime/redaction.js";
 
 export type PrivateText = readonly [kind: string, text: string];
 
@@ -15,7 +16,7 @@ export function privateTexts(configuration: Configuration): readonly PrivateText
     (text) => text !== "greenhouse2mqtt" && text !== "greenhouse",
   );
   return [
-    ...secretValues(configuration).map((text) => ["secret", text] as const),
+    ...secretSpellings(secretValues(configuration)).map((text) => ["secret", text] as const),
     ...[...hosts.flatMap(spellings), broker.host, ...(http === false ? [] : [http.host])].map(
       (text) => ["host", text] as const,
     ),

@@ -1,0 +1,59 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { blanker, textsIn, withoutSecrets } from "../../src/runtime/redaction.js";
+
+const half = "pass\ud83dword";
+
+/** What could give a secret away, as it stands and as a log line, an address or a header writes it. */
+const writings: readonly (readonly [string, (secret: string) => string])[] = [
+  ["as it is", (secret) => secret],
+  ["in JSON", (secret) => JSON.stringify(secret).slice(1, -1)],
+  ["as bytes", (secret) => Buffer.from(secret).toString()],
+  ["in base64", (secret) => Buffer.from(secret).toString("base64")],
+  ["in an address", (secret) => encodeURIComponent(Buffer.from(secret).toString())],
+];
+
+describe("the redactor", () => {
+  it("takes any secret and any text, also halves of characters, and never throws", () => {
+    const anyText = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom(half, "\ud83d", "\udc00", ""));
+    const units = fc.array(fc.nat({ max: 0xffff })).map((codes) => String.fromCharCode(...codes));
+    fc.assert(
+      fc.property(fc.array(fc.oneof(anyText, units)), fc.oneof(anyText, units), (secrets, text) => {
+        const clean = withoutSecrets(() => secrets)(text);
+        for (const secret of secrets) if (secret.length >= 4) expect(clean).not.toContain(secret);
+      }),
+    );
+  });
+
+  it.each(writings)("hides a secret %s", (_, write) => {
+    for (const secret of ['quo"te/ß 温', half, "plain-token"])
+      expect(withoutSecrets(() => [secret])(`before ${write(secret)} after`)).toBe("before [hidden] after");
+  });
+
+  it("hides none in part: a secret inside another one goes with the longer", () => {
+    expect(withoutSecrets(() => ["token", "token-of-mine"])("token-of-mine, token")).toBe(
+      "[hidden], [hidden]",
+    );
+  });
+
+  it("leaves what is too short to be blanked, and asks for the secrets each time", () => {
+    const secrets = ["abc"];
+    const hide = withoutSecrets(() => secrets);
+    expect(hide("abc later")).toBe("abc later");
+    secrets.push("later");
+    expect(hide("abc later")).toBe("abc [hidden]");
+  });
+
+  it("blanks long tokens in bytes and returns all other bytes as they are", () => {
+    const blank = blanker(() => ["token-of-the-account", "101"]);
+    expect(blank(Buffer.from('{"name":"token-of-the-account","address":101}')).toString()).toBe(
+      '{"name":"[hidden]","address":101}',
+    );
+    const bytes = Buffer.from([0xff, 0xfe, 0x31]);
+    expect(blank(bytes)).toBe(bytes);
+  });
+
+  it("finds every text and number inside a value that is sent as it stands", () => {
+    expect(textsIn({ account: "me", nested: [{ pin: 123 }, null, true] })).toEqual(["me", "123"]);
+  });
+});
