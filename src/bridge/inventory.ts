@@ -22,7 +22,7 @@ export class Inventory {
   readonly #tell: (news: InventoryNews) => void;
   #controllers = new Set<string>();
   readonly #devices = new Map<DataType, ReadonlySet<string>>();
-  /** Device lists that came before the first list of controllers: topic ids are given in one order only. */
+  /** Device lists that came before the first list of controllers: they carry no flag, and `unknown` would be shown for a moment. */
   readonly #early = new Map<DataType, readonly DeviceRecord[]>();
   #asked = false;
   #emptyTold = false;
@@ -57,7 +57,7 @@ export class Inventory {
       this.#controllers = new Set(records.map((record) => record.code));
       // One that no list holds any more is absent, which says more.
       this.#unflag([...before].filter((code) => !this.#controllers.has(code) && this.#isListed(code)));
-      for (const record of inIdOrder(records)) this.#seen(record, availabilityOf(record));
+      for (const record of records) this.#seen(record, availabilityOf(record));
       this.#knownSince ??= monotonicMs;
     }
     for (const [dataType, early] of this.#early) this.devicesListed(early, dataType);
@@ -73,7 +73,7 @@ export class Inventory {
     }
     if (records.length === 0) return;
     this.#devices.set(dataType, new Set(records.map((record) => record.code)));
-    for (const record of inIdOrder(records)) {
+    for (const record of records) {
       if (!this.#controllers.has(record.code)) this.#seen(record, availabilityOf(record));
     }
   }
@@ -122,14 +122,4 @@ export class Inventory {
       this.#tell({ type: "removed", code, name });
     }
   }
-}
-
-/**
- * Of codes that come out as one topic id the first admitted keeps it, so the order must not depend on the platform's: a code
- * that is its own id first, then by code point.
- */
-function inIdOrder(records: readonly DeviceRecord[]): readonly DeviceRecord[] {
-  const rank = ({ code }: DeviceRecord) => (code === code.toLowerCase() ? 0 : 1);
-  const byCode = (one: DeviceRecord, other: DeviceRecord) => (one.code < other.code ? -1 : 1);
-  return [...records].sort((one, other) => rank(one) - rank(other) || byCode(one, other));
 }

@@ -1,12 +1,11 @@
 import type { ControllerEvent } from "../greenhouse/events.js";
 import type { Freshness } from "../greenhouse/freshness.js";
-import { topicId } from "../greenhouse/ids.js";
+import { controllerTopicId, freeId } from "../greenhouse/ids.js";
 import type { Controller } from "../greenhouse/model.js";
 import { newController, reduce } from "../greenhouse/reduce.js";
 import type { Transliterate } from "../greenhouse/sensor-layout.js";
 import type { MirrorSettings } from "../greenhouse/settings.js";
 import type { Clock } from "../runtime/clock.js";
-import { uniqueId } from "./unique-id.js";
 
 export type Change = (before: Controller | undefined, after: Controller | undefined) => void;
 
@@ -74,8 +73,8 @@ export class GreenhouseStore {
     const held = this.#controllers.get(code);
     if (held) return held;
     const settings = this.#settings.controllers.get(code) ?? null;
-    const wanted = settings?.id ?? topicId(code, this.#transliterate);
-    const id = uniqueId(wanted, code, (taken) => this.#codes.has(taken) || this.#isConfiguredId(taken, code));
+    const wanted = settings?.id ?? controllerTopicId(code, this.#transliterate);
+    const id = freeId(wanted, code, (taken) => this.#codes.has(taken) || this.#isConfiguredId(taken, code));
     const controller = newController(code, id, settings, this.#reachable);
     this.#codes.set(id, code);
     this.#replace(code, undefined, controller);

@@ -47,7 +47,9 @@ export async function set(
   const id = randomUUID();
   const by = options.by ?? userName();
   const payload = JSON.stringify({ command, id, by, dry_run: options.dryRun === true });
-  const controllerId = configuration.controllers[code]?.id ?? controllerTopicId(code);
+  // A name the configuration does not know is an id where it can be one.
+  const isId = !Object.hasOwn(configuration.controllers, code) && topicIdPattern.test(code);
+  const controllerId = isId ? code : (configuration.controllers[code]?.id ?? controllerTopicId(code));
   const request: SetRequest = { controllerId, ...targetNamed(configuration, code, actuator), id, payload };
   const progress = (phase: string) => {
     if (around.isTerminal) around.err.write(`${phase}…\n`);

@@ -1,5 +1,5 @@
 import anyAscii from "any-ascii";
-import { topicId } from "../greenhouse/topic-ids.js";
+import { controllerTopicId as topicIdOf } from "../greenhouse/topic-ids.js";
 
 /** The topic id of a controller that was given none: the bridge, `check` and the command line must mean the same one. */
-export const controllerTopicId = (code: string): string => topicId(code, anyAscii);
+export const controllerTopicId = (code: string): string => topicIdOf(code, anyAscii);

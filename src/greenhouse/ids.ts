@@ -3,6 +3,8 @@ import { assignIds, hash8, type Transliterate } from "./topic-ids.js";
 
 export {
   assignIds,
+  controllerTopicId,
+  freeId,
   hash8,
   slug,
   topicId,

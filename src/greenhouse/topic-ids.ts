@@ -60,6 +60,32 @@ export function topicId(raw: string, transliterate?: Transliterate): string {
   return exact ? text : `${text === "" ? "s" : text}_${hash8(raw)}`;
 }
 
+/** Ids that no controller has: beside the controllers' topics stand the bridge's own. */
+export const reservedControllerIds: ReadonlySet<string> = new Set(["bridge", "response", "alarm", "weather"]);
+
+/** Such an ending could be the hash of another code. */
+const looksHashed = /_(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z\d]{8}$/;
+
+/**
+ * The topic id of a controller that was given none. It is a function of the code alone, so that no other controller of the account, and
+ * no order in which they are listed, ever changes it: `GH-0001` is `gh-0001`. Only a code of capitals, digits, `_` and `-` is spelt
+ * small and nothing else, because two codes could come out alike otherwise; every other one gets a hash of the code.
+ */
+export function controllerTopicId(code: string, transliterate: Transliterate): string {
+  const small = code.toLowerCase();
+  const isPlain = /^[A-Z\d_-]{1,64}$/.test(code) && !looksHashed.test(code);
+  if (isPlain && !reservedControllerIds.has(small)) return small;
+  const { text } = slug(code, transliterate);
+  let salt = code;
+  // A hash without letters or without digits could be a word or a number that ends a plain code.
+  while (!/(?=[a-z]*\d)(?=\d*[a-z])/.test(hash8(salt))) salt += `_${code}`;
+  return `${text === "" ? "s" : text.slice(0, suffixedLength)}_${hash8(salt)}`;
+}
+
+/** The id itself where it is free, else one with the hash of the key. */
+export const freeId = (id: string, key: string, isTaken: (id: string) => boolean): string =>
+  isTaken(id) ? withHash(id, key, isTaken) : id;
+
 export interface WantedId {
   /** Identity; decides among those that want the same id. */
   readonly key: string;

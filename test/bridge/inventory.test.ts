@@ -100,6 +100,16 @@ describe("the account's lists", () => {
     );
   });
 
+  it("the id of a controller is the same whatever else the account holds", () => {
+    for (const code of ["GH-1", "gh-1", "Gh-1", "a b", "A_B"]) {
+      const alone = account();
+      alone.inventory.controllersListed(listed(code), 0);
+      const late = account();
+      late.inventory.controllersListed(listed("gh-1", "GH-1", "Gh-1", "a b", "a_b", "A_B"), 0);
+      expect(late.store.get(code)?.info.id).toBe(alone.store.get(code)?.info.id);
+    }
+  });
+
   it("the ids are the same whichever list comes first", () => {
     const one = account();
     one.inventory.controllersListed(listed("GH-1"), 0);

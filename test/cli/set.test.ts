@@ -52,7 +52,7 @@ async function idInBridge(code: string): Promise<string | undefined> {
 }
 
 describe("set", () => {
-  it.each(["温室1", "温室2", "GH-0001", "GH/7", "constructor"])(
+  it.each(["温室1", "温室2", "GH-0001", "GH/7"])(
     "reaches the controller of device code %s where the bridge has it",
     async (code) => {
       const { asked, set } = await besideBridge();
@@ -60,6 +60,12 @@ describe("set", () => {
       expect(asked).toEqual([`greenhouse/${await idInBridge(code)}/actuator/roof/set`]);
     },
   );
+
+  it.each(["gh-0009", "constructor"])("takes a name in small letters for a topic id: %s", async (name) => {
+    const { asked, set } = await besideBridge();
+    await set(name, "address/101", "10010");
+    expect(asked).toEqual([`greenhouse/${name}/address/101/set`]);
+  });
 
   it("knows the parameters of a controller by the topic id that is made of its code", async () => {
     const { asked, set } = await besideBridge();

@@ -152,10 +152,7 @@ describe("controllers", () => {
       "controllers:\n  A: { id: east }\n  B: { id: east }",
       ["config.yaml:7:12 controllers.B.id: controller A has the same topic id; choose another"],
     ],
-    [
-      "controllers:\n  GH-1:\n  gh-1:",
-      ["config.yaml:7:3 controllers.gh-1: controller GH-1 has the same topic id; give it an id of its own"],
-    ],
+    ["controllers:\n  GH-1:\n  gh-1:\n  Bridge:", []],
     ["controllers:\n  GH.1:\n  gh_1:", []],
     [
       "controllers:\n  A: { id: wen_shi1_fmxa87c0 }\n  温室1:",
@@ -171,10 +168,9 @@ describe("controllers", () => {
       ['config.yaml:6:12 controllers.A.id: the topic id "bridge" is reserved; choose another'],
     ],
     [
-      "controllers:\n  Bridge:",
-      ['config.yaml:6:3 controllers.Bridge: the topic id "bridge" is reserved; give it an id of its own'],
+      "controllers:\n  A: { id: response }",
+      ['config.yaml:6:12 controllers.A.id: the topic id "response" is reserved; choose another'],
     ],
-    ["controllers:\n  Bridge: { id: b }", []],
     [
       "controllers: { A: { sensors: { a: { from: t }, b: { from: t } } } }",
       [

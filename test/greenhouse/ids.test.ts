@@ -1,7 +1,16 @@
 import anyAscii from "any-ascii";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { assignIds, hash8, identifySensors, sensorKey, slug, topicId } from "../../src/greenhouse/ids.js";
+import {
+  assignIds,
+  controllerTopicId,
+  freeId,
+  hash8,
+  identifySensors,
+  sensorKey,
+  slug,
+  topicId,
+} from "../../src/greenhouse/ids.js";
 
 const valid = /^[a-z0-9_-]{1,64}$/;
 
@@ -112,6 +121,62 @@ describe("topic ids", () => {
       }),
       { numRuns: 40_000 },
     );
+  });
+});
+
+describe("topic ids of controllers that were given none", () => {
+  const idOf = (code: string) => controllerTopicId(code, anyAscii);
+
+  test.each([
+    ["GH-0001", "gh-0001"],
+    ["C001_9F", "c001_9f"],
+    ["20240117", "20240117"],
+    ["A".repeat(64), "a".repeat(64)],
+    ["ZONE_BUILDING", "zone_building"],
+    ["GH_00000001", "gh_00000001"],
+  ])("a code of capitals, digits, _ and - is only spelt small: %s", (code, id) => {
+    expect(idOf(code)).toBe(id);
+  });
+
+  test.each([
+    ["gh-1", "gh-1"],
+    ["Gh-1", "gh-1"],
+    ["A B", "a_b"],
+    ["温室", "wen_shi"],
+    ["GH/1", "gh_1"],
+    ["BRIDGE", "bridge"],
+    ["RESPONSE", "response"],
+    ["GH_A1B2C3D4", "gh_a1b2c3d4"],
+    ["a".repeat(64), "a".repeat(55)],
+  ])("any other code, or one whose id is reserved, is followed by a hash: %s", (code, start) => {
+    const id = idOf(code);
+    expect(id.slice(0, -9)).toBe(start);
+    expect(id.slice(-9)).toMatch(/^_[0-9a-z]{8}$/);
+    expect(id).toMatch(valid);
+  });
+
+  test("a code that is spelt like another one's id with its hash does not come out as that id", () => {
+    for (const code of ["gh-1", "温室", "A B", ...Array.from({ length: 500 }, (_, n) => `gh${n}`)])
+      expect(idOf(idOf(code).toUpperCase())).not.toBe(idOf(code));
+  });
+
+  test("codes that differ have ids that differ, all of them valid", () => {
+    const alike = fc.stringMatching(/^[gGhH ]{1,2}[-_/][01aA]{1,2}$/);
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.oneof(alike, hostile), { maxLength: 12 }), (codes) => {
+        const ids = codes.map(idOf);
+        expect(new Set(ids).size).toBe(codes.length);
+        for (const id of ids) expect(id).toMatch(valid);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe("a free id", () => {
+  test("is the id itself where nothing has it, else one with the hash of the key", () => {
+    expect(freeId("east", "GH-1", () => false)).toBe("east");
+    expect(freeId("east", "GH-1", (id) => id === "east")).toBe(`east_${hash8("GH-1")}`);
   });
 });
 

@@ -1,8 +1,9 @@
+import { reservedControllerIds } from "../../greenhouse/topic-ids.js";
 import { controllerTopicId } from "../controller-topic-id.js";
 import type { Finding } from "../problem.js";
 import { entriesOf, given, textOf, type Draft } from "./draft.js";
 
-/** Every controller has topics of its own, and `bridge` belongs to the bridge. */
+/** Every controller has topics of its own, and some ids belong to the bridge. */
 export function distinctControllerIds(root: Draft): Finding[] {
   const owners = new Map<string, string>();
   return entriesOf(root, "controllers").flatMap(([code, controller]): Finding[] => {
@@ -11,14 +12,15 @@ export function distinctControllerIds(root: Draft): Finding[] {
     const id = configured ?? controllerTopicId(code);
     const path = configured === null ? ["controllers", code] : ["controllers", code, "id"];
     const on = configured === null ? "key" : "value";
-    const remedy = configured === null ? "; give it an id of its own" : "; choose another";
-    if (id === "bridge") return [{ path, on, message: `the topic id "bridge" is reserved${remedy}` }];
+    const remedy = configured === null ? "give it an id of its own" : "choose another";
+    if (reservedControllerIds.has(id))
+      return [{ path, on, message: `the topic id "${id}" is reserved; ${remedy}` }];
     const owner = owners.get(id);
     if (owner === undefined) {
       owners.set(id, code);
       return [];
     }
-    return [{ path, on, message: `controller ${owner} has the same topic id${remedy}` }];
+    return [{ path, on, message: `controller ${owner} has the same topic id; ${remedy}` }];
   });
 }
 

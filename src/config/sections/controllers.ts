@@ -16,7 +16,7 @@ broken_probe: { from: t7, ignore: true }`;
 
 const controller = section({
   ignore: withDefault(flag(), false, "Do not mirror this controller."),
-  id: optional(topicId(), "Topic id; default: the code, made topic-safe. `bridge` is reserved.", {
+  id: optional(topicId(), "Topic id; default: the code in small letters, with a hash where it holds more than capitals, digits, `_` and `-`.", {
     example: "east",
   }),
   name: optional(writtenText(), "Name to show; default: the platform's.", { example: "East house" }),

@@ -1,5 +1,5 @@
 import { controllerTopicId } from "../../config/controller-topic-id.js";
-import { assignIds, slug } from "../../greenhouse/topic-ids.js";
+import { assignIds, freeId } from "../../greenhouse/topic-ids.js";
 import type { FoundActuator, FoundParameter } from "./findings.js";
 
 /**
@@ -30,18 +30,15 @@ export const parameterIds = (
   );
 
 /**
- * Topic ids of new controllers that a reader could not tell from the code: it would clash or is reserved, or holds
- * characters that a topic cannot. The others need none in the configuration.
+ * Topic ids of new controllers that a reader could not tell from the code, or that another controller of the file was given. The others
+ * need none in the configuration.
  */
-export function controllerIds(
+export const controllerIds = (
   codes: readonly string[],
   taken: ReadonlySet<string>,
-): ReadonlyMap<string, string> {
-  const reserved = new Set([...taken, "bridge"]);
-  const wanted = codes.map((code) => ({
-    key: code,
-    wanted: slug(code).exact ? code : controllerTopicId(code),
-  }));
-  const ids = assignIds(wanted, { reserved });
-  return new Map([...ids].filter(([code, id]) => !slug(code).exact || id !== slug(code).text));
-}
+): ReadonlyMap<string, string> =>
+  new Map(
+    codes
+      .map((code) => [code, freeId(controllerTopicId(code), code, (id) => taken.has(id))] as const)
+      .filter(([code, id]) => id !== code.toLowerCase()),
+  );

@@ -4,7 +4,7 @@ import mqtt from "mqtt";
 import { expect, it, onTestFailed, onTestFinished } from "vitest";
 import { runBridge } from "../../../src/compose/bridge.js";
 import type { ActuatorKind } from "../../../src/greenhouse/actuator-kinds.js";
-import { topicId } from "../../../src/greenhouse/topic-ids.js";
+import { controllerTopicId } from "../../../src/config/controller-topic-id.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { seededRandom } from "../../../src/runtime/random.js";
 import type { Configuration } from "../../../src/config/schema.js";
@@ -130,7 +130,7 @@ it("what `discover` writes for 50 controllers runs, and every actuator in it con
   const commands = new Map(
     Object.entries(found.controllers).flatMap(([code, { actuators }]) =>
       Object.entries(actuators).map(
-        ([id, { kind }]) => [`greenhouse/${topicId(code)}/actuator/${id}`, words[kind] ?? ""] as const,
+        ([id, { kind }]) => [`greenhouse/${controllerTopicId(code)}/actuator/${id}`, words[kind] ?? ""] as const,
       ),
     ),
   );
