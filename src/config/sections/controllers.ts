@@ -16,9 +16,13 @@ broken_probe: { from: t7, ignore: true }`;
 
 const controller = section({
   ignore: withDefault(flag(), false, "Do not mirror this controller."),
-  id: optional(topicId(), "Topic id; default: the code in small letters, with a hash where it holds more than capitals, digits, `_` and `-`.", {
-    example: "east",
-  }),
+  id: optional(
+    topicId(),
+    "Topic id; default: the code in small letters, with a hash where it holds more than capitals, digits, `_` and `-`.",
+    {
+      example: "east",
+    },
+  ),
   name: optional(writtenText(), "Name to show; default: the platform's.", { example: "East house" }),
   area: optional(writtenText(), "Area suggested to Home Assistant.", { example: "East" }),
   actuators: withDefault(map(idKey(), actuator), {}, "What can be moved, by id.", {

@@ -130,7 +130,8 @@ it("what `discover` writes for 50 controllers runs, and every actuator in it con
   const commands = new Map(
     Object.entries(found.controllers).flatMap(([code, { actuators }]) =>
       Object.entries(actuators).map(
-        ([id, { kind }]) => [`greenhouse/${controllerTopicId(code)}/actuator/${id}`, words[kind] ?? ""] as const,
+        ([id, { kind }]) =>
+          [`greenhouse/${controllerTopicId(code)}/actuator/${id}`, words[kind] ?? ""] as const,
       ),
     ),
   );
