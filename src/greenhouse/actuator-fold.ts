@@ -8,6 +8,7 @@ export const unreadActuator = (settings: ActuatorSettings): Actuator => ({
   settings,
   registers: {},
   postedAt: null,
+  between: null,
   state: null,
   position: null,
   value: null,
@@ -34,13 +35,21 @@ export function foldRegister(actuator: Actuator, address: string, register: Regi
   if (held !== undefined && register.startedAt < held.startedAt) return actuator;
   if (actuator.postedAt !== null && register.startedAt < actuator.postedAt) return actuator;
   const registers = { ...actuator.registers, [address]: upheld(held, register) };
+  const now = shown(actuator.settings, registers);
+  const isBetween = actuator.between !== null && actuator.between.until !== address;
   return {
     ...actuator,
     registers,
-    ...shown(actuator.settings, registers),
+    ...(isBetween ? { value: now.value } : { ...now, between: null }),
     readAt: register.readAt,
     source: register.source,
   };
+}
+
+/** No further step comes: what the registers hold is the state again. */
+export function foldStepsEnded(actuator: Actuator): Actuator {
+  if (actuator.between === null) return actuator;
+  return { ...actuator, between: null, ...shown(actuator.settings, actuator.registers) };
 }
 
 type Shown = Pick<Actuator, "state" | "position" | "value">;

@@ -1,4 +1,4 @@
-import type { Source, Availability } from "./model.js";
+import type { Availability, BetweenSteps, Source } from "./model.js";
 import type { DeviceRecord, RawValue, RunningStatusItem, SensorItem } from "./ports.js";
 
 /** What can be learnt about one controller. Instants are epoch ms; `startedAt` is when the request began. */
@@ -32,6 +32,14 @@ export type ControllerEvent =
       readonly target: "actuator" | "parameter" | "address";
       readonly id: string;
       readonly at: number;
+      /** Of a command of several steps: where it stands; null of one with a single step. */
+      readonly between?: BetweenSteps | null;
+    }
+  /** A command of ours sends no further step. */
+  | {
+      readonly type: "steps_ended";
+      readonly target: "actuator" | "parameter" | "address";
+      readonly id: string;
     }
   | { readonly type: "problem"; readonly on: boolean }
   | { readonly type: "time_passed" };

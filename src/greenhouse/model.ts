@@ -64,11 +64,22 @@ export interface Register {
   readonly source: Source;
 }
 
+/**
+ * Between the steps of a command the registers show its mode or lead-in, which nobody asked for: state and position stay
+ * as they were until every step was sent and the address of the last one has been read since.
+ */
+export interface BetweenSteps {
+  /** The address of the last step once it was sent, else null. */
+  readonly until: string | null;
+}
+
 export interface Actuator {
   readonly settings: ActuatorSettings;
   readonly registers: Readonly<Record<string, Register>>;
   /** Monotonic ms of our last POST; a read begun before it changes nothing. */
   readonly postedAt: number | null;
+  /** A command of ours is between its own steps; null while none is. */
+  readonly between: BetweenSteps | null;
   readonly state: string | null;
   readonly position: number | null;
   /** The table's spelling where the kind decodes it, else the raw text. */

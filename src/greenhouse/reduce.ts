@@ -1,4 +1,4 @@
-import { foldRegister, unreadActuator } from "./actuator-fold.js";
+import { foldRegister, foldStepsEnded, unreadActuator } from "./actuator-fold.js";
 import type { ControllerEvent } from "./events.js";
 import { type Freshness, judge, mapChanged } from "./freshness.js";
 import type { Actuator, Controller, ControllerInfo, Parameter, Sensor } from "./model.js";
@@ -71,6 +71,8 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
       return foldRegisters(controller, event);
     case "posted":
       return foldPost(controller, event);
+    case "steps_ended":
+      return event.target === "actuator" ? withActuator(controller, event.id, foldStepsEnded) : controller;
     case "problem":
       return withChange(controller, { problem: event.on });
     case "time_passed":
@@ -80,15 +82,11 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
 
 function foldPost(
   controller: Controller,
-  { target, id, at }: Extract<ControllerEvent, { type: "posted" }>,
+  { target, id, at, between = null }: Extract<ControllerEvent, { type: "posted" }>,
 ): Controller {
   switch (target) {
     case "actuator":
-      return withChange(controller, {
-        actuators: mapChanged(controller.actuators, (actuator): Actuator =>
-          actuator.settings.id === id ? { ...actuator, postedAt: at } : actuator,
-        ),
-      });
+      return withActuator(controller, id, (actuator) => ({ ...actuator, postedAt: at, between }));
     case "parameter":
       return withChange(controller, {
         parameters: mapChanged(controller.parameters, (parameter): Parameter =>
@@ -99,6 +97,17 @@ function foldPost(
       return { ...controller, addresses: postedRawAddress(controller.addresses, id, at) };
   }
 }
+
+const withActuator = (
+  controller: Controller,
+  id: string,
+  change: (actuator: Actuator) => Actuator,
+): Controller =>
+  withChange(controller, {
+    actuators: mapChanged(controller.actuators, (actuator) =>
+      actuator.settings.id === id ? change(actuator) : actuator,
+    ),
+  });
 
 /** The controller with some parts replaced; the same reference when each of them is what it was. */
 function withChange(controller: Controller, change: Partial<Controller>): Controller {

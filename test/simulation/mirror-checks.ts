@@ -2,6 +2,7 @@ import { modeAddress } from "../../src/greenhouse/actuator-fold.js";
 import type { Actuator, Controller } from "../../src/greenhouse/model.js";
 import type { Bridge } from "./bridge.js";
 import { isDegree, sameAs } from "./judging.js";
+import { targetOf } from "./messages.js";
 import type { PostBook } from "./post-book.js";
 
 /** S3 and S10: the mirror holds only what a read returned, and never goes back. L2: in the end it is the truth. */
@@ -20,8 +21,9 @@ export class MirrorChecks {
       if (earlier === undefined || earlier === actuator) continue;
       const where = `${after.info.code}/${id}`;
       if (earlier.quality !== actuator.quality) this.#qualityChanged(where, actuator.quality);
-      if (earlier.registers !== actuator.registers)
-        this.#checkRegisters(bridge, after.info.code, earlier, actuator);
+      if (earlier.registers === actuator.registers) continue;
+      this.#checkRegisters(bridge, after.info.code, earlier, actuator);
+      this.#checkBetweenSteps(bridge, where, earlier, actuator);
     }
   }
 
@@ -52,6 +54,19 @@ export class MirrorChecks {
       if (post?.boot === bridge.boot && bridge.clock.worldAt(startedAt) < post.begunAt - 1e-6)
         this.#book.broken("S10", `${where} changed by a read begun before our last POST`);
     }
+  }
+
+  /** A mode or lead-in that a command sends on its way is nobody's wish: what it reads back is not the state. */
+  #checkBetweenSteps(bridge: Bridge, where: string, earlier: Actuator, actuator: Actuator): void {
+    const post = this.#book.lastPosted.get(where);
+    const ask = post?.ask ?? null;
+    if (post?.boot !== bridge.boot || bridge.isStopping || ask === null) return;
+    if (ask.settings === null || ask.word === null) return;
+    if (ask.phases.at(-1)?.phase === "done" || sameAs(targetOf(ask.settings, ask.word).value, post.value))
+      return;
+    this.#book.world.journalist.saw("a read between two steps of a command");
+    if (earlier.state !== actuator.state || earlier.position !== actuator.position)
+      this.#book.broken("S3", `${where} shows ${post.value}, a step of ${ask.by} on its way to ${ask.word}`);
   }
 
   /** L2, long after every fault has gone. */

@@ -203,6 +203,12 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     to: "",
     breaks: ["S10"],
   },
+  mode_shown_between_steps: {
+    file: "src/greenhouse/actuator-fold.ts",
+    from: "const isBetween = actuator.between !== null && actuator.between.until !== address;",
+    to: "const isBetween = false;",
+    breaks: ["S3"],
+  },
   results_lost_in_a_crash: {
     file: "src/mqtt/result-outbox.ts",
     from: "      delivered,\n    });\n",

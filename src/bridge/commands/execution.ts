@@ -1,3 +1,4 @@
+import type { BetweenSteps } from "../../greenhouse/model.js";
 import type { StepReport } from "../../greenhouse/command/outcomes.js";
 import { stateAddresses } from "../../greenhouse/actuator-fold.js";
 import { expired } from "../../greenhouse/command/age.js";
@@ -18,8 +19,8 @@ export interface ExecutionHooks {
   readonly dryRun: boolean;
   /** The command is about to POST for the first time: whoever is still confirming gives way now. */
   readonly aboutToPost: () => void;
-  /** A POST begins, or has ended. */
-  readonly posted: (moment: PostMoment) => void;
+  /** A POST begins, or has ended; with where the command's steps stand. */
+  readonly posted: (moment: PostMoment, between: BetweenSteps | null) => void;
   /** Every step has been sent; the actuator is free for a newer command. */
   readonly allSent: (soFar: SentSoFar) => void;
   readonly phase: (phase: Phase) => void;
@@ -107,7 +108,10 @@ async function sendAll(
     hooks.phase("sending");
     const end = await sendStep(command, step, ports, {
       quit: hooks.quit,
-      onPosted: hooks.posted,
+      onPosted: (moment) => {
+        const until = isLast && moment === "ended" ? step.address : null;
+        hooks.posted(moment, steps.length > 1 ? { until } : null);
+      },
       onSettling: (facts) => {
         if (!isLast) return;
         hooks.phase("confirming");

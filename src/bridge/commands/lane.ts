@@ -1,10 +1,10 @@
 import { canonical } from "../../greenhouse/command/words.js";
 import type { Command, Phase } from "./command.js";
 import type { CommandPorts } from "./command-ports.js";
-import { execute } from "./execution.js";
+import type { ExecutionHooks } from "./execution.js";
 import { PostTimes } from "./post-times.js";
 import { waitUntil } from "./read-back.js";
-import { defect, type Running, starting, told } from "./running.js";
+import { carryOut, type Running, starting, told } from "./running.js";
 import { type Interrupted, readBackInterrupted, sentBefore } from "./recovery.js";
 import { dryStop, type Ending, leavesPlace, refused, shuttingDown, superseded } from "./report.js";
 import { expired } from "../../greenhouse/command/age.js";
@@ -175,27 +175,23 @@ export class Lane {
   async #run(command: Command): Promise<void> {
     const running = starting(command);
     this.#active = running;
-    const ending = await this.#execute(running);
+    const ending = await carryOut(running, this.#hooks(running), this.#ports);
     if (this.#active === running) this.#active = null;
     if (this.#confirming === running) this.#confirming = null;
+    this.#stepsEnded(running);
     const end = told(running, ending, this.#closed);
     if (end !== null && !leavesPlace(end)) this.#drop(this.#waiting.dropPassedOver());
     if (end !== null) this.#ports.finished(running.heir ?? command, end);
     void this.#next();
   }
 
-  async #execute(running: Running): Promise<Ending> {
-    const { command } = running;
-    try {
-      return await execute(command, this.#hooks(running), this.#ports);
-    } catch (error) {
-      if (running.quit.signal.aborted) return superseded(running.posted ? "after_sending" : "before_sending");
-      this.#ports.log.error({ err: error, command: command.id }, "a command ended by a defect of the bridge");
-      return defect(running);
-    }
+  /** Unless a newer command is between steps of its own by now. */
+  #stepsEnded({ command: { code, target, targetId }, posted }: Running): void {
+    if (posted && this.#active?.posted !== true)
+      this.#ports.store.dispatch(code, { type: "steps_ended", target, id: targetId });
   }
 
-  #hooks(running: Running): Parameters<typeof execute>[1] {
+  #hooks(running: Running): ExecutionHooks {
     const { command, quit } = running;
     const phase = (name: Phase) => {
       this.#ports.audience.phase(command, name);
@@ -212,11 +208,11 @@ export class Lane {
         this.#confirming?.quit.abort();
         this.#posts.begins();
       },
-      posted: (moment) => {
+      posted: (moment, between) => {
         const at = this.#posts.posted(command, moment);
         running.posted = true;
         const { code, target, targetId } = command;
-        this.#ports.store.dispatch(code, { type: "posted", target, id: targetId, at });
+        this.#ports.store.dispatch(code, { type: "posted", target, id: targetId, at, between });
       },
       allSent: (soFar) => {
         running.sent = soFar;

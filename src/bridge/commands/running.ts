@@ -1,4 +1,6 @@
 import type { Command } from "./command.js";
+import type { CommandPorts } from "./command-ports.js";
+import { execute, type ExecutionHooks } from "./execution.js";
 import { type Ending, refused, type SentSoFar, shuttingDown, superseded } from "./report.js";
 
 /** A command on its way. */
@@ -25,8 +27,24 @@ export const starting = (command: Command): Running => ({
   hasHeirs: true,
 });
 
+/** Executes it; a defect of the bridge ends it too. */
+export async function carryOut(
+  running: Running,
+  hooks: ExecutionHooks,
+  ports: CommandPorts,
+): Promise<Ending> {
+  const { command } = running;
+  try {
+    return await execute(command, hooks, ports);
+  } catch (error) {
+    if (running.quit.signal.aborted) return superseded(running.posted ? "after_sending" : "before_sending");
+    ports.log.error({ err: error, command: command.id }, "a command ended by a defect of the bridge");
+    return defect(running);
+  }
+}
+
 /** What to say of a command that could not be carried out to its end. */
-export function defect({ posted }: Running): Ending {
+function defect({ posted }: Running): Ending {
   const message =
     "A defect of the bridge ended the command; what was sent may have taken effect. Check the actuator.";
   return posted ? { outcome: "unknown", reason: null, message } : refused("platform_unavailable", message);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { CommandBench } from "../../support/command-bench.js";
-import { platformError } from "../../support/scripted-platform.js";
+import { platformError, type Post } from "../../support/scripted-platform.js";
 
 const fan = { id: "roof", kind: "circulation_fan", address: "140", confirmWithinMs: 60_000 } as const;
 
@@ -76,6 +76,61 @@ describe("the path of a command", () => {
     bench.platform.registers.set("101", "10001").set("102", "0");
     expect(await bench.run("45")).toMatchObject({ outcome: "confirmed" });
     expect(bench.values()).toEqual(["101=10100", "102=45"]);
+  });
+
+  /** Every state and position shown since, each once while it lasts. */
+  function watchedShown(bench: CommandBench): string[] {
+    const shown: string[] = [];
+    bench.store.onChange((_, after) => {
+      const { state = null, position = null, value = null } = after?.actuators.get("roof") ?? {};
+      const now = `${state ?? "none"} ${position ?? "-"} (${value ?? "none"})`;
+      if (shown.at(-1) !== now) shown.push(now);
+    });
+    return shown;
+  }
+
+  it("between its own steps a command leaves state and position as they were; the value follows each read", async () => {
+    const bench = new CommandBench();
+    bench.platform.registers.set("101", "10001");
+    const shown = watchedShown(bench);
+    expect(await bench.run("45")).toMatchObject({ outcome: "confirmed" });
+    expect(shown).toEqual(["closed - (10001)", "closed - (10100)", "position 45 (45)"]);
+  });
+
+  it("between its own steps a command leaves the degree of the last one shown, also while polls read the mode", async () => {
+    const bench = new CommandBench();
+    bench.platform.registers.set("101", "30");
+    bench.platform.onWrite = async (post) => {
+      if (post.value === "10100") return bench.platform.accept(post);
+      bench.polled("101", "10100");
+      await bench.clock.wait(1_000);
+      bench.polled("101", "10100");
+      return bench.platform.accept(post);
+    };
+    const shown = watchedShown(bench);
+    expect(await bench.run("60")).toMatchObject({ outcome: "confirmed" });
+    expect(shown).toEqual(["position 30 (30)", "position 30 (10100)", "position 60 (60)"]);
+  });
+
+  it.each<[string, (post: Post) => Promise<{ code: string; requestId: null }>]>([
+    ["rejected", () => Promise.reject(platformError({ kind: "protocol", code: "500" }))],
+    ["failed", () => Promise.reject(platformError({ sent: false }))],
+  ])("a command that is %s half way shows the mode it left behind", async (outcome, refuse) => {
+    const bench = new CommandBench();
+    bench.platform.registers.set("101", "10001");
+    bench.platform.onWrite = (post) => (post.value === "45" ? refuse(post) : bench.platform.accept(post));
+    const shown = watchedShown(bench);
+    expect(await bench.run("45")).toMatchObject({ outcome });
+    expect(shown).toEqual(["closed - (10001)", "closed - (10100)", "position - (10100)"]);
+  });
+
+  it("with addresses apart the degree read before the command is not shown as its doing", async () => {
+    const bench = new CommandBench({ actuators: [{ modeAddress: "101", positionAddress: "102" }] });
+    bench.platform.registers.set("101", "10010").set("102", "30");
+    const shown = watchedShown(bench);
+    expect(await bench.run("60")).toMatchObject({ outcome: "confirmed" });
+    expect(shown.filter((one) => /^position (30|-)/.test(one))).toEqual([]);
+    expect(shown.at(-1)).toBe("position 60 (60)");
   });
 
   it("an intermediate degree is no confirmation; arriving is", async () => {
