@@ -10,7 +10,7 @@ const code = "GH-00001";
 /** Enough that each has been read back before its turn comes again. */
 const actuators = 40;
 /**
- * Bridge and baseline have every other slot. The bridge takes 600 commands a minute at most, and reads each back after 2,000 ms,
+ * Bridge and baseline have every other slot. The bridge reads each command back after 2,000 ms,
  * which is in the middle of a slot and not where the next command is measured.
  */
 const slotMs = 64;

@@ -18,7 +18,7 @@ const { GreenhouseStore } = await module("bridge/store.js");
 const { incomingCommand } = await module("mqtt/command-messages.js");
 const { topicsUnder } = await module("mqtt/topics.js");
 
-/** Slow enough for the limit of commands a minute. */
+/** Slow enough for the 60 commands a minute that each actuator takes. */
 const stepMs = 200;
 /** One in ten is refused, one in ten comes as JSON. */
 const payloadOf = (n, word) =>

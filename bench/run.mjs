@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { measureCommands } from "./commands.mjs";
 import { measureDecisions } from "./decisions.mjs";
 import { table } from "./figures.mjs";
+import { measureFlood } from "./flood.mjs";
 import { measureGrowth } from "./growth.mjs";
 import { measureMemory } from "./memory.mjs";
 import { measurePace, startPaced } from "./pace.mjs";
@@ -42,6 +43,7 @@ const full = {
     ],
   },
   commands: { commands: 480 },
+  flood: { stops: 300 },
   decisions: { decisions: 20_000, rounds: 7, memoryCommands: 100_000 },
 };
 const fewer = {
@@ -58,6 +60,7 @@ const fewer = {
     ],
   },
   commands: { commands: 60 },
+  flood: { stops: 40 },
   decisions: { decisions: 5_000, rounds: 3, memoryCommands: 30_000 },
 };
 const counts = reduced ? fewer : full;
@@ -68,6 +71,7 @@ async function measure() {
   const figures = [];
   if (wanted("c")) figures.push(...(await measureStart({ ...counts.start, ...loaded, say })));
   if (wanted("a")) figures.push(...(await measureSweep({ ...counts.sweep, say })));
+  if (wanted("i")) figures.push(...(await measureFlood({ ...counts.flood, say })));
   if (wanted("f")) figures.push(...(await measureCommands({ ...counts.commands, say })));
   // These get into their stride meanwhile, and are hardly felt: together they need two percent of a processor.
   const paced = wanted("d") ? await startPaced(counts.pace.sizes) : null;

@@ -13,7 +13,7 @@ export const dist = resolve(process.env.GREENHOUSE2MQTT_DIST ?? here("../dist"))
 export const bases = { bridge: "greenhouse", bare: "barehouse0" };
 export const allSensors = (base) => [`${base}/+/sensor/#`];
 
-async function freePort() {
+export async function freePort() {
   const server = createServer();
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
   const { port } = server.address();
@@ -21,15 +21,17 @@ async function freePort() {
   return port;
 }
 
-/** A Mosquitto of our own that holds nobody up. Its limits on unacknowledged messages are off: the baseline has none. */
-export async function startBroker() {
+/**
+ * A Mosquitto of our own that holds nobody up. Its limits on unacknowledged messages are off, as the baseline has none; or
+ * `usual`, as most people run it.
+ */
+export async function startBroker({ usual = false } = {}) {
   const port = await freePort();
   const file = newFile("mosquitto.conf");
   const lines = [
     "allow_anonymous true",
     "persistence false",
-    "max_inflight_messages 0",
-    "max_queued_messages 0",
+    ...(usual ? [] : ["max_inflight_messages 0", "max_queued_messages 0"]),
     "set_tcp_nodelay true",
   ];
   writeFileSync(file, [`listener ${port} 127.0.0.1`, ...lines, "log_type error", ""].join("\n"));
@@ -62,7 +64,7 @@ const restingPolls = { controllers: never, sensors: never, running_status: never
 /** Starts the built bridge. `resting`: it polls once, then only when asked to refresh. */
 export function startBridge(platform, broker, options = {}) {
   const { resting = false, concurrency = 8, flags = [], env, measured = false } = options;
-  const { controllers = {} } = options;
+  const { controllers = {}, embedded = false } = options;
   const file = newFile("config.yaml");
   const configuration = {
     platform: {
@@ -74,7 +76,8 @@ export function startBridge(platform, broker, options = {}) {
       // A sweep is compared with one that has no push channels.
       ...(resting ? { push: { enabled: false } } : {}),
     },
-    mqtt: { url: broker.url, base_topic: bases.bridge },
+    mqtt: { base_topic: bases.bridge, ...(embedded ? {} : { url: broker.url }) },
+    ...(embedded ? { broker: { port: broker.port } } : {}),
     http: false,
     data_dir: newFile("data"),
     log: { level: "warn" },

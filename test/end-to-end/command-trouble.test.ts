@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { brokers } from "./support/brokers.js";
@@ -50,6 +51,8 @@ describe.concurrent.each(brokers)("commands over $name", { timeout: 300_000 }, (
       for (let number = 0, reason: unknown = "journal_unavailable"; reason !== null; number++) {
         expect(reason).toBe("journal_unavailable");
         ({ reason } = await house.command("fan", { command: "on", id: `again ${number}` }));
+        // An actuator takes 60 commands a minute.
+        if (reason !== null) await pause(1_000);
       }
       expect(await house.posted("150")).toEqual(["1010"]);
 
@@ -63,7 +66,6 @@ describe.concurrent.each(brokers)("commands over $name", { timeout: 300_000 }, (
         ...{ outcome: "refused", reason: "platform_unavailable", message: sentence },
       });
 
-      // So many that at least one minute has more than 600, wherever the minutes begin.
       const flooded = rig.house();
       const answered = `${flooded.topic("fan")}/result`;
       const flood = 1_300;
@@ -72,7 +74,7 @@ describe.concurrent.each(brokers)("commands over $name", { timeout: 300_000 }, (
       await rig.watch.untilTrue(() => answers() === flood, "every one answered", 180_000);
       const reasons = flooded.results("fan").map(({ reason }) => reason);
       expect(new Set(reasons)).toEqual(new Set(["bad_payload", "overloaded"]));
-      expect(reasons.filter((one) => one === "bad_payload").length).toBeLessThanOrEqual(1_200);
+      expect(reasons.filter((one) => one === "bad_payload").length).toBeLessThanOrEqual(120);
       rig.bridge.signal("SIGTERM");
       expect(await rig.bridge.ended).toMatchObject({ code: 0 });
       const records = (await journalOf(rig.stage)).filter(({ controller }) => controller === flooded.code);

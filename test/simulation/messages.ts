@@ -43,6 +43,15 @@ export const plain = (point: Point, word: string): Message => ({
   mustNotPost: null,
 });
 
+/** For a target that does not exist. */
+export const nowhere = (message: Message): Message => ({
+  ...message,
+  target: "nowhere",
+  point: null,
+  word: null,
+  mustNotPost: "an unknown actuator",
+});
+
 /** Another command under the id of one sent before. */
 export function otherUnderItsId(message: Message): Message {
   const { point, ownId } = message;

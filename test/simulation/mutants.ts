@@ -149,6 +149,18 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     to: "isStop ? 0 : settings.minIntervalMs",
     breaks: ["S11"],
   },
+  floods_refuse_stops: {
+    file: `${commands}/intake.ts`,
+    from: "if (!isStop && !around.takesAllowance())",
+    to: "if (!around.takesAllowance())",
+    breaks: ["S11"],
+  },
+  floods_refuse_others: {
+    file: `${commands}/flood.ts`,
+    from: "isKnown ? laneKey(about) : others",
+    to: "others",
+    breaks: ["S16"],
+  },
   sign_ins_side_by_side: {
     file: "src/platform/session/sign-in.ts",
     from: "(this.#renewing ??= this.#signIn()",

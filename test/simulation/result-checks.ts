@@ -69,6 +69,7 @@ export class ResultChecks {
     const { journalist, time } = this.#book.world;
     if (ask.word === "stop" && ask.ownId === null && (reason === "duplicate" || reason === "overloaded"))
       this.#book.broken("S11", `the stop ${ask.by} is refused as ${reason}`);
+    if (reason === "overloaded") this.#overloaded(ask);
     if (reason === "duplicate") journalist.saw(`a duplicate by ${ask.ownId === null ? "payload" : "id"}`);
     if (reason === "expired" && bridge.clock.signInsOpen > 0)
       journalist.saw("a command expires while signing in");
@@ -79,5 +80,15 @@ export class ResultChecks {
     if (reason === "shutting_down" && last !== undefined && last.endedAt === null)
       journalist.saw("a command waiting for another's POST is refused by SIGTERM");
     if (ask.at === time.now && bridge.isStopping) journalist.saw("a command after SIGTERM");
+  }
+
+  /** A flood hurts nobody but its own target; those that do not exist are as one. */
+  #overloaded(ask: Ask): void {
+    const asks = [...this.#book.world.journalist.asks.values()];
+    const isOfTarget = (one: Ask) =>
+      ask.settings === null ? one.settings === null : laneOf(one) === laneOf(ask);
+    const before = asks.filter((one) => one.at > ask.at - 60_000 && one.at <= ask.at && isOfTarget(one));
+    if (before.length <= 60)
+      this.#book.broken("S16", `${ask.by} is overloaded with ${before.length} commands to ${laneOf(ask)}`);
   }
 }

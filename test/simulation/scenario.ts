@@ -33,6 +33,7 @@ export interface Scenario {
   readonly syncFailure: number;
   readonly clockJumpsPerHour: number;
   readonly stallsPerHour: number;
+  readonly floodsPerHour: number;
   /** Names of the faults that exist in this seed, for messages. */
   readonly exists: readonly string[];
 }
@@ -81,6 +82,7 @@ export async function scenarioOf(seed: number, hours: number): Promise<Scenario>
     clockJumpsPerHour: maybe("clock jumps", () => chance.logUniform(0.1, 2)),
     stallsPerHour: maybe("stalls", () => chance.logUniform(0.5, 20)),
     impatience: maybe("impatience", share(0.5)),
+    floodsPerHour: maybe("floods", () => chance.logUniform(0.05, 0.5)),
     exists,
   };
 }

@@ -1,5 +1,5 @@
 import type { Chance } from "./chance.js";
-import { type Message, otherUnderItsId, plain, type Point, words } from "./messages.js";
+import { type Message, nowhere, otherUnderItsId, plain, type Point, words } from "./messages.js";
 
 const hourMs = 3_600_000;
 
@@ -114,7 +114,7 @@ export class Sender {
       case 3:
         return { ...message, payload: chance.of(nonsense), word: null, mustNotPost: "no command" };
       case 4:
-        return { ...message, target: "nowhere", point: null, word: null, mustNotPost: "an unknown actuator" };
+        return nowhere(message);
       default:
         return this.#again() ?? message;
     }

@@ -64,6 +64,7 @@ export const alwaysSeen: readonly string[] = [
   "outcome refused unknown_actuator",
   "outcome refused unknown_command",
   "outcome refused out_of_range",
+  "outcome refused overloaded",
   "outcome refused read_only",
   "outcome refused controller_offline",
   "outcome refused platform_unavailable",

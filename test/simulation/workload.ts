@@ -2,7 +2,7 @@ import { mirrorSettings } from "../../src/compose/mirror-settings.js";
 import type { Bridge } from "./bridge.js";
 import { Chance } from "./chance.js";
 import type { Ask } from "./history.js";
-import { type Message, packet, plain, type Point, words } from "./messages.js";
+import { type Message, nowhere, packet, plain, type Point, words } from "./messages.js";
 import { Sender } from "./sender.js";
 import type { World } from "./world.js";
 
@@ -18,6 +18,7 @@ export class Workload {
   readonly #world: World;
   readonly #chance: Chance;
   readonly #impatience: Chance;
+  readonly #floods: Chance;
   readonly #points: readonly Point[];
   readonly #sender: Sender;
   #asks = 0;
@@ -28,6 +29,7 @@ export class Workload {
     const { scenario, time, journalist } = world;
     this.#chance = new Chance(scenario.seed, "workload");
     this.#impatience = new Chance(scenario.seed, "impatience");
+    this.#floods = new Chance(scenario.seed, "floods");
     const { controllers } = mirrorSettings(scenario.configuration);
     this.#points = [...controllers.values()].flatMap(({ code, id, actuators }) =>
       actuators.map((settings) => ({ code, controllerId: id ?? code.toLowerCase(), settings })),
@@ -56,6 +58,31 @@ export class Workload {
       });
     };
     next();
+    this.#nextFlood();
+  }
+
+  #nextFlood(): void {
+    const { floodsPerHour, lengthMs } = this.#world.scenario;
+    if (floodsPerHour === 0) return;
+    this.#in(this.#floods.gap(hourMs / floodsPerHour), () => {
+      if (this.#world.time.now > lengthMs - probesMs - quietMs) return;
+      this.#flood();
+      this.#nextFlood();
+    });
+  }
+
+  /** An automation gone wrong: the same to one target, many times a second; and others go on meanwhile. */
+  #flood(): void {
+    const point = this.#floods.of(this.#points);
+    const word = this.#floods.of(words(point.settings));
+    const flood = plain(point, word);
+    const isInvented = this.#floods.hits(0.3);
+    const everyMs = this.#floods.logUniform(5, 300);
+    for (let n = 0; n < 200; n += 1)
+      this.#in(n * everyMs, () => {
+        this.#handOver(isInvented ? { ...nowhere(flood), target: `nowhere-${n}` } : flood);
+        if (n > 60 && this.#floods.hits(0.02)) this.#handOver(this.#sender.message());
+      });
   }
 
   /** One message, perhaps with its repetition and others close by. */

@@ -24,7 +24,7 @@ interface Sent {
 }
 
 const mostOpen = 150;
-/** The bridge refuses more than 600 a minute, and a refusal proves little here. */
+/** Some 600 a minute; each actuator has one open command, which keeps it below the 60 a minute that it takes. */
 const leastApartMs = 105;
 
 export function commandLoad(client: MqttClient, base: string, actuators: readonly string[]): CommandLoad {

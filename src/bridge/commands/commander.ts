@@ -17,11 +17,9 @@ import type { Interrupted } from "./recovery.js";
 import { RefusalLedger } from "./refusal-ledger.js";
 import { ResultLedger } from "./result-ledger.js";
 import { type Abandoned, askedBy, type Ending, resultOf } from "./report.js";
-import { MinuteCounter } from "./flood.js";
+import { CommandAllowances } from "./flood.js";
 import { payloadKey } from "./payload-key.js";
 import { type Arrived, commandFrom, refusalResult } from "./taking.js";
-
-const commandsPerMinute = 600;
 
 /** Takes commands, runs them one at a time per actuator, and gives each exactly one result. */
 export class Commander {
@@ -30,7 +28,7 @@ export class Commander {
   readonly #lanes: LaneBook;
   readonly #duplicates = new Duplicates();
   readonly #seen = new Map<string, ReturnType<Duplicates["taken"]>>();
-  readonly #arrivals = new MinuteCounter();
+  readonly #allowances = new CommandAllowances();
   readonly #ledger: RefusalLedger;
   readonly #results: ResultLedger;
   readonly problems: Problems;
@@ -79,7 +77,7 @@ export class Commander {
     const controller = this.#ports.store.byId(request.controllerId);
     const target = targetOf(controller, request, this.#settings.rules);
     const settings = "reason" in target ? null : target;
-    const overloaded = this.#arrivals.count("all", receivedMono) > commandsPerMinute;
+    const code = controller?.info.code ?? request.controllerId;
     const understood = understand(
       request,
       {
@@ -89,17 +87,11 @@ export class Commander {
         clockTrusted: this.#ports.clockTrusted(),
         otherBridge: this.#ports.otherBridge(),
         shuttingDown: this.#shuttingDown,
-        overloaded,
+        takesAllowance: () => this.#allowances.take({ ...request, code }, settings !== null, receivedMono),
       },
       this.#settings.text,
     );
-    const arrived = {
-      request,
-      receivedAt,
-      receivedMono,
-      settings,
-      code: controller?.info.code ?? request.controllerId,
-    };
+    const arrived = { request, receivedAt, receivedMono, settings, code };
     if ("refusal" in understood) this.#refuse(arrived, understood);
     else if (settings) this.#take(arrived, understood, settings);
   }

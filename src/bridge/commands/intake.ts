@@ -15,7 +15,8 @@ export interface Circumstances {
   readonly clockTrusted: boolean;
   readonly otherBridge: boolean;
   readonly shuttingDown: boolean;
-  readonly overloaded: boolean;
+  /** Takes a place of the target's allowance; false while there is none. */
+  readonly takesAllowance: () => boolean;
 }
 
 export interface Understood {
@@ -48,20 +49,17 @@ export function understand(
   around: Circumstances,
   text: PayloadRules,
 ): Understood | NotTaken {
-  if (around.overloaded) {
-    return notTaken({
-      reason: "overloaded",
-      message: "More than 600 commands a minute arrive; slow the sender down.",
-    });
-  }
   const payload = readPayload(request.payload, text);
+  const wanted = "reason" in payload ? payload : wantedOf(payload, around.target);
+  const isStop = "type" in wanted && wanted.type === "stop";
+  // No flood keeps a stop back, and stops use up nothing that other commands need.
+  if (!isStop && !around.takesAllowance()) return notTaken(overloaded, "reason" in payload ? null : payload);
   if ("reason" in payload) return notTaken(payload);
   if (request.retained) return notTaken(retained, payload);
   if ("reason" in around.target) return notTaken(around.target, payload);
-  const wanted = readWanted(payload.command, around.target);
   if ("reason" in wanted) return notTaken(wanted, payload);
   const word = canonical(wanted);
-  const standing = standingRefusal(around, around.target, wanted.type === "stop");
+  const standing = standingRefusal(around, around.target, isStop);
   if (standing) return notTaken(standing, payload, word);
   const allowed = ageAllowance({
     at: payload.at,
@@ -75,6 +73,15 @@ export function understand(
   if (typeof allowed !== "number") return notTaken(allowed, payload, word);
   return { payload, wanted, canonical: word, allowedMs: allowed };
 }
+
+const wantedOf = ({ command }: CommandPayload, target: ActuatorSettings | Refusal): Wanted | Refusal =>
+  "reason" in target ? target : readWanted(command, target);
+
+const overloaded: Refusal = {
+  reason: "overloaded",
+  message:
+    "More than 60 commands a minute come for this target; slow the sender down. A stop is always taken.",
+};
 
 const retained: Refusal = {
   reason: "retained",

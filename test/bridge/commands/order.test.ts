@@ -346,15 +346,45 @@ describe("a flood", () => {
     expect(refusals).toHaveLength(60);
     expect(JSON.stringify(refusals[0]).length).toBeLessThan(2_000);
     expect(bench.records.filter(({ type }) => type === "refusals_counted")).toMatchObject([
-      { controller: "*", actuator: "*", count: 840, reasons: { unknown_actuator: 540, overloaded: 300 } },
+      { controller: "*", actuator: "*", count: 840, reasons: { overloaded: 840 } },
     ]);
   });
 
-  it("above 600 commands a minute in all are overloaded", async () => {
-    const bench = fanBench();
-    for (let n = 0; n < 601; n++) bench.send("dance");
-    await bench.clock.advance(10);
-    expect(bench.results.filter(({ reason }) => reason === "overloaded")).toHaveLength(1);
+  it("of one target is refused above 60 commands in any minute, and hurts nobody else", async () => {
+    const bench = new CommandBench({ actuators: [fan, { ...fan, id: "other", address: "141" }] });
+    bench.platform.registers.set("140", "1001").set("141", "1001");
+    for (let n = 0; n < 3_000; n++) bench.send("dance");
+    bench.send("on", { targetId: "other" });
+    await bench.clock.advance(50_000);
+    bench.send("dance");
+    await bench.clock.advance(11_000);
+    for (let n = 0; n < 61; n++) bench.send("dance");
+    await bench.clock.advance(400_000);
+    const overloaded = bench.results.filter(({ reason }) => reason === "overloaded");
+    expect(overloaded).toHaveLength(2_940 + 1 + 1);
+    expect(overloaded.every(({ actuator }) => actuator === "roof")).toBe(true);
+    expect(bench.results.find(({ actuator }) => actuator === "other")).toMatchObject({
+      outcome: "confirmed",
+    });
+  });
+
+  it("refuses no stop, not even of the same target", async () => {
+    const bench = new CommandBench({ actuators: [{ stop: { address: "109", value: "00000100" } }] });
+    bench.platform.registers.set("101", "10001");
+    for (let n = 0; n < 1_000; n++) bench.send("dance");
+    bench.send("stop");
+    await bench.clock.advance(10_000);
+    expect(bench.results.at(-1)).toMatchObject({ command: "stop", outcome: "confirmed" });
+  });
+
+  it("of stops leaves the target's own commands their allowance", async () => {
+    const bench = new CommandBench({ actuators: [{ stop: { address: "109", value: "00000100" } }] });
+    bench.platform.registers.set("101", "10001");
+    for (let n = 0; n < 500; n++) bench.send("stop");
+    bench.send("open");
+    await bench.clock.advance(400_000);
+    expect(bench.results.filter(({ reason }) => reason === "overloaded")).toEqual([]);
+    expect(bench.values().at(-1)).toBe("101=10010");
   });
 });
 
