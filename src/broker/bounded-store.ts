@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
-import { owned } from "./packet-bytes.js";
+import type { HeldFilters } from "./held-filters.js";
+import { type RetainedPacket, RetainedStore } from "./retained-store.js";
 import { type QueuedMessage, type QueuedPacket, SessionQueues } from "./session-queues.js";
 import type { BrokerLimits } from "./settings.js";
 
@@ -16,7 +17,8 @@ interface Subscriber {
 
 /** The methods of aedes' in-memory store that let clients make it grow. */
 export interface Store {
-  storeRetained(packet: { readonly payload: Buffer }): Promise<unknown>;
+  storeRetained(packet: RetainedPacket): Promise<unknown>;
+  createRetainedStreamCombi(filters: readonly string[]): Readable;
   outgoingEnqueue(subscriber: Subscriber, packet: QueuedMessage): Promise<unknown>;
   outgoingEnqueueCombi(subscribers: readonly Subscriber[], packet: QueuedMessage): Promise<unknown>;
   outgoingUpdate(client: ClientRef, packet: QueuedPacket): Promise<unknown>;
@@ -24,12 +26,20 @@ export interface Store {
   outgoingStream(client: ClientRef): Readable;
   incomingStorePacket(client: ClientRef, packet: Packet): Promise<unknown>;
   incomingDelPacket(client: ClientRef, packet: Packet): Promise<unknown>;
-  addSubscriptions(client: ClientRef, subscriptions: unknown): Promise<unknown>;
+  addSubscriptions(client: ClientRef, subscriptions: readonly unknown[]): Promise<unknown>;
+  removeSubscriptions(client: ClientRef, filters: readonly string[]): Promise<unknown>;
   cleanSubscriptions(client: ClientRef): Promise<unknown>;
 }
 
 // QoS 2 messages a client may begin without finishing them.
 const maxUnfinished = 1_000;
+
+export interface StoreParts {
+  readonly limits: BrokerLimits;
+  readonly filters: HeldFilters;
+  readonly isConnected: (clientId: string) => boolean;
+  readonly dropped: (count: number) => void;
+}
 
 /**
  * Bounds what a persistent session, or a QoS 2 sender that never finishes, can make the broker keep. The methods are
@@ -37,13 +47,13 @@ const maxUnfinished = 1_000;
  */
 export function boundStore(
   store: Store,
-  limits: BrokerLimits,
-  watch: { readonly isConnected: (clientId: string) => boolean; readonly dropped: (count: number) => void },
+  parts: StoreParts,
 ): { readonly disconnected: (clientId: string) => void } {
-  const queues = new SessionQueues(limits, watch.dropped);
+  const queues = new SessionQueues(parts.limits, parts.dropped);
   useQueues(store, queues);
-  boundSessions(store, limits, watch.isConnected, queues);
-  ownRetained(store);
+  countFilters(store, parts.filters);
+  boundSessions(store, parts, queues);
+  useRetained(store);
   return boundUnfinished(store);
 }
 
@@ -63,16 +73,41 @@ function useQueues(store: Store, queues: SessionQueues): void {
   store.outgoingStream = (client) => queues.stream(client.id);
 }
 
-function ownRetained(store: Store): void {
-  const retain = store.storeRetained.bind(store);
-  store.storeRetained = (packet) => retain({ ...packet, payload: owned(packet.payload) });
+function useRetained(store: Store): void {
+  const retained = new RetainedStore();
+  store.storeRetained = (packet) => {
+    retained.store(packet);
+    return Promise.resolve();
+  };
+  store.createRetainedStreamCombi = (filters) => retained.stream(filters);
+}
+
+/**
+ * aedes hands over all filters of a SUBSCRIBE each time that one of them is granted, those that are not allowed too: kept,
+ * they would bring their messages when the session returns.
+ */
+function countFilters(store: Store, held: HeldFilters): void {
+  const add = store.addSubscriptions.bind(store);
+  const remove = store.removeSubscriptions.bind(store);
+  const clean = store.cleanSubscriptions.bind(store);
+  store.addSubscriptions = (client) => {
+    const granted = held.takeGranted(client);
+    return granted === null ? Promise.resolve() : add(client, [granted]);
+  };
+  store.removeSubscriptions = (client, filters) => {
+    held.sessionDropped(client.id, filters);
+    return remove(client, filters);
+  };
+  store.cleanSubscriptions = (client) => {
+    held.sessionEnded(client.id);
+    return clean(client);
+  };
 }
 
 /** Sessions of 3.1.1 never expire, so the one longest away goes when there are more than there may be clients. */
 function boundSessions(
   store: Store,
-  { clients }: BrokerLimits,
-  isConnected: (clientId: string) => boolean,
+  { limits: { clients }, isConnected }: StoreParts,
   queues: SessionQueues,
 ): void {
   const sessions = new Set<string>();

@@ -4,6 +4,7 @@ import type { Aedes } from "aedes";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/logger.js";
 import { Gatekeeper } from "./gatekeeper.js";
+import { HeldFilters } from "./held-filters.js";
 import { openListeners, type Listeners } from "./listeners.js";
 import { bridgeCredential, Logins, type Credential } from "./login.js";
 import { isPasswordHash } from "../runtime/password-hash.js";
@@ -83,9 +84,10 @@ export async function startBroker(settings: BrokerSettings, ports: BrokerPorts):
   const limits = { ...defaultBrokerLimits, ...settings.limits };
   const parts = { settings, limits, ports, tally: emptyTally(), credential: bridgeCredential() };
   const aedes = await createAedes(limits);
-  const { silent, clientCount } = wire(aedes, parts);
+  const filters = new HeldFilters(limits);
+  const { silent, clientCount } = wire(aedes, filters, parts);
   const stream = (bytes: Duplex, request?: IncomingMessage) => {
-    speakMqtt(aedes, bytes, request);
+    speakMqtt(aedes, { stream: bytes, request, limits, filters });
   };
   const hooks = { connection: silent.add.bind(silent), stream };
   const listeners = await openListeners(settings, limits, hooks).catch(async (error: unknown) => {
@@ -96,9 +98,9 @@ export async function startBroker(settings: BrokerSettings, ports: BrokerPorts):
   return running(aedes, listeners, parts, clientCount);
 }
 
-function wire(aedes: Aedes, { settings, limits, ports, tally, credential }: Parts) {
+function wire(aedes: Aedes, filters: HeldFilters, { settings, limits, ports, tally, credential }: Parts) {
   const { clock, log, onRefusedLogin = () => undefined } = ports;
-  const gatekeeper = new Gatekeeper(settings, limits, tally, log);
+  const gatekeeper = new Gatekeeper({ settings, limits, filters, tally, log });
   const silent = new SilentSockets(limits.silentSockets, () => {
     tally.silentClosed += 1;
   });
@@ -119,7 +121,7 @@ function wire(aedes: Aedes, { settings, limits, ports, tally, credential }: Part
     clientCount,
   });
   wireRights(aedes, gatekeeper);
-  wireLimits(aedes, { limits, tally, silent, clock, log });
+  wireLimits(aedes, { limits, tally, silent, filters, clock, log });
   wireErrors(aedes, tally, log);
   return { silent, clientCount };
 }

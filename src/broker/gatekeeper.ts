@@ -1,6 +1,7 @@
 import type { Client, PublishPacket, Subscription } from "aedes";
 import type { Logger } from "../runtime/logger.js";
 import { bridgeRights, commandFilters, rightsOf, type Rights } from "./access.js";
+import type { HeldFilters } from "./held-filters.js";
 import { bytesOf, owned } from "./packet-bytes.js";
 import { RetainedShare } from "./retained-share.js";
 import type { BrokerLimits, BrokerSettings, BrokerTally, BrokerUser } from "./settings.js";
@@ -14,6 +15,14 @@ export interface Identity {
   readonly rights: Rights;
 }
 
+export interface GatekeeperParts {
+  readonly settings: BrokerSettings;
+  readonly limits: BrokerLimits;
+  readonly filters: HeldFilters;
+  readonly tally: BrokerTally;
+  readonly log: Logger;
+}
+
 // Not a topic anybody may subscribe to: it lies in the server's tree.
 const discarded = "$discarded";
 // What happened, and what decides over it.
@@ -22,6 +31,11 @@ const forbidden: Reason = ["discarded a publish that is not allowed", "broker.us
 const retainedFull: Reason = [
   "discarded a publish, because clients have too much retained: clear what needs not be",
   "broker.limits.retained_topics",
+];
+const forbiddenFilter: Reason = ["refused a subscription that is not allowed", "broker.users[].subscribe"];
+const filtersFull: Reason = [
+  "refused a subscription, because its filter is too long or its client holds too many: a filter with wildcards stands for many",
+  "broker.limits.filters or filter_length",
 ];
 // One line per client and topic is enough, and a flood must not fill memory or log.
 const maxRemarks = 200;
@@ -37,11 +51,13 @@ export class Gatekeeper {
   readonly #log: Logger;
   readonly #identities = new WeakMap<Client, Identity>();
   readonly #retained: RetainedShare;
+  readonly #filters: HeldFilters;
   readonly #remarks = new Set<string>();
 
-  constructor(settings: BrokerSettings, limits: BrokerLimits, tally: BrokerTally, log: Logger) {
+  constructor({ settings, limits, filters, tally, log }: GatekeeperParts) {
     this.#settings = settings;
     this.#retained = new RetainedShare(limits);
+    this.#filters = filters;
     this.#tally = tally;
     this.#log = log;
   }
@@ -82,10 +98,15 @@ export class Gatekeeper {
     }
   }
 
-  maySubscribe(client: Client, { topic }: Subscription): boolean {
-    if (this.identityOf(client)?.rights.maySubscribe(topic)) return true;
+  maySubscribe(client: Client, subscription: Subscription): boolean {
+    const identity = this.identityOf(client);
+    const allowed = identity?.rights.maySubscribe(subscription.topic) ?? false;
+    if (allowed && (identity?.bridge || this.#filters.take(client, subscription))) {
+      this.#filters.grant(client, subscription);
+      return true;
+    }
     this.#tally.refusedSubscriptions += 1;
-    this.#remark(client, topic, "refused a subscription that is not allowed", "broker.users[].subscribe");
+    this.#remark(client, subscription.topic, ...(allowed ? filtersFull : forbiddenFilter));
     return false;
   }
 

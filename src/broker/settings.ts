@@ -26,6 +26,14 @@ export interface BrokerLimits {
   /** How long others wait for a subscriber that takes nothing, before they go on without it. */
   readonly stallGraceMs: number;
   readonly bufferedBytes: number;
+  /** Topic filters of one client. */
+  readonly filters: number;
+  /** Filters in one packet; more of them end the connection. */
+  readonly filtersPerPacket: number;
+  /** Length of one filter. */
+  readonly filterBytes: number;
+  /** Levels of all filters of all clients together; persistent sessions have as many again. */
+  readonly filterLevels: number;
   /** Sockets without a CONNECT; one more closes the oldest of them. */
   readonly silentSockets: number;
   /** Messages kept for a persistent session, each. */
@@ -49,6 +57,12 @@ export const defaultBrokerLimits: BrokerLimits = {
   drainTimeoutMs: 15_000,
   stallGraceMs: 250,
   bufferedBytes: 8 * 1024 * 1024,
+  // Home Assistant subscribes to every topic by itself, 500 in a packet; a controller has some 130.
+  filters: 5_000,
+  filtersPerPacket: 1_000,
+  filterBytes: 512,
+  // A level takes some 200 bytes.
+  filterLevels: 160_000,
   silentSockets: 64,
   sessionMessages: 1_000,
   sessionBytes: storeBytes,

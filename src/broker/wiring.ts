@@ -2,13 +2,21 @@ import type { EventEmitter } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Aedes, AuthenticateError, Client, PublishPacket, SubscribePacket } from "aedes";
+import type {
+  Aedes,
+  AuthenticateError,
+  Client,
+  PublishPacket,
+  SubscribePacket,
+  UnsubscribePacket,
+} from "aedes";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/logger.js";
 import { boundStore, type Store } from "./bounded-store.js";
 import { connectFault, secondsOr0 } from "./connect-check.js";
 import { admit, type DoorParts, type RefusalCode } from "./doorkeeper.js";
 import type { Gatekeeper } from "./gatekeeper.js";
+import type { HeldFilters } from "./held-filters.js";
 import type { BrokerLimits, BrokerTally } from "./settings.js";
 import type { SilentSockets } from "./silent-sockets.js";
 import { limitDrainWait, type Drainable } from "./slow-subscriber.js";
@@ -44,24 +52,48 @@ function withoutInherited(table: object): void {
   Object.setPrototypeOf(table, null);
 }
 
+type FilterPacket = SubscribePacket | UnsubscribePacket | PublishPacket;
+
 interface Parser {
-  prependListener(event: "packet", listener: (packet: SubscribePacket | PublishPacket) => void): unknown;
+  prependListener(event: "packet", listener: (packet: FilterPacket) => void): unknown;
 }
 
-/**
- * Speaks MQTT on a byte stream. aedes sorts the filters of one SUBSCRIBE into a plain object too, where one called
- * `__proto__` would end the process; it ends the connection instead.
- */
-export function speakMqtt(aedes: Aedes, stream: Duplex, request?: IncomingMessage): void {
+export interface Conversation {
+  readonly stream: Duplex;
+  readonly request?: IncomingMessage;
+  readonly limits: Pick<BrokerLimits, "filtersPerPacket">;
+  readonly filters: HeldFilters;
+}
+
+const tooManyFilters = "too many filters in one packet";
+
+/** Speaks MQTT on a byte stream; a packet that aedes must not see ends the connection. */
+export function speakMqtt(aedes: Aedes, { stream, request, limits, filters }: Conversation): void {
   const client = aedes.handle(stream, request);
+  stream.once("close", () => {
+    filters.closed(client);
+  });
   const parser = (client as unknown as { readonly _parser: Parser })._parser;
   parser.prependListener("packet", (packet) => {
-    if (packet.cmd !== "subscribe" || packet.subscriptions.length < 2) return;
-    if (!packet.subscriptions.some(({ topic }) => topic === "__proto__")) return;
-    packet.subscriptions = packet.subscriptions.slice(0, 1);
-    aedes.emit("clientError", client, new Error("a filter called __proto__"));
+    const fault = filterFault(packet, limits);
+    if (fault === null) return;
+    if (packet.cmd === "subscribe") packet.subscriptions = packet.subscriptions.slice(0, 1);
+    else if (packet.cmd === "unsubscribe") packet.unsubscriptions = packet.unsubscriptions.slice(0, 1);
+    aedes.emit("clientError", client, new Error(fault));
     stream.destroy();
   });
+}
+
+function filterFault(
+  packet: FilterPacket,
+  { filtersPerPacket }: Pick<BrokerLimits, "filtersPerPacket">,
+): string | null {
+  if (packet.cmd === "unsubscribe")
+    return packet.unsubscriptions.length > filtersPerPacket ? tooManyFilters : null;
+  if (packet.cmd !== "subscribe" || packet.subscriptions.length < 2) return null;
+  if (packet.subscriptions.length > filtersPerPacket) return tooManyFilters;
+  // aedes sorts them into a plain object, where a filter of this name would end the process.
+  return packet.subscriptions.some(({ topic }) => topic === "__proto__") ? "a filter called __proto__" : null;
 }
 
 /** A DISCONNECT may hold one too, and an interval that is no number would end the process. */
@@ -102,11 +134,13 @@ export interface LimitParts {
   readonly limits: BrokerLimits;
   readonly tally: BrokerTally;
   readonly silent: SilentSockets;
+  readonly filters: HeldFilters;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-export function wireLimits(aedes: Aedes, { limits, tally, silent, clock, log }: LimitParts): void {
+export function wireLimits(aedes: Aedes, { limits, tally, silent, filters, clock, log }: LimitParts): void {
+  filters.follow(aedes);
   aedes.preConnect = (client, packet, done) => {
     const socket = socketOf(client);
     if (socket) silent.spoke(socket);
@@ -122,7 +156,9 @@ export function wireLimits(aedes: Aedes, { limits, tally, silent, clock, log }: 
     if (fault === null) done(null, true);
     else done(new Error(fault), false);
   };
-  const store = boundStore(storeOf(aedes), limits, {
+  const store = boundStore(storeOf(aedes), {
+    limits,
+    filters,
     isConnected: (id) => connectedClient(aedes, id) !== null,
     dropped: (count) => {
       tally.droppedForSessions += count;
@@ -146,7 +182,10 @@ export function wireErrors(aedes: Aedes, tally: BrokerTally, log: Logger): void 
     seen.add(client);
     const facts = { address: addressOf(client), reason: error.message };
     if (error.message === "connect did not arrive in time") tally.silentClosed += 1;
-    else if (error.message === "packet too large") {
+    else if (error.message === tooManyFilters) {
+      tally.oversized += 1;
+      log.warn(facts, "disconnected a client; broker.limits.filters_per_packet sets the number");
+    } else if (error.message === "packet too large") {
       tally.oversized += 1;
       log.warn(facts, "disconnected a client that sent too large a packet; broker.limits sets the size");
     } else {

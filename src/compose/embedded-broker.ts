@@ -32,6 +32,11 @@ function brokerSettings({ broker, mqtt, homeassistant }: Configuration): BrokerS
       clients: broker.limits.clients,
       packetBytes: broker.limits.packet_size,
       retainedTopics: broker.limits.retained_topics,
+      filters: broker.limits.filters,
+      // Four clients that take all they may, of filters as long as the bridge's topics are.
+      filterLevels: broker.limits.filters * 32,
+      filtersPerPacket: broker.limits.filters_per_packet,
+      filterBytes: broker.limits.filter_length,
       loginAttempts: broker.limits.login_attempts,
     },
     topics: {

@@ -41,6 +41,17 @@ const limits = () =>
       1000,
       "Retained topics of all clients together; the bridge's own do not count.",
     ),
+    filters: withDefault(
+      whole(1, 100_000),
+      5000,
+      "Topic filters that one client may subscribe to; all together a few times as many.",
+    ),
+    filters_per_packet: withDefault(
+      whole(1, 65_535),
+      1000,
+      "Topic filters in one packet; a client that sends more is disconnected.",
+    ),
+    filter_length: withDefault(whole(16, 65_535), 512, "Length of a topic filter in bytes."),
     login_attempts: withDefault(
       whole(1, 1000),
       10,

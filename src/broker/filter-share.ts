@@ -1,0 +1,56 @@
+import type { BrokerLimits } from "./settings.js";
+
+type Limits = Pick<BrokerLimits, "filters" | "filterBytes" | "filterLevels">;
+
+interface Held {
+  readonly filters: Set<string>;
+  levels: number;
+}
+
+/**
+ * Counts the topic filters that clients hold. One owner holds a number of them, and never takes more of the room of all
+ * than it leaves to the others. Every level of a filter is a node of the broker's tree, so levels are what fills memory.
+ */
+export class FilterShare<Owner> {
+  readonly #limits: Limits;
+  readonly #owners = new Map<Owner, Held>();
+  #levels = 0;
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  /** Whether `owner` may hold this filter too; from then on it is counted, however often it is asked for again. */
+  take(owner: Owner, filter: string): boolean {
+    const held = this.#owners.get(owner) ?? { filters: new Set<string>(), levels: 0 };
+    if (held.filters.has(filter)) return true;
+    const { filters, filterBytes, filterLevels } = this.#limits;
+    const levels = levelsOf(filter);
+    if (held.filters.size >= filters || Buffer.byteLength(filter) > filterBytes) return false;
+    if (held.levels + levels > filterLevels - this.#levels) return false;
+    this.#owners.set(owner, held);
+    held.filters.add(filter);
+    held.levels += levels;
+    this.#levels += levels;
+    return true;
+  }
+
+  release(owner: Owner, filters: Iterable<string>): void {
+    const held = this.#owners.get(owner);
+    if (held === undefined) return;
+    for (const filter of filters) {
+      if (!held.filters.delete(filter)) continue;
+      held.levels -= levelsOf(filter);
+      this.#levels -= levelsOf(filter);
+    }
+    if (held.filters.size === 0) this.#owners.delete(owner);
+  }
+
+  /** The owner is gone. */
+  forget(owner: Owner): void {
+    this.#levels -= this.#owners.get(owner)?.levels ?? 0;
+    this.#owners.delete(owner);
+  }
+}
+
+const levelsOf = (filter: string) => filter.split("/").length;
