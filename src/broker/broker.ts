@@ -40,7 +40,7 @@ import {
 
 export { BrokerStartError } from "./start-error.js";
 export { brokerProblems, type SettingsProblem } from "./problems.js";
-export { readVia, viaProperty, type Via } from "./via.js";
+export { readVia, type Via } from "./via.js";
 export type { RefusedLogin } from "./refused-logins.js";
 export type * from "./settings.js";
 

@@ -1,12 +1,13 @@
 import type { Client, PublishPacket, Subscription } from "aedes";
 import type { Logger } from "../runtime/logger.js";
+import { claimed, viaProperty } from "../runtime/user-properties.js";
 import { bridgeRights, commandFilters, rightsOf, type Rights } from "./access.js";
 import type { HeldFilters } from "./held-filters.js";
 import { bytesOf, owned } from "./packet-bytes.js";
 import { RetainedShare } from "./retained-share.js";
 import type { BrokerLimits, BrokerSettings, BrokerTally, BrokerUser } from "./settings.js";
 import { topicMatches } from "./topic-filter.js";
-import { stamped, viaProperty } from "./via.js";
+import { stamp } from "./via.js";
 
 /** Who a client turned out to be. */
 export interface Identity {
@@ -93,7 +94,7 @@ export class Gatekeeper {
       const via = { client: client.id, user: identity.user };
       packet.properties = {
         ...packet.properties,
-        userProperties: stamped(packet.properties?.userProperties, via),
+        userProperties: { ...packet.properties?.userProperties, ...stamp(via) },
       };
     }
   }
@@ -117,7 +118,7 @@ export class Gatekeeper {
       return packet;
     return {
       ...packet,
-      properties: { ...properties, userProperties: stamped(properties.userProperties, null) },
+      properties: { ...properties, userProperties: claimed(properties.userProperties) },
     };
   }
 
@@ -162,12 +163,14 @@ type Properties = NonNullable<PublishPacket["properties"]>;
 function publishProperties(given: Properties): Properties {
   const { payloadFormatIndicator, messageExpiryInterval, responseTopic, correlationData, contentType } =
     given;
+  // The packet library silently sends nothing at all when it is given no user property to write.
+  const userProperties = claimed(given.userProperties);
   return {
     ...(typeof payloadFormatIndicator === "boolean" && { payloadFormatIndicator }),
     ...(typeof messageExpiryInterval === "number" && { messageExpiryInterval }),
     ...(typeof responseTopic === "string" && !/[#+\0]/.test(responseTopic) && { responseTopic }),
     ...(Buffer.isBuffer(correlationData) && { correlationData: owned(correlationData) }),
     ...(typeof contentType === "string" && { contentType }),
-    ...(given.userProperties && { userProperties: given.userProperties }),
+    ...(userProperties && { userProperties }),
   };
 }

@@ -5,7 +5,7 @@
  * there the property proves nothing and must not be read.
  */
 
-export const viaProperty = "greenhouse2mqtt-via";
+import { type UserProperties, viaProperty } from "../runtime/user-properties.js";
 
 /** `user` is null for an anonymous client. */
 export interface Via {
@@ -13,27 +13,19 @@ export interface Via {
   readonly user: string | null;
 }
 
-type UserProperties = Record<string, string | string[]>;
-
 const maxClientId = 128;
 
-/** The same properties without the sender's claim; with the stamp unless `via` is null. Undefined when none are left. */
-export function stamped(properties: UserProperties | undefined, via: Via | null): UserProperties | undefined {
-  const kept = Object.entries(properties ?? {}).filter(([name]) => name !== viaProperty);
-  const stamp = via && JSON.stringify({ client: via.client.slice(0, maxClientId), user: via.user });
-  const all = stamp === null ? kept : [...kept, [viaProperty, stamp] as const];
-  // The packet library silently sends nothing at all when it is given no user property to write.
-  return all.length > 0 ? Object.fromEntries(all) : undefined;
-}
+/** The stamp as a property. */
+export const stamp = (via: Via): Record<string, string> => ({
+  [viaProperty]: JSON.stringify({ client: via.client.slice(0, maxClientId), user: via.user }),
+});
 
 /** What the embedded broker stamped; null when there is no stamp. */
-export function readVia(
-  properties: Readonly<Record<string, string | readonly string[]>> | undefined,
-): Via | null {
-  const stamp = properties?.[viaProperty];
-  if (typeof stamp !== "string") return null;
+export function readVia(properties: UserProperties | undefined): Via | null {
+  const text = properties?.[viaProperty];
+  if (typeof text !== "string") return null;
   try {
-    const via: unknown = JSON.parse(stamp);
+    const via: unknown = JSON.parse(text);
     if (typeof via !== "object" || via === null || !("client" in via) || !("user" in via)) return null;
     const { client, user } = via;
     return typeof client === "string" && (typeof user === "string" || user === null)

@@ -19,6 +19,13 @@ async function grants(client: MqttClient, filters: readonly string[]): Promise<n
   });
 }
 
+const closed = (client: MqttClient) =>
+  new Promise<void>((resolve) => {
+    client.once("close", () => {
+      resolve();
+    });
+  });
+
 const refusedOf = (codes: readonly number[]) => codes.filter((code) => code >= 0x80).length;
 
 describe.each([5, 4] as const)("the topic filters of a client, MQTT %i", (protocolVersion) => {
@@ -62,16 +69,16 @@ describe.each([5, 4] as const)("the topic filters of a client, MQTT %i", (protoc
     const other = await otherClient(broker.url);
     const client = await otherClient(broker.url, { protocolVersion });
     expect(refusedOf(await grants(client, several(10)))).toBe(0);
-    const closed = once(client, "close");
+    const isClosed = closed(client);
     client.subscribe(several(11), () => undefined);
-    await closed;
+    await isClosed;
     expect(broker.counters().oversized).toBe(1);
     expect(lines.join("\n")).toContain("broker.limits.filters_per_packet");
     const again = await otherClient(broker.url, { protocolVersion });
     await again.subscribeAsync(several(10));
-    const closedToo = once(again, "close");
+    const isClosedToo = closed(again);
     again.unsubscribe(several(11), () => undefined);
-    await closedToo;
+    await isClosedToo;
     expect(other.connected).toBe(true);
   });
 

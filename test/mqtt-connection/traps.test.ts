@@ -144,6 +144,43 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
       });
   });
 
+  it("of thousands of user properties only the used one arrives, cut to a length", async () => {
+    const broker = await anyBroker(make);
+    const { messages, online } = connect({
+      ...broker,
+      ...broker.credential,
+      protocolVersion: version,
+      subscriptions,
+    });
+    await online();
+    const other = await otherClient(broker.url, { protocolVersion: 5 });
+    const others = Array.from({ length: 5_000 }, (_, n) => [`p${n}`, "v".repeat(30)] as const);
+    const userProperties = { ...Object.fromEntries(others), by: `Anna ${"木".repeat(5_000)}` };
+    await other.publishAsync(set, "open", { qos: 1, properties: { userProperties } });
+    await other.publishAsync(set, "close", {
+      qos: 1,
+      properties: {
+        responseTopic: "answers/1",
+        correlationData: Buffer.alloc(1_025),
+        userProperties: { p: "v" },
+      },
+    });
+    await until(() => messages.length === 2, "both received");
+    const kept = version === 5 ? { by: `Anna ${"木".repeat(195)}` } : undefined;
+    const arrived = messages.map((message) => [message.payload.toString(), message.properties]);
+    const stampless = (properties: unknown) =>
+      JSON.parse(
+        JSON.stringify(properties, (name, value: unknown) =>
+          name === "greenhouse2mqtt-via" ? undefined : value,
+        ),
+      ) as { userProperties?: object };
+    expect(arrived.map(([payload]) => payload)).toEqual(["open", "close"]);
+    expect(stampless(arrived[0]?.[1]).userProperties).toEqual(kept);
+    expect(Object.keys(stampless(arrived[1]?.[1]).userProperties ?? {})).toEqual([]);
+    expect(messages[1]?.properties).not.toHaveProperty("responseTopic");
+    expect(messages[1]?.properties).not.toHaveProperty("correlationData");
+  });
+
   it("an answer carries its properties, and empty ones do not swallow it", async () => {
     const broker = await anyBroker(make);
     const { connection, online } = connect({ ...broker, ...broker.credential, protocolVersion: version });
