@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { setImmediate } from "node:timers/promises";
+import { nextTurn } from "../runtime/clock.js";
 import { owned } from "./packet-bytes.js";
 import { topicMatches } from "./topic-filter.js";
 
@@ -37,7 +37,7 @@ export class RetainedStore {
       const packets = /[+#]/.test(filter) ? this.#packets.values() : this.#exactly(filter);
       for (const packet of packets) {
         tried += 1;
-        if (tried % matchesAtOnce === 0) await setImmediate();
+        if (tried % matchesAtOnce === 0) await nextTurn();
         if (topicMatches(filter, packet.topic)) yield packet;
       }
     }
