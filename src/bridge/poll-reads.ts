@@ -1,6 +1,7 @@
 import { sameValue, textOf } from "../greenhouse/actuator-values.js";
 import type { ControllerEvent } from "../greenhouse/events.js";
 import type { Controller, Register } from "../greenhouse/model.js";
+import { PlatformError } from "../greenhouse/platform-error.js";
 import type { PlatformReader, RawValue } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Inventory } from "./inventory.js";
@@ -41,6 +42,7 @@ export async function perform(job: PollJob, ports: PollPorts, signal: AbortSigna
   }
 }
 
+/** Nothing says that a group is read from the device, so it counts as the platform's memory, as a plain read does. */
 async function readRegisters(
   code: string,
   read: RegisterRead,
@@ -48,20 +50,28 @@ async function readRegisters(
   signal: AbortSignal,
 ): Promise<void> {
   const { platform, store } = ports;
-  const first = await registersEvent(ports, read.type === "group", async () =>
+  const first = await registersEvent(ports, false, async () =>
     read.type === "group"
       ? platform.values(code, read.group, signal)
       : single(read.address, await platform.value(code, read.address, false, signal)),
   );
   const doubtful = contradicted(store.get(code), first);
   store.dispatch(code, { ...first, values: without(first.values, doubtful) });
+  let failure: PlatformError | null = null;
   for (const address of doubtful) {
     await ports.turn?.();
-    const again = await registersEvent(ports, true, async () =>
-      single(address, await platform.value(code, address, true, signal)),
-    );
-    store.dispatch(code, again);
+    try {
+      const again = await registersEvent(ports, true, async () =>
+        single(address, await platform.value(code, address, true, signal)),
+      );
+      store.dispatch(code, again);
+    } catch (error) {
+      // An address that cannot be read must not keep its neighbours from being read.
+      if (!(error instanceof PlatformError) || signal.aborted) throw error;
+      failure ??= error;
+    }
   }
+  if (failure !== null) throw failure;
 }
 
 type RegistersRead = Extract<ControllerEvent, { type: "registers_read" }>;

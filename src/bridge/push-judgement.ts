@@ -41,9 +41,12 @@ const renewedAfterMs = 60_000;
 export function judgePush(held: HeldRegister, pushed: PushedValue, openedAt: number): Verdict {
   const { register } = held;
   const { at, arrivedAt } = pushed;
-  const newest = Math.max(register?.startedAt ?? -Infinity, held.postedAt ?? -Infinity);
-  if (at !== null && at < newest - toleranceMs) return { type: "old" };
+  // What came from the platform's memory may be older than the push, however late it was asked for.
+  const provenAt = register?.fresh === true ? register.startedAt : -Infinity;
+  if (at !== null && at < Math.max(provenAt, held.postedAt ?? -Infinity) - toleranceMs)
+    return { type: "old" };
   if (register === null || register.startedAt < openedAt) return { type: "doubtful" };
+  const newest = Math.max(register.startedAt, held.postedAt ?? -Infinity);
   const isSame = sameValue(textOf(register.raw), textOf(pushed.raw));
   if (isSame && (at === null || arrivedAt - newest < renewedAfterMs)) return { type: "known" };
   if (at === null || !isNewer(held, register, at)) return { type: "doubtful" };

@@ -5,14 +5,14 @@ import { isDated, knownStatuses } from "../greenhouse/push-fold.js";
 import type { PushNews } from "../greenhouse/push.js";
 import type { Clock } from "../runtime/clock.js";
 import type { PushBell } from "./push-bell.js";
-import { type Followed, followedAddress } from "./push-held.js";
+import { followedAddress } from "./push-held.js";
 import { judgePush, platformInstant } from "./push-judgement.js";
 import type { PushReads } from "./push-reads.js";
 import type { GreenhouseStore } from "./store.js";
 
 export interface PushMirrorPorts {
   readonly store: GreenhouseStore;
-  readonly platform: Pick<PlatformReader, "connection" | "runningStatuses" | "value" | "values">;
+  readonly platform: Pick<PlatformReader, "connection" | "runningStatuses" | "value">;
   readonly bell: PushBell;
   readonly reads: PushReads;
   readonly clock: Clock;
@@ -20,8 +20,9 @@ export interface PushMirrorPorts {
   readonly skewMs: () => number | null;
 }
 
-const registerGapMs = 5_000;
-const connectionGapMs = 5_000;
+/** Short enough for a switch that is pressed twice, long enough for what never rests. */
+const registerGapMs = 2_000;
+const connectionGapMs = 2_000;
 const statusGapMs = 60_000;
 const lateMs = 60_000;
 
@@ -33,8 +34,9 @@ type News<Type extends PushNews["type"]> = Extract<PushNews, { type: Type }>;
  */
 export class PushMirror {
   readonly #ports: PushMirrorPorts;
-  /** The last doubtful value of an address, by code and address. */
+  /** The last doubtful value of an address, by code and address, until a read begun after it has ended. */
   readonly #doubtful = new Map<string, RawValue>();
+  /** The last doubtful connection of a controller, as long. */
   readonly #connections = new Map<string, Availability>();
   /** When the statuses of a controller were last read because of a push; monotonic ms. */
   readonly #statusesReadAt = new Map<string, number>();
@@ -72,47 +74,46 @@ export class PushMirror {
       const held = followedAddress(controller, address);
       if (held === null) continue;
       const verdict = judgePush(held, { raw, at: pushedAt, arrivedAt }, openedAt);
-      if (verdict.type === "take") this.#take(code, new Map([[address, raw]]), verdict.startedAt, "push");
-      if (verdict.type === "doubtful" && !bell.isAwaited(code, address))
-        this.#verify(code, address, raw, held);
+      if (verdict.type === "take") this.#take(code, address, raw, verdict.startedAt, "push");
+      // While the address is being read afresh the answer may be on its way already, and older than this.
+      const isOpen = verdict.type === "known" && this.#doubtful.has(`${code} ${address}`);
+      if ((verdict.type === "doubtful" || isOpen) && !bell.isAwaited(code, address))
+        this.#verify(code, address, raw);
     }
   }
 
-  #take(code: string, values: ReadonlyMap<string, RawValue>, startedAt: number, source: Source): void {
+  /** What was pushed while somebody read the address back, who has ended without reading once more. */
+  unread(code: string, address: string, raw: RawValue): void {
+    const controller = this.#ports.store.get(code);
+    const held = controller && followedAddress(controller, address);
+    if (!held) return;
+    const { register } = held;
+    if (register === null || !sameValue(textOf(register.raw), textOf(raw))) this.#verify(code, address, raw);
+  }
+
+  #take(code: string, address: string, raw: RawValue, startedAt: number, source: Source): void {
     const { store, clock } = this.#ports;
-    if (values.size === 0) return;
+    const values = new Map([[address, raw]]);
     const agoMs = Math.max(0, clock.monotonic() - startedAt);
     const readAt = source === "push" ? clock.now() - agoMs : clock.now();
     store.dispatch(code, { type: "registers_read", values, startedAt, readAt, fresh: true, source });
   }
 
-  #verify(code: string, address: string, raw: RawValue, { group }: Followed): void {
-    this.#doubtful.set(`${code} ${address}`, raw);
+  /** A fresh read decides; where it shows what was pushed, the push is where the news came from. */
+  #verify(code: string, address: string, raw: RawValue): void {
+    const key = `${code} ${address}`;
+    this.#doubtful.set(key, raw);
     const { reads, platform, clock } = this.#ports;
-    const name = group === null ? `address ${address}` : `group ${group}`;
-    reads.want(`registers ${code} ${name}`, registerGapMs, async (signal) => {
+    const name = `registers ${key}`;
+    reads.want(name, registerGapMs, async (signal) => {
       const startedAt = clock.monotonic();
-      const values =
-        group === null
-          ? single(address, await platform.value(code, address, true, signal))
-          : await platform.values(code, group, signal);
-      this.#verified(code, values, startedAt);
-    });
-  }
-
-  /** The read decides; where it shows what was pushed, the push is where the news came from. */
-  #verified(code: string, values: ReadonlyMap<string, RawValue>, startedAt: number): void {
-    const pushed = new Map<string, RawValue>();
-    const others = new Map<string, RawValue>();
-    for (const [address, raw] of values) {
-      const key = `${code} ${address}`;
+      const read = await platform.value(code, address, true, signal);
       const told = this.#doubtful.get(key);
-      const isTold = told !== undefined && sameValue(textOf(told), textOf(raw));
-      (isTold ? pushed : others).set(address, raw);
-      this.#doubtful.delete(key);
-    }
-    this.#take(code, pushed, startedAt, "push");
-    this.#take(code, others, startedAt, "poll");
+      if (!reads.isWaiting(name)) this.#doubtful.delete(key);
+      if (read === null) return;
+      const isTold = told !== undefined && sameValue(textOf(told), textOf(read));
+      this.#take(code, address, read, startedAt, isTold ? "push" : "poll");
+    });
   }
 
   #statuses(controller: Controller, { code, items, at }: News<"statuses">, openedAt: number): void {
@@ -136,12 +137,15 @@ export class PushMirror {
   #connection(controller: Controller, { code, online }: News<"connection">): void {
     const { store, reads, platform } = this.#ports;
     const told = online ? "online" : "offline";
-    if ((controller.info.record?.online ?? null) === null || controller.availability === told) return;
+    if ((controller.info.record?.online ?? null) === null) return;
+    if (controller.availability === told && !this.#connections.has(code)) return;
     this.#connections.set(code, told);
-    reads.want(`connection ${code}`, connectionGapMs, async (signal) => {
+    const name = `connection ${code}`;
+    reads.want(name, connectionGapMs, async (signal) => {
       const availability = await platform.connection(code, signal);
-      if (availability === this.#connections.get(code))
-        store.dispatch(code, { type: "connection", availability });
+      const isTold = availability === this.#connections.get(code);
+      if (!reads.isWaiting(name)) this.#connections.delete(code);
+      if (isTold) store.dispatch(code, { type: "connection", availability });
     });
   }
 
@@ -162,6 +166,3 @@ export class PushMirror {
     return platformInstant(at, skewMs(), { now: clock.now(), monotonic: clock.monotonic() });
   }
 }
-
-const single = (address: string, raw: RawValue | null): ReadonlyMap<string, RawValue> =>
-  new Map(raw === null ? [] : [[address, raw]]);

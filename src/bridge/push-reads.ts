@@ -38,6 +38,11 @@ export class PushReads {
     return this.#waiting.size;
   }
 
+  /** Whether a read under this name is still to begin. */
+  isWaiting(name: string): boolean {
+    return this.#waiting.has(name);
+  }
+
   /** Reads soon, but not sooner than `gapMs` after the last read under this name. One that waits already stays. */
   want(name: string, gapMs: number, read: WantedRead): void {
     if (this.#waiting.has(name) || this.#waiting.size >= mostWaiting) return;

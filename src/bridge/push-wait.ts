@@ -12,7 +12,9 @@ export type Woken = "due" | "pushed" | "aborted";
 /** Waits for the time of the next read-back, or for a push that makes an earlier one worth it. Close it at the end. */
 export class PushWait {
   readonly #clock: Clock;
-  readonly #stopListening: () => void;
+  readonly #stopListening: (unread: RawValue | null) => void;
+  /** What was pushed after the last read began. */
+  #unread: RawValue | null = null;
   #wantedAt: number | null = null;
   #readAt = -Infinity;
   #wake: () => void = () => undefined;
@@ -26,6 +28,7 @@ export class PushWait {
     this.#clock = clock;
     const pushed = (raw: RawValue) => {
       const isWanted = shows(raw);
+      this.#unread = raw;
       this.#want(this.#readAt + (isWanted ? wantedGapMs : otherGapMs));
       return isWanted;
     };
@@ -33,7 +36,7 @@ export class PushWait {
   }
 
   close(): void {
-    this.#stopListening();
+    this.#stopListening(this.#unread);
   }
 
   /** Until the monotonic instant `at`, a push, or the abort of the signal. */
@@ -44,6 +47,7 @@ export class PushWait {
       const isPushed = this.#wantedAt !== null && now >= this.#wantedAt;
       if (isPushed || now >= at) {
         this.#wantedAt = null;
+        this.#unread = null;
         this.#readAt = now;
         return now >= at ? "due" : "pushed";
       }

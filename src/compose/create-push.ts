@@ -25,6 +25,9 @@ export function createPush(
   const reads = new PushReads({ clock, budgets: [budget, share], log });
   const skewMs = () => platform.clockSkewMs();
   const mirror = new PushMirror({ store, platform, bell, reads, clock, skewMs });
+  bell.onUnread((code, address, raw) => {
+    mirror.unread(code, address, raw);
+  });
   const recovery = new PushRecovery(clock, () => poller.refresh());
   return new PushChannels({ platform, store, mirror, reads, recovery, clock, log });
 }

@@ -57,7 +57,7 @@ export interface PlatformReader {
   runningStatuses(code: string, signal: AbortSignal): Promise<readonly RunningStatusItem[]>;
   /** `null` when the answer holds no value for the address. `fresh` asks the device itself (`flush=1`). */
   value(code: string, address: string, fresh: boolean, signal: AbortSignal): Promise<RawValue | null>;
-  /** All addresses of one parameter group, read from the device. */
+  /** All addresses of one parameter group; whether they are read from the device is not known. */
   values(code: string, group: ParameterGroup, signal: AbortSignal): Promise<ReadonlyMap<string, RawValue>>;
   /** Any read-only operation the interface names (`weather-data/list`); the parsed answer as it came. */
   get(operation: string, query: Query, signal: AbortSignal): Promise<unknown>;

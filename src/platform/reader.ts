@@ -108,16 +108,7 @@ export class Reader implements PlatformReader {
       ...(fresh ? { flush: "1" } : {}),
     };
     const ask = { operation, query, signal, urgent: fresh };
-    try {
-      return await this.#ask(ask, (body, decoding) => this.#value(body, code, address, decoding));
-    } catch (error) {
-      if (!(error instanceof PlatformError) || error.facts.kind !== "rejected") throw error;
-      this.#ports.reports.of(operation)(
-        `answered with code ${error.facts.code ?? "?"}, taken as no value`,
-        {},
-      );
-      return null;
-    }
+    return this.#ask(ask, (body, decoding) => this.#value(body, code, address, decoding));
   }
 
   async values(

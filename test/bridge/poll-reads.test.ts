@@ -29,10 +29,10 @@ function bench() {
   const roof = () => world.store.get("GH-0")?.actuators.get("roof");
   const names = () => world.platform.calls.map(({ name }) => name);
   /** The register as the device itself showed it just now. */
-  const shown = (raw: string) => {
+  const shown = (raw: string, address = "101") => {
     world.store.dispatch("GH-0", {
       type: "registers_read",
-      values: new Map([["101", raw]]),
+      values: new Map([[address, raw]]),
       startedAt: world.clock.monotonic(),
       readAt: world.clock.now(),
       fresh: true,
@@ -119,6 +119,20 @@ describe("an unflushed value that contradicts a flushed one", () => {
     };
     await expect(one.run(address)).rejects.toThrow();
     expect(one.roof()?.state).toBe("open");
+  });
+
+  it("in a group is read from the device too, each address, also when one of them cannot be", async () => {
+    const one = bench();
+    one.shown("10010");
+    one.shown("10010", "102");
+    for (const address of ["101", "102"]) one.platform.registers.set(`GH-0 ${address}`, "10001");
+    one.platform.fate = ({ name }) => {
+      if (name === "value GH-0 101 fresh") throw failure("rejected", "realtime");
+    };
+    await expect(one.run({ ...address, read: { type: "group", group } })).rejects.toThrow();
+    expect(one.names()).toEqual(["values GH-0 10", "value GH-0 101 fresh", "value GH-0 102 fresh"]);
+    expect(one.roof()?.state).toBe("open");
+    expect(one.store.get("GH-0")?.actuators.get("side")?.state).toBe("closed");
   });
 
   it("is a change where the device says so too", async () => {

@@ -34,8 +34,9 @@ describe("a pushed value", () => {
     ["that was never read before", { held: null, pushed: { at: 300 } }, "doubtful"],
     ["not read since the channel was opened", { held: { at: -1 }, pushed: { at: 300 } }, "doubtful"],
     ["dated after the read", { held: { at: 200 }, pushed: { at: 290 } }, "take"],
-    ["dated before the read", { held: { at: 200 }, pushed: { at: 190 } }, "old"],
-    ["dated long before, never read since", { held: { at: -100 }, pushed: { at: -200 } }, "old"],
+    ["dated before a fresh read", { held: { at: 200, of: "flush" }, pushed: { at: 190 } }, "old"],
+    ["dated long before, never read since", { held: { at: -100, of: "flush" }, pushed: { at: -200 } }, "old"],
+    ["dated before a read that may be older still", { held: { at: 200 }, pushed: { at: 190 } }, "doubtful"],
     ["dated about when the read began", { held: { at: 200 }, pushed: { at: 203 } }, "doubtful"],
     [
       "dated about when the read began, a little before",

@@ -50,12 +50,22 @@ describe("what cannot be read", () => {
     expect(client.link("business")).toMatchObject({ failures: 0, reachable: true });
   });
 
-  it("a code that is not 200 for one address means it has no value, like null and an absent key", async () => {
-    const host = workshop.keep(await startFakeHost(() => ({ body: { code: 404, message: "地址不存在" } })));
-    const { client } = makeClient(workshop, settingsFor(host.url));
-    expect(await client.value("GH-1", "999", true, never)).toBeNull();
-    expect(client.shapeReports()).toMatchObject([{ problem: "answered with code 404, taken as no value" }]);
-  });
+  it.each([true, false])(
+    "a code that is not 200 for one address is a failure, not 'no value' (fresh: %s)",
+    async (fresh) => {
+      const body = { code: 503, message: "设备忙", requestId: "r-7" };
+      const host = workshop.keep(await startFakeHost(() => ({ body })));
+      const { client } = makeClient(workshop, settingsFor(host.url));
+      const error = await failureOf(client.value("GH-1", "101", fresh, never));
+      expect(error.facts).toMatchObject({
+        kind: "rejected",
+        code: "503",
+        platformMessage: "设备忙",
+        requestId: "r-7",
+      });
+      expect(client.shapeReports()).toEqual([]);
+    },
+  );
 });
 
 describe("get", () => {

@@ -39,6 +39,7 @@ export async function check(
       return refused(
         "platform_unavailable",
         `Address ${address} could not be read before sending: ${read.reason}`,
+        read.requestId,
       );
     else if (!command.force) {
       return refused(
@@ -80,7 +81,8 @@ async function connectionRefusal(
     );
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;
-    return refused("platform_unavailable", `Nothing was sent: ${error.message}`);
+    const { requestId = null } = error.facts;
+    return refused("platform_unavailable", `Nothing was sent: ${error.message}`, requestId);
   }
 }
 

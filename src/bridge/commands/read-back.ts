@@ -9,7 +9,8 @@ export type Read =
   | { readonly type: "value"; readonly raw: RawValue; readonly startedMono: number }
   /** Answered, but without this address. */
   | { readonly type: "absent" }
-  | { readonly type: "unanswered"; readonly reason: string };
+  /** No answer, or one with a code other than 200; `requestId` where the platform gave one. */
+  | { readonly type: "unanswered"; readonly reason: string; readonly requestId: string | null };
 
 /** One fresh read of an address, folded into the mirror. */
 export async function readFresh(
@@ -34,7 +35,8 @@ export async function readFresh(
     return { type: "value", raw, startedMono };
   } catch (error) {
     if (!(error instanceof PlatformError) && !signal.aborted) throw error;
-    return { type: "unanswered", reason: error instanceof Error ? error.message : "no answer" };
+    const requestId = (error instanceof PlatformError ? error.facts.requestId : undefined) ?? null;
+    return { type: "unanswered", reason: error instanceof Error ? error.message : "no answer", requestId };
   }
 }
 

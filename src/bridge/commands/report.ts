@@ -26,10 +26,12 @@ export interface Ending {
 /** What a command that gives way has to tell of its POSTs. */
 export type SentSoFar = Pick<Ending, "steps" | "sentAt" | "requestId">;
 
-export const refused = (reason: RefusalReason, message: string): Ending => ({
+/** `requestId`: the platform's, where it is the platform that stands in the way. */
+export const refused = (reason: RefusalReason, message: string, requestId: string | null = null): Ending => ({
   outcome: "refused",
   reason,
   message,
+  requestId,
 });
 
 export const shuttingDown = (): Ending =>

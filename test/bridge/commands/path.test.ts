@@ -182,6 +182,32 @@ describe("the path of a command", () => {
     expect(bench.values()).toHaveLength(1);
   });
 
+  it.each([false, true])(
+    "a fresh read answered with another code is platform_unavailable with its request id (force: %s)",
+    async (force) => {
+      const bench = new CommandBench({ actuators: [fan] });
+      bench.platform.onRead = () =>
+        platformError({ kind: "rejected", code: "503", platformMessage: "busy", requestId: "r-7" });
+      expect(await bench.run(JSON.stringify({ command: "on", force }))).toMatchObject({
+        outcome: "refused",
+        reason: "platform_unavailable",
+        request_id: "r-7",
+      });
+      expect(bench.values()).toEqual([]);
+    },
+  );
+
+  it.each([false, true])(
+    "a fresh read without the address is no_read_back, unless force (%s)",
+    async (force) => {
+      const bench = new CommandBench({ actuators: [fan] });
+      const result = await bench.run(JSON.stringify({ command: "on", force }));
+      expect(result).toMatchObject(
+        force ? { outcome: "confirmed" } : { outcome: "refused", reason: "no_read_back", request_id: null },
+      );
+    },
+  );
+
   it("never connected is failed with not_sent", async () => {
     const bench = new CommandBench({ actuators: [fan] });
     bench.platform.registers.set("140", "1001");
