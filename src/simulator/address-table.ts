@@ -151,10 +151,32 @@ const travels = new Map<string, ReadonlyMap<Role, number>>(
   ]),
 );
 
+/** What a type may hold beside its actuators: limits, times, counters, some of which look like control values. */
+const beside = ["1010", "45", "10010", "0", "1001", "11000", "100", "00000", "-3", "10100", "7", "180"];
+
+/** The same table with a dozen more addresses in each type, around those of its actuators. */
+function crowded(table: AddressTable): AddressTable {
+  const groups = new Set([...table.values()].flatMap(({ group }) => group ?? []));
+  const more = [...groups].flatMap((group) =>
+    beside.map((value, n) =>
+      fixed(String(900_000 + group * 100 + n), `类型${group}参数${n + 1}`, group, "reading", value),
+    ),
+  );
+  const isBefore = (_: AddressRow, n: number) => n % 2 === 0;
+  return tableOf([
+    ...more.filter(isBefore),
+    ...table.values(),
+    ...more.filter((row, n) => !isBefore(row, n)),
+  ]);
+}
+
+const crowdedTables = new Map([...tables].map(([type, table]) => [type, crowded(table)]));
+
 const none: AddressTable = new Map();
 const noTravel: ReadonlyMap<Role, number> = new Map();
 
 export const travelTimes = (type: string): ReadonlyMap<Role, number> => travels.get(type) ?? noTravel;
 
 /** The addresses of a device type (system 1); empty for cameras and weather stations. */
-export const addressTable = (type: string): AddressTable => tables.get(type) ?? none;
+export const addressTable = (type: string, inType: "own" | "many" = "own"): AddressTable =>
+  (inType === "many" ? crowdedTables : tables).get(type) ?? none;

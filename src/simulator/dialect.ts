@@ -46,6 +46,8 @@ export interface Dialect {
     /** What `data` holds for an address the device does not have. */
     readonly unknown: "absent" | "null" | "error";
     readonly flush: ListLayout;
+    /** What a control-parameter type holds: the addresses of its actuators, or many others around them. */
+    readonly inType: "own" | "many";
   };
   readonly statuses: { readonly layout: ListLayout; readonly value: "number" | "boolean" | "text" };
   readonly setAnswer: "data" | "flat";

@@ -23,6 +23,9 @@ export const effectFaults = ["ignore", "late", "twice", "offline_at_post"] as co
 /** Spoil what reading a register shows. */
 export const readFaults = ["wrong_read_back", "stale_read_back", "no_value"] as const;
 
+/** Spoil a read of registers as a whole: `get-value` refused by a busy device, a group from the platform's memory. */
+export const requestFaults = ["busy", "stale_group"] as const;
+
 /** Happen by themselves at a time. */
 export const eventFaults = [
   "offline",
@@ -36,11 +39,18 @@ export const eventFaults = [
   "push",
 ] as const;
 
-export const faultNames = [...answerFaults, ...effectFaults, ...readFaults, ...eventFaults] as const;
+export const faultNames = [
+  ...answerFaults,
+  ...effectFaults,
+  ...readFaults,
+  ...requestFaults,
+  ...eventFaults,
+] as const;
 
 export type AnswerFault = (typeof answerFaults)[number];
 export type EffectFault = (typeof effectFaults)[number];
 export type ReadFault = (typeof readFaults)[number];
+export type RequestFault = (typeof requestFaults)[number];
 export type EventFault = (typeof eventFaults)[number];
 export type FaultName = (typeof faultNames)[number];
 
@@ -77,7 +87,7 @@ export interface FaultSpec {
   readonly address?: string;
   /** Whether the request was carried out before its answer was spoilt. */
   readonly when?: "before" | "after";
-  /** `slow`, `late`: how much later; `twice`: when again; `stale_read_back`: how old. */
+  /** `slow`, `late`: how much later; `twice`: when again; `stale_read_back`, `stale_group`: how old. */
   readonly delayMs?: number;
   readonly status?: number;
   readonly code?: number;

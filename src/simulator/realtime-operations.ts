@@ -1,6 +1,7 @@
 import { handValues } from "./events.js";
 import type { Call } from "./call.js";
 import { failure, success, type Answer } from "./envelope.js";
+import type { FaultTarget } from "./fault-book.js";
 import { readFaults, type FaultSpec } from "./faults.js";
 import { layOut, type Fields } from "./layout.js";
 import { localText } from "./local-time.js";
@@ -64,6 +65,8 @@ export function readValue(state: PlatformState, call: Call): Answer {
   if (call.address === null) return missing(state, call, "address");
   const isFresh = call.request.query.flush === "1";
   const controller = state.controller(call.controller);
+  const busy = state.faults.take(["busy"], targetOf(call, call.address), state.now);
+  if (busy) return failure(dialect, busy.code ?? 500, busy.message ?? "设备忙", call.requestId);
   if (controller && isFresh && isCutOff(state, controller)) return offline(state, call);
   const value = controller ? shownValue(state, call, controller, call.address, isFresh) : null;
   if (value === null && dialect.registers.unknown === "error")
@@ -76,16 +79,29 @@ export function readGroup(state: PlatformState, call: Call): Answer {
   const group = call.request.query.deviceTypeId;
   if (group === undefined) return missing(state, call, "deviceTypeId");
   const controller = state.controller(call.controller);
-  if (controller && isCutOff(state, controller)) return offline(state, call);
+  const stale = state.faults.take(["stale_group"], targetOf(call, null), state.now);
+  if (controller && stale === null && isCutOff(state, controller)) return offline(state, call);
   const rows = [...(controller?.registers.table.values() ?? [])];
   const read = rows
     .filter((row) => row.group !== null && String(row.group) === group)
     .flatMap(({ address }) => {
-      const value = controller ? shownValue(state, { ...call, address }, controller, address, true) : null;
+      const value =
+        controller === null
+          ? null
+          : stale === null
+            ? shownValue(state, call, controller, address, true)
+            : agedValue(state, stale, controller, address);
       return value === null ? [] : [{ address, value }];
     });
   return success(flushAnswer(state.settings.dialect, read));
 }
+
+const targetOf = (call: Call, address: string | null): FaultTarget => ({
+  host: call.request.host,
+  operation: call.operation,
+  controller: call.controller,
+  address,
+});
 
 const isCutOff = (state: PlatformState, controller: SimulatedController): boolean =>
   !controller.isOnline() && state.settings.dialect.offlinePost === "refuse";
@@ -100,15 +116,22 @@ function shownValue(
   address: string,
   isFresh: boolean,
 ): string | null {
-  const target = { host: call.request.host, operation: call.operation, controller: call.controller, address };
   const lies = readFaults.filter((fault) => fault !== "stale_read_back" || !isFresh);
-  const lie = state.faults.take(lies, target, state.now);
+  const lie = state.faults.take(lies, targetOf(call, address), state.now);
   const value = controller.read(address);
   if (lie === null || value === null) return value;
   if (lie.fault === "no_value") return null;
   if (lie.fault === "wrong_read_back") return wrongValue(lie, controller, address, value);
-  const age = (lie.delayMs ?? 60_000) * state.timeline.speed;
-  return controller.registers.readAsOf(address, state.simulatedNow - age);
+  return agedValue(state, lie, controller, address);
+}
+
+function agedValue(
+  state: PlatformState,
+  { delayMs = 60_000 }: FaultSpec,
+  controller: SimulatedController,
+  address: string,
+): string | null {
+  return controller.registers.readAsOf(address, state.simulatedNow - delayMs * state.timeline.speed);
 }
 
 function wrongValue(lie: FaultSpec, controller: SimulatedController, address: string, value: string): string {

@@ -13,6 +13,8 @@ export interface DeviceManners {
   readonly positionReads: "target" | "travelling";
   /** Whether the light wants `1010` once ever or again after each `1001`. */
   readonly lightWants: "once" | "after_off";
+  /** Whether a control-parameter type holds more addresses than those of its actuators. */
+  readonly registers: { readonly inType: "own" | "many" };
 }
 
 export interface PendingValue {
@@ -63,7 +65,11 @@ export class SimulatedController {
     this.#world = world;
     this.#seed = mix(world.seed, textSeed(device.code));
     this.#now = world.startAt;
-    this.registers = new RegisterBank(addressTable(device.type), world.startAt, world.historyLimit);
+    this.registers = new RegisterBank(
+      addressTable(device.type, world.manners.registers.inType),
+      world.startAt,
+      world.historyLimit,
+    );
     this.#plant = new Plant(device.type, this.#seed, world.startAt, world.sky);
   }
 

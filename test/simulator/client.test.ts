@@ -58,7 +58,8 @@ describe.each(plainProfileNames)("the bridge's client, told nothing about profil
     expect(statuses.map((status) => status.number)).toEqual([16, 17, 18, 19, 37, 49, 49]);
     expect(Number(await client.value(code, "101", true, signal))).toBe(10001);
     const group = await client.values(code, parameterGroup(212), signal);
-    expect([...group].map(([address, value]) => [address, Number(value)])).toEqual([
+    const own = [...group].filter(([address]) => address.length === 3);
+    expect(own.map(([address, value]) => [address, Number(value)])).toEqual([
       ["501", 180],
       ["502", 250],
       ["503", 20],

@@ -37,6 +37,7 @@ const questions: Readonly<Record<string, string>> = {
   "registers.value": "a register's value",
   "registers.unknown": "an unknown address",
   "registers.flush": "where flushed items are",
+  "registers.inType": "addresses of a type",
   "statuses.layout": "where running statuses are",
   "statuses.value": "a running status",
   setAnswer: "echo of a POST",

@@ -135,6 +135,27 @@ describe("reads that lie", () => {
     expect(asking.pass(1).read(code, "101", "0")).toBe("10010");
   });
 
+  it("a stale group shows older values, a single read of the same address does not", () => {
+    const asking = new Asking({ faults: [{ fault: "stale_group", delayMs: minuteMs, chance: 1 }] });
+    const group = () => asking.get("/api/set-value/flush", { deviceCode: code, deviceTypeId: "2" }).data;
+    asking.pass(2 * minuteMs).post(code, "101", "10010");
+    asking.pass(minuteMs - 1);
+    expect(group()).toEqual({ "101": "10001" });
+    expect(asking.read(code, "101")).toBe("10010");
+    asking.pass(1);
+    expect(group()).toEqual({ "101": "10010" });
+  });
+
+  it("a busy device answers get-value, and nothing else, with a code and a request id", () => {
+    const asking = new Asking({ faults: [{ fault: "busy", code: 503, controller: code, chance: 1 }] });
+    const answer = asking.get("/api/get-value", { deviceCode: code, address: "101" });
+    expect(answer).toMatchObject({ code: 503, message: "设备忙" });
+    expect(answer.requestId).toBeTypeOf("string");
+    const group = asking.get("/api/set-value/flush", { deviceCode: code, deviceTypeId: "2" });
+    expect(group).toMatchObject({ code: 200, data: { "101": "10001" } });
+    expect(asking.read("GH-0003", "101")).toBe("10001");
+  });
+
   it("no value at all", () => {
     const asking = new Asking({ faults: [{ fault: "no_value" }] });
     expect(asking.read(code, "101")).toBeUndefined();

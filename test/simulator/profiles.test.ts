@@ -127,7 +127,8 @@ describe("registers", () => {
     ["default", ({ data }) => data, { "101": "10001" }],
     ["list", ({ data }) => data, [{ address: 101, value: 10001 }]],
     ["records", ({ data }) => object(data).records, [{ address: "101", value: "10001" }]],
-    ["rows", ({ rows }) => rows, [{ address: "101", value: "10001" }]],
+    ["rows", ({ rows }) => list(rows)[6], { address: "101", value: "10001" }],
+    ["rows", ({ rows }) => list(rows).length, 13],
     ["keyed", ({ data }) => data, { "101": 10001 }],
     ["channels", ({ data }) => object(data).list, [{ address: "101", value: "10001" }]],
     [
