@@ -151,8 +151,8 @@ const travels = new Map<string, ReadonlyMap<Role, number>>(
   ]),
 );
 
-/** What a type may hold beside its actuators: limits, times, counters, some of which look like control values. */
-const beside = ["1010", "45", "10010", "0", "1001", "11000", "100", "00000", "-3", "10100", "7", "180"];
+/** What a type may hold beside its actuators: limits, times, counters, some of which look like degrees. */
+const beside = ["45", "0", "100", "-3", "7", "180", "250", "1", "60", "00020", "99", "3600"];
 
 /** The same table with a dozen more addresses in each type, around those of its actuators. */
 function crowded(table: AddressTable): AddressTable {

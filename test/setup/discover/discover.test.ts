@@ -60,7 +60,8 @@ describe.each(plainProfileNames)("the dialect %s", { timeout: 60_000 }, (profile
       ended.out.matchAll(/^ {4}# {3}\w+: \{ .*address: (\d+),/gm),
       ([, address]) => address,
     );
-    expect(parameters).toHaveLength(17 + 6);
+    // Dialects differ in how many others there are.
+    expect(parameters.filter((address) => address?.length === 3)).toHaveLength(17 + 6);
     expect(writes(simulator)).toEqual([]);
   });
 });
