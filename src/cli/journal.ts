@@ -2,10 +2,9 @@ import { journalDirectory } from "../compose/open-journal.js";
 import { followRecords } from "../journal/follow.js";
 import { newestRecords } from "../journal/reader.js";
 import { commandOutcomes } from "../journal/record-filter.js";
-import type { JournalRecord } from "../journal/records.js";
 import { parseSince } from "../journal/since.js";
 import { listingProblem } from "../journal/unreadable.js";
-import { formatTable, jsonLine, tableLine } from "../journal/table.js";
+import { formatTable, growingTable, jsonLine } from "../journal/table.js";
 import { systemClock } from "../runtime/clock.js";
 import { type CommonOptions, readConfiguration } from "./configuration.js";
 import { codeOf } from "./read.js";
@@ -38,11 +37,17 @@ export async function journal(options: JournalOptions, around: Surroundings): Pr
   const problem = await listingProblem(directory);
   if (problem !== null) throw problem;
   const past = await newestRecords(directory, { ...filter, limit });
-  const line = options.json === true ? jsonLine : (record: JournalRecord) => tableLine(record);
-  if (options.json === true) for (const record of past) around.out(`${line(record)}\n`);
-  else if (past.length > 0 || options.follow !== true)
-    around.out(past.length === 0 ? "no commands yet\n" : `${formatTable(past)}\n`);
-  if (options.follow !== true) return;
+  const isJson = options.json === true;
+  if (options.follow !== true) {
+    const text = isJson ? past.map(jsonLine).join("\n") : formatTable(past);
+    if (past.length > 0) around.out(`${text}\n`);
+    else if (!isJson) around.out("no commands yet\n");
+    return;
+  }
+  const { text, line } = isJson
+    ? { text: past.map(jsonLine).join("\n"), line: jsonLine }
+    : growingTable(past);
+  if (text !== "") around.out(`${text}\n`);
   const end = endOfUse(around);
   const after = past.at(-1)?.seq ?? 0;
   for await (const record of followRecords(directory, { clock: systemClock, after, filter }, end)) {

@@ -1,7 +1,10 @@
+import { nearest } from "../config/nearest.js";
+import { PlatformError } from "../greenhouse/platform-error.js";
 import { textOf } from "../greenhouse/actuator-values.js";
 import { controllerTopicId } from "../config/controller-topic-id.js";
 import type { Configuration } from "../config/schema.js";
 import type { PlatformClient } from "../platform/client.js";
+import { commentText } from "../setup/discover/safe-text.js";
 import { type CommonOptions, readConfiguration } from "./configuration.js";
 import { withPlatform } from "./one-shot-platform.js";
 import { CommandFailure, type Surroundings } from "./surroundings.js";
@@ -17,13 +20,16 @@ export async function read(
   let code = codeOf(configuration, controller);
   const value = await withPlatform(configuration, around, async (platform) => {
     code = await listedCode(platform, code, around.stop);
-    return platform.value(code, address, true, around.stop);
+    const shown = await platform.value(code, address, true, around.stop).catch((error: unknown) => {
+      if (error instanceof PlatformError && error.facts.kind === "rejected") return error;
+      throw error;
+    });
+    if (shown !== null && !(shown instanceof PlatformError)) return shown;
+    // The platform answers alike for an address and a controller that do not exist; only its lists tell them apart.
+    const known = await codesOf(platform, around.stop);
+    if (known.length > 0 && !known.includes(code)) throw unknownController(configuration, code, known);
+    throw shown ?? noValue(code, address);
   });
-  if (value === null) {
-    throw new CommandFailure(
-      `the platform shows no value for address ${address} of ${code}; check the address, and whether the controller is online`,
-    );
-  }
   around.out(
     around.isTerminal
       ? `${code} address ${address}: ${textOf(value)}\n`
@@ -47,4 +53,44 @@ async function listedCode(platform: PlatformClient, name: string, signal: AbortS
   const records = await platform.controllers(signal).catch(() => []);
   if (records.some(({ code }) => code === name)) return name;
   return records.find(({ code }) => controllerTopicId(code) === name)?.code ?? name;
+}
+
+const noValue = (code: string, address: string): CommandFailure =>
+  new CommandFailure(
+    `the platform shows no value for address ${address} of ${code}; check the address, and whether the controller is online`,
+  );
+
+/** The codes of all that the account lists; empty where a list cannot be read. */
+async function codesOf(platform: PlatformClient, signal: AbortSignal): Promise<readonly string[]> {
+  try {
+    const lists = [await platform.controllers(signal), await platform.devices("TEXT", signal)];
+    return [...new Set(lists.flatMap((list) => list.map(({ code }) => code)))];
+  } catch (error) {
+    if (error instanceof PlatformError) return [];
+    throw error;
+  }
+}
+
+const mostNamed = 8;
+
+function unknownController(
+  { controllers }: Configuration,
+  name: string,
+  known: readonly string[],
+): CommandFailure {
+  const isOwn = (code: string) => Object.hasOwn(controllers, code);
+  const called = known.map((code) => {
+    const id = isOwn(code) ? controllers[code]?.id : undefined;
+    return {
+      id: id ?? controllerTopicId(code),
+      text: id === undefined ? commentText(code) : `${commentText(code)} (${id})`,
+    };
+  });
+  const near = nearest(name, [...known, ...called.map(({ id }) => id)]);
+  const hint = near === null ? "it has" : `did you mean "${commentText(near)}"? It has`;
+  const more = known.length > mostNamed ? `, and ${known.length - mostNamed} more` : "";
+  const named = called.slice(0, mostNamed).map(({ text }) => text);
+  return new CommandFailure(
+    `the account has no controller "${commentText(name)}"; ${hint} ${named.join(", ")}${more}`,
+  );
 }

@@ -12,17 +12,22 @@ export interface Row {
   readonly reason: string;
   readonly by: string;
   readonly duration: string;
+  /** The sentence of the result; for a refused command it quotes what was sent. */
+  readonly message: string;
 }
+
+const longestMessage = 300;
 
 const columns = [
   { field: "time", title: "TIME", usual: 19, most: 24 },
   { field: "controller", title: "CONTROLLER", usual: 12, most: 24 },
   { field: "actuator", title: "ACTUATOR", usual: 16, most: 28 },
-  { field: "command", title: "COMMAND", usual: 10, most: 20 },
+  { field: "command", title: "COMMAND", usual: 12, most: 20 },
   { field: "outcome", title: "OUTCOME", usual: 14, most: 20 },
-  { field: "reason", title: "REASON", usual: 20, most: 40 },
-  { field: "by", title: "BY", usual: 16, most: 32 },
-  { field: "duration", title: "DURATION", usual: 8, most: 12 },
+  { field: "reason", title: "REASON", usual: 21, most: 40 },
+  { field: "by", title: "BY", usual: 24, most: 32 },
+  { field: "duration", title: "DURATION", usual: 11, most: 12 },
+  { field: "message", title: "MESSAGE", usual: 7, most: longestMessage },
 ] as const satisfies readonly { field: keyof Row; title: string; usual: number; most: number }[];
 
 export interface TableOptions {
@@ -35,7 +40,7 @@ export function rowOf(record: JournalRecord, { timeZone }: TableOptions = {}): R
   const controller = "controller" in record ? (record.controller ?? "") : "";
   const actuator = "actuator" in record ? (record.actuator ?? "") : "";
   const bare = { time: localTime(record.at, timeZone), controller, actuator };
-  const empty = { command: "", outcome: record.type, reason: "", by: "", duration: "" };
+  const empty = { command: "", outcome: record.type, reason: "", by: "", duration: "", message: "" };
   return { ...bare, ...empty, ...telling(record) };
 }
 
@@ -55,6 +60,7 @@ const resultCells = (result: CommandResult) => ({
   reason: result.reason ?? "",
   by: sender(result.by, result.via),
   duration: durationText(result.duration_ms),
+  message: result.message ?? "",
 });
 
 const counts = (reasons: Readonly<Record<string, number>>): string =>
@@ -88,32 +94,57 @@ function localTime(iso: string, timeZone: string | undefined): string {
 
 /** Header and rows, each column as wide as its widest cell. Ends without a newline. */
 export function formatTable(records: readonly JournalRecord[], options: TableOptions = {}): string {
-  const rows = records.map((record) => rowOf(record, options));
-  const widths = columns.map(({ field, title, most }) =>
-    Math.min(
-      most,
-      rows.reduce((widest, row) => Math.max(widest, fit(row[field], most).width), title.length),
-    ),
+  const rows = records.map((record) => cellsOf(rowOf(record, options)));
+  return tableText(
+    rows,
+    widthsOf(rows, () => 0),
   );
-  return [headerCells, ...rows.map(cellsOf)].map((cells) => lineOf(cells, widths)).join("\n");
 }
 
+export interface GrowingTable {
+  /** Header and the rows known so far. Ends without a newline. */
+  readonly text: string;
+  readonly line: (record: JournalRecord) => string;
+}
+
+/** A table that goes on: its columns keep the width they begin with, and a longer cell is cut to it. */
+export function growingTable(records: readonly JournalRecord[], options: TableOptions = {}): GrowingTable {
+  const rows = records.map((record) => cellsOf(rowOf(record, options)));
+  const widths = widthsOf(rows, ({ usual }) => usual);
+  return { text: tableText(rows, widths), line: (record) => lineOf(cellsOf(rowOf(record, options)), widths) };
+}
+
+type Column = (typeof columns)[number];
+
 const headerCells = columns.map(({ title }) => title);
-const usualWidths = columns.map(({ usual }) => usual);
 const cellsOf = (row: Row): readonly string[] => columns.map(({ field }) => row[field]);
 
-/** For a table that grows: columns of fixed width, longer cells push the rest aside. */
-export const tableHeader = (): string => lineOf(headerCells, usualWidths);
-export const tableLine = (record: JournalRecord, options: TableOptions = {}): string =>
-  lineOf(cellsOf(rowOf(record, options)), usualWidths);
+const widthsOf = (
+  rows: readonly (readonly string[])[],
+  least: (column: Column) => number,
+): readonly number[] =>
+  columns.map((column, at) => {
+    const { title, most } = column;
+    const cells = rows.map((row) => fit(row[at] ?? "", most).width);
+    return Math.min(
+      most,
+      cells.reduce((one, other) => Math.max(one, other), Math.max(title.length, least(column))),
+    );
+  });
+
+const tableText = (rows: readonly (readonly string[])[], widths: readonly number[]): string =>
+  [headerCells, ...rows].map((cells) => lineOf(cells, widths)).join("\n");
 
 /** The record as one line of JSON. */
 export const jsonLine = (record: JournalRecord): string => JSON.stringify(record);
 
+/** Nothing follows the last cell, so it may be longer than its column. */
 function lineOf(cells: readonly string[], widths: readonly number[]): string {
-  const padded = cells.map((cell, index) => {
-    const { text, width } = fit(cell, columns[index]?.most ?? 40);
-    return text + " ".repeat(Math.max(0, (widths[index] ?? 0) - width));
+  const padded = cells.map((cell, at) => {
+    const isLast = at === cells.length - 1;
+    const wanted = widths[at] ?? 0;
+    const { text, width } = fit(cell, isLast ? longestMessage : wanted);
+    return text + " ".repeat(Math.max(0, wanted - width));
   });
   return padded.join("  ").trimEnd();
 }

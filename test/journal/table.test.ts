@@ -1,12 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  durationText,
-  formatTable,
-  jsonLine,
-  rowOf,
-  tableHeader,
-  tableLine,
-} from "../../src/journal/table.js";
+import { durationText, formatTable, growingTable, jsonLine, rowOf } from "../../src/journal/table.js";
 import type { JournalRecord, RecordBody } from "../../src/journal/records.js";
 import { ended, refused, sent, stamped } from "./support/samples.js";
 
@@ -17,7 +10,10 @@ describe("the table of past commands", () => {
   it("shows time, controller, actuator, command, outcome, reason, sender and duration", () => {
     const records = stamped([
       ended("a", { by: "张三", via: { client: "ha", user: "home" } }),
-      refused("b", "controller_offline"),
+      refused("b", "unknown_command", {
+        command: null,
+        message: '"opne" is no command of this actuator; it accepts open, close.',
+      }),
       {
         type: "refusals_counted",
         controller: "GH-0001",
@@ -29,9 +25,9 @@ describe("the table of past commands", () => {
     ]);
     expect(formatTable(records, utc)).toBe(
       [
-        "TIME                 CONTROLLER  ACTUATOR  COMMAND   OUTCOME    REASON                    BY              DURATION",
+        "TIME                 CONTROLLER  ACTUATOR  COMMAND   OUTCOME    REASON                    BY              DURATION  MESSAGE",
         "2026-05-01 06:00:01  GH-0001     roof      open      confirmed                            张三 (ha/home)  5.0 s",
-        "2026-05-01 06:00:02  GH-0001     roof      open      refused    controller_offline        grower          5.0 s",
+        '2026-05-01 06:00:02  GH-0001     roof                refused    unknown_command           grower          5.0 s     "opne" is no command of this actuator; it accepts open, close.',
         "2026-05-01 06:00:03  GH-0001     roof      412 more  refused    expired 400, retained 12",
       ].join("\n"),
     );
@@ -43,7 +39,7 @@ describe("the table of past commands", () => {
 
   it("obeys no control characters of a sender and keeps its columns", () => {
     const record = one(ended("a", { by: "\u001b[2Jevil\n\u202edrow\u0007 " + "温".repeat(40) }));
-    const line = tableLine(record, utc);
+    const line = growingTable([], utc).line(record);
     expect(line).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(line).toContain("…");
     expect(line.endsWith("5.0 s")).toBe(true);
@@ -57,9 +53,22 @@ describe("the table of past commands", () => {
     expect(rowOf(one(sent("a")))).toMatchObject({ outcome: "step_sent", command: "10010", actuator: "roof" });
   });
 
-  it("grows line by line under a header", () => {
-    const start = (text: string) => text.indexOf("GH-0001");
-    expect(tableHeader().indexOf("CONTROLLER")).toBe(start(tableLine(one(ended("a")), utc)));
+  it("goes on with the columns it began with, however long the cells of later lines are", () => {
+    const past = stamped([ended("a", { by: "a rather long name of somebody" }), refused("b", "expired")]);
+    const table = growingTable(past, utc);
+    const [header = "", ...rows] = table.text.split("\n");
+    const via = { client: `aedes_${"0".repeat(36)}`, user: null };
+    const long = { command: "fans_1_2_3_and_more", by: "somebody", via, duration_ms: 3_599_000 };
+    const later = [ended("c", long), refused("d", "lead_in_not_confirmed", { message: "x".repeat(280) })];
+    const lines = [...rows, ...later.map((body) => table.line(one(body)))];
+    for (const title of ["CONTROLLER", "ACTUATOR", "COMMAND", "OUTCOME", "REASON", "BY", "DURATION"]) {
+      const at = header.indexOf(title);
+      for (const line of lines) expect(line.charAt(at - 1), `${title}: ${line}`).toBe(" ");
+    }
+    for (const line of lines)
+      expect(line.slice(header.indexOf("OUTCOME"))).toMatch(/^(?:confirmed|refused) /);
+    expect(lines.at(-1)?.slice(header.indexOf("MESSAGE"))).toBe("x".repeat(280));
+    expect(growingTable([], utc).text).toMatch(/^TIME +CONTROLLER +ACTUATOR.* MESSAGE$/);
   });
 
   it.each([

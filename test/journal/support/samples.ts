@@ -63,10 +63,10 @@ export const ended = (id: string, changes: Partial<CommandResult> = {}): ResultR
   result: result(id, changes),
 });
 
-export const refused = (id: string, reason: string): Refusal => ({
+export const refused = (id: string, reason: string, changes: Partial<CommandResult> = {}): Refusal => ({
   type: "refusal",
   ...about,
-  result: result(id, { outcome: "refused", reason, read_back: null, steps: [], sent_at: null }),
+  result: result(id, { outcome: "refused", reason, read_back: null, steps: [], sent_at: null, ...changes }),
 });
 
 interface Stamping {
