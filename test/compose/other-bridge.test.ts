@@ -114,7 +114,7 @@ describe("two bridges of one account at one broker (requirement 25)", () => {
       reason: "other_bridge",
     });
     await bridge(settings(url, "second", "other"), simulator);
-    await until(() => watched.events(true).length > 0, "a commanding one is found", first.lines);
+    await until(() => watched.events(true).length >= 2, "both commanding ones are found", first.lines);
     expect(await resultOf(watched, "greenhouse", "off", "beside another")).toMatchObject({
       reason: "other_bridge",
     });
@@ -147,8 +147,22 @@ describe("health", () => {
     const instance = watched.on("greenhouse/bridge/info").at(-1)?.["instance"];
     expect(instance).toMatch(/^[0-9a-f]{16}$/);
     const other = { instance: "someone", nonce: "1", client: "elsewhere", commands: true, controllers: [] };
-    await watched.client.publishAsync("greenhouse/bridge/self_test", JSON.stringify(other), { qos: 1 });
-    await until(() => watched.events(true).length === 1, "found", first.lines);
+    const speak = () =>
+      watched.client.publishAsync("greenhouse/bridge/self_test", JSON.stringify(other), { qos: 1 });
+    const own = () =>
+      watched.on("greenhouse/bridge/self_test").filter(({ client }) => client === "first").length;
+    await until(() => own() > 0, "the bridge speaks");
+    const before = own();
+    await speak();
+    await until(() => own() > before, "the bridge answers");
+    expect(await resultOf(watched, "greenhouse", "on", "after one message")).not.toMatchObject({
+      reason: "other_bridge",
+    });
+    expect(watched.events(true)).toEqual([]);
+    const speaking = setInterval(() => void speak(), 1_000);
+    await until(() => watched.events(true).length === 1, "found", first.lines).finally(() => {
+      clearInterval(speaking);
+    });
     const shown = (client: string | null) => () => {
       const health = watched.on("greenhouse/bridge/health").at(-1);
       const found = JSON.stringify(health?.["other_bridge"] ?? null);

@@ -4,6 +4,7 @@ import {
   atTime,
   clientOf,
   isShared,
+  isSuspected,
   nobody,
   type Presence,
   withExchange,
@@ -12,26 +13,41 @@ import {
 } from "../../src/compose/operations/presence.js";
 import { readSelfTest, selfTestPayload } from "../../src/compose/operations/self-test-message.js";
 
+/** A bridge that was heard for the second time at `at`. */
+const there = (instance: string, client: string, at: number, before: Presence = nobody): Presence =>
+  withHeard(withHeard(before, instance, client, at - 5_000), instance, client, at);
+
 const exchangedAt = (...times: readonly number[]): Presence =>
   times.reduce((presence, at) => withExchange(atTime(presence, at), at), nobody);
 
 describe("another bridge that is heard", () => {
-  it("is there from its first message until it is silent for 70 s", () => {
-    const heard = withHeard(nobody, "b", "client-b", 1_000);
-    expect(isShared(heard)).toBe(true);
-    expect(clientOf(heard)).toBe("client-b");
-    expect(isShared(atTime(heard, 71_000))).toBe(true);
-    expect(isShared(atTime(heard, 71_001))).toBe(false);
+  it("is there from its second message, seconds after the first, until it is silent for 70 s", () => {
+    const once = withHeard(nobody, "b", "client-b", 1_000);
+    expect([isShared(once), isSuspected(once), clientOf(once)]).toEqual([false, true, null]);
+    const soon = withHeard(once, "b", "client-b", 5_999);
+    expect([isShared(soon), isSuspected(soon)]).toEqual([false, true]);
+    const heard = withHeard(soon, "b", "client-b", 6_000);
+    expect([isShared(heard), isSuspected(heard), clientOf(heard)]).toEqual([true, false, "client-b"]);
+    expect(isShared(atTime(heard, 76_000))).toBe(true);
+    expect(isShared(atTime(heard, 76_001))).toBe(false);
+  });
+
+  it("once is forgotten after 70 s: a message now and then, by whoever may write there, is no bridge", () => {
+    let presence = nobody;
+    for (let at = 0; at < 1_000_000; at += 71_000) {
+      presence = withHeard(atTime(presence, at), "forged", "b", at);
+      expect(isShared(presence)).toBe(false);
+    }
   });
 
   it("stays as long as it speaks, and is gone the moment it says so", () => {
-    const again = withHeard(atTime(withHeard(nobody, "b", "b", 0), 60_000), "b", "b", 60_000);
+    const again = there("b", "b", 60_000);
     expect(isShared(atTime(again, 120_000))).toBe(true);
     expect(isShared(withLeft(again, "b"))).toBe(false);
   });
 
   it("does not take another one away when it leaves", () => {
-    const two = withHeard(withHeard(nobody, "b", "b", 0), "c", "client-c", 0);
+    const two = there("c", "client-c", 5_000, there("b", "b", 5_000));
     expect(isShared(withLeft(two, "b"))).toBe(true);
     expect(clientOf(withLeft(two, "b"))).toBe("client-c");
   });

@@ -9,6 +9,8 @@ import { readSelfTest, selfTestPayload } from "./self-test-message.js";
 
 /** While there are two bridges they speak more often, so that each notices soon when the other stops. */
 const sharedEveryMs = 20_000;
+/** And so often until each has heard the other twice. */
+const suspectedEveryMs = 6_000;
 const goodbyeMs = 1_000;
 const topicEnd = "/bridge/self_test";
 
@@ -44,11 +46,16 @@ export class BrokerTests {
       ...{ connection, topic: topics.bridge.selfTest, clock, log, newNonce: randomUUID },
       payload: (nonce) => this.#payload(nonce, false),
       onHearing: onNews,
-      times: () => (this.other.isPresent ? { ...selfTestTimes, everyMs: sharedEveryMs } : selfTestTimes),
+      times: () => ({ ...selfTestTimes, everyMs: this.#everyMs() }),
     });
     this.#newLink = linkExchange(connection, topics.bridge.info, journal.boot, (link) => {
       this.other.exchanged(link);
     });
+  }
+
+  #everyMs(): number {
+    if (this.other.isSuspected) return suspectedEveryMs;
+    return this.other.isPresent ? sharedEveryMs : selfTestTimes.everyMs;
   }
 
   connected(): void {

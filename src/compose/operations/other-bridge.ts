@@ -6,6 +6,7 @@ import {
   atTime,
   clientOf,
   isShared,
+  isSuspected,
   nobody,
   type Presence,
   withExchange,
@@ -54,6 +55,11 @@ export class OtherBridge {
 
   get isPresent(): boolean {
     return this.#told;
+  }
+
+  /** Whether somebody was heard who may be another bridge; it is one when it speaks again. */
+  get isSuspected(): boolean {
+    return isSuspected(this.#presence);
   }
 
   state(): { readonly present: boolean; readonly client: string | null; readonly since: number | null } {
@@ -109,5 +115,5 @@ export class OtherBridge {
 }
 
 const found =
-  "Another bridge works for the same account at this broker; commands are refused until one of the two is stopped. Give every bridge its own account, mqtt.client_id and mqtt.base_topic";
+  "Another bridge works for the same account at this broker; commands but stops are refused until one of the two is stopped. Give every bridge its own account, mqtt.client_id and mqtt.base_topic";
 const gone = "The other bridge is gone; commands are taken again";

@@ -3,9 +3,15 @@
  * another bridge on `bridge/self_test`, and, where both use one client id and throw each other out, the exchange of links.
  */
 
+interface Heard {
+  readonly firstAt: number;
+  readonly at: number;
+  readonly client: string;
+}
+
 export interface Presence {
   /** Bridges heard, by the id of their run. */
-  readonly heard: ReadonlyMap<string, { readonly at: number; readonly client: string }>;
+  readonly heard: ReadonlyMap<string, Heard>;
   /** When a link of ours was found to have been another's in between, newest last. */
   readonly exchanges: readonly number[];
   readonly exchanging: boolean;
@@ -15,6 +21,10 @@ export const nobody: Presence = { heard: new Map(), exchanges: [], exchanging: f
 
 /** A bridge that is not heard for this long has stopped; it speaks every 20 s while there are two. */
 export const silentMs = 70_000;
+/**
+ * One message may be anybody's who may write there, and would refuse everybody's commands; a bridge speaks again and again.
+ */
+const sureAfterMs = 5_000;
 /** One exchange may be a tool with the same client id; this many in a minute are two bridges. */
 const exchangesUntilSure = 3;
 const exchangeWindowMs = 60_000;
@@ -25,7 +35,8 @@ const mostHeard = 100;
 export function withHeard(presence: Presence, instance: string, client: string, now: number): Presence {
   const heard = new Map(presence.heard);
   if (heard.size >= mostHeard && !heard.has(instance)) return presence;
-  return { ...presence, heard: heard.set(instance, { at: now, client }) };
+  const firstAt = heard.get(instance)?.firstAt ?? now;
+  return { ...presence, heard: heard.set(instance, { firstAt, at: now, client }) };
 }
 
 export function withLeft(presence: Presence, instance: string): Presence {
@@ -52,7 +63,14 @@ export function atTime(presence: Presence, now: number): Presence {
   };
 }
 
-export const isShared = ({ heard, exchanging }: Presence): boolean => exchanging || heard.size > 0;
+const isSure = ({ firstAt, at }: Heard): boolean => at - firstAt >= sureAfterMs;
+
+const sure = ({ heard }: Presence): readonly Heard[] => [...heard.values()].filter(isSure);
+
+export const isShared = (presence: Presence): boolean => presence.exchanging || sure(presence).length > 0;
+
+/** Somebody was heard who may be another bridge. */
+export const isSuspected = (presence: Presence): boolean => !isShared(presence) && presence.heard.size > 0;
 
 /** The client id of another bridge, as far as it is known. */
-export const clientOf = ({ heard }: Presence): string | null => [...heard.values()].at(-1)?.client ?? null;
+export const clientOf = (presence: Presence): string | null => sure(presence).at(-1)?.client ?? null;
