@@ -1,16 +1,21 @@
+import { join } from "node:path";
 import { controllerTopicId } from "../config/controller-topic-id.js";
 import type { Configuration } from "../config/schema.js";
 import { DiscoveryOutput } from "../homeassistant/discovery-output.js";
-import type { BrokerConnection } from "../mqtt/connection.js";
+import type { DiscoveryPorts } from "../homeassistant/discovery-ports.js";
+import { type BrokerConnection, PublishError } from "../mqtt/connection.js";
 import { EventOutbox } from "../mqtt/event-outbox.js";
 import { Leftovers } from "../mqtt/leftovers.js";
 import type { Topics } from "../mqtt/topics.js";
+import { nodeFiles } from "../platform/files.js";
 import type { Logger } from "../runtime/logger.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
 import type { Mirror } from "./mirror.js";
 
 /** What an earlier run showed and this one does not waits this long, counted from the first good list. */
 const patienceMs = 24 * 3_600_000;
+/** In the data directory. */
+const withdrawnFile = "homeassistant-withdrawn.json";
 
 export function createEvents(connection: BrokerConnection, topics: Topics, log: Logger): EventOutbox {
   return new EventOutbox({
@@ -27,14 +32,20 @@ export function createDiscovery(
   mirror: Mirror,
   topics: Topics,
   connection: BrokerConnection,
-  republishStates: () => void,
+  states: Pick<DiscoveryPorts, "republishStates" | "publishStates">,
 ): DiscoveryOutput | null {
-  const { homeassistant, mqtt } = configuration;
+  const { homeassistant, mqtt, data_dir: dataDir } = configuration;
   if (!homeassistant.enabled) return null;
   return new DiscoveryOutput(
     {
       publish: (topic, payload, options) => connection.publish(topic, payload, { ...options, qos: 1 }),
-      republishStates,
+      isRefusal: (error) =>
+        error instanceof PublishError && (error.kind === "refused" || error.kind === "invalid"),
+      ...states,
+      memory: {
+        read: () => nodeFiles.read(join(dataDir, withdrawnFile)),
+        write: (text) => nodeFiles.writePrivate(join(dataDir, withdrawnFile), text),
+      },
       removalAllowed: (code) => code === null || mirror.inventory.mayForget(code, clock.monotonic()),
       view: {
         controllers: () => mirror.store.controllers(),
@@ -60,6 +71,7 @@ export function createLeftovers(
   mirror: Mirror,
   topics: Topics,
   connection: BrokerConnection,
+  mayClear: () => boolean,
 ): Leftovers {
   const ignored = ignoredIds(configuration);
   return new Leftovers({
@@ -69,6 +81,7 @@ export function createLeftovers(
     isUnwanted: (id) => ignored.has(id),
     isAccountKnown: () => mirror.inventory.isKnown,
     platformHadTime: () => platformHadTime(mirror, clock),
+    mayClear,
     failed: (topic, error) => {
       log.debug({ topic, reason: String(error) }, "could not mark or clear a topic of an earlier run");
     },

@@ -1,6 +1,7 @@
 import type { BridgeEvent } from "../greenhouse/bridge-events.js";
 import type { Controller, PlatformState } from "../greenhouse/model.js";
 import type { DiscoveryOutput } from "../homeassistant/discovery-output.js";
+import type { DiscoveryPorts } from "../homeassistant/discovery-ports.js";
 import { discoveryFilter, foundDocument } from "../homeassistant/ownership.js";
 import { controllersDocument } from "../mqtt/bridge-documents.js";
 import { BrokerConnection, type IncomingMessage } from "../mqtt/connection.js";
@@ -68,11 +69,12 @@ export class Outputs {
       log,
     });
     this.#events = createEvents(this.connection, topics, log);
-    this.#state = new StateOutput({ topics, publisher: this.connection, view: mirror.store, log });
-    this.#leftovers = createLeftovers(around, mirror, topics, this.connection);
-    this.#discovery = createDiscovery(around, mirror, topics, this.connection, () => {
-      this.republish();
-    });
+    const discovery = createDiscovery(around, mirror, topics, this.connection, this.#announcedStates());
+    const gate = discovery?.gate;
+    this.#discovery = discovery;
+    this.#state = new StateOutput({ topics, publisher: this.connection, view: mirror.store, gate, log });
+    const mayClear = () => discovery?.mayEmptyTopics() ?? true;
+    this.#leftovers = createLeftovers(around, mirror, topics, this.connection, mayClear);
     mirror.store.onChange((before, after) => {
       this.#changed(before, after);
     });
@@ -90,6 +92,19 @@ export class Outputs {
   /** Runs everything but the connection, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#state.run(signal), this.#discovery?.run(signal), this.#chores(signal)]);
+  }
+
+  /** What Home Assistant is shown once it knows what it is about. */
+  #announcedStates(): Pick<DiscoveryPorts, "republishStates" | "publishStates"> {
+    return {
+      republishStates: () => {
+        this.republish();
+      },
+      publishStates: (code, which) => {
+        if (code !== null) this.#state.release(code, which === "all");
+        else if (which === "all") this.#publishPlatformState();
+      },
+    };
   }
 
   /** Publishes every retained state again. */
@@ -144,8 +159,9 @@ export class Outputs {
   #changed(before: Controller | undefined, after: Controller | undefined): void {
     if (before?.availability === "online" && after?.availability === "offline")
       this.event(wentOffline(after, this.#around.clock.now()));
-    this.#state.changed(before, after);
+    // First, as it decides what of the change may be published before it is announced.
     this.#discovery?.controllerChanged(before, after);
+    this.#state.changed(before, after);
     if (before?.info !== after?.info) this.#controllersDue = true;
   }
 

@@ -1,4 +1,20 @@
 import type { Controller } from "../greenhouse/model.js";
+import {
+  type Announcement,
+  type Attempt,
+  bridgeDevice,
+  codeOf,
+  controllerDevice,
+  type Device,
+  newAnnouncement,
+  newsOf,
+  nothingToRemove,
+  type Removal,
+  type Seen,
+  type Step,
+  stillGone,
+  without,
+} from "./announcement.js";
 import { bridgeDocument } from "./bridge-document.js";
 import { controllerDocument } from "./controller-document.js";
 import type { DeviceDocument, DocumentSettings } from "./document.js";
@@ -7,6 +23,7 @@ import { fittingDocument } from "./document-text.js";
 import { textHash } from "./identity.js";
 import { bridgeDiscoveryTopic, discoveryTopic, foundDocument } from "./ownership.js";
 import { type Announced, announcedBy, goneFrom, nextDocument, sameTopicGapMs } from "./removal.js";
+import { withRevived } from "./withdrawals.js";
 import { removable } from "./vanished.js";
 
 export interface ControllerView {
@@ -19,48 +36,6 @@ export interface ControllerView {
 export interface DiscoverySettings extends DocumentSettings {
   /** `homeassistant.discovery_prefix`. */
   readonly prefix: string;
-}
-
-/** `bridge`, or `controller:` and a device code. */
-export type Device = string;
-
-export const bridgeDevice: Device = "bridge";
-export const controllerDevice = (code: string): Device => `controller:${code}`;
-/** Null for the bridge. */
-export const codeOf = (device: Device): string | null =>
-  device === bridgeDevice ? null : device.slice("controller:".length);
-
-/** What to do about one device's topic now; instants are of the monotonic clock. */
-export type Step =
-  | { readonly type: "publish"; readonly topic: string; readonly text: string; readonly attempt: Attempt }
-  | { readonly type: "clear"; readonly topic: string }
-  | { readonly type: "wait"; readonly until: number }
-  | { readonly type: "nothing" };
-
-export interface Attempt {
-  readonly hash: string;
-  readonly followUpAfterMs: number | null;
-  /** Components that did not fit into the message. */
-  readonly leftOut: number;
-  readonly before: Controller | null;
-  readonly found: Announced | null;
-}
-
-/** What is known about one device's message on the broker. Texts are not kept: there may be 10,000 of them. */
-interface Announcement {
-  /** Of the text last acknowledged by the broker. */
-  hash: string | null;
-  publishedAt: number | null;
-  /** Publish even if the text has not changed. */
-  isForced: boolean;
-  /** Somebody deleted the device in Home Assistant, which emptied our topic. */
-  isDeleted: boolean;
-  /** The broker's copy was looked at since the link came up. */
-  isScanned: boolean;
-  /** The controller as last announced, while a newer one waits; tells which components have to be removed. */
-  before: Controller | null;
-  /** Components on the broker that have to be removed unless they come to be wanted again. */
-  found: Announced | null;
 }
 
 /** The state of every announcement and what follows from it; publishing is left to the caller. */
@@ -108,7 +83,7 @@ export class Announcements {
     if (code === undefined || (before && after && announcesTheSame(before, after))) return null;
     const announcement = this.#of(controllerDevice(code));
     if (announcement.hash === null) return "first";
-    if (before) announcement.before ??= before;
+    if (before) announcement.removal.before ??= before;
     return "changed";
   }
 
@@ -127,30 +102,52 @@ export class Announcements {
    * A message seen on the broker: `stray` where it is ours and no device wants it (or not yet), `outdated` where it
    * announces components that have to be removed, null where nothing follows.
    */
-  seen(topic: string, payload: string): { device: Device; verdict: "stray" | "outdated" } | null {
+  seen(topic: string, payload: string): Seen | null {
     const found = foundDocument(payload, this.#settings.topics.base);
     if (found === null) return null;
+    const { components } = found;
     const device = this.ownerOf(topic, found.code === null ? bridgeDevice : controllerDevice(found.code));
-    if (this.topicOf(device) !== topic) return { device, verdict: "stray" };
+    if (this.topicOf(device) !== topic) return { device, components, verdict: "stray" };
     const announcement = this.#of(device);
-    const isEcho = announcement.hash === textHash(payload);
+    const hash = textHash(payload);
+    const isEcho = announcement.hash === hash;
     const isOld = announcement.isScanned;
     announcement.isScanned = true;
     if (isEcho) announcement.isDeleted = false;
     if (isEcho || isOld) return null;
-    const code = codeOf(device);
-    const controller = code === null ? null : this.#view.get(code);
+    if (announcement.hash === null) announcement.copy = { hash, digests: found.digests };
+    const controller = this.#controllerOf(device);
     if (controller === undefined) {
-      announcement.found = found.components;
-      return { device, verdict: "stray" };
+      announcement.removal.found = components;
+      return { device, components, verdict: "stray" };
     }
-    announcement.found = stillGone(found.components, this.#wanted(controller).document);
-    return this.#removable(announcement.found, controller).size > 0 ? { device, verdict: "outdated" } : null;
+    const gone = stillGone(components, this.#wanted(controller).document);
+    announcement.removal.found = gone;
+    return this.#removable(gone, controller).size > 0 ? { device, components, verdict: "outdated" } : null;
   }
 
-  /** Devices with components of an earlier run that nothing wants so far. */
+  /** Devices with components of an earlier run that may be removed now. */
   withVanished(): Device[] {
-    return [...this.#known].flatMap(([device, { found }]) => (found === null ? [] : [device]));
+    return [...this.#known].flatMap(([device, { removal, isDeleted }]) => {
+      if (removal.found === null || isDeleted) return [];
+      const controller = this.#controllerOf(device);
+      return controller === undefined || this.#removable(removal.found, controller).size === 0
+        ? []
+        : [device];
+    });
+  }
+
+  /** Whether a newer view waits to be announced than the one last taken up. */
+  isBehind(device: Device): boolean {
+    const announcement = this.#known.get(device);
+    return announcement !== undefined && !announcement.isDeleted && announcement.removal.before !== null;
+  }
+
+  /** Not announced in this run, and nothing read of it yet: what it has to announce follows within moments. */
+  isBlank(device: Device): boolean {
+    const controller = this.#controllerOf(device);
+    const hash = this.#known.get(device)?.hash ?? null;
+    return hash === null && !!controller && controller.sensors.size === 0 && controller.statuses.size === 0;
   }
 
   /** Whose topic it is; a message names a device code only as people may see it. */
@@ -163,23 +160,27 @@ export class Announcements {
 
   step(device: Device, now: number): Step {
     const announcement = this.#of(device);
-    const { publishedAt, before, found, hash } = announcement;
+    const { publishedAt, removal } = announcement;
     if (announcement.isDeleted) return { type: "nothing" };
     if (publishedAt !== null && now < publishedAt + sameTopicGapMs)
       return { type: "wait", until: publishedAt + sameTopicGapMs };
     const topic = this.topicOf(device);
-    const code = codeOf(device);
-    const controller = code === null ? null : this.#view.get(code);
-    if (controller === undefined) return { type: "clear", topic };
+    const shown = this.#shownBefore(removal);
+    const controller = this.#controllerOf(device);
+    if (controller === undefined) return { type: "clear", topic, gone: shown };
     const { document, leftOut } = this.#wanted(controller);
-    const shown = before === null ? [] : announcedBy(this.#wanted(before).document);
-    const removed = this.#removable(found, controller);
-    const next = nextDocument(new Map([...removed, ...shown]), document);
-    const text = JSON.stringify(next.publish);
-    const attempt = { hash: textHash(text), followUpAfterMs: next.followUpAfterMs, leftOut, before, found };
-    announcement.before = null;
-    announcement.found = found && stillGone(without(found, removed), document);
-    if (!announcement.isForced && attempt.hash === hash) return { type: "nothing" };
+    const removed = this.#removable(removal.found, controller);
+    const next = nextDocument(new Map([...removed, ...removal.doomed, ...shown]), document);
+    const revived = goneFrom(removal.revived, next.publish.components);
+    const publish = withRevived(next.publish, revived, this.#settings.topics);
+    const text = JSON.stringify(publish);
+    const hash = textHash(text);
+    const news = newsOf(announcement, controller, publish, hash);
+    const followUpAfterMs = revived.size > 0 ? sameTopicGapMs : next.followUpAfterMs;
+    const attempt = { hash, news, followUpAfterMs, leftOut, gone: next.gone, removal };
+    const found = removal.found && stillGone(without(removal.found, removed), document);
+    announcement.removal = { ...nothingToRemove(), found, doomed: revived };
+    if (!announcement.isForced && hash === announcement.hash) return { type: "nothing" };
     announcement.isForced = false;
     return { type: "publish", topic, text, attempt };
   }
@@ -188,18 +189,37 @@ export class Announcements {
     const announcement = this.#of(device);
     announcement.hash = attempt.hash;
     announcement.publishedAt = now;
+    announcement.copy = null;
   }
 
   /** The broker did not take it: what it was to remove is still to be removed. */
-  failed(device: Device, attempt: Attempt): void {
+  failed(device: Device, { removal }: Attempt): void {
     const announcement = this.#of(device);
     announcement.isForced = true;
-    announcement.before = attempt.before ?? announcement.before;
-    announcement.found = attempt.found;
+    announcement.removal = { ...removal, before: removal.before ?? announcement.removal.before };
+  }
+
+  /** Lets components that were withdrawn be announced and removed once more; false where no device wants the topic. */
+  revive(topic: string, named: Device, withdrawn: Announced): boolean {
+    const device = this.ownerOf(topic, named);
+    if (this.topicOf(device) !== topic || !this.isWanted(device)) return false;
+    const { removal } = this.#of(device);
+    removal.revived = without(withdrawn, removal.doomed);
+    return true;
   }
 
   forget(device: Device): void {
     this.#known.delete(device);
+  }
+
+  /** `null` stands for the bridge itself, undefined for a controller that is not there. */
+  #controllerOf(device: Device): Controller | null | undefined {
+    const code = codeOf(device);
+    return code === null ? null : this.#view.get(code);
+  }
+
+  #shownBefore({ before }: Removal): Announced {
+    return before === null ? new Map() : announcedBy(this.#wanted(before).document);
   }
 
   #removable(found: Announced | null, controller: Controller | null): Announced {
@@ -213,27 +233,8 @@ export class Announcements {
   }
 
   #of(device: Device): Announcement {
-    let announcement = this.#known.get(device);
-    if (announcement === undefined) {
-      announcement = {
-        hash: null,
-        publishedAt: null,
-        isForced: false,
-        isDeleted: false,
-        isScanned: false,
-        before: null,
-        found: null,
-      };
-      this.#known.set(device, announcement);
-    }
+    const announcement = this.#known.get(device) ?? newAnnouncement();
+    this.#known.set(device, announcement);
     return announcement;
   }
 }
-
-function stillGone(found: Announced, { components }: DeviceDocument): Announced | null {
-  const gone = goneFrom(found, components);
-  return gone.length === 0 ? null : new Map(gone);
-}
-
-const without = (found: Announced, removed: Announced): Announced =>
-  new Map([...found].filter(([key]) => !removed.has(key)));

@@ -76,9 +76,8 @@ function platformState(settings: DocumentSettings): Entry {
   const labels = optionLabels(language, platformStates);
   return own(settings, "sensor", "platform", "platform", {
     state_topic: topics.bridge.platform,
+    // Without options: where their labels change, Home Assistant takes the state it holds for an error.
     value_template: labelOfWord("value", labels, "None"),
-    device_class: "enum",
-    options: [...labels.values()],
     entity_category: "diagnostic",
     ...withBridge(topics),
   });

@@ -1,92 +1,89 @@
 import type { Controller } from "../greenhouse/model.js";
-import type { Clock } from "../runtime/clock.js";
-import type { Logger } from "../runtime/logger.js";
-import type { Random } from "../runtime/random.js";
-import {
-  Announcements,
-  type Attempt,
-  codeOf,
-  type ControllerView,
-  controllerDevice,
-  type Device,
-  type DiscoverySettings,
-} from "./announcements.js";
-import { DueQueue } from "./due-queue.js";
-
-export interface DiscoveryPorts {
-  /** QoS 1; resolves when the broker has acknowledged, rejects when it has not or cannot. */
-  publish(topic: string, payload: string, options: { readonly retain: true }): Promise<void>;
-  /** Publishes every retained state again, after Home Assistant has had time to take in the announcements. */
-  republishStates(): Promise<void> | void;
-  /**
-   * Whether what an earlier run announced may be removed although no controller stands for it now: a device code, or
-   * null for what belongs to no controller. Asked again until it is allowed.
-   */
-  removalAllowed(code: string | null): boolean;
-  readonly view: ControllerView;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-}
+import { codeOf, controllerDevice, type Device, type Seen, type Step } from "./announcement.js";
+import { Announcements, type DiscoverySettings } from "./announcements.js";
+import type { DiscoveryPorts } from "./discovery-ports.js";
+import { Revivals } from "./revivals.js";
+import { StateGate } from "./state-gate.js";
+import { Strays } from "./strays.js";
+import { TaskLoop } from "./task-loop.js";
+import { Withdrawals } from "./withdrawals.js";
 
 /** A new controller's sensors follow within moments, so its first message waits for them a little. */
 const firstDelayMs = 500;
+const blankDelayMs = 2_000;
 const coalesceMs = 2_000;
 const spacingMs = 5;
-const statesAfterMs = 2_000;
+/** Home Assistant takes in an announcement within this time. */
+const takenInMs = 2_000;
 const retryMs = 10_000;
 const pauseAfterFailureMs = 1_000;
 const sweepAgainMs = 10_000;
 const vanishedAgainMs = 3_600_000;
 const birthDelay = { leastMs: 1_000, spreadMs: 4_000 };
+const takenIn = "taken in ";
 
 /**
  * Keeps Home Assistant's announcements true: one retained message per controller and one for the bridge. They go out one
  * at a time, each after the broker's acknowledgement of the one before, so that thousands do not flood the link.
  */
 export class DiscoveryOutput {
+  /** What may be published of a controller before and while its announcement changes. */
+  readonly gate = new StateGate();
   readonly #ports: DiscoveryPorts;
   readonly #announcements: Announcements;
-  /** Devices, and the words `birth`, `settled`, `states`, `sweep`, `vanished`. */
-  readonly #queue = new DueQueue();
-  /** Topics of ours on the broker that no device wants, or not yet. */
-  readonly #strays = new Map<string, Device>();
-  #isLinked = false;
-  #nap: AbortController | null = null;
+  readonly #withdrawals: Withdrawals;
+  readonly #revivals: Revivals;
+  readonly #strays: Strays;
+  /** Devices, `taken in ` and a device, the tasks of the revivals, and the words `birth`, `settled`, `states`, `sweep`, `vanished`. */
+  readonly #tasks: TaskLoop;
+  #removedAt = -Infinity;
 
   constructor(ports: DiscoveryPorts, settings: DiscoverySettings) {
     this.#ports = ports;
-    this.#announcements = new Announcements(ports.view, settings);
+    this.#tasks = new TaskLoop(ports.clock);
+    const announcements = (this.#announcements = new Announcements(ports.view, settings));
+    const withdrawals = (this.#withdrawals = new Withdrawals(ports.memory, ports.log));
+    this.#revivals = new Revivals({
+      withdrawals,
+      announcements,
+      settings,
+      publish: (topic, payload) => this.#publish(topic, payload),
+      tasks: this.#tasks,
+      clock: ports.clock,
+    });
+    this.#strays = new Strays({
+      announcements,
+      removalAllowed: ports.removalAllowed,
+      withdraw: (...stray) => this.#withdraw(...stray),
+    });
   }
 
   /** Announces until `signal` aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    signal.addEventListener("abort", this.#wake, { once: true });
-    while (!signal.aborted) {
-      const task = this.#isLinked ? this.#queue.take(this.#now()) : null;
-      if (task === null) await this.#sleepUntil(this.#isLinked ? this.#queue.nextAt() : null);
-      else await this.#perform(task);
-    }
+    await this.#withdrawals.load();
+    await this.#tasks.run((task) => this.#perform(task), signal);
   }
 
   /** The broker link is up, for the first time or again: the broker may have forgotten or kept anything. */
   connected(): void {
-    this.#isLinked = true;
+    this.#tasks.resume();
     this.#announcements.linkUp();
-    this.#announceAll();
+    this.#announceAll((device) => (this.#announcements.isBlank(device) ? blankDelayMs : 0));
+    this.#revivals.connected();
     this.#due("vanished", vanishedAgainMs);
   }
 
   disconnected(): void {
-    this.#isLinked = false;
+    this.#tasks.pause();
   }
 
   /** A controller appeared (`before` undefined), changed, or was removed for good (`after` undefined). */
   controllerChanged(before: Controller | undefined, after: Controller | undefined): void {
     const code = (after ?? before)?.info.code;
+    this.gate.changed(before, after);
     const news = this.#announcements.changed(before, after);
-    if (code === undefined || news === null) return;
-    this.#due(controllerDevice(code), news === "first" ? firstDelayMs : coalesceMs);
+    if (code !== undefined && news !== null)
+      this.#due(controllerDevice(code), news === "first" ? firstDelayMs : coalesceMs);
   }
 
   /** A message on Home Assistant's status topic. A retained one does not tell when it started. */
@@ -106,72 +103,87 @@ export class DiscoveryOutput {
       );
       return;
     }
-    const seen = this.#announcements.seen(topic, payload);
+    const seen = this.#revivals.isEcho(topic, payload) ? null : this.#announcements.seen(topic, payload);
     if (seen === null) return;
-    if (seen.verdict === "outdated") {
-      this.#due(seen.device, 0);
-      return;
-    }
-    this.#strays.set(topic, seen.device);
-    this.#due("sweep", spacingMs);
+    if (seen.verdict === "stray") this.#strays.add(topic, seen);
+    this.#due(seen.verdict === "stray" ? "sweep" : seen.device, spacingMs);
+  }
+
+  /**
+   * Whether topics of an earlier run may be emptied: every component that may be removed is, and Home Assistant had time
+   * to take that in. What is still in the way goes first.
+   */
+  mayEmptyTopics(): boolean {
+    if (this.#tasks.isPaused) return false;
+    const strays = this.#strays.isAnyDue;
+    if (strays) this.#due("sweep", 0);
+    return !this.#announceVanished() && !strays && this.#now() >= this.#removedAt + takenInMs;
   }
 
   async #perform(task: string): Promise<void> {
     switch (task) {
       case "birth":
         this.#announcements.birth();
-        this.#announceAll();
+        this.#announceAll(() => 0);
+        this.#revivals.birth();
         // Comes up behind everything that is due now.
         this.#due("settled", 0);
         return;
       case "settled":
-        this.#due("states", statesAfterMs);
+        this.#due("states", takenInMs);
         return;
       case "states":
-        await this.#republishStates();
+        this.#ports.republishStates();
         return;
       case "sweep":
         await this.#sweep();
         return;
       case "vanished":
         if (!this.#ports.view.platformHadTime()) this.#due("vanished", vanishedAgainMs);
-        else for (const device of this.#announcements.withVanished()) this.#due(device, 0);
+        else this.#announceVanished();
         return;
       default:
-        await this.#announce(task);
+        if (task.startsWith(takenIn)) this.#open(task.slice(takenIn.length), "all");
+        else if (!(await this.#revivals.perform(task))) await this.#announce(task);
     }
   }
 
-  #announceAll(): void {
-    for (const device of this.#announcements.all()) this.#queue.put(device, this.#now());
-    this.#wake();
+  #announceAll(delayMs: (device: Device) => number): void {
+    for (const device of this.#announcements.all()) this.#due(device, delayMs(device));
+  }
+
+  #announceVanished(): boolean {
+    const devices = this.#announcements.withVanished();
+    for (const device of devices) this.#due(device, 0);
+    return devices.length > 0;
   }
 
   async #announce(device: Device): Promise<void> {
     try {
       const step = this.#announcements.step(device, this.#now());
-      if (step.type === "wait") this.#queue.put(device, step.until);
+      if (step.type === "wait") this.#due(device, step.until - this.#now());
+      if (step.type === "nothing") this.#open(device, "held");
       if (step.type === "publish") await this.#publishDocument(device, step);
-      if (step.type === "clear") {
-        if (await this.#publish(step.topic, "")) this.#announcements.forget(device);
-        else this.#due(device, retryMs);
-      }
+      if (step.type === "clear" && !(await this.#withdraw(step.topic, device, step.gone)))
+        this.#due(device, retryMs);
     } catch (error) {
       this.#ports.log.error({ err: error, device }, `cannot announce ${device} to Home Assistant`);
+      this.#open(device, "held");
     }
   }
 
-  async #publishDocument(
-    device: Device,
-    step: { topic: string; text: string; attempt: Attempt },
-  ): Promise<void> {
-    const { attempt } = step;
-    if (!(await this.#publish(step.topic, step.text))) {
+  async #publishDocument(device: Device, step: Step & { type: "publish" }): Promise<void> {
+    const { attempt, topic } = step;
+    await this.#note(topic, device, attempt.gone);
+    if (!(await this.#publish(topic, step.text, device))) {
       this.#announcements.failed(device, attempt);
       this.#due(device, retryMs);
       return;
     }
     this.#announcements.published(device, attempt, this.#now());
+    if (attempt.gone.size > 0) this.#removedAt = this.#now();
+    if (attempt.news !== "changed") this.#open(device, "held");
+    if (attempt.news !== "same") this.#due(`${takenIn}${device}`, takenInMs);
     if (attempt.followUpAfterMs !== null) this.#due(device, attempt.followUpAfterMs);
     if (attempt.leftOut > 0)
       this.#ports.log.warn(
@@ -180,32 +192,38 @@ export class DiscoveryOutput {
       );
   }
 
-  /** Clears what is ours and unwanted, each as soon as it is known that nothing will want it. */
-  async #sweep(): Promise<void> {
-    for (const [topic, named] of this.#strays) {
-      const device = this.#announcements.ownerOf(topic, named);
-      const isAtHome = this.#announcements.topicOf(device) === topic;
-      if (isAtHome && this.#announcements.isWanted(device)) this.#strays.delete(topic);
-      else if (this.#ports.removalAllowed(codeOf(device))) {
-        if (!(await this.#publish(topic, ""))) break;
-        this.#strays.delete(topic);
-        if (isAtHome) this.#announcements.forget(device);
-        this.#ports.log.info({ topic }, "cleared an announcement that nothing stands for any more");
-      }
+  /** Home Assistant knows the device as it is, or never will. */
+  #open(device: Device, which: "held" | "all"): void {
+    if (this.#announcements.isBehind(device)) return;
+    const code = codeOf(device);
+    if (code !== null) {
+      if (this.#announcements.isWanted(device)) this.gate.open(code);
+      else this.gate.left(code);
     }
+    this.#ports.publishStates(code, which);
+  }
+
+  async #withdraw(topic: string, device: Device, gone: Seen["components"]): Promise<boolean> {
+    await this.#note(topic, device, gone);
+    if (!(await this.#publish(topic, "", device))) return false;
+    this.#removedAt = this.#now();
+    if (this.#announcements.topicOf(device) === topic) this.#announcements.forget(device);
+    this.#due(`${takenIn}${device}`, takenInMs);
+    return true;
+  }
+
+  #note(topic: string, device: Device, components: Seen["components"]): Promise<void> {
+    return this.#withdrawals.note(topic, { code: codeOf(device), components }, this.#ports.clock.now());
+  }
+
+  async #sweep(): Promise<void> {
+    for (const topic of await this.#strays.sweep())
+      this.#ports.log.info({ topic }, "cleared an announcement that nothing stands for any more");
     if (this.#strays.size > 0) this.#due("sweep", sweepAgainMs);
   }
 
-  async #republishStates(): Promise<void> {
-    try {
-      await this.#ports.republishStates();
-    } catch (error) {
-      this.#ports.log.warn({ err: error }, "publishing all states again for Home Assistant failed");
-    }
-  }
-
   /** Whether the broker took it. A failure pauses all announcing, as most come from a lost link. */
-  async #publish(topic: string, payload: string): Promise<boolean> {
+  async #publish(topic: string, payload: string, device?: Device): Promise<boolean> {
     try {
       await this.#ports.publish(topic, payload, { retain: true });
       await this.#ports.clock.wait(spacingMs);
@@ -215,33 +233,17 @@ export class DiscoveryOutput {
         { err: error, topic },
         "the broker did not take an announcement; it is tried again",
       );
-      await this.#sleepUntil(this.#now() + pauseAfterFailureMs);
+      if (device !== undefined && this.#ports.isRefusal(error)) this.#open(device, "held");
+      await this.#tasks.rest(pauseAfterFailureMs);
       return false;
     }
   }
 
   #due(task: string, inMs: number): void {
-    this.#queue.put(task, this.#now() + inMs);
-    this.#wake();
+    this.#tasks.due(task, inMs);
   }
 
   #now(): number {
     return this.#ports.clock.monotonic();
-  }
-
-  #wake = (): void => {
-    this.#nap?.abort();
-  };
-
-  /** Resolves at `until` (never, if null) or when woken. */
-  async #sleepUntil(until: number | null): Promise<void> {
-    const nap = new AbortController();
-    this.#nap = nap;
-    if (until === null)
-      await new Promise((resolve) => {
-        nap.signal.addEventListener("abort", resolve, { once: true });
-      });
-    else await this.#ports.clock.wait(Math.max(0, until - this.#now()), nap.signal).catch(() => undefined);
-    this.#nap = null;
   }
 }

@@ -1,4 +1,4 @@
-import type { Controller, RunningStatus } from "../greenhouse/model.js";
+import type { Actuator, Controller, Parameter, RunningStatus, Sensor } from "../greenhouse/model.js";
 
 /**
  * Whether a controller's discovery message can differ between two views of it. Called for every change of every
@@ -7,15 +7,39 @@ import type { Controller, RunningStatus } from "../greenhouse/model.js";
 export function announcesTheSame(before: Controller, after: Controller): boolean {
   return (
     before.info === after.info &&
-    same(before.sensors, after.sensors, (one, other) => one.definition === other.definition) &&
+    same(before.sensors, after.sensors, sameSensor) &&
     same(before.statuses, after.statuses, sameStatus) &&
-    same(before.actuators, after.actuators, (one, other) => one.settings === other.settings) &&
-    same(before.parameters, after.parameters, (one, other) => one.settings === other.settings)
+    same(before.actuators, after.actuators, sameActuator) &&
+    same(before.parameters, after.parameters, sameParameter)
   );
 }
 
-const sameStatus = (one: RunningStatus, other: RunningStatus) =>
+export const sameSensor = (one: Sensor, other: Sensor): boolean => one.definition === other.definition;
+
+export const sameActuator = (one: Actuator, other: Actuator): boolean => one.settings === other.settings;
+
+export const sameParameter = (one: Parameter, other: Parameter): boolean => one.settings === other.settings;
+
+export const sameStatus = (one: RunningStatus, other: RunningStatus): boolean =>
   one.key === other.key && one.id === other.id && one.name === other.name && one.number === other.number;
+
+/** Whether anything that both views announce is announced differently. */
+export const contradicts = (before: Controller, after: Controller): boolean =>
+  differs(before.sensors, after.sensors, sameSensor) ||
+  differs(before.statuses, after.statuses, sameStatus) ||
+  differs(before.actuators, after.actuators, sameActuator) ||
+  differs(before.parameters, after.parameters, sameParameter);
+
+function differs<Item>(
+  before: ReadonlyMap<string, Item>,
+  after: ReadonlyMap<string, Item>,
+  equal: (one: Item, other: Item) => boolean,
+): boolean {
+  return [...before].some(([key, old]) => {
+    const item = after.get(key);
+    return item !== undefined && !equal(old, item);
+  });
+}
 
 function same<Item>(
   before: ReadonlyMap<string, Item>,

@@ -1,6 +1,6 @@
-import { originName, type Platform, platforms } from "./document.js";
-import { bridgeIdentifier, deviceIdentifier } from "./identity.js";
-import { type Announced, isRemoval } from "./removal.js";
+import { originName, platforms } from "./document.js";
+import { bridgeIdentifier, deviceIdentifier, textHash } from "./identity.js";
+import { type Announced, type AnnouncedEntity, isRemoval } from "./removal.js";
 
 /** `<prefix>/device/greenhouse2mqtt_<code>/config`. */
 export const discoveryTopic = (prefix: string, code: string): string =>
@@ -17,6 +17,8 @@ export interface FoundDocument {
   /** The device code; null for the bridge's own device. */
   readonly code: string | null;
   readonly components: Announced;
+  /** Short stand-ins for the components' texts, by key. */
+  readonly digests: ReadonlyMap<string, string>;
 }
 
 /**
@@ -32,7 +34,11 @@ export function foundDocument(payload: string, baseTopic: string): FoundDocument
   const foreign = bridges.length > 0 && !bridges.includes(`${baseTopic}/bridge/state`);
   if (foreign || !topics.some((topic) => topic.startsWith(`${baseTopic}/`))) return null;
   const code = record(document["device"])?.["serial_number"];
-  return { code: typeof code === "string" ? code : null, components: announcedIn(components) };
+  return {
+    code: typeof code === "string" ? code : null,
+    components: announcedIn(components),
+    digests: digestsOf(components),
+  };
 }
 
 /** Of all retained discovery messages found, the topics of ours that nothing wants any more. */
@@ -48,15 +54,20 @@ export function unwantedTopics(
 
 // One unknown platform in a later removal would make Home Assistant refuse the whole message.
 function announcedIn(components: Readonly<Record<string, unknown>>): Announced {
-  const announced = new Map<string, Platform>();
+  const announced = new Map<string, AnnouncedEntity>();
   for (const [key, value] of Object.entries(components)) {
     const component = record(value);
     const platform = platforms.find((known) => known === component?.["platform"]);
     if (component === null || platform === undefined || isRemoval(component)) continue;
-    if (/^[A-Za-z0-9_-]+$/.test(key)) announced.set(key, platform);
+    const { unique_id: id } = component;
+    if (/^[A-Za-z0-9_-]+$/.test(key))
+      announced.set(key, { platform, unique_id: typeof id === "string" ? id : "" });
   }
   return announced;
 }
+
+export const digestsOf = (components: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> =>
+  new Map(Object.entries(components).map(([key, component]) => [key, textHash(JSON.stringify(component))]));
 
 /** Texts under a key `topic` or `…_topic`, as deep as an availability list in a component. */
 function topicsIn(value: unknown): string[] {

@@ -8,11 +8,18 @@ import type { Component, Components, DeviceDocument, Platform } from "./document
 /** Least time between two messages on one discovery topic. */
 export const sameTopicGapMs = 3_000;
 
-/** Component key → platform, of what a message announces; components it removes are not in it. */
-export type Announced = ReadonlyMap<string, Platform>;
+/** What Home Assistant needs to find an entity again. */
+export interface AnnouncedEntity {
+  readonly platform: Platform;
+  readonly unique_id: string;
+}
+
+/** By component key, what a message announces; components it removes are not in it. */
+export type Announced = ReadonlyMap<string, AnnouncedEntity>;
 
 export interface NextDocument {
   readonly publish: DeviceDocument;
+  readonly gone: Announced;
   /** When to publish the wanted document alone; null when this already is it. */
   readonly followUpAfterMs: number | null;
 }
@@ -23,21 +30,24 @@ export interface NextDocument {
  */
 export function nextDocument(announced: Announced, wanted: DeviceDocument): NextDocument {
   const gone = goneFrom(announced, wanted.components);
-  if (gone.length === 0) return { publish: wanted, followUpAfterMs: null };
-  const reduced = gone.map(([key, platform]): [string, Component] => [key, { platform }]);
+  if (gone.size === 0) return { publish: wanted, gone, followUpAfterMs: null };
+  const reduced = [...gone].map(([key, { platform }]): [string, Component] => [key, { platform }]);
   const components = { ...wanted.components, ...Object.fromEntries(reduced) };
-  return { publish: { ...wanted, components }, followUpAfterMs: sameTopicGapMs };
+  return { publish: { ...wanted, components }, gone, followUpAfterMs: sameTopicGapMs };
 }
 
 /** What was announced and is not, or not as that platform, among the wanted components. */
-export const goneFrom = (announced: Announced, wanted: Components): [string, Platform][] =>
-  [...announced].filter(([key, platform]) => wanted[key]?.platform !== platform);
+export const goneFrom = (announced: Announced, wanted: Components): Announced =>
+  new Map([...announced].filter(([key, { platform }]) => wanted[key]?.platform !== platform));
 
 export const announcedBy = (document: DeviceDocument): Announced =>
   new Map(
     Object.entries(document.components)
       .filter(([, component]) => !isRemoval(component))
-      .map(([key, { platform }]) => [key, platform]),
+      .map(([key, { platform, unique_id: id }]) => [
+        key,
+        { platform, unique_id: typeof id === "string" ? id : "" },
+      ]),
   );
 
 export const isRemoval = (component: Readonly<Record<string, unknown>>): boolean =>

@@ -65,8 +65,9 @@ function event(type: string, fields: readonly string[]): string {
 /** A field of a JSON object; `null` shows as unknown. */
 export const field = (name: string): string => `{{ value_json.${name} }}`;
 
-/** A number times a factor; float noise behind the ninth decimal is cut off. */
-export const multiplied = (factor: number): string => `{{ (value | float * ${factor}) | round(9) }}`;
+/** A number times a factor; float noise behind the ninth decimal is cut off. An emptied topic is no number, and no error. */
+export const multiplied = (factor: number): string =>
+  `{{ (value | float(0) * ${factor}) | round(9) if value | float(0) == value | float(1) else 'None' }}`;
 
 /** A number inside the borders of a number entity; outside it Home Assistant would keep showing the old one. */
 export const within = (min: number, max: number): string =>

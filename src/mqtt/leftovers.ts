@@ -15,6 +15,8 @@ export interface LeftoverPorts {
   readonly isAccountKnown: () => boolean;
   /** Whether the platform has had the time since then to show everything again. */
   readonly platformHadTime: () => boolean;
+  /** Whether whatever reads the topics was told that they go. */
+  readonly mayClear: () => boolean;
   readonly failed: (topic: string, error: unknown) => void;
 }
 
@@ -53,7 +55,7 @@ export class Leftovers {
   /** Clears what is certain to be unwanted; call it now and then. Returns how many topics were cleared. */
   sweep(): number {
     this.#markAgain();
-    if (!this.#ports.isAccountKnown()) return 0;
+    if (this.#topics.size === 0 || !this.#ports.isAccountKnown() || !this.#ports.mayClear()) return 0;
     const patienceOver = this.#ports.platformHadTime();
     let cleared = 0;
     for (const topic of this.#topics) {

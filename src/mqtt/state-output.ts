@@ -9,10 +9,20 @@ export interface RetainedPublisher {
   publish(topic: string, payload: string, options: { readonly retain: true; readonly qos: 1 }): Promise<void>;
 }
 
+/** What a controller's readers were told of it, where somebody has to be told first. */
+export interface StateGate {
+  /** The controller as far as it may be shown; null where nothing of it may be yet. */
+  visible(shown: Controller | undefined, after: Controller): Controller | null;
+  /** Whether a removed controller's topics may be emptied. */
+  mayClear(code: string): boolean;
+}
+
 export interface StateOutputPorts {
   readonly topics: Topics;
   readonly publisher: RetainedPublisher;
   readonly view: { get(code: string): Controller | undefined; controllers(): Iterable<Controller> };
+  /** Whoever opens it calls `release`. */
+  readonly gate?: StateGate | undefined;
   readonly log: Logger;
 }
 
@@ -69,7 +79,17 @@ export class StateOutput {
 
   /** Publishes what changed of one controller before anything else that waits: its results must not overtake it. */
   hasten(code: string): void {
-    if (this.#connected && this.#dirty.delete(code)) this.#publishController(code);
+    if (this.#connected && this.#dirty.delete(code)) this.#publishController(code, true);
+  }
+
+  /** The gate has opened for a controller. With `again` all of it is published once more, whatever the broker holds. */
+  release(code: string, again: boolean): void {
+    if (again && this.#connected) {
+      this.#publishController(code);
+      this.#shown.delete(code);
+    }
+    this.#dirty.add(code);
+    this.#wake?.();
   }
 
   disconnected(): void {
@@ -109,15 +129,15 @@ export class StateOutput {
     return false;
   }
 
-  #publishController(code: string): void {
-    const { topics, view } = this.#ports;
-    const after = view.get(code);
+  /** `isUrgent` passes a gate that is closed for the whole controller. */
+  #publishController(code: string, isUrgent = false): void {
+    const { topics, view, gate } = this.#ports;
+    const present = view.get(code);
+    const held = this.#shown.get(code);
+    const after = present && (gate?.visible(held, present) ?? (gate && !isUrgent ? undefined : present));
+    if ((present && !after) || gate?.mayClear(code) === false) return;
     const removed = this.#removed.get(code);
-    const messages = controllerMessages(
-      topics,
-      removed === undefined ? this.#shown.get(code) : undefined,
-      after,
-    );
+    const messages = controllerMessages(topics, removed === undefined ? held : undefined, after);
     if (removed !== undefined) this.#clear(code, removed, new Set(messages.map(({ topic }) => topic)));
     if (after) this.#shown.set(code, after);
     else this.#shown.delete(code);

@@ -52,3 +52,11 @@ test("two bridges on one broker, told apart by their client ids, do not touch ea
   expect(new Map(messages).size).toBe(4);
   expect(discoveryFaultsOfAll(new Map(messages))).toEqual([]);
 });
+
+test("the platform's state has no list of options, which a change of language would contradict", () => {
+  for (const language of ["en", "zh"] as const) {
+    const component = bridgeDocument(settings({ language })).components["sensor_platform"];
+    expect(component).not.toHaveProperty("options");
+    expect(component).not.toHaveProperty("device_class");
+  }
+});

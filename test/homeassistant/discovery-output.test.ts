@@ -24,7 +24,7 @@ afterEach(async () => {
 
 describe("connecting", () => {
   test("announces the bridge first, then every controller, spaced, on every connect", async () => {
-    const { output, clock, take } = start(house("A"), house("B"));
+    const { output, clock, take } = start(house("A", "t1"), house("B", "t1"));
     await clock.advance(60_000);
     expect(take()).toEqual([]);
     output.connected();
@@ -426,7 +426,9 @@ describe("echoes of our own messages on a broker that sends them back", () => {
 });
 
 test("10,000 controllers are announced one at a time without a pile of work", async () => {
-  const { output, clock, take } = start(...Array.from({ length: 10_000 }, (_, at) => house(`GH-${at}`)));
+  const { output, clock, take } = start(
+    ...Array.from({ length: 10_000 }, (_, at) => house(`GH-${at}`, "t1")),
+  );
   output.connected();
   await clock.advance(60_000);
   const messages = take();

@@ -15,11 +15,18 @@ export const bridgeTopic = topicOf("bridge_greenhouse2mqtt");
 
 /** A running output on a virtual clock, with a broker that takes everything unless told otherwise. */
 export function discovery(...controllers: readonly Controller[]) {
+  return discoveryAfter(null, ...controllers);
+}
+
+/** As above; `saved` is what an earlier run kept of what it had withdrawn. */
+export function discoveryAfter(saved: string | null, ...controllers: readonly Controller[]) {
   const view = new Map(controllers.map((one) => [one.info.code, one]));
   const clock = new VirtualClock();
   const sent: Sent[] = [];
   const logged: string[] = [];
-  const allowed = { removal: true, broker: true, echo: false, platformHadTime: false };
+  const opened: { at: number; code: string | null; which: "held" | "all" }[] = [];
+  const allowed = { removal: true, broker: true, refused: false, echo: false, platformHadTime: false };
+  const memory = { text: saved };
   const note = (_: unknown, text: string) => {
     logged.push(text);
   };
@@ -37,12 +44,24 @@ export function discovery(...controllers: readonly Controller[]) {
     {
       publish: (topic, payload) => {
         if (!allowed.broker) return Promise.reject(new Error("no link"));
+        if (allowed.refused) return Promise.reject(new Error("refused"));
         sent.push({ at: clock.monotonic(), topic, payload });
         if (allowed.echo) output.foreignDocument(topic, payload);
         return Promise.resolve();
       },
+      isRefusal: (error) => String(error).includes("refused"),
       republishStates: () => {
         sent.push({ at: clock.monotonic(), topic: "states", payload: "" });
+      },
+      publishStates: (code, which) => {
+        opened.push({ at: clock.monotonic(), code, which });
+      },
+      memory: {
+        read: () => Promise.resolve(memory.text),
+        write: (text) => {
+          memory.text = text;
+          return Promise.resolve();
+        },
       },
       removalAllowed: () => allowed.removal,
       view: {
@@ -61,6 +80,8 @@ export function discovery(...controllers: readonly Controller[]) {
     clock,
     sent,
     logged,
+    opened,
+    memory,
     allowed,
     ended: output.run(stopped.signal),
     stop: () => {

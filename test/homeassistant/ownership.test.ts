@@ -54,14 +54,16 @@ describe("whose announcement it is", () => {
     const payload = JSON.stringify({
       origin: ours,
       components: {
-        sensor_a: { platform: "sensor", state_topic: "greenhouse/x" },
+        sensor_a: { platform: "sensor", unique_id: "a", state_topic: "greenhouse/x" },
         gone: { platform: "sensor" },
         strange: { platform: "teapot", state_topic: "x" },
         "bad key": { platform: "sensor", state_topic: "x" },
         none: null,
       },
     });
-    expect([...(foundDocument(payload, "greenhouse")?.components ?? [])]).toEqual([["sensor_a", "sensor"]]);
+    expect([...(foundDocument(payload, "greenhouse")?.components ?? [])]).toEqual([
+      ["sensor_a", { platform: "sensor", unique_id: "a" }],
+    ]);
   });
 });
 

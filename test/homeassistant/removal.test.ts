@@ -42,13 +42,14 @@ describe("from what is announced to what is wanted", () => {
       sameTopicGapMs,
     ],
   ])("%s", (_, announced, components, followUpAfterMs) => {
-    const next = nextDocument(new Map(announced), wanted);
+    const entities = announced.map(([key, platform]) => [key, { platform, unique_id: "x" }] as const);
+    const next = nextDocument(new Map(entities), wanted);
     expect(next.publish.components).toEqual(components);
     expect(next.followUpAfterMs).toBe(followUpAfterMs);
   });
 
   test("a component that was already reduced is not announced any more", () => {
     const reduced = document({ a: full("sensor"), old: { platform: "switch" } });
-    expect([...announcedBy(reduced)]).toEqual([["a", "sensor"]]);
+    expect([...announcedBy(reduced)]).toEqual([["a", { platform: "sensor", unique_id: "x" }]]);
   });
 });

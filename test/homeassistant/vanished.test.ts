@@ -30,5 +30,5 @@ it.each([
   ],
   ["a sensor told from no other", "sensor_name_t0", { ...controller(), layout: [slot("t0")] }, false, false],
 ] as const)("%s of an earlier run (%s) may be removed: %#", (_, key, of, hadTime, may) => {
-  expect(removable(new Map([[key, "sensor"]]), of, hadTime).has(key)).toBe(may);
+  expect(removable(new Map([[key, { platform: "sensor", unique_id: "x" }]]), of, hadTime).has(key)).toBe(may);
 });

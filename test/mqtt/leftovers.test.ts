@@ -15,7 +15,7 @@ function kept() {
   const controllers = new Map<string, Controller>([["gh-0001", controller(settings)]]);
   const broker = new RetainedBroker();
   const failed: string[] = [];
-  const state = { hadTime: false, isKnown: false };
+  const state = { hadTime: false, isKnown: false, mayClear: true };
   const leftovers = new Leftovers({
     base: "greenhouse",
     view: { byId: (id) => controllers.get(id) },
@@ -23,6 +23,7 @@ function kept() {
     isUnwanted: (id) => id === "ignored",
     isAccountKnown: () => state.isKnown,
     platformHadTime: () => state.hadTime,
+    mayClear: () => state.mayClear,
     failed: (topic) => failed.push(topic),
   });
   const find = (...topics: string[]) => {
@@ -48,8 +49,18 @@ function kept() {
   const known = () => {
     state.isKnown = true;
   };
-  return { controllers, broker, leftovers, failed, find, cleared, known };
+  return { controllers, broker, leftovers, failed, find, cleared, known, state };
 }
+
+it("nothing is cleared before whatever reads it was told", async () => {
+  const { find, cleared, known, state } = kept();
+  find("gh-0001/actuator/gone/state");
+  known();
+  state.mayClear = false;
+  expect(await cleared(true)).toEqual([]);
+  state.mayClear = true;
+  expect(await cleared(true)).toEqual(["gh-0001/actuator/gone/state"]);
+});
 
 describe("what an earlier run left is marked stale at once (27)", () => {
   it.each([

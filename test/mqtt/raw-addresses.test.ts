@@ -58,6 +58,7 @@ describe("a raw address", () => {
       isUnwanted: () => false,
       isAccountKnown: () => state.isKnown,
       platformHadTime: () => false,
+      mayClear: () => true,
       failed: () => undefined,
     });
     const topic = "greenhouse/gh-0001/address/900";

@@ -1,7 +1,7 @@
 import anyAscii from "any-ascii";
 import { describe, expect, it } from "vitest";
 import { GreenhouseStore } from "../../src/bridge/store.js";
-import { StateOutput } from "../../src/mqtt/state-output.js";
+import { StateOutput, type StateGate } from "../../src/mqtt/state-output.js";
 import { controllerMessages } from "../../src/mqtt/projection/controller-messages.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { item, record, silentLog } from "../support/builders.js";
@@ -13,8 +13,8 @@ import { settled, VirtualClock } from "../support/virtual-clock.js";
 const topics = topicsUnder("greenhouse");
 const air = (code: string) => `greenhouse/${code.toLowerCase()}/sensor/air_temperature`;
 
-async function output(story: (one: ReturnType<typeof world>) => Promise<void>) {
-  const one = world();
+async function output(story: (one: ReturnType<typeof world>) => Promise<void>, gate?: StateGate) {
+  const one = world(gate);
   const run = one.output.run(one.abort.signal);
   await story(one);
   one.abort.abort();
@@ -22,11 +22,13 @@ async function output(story: (one: ReturnType<typeof world>) => Promise<void>) {
   await run;
 }
 
-function world() {
+const openGate: StateGate = { visible: (_, after) => after, mayClear: () => true };
+
+function world(gate: StateGate = openGate) {
   const store = new GreenhouseStore(mirrorSettings(), new VirtualClock(start), anyAscii);
   store.setReachable(true);
   const broker = new RetainedBroker();
-  const output = new StateOutput({ topics, publisher: broker, view: store, log: silentLog });
+  const output = new StateOutput({ topics, publisher: broker, view: store, gate, log: silentLog });
   store.onChange((before, after) => {
     output.changed(before, after);
   });
@@ -80,6 +82,81 @@ describe("what is published", () => {
       await connect();
       expect(broker.taken().sort()).toEqual(first);
     });
+  });
+});
+
+describe("a gate before it", () => {
+  function closable() {
+    const state = { isOpen: false, mayClear: false };
+    const gate: StateGate = {
+      visible: (_, after) => (state.isOpen ? after : null),
+      mayClear: () => state.mayClear,
+    };
+    return { state, gate };
+  }
+
+  it("keeps everything back until it opens", async () => {
+    const { state, gate } = closable();
+    state.mayClear = true;
+    await output(async ({ broker, output, read, connect }) => {
+      read("A", 20);
+      await connect();
+      read("A", 21);
+      await settled();
+      expect(broker.taken()).toEqual([]);
+      state.isOpen = true;
+      output.release("A", false);
+      await settled();
+      expect(broker.kept.get(air("A"))).toBe("21");
+      broker.taken();
+      output.release("A", false);
+      await settled();
+      expect(broker.taken()).toEqual([]);
+    }, gate);
+  });
+
+  it("has everything published again where its opening asks for that", async () => {
+    await output(async ({ broker, output, read, connect }) => {
+      read("A", 20);
+      await connect();
+      const first = broker.taken().sort();
+      output.release("A", true);
+      await settled();
+      expect(broker.taken().sort()).toEqual(first);
+    });
+  });
+
+  it("keeps what a result has to follow from nobody", async () => {
+    const { state, gate } = closable();
+    state.mayClear = true;
+    await output(async ({ broker, output, read, connect }) => {
+      await connect();
+      read("A", 20);
+      output.hasten("A");
+      await settled();
+      expect(broker.kept.get(air("A"))).toBe("20");
+    }, gate);
+  });
+
+  it("empties no topic of a removed controller before it may", async () => {
+    const { state, gate } = closable();
+    state.isOpen = true;
+    await output(async ({ store, broker, output, read, connect }) => {
+      state.mayClear = true;
+      read("A", 20);
+      await connect();
+      broker.taken();
+      state.mayClear = false;
+      store.remove("A");
+      await settled();
+      await connect();
+      expect(broker.taken()).toEqual([]);
+      state.mayClear = true;
+      output.release("A", true);
+      await settled();
+      expect(broker.kept.get(air("A")) ?? "").toBe("");
+      expect(broker.taken()).toContain(air("A"));
+    }, gate);
   });
 });
 

@@ -1,0 +1,76 @@
+import type { Controller } from "../greenhouse/model.js";
+import { announcesTheSame, sameActuator, sameParameter, sameSensor, sameStatus } from "./document-news.js";
+
+/**
+ * Which states of a controller may be published: a state never comes before the announcement that knows it, because Home
+ * Assistant would read it by the old one, and no topic is emptied before the component that reads it is removed.
+ */
+export class StateGate {
+  /** Codes of which everything was announced once. */
+  readonly #announced = new Set<string>();
+  /** The controller as last announced, while a newer announcement waits. */
+  readonly #held = new Map<string, Controller>();
+  /** Removed for good, with an announcement that still stands. */
+  readonly #leaving = new Set<string>();
+
+  /** A controller appeared, changed, or was removed for good (`after` undefined). */
+  changed(before: Controller | undefined, after: Controller | undefined): void {
+    const code = (after ?? before)?.info.code;
+    if (code === undefined) return;
+    if (after === undefined) {
+      this.#held.delete(code);
+      if (this.#announced.delete(code)) this.#leaving.add(code);
+    } else if (before && this.#announced.has(code) && !this.#held.has(code)) {
+      if (!announcesTheSame(before, after)) this.#held.set(code, before);
+    }
+  }
+
+  /** Home Assistant knows the controller as it is, or never will: everything may be published and emptied. */
+  open(code: string): void {
+    this.#announced.add(code);
+    this.#held.delete(code);
+    this.#leaving.delete(code);
+  }
+
+  /** The announcement of a controller that was removed is gone too. */
+  left(code: string): void {
+    this.#leaving.delete(code);
+  }
+
+  mayClear(code: string): boolean {
+    return !this.#leaving.has(code);
+  }
+
+  /** The controller as far as it may be shown; null where nothing of it may be yet. `shown` is what the broker holds. */
+  visible(shown: Controller | undefined, after: Controller): Controller | null {
+    const { code } = after.info;
+    if (!this.#announced.has(code)) return null;
+    const known = this.#held.get(code);
+    if (known === undefined) return after;
+    return {
+      ...after,
+      sensors: passed(known.sensors, shown?.sensors, after.sensors, sameSensor),
+      statuses: passed(known.statuses, shown?.statuses, after.statuses, sameStatus),
+      actuators: passed(known.actuators, shown?.actuators, after.actuators, sameActuator),
+      parameters: passed(known.parameters, shown?.parameters, after.parameters, sameParameter),
+    };
+  }
+}
+
+/** What was announced as it is goes out; of anything else the broker keeps what it has. */
+function passed<Item>(
+  known: ReadonlyMap<string, Item>,
+  shown: ReadonlyMap<string, Item> | undefined,
+  after: ReadonlyMap<string, Item>,
+  same: (one: Item, other: Item) => boolean,
+): ReadonlyMap<string, Item> {
+  const visible = new Map<string, Item>();
+  for (const [id, item] of after) {
+    const announced = known.get(id);
+    const old = shown?.get(id);
+    if (announced !== undefined && same(announced, item)) visible.set(id, item);
+    else if (old !== undefined) visible.set(id, old);
+  }
+  for (const [id, item] of shown ?? []) if (!after.has(id)) visible.set(id, item);
+  return visible;
+}

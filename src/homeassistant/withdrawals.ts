@@ -1,0 +1,178 @@
+import type { Topics } from "../mqtt/topics.js";
+import type { Logger } from "../runtime/logger.js";
+import {
+  type Component,
+  type DeviceDocument,
+  type DocumentSettings,
+  originOf,
+  type Platform,
+  platforms,
+} from "./document.js";
+import { withBridge } from "./availability.js";
+import { type Announced, type AnnouncedEntity, goneFrom } from "./removal.js";
+
+/*
+ * Home Assistant removes only what it has discovered since its own start. What was withdrawn while it was away stays in
+ * its registry for ever, unless it is announced and withdrawn once more when it is back.
+ */
+
+/** A file of the data directory. */
+export interface WithdrawalMemory {
+  /** The text last written; null when there is none. */
+  read(): Promise<string | null>;
+  /** Durable when it resolves. */
+  write(text: string): Promise<void>;
+}
+
+export interface WithdrawnDevice {
+  /** The device code; null for the bridge's own device. */
+  readonly code: string | null;
+  readonly components: Announced;
+}
+
+interface Kept {
+  readonly code: string | null;
+  readonly components: Map<string, AnnouncedEntity & { readonly at: number }>;
+}
+
+const keptForMs = 30 * 24 * 3_600_000;
+/** The oldest topics go first; an account has far fewer. */
+const mostTopics = 2_000;
+
+/** What was withdrawn, by discovery topic. */
+export class Withdrawals {
+  readonly #memory: WithdrawalMemory;
+  readonly #log: Logger;
+  #kept = new Map<string, Kept>();
+
+  constructor(memory: WithdrawalMemory, log: Logger) {
+    this.#memory = memory;
+    this.#log = log;
+  }
+
+  async load(): Promise<void> {
+    try {
+      this.#kept = decoded(await this.#memory.read());
+    } catch (error) {
+      this.#log.warn(
+        { reason: String(error) },
+        "cannot read what was withdrawn from Home Assistant before; entities removed while it was away may stay there",
+      );
+    }
+  }
+
+  /** Call it before the withdrawal goes out, so that no crash in between forgets it. `now` is of the wall clock. */
+  async note(topic: string, { code, components }: WithdrawnDevice, now: number): Promise<void> {
+    if (components.size === 0) return;
+    const kept = this.#kept.get(topic)?.components ?? new Map<string, AnnouncedEntity & { at: number }>();
+    for (const [key, entity] of components)
+      if (entity.unique_id !== "") kept.set(key, { ...entity, at: now });
+    this.#kept.delete(topic);
+    this.#kept.set(topic, { code, components: kept });
+    this.#expire(now);
+    await this.#save();
+  }
+
+  /** What is to be withdrawn again, by topic. */
+  due(now: number): ReadonlyMap<string, WithdrawnDevice> {
+    this.#expire(now);
+    return this.#kept;
+  }
+
+  #expire(now: number): void {
+    for (const [topic, { components }] of this.#kept) {
+      for (const [key, { at }] of components) if (now - at > keptForMs) components.delete(key);
+      if (components.size === 0 || this.#kept.size > mostTopics) this.#kept.delete(topic);
+    }
+  }
+
+  async #save(): Promise<void> {
+    try {
+      await this.#memory.write(encoded(this.#kept));
+    } catch (error) {
+      this.#log.warn(
+        { reason: String(error) },
+        "cannot keep what is withdrawn from Home Assistant; if it is away now, delete those entities there by hand",
+      );
+    }
+  }
+}
+
+const encoded = (kept: ReadonlyMap<string, Kept>): string =>
+  JSON.stringify({
+    version: 1,
+    topics: Object.fromEntries(
+      [...kept].map(([topic, { code, components }]) => [
+        topic,
+        { code, components: Object.fromEntries(components) },
+      ]),
+    ),
+  });
+
+/** Whatever cannot be read of the file is left out: it is only a reminder. */
+function decoded(text: string | null): Map<string, Kept> {
+  const kept = new Map<string, Kept>();
+  if (text === null) return kept;
+  for (const [topic, entry] of entries(field(JSON.parse(text), "topics"))) {
+    const code = field(entry, "code");
+    const components: Kept["components"] = new Map();
+    for (const [key, entity] of entries(field(entry, "components"))) {
+      const platform = platforms.find((one) => one === field(entity, "platform"));
+      const [id, at] = [field(entity, "unique_id"), field(entity, "at")];
+      if (platform !== undefined && typeof id === "string" && typeof at === "number")
+        components.set(key, { platform, unique_id: id, at });
+    }
+    kept.set(topic, { code: typeof code === "string" ? code : null, components });
+  }
+  return kept;
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null;
+const entries = (value: unknown): [string, unknown][] => (isObject(value) ? Object.entries(value) : []);
+const field = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined);
+
+/** The wanted document with components that are announced only to be removed next. */
+export function withRevived(wanted: DeviceDocument, revived: Announced, topics: Topics): DeviceDocument {
+  const stubs = [...goneFrom(revived, wanted.components)].map(
+    ([key, entity]) => [key, stub(entity, topics)] as const,
+  );
+  return stubs.length === 0
+    ? wanted
+    : { ...wanted, components: { ...Object.fromEntries(stubs), ...wanted.components } };
+}
+
+/** The message for a device that is gone: its entities once more, as little of them as Home Assistant takes. */
+export function revivedDocument(
+  topic: string,
+  { code, components }: WithdrawnDevice,
+  settings: DocumentSettings,
+): DeviceDocument {
+  const identifier = topic.split("/").at(-2) ?? topic;
+  const document: DeviceDocument = {
+    device: { identifiers: [identifier], name: code ?? identifier, serial_number: code ?? undefined },
+    origin: originOf(settings),
+    ...withBridge(settings.topics),
+    components: {},
+  };
+  return withRevived(document, components, settings.topics);
+}
+
+const readsState = ["binary_sensor", "sensor", "event", "number", "select", "switch", "light", "cover"];
+const takesCommands = ["button", "number", "select", "switch", "light"];
+
+/** Nothing is ever published on its topic, and nothing follows from a command there. */
+function stub({ platform, unique_id }: AnnouncedEntity, topics: Topics): Component {
+  const topic = `${topics.base}/bridge/withdrawn`;
+  const needed: Partial<Record<Platform, Readonly<Record<string, readonly string[]>>>> = {
+    event: { event_types: ["none"] },
+    select: { options: ["-"] },
+  };
+  return {
+    platform,
+    unique_id,
+    ...(readsState.includes(platform) ? { state_topic: topic } : {}),
+    ...(takesCommands.includes(platform) ? { command_topic: topic } : {}),
+    ...needed[platform],
+  };
+}
