@@ -81,9 +81,10 @@ function configurationFindings(result: ConfigurationResult, { config }: DoctorOp
 }
 
 /** Lines as they come, with the running check on a terminal; or one JSON document at the end. */
-function reporter({ json = false }: DoctorOptions, { out, err, stop }: Surroundings) {
+function reporter({ json = false }: DoctorOptions, { out, err, isTerminal, stop }: Surroundings) {
   const findings: Finding[] = [];
-  const isShown = !json && err.isTTY === true;
+  // With the lines in a pipe (`| grep`) both would still end up on the same terminal.
+  const isShown = !json && isTerminal && err.isTTY === true;
   const facts: ReportFacts = {
     version: programVersion(),
     node: process.version,

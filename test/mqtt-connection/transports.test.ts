@@ -1,6 +1,8 @@
 import { once } from "node:events";
+import { createServer } from "node:http";
 import https from "node:https";
 import net from "node:net";
+import tls from "node:tls";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -43,6 +45,33 @@ describe("the way to the broker", () => {
   it("is mqtts unverified only where the configuration says so", async () => {
     const mosquitto = await testMosquitto({ tls: testCertificate });
     await connect({ url: mosquitto.url, tls: { rejectUnauthorized: false } }).online();
+  });
+
+  it.each([
+    ["a web server", () => createServer((_, answer) => answer.end("hello"))],
+    ["a shell", () => net.createServer((socket) => socket.write("SSH-2.0-OpenSSH_9.2\r\n"))],
+  ])("names the likely cause where %s answers instead of a broker", async (_, make) => {
+    const server: net.Server = make();
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as net.AddressInfo;
+    const { connection, lines } = connect({ url: `mqtt://127.0.0.1:${port}` });
+    await until(() => connection.lastFailure !== null, "failed", lines);
+    expect(connection.lastFailure).toMatch(
+      /^mqtt:\/\/127\.0\.0\.1:\d+: what answers there does not speak MQTT, .*check the port in mqtt\.url/,
+    );
+  });
+
+  it("asks about the port where what answers closes without a word, as a TLS port does", async () => {
+    const server = tls.createServer({ cert: testCertificate.cert, key: testCertificate.key });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as net.AddressInfo;
+    const { connection, lines } = connect({ url: `mqtt://127.0.0.1:${port}` });
+    await until(() => connection.lastFailure !== null, "failed", lines);
+    expect(connection.lastFailure).toMatch(/is this the port of an MQTT broker, without TLS/);
   });
 
   it("tells a port without TLS from one with", async () => {

@@ -138,17 +138,21 @@ function neverConnected({ broker, version, opened, error }: LinkFacts): LinkEnd 
   const code = errorCode(error);
   if (opened && (error === null || code === "ECONNRESET" || code === "EPIPE")) {
     const remedy =
-      version === 5
-        ? ": if this stays, check whether it speaks MQTT 5; if not, set mqtt.protocol_version to 4"
-        : "";
+      ": is this the port of an MQTT broker, without TLS where mqtt.url begins with mqtt:?" +
+      (version === 5 ? " If the broker does not speak MQTT 5, set mqtt.protocol_version to 4" : "");
     return {
       ...end,
       kind: "closed_early",
       reason: `${broker}: closed without an answer to our CONNECT${remedy}`,
     };
   }
+  if (opened && code === null) return { ...end, kind: "unreachable", reason: `${broker}: ${foreign}` };
   return { ...end, kind: "unreachable", reason: `${broker}: ${failureReason(error)}` };
 }
+
+/** The parser's own words are about bits of a packet that never was one. */
+const foreign =
+  "what answers there does not speak MQTT, perhaps a web server or a port for TLS: check the port in mqtt.url (usually 1883, or 8883 with mqtts:)";
 
 function lossReason(error: Error | null): string {
   if (error === null) return "the broker closed the connection";

@@ -3,7 +3,7 @@ export interface Dialogue {
   say(text: string): void;
   /** Trimmed; the suggestion where nothing was typed. */
   ask(question: string, suggestion?: string): Promise<string>;
-  /** Like `ask`, but what is typed is not shown. */
+  /** As it was typed, blanks and all; it is not shown. */
   secret(question: string): Promise<string>;
 }
 

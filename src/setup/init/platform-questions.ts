@@ -74,7 +74,7 @@ export async function askSecret(
   judge: (answer: string) => string | null,
 ): Promise<Secret> {
   for (;;) {
-    const text = await dialogue.secret(question);
+    const text = (await dialogue.secret(question)).trim();
     const objection = judge(text);
     if (objection === null) return { from: "secrets", text };
     dialogue.say(objection);

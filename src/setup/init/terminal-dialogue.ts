@@ -4,7 +4,7 @@ import { GoneAway, type Dialogue } from "./dialogue.js";
 
 export interface Terminal {
   readonly input: NodeJS.ReadableStream;
-  readonly output: NodeJS.WritableStream;
+  readonly output: { write(text: string): unknown };
 }
 
 export interface TerminalDialogue extends Dialogue {
@@ -16,7 +16,7 @@ export function terminalDialogue({ input, output }: Terminal): TerminalDialogue 
   let isSilent = false;
   const echo = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
-      if (!isSilent) output.write(chunk);
+      if (!isSilent) output.write(chunk.toString());
       done();
     },
   });
@@ -36,7 +36,7 @@ export function terminalDialogue({ input, output }: Terminal): TerminalDialogue 
       output.write(`${question} (not shown): `);
       isSilent = true;
       try {
-        return (await line("")).trim();
+        return await line("");
       } finally {
         isSilent = false;
         output.write("\n");

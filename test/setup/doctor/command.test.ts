@@ -18,7 +18,7 @@ interface Interrupted {
 
 async function doctor(
   args: readonly string[],
-  isTTY = false,
+  isTTY: boolean | "only stderr" = false,
   { stop = new AbortController().signal, printed }: Interrupted = {},
 ): Promise<Run> {
   let [out, err] = ["", ""];
@@ -29,12 +29,12 @@ async function doctor(
       printed?.(text);
     },
     err: {
-      isTTY,
+      isTTY: isTTY !== false,
       write: (text) => {
         err += text;
       },
     },
-    isTerminal: isTTY,
+    isTerminal: isTTY === true,
     stop,
   });
   return { code, out, err };
@@ -127,6 +127,7 @@ describe("the command", () => {
     const simulator = await platform();
     const file = await configured(plainConfiguration(simulator, { url: "mqtt://127.0.0.1:1" }));
     expect((await doctor(["-c", file], true)).err).toContain("token …");
+    expect((await doctor(["-c", file], "only stderr")).err, "with a pipe behind it").toBe("");
   });
 });
 
