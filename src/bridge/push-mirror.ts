@@ -4,11 +4,20 @@ import type { PlatformReader, RawValue } from "../greenhouse/ports.js";
 import { isDated, knownStatuses } from "../greenhouse/push-fold.js";
 import type { PushNews } from "../greenhouse/push.js";
 import type { Clock } from "../runtime/clock.js";
-import type { PushBell } from "./push-bell.js";
 import { followedAddress } from "./push-held.js";
 import { judgePush, platformInstant } from "./push-judgement.js";
 import type { PushReads } from "./push-reads.js";
 import type { GreenhouseStore } from "./store.js";
+
+/** The commands that read an address back are told of a pushed value of it. */
+export interface PushBell {
+  /** Whether a command reads the address back. */
+  isAwaited(code: string, address: string): boolean;
+  /** Whether a command waited for just this value and reads it back now. */
+  ring(code: string, address: string, raw: RawValue): boolean;
+  /** Who looks after a value that was pushed after the last read of a command that has ended. */
+  onUnread(listener: (code: string, address: string, raw: RawValue) => void): void;
+}
 
 export interface PushMirrorPorts {
   readonly store: GreenhouseStore;

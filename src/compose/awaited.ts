@@ -1,4 +1,4 @@
-import { type Awaited, isAwaited } from "../bridge/commands/aftermath.js";
+import { type Awaited, isAwaited } from "../commands/aftermath.js";
 import type { GreenhouseStore } from "../bridge/store.js";
 import { targetOf } from "../greenhouse/command/targets.js";
 import type { HistoryParts } from "../journal/history-parts.js";

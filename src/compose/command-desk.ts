@@ -1,6 +1,6 @@
-import type { Commander } from "../bridge/commands/commander.js";
-import type { CommandAudience } from "../bridge/commands/command-ports.js";
-import { DeliveryMarks } from "../bridge/commands/delivery-marks.js";
+import type { Commander } from "../commands/commander.js";
+import type { CommandAudience } from "../commands/command-ports.js";
+import { DeliveryMarks } from "../commands/delivery-marks.js";
 import type { BridgeEvent } from "../greenhouse/bridge-events.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 import { targetOf } from "../greenhouse/command/targets.js";

@@ -1,5 +1,5 @@
-import type { Command, Phase } from "../bridge/commands/command.js";
-import { askedBy } from "../bridge/commands/report.js";
+import type { Command, Phase } from "../commands/command.js";
+import { askedBy } from "../commands/report.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 
 export interface CommandPhasesPorts {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { CommandAudience, CommandRules } from "../bridge/commands/command-ports.js";
-import { Commander } from "../bridge/commands/commander.js";
+import type { CommandAudience, CommandRules } from "../commands/command-ports.js";
+import { Commander } from "../commands/commander.js";
 import type { GreenhouseStore } from "../bridge/store.js";
 import { parseDuration } from "../config/duration.js";
 import { nearest } from "../config/nearest.js";

@@ -1,5 +1,5 @@
 import { RequestBudget } from "../bridge/budget.js";
-import type { PushBell } from "../bridge/push-bell.js";
+import type { PushBell } from "../bridge/push-mirror.js";
 import { PushChannels } from "../bridge/push-channels.js";
 import { PushMirror } from "../bridge/push-mirror.js";
 import { PushReads } from "../bridge/push-reads.js";

@@ -1,6 +1,6 @@
 import anyAscii from "any-ascii";
-import type { CommandRequest, Phase } from "../bridge/commands/command.js";
-import { laneKey } from "../bridge/commands/command.js";
+import type { CommandRequest, Phase } from "../commands/command.js";
+import { laneKey } from "../commands/command.js";
 import { GreenhouseStore } from "../bridge/store.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";

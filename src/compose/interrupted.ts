@@ -1,6 +1,6 @@
-import type { Command } from "../bridge/commands/command.js";
-import type { Interrupted } from "../bridge/commands/recovery.js";
-import { type Abandoned, type Ending, refused } from "../bridge/commands/report.js";
+import type { Command } from "../commands/command.js";
+import type { Interrupted } from "../commands/recovery.js";
+import { type Abandoned, type Ending, refused } from "../commands/report.js";
 import type { GreenhouseStore } from "../bridge/store.js";
 import { controllerTopicId } from "../config/controller-topic-id.js";
 import { targetOf } from "../greenhouse/command/targets.js";

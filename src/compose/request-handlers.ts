@@ -1,4 +1,4 @@
-import type { Commander } from "../bridge/commands/commander.js";
+import type { Commander } from "../commands/commander.js";
 import type { Journal } from "../journal/journal.js";
 import { textOf } from "../greenhouse/actuator-values.js";
 import { newestRecords } from "../journal/reader.js";

@@ -1,7 +1,7 @@
-import type { Command } from "../bridge/commands/command.js";
-import { laneKey } from "../bridge/commands/command.js";
-import type { Interrupted } from "../bridge/commands/recovery.js";
-import type { Abandoned } from "../bridge/commands/report.js";
+import type { Command } from "../commands/command.js";
+import { laneKey } from "../commands/command.js";
+import type { Interrupted } from "../commands/recovery.js";
+import type { Abandoned } from "../commands/report.js";
 import { nodeFileSystem, type FileSystem } from "../journal/file-system.js";
 import type { Journal } from "../journal/journal.js";
 import { newestRecords, readRecentCommands } from "../journal/reader.js";

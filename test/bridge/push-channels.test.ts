@@ -1,7 +1,6 @@
 import anyAscii from "any-ascii";
 import { describe, expect, it } from "vitest";
 import { RequestBudget } from "../../src/bridge/budget.js";
-import { PushBell } from "../../src/bridge/push-bell.js";
 import { PushChannels } from "../../src/bridge/push-channels.js";
 import { PushMirror } from "../../src/bridge/push-mirror.js";
 import { PushReads } from "../../src/bridge/push-reads.js";
@@ -9,7 +8,7 @@ import { PushRecovery } from "../../src/bridge/push-recovery.js";
 import { GreenhouseStore } from "../../src/bridge/store.js";
 import { deviceType } from "../../src/greenhouse/device-types.js";
 import type { PushChannel, PushListener } from "../../src/greenhouse/push.js";
-import { record, silentLog } from "../support/builders.js";
+import { record, silentLog, nobodyWaits } from "../support/builders.js";
 import { mirrorSettings } from "../support/polled-mirror.js";
 import { settled, VirtualClock } from "../support/virtual-clock.js";
 
@@ -37,7 +36,7 @@ function listeningChannels() {
   const mirror = new PushMirror({
     store,
     platform: reader,
-    bell: new PushBell(),
+    bell: nobodyWaits,
     reads,
     clock,
     skewMs: () => 0,

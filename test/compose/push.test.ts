@@ -1,5 +1,4 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { PushBell } from "../../src/bridge/push-bell.js";
 import { createMirror, type Mirror } from "../../src/compose/mirror.js";
 import { createPush } from "../../src/compose/create-push.js";
 import { sameValue } from "../../src/greenhouse/actuator-values.js";
@@ -7,7 +6,7 @@ import { systemClock, type Clock } from "../../src/runtime/clock.js";
 import { seededRandom } from "../../src/runtime/random.js";
 import type { ProfileName } from "../../src/simulator/profiles.js";
 import { startSimulator, type Simulator, type SimulatorOptions } from "../../src/simulator/server.js";
-import { silentLog } from "../support/builders.js";
+import { silentLog, nobodyWaits } from "../support/builders.js";
 import { configurationOf } from "./support/bridge.js";
 
 /* The reading half with its push channels against the simulated platform, over real HTTP and WebSockets. */
@@ -65,7 +64,7 @@ async function mirrored(
     onInventory: () => undefined,
     watchReads: (reader) => reader,
   });
-  const push = createPush(around, mirror, new PushBell());
+  const push = createPush(around, mirror, nobodyWaits);
   const quit = new AbortController();
   const parts = [mirror.store, mirror.watch, mirror.poller, push];
   const running = Promise.all(parts.map((part) => part.run(quit.signal)));
@@ -145,7 +144,7 @@ it("nothing is opened with platform.push.enabled: false", async () => {
   );
   const silent = { ...mirror, platform: { ...mirror.platform, listen } };
   await expect(
-    createPush(around, silent, new PushBell()).run(new AbortController().signal),
+    createPush(around, silent, nobodyWaits).run(new AbortController().signal),
   ).resolves.toBeUndefined();
   await mirror.platform.close();
 });

@@ -7,7 +7,7 @@ export interface Mutant {
   readonly breaks: readonly string[];
 }
 
-const commands = "src/bridge/commands";
+const commands = "src/commands";
 
 /** Each is a mistake somebody could make; the simulation has to notice it within 200 seeds. */
 export const mutants: Readonly<Record<string, Mutant>> = {
@@ -18,15 +18,15 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     breaks: ["S4"],
   },
   journal_after_post: {
-    file: `${commands}/execution.ts`,
-    from: "const reason = await journaled;",
-    to: "const reason: string | null = await Promise.race([journaled, Promise.resolve(null)]);",
+    file: `${commands}/checks.ts`,
+    from: 'if (journaled.state === "writing") put(turn, run);\n  else if',
+    to: "if",
     breaks: ["S5"],
   },
   journal_without_fsync: {
-    file: `${commands}/execution.ts`,
-    from: "{ durable: true });\n    return null;",
-    to: "{ durable: false });\n    return null;",
+    file: `${commands}/lane.ts`,
+    from: 'turn.effects.push({ type: "journal", record, durable: true, token });',
+    to: 'turn.effects.push({ type: "journal", record, durable: false, token });',
     breaks: ["S5"],
   },
   result_without_fsync: {
@@ -42,51 +42,51 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     breaks: ["S1", "S7"],
   },
   second_post_without_read: {
-    file: `${commands}/send-step.ts`,
-    from: "if (readBack === null || tooOld || quit.aborted) {",
-    to: "if (tooOld || quit.aborted) {",
+    file: `${commands}/sending.ts`,
+    from: "if (isTaken || readBack === null || turn.now",
+    to: "if (isTaken || turn.now",
     breaks: ["S1"],
   },
   second_post_although_shown: {
-    file: `${commands}/send-step.ts`,
-    from: "if (readBack !== null && shows(command.settings, step, readBack))",
-    to: "if (Math.abs(0) > 1)",
+    file: `${commands}/sending.ts`,
+    from: "if (readBack !== null && shows(command.settings, step, readBack)) {",
+    to: "if (Math.abs(0) > 1) {",
     breaks: ["S1"],
   },
   second_post_at_once: {
-    file: `${commands}/send-step.ts`,
+    file: `${commands}/sending.ts`,
     from: "const secondPostMs = 5_000;",
     to: "const secondPostMs = 0;",
     breaks: ["S1"],
   },
   second_post_too_old: {
-    file: `${commands}/send-step.ts`,
-    from: "const tooOld = ports.clock.monotonic() > command.deadlineMono;",
-    to: "const tooOld = false;",
+    file: `${commands}/sending.ts`,
+    from: "readBack === null || turn.now.mono > command.deadlineMono)\n",
+    to: "readBack === null)\n",
     breaks: ["S6"],
   },
   resend_while_travelling: {
-    file: `${commands}/send-step.ts`,
-    from: "    return confirmed(\n      await confirmStep(command, step, firstEndedMono, ports, signals.quit),\n      facts,",
-    to: "    const seen = await confirmStep(command, step, firstEndedMono, ports, signals.quit);\n    if (!seen.shown && !signals.quit.aborted) await post(command, step, 2, ports, signals.onPosted);\n    return confirmed(\n      seen,\n      facts,",
+    file: `${commands}/sending.ts`,
+    from: "  if (isOver) stepEnded(turn, run, evidenced(",
+    to: "  if (isOver && !shown && after.facts.attempts === 1)\n    post(turn, run, { nth: 2, before: null, readBack: next.lastRead, ifUnsent: null });\n  else if (isOver) stepEnded(turn, run, evidenced(",
     breaks: ["S1", "S6"],
   },
   accepted_is_confirmed: {
-    file: `${commands}/send-step.ts`,
-    from: "    signals.onSettling(facts);\n",
-    to: '    signals.onSettling(facts);\n    if (step.purpose === "value") return { type: "confirmed", ...facts, readBack: step.value };\n',
+    file: `${commands}/sending.ts`,
+    from: "  if (run.cut || readBack === null) stepEnded",
+    to: '  if (step.purpose === "value") stepEnded(turn, moved, { type: "confirmed", ...after.facts, readBack: step.value });\n  else if (run.cut || readBack === null) stepEnded',
     breaks: ["S8"],
   },
   target_shown_as_state: {
-    file: `${commands}/send-step.ts`,
-    from: "    signals.onSettling(facts);\n",
-    to: '    signals.onSettling(facts);\n    ports.store.dispatch(command.code, { type: "registers_read", values: new Map([[step.address, step.value]]), startedAt: ports.clock.monotonic(), readAt: ports.clock.now(), fresh: true, source: "read_back" });\n',
+    file: `${commands}/lanes.ts`,
+    from: "      const answer = await this.#ports.platform.write(command.code, address, value, untilItEnds, manner);\n",
+    to: '      const answer = await this.#ports.platform.write(command.code, address, value, untilItEnds, manner);\n      const { clock, store } = this.#ports;\n      store.dispatch(command.code, { type: "registers_read", values: new Map([[address, value]]), startedAt: clock.monotonic() + 1, readAt: clock.now(), fresh: true, source: "read_back" });\n',
     breaks: ["S3"],
   },
   wall_clock_age: {
-    file: `${commands}/execution.ts`,
-    from: "  if (ports.clock.monotonic() > command.deadlineMono) return refusedExpired();\n  hooks.aboutToPost();",
-    to: "  if (ports.clock.now() > command.receivedAt + command.deadlineMono - command.receivedMono) return refusedExpired();\n  hooks.aboutToPost();",
+    file: `${commands}/checks.ts`,
+    from: "else if (turn.now.mono > run.command.deadlineMono) finish",
+    to: "else if (turn.now.at > run.command.receivedAt + run.command.deadlineMono - run.command.receivedMono) finish",
     breaks: ["S6", "S7"],
   },
   age_is_not_judged: {
@@ -109,8 +109,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   resend_after_restart: {
     file: `${commands}/commander.ts`,
-    from: "this.#lanes.of(command).adopt(one);",
-    to: "this.#lanes.of(command).submit({ ...command, deadlineMono: Infinity });",
+    from: "this.#lanes.adopt(one);",
+    to: "this.#lanes.submit({ ...command, deadlineMono: Infinity });",
     breaks: ["S4"],
   },
   ids_not_compared: {
@@ -133,8 +133,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   stop_waits_its_turn: {
     file: `${commands}/lane.ts`,
-    from: 'if (command.wanted.type === "stop") {\n      this.#drop(this.#stop',
-    to: 'if (command.wanted.type === "stop" && command.force) {\n      this.#drop(this.#stop',
+    from: '  if (command.wanted.type === "stop") {\n    const { stop',
+    to: '  if (command.wanted.type === "stop" && command.force) {\n    const { stop',
     breaks: ["S11"],
   },
   stop_pressed_again_is_a_duplicate: {
@@ -144,7 +144,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     breaks: ["S11"],
   },
   stops_without_distance: {
-    file: `${commands}/post-times.ts`,
+    file: `${commands}/lane.ts`,
     from: "isStop ? stopIntervalMs : settings.minIntervalMs",
     to: "isStop ? 0 : settings.minIntervalMs",
     breaks: ["S11"],
@@ -168,39 +168,39 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     breaks: ["S13"],
   },
   checks_from_the_cache: {
-    file: `${commands}/read-back.ts`,
-    from: "ports.platform.value(command.code, address, true, signal)",
-    to: "ports.platform.value(command.code, address, false, signal)",
+    file: `${commands}/lanes.ts`,
+    from: "platform.value(code, address, true, signal)",
+    to: "platform.value(code, address, false, signal)",
     breaks: ["S12"],
   },
   already_while_the_opposite_moves: {
-    file: `${commands}/post-times.ts`,
-    from: "this.#unread || isConfirming",
-    to: "this.#unread",
+    file: `${commands}/lane.ts`,
+    from: "unread: posts.unread || confirming !== null",
+    to: "unread: posts.unread",
     breaks: ["S8"],
   },
   heirs_are_not_journaled: {
     file: `${commands}/lane.ts`,
-    from: "    noteTakeover(command, before, this.#ports);\n",
+    from: '  turn.effects.push({ type: "journal", record, durable: true, token: null });\n',
     to: "",
     breaks: ["S7"],
   },
   commands_side_by_side: {
     file: `${commands}/lane.ts`,
-    from: "if (this.#active !== null || this.#pause !== null || this.#closed) return;",
-    to: "if (this.#pause !== null || this.#closed) return;",
+    from: "if (running !== null || closed || command === undefined) return;",
+    to: "if (closed || command === undefined) return;",
     breaks: ["S11"],
   },
   no_pause_between_commands: {
-    file: `${commands}/post-times.ts`,
+    file: `${commands}/lane.ts`,
     from: "isStop ? stopIntervalMs : settings.minIntervalMs",
     to: "isStop ? stopIntervalMs : 0",
     breaks: ["S11"],
   },
   offline_is_ignored: {
     file: `${commands}/checks.ts`,
-    from: 'if (connection === "online") return null;',
-    to: 'if (connection !== "unknown") return null;',
+    from: '    case "online":\n      return null;\n    case "offline":\n',
+    to: '    case "online":\n    case "offline":\n      if (Math.abs(0) < 1) return null;\n',
     breaks: ["S12"],
   },
   old_reads_win: {
@@ -228,9 +228,9 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     breaks: ["L1"],
   },
   dry_run_sends: {
-    file: `${commands}/execution.ts`,
-    from: "  if (hooks.dryRun) {",
-    to: "  if (hooks.dryRun && command.force) {",
+    file: `${commands}/checks.ts`,
+    from: "} else if (dryRun) {",
+    to: "} else if (dryRun && command.force) {",
     breaks: ["S4"],
   },
 };

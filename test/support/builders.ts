@@ -68,3 +68,10 @@ export const record = (over: Partial<DeviceRecord> = {}): DeviceRecord => ({
 
 export const controller = (settings: ControllerSettings | null = null) =>
   newController("GH-0001", "gh-0001", settings, true);
+
+/** For parts that tell commands of pushed values, where none reads anything back. */
+export const nobodyWaits = {
+  isAwaited: () => false,
+  ring: () => false,
+  onUnread: () => undefined,
+};

@@ -1,5 +1,5 @@
-import { Commander } from "../../src/bridge/commands/commander.js";
-import type { CommandRequest } from "../../src/bridge/commands/command.js";
+import { Commander } from "../../src/commands/commander.js";
+import type { CommandRequest } from "../../src/commands/command.js";
 import { GreenhouseStore } from "../../src/bridge/store.js";
 import type { BridgeEvent } from "../../src/greenhouse/bridge-events.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";

@@ -1,4 +1,4 @@
-import type { CommandPlatform } from "../../src/bridge/commands/command-ports.js";
+import type { CommandPlatform } from "../../src/commands/command-ports.js";
 import { PlatformError, type PlatformErrorFacts } from "../../src/greenhouse/platform-error.js";
 import type { RawValue, WriteAccepted } from "../../src/greenhouse/ports.js";
 import type { VirtualClock } from "./virtual-clock.js";

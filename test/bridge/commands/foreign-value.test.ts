@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Rest, seeActuator, type Sight, sightOf } from "../../../src/bridge/commands/outside-change.js";
+import { type Rest, seeActuator, type Sight, sightOf } from "../../../src/commands/outside-change.js";
 import { unreadActuator } from "../../../src/greenhouse/actuator-fold.js";
 import { actuator } from "../../support/builders.js";
 import { CommandBench } from "../../support/command-bench.js";

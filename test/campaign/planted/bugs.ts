@@ -18,7 +18,7 @@ const lane = "^embedded-5$";
 export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "an optimistic state: the value sent is published as if it had been read",
-    file: "bridge/commands/send-step.js",
+    file: "commands/send-step.js",
     text: "        signals.onSettling(facts);\n        return confirmed(",
     replacement: `        ports.store.dispatch(command.code, {
             type: "registers_read", values: new Map([[step.address, step.value]]), startedAt: firstEndedMono,
@@ -52,7 +52,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a control value is sent again after a restart",
-    file: "bridge/commands/recovery.js",
+    file: "commands/recovery.js",
     text: "    const startedMono = ports.clock.monotonic();",
     replacement: `    const startedMono = ports.clock.monotonic();
     await ports.platform.write(command.code, step.address, step.value, quit).catch(() => undefined);`,
@@ -62,7 +62,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a blind second POST: what the read shows is not looked at",
-    file: "bridge/commands/send-step.js",
+    file: "commands/send-step.js",
     text: "    if (readBack !== null && shows(",
     replacement: "    if (false && shows(",
     rows: "^POST reset after it was done$",
@@ -71,7 +71,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a command is sent without its record on disk",
-    file: "bridge/commands/execution.js",
+    file: "commands/execution.js",
     text: "    const journaled = journalTaken(command, ports);",
     replacement: "    const journaled = Promise.resolve(null);",
     rows: "^push garbled$",

@@ -1,4 +1,4 @@
-import type { Command, Phase } from "../../../src/bridge/commands/command.js";
+import type { Command, Phase } from "../../../src/commands/command.js";
 import { CommandPhases } from "../../../src/compose/command-phases.js";
 import { actuator } from "../../support/builders.js";
 

@@ -1,6 +1,6 @@
-import type { Via } from "../../greenhouse/command/outcomes.js";
-import type { Wanted } from "../../greenhouse/command/words.js";
-import type { ActuatorSettings } from "../../greenhouse/settings.js";
+import type { Via } from "../greenhouse/command/outcomes.js";
+import type { Wanted } from "../greenhouse/command/words.js";
+import type { ActuatorSettings } from "../greenhouse/settings.js";
 
 /** Where a command came from and where else its answer goes. */
 export interface CommandSource {

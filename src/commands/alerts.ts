@@ -1,5 +1,5 @@
-import type { BridgeEvent } from "../../greenhouse/bridge-events.js";
-import type { CommandResult, Outcome } from "../../greenhouse/command/outcomes.js";
+import type { BridgeEvent } from "../greenhouse/bridge-events.js";
+import type { CommandResult, Outcome } from "../greenhouse/command/outcomes.js";
 
 const eventTypes = {
   confirmed: null,

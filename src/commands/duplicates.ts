@@ -1,4 +1,4 @@
-import type { CommandResult } from "../../greenhouse/command/outcomes.js";
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
 
 interface Seen {
   readonly id: string;

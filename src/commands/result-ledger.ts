@@ -1,5 +1,5 @@
-import type { CommandResult } from "../../greenhouse/command/outcomes.js";
-import type { ResultRecord } from "../../journal/records.js";
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import type { ResultRecord } from "../journal/records.js";
 import type { Command } from "./command.js";
 import type { CommandJournal } from "./command-ports.js";
 

@@ -1,6 +1,6 @@
-import type { CommandResult } from "../../greenhouse/command/outcomes.js";
-import type { About, RecordBody } from "../../journal/records.js";
-import type { Clock } from "../../runtime/clock.js";
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import type { About, RecordBody } from "../journal/records.js";
+import type { Clock } from "../runtime/clock.js";
 import type { CommandJournal } from "./command-ports.js";
 import { MinuteCounter } from "./flood.js";
 

@@ -1,6 +1,6 @@
-import type { Step } from "../../greenhouse/command/plan.js";
-import type { StepReport } from "../../greenhouse/command/outcomes.js";
-import type { ActuatorSettings } from "../../greenhouse/settings.js";
+import type { Step } from "../greenhouse/command/plan.js";
+import type { StepReport } from "../greenhouse/command/outcomes.js";
+import type { ActuatorSettings } from "../greenhouse/settings.js";
 import { type Ending, spelled, superseded } from "./report.js";
 import type { StepEnd } from "./step-end.js";
 

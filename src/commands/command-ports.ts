@@ -1,13 +1,12 @@
-import type { BridgeEvent } from "../../greenhouse/bridge-events.js";
-import type { CommandResult } from "../../greenhouse/command/outcomes.js";
-import type { PayloadRules } from "../../greenhouse/command/payload.js";
-import type { TargetRules } from "../../greenhouse/command/targets.js";
-import type { PlatformReader, PlatformWriter } from "../../greenhouse/ports.js";
-import type { RecordBody } from "../../journal/records.js";
-import type { Clock } from "../../runtime/clock.js";
-import type { Logger } from "../../runtime/logger.js";
-import type { PushBell } from "../push-bell.js";
-import type { GreenhouseStore } from "../store.js";
+import type { BridgeEvent } from "../greenhouse/bridge-events.js";
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import type { PayloadRules } from "../greenhouse/command/payload.js";
+import type { TargetRules } from "../greenhouse/command/targets.js";
+import type { PlatformReader, PlatformWriter } from "../greenhouse/ports.js";
+import type { RecordBody } from "../journal/records.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/logger.js";
+import type { GreenhouseStore } from "../bridge/store.js";
 import type { Command, CommandRequest, Phase } from "./command.js";
 
 export interface CommandJournal {
@@ -40,14 +39,6 @@ export interface CommandPorts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly newId: () => string;
-  /** Rings when the platform pushes a value; a command that waits for it reads back at once. */
-  readonly bell?: PushBell;
-  /** Told of every valid fresh read a command makes. */
-  readonly onRead?: (read: {
-    readonly address: string;
-    readonly value: string;
-    readonly startedMono: number;
-  }) => void;
 }
 
 export interface CommanderPorts extends CommandPorts {

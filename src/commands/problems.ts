@@ -1,5 +1,5 @@
-import type { CommandResult } from "../../greenhouse/command/outcomes.js";
-import type { GreenhouseStore } from "../store.js";
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import type { GreenhouseStore } from "../bridge/store.js";
 import { problemAfter } from "./alerts.js";
 import { type Command, laneKey } from "./command.js";
 

@@ -1,5 +1,5 @@
-import { kindRows } from "../../greenhouse/actuator-kinds.js";
-import type { Actuator } from "../../greenhouse/model.js";
+import { kindRows } from "../greenhouse/actuator-kinds.js";
+import type { Actuator } from "../greenhouse/model.js";
 
 /** What an actuator was last known to rest at, and a degree or foreign value that may only be passing. */
 export interface Rest {

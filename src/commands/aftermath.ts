@@ -1,9 +1,9 @@
-import { type Step, shows, stepsOf } from "../../greenhouse/command/plan.js";
-import { canonical } from "../../greenhouse/command/words.js";
-import type { ActuatorSettings } from "../../greenhouse/settings.js";
-import type { CommandResult } from "../../greenhouse/command/outcomes.js";
-import type { Actuator, Controller, Register } from "../../greenhouse/model.js";
-import type { RecordBody } from "../../journal/records.js";
+import { type Step, shows, stepsOf } from "../greenhouse/command/plan.js";
+import { canonical } from "../greenhouse/command/words.js";
+import type { ActuatorSettings } from "../greenhouse/settings.js";
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import type { Actuator, Controller, Register } from "../greenhouse/model.js";
+import type { RecordBody } from "../journal/records.js";
 import { type Command, laneKey } from "./command.js";
 import type { CommandPorts } from "./command-ports.js";
 import type { Problems } from "./problems.js";

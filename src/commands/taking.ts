@@ -1,6 +1,6 @@
-import type { CommandResult } from "../../greenhouse/command/outcomes.js";
-import { type CommandPayload, claimedId } from "../../greenhouse/command/payload.js";
-import type { ActuatorSettings } from "../../greenhouse/settings.js";
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import { type CommandPayload, claimedId } from "../greenhouse/command/payload.js";
+import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Command, CommandRequest } from "./command.js";
 import type { CommanderPorts } from "./command-ports.js";
 import type { NotTaken, Understood } from "./intake.js";

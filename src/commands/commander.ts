@@ -1,17 +1,16 @@
-import type { CommandResult } from "../../greenhouse/command/outcomes.js";
-import { targetOf } from "../../greenhouse/command/targets.js";
-import { canonical } from "../../greenhouse/command/words.js";
-import type { RecordBody } from "../../journal/records.js";
-import type { ActuatorSettings } from "../../greenhouse/settings.js";
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import { targetOf } from "../greenhouse/command/targets.js";
+import { canonical } from "../greenhouse/command/words.js";
+import type { RecordBody } from "../journal/records.js";
+import type { ActuatorSettings } from "../greenhouse/settings.js";
 import { Aftermath, type Awaited } from "./aftermath.js";
-import { PushBell } from "../push-bell.js";
 import { alertFor } from "./alerts.js";
 import { type Command, type CommandRequest, laneKey } from "./command.js";
 import type { CommanderPorts, CommanderSettings, ResultAddressee } from "./command-ports.js";
+import type { PushBell } from "../bridge/push-mirror.js";
 import { Duplicates } from "./duplicates.js";
 import { type NotTaken, type Understood, duplicateRefusal, journalRefusal, understand } from "./intake.js";
-import type { LanePorts } from "./lane.js";
-import { LaneBook } from "./lane-book.js";
+import { Lanes } from "./lanes.js";
 import { Problems } from "./problems.js";
 import type { Interrupted } from "./recovery.js";
 import { RefusalLedger } from "./refusal-ledger.js";
@@ -25,14 +24,13 @@ import { type Arrived, commandFrom, refusalResult } from "./taking.js";
 export class Commander {
   readonly #settings: CommanderSettings;
   readonly #ports: CommanderPorts;
-  readonly #lanes: LaneBook;
+  readonly #lanes: Lanes;
   readonly #duplicates = new Duplicates();
   readonly #seen = new Map<string, ReturnType<Duplicates["taken"]>>();
   readonly #allowances = new CommandAllowances();
   readonly #ledger: RefusalLedger;
   readonly #results: ResultLedger;
   readonly problems: Problems;
-  readonly bell = new PushBell();
   readonly #aftermath: Aftermath;
   /** Commands of an earlier run that are read back. */
   readonly #recovered = new Set<string>();
@@ -40,11 +38,16 @@ export class Commander {
 
   constructor(settings: CommanderSettings, ports: CommanderPorts) {
     this.#settings = settings;
-    this.#ports = { ...ports, bell: this.bell };
+    this.#ports = ports;
     this.#ledger = new RefusalLedger(ports.journal, ports.clock);
     this.#results = new ResultLedger(ports.journal);
     this.problems = new Problems(ports.store);
-    this.#lanes = new LaneBook((about) => this.#lanePorts(about));
+    this.#lanes = new Lanes({
+      ...ports,
+      ended: (command, ending) => {
+        this.#finish(command, ending);
+      },
+    });
     this.#aftermath = new Aftermath({
       ...ports,
       problems: this.problems,
@@ -59,6 +62,11 @@ export class Commander {
   /** Commands taken and not ended. */
   get open(): readonly Command[] {
     return this.#lanes.open();
+  }
+
+  /** Where the platform's pushed values are told. */
+  get bell(): PushBell {
+    return this.#lanes;
   }
 
   /** Whether a command is on its way to its end, or an outcome on its way to the journal and its listeners. */
@@ -124,30 +132,12 @@ export class Commander {
       this.#refuse(arrived, { refusal, payload, canonical: understood.canonical }, original);
       return;
     }
-    const command = commandFrom(arrived, understood, settings, own.payloadKey, this.#ports.newId);
-    this.#seen.set(seenKey(command), this.#duplicates.taken(lane, own, command.id));
-    this.#lanes.of(command).submit(command);
-  }
-
-  #lanePorts({ code, target, targetId }: Pick<Command, "code" | "target" | "targetId">): LanePorts {
-    return {
-      ...this.#ports,
-      dryRun: (command) => command.dryRun || this.#settings.rules.dryRun,
-      finished: (command, ending) => {
-        this.#finish(command, ending);
-      },
-      accounted: (address, value) => {
-        this.#note({
-          type: "read_back",
-          controller: code,
-          actuator: targetId,
-          target,
-          id: null,
-          address,
-          value,
-        });
-      },
+    const command = {
+      ...commandFrom(arrived, understood, settings, own.payloadKey, this.#ports.newId),
+      dryRun: payload.dryRun || this.#settings.rules.dryRun,
     };
+    this.#seen.set(seenKey(command), this.#duplicates.taken(lane, own, command.id));
+    this.#lanes.submit(command);
   }
 
   /** Takes up the commands an earlier run left open. */
@@ -158,7 +148,7 @@ export class Commander {
       const own = { id: ownId ? id : null, canonical: canonical(command.wanted), payloadKey: key };
       this.#seen.set(seenKey(command), this.#duplicates.taken(laneKey(command), own, id));
       this.#recovered.add(seenKey(command));
-      this.#lanes.of(command).adopt(one);
+      this.#lanes.adopt(one);
     }
   }
 

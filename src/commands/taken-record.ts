@@ -1,6 +1,6 @@
-import { stepsOf } from "../../greenhouse/command/plan.js";
-import { canonical } from "../../greenhouse/command/words.js";
-import type { CommandTaken } from "../../journal/records.js";
+import { stepsOf } from "../greenhouse/command/plan.js";
+import { canonical } from "../greenhouse/command/words.js";
+import type { CommandTaken } from "../journal/records.js";
 import type { Command } from "./command.js";
 import type { CommandPorts } from "./command-ports.js";
 import { wantedValue } from "./report.js";

@@ -1,14 +1,14 @@
-import { decodeValue, textOf } from "../../greenhouse/actuator-values.js";
+import { decodeValue, textOf } from "../greenhouse/actuator-values.js";
 import type {
   CommandResult,
   Outcome,
   RefusalReason,
   StepReport,
   Via,
-} from "../../greenhouse/command/outcomes.js";
-import { canonical, type Wanted } from "../../greenhouse/command/words.js";
-import type { RawValue } from "../../greenhouse/ports.js";
-import type { ActuatorSettings } from "../../greenhouse/settings.js";
+} from "../greenhouse/command/outcomes.js";
+import { canonical, type Wanted } from "../greenhouse/command/words.js";
+import type { RawValue } from "../greenhouse/ports.js";
+import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Command } from "./command.js";
 
 /** How a command ended, in the words of the result. */

@@ -1,8 +1,8 @@
-import { ageAllowance } from "../../greenhouse/command/age.js";
-import type { Refusal } from "../../greenhouse/command/outcomes.js";
-import { type CommandPayload, type PayloadRules, readPayload } from "../../greenhouse/command/payload.js";
-import { canonical, readWanted, type Wanted } from "../../greenhouse/command/words.js";
-import type { ActuatorSettings } from "../../greenhouse/settings.js";
+import { ageAllowance } from "../greenhouse/command/age.js";
+import type { Refusal } from "../greenhouse/command/outcomes.js";
+import { type CommandPayload, type PayloadRules, readPayload } from "../greenhouse/command/payload.js";
+import { canonical, readWanted, type Wanted } from "../greenhouse/command/words.js";
+import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { CommandRequest } from "./command.js";
 import type { Duplicate } from "./duplicates.js";
 import type { CommandRules } from "./command-ports.js";

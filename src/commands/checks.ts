@@ -1,0 +1,130 @@
+import { modeAddress, positionAddress, stateAddresses } from "../greenhouse/actuator-fold.js";
+import { kindRows, type KindRow } from "../greenhouse/actuator-kinds.js";
+import { decodeValue } from "../greenhouse/actuator-values.js";
+import { shows, stepsOf, type Step } from "../greenhouse/command/plan.js";
+import type { RawValue } from "../greenhouse/ports.js";
+import { ask, type Connection, type Posts, type Read, type Run, type Stage, type Turn } from "./book.js";
+import type { Command } from "./command.js";
+import { type Ending, refused } from "./report.js";
+import { refusedExpired, sendFirst } from "./sending.js";
+import { finish, put } from "./turn.js";
+
+/* Single-device status, then a fresh read of every address of the state, while the journal takes the command. */
+
+type At<Name extends Stage["at"]> = Run & { readonly stage: Extract<Stage, { readonly at: Name }> };
+
+export function begin(turn: Turn, run: Omit<Run, "stage">): void {
+  const token = ask(turn);
+  turn.effects.push({ type: "phase", command: run.command, phase: "checking" });
+  turn.effects.push({ type: "connection", token, command: run.command });
+  put(turn, { ...run, stage: { at: "connection", token } });
+}
+
+export function connected(turn: Turn, run: At<"connection">, connection: Connection): void {
+  const refusal = connectionRefusal(connection);
+  if (refusal) finish(turn, run, refusal);
+  else readNext(turn, run, readAddresses(run.command), new Map());
+}
+
+function connectionRefusal(connection: Connection): Ending | null {
+  switch (connection.type) {
+    case "online":
+      return null;
+    case "offline":
+      return refused(
+        "controller_offline",
+        "The platform says the controller is offline (or does not exist). Nothing was sent; check its power and network.",
+      );
+    case "unknown":
+      return refused(
+        "platform_unavailable",
+        "The platform's answer about the controller could not be read, so nothing was sent.",
+      );
+    case "unanswered":
+      return refused(
+        "platform_unavailable",
+        `Nothing was sent: ${connection.reason}`,
+        connection.facts?.requestId,
+      );
+  }
+}
+
+function readAddresses({ settings, wanted }: Command): readonly string[] {
+  if (wanted.type === "position") return stateAddresses(settings);
+  const row: KindRow = kindRows[settings.kind];
+  return [row.positionMode === null ? settings.address : modeAddress(settings)];
+}
+
+function readNext(
+  turn: Turn,
+  run: Run,
+  addresses: readonly string[],
+  fresh: ReadonlyMap<string, RawValue>,
+): void {
+  const [address, ...left] = addresses;
+  if (address === undefined) {
+    checked(turn, run, fresh);
+    return;
+  }
+  const token = ask(turn);
+  turn.effects.push({ type: "read", token, command: run.command, address });
+  put(turn, { ...run, stage: { at: "checking", token, address, left, fresh } });
+}
+
+export function checkRead(turn: Turn, run: At<"checking">, read: Read): void {
+  const { address, left, fresh } = run.stage;
+  if (read.type === "unanswered") {
+    const message = `Address ${address} could not be read before sending: ${read.reason}`;
+    finish(turn, run, refused("platform_unavailable", message, read.facts?.requestId));
+  } else if (read.type === "absent" && !run.command.force) {
+    const message = `The platform shows no value for address ${address}, so nothing sent there could be confirmed. Check the address, or send with "force": true.`;
+    finish(turn, run, refused("no_read_back", message));
+  } else {
+    const more = read.type === "value" ? new Map([...fresh, [address, read.raw]]) : fresh;
+    readNext(turn, run, left, more);
+  }
+}
+
+function checked(turn: Turn, run: Run, fresh: ReadonlyMap<string, RawValue>): void {
+  const { command } = run;
+  const { settings, wanted, dryRun } = command;
+  const steps = stepsOf(settings, wanted, fresh.get(settings.address) ?? null);
+  const final = steps.at(-1);
+  const readBack = final ? (fresh.get(final.address) ?? null) : null;
+  if (isAlready(command, final, fresh, run.posts, turn.now.mono)) {
+    finish(turn, run, { outcome: "already", reason: null, message: null, readBack });
+  } else if (dryRun) {
+    const message = "Everything was checked; nothing was sent because it is a dry run.";
+    finish(turn, run, { outcome: "dry_run", reason: null, message, readBack });
+  } else goOn(turn, { ...run, steps, stage: { at: "journal", until: null } });
+}
+
+/** Sends once the journal has the command on disk. */
+export function goOn(turn: Turn, run: Run): void {
+  const { journaled } = run;
+  if (journaled.state === "writing") put(turn, run);
+  else if (journaled.state === "failed") {
+    const message = `Nothing was sent because the journal cannot be written: ${journaled.why}`;
+    finish(turn, run, refused("journal_unavailable", message));
+  } else if (turn.now.mono > run.command.deadlineMono) finish(turn, run, refusedExpired());
+  else sendFirst(turn, run);
+}
+
+function isAlready(
+  command: Command,
+  final: Step | undefined,
+  fresh: ReadonlyMap<string, RawValue>,
+  posts: Posts,
+  monoNow: number,
+): boolean {
+  const { settings, wanted, force } = command;
+  const raw = final && fresh.get(final.address);
+  if (!final || raw === undefined || force || wanted.type === "stop" || posts.unread) return false;
+  if (!shows(settings, final, raw)) return false;
+  if (wanted.type !== "position") return true;
+  const mode = fresh.get(modeAddress(settings));
+  const inPositionMode =
+    modeAddress(settings) === positionAddress(settings) ||
+    (mode !== undefined && decodeValue(settings, mode).state === "position");
+  return inPositionMode && (posts.endedAt === null || monoNow - posts.endedAt >= settings.travelMs);
+}

@@ -1,0 +1,123 @@
+import { readBackDelaysMs, shows, type Step } from "../greenhouse/command/plan.js";
+import type { RawValue } from "../greenhouse/ports.js";
+import type { ActuatorSettings } from "../greenhouse/settings.js";
+
+/*
+ * Reading one step back, as data: after settling, at growing intervals from the POST's end, at once when the platform
+ * pushes a value of it, and a last time at the very end. All instants are monotonic ms.
+ */
+
+/** A push that shows the value is read back at once, but a torrent of them not more often than this. */
+const wantedGapMs = 1_000;
+/** Any other pushed value changes nothing for the command; it is worth a look now and then. */
+const otherGapMs = 10_000;
+const recoveredEveryMs = 10_000;
+/** So long a command of an earlier run waits for its first read. */
+const recoveredGiveUpMs = 600_000;
+
+export interface ReadBack {
+  readonly step: Step;
+  /** Reads that began before this prove nothing. */
+  readonly from: number;
+  readonly settleMs: number;
+  readonly lastAt: number;
+  /** A command of an earlier run has no time of sending: it is read at once, every 10 s, until `lastAt`. */
+  readonly recovered: boolean;
+  readonly dueAt: number;
+  readonly readAt: number;
+  /** When a pushed value makes it worth reading before `dueAt`. */
+  readonly pushedAt: number | null;
+  /** What was pushed after the last read began. */
+  readonly unread: RawValue | null;
+  /** The read under way, and whether it is the one that was due. */
+  readonly reading: { readonly token: number; readonly due: boolean } | null;
+  readonly lastRead: RawValue | null;
+}
+
+const idle = { readAt: -Infinity, pushedAt: null, unread: null, reading: null, lastRead: null };
+
+/** Null when its time is over already. */
+export function readBackFrom(
+  step: Step,
+  { settleMs }: Pick<ActuatorSettings, "settleMs">,
+  from: number,
+  now: number,
+): ReadBack | null {
+  const lastAt = from + Math.max(step.confirmWithinMs, settleMs);
+  const plan = { from, settleMs, lastAt };
+  const dueAt = nextDue(plan, -Infinity, now);
+  if (dueAt === null) return null;
+  return { step, ...plan, recovered: false, dueAt, ...idle };
+}
+
+export function recoveredReadBack(step: Step, now: number): ReadBack {
+  const times = { from: -Infinity, settleMs: 0, lastAt: now + recoveredGiveUpMs, dueAt: now };
+  return { step, ...times, recovered: true, ...idle };
+}
+
+/**
+ * The first planned time after `after` that is not missed. A slow platform must not make missed reads follow each other,
+ * nor carry them past the end.
+ */
+function nextDue(
+  { from, settleMs, lastAt }: Pick<ReadBack, "from" | "settleMs" | "lastAt">,
+  after: number,
+  now: number,
+): number | null {
+  if (now > lastAt) return null;
+  const first = from + settleMs;
+  if (first > after && first >= now) return first;
+  for (let place = 0; ; place++) {
+    const at = from + readBackDelaysMs(place);
+    if (at >= lastAt) break;
+    if (at > first && at > after && at >= now) return at;
+  }
+  return lastAt > after ? lastAt : null;
+}
+
+export const wakeOf = ({ reading, dueAt, pushedAt }: ReadBack): number | null =>
+  reading !== null ? null : Math.min(dueAt, pushedAt ?? dueAt);
+
+/** The read-back with its read begun, when the time for one has come. */
+export function readNow(one: ReadBack, now: number, token: number): ReadBack | null {
+  const wake = wakeOf(one);
+  if (wake === null || now < wake) return null;
+  return { ...one, readAt: now, pushedAt: null, unread: null, reading: { token, due: now >= one.dueAt } };
+}
+
+/** A pushed value of the address is a reason to look, never evidence. */
+export function pushed(one: ReadBack, raw: RawValue, isWanted: boolean): ReadBack {
+  const at = one.readAt + (isWanted ? wantedGapMs : otherGapMs);
+  const sooner = one.pushedAt !== null && one.pushedAt <= at ? one.pushedAt : at;
+  return { ...one, unread: raw, pushedAt: sooner };
+}
+
+export interface ReadSeen {
+  readonly shown: boolean;
+  readonly next: ReadBack;
+  readonly isOver: boolean;
+}
+
+/** Takes one read's end in; `raw` is null when it showed no value. */
+export function seen(
+  one: ReadBack,
+  read: { readonly raw: RawValue; readonly startedMono: number } | null,
+  settings: ActuatorSettings,
+  now: number,
+): ReadSeen {
+  const isDue = one.reading?.due ?? false;
+  const counts = read !== null && read.startedMono >= one.from;
+  const lastRead = counts ? read.raw : one.lastRead;
+  const lastAt =
+    one.recovered && counts && one.lastRead === null
+      ? read.startedMono + one.step.confirmWithinMs
+      : one.lastAt;
+  const next: ReadBack = { ...one, reading: null, lastRead, lastAt };
+  if (counts && shows(settings, one.step, read.raw)) return { shown: true, next, isOver: true };
+  if (one.recovered) {
+    const dueAt = Math.min(now + recoveredEveryMs, lastAt);
+    return { shown: false, next: { ...next, dueAt }, isOver: now >= lastAt };
+  }
+  const dueAt = isDue ? nextDue(one, one.dueAt, now) : one.dueAt;
+  return { shown: false, next: { ...next, dueAt: dueAt ?? one.dueAt }, isOver: dueAt === null };
+}

@@ -1,0 +1,345 @@
+import { shows, stepsOf } from "../greenhouse/command/plan.js";
+import { canonical } from "../greenhouse/command/words.js";
+import type { RawValue } from "../greenhouse/ports.js";
+import {
+  ask,
+  type Effect,
+  type Input,
+  type Lane,
+  type Now,
+  type Read,
+  type Run,
+  type Stage,
+  type Turn,
+} from "./book.js";
+import { begin, checkRead, connected, goOn } from "./checks.js";
+import type { Command } from "./command.js";
+import { pushed, wakeOf } from "./confirm.js";
+import { cut, waitsFor } from "./giving-up.js";
+import { adopt, recoveredRead } from "./recovery.js";
+import { type Ending, dryStop, refused, shuttingDown, superseded } from "./report.js";
+import {
+  answered,
+  confirmingRead,
+  lastLookRead,
+  lookAgain,
+  lookBeforeRetry,
+  refusedExpired,
+  renewed,
+  renewedRead,
+  sendFirst,
+  stoppedRead,
+  unclearRead,
+} from "./sending.js";
+import { takenRecord } from "./taken-record.js";
+import { dropPassedOver, dropWaiting, end, finish, put, starting } from "./turn.js";
+
+/** A disk that hangs must not hold up a stop. */
+const stopWaitsMs = 200;
+
+/**
+ * Folds one input into the lane. One command is checked and sent at a time, one more may be confirming, the newest that
+ * waits goes next, and a stop goes before all of them.
+ */
+export function step(
+  lane: Lane,
+  input: Input,
+  now: Now,
+): { readonly lane: Lane; readonly effects: readonly Effect[] } {
+  const turn: Turn = { lane, effects: [], now };
+  take(turn, input);
+  due(turn);
+  next(turn);
+  giveWay(turn);
+  return { lane: turn.lane, effects: turn.effects };
+}
+
+function take(turn: Turn, input: Input): void {
+  switch (input.type) {
+    case "asked":
+      asked(turn, input.command);
+      return;
+    case "interrupted":
+      adopt(turn, input.one);
+      return;
+    case "pushed":
+      rung(turn, input.address, input.raw);
+      return;
+    case "closing":
+      close(turn);
+      return;
+    case "woke":
+      return;
+    case "journaled":
+      journaled(turn, input.token, input.problem);
+      return;
+    case "connection":
+    case "read":
+    case "answered":
+    case "renewed":
+    case "defect":
+      answer(turn, input);
+  }
+}
+
+/** The answer to a question of one of the two commands on their way; any other comes too late. */
+function answer(
+  turn: Turn,
+  input: Extract<Input, { readonly type: "connection" | "read" | "answered" | "renewed" | "defect" }>,
+): void {
+  const run = [turn.lane.running, turn.lane.confirming].find((one) => one && waitsFor(one) === input.token);
+  if (!run) return;
+  const { stage } = run;
+  if (input.type === "defect") finish(turn, run, defect(run));
+  else if (input.type === "read") reading(turn, run, input);
+  else if (input.type === "connection" && stage.at === "connection")
+    connected(turn, { ...run, stage }, input.connection);
+  else if (input.type === "answered" && stage.at === "posting") answered(turn, { ...run, stage }, input);
+  else if (input.type === "renewed" && stage.at === "renewing") renewed(turn, { ...run, stage }, input.isNew);
+}
+
+function reading(turn: Turn, run: Run, { address, read }: Extract<Input, { readonly type: "read" }>): void {
+  const { stage } = run;
+  if (read.type === "value") account(turn, run, address, read);
+  switch (stage.at) {
+    case "checking":
+      checkRead(turn, { ...run, stage }, read);
+      return;
+    case "confirming":
+      confirmingRead(turn, { ...run, stage }, read);
+      return;
+    case "last_look":
+      lastLookRead(turn, { ...run, stage }, read);
+      return;
+    case "unclear":
+      unclearRead(turn, { ...run, stage }, read);
+      return;
+    case "renewed":
+      renewedRead(turn, { ...run, stage }, read);
+      return;
+    case "recovering":
+      recoveredRead(turn, { ...run, stage }, read);
+      return;
+    case "stopped":
+      stoppedRead(turn, { ...run, stage });
+      return;
+    case "connection":
+    case "journal":
+    case "posting":
+    case "renewing":
+  }
+}
+
+/** A read begun after every POST of ours so far accounts for all of them. */
+function account(
+  turn: Turn,
+  { command }: Run,
+  address: string,
+  { raw, startedMono }: Extract<Read, { readonly type: "value" }>,
+): void {
+  const { unread, endedAt } = turn.lane.posts;
+  if (!unread || (endedAt !== null && startedMono < endedAt)) return;
+  turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, unread: false } };
+  const { code, target, targetId } = command;
+  const about = { controller: code, actuator: targetId, target };
+  turn.effects.push({
+    type: "journal",
+    record: { type: "read_back", ...about, id: null, address, value: String(raw) },
+    durable: false,
+    token: null,
+  });
+}
+
+function asked(turn: Turn, command: Command): void {
+  if (command.wanted.type === "stop" && command.dryRun) {
+    end(turn, command, dryStop());
+    return;
+  }
+  if (command.wanted.type === "stop") {
+    const { stop, running } = turn.lane;
+    if (stop) end(turn, stop, superseded("before_sending"));
+    dropWaiting(turn, () => superseded("before_sending"));
+    turn.lane = { ...turn.lane, stop: command };
+    if (running) cut(turn, running);
+  } else {
+    // One that may still be sent when the newer is too old keeps its place.
+    const outlives = turn.lane.waiting.some((one) => one.deadlineMono > command.deadlineMono);
+    if (!command.dryRun && !outlives) dropWaiting(turn, () => superseded("before_sending"));
+    turn.lane = { ...turn.lane, waiting: [...turn.lane.waiting, command] };
+  }
+  turn.effects.push({ type: "phase", command, phase: "waiting" });
+}
+
+function rung(turn: Turn, address: string, raw: RawValue): void {
+  for (const run of [turn.lane.running, turn.lane.confirming]) {
+    const readBack = run && readBackOf(run);
+    if (!readBack || readBack.step.address !== address) continue;
+    const isWanted = shows(run.command.settings, readBack.step, raw);
+    const { stage } = run;
+    if (stage.at === "confirming" || stage.at === "recovering")
+      put(turn, { ...run, stage: { ...stage, readBack: pushed(readBack, raw, isWanted) } });
+  }
+}
+
+const readBackOf = ({ stage }: Run) =>
+  stage.at === "confirming" || stage.at === "recovering" ? stage.readBack : null;
+
+/** Takes nothing new; what waits or is only being checked ends refused, what was sent stays open for the next start. */
+function close(turn: Turn): void {
+  turn.lane = { ...turn.lane, closed: true };
+  dropWaiting(turn, shuttingDown);
+  const { stop, running, confirming } = turn.lane;
+  if (stop) end(turn, stop, shuttingDown());
+  turn.lane = { ...turn.lane, stop: null };
+  if (running) cut(turn, running);
+  if (confirming) cut(turn, confirming);
+}
+
+/** A command that confirms gives way when a newer one POSTs. */
+function giveWay(turn: Turn): void {
+  const { running, confirming } = turn.lane;
+  if (running?.posted && confirming) cut(turn, confirming);
+}
+
+function journaled(turn: Turn, token: number, problem: string | null): void {
+  const { running } = turn.lane;
+  if (running?.journaled.state !== "writing" || running.journaled.token !== token) return;
+  const known: Run = {
+    ...running,
+    journaled: problem === null ? { state: "written" } : { state: "failed", why: problem },
+  };
+  const { stage } = known;
+  if (stage.at !== "journal") put(turn, known);
+  else if (stage.until === null) goOn(turn, known);
+  else stopNow(turn, known, problem);
+}
+
+/** What the time has come for. */
+function due(turn: Turn): void {
+  for (const one of [turn.lane.running, turn.lane.confirming]) {
+    if (!one) continue;
+    const { stage } = one;
+    if (stage.at === "confirming") lookAgain(turn, { ...one, stage });
+    else if (stage.at === "recovering") lookAgain(turn, { ...one, stage });
+    else if (stage.at === "unclear") lookBeforeRetry(turn, { ...one, stage });
+    else if (stage.at === "renewed") lookBeforeRetry(turn, { ...one, stage });
+    else if (stage.at === "journal" && stage.until !== null && turn.now.mono >= stage.until)
+      stopNow(turn, one, "the disk does not answer");
+  }
+}
+
+/** Chooses who goes, and starts it in the same breath: otherwise another would be lost, or run beside it. */
+function next(turn: Turn): void {
+  for (;;) {
+    const { running, stop, waiting, closed } = turn.lane;
+    const command = stop ?? waiting.at(-1);
+    if (running !== null || closed || command === undefined) return;
+    const isPaused = mayGoFrom(turn.lane, command) > turn.now.mono;
+    if (isPaused && turn.now.mono <= command.deadlineMono) return;
+    if (command === stop) turn.lane = { ...turn.lane, stop: null };
+    else takeNewest(turn);
+    if (isPaused) end(turn, command, refusedExpired());
+    else if (!takesOver(turn, command)) run(turn, command);
+  }
+}
+
+/** Least time between two stops sent to one actuator. */
+const stopIntervalMs = 2_000;
+
+/** From when the command may go: stops keep a distance from stops alone, others `min_interval`. */
+function mayGoFrom({ posts }: Lane, { wanted, settings }: Command): number {
+  const isStop = wanted.type === "stop";
+  const since = isStop ? posts.stopAt : posts.firstAt;
+  return since === null ? -Infinity : since + (isStop ? stopIntervalMs : settings.minIntervalMs);
+}
+
+/** The newest has its turn; those that waited with it are passed over. */
+function takeNewest(turn: Turn): void {
+  const waiting = turn.lane.waiting.slice(0, -1);
+  turn.lane = { ...turn.lane, waiting, passedOver: waiting.length };
+}
+
+function run(turn: Turn, command: Command): void {
+  const { posts, confirming } = turn.lane;
+  // One that still confirms may show at any moment: until then nothing is there already.
+  const memory = { ...posts, unread: posts.unread || confirming !== null };
+  if (command.wanted.type === "stop" && turn.now.mono > command.deadlineMono) {
+    end(turn, command, refusedExpired());
+    return;
+  }
+  const token = ask(turn);
+  const started = starting(command, memory, { state: "writing", token });
+  if (command.wanted.type === "stop") {
+    const until = turn.now.mono + stopWaitsMs;
+    const steps = stepsOf(command.settings, command.wanted, null);
+    put(turn, { ...started, steps, stage: { at: "journal", until } });
+  } else begin(turn, started);
+  const record = takenRecord(command, command.dryRun ? { dry_run: true } : {});
+  turn.effects.push({ type: "journal", record, durable: true, token });
+}
+
+function stopNow(turn: Turn, one: Run, problem: string | null): void {
+  if (problem !== null) {
+    const message = "a stop is sent although the journal cannot be written";
+    turn.effects.push({ type: "warn", reason: problem, message });
+  }
+  sendFirst(turn, one);
+}
+
+/** An equal command takes over the read-backs of the one being confirmed instead of sending again. */
+function takesOver(turn: Turn, command: Command): boolean {
+  const { confirming } = turn.lane;
+  if (confirming === null || !confirming.hasHeirs) return false;
+  if (command.force || command.wanted.type === "stop" || command.dryRun) return false;
+  if (canonical(confirming.command.wanted) !== canonical(command.wanted)) return false;
+  const before = confirming.heir ?? confirming.command;
+  dropPassedOver(turn);
+  // Before the result of the other closes its record: what was sent for one was sent for both.
+  const record = takenRecord(command, { took_over: before.id });
+  turn.effects.push({ type: "journal", record, durable: true, token: null });
+  end(turn, before, { ...superseded("after_sending"), ...confirming.soFar });
+  put(turn, { ...confirming, heir: command });
+  turn.effects.push({ type: "phase", command, phase: "confirming" });
+  return true;
+}
+
+/** What to say of a command that could not be carried out to its end. */
+function defect({ posted }: Run): Ending {
+  const message =
+    "A defect of the bridge ended the command; what was sent may have taken effect. Check the actuator.";
+  return posted ? { outcome: "unknown", reason: null, message } : refused("platform_unavailable", message);
+}
+
+/** When the lane wants to be woken; null when only an answer or a new command can change it. */
+export function nextWakeAt(lane: Lane): number | null {
+  const wakes = [lane.running, lane.confirming].map((one) => (one ? wakeOfStage(one.stage) : null));
+  const command = lane.running === null ? (lane.stop ?? lane.waiting.at(-1)) : undefined;
+  if (command) wakes.push(Math.min(mayGoFrom(lane, command), command.deadlineMono + 1));
+  const times = wakes.filter((at) => at !== null);
+  return times.length === 0 ? null : Math.min(...times);
+}
+
+function wakeOfStage(stage: Stage): number | null {
+  if (stage.at === "confirming" || stage.at === "recovering") return wakeOf(stage.readBack);
+  if (stage.at === "unclear" || stage.at === "renewed") return stage.token === null ? stage.until : null;
+  return stage.at === "journal" ? stage.until : null;
+}
+
+/** Commands taken and not ended. */
+export const openCommands = ({ running, confirming, waiting, stop }: Lane): readonly Command[] =>
+  [running?.heir ?? running?.command, confirming?.heir ?? confirming?.command, ...waiting, stop].flatMap(
+    (one) => one ?? [],
+  );
+
+/** Whether a command is open, or one of ours may still be moving the actuator. */
+export const isMoving = (lane: Lane, travelMs: number, now: number): boolean =>
+  openCommands(lane).length > 0 || (lane.posts.endedAt !== null && now - lane.posts.endedAt < travelMs);
+
+/** Whether a pushed value of the address is waited for; and whether it is just this one. */
+export function awaits(lane: Lane, address: string, raw?: RawValue): boolean {
+  return [lane.running, lane.confirming].some((one) => {
+    const readBack = one && readBackOf(one);
+    if (!readBack || readBack.step.address !== address) return false;
+    return raw === undefined || shows(one.command.settings, readBack.step, raw);
+  });
+}

@@ -1,0 +1,94 @@
+import type { Step } from "../greenhouse/command/plan.js";
+import type { StepReport } from "../greenhouse/command/outcomes.js";
+import type { RawValue } from "../greenhouse/ports.js";
+import type { Read, Run, Stage, Turn } from "./book.js";
+import type { Command } from "./command.js";
+import { recoveredReadBack, seen } from "./confirm.js";
+import { endingAfter, stepReport } from "./endings.js";
+import type { Ending, SentSoFar } from "./report.js";
+import { finish, put, starting } from "./turn.js";
+
+/** What the journal knows of a command the last run did not finish. */
+export interface Interrupted {
+  readonly command: Command;
+  /** The last step planned: what was asked for. */
+  readonly step: Step;
+  /** The mode or lead-in, where it had been sent. */
+  readonly earlier: readonly StepReport[];
+  /** Recorded POSTs of the last step. */
+  readonly attempts: number;
+  /** The platform's code for the last POST; null when no answer was recorded. */
+  readonly code: string | null;
+  readonly requestId: string | null;
+  /** Epoch ms of the last recorded POST; null when none was recorded, although one may have begun. */
+  readonly sentAt: number | null;
+}
+
+/** The end of a command of an earlier run, by reading alone: nothing is ever sent. */
+export function recoveredEnd(
+  one: Interrupted,
+  type: "confirmed" | "interrupted" | "unknown" | "unconfirmed" | "failed",
+  readBack: RawValue | null,
+): Ending {
+  const { step, attempts, code, requestId } = one;
+  const evidence = { type, attempts, code, requestId, readBack };
+  const ending = endingAfter(step, evidence, true) ?? {
+    outcome: "unknown" as const,
+    reason: null,
+    message: null,
+  };
+  const message = type === "failed" && attempts === 0 ? notSentYet(one, readBack) : ending.message;
+  return { ...ending, message, ...sentBefore(one, readBack) };
+}
+
+/** What the last run is known to have sent. */
+export function sentBefore(one: Interrupted, readBack: RawValue | null): SentSoFar {
+  const { command, step, earlier, attempts, code, requestId, sentAt } = one;
+  const evidence = { type: "interrupted" as const, attempts, code, requestId, readBack };
+  const last = attempts === 0 ? [] : [stepReport(command.settings, step, evidence)];
+  return { steps: [...earlier, ...last], sentAt, requestId };
+}
+
+const notSentYet = ({ step }: Interrupted, readBack: RawValue | null) =>
+  `The bridge was stopped before ${step.value} was sent to address ${step.address}, and the platform shows "${String(readBack)}": it did not happen. Send it again if it is still wanted.`;
+
+/** Takes up what an earlier run left open: it is read back while newer commands may come, and nothing is sent. */
+export function adopt(turn: Turn, interrupted: Interrupted): void {
+  const { command, step, attempts } = interrupted;
+  const { mono } = turn.now;
+  const readBack = recoveredReadBack(step, mono);
+  turn.lane = {
+    ...turn.lane,
+    // How long ago the last run sent it, no clock tells: it may be moving as if it had been sent just now.
+    posts: { ...turn.lane.posts, endedAt: mono, unread: true },
+    confirming: {
+      ...starting(command, turn.lane.posts, { state: "written" }),
+      posted: true,
+      hasHeirs: attempts > 0,
+      soFar: sentBefore(interrupted, null),
+      stage: { at: "recovering", readBack, interrupted },
+    },
+  };
+  turn.effects.push({ type: "phase", command, phase: "confirming" });
+}
+
+type Recovering = Run & { readonly stage: Extract<Stage, { readonly at: "recovering" }> };
+
+export function recoveredRead(turn: Turn, run: Recovering, read: Read): void {
+  const { readBack, interrupted } = run.stage;
+  const value = read.type === "value" ? read : null;
+  const { shown, next: later, isOver } = seen(readBack, value, run.command.settings, turn.now.mono);
+  if (isOver)
+    finish(
+      turn,
+      run,
+      recoveredEnd(interrupted, recoveredAs(shown, later.lastRead, interrupted), later.lastRead),
+    );
+  else put(turn, { ...run, stage: { ...run.stage, readBack: later } });
+}
+
+function recoveredAs(shown: boolean, lastRead: RawValue | null, { code }: Interrupted) {
+  if (shown) return "confirmed";
+  if (lastRead === null) return "unknown";
+  return code === "200" ? "unconfirmed" : "failed";
+}

@@ -1,0 +1,382 @@
+import { shows, type Step } from "../greenhouse/command/plan.js";
+import { travels } from "../greenhouse/command/travelling.js";
+import type { PlatformErrorFacts } from "../greenhouse/platform-error.js";
+import type { RawValue } from "../greenhouse/ports.js";
+import {
+  ask,
+  type Answer,
+  type Attempt,
+  type Confirming,
+  type First,
+  type Input,
+  type Read,
+  type Refused,
+  type Run,
+  type Stage,
+  type Turn,
+} from "./book.js";
+import { readBackFrom, readNow, seen } from "./confirm.js";
+import { endingAfter, stepReport } from "./endings.js";
+import { dropPassedOver, finish, put } from "./turn.js";
+import { stateAddresses } from "../greenhouse/actuator-fold.js";
+import { expired } from "../greenhouse/command/age.js";
+import { type Ending, refused, superseded } from "./report.js";
+import { type Evidence, factsOf, finalError, rejected, type StepEnd } from "./step-end.js";
+
+/*
+ * From the first POST of a command to its end. There is at most one second POST of a step: after an ambiguous end or a
+ * renewed credential, when a newer read differs, shows no position on its way, and the command is young enough.
+ */
+
+/** No second POST sooner than this after the first. */
+const secondPostMs = 5_000;
+
+type At<Name extends Stage["at"]> = Run & { readonly stage: Extract<Stage, { readonly at: Name }> };
+
+export const stepOf = ({ steps, place }: Run): Step | undefined => steps[place];
+
+/** Sends the step the command stands at. */
+export function post(turn: Turn, run: Run, attempt: Attempt): void {
+  const step = stepOf(run);
+  if (step === undefined) {
+    const message = "The command had no steps.";
+    finish(turn, run, { outcome: "unknown", reason: null, message, steps: run.reports, sentAt: run.sentAt });
+    return;
+  }
+  const { command } = run;
+  const token = ask(turn);
+  put(turn, { ...run, posted: true, stage: { at: "posting", token, attempt } });
+  posted(turn, run, "begins");
+  if (step.purpose === "stop")
+    turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, stopAt: turn.now.mono } };
+  turn.effects.push({ type: "post", token, command, step });
+  note(turn, run, {
+    type: "step_sent",
+    purpose: step.purpose,
+    address: step.address,
+    value: step.value,
+    attempt: attempt.nth,
+  });
+}
+
+function posted(turn: Turn, { command, steps, place }: Run, moment: "begins" | "ended"): void {
+  turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, endedAt: turn.now.mono, unread: true } };
+  const until = place === steps.length - 1 && moment === "ended" ? (steps[place]?.address ?? null) : null;
+  turn.effects.push({ type: "posted", command, between: steps.length > 1 ? { until } : null });
+}
+
+const aboutOf = ({ command: { code, target, targetId, id } }: Run) => ({
+  controller: code,
+  actuator: targetId,
+  target,
+  id,
+});
+
+type StepNote =
+  | { type: "step_sent"; purpose: Step["purpose"]; address: string; value: string; attempt: number }
+  | {
+      type: "step_answered";
+      address: string;
+      attempt: number;
+      code: string | null;
+      request_id: string | null;
+      error: string | null;
+      sent: boolean;
+    };
+
+/** Not waited for: the command itself is on disk already, and a restart reads back whatever may have been sent. */
+function note(turn: Turn, run: Run, record: StepNote): void {
+  turn.effects.push({
+    type: "journal",
+    record: { ...record, ...aboutOf(run) },
+    durable: false,
+    token: null,
+  });
+}
+
+export function answered(turn: Turn, run: At<"posting">, input: Extract<Input, { type: "answered" }>): void {
+  const { attempt } = run.stage;
+  const step = stepOf(run);
+  if (step === undefined) return;
+  const { answer } = input;
+  posted(turn, run, "ended");
+  const facts = factsOf(answer, attempt.nth);
+  note(turn, run, {
+    type: "step_answered",
+    address: step.address,
+    attempt: attempt.nth,
+    code: facts.code,
+    request_id: facts.requestId,
+    error: answer.type === "accepted" ? null : answer.message,
+    sent: answer.type === "accepted" || answer.facts.sent,
+  });
+  if (attempt.nth === 1) first(turn, run, { facts, answer, before: input.before });
+  else second(turn, run, { facts: { ...facts, readBack: attempt.readBack }, answer });
+}
+
+function first(
+  turn: Turn,
+  run: At<"posting">,
+  {
+    facts,
+    answer,
+    before,
+  }: { readonly facts: Evidence; readonly answer: Answer; readonly before: RawValue | null },
+): void {
+  const endedAt = turn.now.mono;
+  if (answer.type === "accepted") {
+    settle(turn, run, { facts, otherwise: "unconfirmed", earlierRead: null }, endedAt);
+    return;
+  }
+  const final = finalError(answer, facts);
+  if (final) {
+    lastLook(turn, run, final);
+    return;
+  }
+  if (answer.facts.kind === "unauthorized") {
+    refusedCredential(turn, run, { facts, endedAt, before }, answer);
+    return;
+  }
+  const until = endedAt + Math.max(secondPostMs, run.command.settings.settleMs);
+  const stage: Stage = { at: "unclear", until, token: null, first: { facts, endedAt, before } };
+  if (run.cut) stepEnded(turn, run, { type: "interrupted", ...facts });
+  else put(turn, { ...run, stage });
+}
+
+function second(
+  turn: Turn,
+  run: At<"posting">,
+  { facts, answer }: { readonly facts: Evidence; readonly answer: Answer },
+): void {
+  const { ifUnsent } = run.stage.attempt;
+  if (answer.type === "error") {
+    if (ifUnsent !== null && !answer.facts.sent) {
+      stepEnded(turn, run, { ...ifUnsent, attempts: 2 });
+      return;
+    }
+    const isUnauthorized = answer.facts.kind === "unauthorized";
+    const final = finalError(answer, facts) ?? (isUnauthorized ? rejected(answer, facts) : null);
+    if (final && final.type !== "not_sent") {
+      lastLook(turn, run, final);
+      return;
+    }
+  }
+  const otherwise = answer.type === "accepted" ? "unconfirmed" : "failed";
+  settle(turn, run, { facts, otherwise, earlierRead: null }, turn.now.mono);
+}
+
+/** A rejection is told together with one read of what the register holds now. */
+function lastLook(turn: Turn, run: Run, end: StepEnd): void {
+  const step = stepOf(run);
+  if (end.type !== "rejected" || run.cut || step === undefined) {
+    stepEnded(turn, run, end.type === "rejected" ? { ...end, readBack: null } : end);
+    return;
+  }
+  const token = read(turn, run, step.address);
+  put(turn, { ...run, stage: { at: "last_look", token, end } });
+}
+
+function read(turn: Turn, { command }: Run, address: string): number {
+  const token = ask(turn);
+  turn.effects.push({ type: "read", token, command, address });
+  return token;
+}
+
+/** The step has been sent and is read back; behind the last one the actuator is free for a newer command. */
+function settle(turn: Turn, run: Run, after: Confirming, from: number): void {
+  const step = stepOf(run);
+  if (step === undefined) return;
+  const moved = isLast(run) ? allSent(turn, run, step, after.facts) : run;
+  const readBack = readBackFrom(step, run.command.settings, from, turn.now.mono);
+  if (run.cut || readBack === null) stepEnded(turn, moved, evidenced(run.cut ? "cut" : "over", after, null));
+  else put(turn, { ...moved, stage: { at: "confirming", readBack, after } });
+}
+
+const isLast = ({ place, steps }: Run): boolean => place === steps.length - 1;
+
+function allSent(turn: Turn, run: Run, step: Step, facts: Evidence): Run {
+  turn.effects.push({ type: "phase", command: run.command, phase: "confirming" });
+  const report = stepReport(run.command.settings, step, { type: "interrupted", ...facts });
+  const soFar = { steps: [...run.reports, report], sentAt: run.sentAt, requestId: facts.requestId };
+  const moved = { ...run, soFar };
+  turn.lane = { ...turn.lane, running: null, confirming: moved };
+  return moved;
+}
+
+function evidenced(how: "shown" | "cut" | "over", after: Confirming, lastRead: RawValue | null): StepEnd {
+  const readBack = lastRead ?? after.earlierRead;
+  const evidence = { ...after.facts, readBack };
+  if (how === "shown") return { type: "confirmed", ...evidence };
+  if (how === "cut") return { type: "interrupted", ...evidence };
+  return { type: readBack === null ? "unknown" : after.otherwise, ...evidence };
+}
+
+/** Begins the read that is due, of whatever is being read back. */
+export function lookAgain(turn: Turn, run: At<"confirming"> | At<"recovering">): void {
+  const { readBack } = run.stage;
+  const reading = readNow(readBack, turn.now.mono, turn.lane.asked + 1);
+  if (reading === null) return;
+  read(turn, run, readBack.step.address);
+  put(turn, { ...run, stage: { ...run.stage, readBack: reading } });
+}
+
+export function confirmingRead(turn: Turn, run: At<"confirming">, answer: Read): void {
+  const { readBack, after } = run.stage;
+  const value = answer.type === "value" ? answer : null;
+  const { shown, next, isOver } = seen(readBack, value, run.command.settings, turn.now.mono);
+  if (isOver) stepEnded(turn, run, evidenced(shown ? "shown" : "over", after, next.lastRead));
+  else put(turn, { ...run, stage: { ...run.stage, readBack: next } });
+}
+
+export function lastLookRead(turn: Turn, run: At<"last_look">, answer: Read): void {
+  stepEnded(turn, run, { ...run.stage.end, readBack: rawOf(answer) });
+}
+
+const rawOf = (answer: Read): RawValue | null => (answer.type === "value" ? answer.raw : null);
+
+/** The time for the read before a second POST has come. */
+export function lookBeforeRetry(turn: Turn, run: At<"unclear"> | At<"renewed">): void {
+  const { stage } = run;
+  const step = stepOf(run);
+  if (stage.token !== null || turn.now.mono < stage.until || step === undefined) return;
+  if (stage.at === "renewed" && step.purpose === "stop") {
+    renewedRead(turn, { ...run, stage }, null);
+    return;
+  }
+  const token = read(turn, run, step.address);
+  put(turn, { ...run, stage: { ...stage, token } });
+}
+
+/** After an ambiguous POST: sent again only where a newer read shows that it was not taken. */
+export function unclearRead(turn: Turn, run: At<"unclear">, answer: Read): void {
+  const { command } = run;
+  const { facts, endedAt, before } = run.stage.first;
+  const step = stepOf(run);
+  const readBack = rawOf(answer);
+  if (step === undefined) return;
+  if (readBack !== null && shows(command.settings, step, readBack)) {
+    stepEnded(turn, run, { type: "confirmed", ...facts, readBack });
+    return;
+  }
+  const isTaken = readBack !== null && travels(command.settings, step, before, readBack);
+  if (isTaken || readBack === null || turn.now.mono > command.deadlineMono)
+    settle(turn, run, { facts, otherwise: "failed", earlierRead: readBack }, endedAt);
+  else post(turn, run, { nth: 2, before, readBack, ifUnsent: null });
+}
+
+/**
+ * The platform refused the credential, or there was none to send with: nothing was taken, so whatever shows or moves is
+ * not this POST's doing. A renewed one is the step's one retry.
+ */
+function refusedCredential(
+  turn: Turn,
+  run: Run,
+  about: First,
+  error: { readonly message: string; readonly facts: PlatformErrorFacts },
+): void {
+  const { sent } = error.facts;
+  const end: StepEnd = sent
+    ? rejected(error, about.facts)
+    : { type: "not_sent", message: error.message, ...about.facts };
+  if (run.cut) {
+    stepEnded(turn, run, end);
+    return;
+  }
+  const token = ask(turn);
+  turn.effects.push({ type: "renew", token });
+  put(turn, { ...run, stage: { at: "renewing", token, first: { ...about, sent, end } } });
+}
+
+export function renewed(turn: Turn, run: At<"renewing">, isNew: boolean): void {
+  const { first } = run.stage;
+  if (!isNew) {
+    lastLook(turn, run, first.end);
+    return;
+  }
+  const waits = first.sent ? Math.max(secondPostMs, run.command.settings.settleMs) : -Infinity;
+  const until = first.endedAt + waits;
+  put(turn, { ...run, stage: { at: "renewed", until, token: null, first } });
+}
+
+export function renewedRead(turn: Turn, run: At<"renewed">, answer: Read | null): void {
+  const { command } = run;
+  const { end, facts, before }: Refused = run.stage.first;
+  const step = stepOf(run);
+  if (step === undefined) return;
+  const readBack = answer === null ? null : rawOf(answer);
+  // An old mode, stop value or equal value in the register says nothing about these.
+  const hasToBeSent = command.force || step.purpose !== "value";
+  if (readBack !== null && !hasToBeSent && shows(command.settings, step, readBack))
+    stepEnded(turn, run, { type: "confirmed", ...facts, readBack });
+  else if (turn.now.mono > command.deadlineMono || (readBack === null && step.purpose !== "stop"))
+    stepEnded(turn, run, { ...end, readBack });
+  else post(turn, run, { nth: 2, before, readBack, ifUnsent: { ...end, readBack } });
+}
+
+/** One step has ended: the next one goes, or the command ends. */
+export function stepEnded(turn: Turn, run: Run, end: StepEnd): void {
+  const step = stepOf(run);
+  if (step === undefined) return;
+  const reports = [...run.reports, stepReport(run.command.settings, step, end)];
+  const ending = endingAfter(step, end, isLast(run));
+  if (ending === null) {
+    nextStep(turn, { ...run, reports, place: run.place + 1 });
+    return;
+  }
+  const neverLeft = end.type === "not_sent" && run.place === 0;
+  const told: Ending = { ...ending, steps: reports, sentAt: neverLeft ? null : run.sentAt };
+  if (ending.outcome === "confirmed" && step.purpose === "stop" && !run.cut)
+    readStopped(turn, { ...run, reports }, told);
+  else finish(turn, run, told);
+}
+
+function nextStep(turn: Turn, run: Run): void {
+  const { command, reports, sentAt } = run;
+  const soFar = { steps: reports, sentAt };
+  if (run.cut) finish(turn, run, { ...superseded("after_sending"), ...soFar });
+  else if (turn.now.mono > command.deadlineMono) finish(turn, run, { ...expiredMidway, ...soFar });
+  else sendStep(turn, run);
+}
+
+/** The first POST of a command; one that is still confirming gives way in the same turn. */
+export function sendFirst(turn: Turn, run: Run): void {
+  dropPassedOver(turn);
+  turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, firstAt: turn.now.mono } };
+  sendStep(turn, { ...run, sentAt: turn.now.at });
+}
+
+function sendStep(turn: Turn, run: Run): void {
+  turn.effects.push({ type: "phase", command: run.command, phase: "sending" });
+  post(turn, run, { nth: 1, before: null, readBack: null, ifUnsent: null });
+}
+
+const expiredMidway: Ending = {
+  outcome: "failed",
+  reason: "expired_midway",
+  message:
+    "The command grew older than its max_age half way; the steps told here were done, the rest was not sent.",
+};
+
+export const refusedExpired = (): Ending => refused(expired().reason, expired().message);
+
+/** A stop with an address of its own says nothing of the state, which is another one now. */
+function readStopped(turn: Turn, run: Run, ending: Ending): void {
+  const left = stateAddresses(run.command.settings).filter((address) =>
+    run.steps.every((step) => step.address !== address),
+  );
+  nextStopped(turn, run, left, ending);
+}
+
+function nextStopped(turn: Turn, run: Run, left: readonly string[], ending: Ending): void {
+  const [address, ...rest] = left;
+  if (address === undefined) {
+    finish(turn, run, ending);
+    return;
+  }
+  const token = read(turn, run, address);
+  put(turn, { ...run, stage: { at: "stopped", token, left: rest, ending } });
+}
+
+export function stoppedRead(turn: Turn, run: At<"stopped">): void {
+  nextStopped(turn, run, run.stage.left, run.stage.ending);
+}
