@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import type { RawValue } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
+import type { PlatformRequest } from "../../src/simulator/call.js";
 import type { PostRecord } from "../../src/simulator/post-log.js";
 import type { WorldTime } from "./time.js";
 
@@ -84,6 +85,8 @@ export class Journalist {
   readonly lanes = new Map<string, Ask[]>();
   readonly writes: Write[] = [];
   readonly reads = new Map<string, Read[]>();
+  /** Answers with code 200 that held no value. */
+  readonly valueless: { readonly at: number; readonly code: string }[] = [];
   readonly sometimes = new Map<string, number>();
   readonly #time: WorldTime;
   readonly #hash = createHash("sha256");
@@ -189,6 +192,16 @@ export class Journalist {
     write.arrived = record;
     this.note("arrived", { by: write.ask?.by ?? null, value: write.value, late: write.endedAt !== null });
     if (write.endedAt !== null) this.saw("a POST arrives after its command gave up on it");
+  }
+
+  /** As the wire carried it, whatever the product makes of it. */
+  answered({ path, query }: Pick<PlatformRequest, "path" | "query">, body: string): void {
+    const { address, deviceCode } = query;
+    if (path !== "/api/get-value" || address === undefined || deviceCode === undefined) return;
+    const holdsOne = new RegExp(`"${address}":(?!null)`);
+    if (!/^\{[^{]*"code":"?200\b/.test(body) || holdsOne.test(body)) return;
+    this.valueless.push({ at: this.#time.now, code: deviceCode });
+    if (this.valueless.length > 400) this.valueless.splice(0, 200);
   }
 
   read(read: Read): void {

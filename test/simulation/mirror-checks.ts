@@ -1,6 +1,8 @@
 import { modeAddress } from "../../src/greenhouse/actuator-fold.js";
 import type { Actuator, Controller } from "../../src/greenhouse/model.js";
+import type { RawValue } from "../../src/greenhouse/ports.js";
 import type { Bridge } from "./bridge.js";
+import type { Read } from "./history.js";
 import { isDegree, sameAs } from "./judging.js";
 import { targetOf } from "./messages.js";
 import type { PostBook } from "./post-book.js";
@@ -50,6 +52,8 @@ export class MirrorChecks {
         this.#book.broken("S3", `${where} shows ${String(raw)} that no read returned`);
       if (held !== undefined && startedAt < held.startedAt)
         this.#book.broken("S10", `${where} went back in time`);
+      if (held !== undefined && source !== "read_back" && !sameAs(String(held.raw), raw))
+        this.#checkNotOlder(bridge, { code, address, raw, where });
       const post = this.#book.lastPosted.get(`${code}/${actuator.settings.id}`);
       if (post?.boot === bridge.boot && bridge.clock.worldAt(startedAt) < post.begunAt - 1e-6)
         this.#book.broken("S10", `${where} changed by a read begun before our last POST`);
@@ -67,6 +71,26 @@ export class MirrorChecks {
     this.#book.world.journalist.saw("a read between two steps of a command");
     if (earlier.state !== actuator.state || earlier.position !== actuator.position)
       this.#book.broken("S3", `${where} shows ${post.value}, a step of ${ask.by} on its way to ${ask.word}`);
+  }
+
+  /** What the device itself said stands until the register holds something else: an older value is no news. */
+  #checkNotOlder(
+    bridge: Bridge,
+    { code, address, raw, where }: Pick<Read, "code" | "address"> & { raw: RawValue; where: string },
+  ): void {
+    const { world } = this.#book;
+    // A poll may have been told a lie; and these platforms show where a window is while it travels.
+    if (world.scenario.exists.includes("wrong_read_back") || (world.showsTravel && isDegree(raw))) return;
+    const proof = world.journalist
+      .readsOf(code, address)
+      .findLast((read) => read.boot === bridge.boot && read.fresh && read.answered && read.raw !== null);
+    if (proof === undefined) return;
+    const held = world.heldBetween(code, address, proof.begunAt, world.time.now);
+    if (!held.some((value) => sameAs(value, raw)))
+      this.#book.broken(
+        "S10",
+        `${where} went back to ${String(raw)}, older than a fresh ${String(proof.raw)}`,
+      );
   }
 
   /** L2, long after every fault has gone. */

@@ -221,6 +221,12 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     to: "const isBetween = false;",
     breaks: ["S3"],
   },
+  groups_are_taken_for_fresh: {
+    file: "src/bridge/poll-reads.ts",
+    from: "const first = await registersEvent(ports, false, async () =>",
+    to: 'const first = await registersEvent(ports, read.type === "group", async () =>',
+    breaks: ["S10"],
+  },
   results_lost_in_a_crash: {
     file: "src/mqtt/result-outbox.ts",
     from: "      delivered,\n    });\n",

@@ -76,6 +76,11 @@ export class ResultChecks {
     // By its own time it may be older than the sender's clock says here.
     if (reason === "expired" && !ask.payload.includes('"at"') && time.now < ask.latestPostAt - 1)
       this.#book.broken("S7", `${ask.by} is refused as too old, ${ask.latestPostAt - time.now} ms too early`);
+    if (
+      reason === "no_read_back" &&
+      !journalist.valueless.some((one) => one.code === ask.code && one.at >= ask.at)
+    )
+      this.#book.broken("S7", `${ask.by}: no answer of the platform lacked a value`);
     const last = this.#book.lastPosted.get(laneOf(ask));
     if (reason === "shutting_down" && last !== undefined && last.endedAt === null)
       journalist.saw("a command waiting for another's POST is refused by SIGTERM");

@@ -52,7 +52,7 @@ export async function scenarioOf(seed: number, hours: number): Promise<Scenario>
   const controllers = chance.whole(1, 2);
   const actuators = Math.round(chance.logUniform(1, 20 * controllers));
   const configuration = await configurationOf(chance, controllers, actuators);
-  return {
+  const drawn = {
     seed,
     lengthMs: hours * hourMs,
     configuration,
@@ -85,6 +85,24 @@ export async function scenarioOf(seed: number, hours: number): Promise<Scenario>
     floodsPerHour: maybe("floods", () => chance.logUniform(0.05, 0.5)),
     exists,
   };
+  // Drawn last, so that they changed nothing else of a seed when they came.
+  return { ...drawn, platformFaults: [...drawn.platformFaults, ...faultsOfReads(chance, maybe, drawn)] };
+}
+
+/** Registers that cannot be read, and types that come from the platform's memory. */
+function faultsOfReads(
+  chance: Chance,
+  maybe: Maybe,
+  { lengthMs }: Pick<Scenario, "lengthMs">,
+): readonly FaultSpec[] {
+  const forMs = lengthMs - calmMs;
+  const busy = maybe("busy", () => chance.logUniform(0.002, 0.1));
+  const stale = maybe("stale_group", () => chance.between(0.1, 1));
+  const delayMs = Math.round(chance.logUniform(5_000, 600_000));
+  return [
+    ...(busy > 0 ? [{ fault: "busy", code: chance.of([500, 503, 1001]), chance: busy, forMs } as const] : []),
+    ...(stale > 0 ? [{ fault: "stale_group", delayMs, chance: stale, forMs } as const] : []),
+  ];
 }
 
 type Maybe = (name: string, rate: () => number) => number;

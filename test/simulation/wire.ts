@@ -163,6 +163,7 @@ export class Wire {
       ends.fail("connection", "ECONNRESET");
       return;
     }
+    this.#journalist.answered(trip.request, decision.body);
     const date = new Date(this.platformNow).toUTCString();
     ends.answer({
       status: decision.status,
