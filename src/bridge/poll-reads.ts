@@ -34,7 +34,7 @@ export async function perform(job: PollJob, ports: PollPorts, signal: AbortSigna
     }
     case "running_status": {
       const items = await platform.runningStatuses(job.code, signal);
-      store.dispatch(job.code, { type: "statuses_read", items, receivedAt: clock.now() });
+      store.dispatch(job.code, { type: "statuses_read", items, receivedAt: clock.now(), source: "poll" });
       return;
     }
     case "registers":

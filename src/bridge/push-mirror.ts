@@ -132,12 +132,12 @@ export class PushMirror {
     const isTrusted = (this.#statusesReadAt.get(code) ?? -Infinity) >= openedAt;
     const known = isTrusted && !isLate ? knownStatuses(controller.statuses, items) : [];
     if (known.length > 0)
-      store.dispatch(code, { type: "statuses_read", items: known, receivedAt: clock.now() });
+      store.dispatch(code, { type: "statuses_read", items: known, receivedAt: clock.now(), source: "push" });
     // Statuses carry no time that orders them, so what was pushed is always looked at once more.
     reads.want(`statuses ${code}`, statusGapMs, async (signal) => {
       const startedAt = clock.monotonic();
       const read = await platform.runningStatuses(code, signal);
-      store.dispatch(code, { type: "statuses_read", items: read, receivedAt: clock.now() });
+      store.dispatch(code, { type: "statuses_read", items: read, receivedAt: clock.now(), source: "poll" });
       this.#statusesReadAt.set(code, startedAt);
     });
   }

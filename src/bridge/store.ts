@@ -32,7 +32,8 @@ export class GreenhouseStore {
     this.#settings = settings;
     this.#clock = clock;
     this.#transliterate = transliterate;
-    this.#limits = { staleAfterMs: settings.staleAfterMs, sensorFloorMs: 0, registerFloorMs: 0 };
+    const floors = { sensorFloorMs: 0, registerFloorMs: 0, statusFloorMs: 0 };
+    this.#limits = { staleAfterMs: settings.staleAfterMs, ...floors };
   }
 
   get size(): number {

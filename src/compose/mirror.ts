@@ -7,6 +7,7 @@ import { PlatformWatch } from "../bridge/platform-watch.js";
 import { GreenhouseStore } from "../bridge/store.js";
 import type { Configuration } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/bridge-events.js";
+import type { Freshness } from "../greenhouse/freshness.js";
 import type { PlatformState } from "../greenhouse/model.js";
 import type { PlatformReader } from "../greenhouse/ports.js";
 import type { PlatformClient } from "../platform/client.js";
@@ -85,6 +86,18 @@ function followRawAddresses(store: GreenhouseStore, poller: Poller): void {
 /** A reading may be three effective intervals old where the budget stretches them. */
 const intervalsUntilStale = 3;
 
+function limitsFor(staleAfterMs: number, intervals: PollIntervals, factor: number): Freshness {
+  const floor = (intervalMs: number) => intervalMs * factor * intervalsUntilStale;
+  const floorWhenStretched = (intervalMs: number) => (factor > 1 ? floor(intervalMs) : 0);
+  return {
+    staleAfterMs,
+    sensorFloorMs: floorWhenStretched(intervals.sensorsMs),
+    registerFloorMs: floorWhenStretched(intervals.actuatorsMs),
+    // They change rarely and are asked for rarely; nobody chose how long they last.
+    statusFloorMs: floor(intervals.runningStatusMs),
+  };
+}
+
 function stretchListener(
   configuration: Configuration,
   {
@@ -94,14 +107,11 @@ function stretchListener(
     intervals,
   }: Pick<Mirror, "store" | "watch" | "intervals"> & Pick<BridgeSurroundings, "log">,
 ): (factor: number) => void {
+  const staleAfterMs = configuration.polling.stale_after;
+  store.setLimits(limitsFor(staleAfterMs, intervals, 1));
   return (factor) => {
     const stretched = factor > 1;
-    const floor = (intervalMs: number) => (stretched ? intervalMs * factor * intervalsUntilStale : 0);
-    store.setLimits({
-      staleAfterMs: configuration.polling.stale_after,
-      sensorFloorMs: floor(intervals.sensorsMs),
-      registerFloorMs: floor(intervals.actuatorsMs),
-    });
+    store.setLimits(limitsFor(staleAfterMs, intervals, factor));
     watch.stretched(stretched);
     if (stretched) {
       log.warn(

@@ -1,18 +1,28 @@
-import type { Actuator, Availability, Controller, Parameter, Quality, Sensor } from "./model.js";
+import type {
+  Actuator,
+  Availability,
+  Controller,
+  Parameter,
+  Quality,
+  RunningStatus,
+  Sensor,
+} from "./model.js";
 
 /** A platform clock may run a little ahead of ours without its readings being called wrong. */
 export const futureToleranceMs = 120_000;
 
-/** How old a reading may be. The floors are above 0 only while the request budget stretches the polling intervals. */
+/** How old a reading may be. The first two floors are above 0 only while the request budget stretches the polling intervals. */
 export interface Freshness {
   readonly staleAfterMs: number;
   readonly sensorFloorMs: number;
   readonly registerFloorMs: number;
+  readonly statusFloorMs: number;
 }
 
 const sensorLimit = (sensor: Sensor, limits: Freshness) =>
   Math.max(sensor.definition.staleAfterMs ?? limits.staleAfterMs, limits.sensorFloorMs);
 const registerLimit = (limits: Freshness) => Math.max(limits.staleAfterMs, limits.registerFloorMs);
+const statusLimit = (limits: Freshness) => Math.max(limits.staleAfterMs, limits.statusFloorMs);
 
 interface Surroundings {
   readonly availability: Availability;
@@ -48,6 +58,23 @@ export function registerQuality(
   return now - readAt > registerLimit(limits) ? "stale" : "good";
 }
 
+function statusQuality(
+  { readAt, missed }: RunningStatus,
+  around: Surroundings,
+  now: number,
+  limits: Freshness,
+): RunningStatus["quality"] {
+  if (missed > 0 || gone(around) || isAhead(readAt, now)) return "stale";
+  return now - readAt > statusLimit(limits) ? "stale" : "good";
+}
+
+/** An actuator is as fresh as that of its addresses which was read longest ago. */
+function oldestRead({ registers }: Actuator): number | null {
+  let oldest: number | null = null;
+  for (const { readAt } of Object.values(registers)) if (oldest === null || readAt < oldest) oldest = readAt;
+  return oldest;
+}
+
 /** Judges everything of a controller anew; the same reference when nothing changed. */
 export function judge(controller: Controller, now: number, limits: Freshness): Controller {
   const sensors = mapChanged(controller.sensors, (sensor): Sensor => {
@@ -55,19 +82,24 @@ export function judge(controller: Controller, now: number, limits: Freshness): C
     return quality === sensor.quality ? sensor : { ...sensor, quality };
   });
   const actuators = mapChanged(controller.actuators, (actuator): Actuator => {
-    const quality = registerQuality(actuator.readAt, controller, now, limits);
+    const quality = registerQuality(oldestRead(actuator), controller, now, limits);
     return quality === actuator.quality ? actuator : { ...actuator, quality };
   });
   const parameters = mapChanged(controller.parameters, (parameter): Parameter => {
     const quality = registerQuality(parameter.register?.readAt ?? null, controller, now, limits);
     return quality === parameter.quality ? parameter : { ...parameter, quality };
   });
-  const judged = { ...controller, sensors, actuators, parameters };
+  const statuses = mapChanged(controller.statuses, (status): RunningStatus => {
+    const quality = statusQuality(status, controller, now, limits);
+    return quality === status.quality ? status : { ...status, quality };
+  });
+  const judged = { ...controller, sensors, actuators, parameters, statuses };
   const nextJudgementAt = nextChange(judged, now, limits);
   const same =
     sensors === controller.sensors &&
     actuators === controller.actuators &&
     parameters === controller.parameters &&
+    statuses === controller.statuses &&
     nextJudgementAt === controller.nextJudgementAt;
   return same ? controller : { ...judged, nextJudgementAt };
 }
@@ -86,13 +118,15 @@ function nextChange(controller: Controller, now: number, limits: Freshness): num
       consider(sensor.measuredAt - futureToleranceMs);
   }
   for (const actuator of controller.actuators.values()) {
-    if (actuator.quality !== "stale" && actuator.readAt !== null)
-      consider(actuator.readAt + registerLimit(limits) + 1);
+    const readAt = oldestRead(actuator);
+    if (actuator.quality !== "stale" && readAt !== null) consider(readAt + registerLimit(limits) + 1);
   }
   for (const parameter of controller.parameters.values()) {
     if (parameter.quality !== "stale" && parameter.register !== null)
       consider(parameter.register.readAt + registerLimit(limits) + 1);
   }
+  for (const status of controller.statuses.values())
+    if (status.quality !== "stale") consider(status.readAt + statusLimit(limits) + 1);
   return next;
 }
 

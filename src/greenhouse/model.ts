@@ -52,7 +52,13 @@ export interface RunningStatus {
   readonly value: string | number | boolean | null;
   /** `on`, `off`, or the value as text. */
   readonly state: string;
-  readonly receivedAt: number;
+  /** When an answer listed it last. */
+  readonly readAt: number;
+  /** Since when it has been seen with this value. */
+  readonly changedAt: number;
+  /** Whole answers in a row that did not list it. */
+  readonly missed: number;
+  readonly quality: "good" | "stale";
 }
 
 /** One address as last read. `startedAt` (monotonic ms) orders reads: when the request began, not when it ended. */

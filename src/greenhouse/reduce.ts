@@ -65,7 +65,7 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
       return foldSensors(controller, event, context);
     case "statuses_read":
       return withChange(controller, {
-        statuses: foldStatuses(controller.statuses, event.items, event.receivedAt, context.transliterate),
+        statuses: foldStatuses(controller.statuses, event, context.transliterate),
       });
     case "registers_read":
       return foldRegisters(controller, event);

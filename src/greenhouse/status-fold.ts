@@ -1,7 +1,10 @@
+import type { ControllerEvent } from "./events.js";
 import { hash8, topicId } from "./ids.js";
 import type { RunningStatus } from "./model.js";
 import type { RunningStatusItem } from "./ports.js";
 import type { Transliterate } from "./sensor-layout.js";
+
+type StatusesRead = Extract<ControllerEvent, { type: "statuses_read" }>;
 
 const onWords = new Set(["1", "true", "on", "开", "开启", "运行"]);
 const offWords = new Set(["0", "false", "off", "关", "关闭", "停止"]);
@@ -27,27 +30,48 @@ export function statusIdentity(
   };
 }
 
+/** What has been left out of so many whole answers in a row is not the device's any more. */
+const mostMissed = 3;
+
+/** One answer folded in. Where it is a whole one, what it does not list is missing, and with the third in a row gone. */
 export function foldStatuses(
   held: ReadonlyMap<string, RunningStatus>,
-  items: readonly RunningStatusItem[],
-  receivedAt: number,
+  { items, receivedAt, source }: StatusesRead,
   transliterate: Transliterate,
 ): ReadonlyMap<string, RunningStatus> {
   const known = new Map([...held.values()].map((status) => [status.key, status]));
-  const seen = new Set<string>();
   let changed: Map<string, RunningStatus> | null = null;
+  const seen = new Set<string>();
   for (const item of inKeyOrder(items)) {
     const key = keyOf(item);
-    const old = known.get(key);
     if (seen.has(key)) continue;
     seen.add(key);
-    if (old !== undefined && old.value === item.value) continue;
+    const old = known.get(key);
+    if (old !== undefined && old.value === item.value && old.readAt === receivedAt && old.missed === 0)
+      continue;
     changed ??= new Map(held);
     const id = old?.id ?? uniqueStatusId(changed, statusIdentity(item, transliterate).id, key);
-    const { name, number, value } = item;
-    changed.set(id, { id, key, name, number, value, state: statusState(value), receivedAt });
+    changed.set(id, listed(old, item, { id, key, readAt: receivedAt }));
+  }
+  if (source === "push") return changed ?? held;
+  for (const status of known.values()) {
+    if (seen.has(status.key)) continue;
+    changed ??= new Map(held);
+    const missed = status.missed + 1;
+    if (missed < mostMissed) changed.set(status.id, { ...status, missed });
+    else changed.delete(status.id);
   }
   return changed ?? held;
+}
+
+function listed(
+  old: RunningStatus | undefined,
+  { name, number, value }: RunningStatusItem,
+  { id, key, readAt }: Pick<RunningStatus, "id" | "key" | "readAt">,
+): RunningStatus {
+  const changedAt = old?.value === value ? old.changedAt : readAt;
+  const quality = old?.quality ?? "stale";
+  return { id, key, name, number, value, state: statusState(value), readAt, changedAt, missed: 0, quality };
 }
 
 const keyOf = (item: RunningStatusItem): string => `status:${item.number ?? ""}:${item.name}`;

@@ -136,7 +136,7 @@ export function placeOf(base: string, topic: string): Place | null {
 /** The payload that says "not read since the start"; null where quality is not part of the topic. */
 function staleForm({ folder, leaf }: Place, payload: string): string | null {
   if (folder === "sensor" && leaf === "quality") return "stale";
-  if (leaf !== "json" || folder === "status") return null;
+  if (leaf !== "json") return null;
   try {
     const parsed: unknown = JSON.parse(payload);
     if (typeof parsed !== "object" || parsed === null || !("quality" in parsed)) return null;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { sensorQuality } from "../../src/greenhouse/freshness.js";
 import type { Sensor, SensorDefinition } from "../../src/greenhouse/model.js";
-import { limits } from "../support/builders.js";
+import { actuator, controller, controllerSettings, limits, record } from "../support/builders.js";
+import { after, registersRead, start } from "../support/folding.js";
 
 const now = Date.parse("2026-03-01T08:00:00Z");
 const minute = 60_000;
@@ -79,5 +80,18 @@ describe("a reading's quality", () => {
     });
     expect(sensorQuality(own, here, now, limits)).toBe("stale");
     expect(sensorQuality(own, here, now, { ...limits, sensorFloorMs: 4 * minute })).toBe("good");
+  });
+});
+
+describe("an actuator with two addresses", () => {
+  it("is as fresh as the one that was read longest ago", () => {
+    const settings = controllerSettings({
+      actuators: [actuator({ modeAddress: "201", positionAddress: "202" })],
+    });
+    const both = registersRead({ "201": "10100", "202": "45" });
+    const one = registersRead({ "201": "10100" }, { startedAt: 1, readAt: start + 16 * minute });
+    const listed = { type: "listed", record: record(), availability: "online" } as const;
+    const later = after(after(controller(settings), start, listed, both), start + 16 * minute, one);
+    expect(later.actuators.get("roof")?.quality).toBe("stale");
   });
 });

@@ -15,11 +15,12 @@ const items = [
   item({ name: "神秘", value: "ok", raw: "ok", unit: null, measuredAt: start }),
 ];
 const listed: ControllerEvent = { type: "listed", record: record(), availability: "online" };
-const statuses: ControllerEvent = {
+const statuses = {
   type: "statuses_read",
   items: [{ name: "fan", number: null, value: 1 }],
   receivedAt: start,
-};
+  source: "poll",
+} as const satisfies ControllerEvent;
 
 const alive = after(
   controller(settings),

@@ -2,6 +2,7 @@ import anyAscii from "any-ascii";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { statusNumber } from "../../src/greenhouse/device-types.js";
+import type { Controller, Source } from "../../src/greenhouse/model.js";
 import type { RunningStatusItem } from "../../src/greenhouse/ports.js";
 import { foldStatuses, statusState } from "../../src/greenhouse/status-fold.js";
 import { start, validId } from "../support/folding.js";
@@ -15,11 +16,14 @@ const status = (
   number: number === null ? null : statusNumber(number),
   value,
 });
+const read = (
+  held: Controller["statuses"],
+  items: readonly RunningStatusItem[],
+  at: number,
+  source: Source = "poll",
+) => foldStatuses(held, { type: "statuses_read", items, receivedAt: at, source }, anyAscii);
 const fold = (...answers: RunningStatusItem[][]) =>
-  answers.reduce(
-    (held, items, place) => foldStatuses(held, items, start + place, anyAscii),
-    foldStatuses(new Map(), [], start, anyAscii),
-  );
+  answers.reduce((held, items, place) => read(held, items, start + place), read(new Map(), [], start));
 const shown = (...answers: RunningStatusItem[][]) =>
   [...fold(...answers)].map(([id, { state }]) => [id, state]);
 
@@ -51,24 +55,43 @@ describe("a running status", () => {
     ]);
   });
 
-  it("keeps the map, its place and its time while its value stays", () => {
+  it("keeps its place and the time of its last change while its value stays", () => {
     const first = fold([status("fan", 16), status("湿帘", 19)]);
-    const again = foldStatuses(first, [status("湿帘", 19), status("fan", 16)], start + 5, anyAscii);
-    expect(again).toBe(first);
-    const changed = foldStatuses(first, [status("fan", 16, 0)], start + 5, anyAscii);
-    expect(changed.get("16_fan")).toMatchObject({ state: "off", receivedAt: start + 5 });
-    const other = [...first.keys()].find((id) => id !== "16_fan") ?? "";
-    expect(changed.get(other)).toBe(first.get(other));
+    const again = read(first, [status("湿帘", 19), status("fan", 16)], start + 5);
+    expect([...again.keys()]).toEqual([...first.keys()]);
+    expect(again.get("16_fan")).toMatchObject({ changedAt: start, readAt: start + 5 });
+    const changed = read(again, [status("fan", 16, 0), status("湿帘", 19)], start + 9);
+    expect(changed.get("16_fan")).toMatchObject({ state: "off", changedAt: start + 9, readAt: start + 9 });
   });
 
-  it("left out of an answer keeps what was seen", () => {
-    expect(shown([status("fan", 16), status("b", 17)], [status("b", 17)])).toHaveLength(2);
+  it("left out of whole answers is missing, and gone with the third in a row", () => {
+    const others = [status("b", 17)];
+    const missed = (...answers: RunningStatusItem[][]) =>
+      fold([status("fan", 16), ...others], ...answers).get("16_fan")?.missed ?? "gone";
+    expect(missed(others)).toBe(1);
+    expect(missed(others, others)).toBe(2);
+    expect(missed(others, others, others)).toBe("gone");
+    expect(missed(others, others, [status("fan", 16)], others)).toBe(1);
+    expect(missed([], [], [])).toBe("gone");
+  });
+
+  it("left out of a push keeps what was seen", () => {
+    const first = fold([status("fan", 16), status("b", 17)]);
+    const pushed = read(first, [status("b", 17, 0)], start + 5, "push");
+    expect(pushed.get("16_fan")).toBe(first.get("16_fan"));
+    expect(pushed.get("17_b")?.state).toBe("off");
+  });
+
+  it("that comes back has the id it had", () => {
+    const first = [status("Fan", 16), status("fan", 16)];
+    const back = fold(first, [], [], [], first);
+    expect([...back.keys()]).toEqual([...fold(first).keys()]);
   });
 
   it("an unchanged answer brings no news, also where it holds an item twice", () => {
     const twice = [status("fan", 16, 1), status("fan", 16, 0)];
     const first = fold(twice);
-    expect(foldStatuses(first, twice, start + 9, anyAscii)).toBe(first);
+    expect(read(first, twice, start)).toBe(first);
   });
 
   it("ids are the same whatever the order of the first answer", () => {
@@ -98,7 +121,8 @@ describe("a running status", () => {
     const some = fc.record({ name, number: fc.constantFrom(16, 17, null) });
     fc.assert(
       fc.property(fc.array(fc.array(some, { maxLength: 4 }), { maxLength: 3 }), (answers) => {
-        const all = fold(...answers.map((items) => items.map(({ name, number }) => status(name, number))));
+        const items = answers.flat().map(({ name, number }) => status(name, number));
+        const all = items.reduce((held, one) => read(held, [one], start, "push"), fold());
         const keys = new Set(answers.flat().map(({ name, number }) => `${number}:${name}`));
         expect(all.size).toBe(keys.size);
         for (const [id, one] of all) {

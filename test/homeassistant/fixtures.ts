@@ -91,7 +91,10 @@ export const status = (
   number: number === null ? null : statusNumber(number),
   value,
   state: value === 1 ? "on" : value === 0 ? "off" : String(value),
-  receivedAt: 1_000,
+  readAt: 1_000,
+  changedAt: 1_000,
+  missed: 0,
+  quality: "good",
 });
 
 interface Parts {

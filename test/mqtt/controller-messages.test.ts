@@ -16,11 +16,18 @@ const settings = controllerSettings({
   ],
   parameters: [{ id: "ec", address: "501", scale: 1 }],
 });
-const status = (value: string | number | null): ControllerEvent => ({
-  type: "statuses_read",
+const status = (value: string | number | null) => ({
+  type: "statuses_read" as const,
   items: [{ name: "fan", number: statusNumber(16), value }],
   receivedAt: start,
+  source: "poll" as const,
 });
+const noStatuses: ControllerEvent = {
+  type: "statuses_read",
+  items: [],
+  receivedAt: start + 1_000,
+  source: "poll",
+};
 const full = after(
   controller(settings),
   start,
@@ -110,8 +117,42 @@ describe("a controller's retained messages", () => {
       number: 16,
       value: 1,
       state: "on",
-      received_at: new Date(start).toISOString(),
+      read_at: new Date(start).toISOString(),
+      changed_at: new Date(start).toISOString(),
+      quality: "good",
     });
+  });
+
+  it("a running status that an answer leaves out is stale, its JSON first, and cleared after the third in a row", () => {
+    const once = after(full, start + 1_000, noStatuses);
+    const [json = [], ...rest] = published(full, once);
+    expect(json[0]).toBe("status/16_fan/json");
+    expect(JSON.parse(json[1] ?? "")).toMatchObject({ state: "on", quality: "stale" });
+    expect(rest).toEqual([["status/16_fan", "stale"]]);
+    const twice = after(once, start + 1_000, noStatuses);
+    expect(published(once, twice)).toEqual([]);
+    const gone = after(twice, start + 1_000, noStatuses);
+    expect(published(twice, gone)).toEqual([
+      ["status/16_fan", ""],
+      ["status/16_fan/json", ""],
+    ]);
+    expect(published(twice, after(twice, start, status(1))).map(([topic]) => topic)).toEqual([
+      "status/16_fan",
+      "status/16_fan/json",
+    ]);
+  });
+
+  it("a running status read again with the same value is not published for that", () => {
+    const later = after(full, start + 60_000, { ...status(1), receivedAt: start + 60_000 });
+    expect(published(full, later).filter(([topic]) => topic?.startsWith("status/"))).toEqual([]);
+    expect(later.statuses.get("16_fan")).toMatchObject({ readAt: start + 60_000, changedAt: start });
+  });
+
+  it("a running status is stale while the platform is away, and keeps its value", () => {
+    const away = after(full, start, { type: "platform", reachable: false });
+    const told = published(full, away).filter(([topic]) => topic?.startsWith("status/"));
+    expect(told.map(([topic]) => topic)).toEqual(["status/16_fan/json"]);
+    expect(JSON.parse(told[0]?.[1] ?? "")).toMatchObject({ state: "on", quality: "stale" });
   });
 });
 

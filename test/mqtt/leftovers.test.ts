@@ -76,6 +76,7 @@ describe("what an earlier run left is marked stale at once (27)", () => {
     ["gh-0001/sensor/air", "21.5", null],
     ["gh-0001/actuator/roof/state", "open", null],
     ["gh-0001/status/fan/json", '{"state":"on"}', null],
+    ["gh-0001/status/fan/json", '{"state":"on","quality":"good"}', '{"state":"on","quality":"stale"}'],
     ["gh-0001/availability", "online", null],
     ["gh-0001/sensor/air/quality", "", null],
   ])("%s %s becomes %s", async (topic, payload, marked) => {

@@ -6,7 +6,7 @@ import { pino } from "pino";
 
 export const silentLog = pino({ level: "silent" });
 
-export const limits = { staleAfterMs: 900_000, sensorFloorMs: 0, registerFloorMs: 0 };
+export const limits = { staleAfterMs: 900_000, sensorFloorMs: 0, registerFloorMs: 0, statusFloorMs: 0 };
 
 export const actuator = (over: Partial<ActuatorSettings> = {}): ActuatorSettings => ({
   id: "roof",

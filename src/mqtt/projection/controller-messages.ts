@@ -33,6 +33,8 @@ export function controllerMessages(
   pushAll(messages, before?.statuses, after.statuses, (old, status) =>
     statusMessages(topics, id, old, status),
   );
+  for (const status of before?.statuses.keys() ?? [])
+    if (!after.statuses.has(status)) messages.push(...clearedStatus(topics, id, status));
   pushAll(messages, before?.actuators, after.actuators, (old, actuator) =>
     actuatorMessages(topics, id, old, actuator),
   );
@@ -120,14 +122,32 @@ function statusMessages(
   after: RunningStatus,
 ): Message[] {
   const topic = topics.status(id, after.id);
-  const { name, number, value, state } = after;
-  const json = JSON.stringify({ name, number, value, state, received_at: isoOrNull(after.receivedAt) });
-  const changed = before?.state !== state;
-  return [
-    ...(changed && state !== "" ? [{ topic: topic.value, payload: state }] : []),
-    { topic: topic.json, payload: json },
-  ];
+  const shown = shownState(after);
+  const isNew = before === undefined || shownState(before) !== shown;
+  const state = isNew && shown !== "" ? [{ topic: topic.value, payload: shown }] : [];
+  const json =
+    before && sameForJson(before, after) ? [] : [{ topic: topic.json, payload: statusJson(after) }];
+  return after.quality === "good" ? [...state, ...json] : [...json, ...state];
 }
+
+const shownState = ({ missed, state }: RunningStatus) => (missed > 0 ? "stale" : state);
+
+const sameForJson = (before: RunningStatus, after: RunningStatus) =>
+  before.value === after.value && before.changedAt === after.changedAt && before.quality === after.quality;
+
+const statusJson = ({ name, number, value, state, readAt, changedAt, quality }: RunningStatus): string =>
+  JSON.stringify({
+    name,
+    number,
+    value,
+    state,
+    read_at: isoOrNull(readAt),
+    changed_at: isoOrNull(changedAt),
+    quality,
+  });
+
+const clearedStatus = (topics: Topics, id: string, status: string): Message[] =>
+  [topics.status(id, status).value, topics.status(id, status).json].map(clear);
 
 function clearedController(topics: Topics, controller: Controller): Message[] {
   const { id } = controller.info;
@@ -135,9 +155,7 @@ function clearedController(topics: Topics, controller: Controller): Message[] {
   return [
     ...[topic.availability, topic.problem, topic.info].map(clear),
     ...[...controller.sensors.keys()].flatMap((sensor) => clearedSensor(topics, id, sensor)),
-    ...[...controller.statuses.keys()].flatMap((status) =>
-      [topics.status(id, status).value, topics.status(id, status).json].map(clear),
-    ),
+    ...[...controller.statuses.keys()].flatMap((status) => clearedStatus(topics, id, status)),
     ...[...controller.actuators.keys()].flatMap((actuator) => clearedActuator(topics, id, actuator)),
     ...[...controller.parameters.keys()].flatMap((parameter) => clearedParameter(topics, id, parameter)),
     ...[...controller.addresses.keys()].flatMap((address) =>
