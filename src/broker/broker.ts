@@ -19,7 +19,7 @@ import {
   type BrokerTally,
 } from "./settings.js";
 import { type RefusedLogin, RefusedLogins } from "./refused-logins.js";
-import { SilentSockets } from "./silent-sockets.js";
+import { SilentSockets } from "../runtime/silent-sockets.js";
 import { BrokerStartError } from "./start-error.js";
 import {
   closeAedes,

@@ -18,7 +18,7 @@ import { admit, type DoorParts, type RefusalCode } from "./doorkeeper.js";
 import type { Gatekeeper } from "./gatekeeper.js";
 import type { HeldFilters } from "./held-filters.js";
 import type { BrokerLimits, BrokerTally } from "./settings.js";
-import type { SilentSockets } from "./silent-sockets.js";
+import type { SilentSockets } from "../runtime/silent-sockets.js";
 import { limitDrainWait, type Drainable } from "./slow-subscriber.js";
 
 /* Everything that is plugged into aedes, and all that is known about its insides (2.0.0-beta.1). */

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Logger } from "../runtime/logger.js";
+import { SilentSockets } from "../runtime/silent-sockets.js";
 import { refusalOf, type HttpAccess } from "./access.js";
 import { metricsContentType } from "./metrics-text.js";
 
@@ -21,6 +22,9 @@ export interface HttpView {
   wrongToken?(address: string | null): void;
 }
 
+// A limit of Node's own would turn away newcomers instead, for as long as somebody holds sockets open.
+const maxSockets = 50;
+
 /** Serves `/healthz`, `/readyz` and `/metrics` until the signal aborts. A busy port is a warning, not a reason to stop. */
 export async function serveHttp(
   settings: HttpSettings,
@@ -28,11 +32,15 @@ export async function serveHttp(
   log: Logger,
   signal: AbortSignal,
 ): Promise<void> {
-  const server = createServer((request, response) => {
+  const sockets = new SilentSockets(maxSockets, () => undefined);
+  const timeouts = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 };
+  const server = createServer(timeouts, (request, response) => {
+    sockets.add(request.socket);
     answer(request, response, settings, view);
   });
-  server.requestTimeout = 5_000;
-  server.maxConnections = 50;
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+  });
   if (!(await isListening(server, settings, log))) return;
   await new Promise<void>((resolve) => {
     const close = () => {

@@ -53,7 +53,7 @@ export class DirectoryLock {
    * the file system's error: the directory cannot be written, so the caller has no journal either.
    */
   static async acquire(directory: string, { boot, at, pid, log }: LockOptions): Promise<DirectoryLock> {
-    await mkdir(directory, { recursive: true, mode: 0o750 });
+    await mkdir(directory, { recursive: true, mode: 0o700 });
     const path = join(directory, lockName);
     const identity = await identityOf(pid);
     const socket = `bridge-${boot.slice(0, 16)}.sock`;

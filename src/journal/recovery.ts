@@ -9,7 +9,7 @@ import { fileProblem } from "./unreadable.js";
 
 /** No record is shorter, so a stretch of lost bytes held at most one sequence number per this many. */
 const shortestRecordBytes = 100;
-const directoryMode = 0o750;
+const directoryMode = 0o700;
 
 interface ScannedSegment extends SegmentName {
   readonly bytes: number;

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { request, type IncomingHttpHeaders } from "node:http";
+import net from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { serveHttp, type HttpSettings, type HttpView } from "../../src/http/server.js";
 import { capturedLog } from "../mqtt-connection/support.js";
@@ -123,5 +125,31 @@ describe("the HTTP side", () => {
       serveHttp({ host: "127.0.0.1", port, access }, everythingFine, log, new AbortController().signal),
     ).resolves.toBeUndefined();
     expect(lines.filter((line) => line.startsWith("warn") && line.includes("http.port"))).toHaveLength(1);
+  });
+});
+
+describe("sockets that say nothing", () => {
+  async function silent(port: number): Promise<net.Socket> {
+    const socket = net.connect(port, "127.0.0.1");
+    socket.on("error", () => undefined);
+    onTestFinished(() => {
+      socket.destroy();
+    });
+    await once(socket, "connect");
+    return socket.resume();
+  }
+
+  it("keep nobody from an answer, however many there are: the longest silent ones are closed", async () => {
+    const { port } = await serve();
+    const spoken = await silent(port);
+    const sockets: net.Socket[] = [];
+    for (let n = 0; n < 49; n += 1) sockets.push(await silent(port));
+    spoken.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    await once(spoken, "data");
+    const closed = sockets.slice(0, 10).map((socket) => once(socket, "close"));
+    for (let n = 0; n < 10; n += 1) sockets.push(await silent(port));
+    await Promise.all(closed);
+    expect((await ask(port, "/healthz")).status).toBe(200);
+    expect(spoken.closed).toBe(false);
   });
 });

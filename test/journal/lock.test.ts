@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { holderText, parseHolder, type LockHolder } from "../../src/journal/lock-holder.js";
@@ -11,6 +11,7 @@ import { showLife } from "../../src/journal/sign-of-life.js";
 import { capturedLog } from "./support/captured-log.js";
 import { compileJournal } from "./support/compiled.js";
 import { tempDirectory } from "./support/temp-directory.js";
+import { openJournal } from "./support/test-journal.js";
 
 const since = "2026-05-01T06:00:00.000Z";
 let boots = 0;
@@ -35,6 +36,16 @@ async function leave(directory: string, changes: Partial<LockHolder>): Promise<v
 }
 
 describe("a data directory", () => {
+  it("that is made here is open to its owner alone, and so is the journal in it", async () => {
+    const directory = join(await tempDirectory(), "data");
+    await acquire(directory);
+    await openJournal(join(directory, "journal"));
+    const modes = [directory, join(directory, "journal")].map(
+      async (path) => (await stat(path)).mode & 0o777,
+    );
+    expect(await Promise.all(modes)).toEqual([0o700, 0o700]);
+  });
+
   it("in use by a live bridge refuses a second one and says what to do", async () => {
     const directory = await tempDirectory();
     await acquire(directory);

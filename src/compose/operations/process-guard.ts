@@ -57,7 +57,7 @@ function writeLastError({ dataDir, now, secrets }: GuardOptions, error: unknown)
     error: hide(text).slice(0, mostCharacters),
   });
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o750 });
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     const file = openSync(join(dataDir, fileName), "w", 0o600);
     writeSync(file, written);
     fsyncSync(file);

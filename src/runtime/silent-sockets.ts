@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 
 /**
- * Sockets that have not sent a CONNECT yet. When there are too many, the oldest goes: whoever only holds sockets open
- * then holds none for long, while a newcomer that speaks at once, the bridge first of all, always gets in.
+ * Sockets of a listener that say nothing. When there are too many, the one that has been silent for longest goes: whoever
+ * only holds sockets open then holds none for long, while a newcomer that speaks at once always gets in.
  */
 export class SilentSockets {
   readonly #max: number;
@@ -14,10 +14,11 @@ export class SilentSockets {
     this.#closed = closed;
   }
 
+  /** A new socket, or one that has just spoken and may be silent from now on. */
   add(socket: Socket): void {
     const key = keyOf(socket);
+    if (!this.#sockets.delete(key)) socket.once("close", () => this.#sockets.delete(key));
     this.#sockets.set(key, socket);
-    socket.once("close", () => this.#sockets.delete(key));
     if (this.#sockets.size <= this.#max) return;
     const [oldest] = this.#sockets;
     if (oldest === undefined) return;
@@ -26,7 +27,7 @@ export class SilentSockets {
     this.#closed();
   }
 
-  /** `socket` may also be the TLS socket on top of one that was added. */
+  /** It is no longer silent. `socket` may also be the TLS socket on top of one that was added. */
   spoke(socket: Socket): void {
     this.#sockets.delete(keyOf(socket));
   }
