@@ -2,26 +2,20 @@ import type { EventEmitter } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type {
-  Aedes,
-  AuthenticateError,
-  Client,
-  PublishPacket,
-  SubscribePacket,
-  UnsubscribePacket,
-} from "aedes";
+import type { Aedes, AuthenticateError, Client } from "aedes";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/logger.js";
-import { boundStore, type Store } from "./bounded-store.js";
+import { boundStore } from "./bounded-store.js";
 import { connectFault, secondsOr0 } from "./connect-check.js";
 import { admit, type DoorParts, type RefusalCode } from "./doorkeeper.js";
 import type { Gatekeeper } from "./gatekeeper.js";
 import type { HeldFilters } from "./held-filters.js";
+import { clientInsidesOf, demandInsides, insidesOf, type FilterPacket } from "./insides.js";
 import type { BrokerLimits, BrokerTally } from "./settings.js";
 import type { SilentSockets } from "../runtime/silent-sockets.js";
-import { limitDrainWait, type Drainable } from "./slow-subscriber.js";
+import { limitDrainWait } from "./slow-subscriber.js";
 
-/* Everything that is plugged into aedes, and all that is known about its insides (2.0.0-beta.1). */
+/* Everything that is plugged into aedes. */
 
 // Topic and properties on top of the largest payload.
 const headerReserve = 4096;
@@ -39,7 +33,13 @@ export async function createAedes(limits: BrokerLimits): Promise<Aedes> {
     // The default refuses ids that brokers commonly take.
     maxClientsIdLength: 64,
   });
-  withoutInherited(clientsOf(aedes));
+  try {
+    demandInsides(aedes);
+  } catch (error) {
+    await closeAedes(aedes);
+    throw error;
+  }
+  withoutInherited(insidesOf(aedes).clients);
   checkExpiries(aedes);
   return aedes;
 }
@@ -50,12 +50,6 @@ export async function createAedes(limits: BrokerLimits): Promise<Aedes> {
  */
 function withoutInherited(table: object): void {
   Object.setPrototypeOf(table, null);
-}
-
-type FilterPacket = SubscribePacket | UnsubscribePacket | PublishPacket;
-
-interface Parser {
-  prependListener(event: "packet", listener: (packet: FilterPacket) => void): unknown;
 }
 
 export interface Conversation {
@@ -73,8 +67,7 @@ export function speakMqtt(aedes: Aedes, { stream, request, limits, filters }: Co
   stream.once("close", () => {
     filters.closed(client);
   });
-  const parser = (client as unknown as { readonly _parser: Parser })._parser;
-  parser.prependListener("packet", (packet) => {
+  clientInsidesOf(client)._parser.prependListener("packet", (packet) => {
     const fault = filterFault(packet, limits);
     if (fault === null) return;
     if (packet.cmd === "subscribe") packet.subscriptions = packet.subscriptions.slice(0, 1);
@@ -98,7 +91,7 @@ function filterFault(
 
 /** A DISCONNECT may hold one too, and an interval that is no number would end the process. */
 function checkExpiries(aedes: Aedes): void {
-  const sessions = aedes as unknown as { clampSessionExpiry: (interval: unknown) => number };
+  const sessions = insidesOf(aedes);
   const clamp = sessions.clampSessionExpiry.bind(aedes);
   sessions.clampSessionExpiry = (interval) => clamp(secondsOr0(interval));
 }
@@ -144,8 +137,9 @@ export function wireLimits(aedes: Aedes, { limits, tally, silent, filters, clock
   aedes.preConnect = (client, packet, done) => {
     const socket = socketOf(client);
     if (socket) silent.spoke(socket);
-    withoutInherited(subscriptionsOf(client));
-    limitDrainWait(drainable(client), limits, clock, () => {
+    const insides = clientInsidesOf(client);
+    withoutInherited(insides.subscriptions);
+    limitDrainWait(insides, limits, clock, () => {
       tally.slowClosed += 1;
       log.warn(
         { client: client.id.slice(0, 64) },
@@ -156,7 +150,7 @@ export function wireLimits(aedes: Aedes, { limits, tally, silent, filters, clock
     if (fault === null) done(null, true);
     else done(new Error(fault), false);
   };
-  const store = boundStore(storeOf(aedes), {
+  const store = boundStore(insidesOf(aedes).persistence, {
     limits,
     filters,
     isConnected: (id) => connectedClient(aedes, id) !== null,
@@ -203,15 +197,7 @@ export function wireErrors(aedes: Aedes, tally: BrokerTally, log: Logger): void 
 
 /** The connected client with this id. */
 export function connectedClient(aedes: Aedes, id: string): Client | null {
-  return clientsOf(aedes)[id] ?? null;
-}
-
-function clientsOf(aedes: Aedes): Readonly<Record<string, Client>> {
-  return (aedes as unknown as { readonly clients: Readonly<Record<string, Client>> }).clients;
-}
-
-function subscriptionsOf(client: Client): object {
-  return (client as unknown as { readonly subscriptions: object }).subscriptions;
+  return insidesOf(aedes).clients[id] ?? null;
 }
 
 export function closeAedes(aedes: Aedes): Promise<void> {
@@ -223,14 +209,6 @@ export function closeAedes(aedes: Aedes): Promise<void> {
 function refusal(code: RefusalCode): AuthenticateError {
   const error: unknown = Object.assign(new Error("refused"), { returnCode: code });
   return error as AuthenticateError;
-}
-
-function storeOf(aedes: Aedes): Store {
-  return (aedes as unknown as { readonly persistence: Store }).persistence;
-}
-
-function drainable(client: Client): Drainable {
-  return client as unknown as Drainable;
 }
 
 function addressOf(client: Client): string {
