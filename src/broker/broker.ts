@@ -110,8 +110,12 @@ function wire(aedes: Aedes, filters: HeldFilters, { settings, limits, ports, tal
   });
   aedes.on("clientDisconnect", (client) => connected.delete(client));
   const clientCount = () => connected.size;
+  const logins = new Logins(settings.users, credential, limits, clock);
+  aedes.once("closed", () => {
+    logins.close();
+  });
   wireLogins(aedes, {
-    logins: new Logins(settings.users, credential, limits, clock),
+    logins,
     gatekeeper,
     tally,
     maxClients: limits.clients,

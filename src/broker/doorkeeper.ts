@@ -28,7 +28,7 @@ export async function admit(
   login: { readonly address: string; readonly username?: string; readonly password?: Buffer },
 ): Promise<RefusalCode | null> {
   const { gatekeeper, tally, log } = parts;
-  const verdict = await parts.logins.verdict(login.address, login.username, login.password);
+  const verdict = await parts.logins.verdict({ ...login, client: client.id });
   if (verdict.kind === "refused")
     return refuseLogin(parts, verdict, { address: login.address, client: client.id.slice(0, 64) });
   const user = verdict.kind === "user" ? verdict.user.username : null;
@@ -61,8 +61,8 @@ function refuseLogin(
   // The name is left out: people type passwords into the wrong field.
   refused.note({ address, client });
   log.warn({ address }, "refused a login with a wrong user name or password");
-  if (verdict.newlyBlocked)
-    log.warn({ address }, "too many wrong logins; further ones are refused for a while");
+  if (verdict.newlySlowed)
+    log.warn({ address }, "too many wrong logins; further ones wait for their turn for a while");
   return 4;
 }
 

@@ -16,9 +16,10 @@ export interface BrokerLimits {
   readonly retainedTopics: number;
   /** What their retained messages may take in memory, together. */
   readonly retainedBytes: number;
-  /** Wrong logins within a minute before an address has to wait. */
+  /** Wrong logins for a name within a minute, from one source, before further ones wait for their turn. */
   readonly loginAttempts: number;
-  readonly loginBlockMs: number;
+  /** From one turn to the next. */
+  readonly loginTurnMs: number;
   /** Until a new socket must have sent its CONNECT. */
   readonly connectTimeoutMs: number;
   /** A subscriber that takes nothing for this long is disconnected. */
@@ -52,7 +53,7 @@ export const defaultBrokerLimits: BrokerLimits = {
   retainedTopics: 1_000,
   retainedBytes: storeBytes,
   loginAttempts: 10,
-  loginBlockMs: 60_000,
+  loginTurnMs: 2_000,
   connectTimeoutMs: 5_000,
   drainTimeoutMs: 15_000,
   stallGraceMs: 250,
@@ -93,7 +94,7 @@ export interface BrokerCounters {
   readonly clients: number;
   readonly accepted: number;
   readonly refusedLogins: number;
-  /** Connections turned away because their address has to wait after wrong logins. */
+  /** Connections turned away because too many wait already after wrong logins. */
   readonly blockedLogins: number;
   readonly refusedClients: number;
   readonly discardedPublishes: number;

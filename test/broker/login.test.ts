@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import mqtt from "mqtt";
+import { sourceOf } from "../../src/broker/login-source.js";
 import { bridgeCredential, Logins } from "../../src/broker/login.js";
+import { LoginThrottle } from "../../src/broker/login-throttle.js";
 import { defaultBrokerLimits } from "../../src/broker/settings.js";
 import { hashPassword } from "../../src/broker/password.js";
 import { capturedLog, manualClock, otherClient, testBroker, until } from "../mqtt-connection/support.js";
@@ -9,60 +11,144 @@ const users = [{ username: "ha", password: "right" }];
 const wrong = Buffer.from("wrong");
 const right = Buffer.from("right");
 
+const attempts = 3;
+const turnMs = 2_000;
+
 function logins() {
   const clock = manualClock();
   const bridge = bridgeCredential();
-  const limits = { ...defaultBrokerLimits, loginAttempts: 3, loginBlockMs: 60_000 };
+  const limits = { ...defaultBrokerLimits, loginAttempts: attempts, loginTurnMs: turnMs };
   const of = new Logins(users, bridge, limits, clock);
-  const why = async (address: string, username: string | undefined, password: Buffer) => {
-    const verdict = await of.verdict(address, username, password);
+  const why = async (address: string, username: string | undefined, password: Buffer, client = "c") => {
+    const verdict = await of.verdict({ address, username, password, client });
     return verdict.kind === "refused" ? verdict.why : verdict.kind;
   };
-  return { clock, bridge, why };
+  /** A guesser who takes every turn there is. */
+  const guess = async (address: string, username: string, times: number, client = "guesser") => {
+    for (let n = 0; n < times; n += 1) {
+      const answer = why(address, username, wrong, client);
+      await clock.advance(turnMs);
+      await answer;
+    }
+  };
+  /** Whether a login has to wait for its turn, and how it ends then. */
+  const late = async (...login: Parameters<typeof why>) => {
+    const before = clock.waits.length;
+    const answer = why(...login);
+    await until(() => clock.waits.length > before, "it waits");
+    const ms = clock.waits.at(-1) ?? 0;
+    await clock.advance(ms);
+    return [ms, await answer];
+  };
+  return { clock, bridge, why, guess, late, close: of.close.bind(of) };
 }
 
-describe("logging in (41)", () => {
-  it("blocks an address for 60 s after too many wrong ones within a minute, right ones too", async () => {
-    const { clock, why } = logins();
-    for (let n = 0; n < 3; n += 1) expect(await why("192.0.2.1", "ha", wrong)).toBe("wrong");
-    expect(await why("192.0.2.1", "ha", right)).toBe("blocked");
-    expect(await why("192.0.2.2", "ha", right)).toBe("user");
-    await clock.advance(59_999);
-    expect(await why("192.0.2.1", "ha", right)).toBe("blocked");
-    await clock.advance(1);
-    expect(await why("192.0.2.1", "ha", right)).toBe("user");
+const elsewhere = "192.0.2.2";
+
+describe("guessing a password", () => {
+  it.each(["127.0.0.1", "192.0.2.1"])(
+    "slows its name and source down and locks nobody out: twelve wrong ones, then a right one, from %s",
+    async (address) => {
+      const { why, late } = logins();
+      for (let n = 0; n < attempts; n += 1) expect(await why(address, "ha", wrong)).toBe("wrong");
+      for (let n = 0; n < 9; n += 1) expect(await late(address, "ha", wrong)).toEqual([turnMs, "wrong"]);
+      expect(await late(address, "ha", right, "new")).toEqual([turnMs, "user"]);
+      expect(await why(elsewhere, "ha", right)).toBe("user");
+      expect(await why(address, "other", wrong)).toBe("wrong");
+    },
+  );
+
+  it("gets one turn at a time, and more than a few do not even wait", async () => {
+    const { clock, why, guess } = logins();
+    await guess("127.0.0.1", "ha", attempts);
+    const before = clock.waits.length;
+    const storm = Promise.all(Array.from({ length: 400 }, (_, n) => why("127.0.0.1", "ha", wrong, `c${n}`)));
+    await until(() => clock.waits.length > before, "some wait");
+    for (let n = 0; n < 20; n += 1) await clock.advance(turnMs);
+    const ends = await storm;
+    expect(ends.filter((end) => end === "wrong").length).toBeLessThanOrEqual(6);
+    expect(ends.filter((end) => end === "blocked").length).toBeGreaterThan(300);
   });
 
-  it("forgets wrong ones after a minute", async () => {
+  it("does not slow down a program that has logged in before", async () => {
+    const { why, guess } = logins();
+    expect(await why("127.0.0.1", "ha", right, "home-assistant")).toBe("user");
+    await guess("127.0.0.1", "ha", 12);
+    expect(await why("127.0.0.1", "ha", right, "home-assistant")).toBe("user");
+  });
+
+  it("with a known client id has that id's allowance and no more", async () => {
+    const { why, late } = logins();
+    expect(await why("127.0.0.1", "ha", right, "known")).toBe("user");
+    for (let n = 0; n < attempts; n += 1) expect(await why("127.0.0.1", "ha", wrong, "known")).toBe("wrong");
+    expect(await late("127.0.0.1", "ha", wrong, "known")).toEqual([turnMs, "wrong"]);
+    expect(await late("127.0.0.1", "ha", right, "known")).toEqual([turnMs, "user"]);
+  });
+
+  it("with ever new names is slowed down by its source", () => {
+    const throttle = new LoginThrottle({ loginAttempts: attempts, loginTurnMs: turnMs }, manualClock());
+    const guessers = (source: string, name: string) => [
+      { key: `${source} ${name}`, share: 1 },
+      { key: source, share: 10 },
+    ];
+    for (let n = 0; n < 10 * attempts; n += 1) {
+      expect(throttle.isSlowed(guessers("a", "x"))).toBe(false);
+      throttle.failed(guessers("a", `n${n}`));
+    }
+    const turns = Array.from({ length: 60 }, (_, n) => throttle.turn(guessers("a", `m${n}`)));
+    expect(turns.slice(0, 3)).toEqual([turnMs / 10, (2 * turnMs) / 10, (3 * turnMs) / 10]);
+    expect(turns.filter((wait) => wait !== null)).toHaveLength(50);
+    expect(throttle.isSlowed(guessers("b", "x"))).toBe(false);
+  });
+
+  it("is forgotten after a minute", async () => {
     const { clock, why } = logins();
-    await why("192.0.2.1", "ha", wrong);
-    await why("192.0.2.1", "ha", wrong);
+    for (let n = 0; n < attempts; n += 1) await why("192.0.2.1", "ha", wrong);
     await clock.advance(60_001);
-    await why("192.0.2.1", "ha", wrong);
     expect(await why("192.0.2.1", "ha", right)).toBe("user");
   });
 
-  it("on this machine blocks the user name only, for all programs share the address", async () => {
-    const { why } = logins();
-    for (let n = 0; n < 3; n += 1) await why("127.0.0.1", "misconfigured", wrong);
-    expect(await why("127.0.0.1", "misconfigured", right)).toBe("blocked");
-    expect(await why("127.0.0.1", "ha", right)).toBe("user");
+  it("counts for unknown users, missing names and the bridge's name alike", async () => {
+    const { bridge, why, late } = logins();
+    for (const name of [undefined, "constructor", bridge.username]) {
+      for (let n = 0; n < attempts; n += 1) expect(await why("192.0.2.1", name, right)).toBe("wrong");
+      expect(await late("192.0.2.1", name, right)).toEqual([turnMs, "wrong"]);
+    }
   });
 
-  it("counts unknown users and missing names as wrong", async () => {
-    const { why } = logins();
-    expect(await why("192.0.2.1", "nobody", right)).toBe("wrong");
-    expect(await why("192.0.2.1", undefined, right)).toBe("wrong");
-    expect(await why("192.0.2.1", "constructor", right)).toBe("wrong");
-    expect(await why("192.0.2.1", "ha", right)).toBe("blocked");
-  });
-
-  it("never blocks the bridge, and nobody else is the bridge", async () => {
-    const { bridge, why } = logins();
-    for (let n = 0; n < 5; n += 1) await why("192.0.2.1", "ha", wrong);
+  it("never slows down the bridge, and nobody else is the bridge", async () => {
+    const { bridge, why, guess } = logins();
+    await guess("192.0.2.1", bridge.username, attempts);
     expect(await why("192.0.2.1", bridge.username, Buffer.from(bridge.password))).toBe("bridge");
-    expect(await why("192.0.2.9", bridge.username, wrong)).toBe("wrong");
     expect(bridgeCredential().password).not.toBe(bridge.password);
+  });
+
+  it("ends with the broker", async () => {
+    const { clock, why, guess, close } = logins();
+    await guess("127.0.0.1", "ha", attempts);
+    const before = clock.waits.length;
+    const answer = why("127.0.0.1", "ha", right);
+    await until(() => clock.waits.length > before, "it waits");
+    close();
+    expect(await answer).toBe("busy");
+  });
+});
+
+describe("the source of a login", () => {
+  it.each([
+    ["127.0.0.1", "this computer"],
+    ["127.9.8.7", "this computer"],
+    ["::1", "this computer"],
+    ["::ffff:127.0.0.1", "this computer"],
+    ["192.0.2.1", "192.0.2.1"],
+    ["::ffff:192.0.2.1", "192.0.2.1"],
+    ["2001:db8:0:1:2:3:4:5", "2001:db8:0:1::/64"],
+    ["2001:db8:0:1::5", "2001:db8:0:1::/64"],
+    ["2001:db8::1", "2001:db8:0:0::/64"],
+    ["fe80::1%eth0", "fe80:0:0:0::/64"],
+    ["unknown", "unknown"],
+  ])("%s is %s", (address, source) => {
+    expect(sourceOf(address)).toBe(source);
   });
 });
 
@@ -95,13 +181,13 @@ describe.each([5, 4] as const)("the embedded broker with users, MQTT %i", (proto
 
   it("keeps the bridge's link through a storm of wrong logins", async () => {
     const hashed = { username: "ha", password: await hashPassword("right") };
-    const broker = await testBroker({ users: [hashed], limits: { loginAttempts: 3 } });
+    const broker = await testBroker({ users: [hashed], limits: { loginAttempts: 3, loginTurnMs: 50 } });
     const bridge = await otherClient(broker.url, {
       protocolVersion,
       ...broker.credential,
       clientId: "bridge",
     });
-    const storm = Array.from({ length: 40 }, () =>
+    const storm = Array.from({ length: 12 }, () =>
       mqtt
         .connectAsync(
           broker.url,
@@ -113,7 +199,6 @@ describe.each([5, 4] as const)("the embedded broker with users, MQTT %i", (proto
     await bridge.publishAsync("greenhouse/a", "during the storm", { qos: 1 });
     await otherClient(broker.url, { protocolVersion, ...broker.credential, clientId: "again" });
     await Promise.all(storm);
-    await until(() => broker.counters().blockedLogins > 0, "blocked");
     expect(bridge.connected).toBe(true);
   });
 });

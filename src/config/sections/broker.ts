@@ -55,7 +55,7 @@ const limits = () =>
     login_attempts: withDefault(
       whole(1, 1000),
       10,
-      "Wrong logins a minute from one address before it must wait.",
+      "Wrong logins a minute for a name from one address before its further logins wait for their turn.",
     ),
   });
 
