@@ -56,4 +56,5 @@ export interface CommandRules extends TargetRules {
   readonly dryRun: boolean;
   readonly maxAgeMs: number;
   readonly requireAge: boolean;
+  readonly requireBy: boolean;
 }

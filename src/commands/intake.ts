@@ -59,6 +59,8 @@ export function understand(
   if ("reason" in around.target) return notTaken(around.target, payload);
   if ("reason" in wanted) return notTaken(wanted, payload);
   const word = canonical(wanted);
+  if (around.rules.requireBy && !isStop && !hasSender(payload, request))
+    return notTaken(noSender, payload, word);
   const standing = standingRefusal(around, around.target, isStop);
   if (standing) return notTaken(standing, payload, word);
   const allowed = ageAllowance({
@@ -81,6 +83,18 @@ const overloaded: Refusal = {
   reason: "overloaded",
   message:
     "More than 60 commands a minute come for this target; slow the sender down. A stop is always taken.",
+};
+
+/** Whoever the embedded broker or the command line knows has said who he is. */
+function hasSender({ by }: CommandPayload, { by: property, via }: CommandRequest): boolean {
+  if ((by ?? property ?? "").trim() !== "") return true;
+  return typeof via === "string" || (via !== null && typeof via["user"] === "string");
+}
+
+const noSender: Refusal = {
+  reason: "no_sender",
+  message:
+    'This bridge takes only commands that say who asks: send "by" in JSON, or as an MQTT 5 user property.',
 };
 
 const retained: Refusal = {

@@ -110,7 +110,9 @@ export class CommandDesk {
       if (message.payload.length === 0 || this.#retainedAnswered.has(message.topic)) return;
       this.#retainedAnswered.add(message.topic);
     }
-    const command = incomingCommand(message, where, via, this.#parts.outputs.topics);
+    const { outputs, around } = this.#parts;
+    const { response_topics: responseTopics } = around.configuration.commands;
+    const command = incomingCommand(message, where, via, { topics: outputs.topics, responseTopics });
     const { responseTopic } = message.properties;
     if (responseTopic !== undefined && command.response === null) this.#unanswerable(responseTopic);
     this.commander.submit(command);
@@ -124,7 +126,7 @@ export class CommandDesk {
     this.#unanswerableTopics.add(topic);
     around.log.warn(
       { topic },
-      `a command asks for its answer on a topic where the bridge answers nobody: name one of at most 512 bytes outside ${outputs.topics.base}/ without wildcards that does not begin with $ or end in /set or /config; the result is on .../result`,
+      `a command asks for its answer on a topic where the bridge answers nobody: name one below ${outputs.topics.bridge.answers}/ of at most 512 bytes without wildcards, or allow its first levels in commands.response_topics; the result is on .../result`,
     );
   }
 

@@ -57,5 +57,8 @@ function rulesInForce(configuration: Configuration, live: LiveSettings | undefin
     get requireAge() {
       return inForce().require_age;
     },
+    get requireBy() {
+      return inForce().require_by;
+    },
   };
 }

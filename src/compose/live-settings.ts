@@ -8,6 +8,7 @@ export const reloadableKeys: ReadonlySet<string> = new Set([
   "commands.dry_run",
   "commands.max_age",
   "commands.require_age",
+  "commands.require_by",
   "http.token",
   "http.allowed_hosts",
 ]);
@@ -60,12 +61,12 @@ export class LiveSettings {
 }
 
 function withApplied(before: Configuration, next: Configuration): Configuration {
-  const { read_only, dry_run, max_age, require_age } = next.commands;
+  const { read_only, dry_run, max_age, require_age, require_by } = next.commands;
   const bothServe = before.http !== false && next.http !== false;
   return {
     ...before,
     log: { ...before.log, level: next.log.level },
-    commands: { ...before.commands, read_only, dry_run, max_age, require_age },
+    commands: { ...before.commands, read_only, dry_run, max_age, require_age, require_by },
     http: bothServe
       ? {
           ...before.http,

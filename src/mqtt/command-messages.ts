@@ -3,6 +3,13 @@ import type { IncomingMessage } from "./connection.js";
 import { publishProblem, sizeOf } from "./connection/publish-check.js";
 import type { Incoming, Topics } from "./topics.js";
 
+/** Where answers may go that a command asks for. */
+export interface AnswerRules {
+  readonly topics: Topics;
+  /** Further first levels, as configured. */
+  readonly responseTopics: readonly string[];
+}
+
 /** A command as the broker delivered it. */
 export interface IncomingCommand {
   readonly controllerId: string;
@@ -23,7 +30,7 @@ export function incomingCommand(
   message: IncomingMessage,
   where: Where,
   via: Via,
-  topics: Topics,
+  rules: AnswerRules,
 ): IncomingCommand {
   const { messageExpiryIntervalS, userProperties, responseTopic, correlationData } = message.properties;
   const by = userProperties?.["by"];
@@ -37,7 +44,7 @@ export function incomingCommand(
     by: typeof by === "string" ? by.slice(0, 200) : null,
     via,
     response:
-      responseTopic === undefined || !mayAnswerTo(responseTopic, topics)
+      responseTopic === undefined || !mayAnswerTo(responseTopic, rules)
         ? null
         : { topic: responseTopic, correlationData: correlationData ?? null },
   };
@@ -45,10 +52,9 @@ export function incomingCommand(
 
 const noLimits = { maxPayloadBytes: Infinity, maximumPacketSize: null };
 
-/** The bridge may publish where its senders may not, so an answer never goes where it would be a command or a state. */
-const mayAnswerTo = (topic: string, { base }: Topics) =>
+/** The bridge may publish where its senders may not, so an answer goes only where answers are meant to go. */
+const mayAnswerTo = (topic: string, { topics, responseTopics }: AnswerRules) =>
   publishProblem(sizeOf(topic, "", {}), noLimits) === null &&
-  !topic.startsWith("$") &&
-  topic !== base &&
-  !topic.startsWith(`${base}/`) &&
-  !/\/(set|config)$/.test(topic);
+  [topics.bridge.answers, ...responseTopics].some(
+    (root) => topic.length > root.length + 1 && topic.startsWith(`${root}/`),
+  );

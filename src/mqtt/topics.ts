@@ -117,6 +117,8 @@ const bridgeTopics = (base: string) => ({
   selfTest: `${base}/bridge/self_test`,
   request: (name: string) => `${base}/bridge/request/${id(name)}`,
   response: (name: string) => `${base}/bridge/response/${id(name)}`,
+  /** Answers that a command asks for go below it. */
+  answers: `${base}/response`,
 });
 
 function addressSegment(address: string): string {
@@ -130,6 +132,8 @@ function parse(base: string, topic: string): Incoming | null {
   const [controllerId, folder, name, verb, ...rest] = topic.slice(base.length + 1).split("/");
   if (controllerId === undefined || folder === undefined || name === undefined || rest.length > 0)
     return null;
+  // An answer of ours, whatever its topic is called.
+  if (controllerId === "response") return null;
   if (controllerId === "bridge" && folder === "request" && verb === undefined)
     return { type: "request", name };
   if (verb !== "set") return null;

@@ -60,7 +60,10 @@ describe("a configuration read again", () => {
     const changed = {
       ...before,
       log: { ...before.log, level: "trace" as const },
-      commands: { ...before.commands, read_only: true, dry_run: true, max_age: 1, require_age: true },
+      commands: {
+        ...before.commands,
+        ...{ read_only: true, dry_run: true, max_age: 1, require_age: true, require_by: true },
+      },
       http: before.http && { ...before.http, token: "new-token", allowed_hosts: ["x"] },
     };
     const live = new LiveSettings(before);

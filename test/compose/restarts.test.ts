@@ -159,10 +159,10 @@ describe("a result that one of its topics cannot take", () => {
   const long = `greenhouse/gh-0001/actuator/${"x".repeat(490)}`;
 
   it.each([
-    ["as the access list denies its answer", topic, { responseTopic: "denied/answers" }],
+    ["as the access list denies its answer", topic, { responseTopic: "greenhouse/response/denied" }],
     ["as its own is too long", long, {}],
   ])("%s, is told once on the others, over reconnects and restarts", async (_, root, properties) => {
-    const made = await scene([], { acl: ["topic readwrite #", "topic deny denied/#"] });
+    const made = await scene([], { acl: ["topic readwrite #", "topic deny greenhouse/response/denied"] });
     const running = await made.start();
     await online(made, 1);
     const asking = await otherClient(made.url, { protocolVersion: 5 });

@@ -32,8 +32,10 @@ commands:
   dry_run: false
   max_age: 60s
   require_age: false
+  require_by: false
   min_interval: 2s
   raw_addresses: false
+  response_topics: []
 http: { host: 127.0.0.1, port: 8099, token: , allowed_hosts: [] }
 data_dir: ./data
 log: { level: info, format: auto }

@@ -33,6 +33,35 @@ describe("exactly one of token, token_file and sign_in", () => {
   });
 });
 
+describe("commands.response_topics", () => {
+  const why = (key: string, topic: string) =>
+    `answers below it could be taken for messages of ${key}; expected one outside "${topic}"`;
+
+  it.each([
+    ["clients/anna", []],
+    ["homeassistant2", []],
+    ["greenhouse", [`config.yaml:5:31 commands.response_topics[0]: ${why("mqtt.base_topic", "greenhouse")}`]],
+    [
+      "greenhouse/response",
+      [`config.yaml:5:31 commands.response_topics[0]: ${why("mqtt.base_topic", "greenhouse")}`],
+    ],
+    [
+      "homeassistant",
+      [
+        `config.yaml:5:31 commands.response_topics[0]: ${why("homeassistant.discovery_prefix", "homeassistant")}`,
+      ],
+    ],
+    [
+      "homeassistant/status",
+      [
+        `config.yaml:5:31 commands.response_topics[0]: ${why("homeassistant.discovery_prefix", "homeassistant")}`,
+      ],
+    ],
+  ])("%s", async (topic, lines) => {
+    expect(await below(`commands: { response_topics: [${topic}] }\n`)).toEqual(lines);
+  });
+});
+
 describe("http:// only to this computer, unless allowed", () => {
   const message =
     "http:// is only allowed to this computer, because the token could be read on the way: use https://, or set platform.allow_insecure to true";

@@ -65,7 +65,7 @@ const rows: readonly Row[] = [
     publish: only(),
     read: only("bridge"),
   })),
-  { topic: "greenhouse-reply/panel-1", publish: only("bridge"), read: only("operator") },
+  { topic: "greenhouse/response/panel-1", publish: only("bridge"), read: readers },
   { topic: "something/else", publish: only(), read: only() },
 ];
 

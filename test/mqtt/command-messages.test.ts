@@ -14,26 +14,37 @@ const responseOf = (responseTopic: string) =>
     },
     where,
     null,
-    topicsUnder("greenhouse"),
+    { topics: topicsUnder("greenhouse"), responseTopics: ["clients/anna", "panel"] },
   ).response;
 
 describe("a command that asks for an answer", () => {
   it.each([
-    ["on a topic of 512 bytes gets one", "x".repeat(512)],
-    ["beside the bridge's base topic gets one", "greenhouse2/answers"],
+    ["below the bridge's own topic for answers gets one", "greenhouse/response/anna/1"],
+    ["of 512 bytes gets one", `greenhouse/response/${"x".repeat(512 - 20)}`],
+    ["below a topic that the configuration allows gets one", "clients/anna/answers"],
+    ["below another that it allows gets one", "panel/1"],
   ])("%s", (_, topic) => {
     expect(responseOf(topic)).toEqual({ topic, correlationData: null });
   });
 
   it.each([
-    ["on a topic of more than 512 bytes", "温".repeat(171)],
-    ["on a topic of more levels than brokers take", "a/".repeat(64) + "a"],
+    ["on a topic of more than 512 bytes", `panel/${"温".repeat(171)}`],
+    ["on a topic of more levels than brokers take", "panel/" + "a/".repeat(64) + "a"],
     ["on no topic", ""],
-    ["with a wildcard", "answers/#"],
+    ["with a wildcard", "panel/#"],
     ["under $", "$SYS/answers"],
-    ["under the bridge's base topic", "greenhouse/answers"],
-    ["where it would be a command", "other/east/actuator/fan/set"],
+    ["elsewhere under the bridge's base topic", "greenhouse/answers"],
+    ["on the topic for answers itself", "greenhouse/response"],
+    ["on nothing below it", "greenhouse/response/"],
+    ["where it would be a command", "greenhouse/east/actuator/fan/set"],
+    ["where it would be a request", "greenhouse/bridge/request/refresh"],
+    ["where another program would obey it", "zigbee2mqtt/bridge/request/permit_join"],
     ["where it would be an announcement", "homeassistant/device/x/config"],
+    ["where it would be Home Assistant's birth", "homeassistant/status"],
+    ["where nothing was allowed", "answers/anna"],
+    ["beside a topic that is allowed", "panels/1"],
+    ["beside the bridge's base topic", "greenhouse2/response/1"],
+    ["on a topic that is allowed as a first level only", "clients/anna"],
   ])("%s gets none there", (_, topic) => {
     expect(responseOf(topic)).toBeNull();
   });

@@ -14,6 +14,7 @@ export interface CommandBenchOptions {
   readonly readOnly?: boolean;
   readonly dryRun?: boolean;
   readonly requireAge?: boolean;
+  readonly requireBy?: boolean;
   readonly parameters?: readonly ParameterSettings[];
   readonly rawAddresses?: boolean;
 }
@@ -54,6 +55,7 @@ export class CommandBench {
           dryRun: options.dryRun ?? false,
           maxAgeMs: 60_000,
           requireAge: options.requireAge ?? false,
+          requireBy: options.requireBy ?? false,
           rawAddresses: options.rawAddresses ?? false,
           minIntervalMs: 2_000,
         },

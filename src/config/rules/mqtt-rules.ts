@@ -1,6 +1,6 @@
 import type { Finding } from "../problem.js";
 import { urlOf } from "../urls.js";
-import { given, sectionOf, textOf, type Draft } from "./draft.js";
+import { given, itemsOf, sectionOf, textOf, type Draft } from "./draft.js";
 
 /** TLS settings would be without effect on any other scheme, and the user would believe the link encrypted. */
 export function tlsNeedsTlsUrl(root: Draft): Finding[] {
@@ -40,11 +40,30 @@ export function passwordWithUser(root: Draft): Finding[] {
     : [];
 }
 
+/** An answer must not be taken for a command, a state or an announcement. */
+export function harmlessResponseTopics(root: Draft): Finding[] {
+  const homeassistant = sectionOf(root, "homeassistant");
+  const taken = new Map([
+    ["mqtt.base_topic", textOf(sectionOf(root, "mqtt"), "base_topic") ?? "greenhouse"],
+    ["homeassistant.discovery_prefix", textOf(homeassistant, "discovery_prefix") ?? "homeassistant"],
+    ["homeassistant.status_topic", textOf(homeassistant, "status_topic") ?? "homeassistant/status"],
+  ]);
+  return itemsOf(sectionOf(root, "commands"), "response_topics").flatMap((topic, at): Finding[] => {
+    if (typeof topic !== "string") return [];
+    const found = [...taken].find(([, other]) => isWithin(topic, other) || isWithin(other, topic));
+    if (found === undefined) return [];
+    const message = `answers below it could be taken for messages of ${found[0]}; expected one outside "${found[1]}"`;
+    return [{ path: ["commands", "response_topics", at], on: "value", message }];
+  });
+}
+
+const isWithin = (topic: string, root: string) => topic === root || topic.startsWith(`${root}/`);
+
 /** Discovery messages below our own topics (or the reverse) would be taken for the other. */
 export function separateTopics(root: Draft): Finding[] {
   const base = textOf(sectionOf(root, "mqtt"), "base_topic") ?? "greenhouse";
   const prefix = textOf(sectionOf(root, "homeassistant"), "discovery_prefix") ?? "homeassistant";
-  if (base !== prefix && !base.startsWith(`${prefix}/`) && !prefix.startsWith(`${base}/`)) return [];
+  if (!isWithin(base, prefix) && !isWithin(prefix, base)) return [];
   return [
     {
       path: ["mqtt", "base_topic"],

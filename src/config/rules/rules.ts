@@ -11,7 +11,13 @@ import {
 import { distinctControllerIds, distinctSensors } from "./controller-rules.js";
 import { asDraft, type Draft } from "./draft.js";
 import { orderedLimits, sendableLimits } from "./limit-rules.js";
-import { certificateWithKey, passwordWithUser, separateTopics, tlsNeedsTlsUrl } from "./mqtt-rules.js";
+import {
+  certificateWithKey,
+  harmlessResponseTopics,
+  passwordWithUser,
+  separateTopics,
+  tlsNeedsTlsUrl,
+} from "./mqtt-rules.js";
 import { encryptedPlatform, oneCredential } from "./platform-rules.js";
 
 const rules: readonly ((root: Draft) => Finding[])[] = [
@@ -21,6 +27,7 @@ const rules: readonly ((root: Draft) => Finding[])[] = [
   certificateWithKey,
   passwordWithUser,
   separateTopics,
+  harmlessResponseTopics,
   usersBeyondLoopback,
   strongPasswordsBeyondLoopback,
   readableHashes,

@@ -16,6 +16,7 @@ export const refusalReasons = [
   "retained",
   "expired",
   "no_age",
+  "no_sender",
   "clock",
   "duplicate",
   "bad_payload",

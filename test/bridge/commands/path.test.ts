@@ -307,6 +307,9 @@ describe("refusals before anything is sent", () => {
     ["out_of_range", "101", {}, {}],
     ["read_only", "open", {}, { readOnly: true }],
     ["no_age", "open", {}, { requireAge: true }],
+    ["no_sender", "open", {}, { requireBy: true }],
+    ["no_sender", '{"command":"open","by":" "}', { by: "" }, { requireBy: true }],
+    ["no_sender", "open", { via: { client: "c", user: null } }, { requireBy: true }],
     ["expired", '{"command":"open","at":"2026-03-01T07:00:00Z"}', {}, {}],
     ["clock", '{"command":"open","at":"2026-03-01T09:00:00Z"}', {}, {}],
   ])("%s", async (reason, payload, over, options) => {
@@ -316,6 +319,25 @@ describe("refusals before anything is sent", () => {
     expect(result).toMatchObject({ outcome: "refused", reason });
     expect(result.message).not.toBeNull();
     expect(bench.values()).toEqual([]);
+  });
+
+  it.each([
+    ["the payload", '{"command":"on","by":"anna"}', {}],
+    ["an MQTT 5 user property", "on", { by: "anna" }],
+    ["the embedded broker", "on", { via: { client: "c", user: "anna" } }],
+    ["the command line", "on", { via: "command line, user anna" }],
+  ])("no no_sender where %s says who asks", async (_, payload, over) => {
+    const bench = new CommandBench({ actuators: [fan], requireBy: true });
+    bench.platform.registers.set("140", "1001");
+    expect(await bench.run(payload, over)).toMatchObject({ outcome: "confirmed" });
+  });
+
+  it("a stop needs no sender", async () => {
+    const bench = new CommandBench({
+      actuators: [{ stop: { address: "109", value: "1" } }],
+      requireBy: true,
+    });
+    expect(await bench.run("stop")).toMatchObject({ outcome: "confirmed" });
   });
 
   it("controller_offline, by the single-device status", async () => {

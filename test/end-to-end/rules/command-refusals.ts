@@ -233,16 +233,28 @@ export function commandsAreRefused(rig: () => CommandRig, broker: BrokerUnderTes
       const result = await house.command(
         "fan",
         { command: "on", id: "m5" },
-        { properties: { responseTopic: `answers/${house.id}`, correlationData, userProperties } },
+        { properties: { responseTopic: `greenhouse/response/${house.id}`, correlationData, userProperties } },
       );
       expect(result).toMatchObject({ outcome: "confirmed", by: "scheduler" });
-      await rig().watch.untilTrue(() => answers(`answers/${house.id}`).length > 0, "an answer", 60_000);
+      await rig().watch.untilTrue(
+        () => answers(`greenhouse/response/${house.id}`).length > 0,
+        "an answer",
+        60_000,
+      );
       expect(
-        answers(`answers/${house.id}`).map(({ payload, correlationData: data }) => [fields(payload), data]),
+        answers(`greenhouse/response/${house.id}`).map(({ payload, correlationData: data }) => [
+          fields(payload),
+          data,
+        ]),
       ).toEqual([[result, "job 17"]]);
 
       // An answer is no way to command another actuator or to forge a state.
-      const forged = [`${house.topic("valve")}/set`, "other/thing/set", "homeassistant/device/x/config"];
+      const forged = [
+        `${house.topic("valve")}/set`,
+        "zigbee2mqtt/bridge/request/permit_join",
+        "homeassistant/status",
+        "homeassistant/device/x/config",
+      ];
       for (const responseTopic of forged)
         expect(await house.command("fan", "45", { properties: { responseTopic } })).toMatchObject({
           reason: "unknown_command",
