@@ -31,18 +31,23 @@ export async function askUntil(
   }
 }
 
-/** A choice by number; the first is the suggestion. */
+/** A choice by number; `before` is the suggestion, or the first. */
 export async function choose<const Word extends string>(
   dialogue: Dialogue,
   question: string,
   options: readonly (readonly [word: Word, text: string])[],
+  before?: NoInfer<Word>,
 ): Promise<Word> {
   dialogue.say(question);
   options.forEach(([, text], index) => {
     dialogue.say(`  ${index + 1}  ${text}`);
   });
   for (;;) {
-    const answer = await dialogue.ask("Number", "1");
+    const suggested = Math.max(
+      0,
+      options.findIndex(([word]) => word === before),
+    );
+    const answer = await dialogue.ask("Number", String(suggested + 1));
     const chosen = /^\d{1,2}$/.test(answer) ? options[Number(answer) - 1] : undefined;
     if (chosen !== undefined) return chosen[0];
     dialogue.say(`a number from 1 to ${options.length}`);

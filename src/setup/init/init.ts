@@ -83,7 +83,7 @@ async function collected({ file, given, tries }: InitOptions, ports: InitPorts):
       dialogue,
     ))
   )
-    platform = await askPlatform(dialogue, {});
+    platform = await askPlatform(dialogue, {}, platform);
   const find = () => findBrokers(ports.brokers, clock);
   let broker = await askBroker(dialogue, given, find);
   while (
@@ -91,7 +91,7 @@ async function collected({ file, given, tries }: InitOptions, ports: InitPorts):
     broker.type === "external" &&
     (await wantsOther(() => trial({ platform, broker }, file, "broker", ports), dialogue))
   )
-    broker = await askBroker(dialogue, {}, find);
+    broker = await askBroker(dialogue, {}, find, broker);
   return { platform, broker };
 }
 

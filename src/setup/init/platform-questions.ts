@@ -2,79 +2,103 @@ import type { CredentialAnswer, PlatformAnswer, Secret } from "./answers.js";
 import { agreed, askUntil, choose, type Dialogue } from "./dialogue.js";
 import { addressObjection, credentialFrom, isOpen, type GivenAnswers } from "./given-answers.js";
 
-export async function askPlatform(dialogue: Dialogue, given: GivenAnswers): Promise<PlatformAnswer> {
+/** `before`: the answers of an earlier try, which stand where nothing else is typed. */
+export async function askPlatform(
+  dialogue: Dialogue,
+  given: GivenAnswers,
+  before?: PlatformAnswer,
+): Promise<PlatformAnswer> {
   dialogue.say("The platform has two hosts. Their addresses are in the papers of your account.");
-  const businessUrl =
-    given.businessUrl ?? (await askAddress(dialogue, "Business host, such as https://business.example.com"));
-  const realtimeUrl =
-    given.realtimeUrl ?? (await askAddress(dialogue, "Realtime host, such as https://realtime.example.com"));
+  const business = "Business host, such as https://business.example.com";
+  const realtime = "Realtime host, such as https://realtime.example.com";
+  const businessUrl = given.businessUrl ?? (await askAddress(dialogue, business, before?.businessUrl));
+  const realtimeUrl = given.realtimeUrl ?? (await askAddress(dialogue, realtime, before?.realtimeUrl));
+  const insecure = "http:// lets others read the token on the way. Allow it?";
   const allowInsecure =
     given.allowInsecure ??
     ([businessUrl, realtimeUrl].some(isOpen) &&
-      (await agreed(dialogue, "http:// lets others read the token on the way. Allow it?", "n")));
-  return {
-    businessUrl,
-    realtimeUrl,
-    allowInsecure,
-    credential: credentialFrom(given) ?? (await askCredential(dialogue)),
-  };
+      (await agreed(dialogue, insecure, before?.allowInsecure === true ? "y" : "n")));
+  const credential = credentialFrom(given) ?? (await askCredential(dialogue, before?.credential));
+  return { businessUrl, realtimeUrl, allowInsecure, credential };
 }
 
 /** A bare name means https. */
-async function askAddress(dialogue: Dialogue, what: string): Promise<string> {
+async function askAddress(dialogue: Dialogue, what: string, before?: string): Promise<string> {
   const whole = (answer: string) => (answer.includes("://") ? answer : `https://${answer}`);
-  const answer = await askUntil(dialogue, what, (given) => addressObjection(whole(given)));
+  const answer = await askUntil(dialogue, what, (given) => addressObjection(whole(given)), before);
   return whole(answer).replace(/\/+$/, "");
 }
 
-async function askCredential(dialogue: Dialogue): Promise<CredentialAnswer> {
-  const way = await choose(dialogue, "How does the bridge prove who it is?", [
-    ["token", "a token, kept in secrets.yaml (readable by you only)"],
-    ["env", "a token in an environment variable; nothing is written"],
-    ["file", "a token in a file that something else keeps up to date"],
-    ["sign_in", "account and password; the bridge signs in by itself"],
-  ]);
+const ways = [
+  ["token", "a token, kept in secrets.yaml (readable by you only)"],
+  ["env", "a token in an environment variable; nothing is written"],
+  ["file", "a token in a file that something else keeps up to date"],
+  ["sign_in", "account and password; the bridge signs in by itself"],
+] as const;
+
+function wayOf(credential: CredentialAnswer): (typeof ways)[number][0] {
+  if (credential.type === "token") return credential.token.from === "env" ? "env" : "token";
+  return credential.type === "sign_in" ? "sign_in" : "file";
+}
+
+async function askCredential(dialogue: Dialogue, before?: CredentialAnswer): Promise<CredentialAnswer> {
+  const suggested = before && wayOf(before);
+  const way = await choose(dialogue, "How does the bridge prove who it is?", ways, suggested);
+  const token = before?.type === "token" ? before.token : undefined;
   switch (way) {
     case "token":
-      return { type: "token", token: await askSecret(dialogue, "Token", tokenObjection) };
+      return { type: "token", token: await askSecret(dialogue, "Token", tokenObjection, token) };
     case "env":
-      return { type: "token", token: { from: "env", name: await askVariable(dialogue) } };
-    case "file":
-      return { type: "token_file", path: await askUntil(dialogue, "Path of the file", notEmpty) };
+      return { type: "token", token: { from: "env", name: await askVariable(dialogue, token) } };
+    case "file": {
+      const path = before?.type === "token_file" ? before.path : undefined;
+      return { type: "token_file", path: await askUntil(dialogue, "Path of the file", notEmpty, path) };
+    }
     case "sign_in":
-      return await askAccount(dialogue);
+      return await askAccount(dialogue, before?.type === "sign_in" ? before : undefined);
   }
 }
 
+type SignIn = Extract<CredentialAnswer, { type: "sign_in" }>;
+
 /** The interface does not name the fields of the sign-in body. */
-async function askAccount(dialogue: Dialogue): Promise<CredentialAnswer> {
+async function askAccount(dialogue: Dialogue, before?: SignIn): Promise<CredentialAnswer> {
   const accountField = await askUntil(
     dialogue,
     "Name of the account's field in the sign-in",
     fieldObjection,
-    "account",
+    before?.accountField ?? "account",
   );
-  const account = await askUntil(dialogue, "Account", notEmpty);
-  const passwordField = await askUntil(dialogue, "Name of the password's field", fieldObjection, "password");
-  const password = await askSecret(dialogue, "Password", notEmpty);
+  const account = await askUntil(dialogue, "Account", notEmpty, before?.account);
+  const passwordField = await askUntil(
+    dialogue,
+    "Name of the password's field",
+    fieldObjection,
+    before?.passwordField ?? "password",
+  );
+  const password = await askSecret(dialogue, "Password", notEmpty, before?.password);
   return { type: "sign_in", accountField, account, passwordField, password };
 }
 
-const askVariable = (dialogue: Dialogue): Promise<string> =>
+const askVariable = (dialogue: Dialogue, before?: Secret): Promise<string> =>
   askUntil(
     dialogue,
     "Name of the variable",
     (name) => (/^[A-Za-z_]\w{0,199}$/.test(name) ? null : "letters, digits and _"),
-    "GREENHOUSE_TOKEN",
+    before?.from === "env" ? before.name : "GREENHOUSE_TOKEN",
   );
 
 export async function askSecret(
   dialogue: Dialogue,
   question: string,
   judge: (answer: string) => string | null,
+  before?: Secret,
 ): Promise<Secret> {
+  const kept = before?.from === "secrets" ? before : null;
   for (;;) {
+    if (kept !== null) dialogue.say("Enter keeps the one given before.");
     const text = (await dialogue.secret(question)).trim();
+    if (text === "" && kept !== null) return kept;
     const objection = judge(text);
     if (objection === null) return { from: "secrets", text };
     dialogue.say(objection);

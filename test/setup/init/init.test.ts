@@ -27,7 +27,7 @@ async function platform(options: SimulatorOptions = {}): Promise<Simulator> {
   return simulator;
 }
 
-/** Answers questions by what they ask; each pattern's answers are used in turn, the last one again and again. */
+/** Answers questions by what they ask; each pattern's answers are used in turn, the last one again and again; none is Enter alone. */
 function person(
   answers: readonly (readonly [RegExp, ...string[]])[],
 ): Dialogue & { readonly said: string[] } {
@@ -42,8 +42,9 @@ function person(
       return Promise.reject(new Error(`nobody answers: ${asked}`));
     }
     const next = queue.given.length > 1 ? queue.given.shift() : queue.given[0];
+    if (said.length > 300) return Promise.reject(new Error(`asked again and again: ${asked}`));
     said.push(`> ${question}`);
-    return Promise.resolve(next ?? suggestion ?? "");
+    return Promise.resolve(next === undefined || next === "" ? (suggestion ?? "") : next);
   };
   return { said, say: (text) => said.push(text), ask: answer, secret: (question) => answer(question) };
 }
@@ -110,6 +111,53 @@ describe("asking", () => {
     await writeFirstConfiguration({ file, given: {}, tries: true }, portsFor(dialogue, []));
     expect((await loaded(file)).configuration.platform.token).toBe(token);
     expect(dialogue.said.join("\n")).toMatch(/the token is missing, wrong or expired/);
+  });
+
+  it("answering again keeps every answer that is not typed anew, the hidden ones as well", async () => {
+    const simulator = await platform({ auth: { tokens: "known", signIn: { account: "me", password } } });
+    const broker = await startMosquitto({ users: { bridge: password } });
+    onTestFinished(() => broker.stop());
+    const file = join(await folder(), "config.yaml");
+    const enter = "";
+    const dialogue = person([
+      [/Business host/, simulator.businessUrl, enter],
+      [/Realtime host/, simulator.realtimeUrl, enter],
+      [/How does the bridge/, "4", enter],
+      [/^Account$/, "them", "me"],
+      [/^Password$/, password, enter],
+      [/Which broker/, "3", enter],
+      [/Its address/, broker.url, enter],
+      [/user name and password\?/, "y", enter],
+      [/User name at the broker/, "bridge", enter],
+      [/Its password/, "wrong", password],
+      [/That did not work/, "1"],
+    ]);
+    const brokers = [broker.url];
+    await writeFirstConfiguration({ file, given: {}, tries: true }, portsFor(dialogue, [], { brokers }));
+    const { configuration } = await loaded(file);
+    expect(configuration.platform).toMatchObject({
+      business_url: simulator.businessUrl,
+      sign_in: { body: { account: "me", password } },
+    });
+    expect(configuration.mqtt).toMatchObject({ url: broker.url, username: "bridge", password });
+    expect(dialogue.said.filter((line) => /^> Business host/.test(line))).toHaveLength(2);
+    expect(dialogue.said.filter((line) => line.includes("Enter keeps the one given"))).toHaveLength(2);
+  });
+
+  it("answering again begins with what the options of the command line said", async () => {
+    const simulator = await platform({ auth: { tokens: "known", accepted: [token] } });
+    const file = join(await folder(), "config.yaml");
+    const given = { businessUrl: simulator.businessUrl, realtimeUrl: simulator.realtimeUrl, embedded: true };
+    const dialogue = person([
+      [/host|How does/, ""],
+      [/^Token/, "wrong-token", token],
+      [/That did not work/, "1"],
+    ]);
+    await writeFirstConfiguration({ file, given, tries: true }, portsFor(dialogue, []));
+    expect((await loaded(file)).configuration.platform).toMatchObject({
+      business_url: simulator.businessUrl,
+      token,
+    });
   });
 
   it("writes nothing when the person stops after a failed trial", async () => {
