@@ -19,6 +19,7 @@ import { bridgeDocument } from "./bridge-document.js";
 import { controllerDocument } from "./controller-document.js";
 import type { DeviceDocument, DocumentSettings } from "./document.js";
 import { announcesTheSame } from "./document-news.js";
+import type { ControllerView } from "./discovery-ports.js";
 import { fittingDocument } from "./document-text.js";
 import { textHash } from "./identity.js";
 import { bridgeDiscoveryTopic, discoveryTopic, foundDocument } from "./ownership.js";
@@ -26,17 +27,13 @@ import { type Announced, announcedBy, goneFrom, nextDocument, sameTopicGapMs } f
 import { withRevived } from "./withdrawals.js";
 import { removable } from "./vanished.js";
 
-export interface ControllerView {
-  controllers(): Iterable<Controller>;
-  get(code: string): Controller | undefined;
-  /** Whether the platform had the time to show everything again that it showed in an earlier run. */
-  platformHadTime(): boolean;
-}
-
 export interface DiscoverySettings extends DocumentSettings {
   /** `homeassistant.discovery_prefix`. */
   readonly prefix: string;
 }
+
+/** Home Assistant on a small computer has set up what one message announces within this time. */
+const busyMs = 60_000;
 
 /** The state of every announcement and what follows from it; publishing is left to the caller. */
 export class Announcements {
@@ -137,6 +134,15 @@ export class Announcements {
     });
   }
 
+  /** Marks what was announced to be announced once more. */
+  repeat(device: Device): boolean {
+    const announcement = this.#known.get(device);
+    if ((announcement?.hash ?? null) === null || announcement === undefined || !this.isWanted(device))
+      return false;
+    announcement.isForced = true;
+    return true;
+  }
+
   /** Whether a newer view waits to be announced than the one last taken up. */
   isBehind(device: Device): boolean {
     const announcement = this.#known.get(device);
@@ -185,11 +191,14 @@ export class Announcements {
     return { type: "publish", topic, text, attempt };
   }
 
-  published(device: Device, attempt: Attempt, now: number): void {
+  /** Whether Home Assistant may still be busy with an earlier message, and skip what is new in this one. */
+  published(device: Device, attempt: Attempt, now: number): boolean {
     const announcement = this.#of(device);
+    const isBusy = now - (announcement.publishedAt ?? -Infinity) < busyMs;
     announcement.hash = attempt.hash;
     announcement.publishedAt = now;
     announcement.copy = null;
+    return attempt.news === "changed" || (attempt.news === "more" && isBusy);
   }
 
   /** The broker did not take it: what it was to remove is still to be removed. */

@@ -2,6 +2,8 @@ import type { Controller } from "../greenhouse/model.js";
 import { codeOf, controllerDevice, type Device, type Seen, type Step } from "./announcement.js";
 import { Announcements, type DiscoverySettings } from "./announcements.js";
 import type { DiscoveryPorts } from "./discovery-ports.js";
+import { patientPublish } from "./patient-publish.js";
+import { sameTopicGapMs } from "./removal.js";
 import { Revivals } from "./revivals.js";
 import { StateGate } from "./state-gate.js";
 import { Strays } from "./strays.js";
@@ -12,15 +14,16 @@ import { Withdrawals } from "./withdrawals.js";
 const firstDelayMs = 500;
 const blankDelayMs = 2_000;
 const coalesceMs = 2_000;
-const spacingMs = 5;
 /** Home Assistant takes in an announcement within this time. */
 const takenInMs = 2_000;
 const retryMs = 10_000;
-const pauseAfterFailureMs = 1_000;
 const sweepAgainMs = 10_000;
 const vanishedAgainMs = 3_600_000;
 const birthDelay = { leastMs: 1_000, spreadMs: 4_000 };
+/** Home Assistant skips the rest of a message that comes while it still sets up what an earlier one announced. */
+const repeatAfterMs = 30_000;
 const takenIn = "taken in ";
+const repeat = "repeat ";
 
 /**
  * Keeps Home Assistant's announcements true: one retained message per controller and one for the bridge. They go out one
@@ -34,7 +37,7 @@ export class DiscoveryOutput {
   readonly #withdrawals: Withdrawals;
   readonly #revivals: Revivals;
   readonly #strays: Strays;
-  /** Devices, `taken in ` and a device, the tasks of the revivals, and the words `birth`, `settled`, `states`, `sweep`, `vanished`. */
+  /** Devices, `taken in ` or `repeat ` and a device, the tasks of the revivals, and the words `birth`, `settled`, `states`, `sweep`, `vanished`. */
   readonly #tasks: TaskLoop;
   #removedAt = -Infinity;
 
@@ -106,7 +109,7 @@ export class DiscoveryOutput {
     const seen = this.#revivals.isEcho(topic, payload) ? null : this.#announcements.seen(topic, payload);
     if (seen === null) return;
     if (seen.verdict === "stray") this.#strays.add(topic, seen);
-    this.#due(seen.verdict === "stray" ? "sweep" : seen.device, spacingMs);
+    this.#due(seen.verdict === "stray" ? "sweep" : seen.device, 0);
   }
 
   /**
@@ -144,12 +147,19 @@ export class DiscoveryOutput {
         return;
       default:
         if (task.startsWith(takenIn)) this.#open(task.slice(takenIn.length), "all");
+        else if (task.startsWith(repeat)) this.#repeat(task.slice(repeat.length));
         else if (!(await this.#revivals.perform(task))) await this.#announce(task);
     }
   }
 
   #announceAll(delayMs: (device: Device) => number): void {
     for (const device of this.#announcements.all()) this.#due(device, delayMs(device));
+  }
+
+  #repeat(device: Device): void {
+    if (!this.#announcements.repeat(device)) return;
+    this.#due(device, 0);
+    this.#due(`${takenIn}${device}`, takenInMs + sameTopicGapMs);
   }
 
   #announceVanished(): boolean {
@@ -180,10 +190,11 @@ export class DiscoveryOutput {
       this.#due(device, retryMs);
       return;
     }
-    this.#announcements.published(device, attempt, this.#now());
+    const isCrowded = this.#announcements.published(device, attempt, this.#now());
     if (attempt.gone.size > 0) this.#removedAt = this.#now();
     if (attempt.news !== "changed") this.#open(device, "held");
     if (attempt.news !== "same") this.#due(`${takenIn}${device}`, takenInMs);
+    if (isCrowded) this.#due(`${repeat}${device}`, repeatAfterMs);
     if (attempt.followUpAfterMs !== null) this.#due(device, attempt.followUpAfterMs);
     if (attempt.leftOut > 0)
       this.#ports.log.warn(
@@ -222,21 +233,11 @@ export class DiscoveryOutput {
     if (this.#strays.size > 0) this.#due("sweep", sweepAgainMs);
   }
 
-  /** Whether the broker took it. A failure pauses all announcing, as most come from a lost link. */
+  /** Whether the broker took it. Of a device that it refuses nothing waits for Home Assistant. */
   async #publish(topic: string, payload: string, device?: Device): Promise<boolean> {
-    try {
-      await this.#ports.publish(topic, payload, { retain: true });
-      await this.#ports.clock.wait(spacingMs);
-      return true;
-    } catch (error) {
-      this.#ports.log.debug(
-        { err: error, topic },
-        "the broker did not take an announcement; it is tried again",
-      );
-      if (device !== undefined && this.#ports.isRefusal(error)) this.#open(device, "held");
-      await this.#tasks.rest(pauseAfterFailureMs);
-      return false;
-    }
+    const taken = await patientPublish(this.#ports, this.#tasks, { topic, payload });
+    if (taken === "refused" && device !== undefined) this.#open(device, "held");
+    return taken === "taken";
   }
 
   #due(task: string, inMs: number): void {

@@ -296,7 +296,8 @@ describe("what is found on the broker", () => {
     const removed = documents(take()).map((payload) =>
       payload.includes('"sensor_name_t0":{"platform":"sensor"}'),
     );
-    expect(removed).toEqual([true, false]);
+    expect(removed.slice(0, 2)).toEqual([true, false]);
+    expect(removed.slice(2)).not.toContain(true);
     await clock.advance(day);
     expect(take()).toEqual([]);
   });

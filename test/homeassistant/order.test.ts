@@ -130,6 +130,20 @@ describe("states and announcements", () => {
     expect(visible(setup, grown)).toEqual(["t1", "t2"]);
   });
 
+  test("news that come while Home Assistant may be busy with the message before are said once more", async () => {
+    const before = house("A", "t1");
+    const setup = start(before);
+    setup.output.connected();
+    await setup.clock.advance(10_000);
+    const grown = { ...before, sensors: new Map([...before.sensors, ...house("A", "t2").sensors]) };
+    setup.change("A", grown);
+    await setup.clock.advance(120_000);
+    const texts = setup.take().filter(({ topic }) => topic === topicOf("A"));
+    expect(texts.map(({ at }) => at)).toEqual([5, 12_000, 42_005]);
+    expect(texts[2]?.payload).toBe(texts[1]?.payload);
+    expect(setup.opened.filter(({ which, code }) => which === "all" && code === "A")).toHaveLength(3);
+  });
+
   test("a broker that refuses announcements holds no state back", async () => {
     const one = house("A", "t1");
     const setup = start(one);
