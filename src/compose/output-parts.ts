@@ -60,6 +60,8 @@ export function createDiscovery(
       topics,
       prefix: homeassistant.discovery_prefix,
       language: homeassistant.language,
+      sensorNames: homeassistant.sensor_names,
+      hasBudget: configuration.platform.requests_per_minute > 0,
       version,
       clientId: mqtt.client_id,
     },

@@ -64,5 +64,8 @@ export const statusNumbers: ReadonlyMap<StatusNumber, string> = new Map([
   [statusNumber(49), "irrigation-plan watering"],
 ]);
 
+/** Cameras and weather stations have no addresses, so nothing there takes commands. */
+export const takesCommands = (type: DeviceType | null): boolean => !/^[VW]/.test(type ?? "");
+
 /** Cameras and picture uploaders have no readings worth polling. */
 export const isCamera = (type: DeviceType | null): boolean => type?.startsWith("V") ?? false;

@@ -4,6 +4,9 @@ import { knownName } from "./sensor-names/known-name.js";
 import type { SensorKind } from "./sensor-kinds.js";
 import { normaliseUnit } from "./units.js";
 
+export { statusWord } from "./sensor-names/status-names.js";
+export { englishName, translatedSensorName, translatedStatusName } from "./sensor-names/translated.js";
+
 export interface Recognised {
   readonly kind: SensorKind;
   /** The catalogue's word for the name, whatever the unit: an id must not change when a unit appears. */

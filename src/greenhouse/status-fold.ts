@@ -1,5 +1,6 @@
 import type { ControllerEvent } from "./events.js";
 import { hash8, topicId } from "./ids.js";
+import { statusWord } from "./sensor-names.js";
 import type { RunningStatus } from "./model.js";
 import type { RunningStatusItem } from "./ports.js";
 import type { Transliterate } from "./sensor-layout.js";
@@ -24,9 +25,10 @@ export function statusIdentity(
   transliterate: Transliterate,
 ): { key: string; id: string } {
   const key = keyOf(item);
+  const name = statusWord(item.name) ?? item.name;
   return {
     key,
-    id: topicId(item.number === null ? item.name : `${item.number} ${item.name}`, transliterate),
+    id: topicId(item.number === null ? name : `${item.number} ${name}`, transliterate),
   };
 }
 

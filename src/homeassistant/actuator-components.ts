@@ -116,7 +116,7 @@ const light = ({ actuator, owner, topic, name, common }: Subject): Entry =>
   );
 
 function selectEntry({ actuator, owner, settings, topic, name, common }: Subject, view: View): Entry {
-  const labels = optionLabels(settings.language, optionsOf(actuator));
+  const labels = optionLabels(settings.language, shownWords(actuator));
   const alone = view === "select";
   return entry(
     owner,
@@ -152,7 +152,6 @@ const stopButton = ({ actuator, owner, settings, topic, name, common }: Subject)
 /** A read-only actuator: its state as text and, where it has degrees, its position. */
 function readings({ actuator, owner, settings, topic, name, common }: Subject): Entry[] {
   const row: KindRow = kindRows[actuator.kind];
-  const words = row.positionMode === null ? optionsOf(actuator) : [...optionsOf(actuator), "position"];
   const state = entry(
     owner,
     { platform: "sensor", key: `state:${actuator.address}`, slug: actuator.id, name },
@@ -160,7 +159,11 @@ function readings({ actuator, owner, settings, topic, name, common }: Subject): 
       ...common,
       state_topic: topic.json,
       // A sensor of text would show `None` as a word.
-      value_template: labelOfWord("value_json.state", optionLabels(settings.language, words), "unknown"),
+      value_template: labelOfWord(
+        "value_json.state",
+        optionLabels(settings.language, shownWords(actuator)),
+        "unknown",
+      ),
     },
   );
   if (row.positionMode === null) return [state];
@@ -182,6 +185,12 @@ function readings({ actuator, owner, settings, topic, name, common }: Subject): 
     },
   );
   return [state, position];
+}
+
+/** Every state word; `position` where it stands at a degree, which cannot be chosen and is refused. */
+function shownWords(actuator: ActuatorSettings): readonly string[] {
+  const row: KindRow = kindRows[actuator.kind];
+  return row.positionMode === null ? optionsOf(actuator) : [...optionsOf(actuator), "position"];
 }
 
 /** `left_skylight` → `Left skylight`. */

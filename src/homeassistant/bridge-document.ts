@@ -93,16 +93,21 @@ function healthEntries(settings: DocumentSettings): Entry[] {
       entity_category: "diagnostic",
       ...withBridge(topics),
     });
-  const instant: Fields = { device_class: "timestamp" };
+  // They change with every poll, which would fill the activity list.
+  const instant: Fields = { device_class: "timestamp", enabled_by_default: false };
   return [
     health("last_contact_business", "last_contact_business", instant),
     health("last_contact_realtime", "last_contact_realtime", instant),
     health("oldest_reading", "oldest_reading_at", instant),
-    health("requests_left", "requests_left", {
-      state_class: "measurement",
-      suggested_display_precision: 0,
-      icon: "mdi:counter",
-    }),
+    ...(settings.hasBudget
+      ? [
+          health("requests_left", "requests_left", {
+            state_class: "measurement",
+            suggested_display_precision: 0,
+            icon: "mdi:counter",
+          }),
+        ]
+      : []),
     own(settings, "sensor", "version", "version", {
       state_topic: topics.bridge.info,
       value_template: field("version"),

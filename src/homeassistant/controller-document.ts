@@ -1,4 +1,5 @@
 import { outcomes } from "../greenhouse/command/outcomes.js";
+import { takesCommands } from "../greenhouse/device-types.js";
 import type { Controller } from "../greenhouse/model.js";
 import { actuatorEntries } from "./actuator-components.js";
 import { withBridge, withController } from "./availability.js";
@@ -19,7 +20,7 @@ export function controllerDocument(controller: Controller, settings: DocumentSet
   const owner = controllerOwner(controller.info.code);
   const entries = [
     ...ownEntries(controller, owner, settings),
-    ...actuatorEntries(controller, owner, settings),
+    ...(takesCommands(controller.info.type) ? actuatorEntries(controller, owner, settings) : []),
     ...parameterEntries(controller, owner, settings),
     ...sensorEntries(controller, owner, settings),
     ...statusEntries(controller, owner, settings),
@@ -43,8 +44,7 @@ function device({ info }: Controller, settings: DocumentSettings): DeviceDocumen
     model: text(record?.typeName) ?? text(info.type),
     model_id: text(info.type),
     serial_number: text(info.code),
-    sw_version: text(record?.version),
-    suggested_area: text(info.area),
+    suggested_area: text(info.area) ?? text(record?.stationName),
     via_device: bridgeIdentifier(settings.clientId),
   };
 }
@@ -69,6 +69,15 @@ function ownEntries({ info }: Controller, owner: Owner, settings: DocumentSettin
       device_class: "connectivity",
       entity_category: "diagnostic",
     }),
+    ...(takesCommands(info.type) ? commandEntries(own, topic) : []),
+  ];
+}
+
+type Own = (platform: Platform, key: "problem" | "result", slug: string, fields: Fields) => Entry;
+
+/** How commands ended. */
+function commandEntries(own: Own, topic: { readonly problem: string; readonly result: string }): Entry[] {
+  return [
     own("binary_sensor", "problem", "command_problem", {
       state_topic: topic.problem,
       payload_on: "on",

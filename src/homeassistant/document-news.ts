@@ -1,4 +1,5 @@
 import type { Actuator, Controller, Parameter, RunningStatus, Sensor } from "../greenhouse/model.js";
+import { shownRange } from "./parameter-components.js";
 
 /**
  * Whether a controller's discovery message can differ between two views of it. Called for every change of every
@@ -18,7 +19,12 @@ export const sameSensor = (one: Sensor, other: Sensor): boolean => one.definitio
 
 export const sameActuator = (one: Actuator, other: Actuator): boolean => one.settings === other.settings;
 
-export const sameParameter = (one: Parameter, other: Parameter): boolean => one.settings === other.settings;
+export function sameParameter(one: Parameter, other: Parameter): boolean {
+  if (one.settings !== other.settings) return false;
+  if (one.value === other.value || one.settings.writable === undefined) return true;
+  const [before, after] = [shownRange(one), shownRange(other)];
+  return before?.min === after?.min && before?.max === after?.max;
+}
 
 export const sameStatus = (one: RunningStatus, other: RunningStatus): boolean =>
   one.key === other.key && one.id === other.id && one.name === other.name && one.number === other.number;

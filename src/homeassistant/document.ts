@@ -39,6 +39,10 @@ export interface DeviceDocument {
 export interface DocumentSettings {
   readonly topics: Topics;
   readonly language: Language;
+  /** `homeassistant.sensor_names`. */
+  readonly sensorNames: "translated" | "platform";
+  /** Whether polling has a budget of requests, of which something can be left. */
+  readonly hasBudget: boolean;
   /** Of this program. */
   readonly version: string;
   /** The MQTT client id: tells several bridges on one broker apart. */

@@ -1,8 +1,7 @@
 import type { Language } from "./document.js";
 
 /*
- * What people read, per language. Only our own entities are named here: sensors and running statuses keep the
- * platform's names, and topic words never change.
+ * What people read of our own entities, per language; topic words never change.
  */
 
 const english = {
@@ -59,6 +58,21 @@ export function suffixed(language: Language, name: string, label: Label): string
   return /[\x20-\x7e]$/.test(name) || /^[\x20-\x7e]/.test(suffix) ? `${name} ${suffix}` : `${name}${suffix}`;
 }
 
+/** English where a word alone says too little; any other word is shown with a capital and spaces. */
+const englishWords: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    auto: "Automatic",
+    fans_1_2_3: "Fans 1, 2 and 3",
+    fans_1_2: "Fans 1 and 2",
+    fan_1: "Fan 1",
+  }),
+);
+
+const readable = (word: string): string => {
+  const text = word.replace(/_+/g, " ").trim() || word;
+  return text.charAt(0).toUpperCase() + text.slice(1);
+};
+
 /** Chinese for the words of the actuator kinds, of the platform's state and of a positioner at a degree. */
 const chineseWords: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -82,22 +96,21 @@ const chineseWords: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-const wordLabels = { en: new Map(), zh: chineseWords } satisfies Record<
-  Language,
-  ReadonlyMap<string, string>
->;
+const wordLabels = {
+  en: (word) => englishWords.get(word) ?? readable(word),
+  zh: (word) => chineseWords.get(word) ?? word,
+} satisfies Record<Language, (word: string) => string>;
 
 /**
- * The label of each word, all different. In English a word is its own label. `none` needs another one in any language:
- * Home Assistant reads it as "unknown".
+ * The label of each word, all different. `none` is no label in any language: Home Assistant reads it as "unknown".
  */
 export function optionLabels(language: Language, words: readonly string[]): ReadonlyMap<string, string> {
-  const table: ReadonlyMap<string, string> = wordLabels[language];
   const taken = new Set(words);
   const labelled = new Map<string, string>();
   for (const word of words) {
     const own = /^none$/i.test(word) ? `${word} (0)` : word;
-    const label = table.get(word) ?? own;
+    const wanted = wordLabels[language](word);
+    const label = /^\s*none\s*$/i.test(wanted) ? own : wanted;
     const usable = label === word || !taken.has(label);
     labelled.set(word, usable ? label : own);
     taken.add(usable ? label : own);

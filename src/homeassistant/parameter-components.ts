@@ -1,4 +1,5 @@
-import type { Controller } from "../greenhouse/model.js";
+import { takesCommands } from "../greenhouse/device-types.js";
+import type { Controller, Parameter } from "../greenhouse/model.js";
 import type { ParameterSettings } from "../greenhouse/settings.js";
 import { humanised } from "./actuator-components.js";
 import { confirmedCommandFields, entry, type Entry, type Fields } from "./components.js";
@@ -8,12 +9,13 @@ import { templates, within } from "./templates.js";
 
 /** Mirrored addresses: a number where it may be written, else a sensor. */
 export function parameterEntries(controller: Controller, owner: Owner, settings: DocumentSettings): Entry[] {
-  return [...controller.parameters.values()].map(({ settings: parameter }) => {
+  return [...controller.parameters.values()].map((one) => {
+    const { settings: parameter } = one;
     const { id, address } = parameter;
     const topic = settings.topics.parameter(controller.info.id, id);
     const name = displayName(parameter.name ?? "", humanised(id));
     const key = `parameter:${address}`;
-    const range = writableRange(parameter);
+    const range = takesCommands(controller.info.type) ? shownRange(one) : null;
     if (range === null) {
       const fields = { state_topic: topic.value, ...quantity(parameter) };
       return entry(owner, { platform: "sensor", key, slug: id, name }, fields);
@@ -33,8 +35,22 @@ export function parameterEntries(controller: Controller, owner: Owner, settings:
   });
 }
 
+type Range = Readonly<Record<"min" | "max" | "step", number>>;
+
+/**
+ * The writable range, widened while the value read lies outside: Home Assistant would show nothing for it. What is then written
+ * outside the limits is refused.
+ */
+export function shownRange({ settings, value }: Parameter): Range | null {
+  const range = writableRange(settings);
+  if (range === null || typeof value !== "number" || !Number.isFinite(value)) return range;
+  const border = 10 ** Math.ceil(Math.log10(Math.max(Math.abs(value), 1)));
+  const { min, max, step } = range;
+  return { min: value < min ? Math.min(min, -border) : min, max: value > max ? border : max, step };
+}
+
 /** Home Assistant refuses a number without a range and one with a step below 0.001. */
-function writableRange({ writable }: ParameterSettings): { min: number; max: number; step: number } | null {
+function writableRange({ writable }: ParameterSettings): Range | null {
   if (writable === undefined || writable.min >= writable.max) return null;
   return { min: writable.min, max: writable.max, step: Math.max(writable.step, 0.001) };
 }

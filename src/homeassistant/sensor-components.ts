@@ -1,9 +1,10 @@
 import { statusNumbers } from "../greenhouse/device-types.js";
+import { statusWord, translatedSensorName, translatedStatusName } from "../greenhouse/sensor-names.js";
 import type { Controller, RunningStatus, SensorDefinition } from "../greenhouse/model.js";
 import { humanised } from "./actuator-components.js";
 import { withReading } from "./availability.js";
 import { entry, type Entry, type Fields } from "./components.js";
-import type { DocumentSettings, Language } from "./document.js";
+import type { DocumentSettings } from "./document.js";
 import { displayName, type Owner } from "./identity.js";
 import { suffixed } from "./labels.js";
 import { classify } from "./sensor-classes.js";
@@ -12,6 +13,7 @@ import { multiplied, templates } from "./templates.js";
 export function sensorEntries(controller: Controller, owner: Owner, settings: DocumentSettings): Entry[] {
   const { topics } = settings;
   const { id } = controller.info;
+  const nameOf = sensorNames(controller, settings);
   return [...controller.sensors.values()].map(({ definition }) =>
     entry(
       owner,
@@ -19,7 +21,7 @@ export function sensorEntries(controller: Controller, owner: Owner, settings: Do
         platform: "sensor",
         key: definition.key,
         slug: definition.id,
-        name: displayName(definition.name, definition.id),
+        name: displayName(nameOf(definition), definition.id),
       },
       {
         state_topic: topics.sensor(id, definition.id).value,
@@ -28,6 +30,25 @@ export function sensorEntries(controller: Controller, owner: Owner, settings: Do
       },
     ),
   );
+}
+
+/** A configured name as it is; else the catalogue's, unless two sensors would share it. */
+function sensorNames(
+  { sensors }: Controller,
+  { language, sensorNames: which }: DocumentSettings,
+): (definition: SensorDefinition) => string {
+  const translated = new Map<string, string>();
+  const times = new Map<string, number>();
+  for (const { definition } of which === "platform" ? [] : sensors.values()) {
+    const { key, name, platformName } = definition;
+    const own = name === platformName ? translatedSensorName(platformName, language) : null;
+    if (own !== null) translated.set(key, own);
+    times.set(own ?? name, (times.get(own ?? name) ?? 0) + 1);
+  }
+  return ({ key, name }) => {
+    const own = translated.get(key);
+    return own === undefined || (times.get(own) ?? 0) > 1 ? name : own;
+  };
 }
 
 function measurement(definition: SensorDefinition): Fields {
@@ -55,9 +76,9 @@ export function statusEntries(controller: Controller, owner: Owner, settings: Do
   const statuses = [...controller.statuses.values()];
   return statuses.flatMap((status) => {
     const slug = statusSlug(status, statuses);
-    const name = statusName(controller, status, settings.language);
+    const name = statusName(controller, status, settings);
     const topic = settings.topics.status(controller.info.id, status.id).value;
-    const key = status.key.startsWith("status:") ? status.key : `status:${status.key}`;
+    const key = statusKey(status, statuses);
     const isSwitch = status.value === null || status.state === "on" || status.state === "off";
     return [
       entry(
@@ -91,19 +112,36 @@ export function statusEntries(controller: Controller, owner: Owner, settings: Do
   });
 }
 
+/** The number alone, free of names; where two share one, or there is none, the name with it. */
+function statusKey({ key, number }: RunningStatus, all: readonly RunningStatus[]): string {
+  const isAlone = number !== null && all.filter((other) => other.number === number).length === 1;
+  if (isAlone) return `status:${number}`;
+  return key.startsWith("status:") ? key : `status:${key}`;
+}
+
 /** Named for its actuator where the configuration ties one to its number and the device shows the number once. */
-function statusName({ actuators, statuses }: Controller, status: RunningStatus, language: Language): string {
+function statusName(
+  { actuators, statuses }: Controller,
+  status: RunningStatus,
+  { language, sensorNames: which }: DocumentSettings,
+): string {
   const { number } = status;
   const shown = [...statuses.values()].filter((other) => other.number === number).length;
   const tied = [...actuators.values()].find(({ settings: { running } }) => running === number)?.settings;
-  if (number === null || shown > 1 || tied === undefined) return displayName(status.name, status.id);
+  if (number === null || shown > 1 || tied === undefined) {
+    const own = which === "platform" ? null : translatedStatusName(status.name, language);
+    return displayName(own ?? status.name, status.id);
+  }
   return suffixed(language, displayName(tied.name ?? "", humanised(tied.id)), "running");
 }
 
-/** What the number means, unless the device shows the number twice. */
+/** What the number means, unless the device shows the number twice; then what the name does. */
 function statusSlug(status: RunningStatus, all: readonly RunningStatus[]): string {
   const { number } = status;
   const meaning = number === null ? undefined : statusNumbers.get(number);
   const alone = all.every((other) => other === status || other.number !== number);
-  return meaning !== undefined && alone ? meaning : status.id;
+  if (meaning !== undefined && alone) return meaning;
+  const word = statusWord(status.name);
+  const isShared = all.some((other) => other !== status && statusWord(other.name) === word);
+  return word === null || isShared ? status.id : word;
 }

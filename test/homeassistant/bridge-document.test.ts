@@ -41,6 +41,15 @@ test.each([
   expect(render(document.components[key]?.["value_template"] as string, health)).toBe(shown);
 });
 
+test("what changes with every poll is off at first, and requests left are there only with a budget", () => {
+  for (const key of ["sensor_last-contact-business", "sensor_last-contact-realtime", "sensor_oldest-reading"])
+    expect(document.components[key]).toMatchObject({ enabled_by_default: false });
+  expect(document.components).toHaveProperty("sensor_requests-left");
+  expect(bridgeDocument(settings({ hasBudget: false })).components).not.toHaveProperty(
+    "sensor_requests-left",
+  );
+});
+
 test("two bridges on one broker, told apart by their client ids, do not touch each other", () => {
   const messages = ["greenhouse2mqtt", "other", "an other", "an/other"].map(
     (clientId) =>

@@ -10,8 +10,10 @@ import { controllerDocument } from "../../src/homeassistant/controller-document.
 import type { Component } from "../../src/homeassistant/document.js";
 import { discoveryTopic } from "../../src/homeassistant/ownership.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
+import { sameParameter } from "../../src/homeassistant/document-news.js";
 import { controllers } from "./controllers.js";
 import { actuator, controller, parameter, reading, sensor, settings, status } from "./fixtures.js";
+import { render } from "./jinja.js";
 import { discoveryFaults } from "./validator.js";
 
 const componentsOf = (one: Controller, language: "en" | "zh" = "en") =>
@@ -108,7 +110,7 @@ describe("a running status", () => {
 
   test("that the configuration ties to an actuator is named for it", () => {
     expect(nameOf([status(16, "一级风机", 1)])).toEqual(["Roof fans running"]);
-    expect(nameOf([status(17, "二级风机", 1)])).toEqual(["二级风机"]);
+    expect(nameOf([status(17, "二级风机", 1)])).toEqual(["Fan stage 2"]);
   });
 
   test("keeps the platform's name where the device shows the number twice", () => {
@@ -145,13 +147,22 @@ describe("actuator kinds", () => {
   });
 
   test.each<[ActuatorSettings["kind"], string[]]>([
-    ["skylight", ["open", "closed", "auto"]],
-    ["machine", ["on", "off", "auto"]],
-    ["fan_wet_curtain", ["all_on", "fans_1_2_3", "fans_1_2", "fan_1", "off"]],
-    ["irrigation", ["on", "off", "auto", "rotation"]],
-    ["light", ["on", "off", "auto"]],
-  ])("the select of %s carries the platform's options one to one", (kind, options) => {
+    ["skylight", ["Open", "Closed", "Automatic", "Position"]],
+    ["machine", ["On", "Off", "Automatic"]],
+    ["fan_wet_curtain", ["All on", "Fans 1, 2 and 3", "Fans 1 and 2", "Fan 1", "Off"]],
+    ["irrigation", ["On", "Off", "Automatic", "Rotation"]],
+    ["light", ["On", "Off", "Automatic"]],
+  ])("the select of %s carries the platform's options one to one, in readable words", (kind, options) => {
     expect(componentsFor({ kind })["select_101"]?.["options"]).toEqual(options);
+  });
+
+  test("the select of a positioner shows `position` at a degree, and choosing it sends that word, which is refused", () => {
+    const select = componentsFor({ kind: "skylight" })["select_101"];
+    expect(render(select?.["value_template"] as string, '{"state":"position","position":40}')).toBe(
+      "Position",
+    );
+    expect(render(select?.["command_template"] as string, "Position")).toBe("position");
+    expect(componentsFor({ kind: "machine" })["select_101"]?.["options"]).not.toContain("Position");
   });
 
   test("every word of every kind has a Chinese label", () => {
@@ -254,6 +265,27 @@ describe("readings", () => {
     expect(platform(undefined)).toBe("sensor_parameter_501");
   });
 
+  test("a value outside a parameter's limits is shown: the box is as wide as it needs while it is there", () => {
+    const writable = { min: 0, max: 5, step: 0.1 };
+    const box = (value: number | string | null) => {
+      const one = { ...parameter({ id: "p", writable }), value };
+      const found = componentsOf(controller({ parameters: [one] }))["number_parameter_501"];
+      return [found?.["min"], found?.["max"], render(found?.["value_template"] as string, String(value))];
+    };
+    expect(box(2)).toEqual([0, 5, "2"]);
+    expect(box(7.2)).toEqual([0, 10, "7.2"]);
+    expect(box(-30)).toEqual([-100, 5, "-30"]);
+    expect(box("--")).toEqual([0, 5, "None"]);
+  });
+
+  test("crossing a limit is news for Home Assistant, moving beyond it is none", () => {
+    const one = parameter({ id: "p", writable: { min: 0, max: 5, step: 0.1 } });
+    const at = (value: number) => ({ ...one, value });
+    expect(sameParameter(at(2), at(3))).toBe(true);
+    expect(sameParameter(at(2), at(7))).toBe(false);
+    expect(sameParameter(at(7), at(8))).toBe(true);
+  });
+
   test("a parameter step finer than Home Assistant takes is coarsened, not refused", () => {
     const writable = { min: 0, max: 1, step: 0.0001 };
     const found = componentsOf(controller({ parameters: [parameter({ id: "p", writable })] }));
@@ -264,6 +296,68 @@ describe("readings", () => {
 test("every outcome is an event type from the start", () => {
   const types = componentsOf(controller())["event_result"]?.["event_types"] as Outcome[];
   expect(types).toEqual([...outcomes]);
+});
+
+describe("cameras and weather stations", () => {
+  test.each(["V003", "V008", "V009", "W001"] as const)("a %s has nothing to command", (type) => {
+    const one: Controller = {
+      ...controllers[type],
+      actuators: new Map([["fan", actuator({ id: "fan", kind: "machine" })]]),
+      parameters: new Map([["p", parameter({ id: "p", writable: { min: 0, max: 5, step: 1 } })]]),
+    };
+    const found = componentsOf(one);
+    expect(Object.values(found).filter((component) => "command_topic" in component)).toEqual([]);
+    expect(found).not.toHaveProperty("binary_sensor_problem");
+    expect(found).not.toHaveProperty("event_result");
+    expect(found).toHaveProperty("binary_sensor_connectivity");
+  });
+});
+
+describe("names", () => {
+  const namesOf = (sensorNames: "translated" | "platform", language: "en" | "zh", ...sensors: string[]) => {
+    const one = controller({ sensors: sensors.map((name, at) => reading(name, `s${at}`, "other", null)) });
+    return Object.values(controllerDocument(one, settings({ sensorNames, language })).components)
+      .slice(-sensors.length)
+      .map(({ name }) => name);
+  };
+
+  test("sensors the catalogue knows are translated, unless the platform's names are wanted", () => {
+    const names = ["空气温度", "10cm土壤湿度", "工作模式", "EC值"];
+    expect(namesOf("translated", "en", ...names)).toEqual([
+      "Air temperature",
+      "Soil moisture 10 cm",
+      "工作模式",
+      "EC",
+    ]);
+    expect(namesOf("platform", "en", ...names)).toEqual(names);
+    expect(namesOf("translated", "zh", "空气温度", "Soil temperature 2")).toEqual(["空气温度", "土壤温度2"]);
+  });
+
+  test("two sensors that would share a name keep the platform's", () => {
+    expect(namesOf("translated", "en", "空气温度", "气温", "光照")).toEqual(["空气温度", "气温", "Light"]);
+  });
+
+  test("a configured name stays as it is", () => {
+    const named = sensor({ key: "channel:1", id: "a", name: "Ridge", platformName: "空气温度" });
+    const component = componentsOf(controller({ sensors: [named] }))["sensor_channel_1"];
+    expect(component?.["name"]).toBe("Ridge");
+  });
+
+  test("a running status is known by its number, and by its name too only where two share one", () => {
+    const idsOf = (...statuses: RunningStatus[]) =>
+      Object.values(componentsOf(controller({ statuses })))
+        .filter(({ platform }) => platform === "binary_sensor")
+        .flatMap(({ unique_id: id, default_entity_id: entity }) =>
+          JSON.stringify(id).includes("status:") ? [[id, entity]] : [],
+        );
+    expect(idsOf(status(16, "一级风机", 1, "16_fan_stage_1"))).toEqual([
+      ["greenhouse2mqtt_GH-0001_status:16", "binary_sensor.gh_0001_first_stage_fan"],
+    ]);
+    expect(idsOf(status(49, "灌溉计划1浇水", 1), status(49, "灌溉计划2浇水", 1, "b"))).toEqual([
+      ["greenhouse2mqtt_GH-0001_status:49:灌溉计划1浇水", "binary_sensor.gh_0001_irrigation_plan_1_watering"],
+      ["greenhouse2mqtt_GH-0001_status:49:灌溉计划2浇水", "binary_sensor.gh_0001_irrigation_plan_2_watering"],
+    ]);
+  });
 });
 
 describe("identity", () => {

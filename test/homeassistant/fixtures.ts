@@ -18,6 +18,8 @@ import { topicsUnder } from "../../src/mqtt/topics.js";
 export const settings = (changes: Partial<DiscoverySettings> = {}): DiscoverySettings => ({
   topics: topicsUnder("greenhouse"),
   language: "en",
+  sensorNames: "translated",
+  hasBudget: true,
   version: "0.1.0",
   clientId: "greenhouse2mqtt",
   prefix: "homeassistant",

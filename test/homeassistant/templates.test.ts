@@ -87,11 +87,11 @@ describe("on and off", () => {
 describe("options", () => {
   const words = ["open", "closed", "auto"];
 
-  test("in English the topic words are the options and commands need no template", () => {
+  test("in English the options are readable words, and a command leads back to the topic's word", () => {
     const labels = optionLabels("en", words);
-    expect([...labels.values()]).toEqual(words);
-    expect(wordOfLabel(labels)).toBeNull();
-    expect(render(labelOfWord("value_json.state", labels, "None"), json("closed"))).toBe("closed");
+    expect([...labels.values()]).toEqual(["Open", "Closed", "Automatic"]);
+    expect(render(wordOfLabel(labels) ?? "", "Closed")).toBe("closed");
+    expect(render(labelOfWord("value_json.state", labels, "None"), json("closed"))).toBe("Closed");
     expect(render(labelOfWord("value_json.state", labels, "None"), json("position", 4))).toBe("None");
     expect(render(labelOfWord("value_json.state", labels, "unknown"), json(null))).toBe("unknown");
   });

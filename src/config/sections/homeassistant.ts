@@ -11,4 +11,9 @@ export const homeAssistantSection = section({
     "Where Home Assistant says that it has started.",
   ),
   language: withDefault(choice(["en", "zh"]), "en", "Of the bridge's own entities and options."),
+  sensor_names: withDefault(
+    choice(["translated", "platform"]),
+    "translated",
+    "Names of sensors and running statuses: translated where the catalogue knows them, or the platform's.",
+  ),
 });

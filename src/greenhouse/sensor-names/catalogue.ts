@@ -5,11 +5,14 @@ import { compact } from "./spelling.js";
 
 export interface Quantity extends Kinds {
   readonly word: string;
+  /** Its first Chinese name; null where it has none. */
+  readonly chinese: string | null;
 }
 
 export interface Place {
   /** Empty where the place adds nothing to the id. */
   readonly word: string;
+  readonly chinese: string | null;
   readonly group: string;
   readonly class: string;
 }
@@ -47,11 +50,14 @@ const rows = (text: string): readonly Row[] =>
       return [first, second, third, names.split(", ")];
     });
 
+const chineseOf = (names: readonly string[]): string | null =>
+  names.find((name) => /\p{Script=Han}/u.test(name)) ?? null;
+
 function readQuantities(): ReadonlyMap<string, Quantity> {
   const entries = new Map<string, Quantity>();
   for (const text of [climateNames, groundAndWaterNames, airAndDeviceNames])
     for (const [word, kinds, classes, names] of rows(text)) {
-      const quantity = { word, ...kindsOf(kinds) };
+      const quantity = { word, chinese: chineseOf(names), ...kindsOf(kinds) };
       for (const place of classes)
         for (const name of names) entries.set(`${place}/${compact(name)}`, quantity);
     }
@@ -61,7 +67,7 @@ function readQuantities(): ReadonlyMap<string, Quantity> {
 function readPlaces(): { places: ReadonlyMap<string, Place>; longestPlace: number } {
   const entries = new Map<string, Place>();
   for (const [word, group, placeClass, names] of rows(placeNames)) {
-    const place = { word: word === "~" ? "" : word, group, class: placeClass };
+    const place = { word: word === "~" ? "" : word, chinese: chineseOf(names), group, class: placeClass };
     for (const name of names) entries.set(compact(name), place);
   }
   return { places: entries, longestPlace: Math.max(...[...entries.keys()].map((name) => name.length)) };

@@ -41,7 +41,12 @@ function placed(known: Catalogue, name: string, places: readonly Place[]): Quant
     const quantity = known.quantities.get(`${placeClass}/${name}`);
     if (quantity === undefined) continue;
     const words = [...places.map(({ word }) => word), quantity.word].filter((word) => word !== "");
-    return { ...quantity, word: words.join("_") };
+    const chinese = [...places, quantity].map((part) => part.chinese);
+    return {
+      ...quantity,
+      word: words.join("_"),
+      chinese: chinese.includes(null) ? null : chinese.join(""),
+    };
   }
   return null;
 }
