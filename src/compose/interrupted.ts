@@ -1,4 +1,5 @@
 import type { Command } from "../commands/command.js";
+import { recordedKey } from "../commands/payload-key.js";
 import type { Interrupted } from "../commands/recovery.js";
 import { type Abandoned, type Ending, refused } from "../commands/report.js";
 import type { GreenhouseStore } from "../bridge/store.js";
@@ -36,7 +37,7 @@ export function interruptedFrom(open: OpenCommand, store: GreenhouseStore, clock
     targetId: taken.actuator,
     settings,
     wanted,
-    payloadKey: taken.payload_hash,
+    payloadKey: recordedKey(taken.payload_hash),
     by: taken.by,
     via: taken.via,
     response: null,

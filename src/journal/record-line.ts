@@ -14,8 +14,12 @@ const closingBytes = mark.length + 8 + 2;
 
 /** Longest line ever written or read; longer ones are damage. */
 export const longestLineBytes = 4 * 1024 * 1024;
-const longestUsualChars = 64 * 1024;
-const longestText = 1024;
+/** Whoever sends commands fills the journal, and what is in it pushes older records out. Checkpoints hold what they must. */
+const longestRecordBytes = 2_048;
+/** Texts are cut to so many characters, and lists to an eighth of that, until the record is short enough. */
+const textLimits = [512, 256, 128, 64] as const;
+/** By these a later record finds the one it belongs to, or the platform the address. */
+const neverCut: ReadonlySet<string> = new Set(["id", "took_over", "controller", "actuator", "steps"]);
 
 export interface DecodedLine {
   readonly records: readonly JournalRecord[];
@@ -28,18 +32,26 @@ export interface DecodedLine {
 }
 
 /**
- * One line with its newline. Texts over 1,024 characters are shortened when the line would pass 64 Ki characters; a
- * record that is too long even so is replaced by an event that says so.
+ * One line with its newline. Texts and lists of a record that would pass 2 KiB are cut, which it says; one that nobody could
+ * read again is replaced by an event that says so.
  */
 export function encodeLine(record: JournalRecord): Buffer {
-  const line = encode(record);
+  const line = fitting(record);
   return line.length > longestLineBytes ? encode(tooLong(record)) : line;
 }
 
-function encode(record: JournalRecord): Buffer {
-  const usual = JSON.stringify(record);
-  const json =
-    usual.length > longestUsualChars && record.type !== "carried" ? JSON.stringify(record, shorten) : usual;
+function fitting(record: JournalRecord): Buffer {
+  let line = encode(record);
+  if (record.type === "carried") return line;
+  for (const limit of textLimits) {
+    if (line.length <= longestRecordBytes) break;
+    line = encode({ ...record, cut: true }, cutTo(limit));
+  }
+  return line;
+}
+
+function encode(record: JournalRecord, replacer?: (key: string, value: unknown) => unknown): Buffer {
+  const json = JSON.stringify(record, replacer);
   const body = Buffer.from(json.slice(0, -1));
   const checksum = crc32(body).toString(16).padStart(8, "0");
   return Buffer.concat([body, Buffer.from(`${mark}${checksum}"}\n`)]);
@@ -60,8 +72,15 @@ function tooLong({ seq, at, mono, boot, clock_synced, type }: JournalRecord): Jo
   };
 }
 
-const shorten = (_key: string, value: unknown): unknown =>
-  typeof value === "string" && value.length > longestText ? `${value.slice(0, longestText)}…` : value;
+const cutTo =
+  (limit: number) =>
+  (key: string, value: unknown): unknown => {
+    if (neverCut.has(key)) return value;
+    // The first result of a duplicate has a record of its own.
+    if (key === "original") return null;
+    if (typeof value === "string") return value.length > limit ? `${value.slice(0, limit)}…` : value;
+    return Array.isArray(value) ? value.slice(0, limit / 8) : value;
+  };
 
 /** Bytes between two newlines; never throws. */
 export function decodeLine(bytes: Buffer): DecodedLine {

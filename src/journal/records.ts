@@ -17,6 +17,8 @@ export interface Stamp {
   readonly boot: string;
   /** Whether the wall clock agreed with the platform's; null when nothing was there to compare it with. */
   readonly clock_synced: boolean | null;
+  /** Texts or lists in it were too long and are not whole. */
+  readonly cut?: true;
 }
 
 export interface About {

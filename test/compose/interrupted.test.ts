@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { payloadKey } from "../../src/commands/payload-key.js";
 import { abandonedFrom, interruptedFrom } from "../../src/compose/interrupted.js";
 import type { OpenCommand } from "../../src/journal/history-parts.js";
 import { CommandBench } from "../support/command-bench.js";
@@ -19,6 +20,14 @@ describe("a command of the journal without a result", () => {
 
   it("is read back where something can be", () => {
     expect(interruptedFrom(open(), store, clock)).toMatchObject({ command: { id: "a" }, attempts: 0 });
+  });
+
+  it("is recognised by what an earlier version kept of its payload, as by what this one keeps", () => {
+    const keyOf = (payload_hash: string) =>
+      interruptedFrom(open({ payload_hash }), store, clock)?.command.payloadKey;
+    const key = payloadKey(new TextEncoder().encode(" open\n"));
+    expect(key).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect([keyOf("open"), keyOf(key)]).toEqual([key, key]);
   });
 
   it("that was a dry run is not: it ends refused, and nothing was sent", () => {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decodeLine, encodeLine, longestLineBytes } from "../../src/journal/record-line.js";
 import type { JournalRecord } from "../../src/journal/records.js";
-import { ended, sent, stamped, taken } from "./support/samples.js";
+import { ended, result, sent, stamped, taken } from "./support/samples.js";
 
 const [first, second] = stamped([taken("a"), sent("a")]) as [JournalRecord, JournalRecord];
 const withoutNewline = (record: JournalRecord) => encodeLine(record).subarray(0, -1);
@@ -68,6 +68,30 @@ describe("a line of the journal", () => {
     const [huge] = stamped([taken("a", { steps })]) as [JournalRecord];
     expect(encodeLine(huge).length).toBeLessThan(longestLineBytes);
     expect(decodeLine(withoutNewline(huge)).records[0]).toMatchObject({ seq: 1, event: "record_too_long" });
+  });
+
+  it.each([
+    ["a message of the platform", ended("a", { message: "长".repeat(5_000) })],
+    ["the answer to a duplicate", ended("a", { original: result("b", { message: "m".repeat(1_900) }) })],
+    ["a client with a long name", taken("a", { via: { client: "c".repeat(60_000), user: "u" } })],
+    ["a long id", taken("长".repeat(200), { by: "长".repeat(200), via: "长".repeat(400) })],
+    [
+      "many changes",
+      { type: "configuration_changed", changes: Array.from({ length: 500 }, (_, n) => `key ${n}`) },
+    ],
+  ] as const)("has at most 2 KiB and says what was cut: %s", (_, body) => {
+    const [record] = stamped([body]) as [JournalRecord];
+    const line = encodeLine(record);
+    expect(line.length).toBeLessThanOrEqual(2_048);
+    const [read] = decodeLine(line.subarray(0, -1)).records;
+    expect(read).toMatchObject({ seq: 1, type: body.type, cut: true });
+    const idOf = (one: unknown) => one as { id?: string; result?: { id: string } } | undefined;
+    expect(idOf(read)?.id ?? idOf(read)?.result?.id).toBe(idOf(record)?.id ?? idOf(record)?.result?.id);
+  });
+
+  it("that is short enough is not said to be cut", () => {
+    const [record] = stamped([ended("a", { message: "m".repeat(1_000) })]) as [JournalRecord];
+    expect(decodeLine(withoutNewline(record)).records).toEqual([record]);
   });
 
   it("of any bytes whatever never throws", () => {
