@@ -3,16 +3,27 @@ import { describe, expect, it } from "vitest";
 import { RequestBudget, stretchFactor } from "../../src/bridge/budget.js";
 
 describe("the request budget", () => {
-  it("lets the first minute's requests go at once and then waits for the oldest to be a minute old", () => {
+  it("that is used up waits for the oldest to be a minute old", () => {
     const budget = new RequestBudget(3);
-    for (const at of [0, 10, 20]) {
-      expect(budget.waitMs(at)).toBe(0);
-      budget.spend(at);
-    }
+    for (const at of [0, 10, 20]) budget.spend(at);
     expect(budget.waitMs(30)).toBe(59_971);
-    expect(budget.waitMs(60_001)).toBe(0);
     expect(budget.left(30)).toBe(0);
+    expect(budget.waitMs(60_001)).toBe(0);
     expect(budget.left(60_006)).toBe(1);
+  });
+
+  it("lets half of it go at once and spreads the rest, so that there is always another soon", () => {
+    const budget = new RequestBudget(300);
+    const starts: number[] = [];
+    for (let now = 0; now < 300_000;) {
+      now += budget.waitMs(now);
+      budget.spend(now);
+      starts.push(now);
+    }
+    expect(starts[149]).toBe(0);
+    const gaps = starts.slice(1).map((at, place) => at - (starts[place] ?? 0));
+    expect(Math.max(...gaps)).toBeLessThan(500);
+    expect(starts.filter((at) => at >= 120_000 && at < 180_000).length).toBeGreaterThan(290);
   });
 
   it("0 means no limit", () => {

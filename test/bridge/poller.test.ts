@@ -210,6 +210,26 @@ describe("the request budget", () => {
     expect(average(gaps(platform.times("sensors GH-50"))) / minute).toBeLessThan(2.3);
   });
 
+  it.each([3, 10, 100])(
+    "that is used up leaves no hole in which nothing is asked and nobody new is seen (%i controllers)",
+    async (count) => {
+      const second = { controllersMs: 1_000, sensorsMs: 1_000, runningStatusMs: 1_000, actuatorsMs: 1_000 };
+      const { platform, poller } = await polling(
+        { perMinute: 300, intervals: second },
+        async ({ platform, clock }) => {
+          platform.list = devices(count);
+          await clock.advance(20_000);
+          platform.list = devices(count + 5);
+          await clock.advance(10 * minute);
+        },
+      );
+      const calls = platform.calls.map(({ at }) => at).filter((at) => at > 2 * minute);
+      expect(Math.max(...gaps(calls))).toBeLessThan(600);
+      const lists = gaps(platform.times("controllers").filter((at) => at > 2 * minute));
+      expect(Math.max(...lists) / (1_000 * poller.stretch)).toBeLessThan(1.5);
+    },
+  );
+
   it("that suffices stretches nothing", async () => {
     const { stretches } = await polling({ perMinute: 300 }, async ({ platform, clock }) => {
       platform.list = devices(20);
