@@ -1,5 +1,8 @@
 # The program is plain JavaScript: the same files run on amd64, arm64 and arm/v7.
-FROM --platform=$BUILDPLATFORM node:22-bookworm-slim AS build
+# A tag may mean another image tomorrow. To build from the same one each time, give it with its digest, which
+# `docker buildx imagetools inspect node:22-bookworm-slim` shows: --build-arg NODE_IMAGE=node:22-bookworm-slim@sha256:…
+ARG NODE_IMAGE=node:22-bookworm-slim
+FROM --platform=$BUILDPLATFORM $NODE_IMAGE AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
@@ -7,12 +10,12 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 RUN npm run build && chmod +x dist/main.js
 
-FROM --platform=$BUILDPLATFORM node:22-bookworm-slim AS packages
+FROM --platform=$BUILDPLATFORM $NODE_IMAGE AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 
-FROM node:22-bookworm-slim
+FROM $NODE_IMAGE
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules

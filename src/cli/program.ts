@@ -8,6 +8,7 @@ import type { InitCommandOptions } from "./init.js";
 import type { JournalOptions } from "./journal.js";
 import type { SetOptions } from "./set.js";
 import type { SimulateOptions } from "./simulate.js";
+import { openFilesLimit, unloadable } from "./unloadable.js";
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 
@@ -27,6 +28,11 @@ export async function runProgram(argv: readonly string[], around: Surroundings):
     }
     if (isForTheUser(error)) {
       around.err.write(`${error.message}\n`);
+      return exitCodes.failed;
+    }
+    const cause = unloadable(error, openFilesLimit);
+    if (cause !== null) {
+      around.err.write(`${cause}\n`);
       return exitCodes.failed;
     }
     around.err.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
