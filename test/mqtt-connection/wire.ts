@@ -140,6 +140,14 @@ export function puback(packet: WirePacket): number[] | null {
 /** Topic of a PUBLISH. */
 export const topicOf = ({ body }: WirePacket): string => body.toString("utf8", 2, 2 + body.readUInt16BE(0));
 
+/** Payload of a PUBLISH; what stands before it, a packet id for one, may be any bytes. */
+export function payloadOf({ body, flags }: WirePacket, version: number): Buffer {
+  let at = 2 + body.readUInt16BE(0);
+  if (((flags >> 1) & 3) !== 0) at += 2;
+  // The properties of a bridge are shorter than 128 bytes, so their length is one.
+  return body.subarray(version === 5 ? at + 1 + body.readUInt8(at) : at);
+}
+
 /** Answers like any broker: everything granted and acknowledged. */
 export function obliging(packet: WirePacket, peer: Peer, version: number): void {
   switch (packet.type) {

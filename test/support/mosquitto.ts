@@ -181,13 +181,29 @@ async function passwordFile(folder: string, users: Readonly<Record<string, strin
   return path;
 }
 
-/** A port nobody listens on at this moment. */
+// Below those that the system gives to connections and to listeners without a port of their own: one of these may be taken
+// by anybody before it is used, or while its listener restarts.
+const firstPort = 12_000;
+const portsOfProcess = 100;
+let portsGiven = 0;
+
+/** A port nobody listens on at this moment, and no other call of this process gets for a while. */
 export async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no port given");
-  return address.port;
+  for (;;) {
+    const port = firstPort + (process.pid % 200) * portsOfProcess + (portsGiven % portsOfProcess);
+    portsGiven += 1;
+    if (await isFree(port)) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = net.createServer();
+  try {
+    await once(server.listen(port, "127.0.0.1"), "listening");
+    server.close();
+    await once(server, "close");
+    return true;
+  } catch {
+    return false;
+  }
 }
