@@ -1,16 +1,27 @@
-import { isCamera } from "../greenhouse/device-types.js";
+import { isCamera, mayHaveReadings } from "../greenhouse/device-types.js";
 import type { Availability } from "../greenhouse/model.js";
-import type { DeviceRecord } from "../greenhouse/ports.js";
+import type { DeviceList, DeviceRecord } from "../greenhouse/ports.js";
 import type { GreenhouseStore } from "./store.js";
 
 type DataType = "TEXT" | "STREAM";
 
-export type InventoryNews =
+export type AccountNews =
   | { readonly type: "account_empty" }
   | { readonly type: "added" | "removed"; readonly code: string; readonly name: string };
 
+export type InventoryNews =
+  | AccountNews
+  /** A list says something else than what is shown; its single-device status decides. */
+  | { readonly type: "doubted"; readonly code: string };
+
 const availabilityOf = (record: DeviceRecord): Availability =>
   record.online === null ? "unknown" : record.online ? "online" : "offline";
+
+const emptyAnswersUntilNone = 3;
+
+/** What a list holds; a page leaves in place what was held before. */
+const codesOf = (records: DeviceList, before: ReadonlySet<string> = new Set()): Set<string> =>
+  new Set([...(records.isPage === true ? before : []), ...records.map(({ code }) => code)]);
 
 /**
  * Follows the account's lists. Nothing is taken away by an empty list; a controller absent for long enough of the
@@ -23,10 +34,14 @@ export class Inventory {
   #controllers = new Set<string>();
   readonly #devices = new Map<DataType, ReadonlySet<string>>();
   /** Device lists that came before the first list of controllers: they carry no flag, and `unknown` would be shown for a moment. */
-  readonly #early = new Map<DataType, readonly DeviceRecord[]>();
+  readonly #early = new Map<DataType, DeviceList>();
+  /** Answers without readings in a row. */
+  readonly #emptyAnswers = new Map<string, number>();
   #asked = false;
   #emptyTold = false;
-  /** Monotonic ms of the first list that was not empty. */
+  /** The newest list of controllers is a page of a longer one: what it leaves out may be there. */
+  #isPart = false;
+  /** Monotonic ms of the first whole list that was not empty. */
   #knownSince: number | null = null;
 
   constructor(store: GreenhouseStore, removeAfterMs: number, tell: (news: InventoryNews) => void) {
@@ -35,7 +50,7 @@ export class Inventory {
     this.#tell = tell;
   }
 
-  /** Whether a successful list that was not empty has been seen since start; nothing may be cleared before. */
+  /** Whether a whole list that was not empty has been seen since start; nothing may be cleared before. */
   get isKnown(): boolean {
     return this.#knownSince !== null;
   }
@@ -46,55 +61,67 @@ export class Inventory {
   }
 
   /** The answer of `GET /api/control/mqtt`. */
-  controllersListed(records: readonly DeviceRecord[], monotonicMs: number): void {
+  controllersListed(records: DeviceList, monotonicMs: number): void {
     this.#asked = true;
     if (records.length === 0) {
-      if (!this.#emptyTold) this.#tell({ type: "account_empty" });
-      this.#emptyTold = true;
+      if (records.isPage !== true && !this.#emptyTold) {
+        this.#tell({ type: "account_empty" });
+        this.#emptyTold = true;
+      }
     } else {
       this.#emptyTold = false;
       const before = this.#controllers;
-      this.#controllers = new Set(records.map((record) => record.code));
+      this.#controllers = codesOf(records, before);
       // One that no list holds any more is absent, which says more.
       this.#unflag([...before].filter((code) => !this.#controllers.has(code) && this.#isListed(code)));
       for (const record of records) this.#seen(record, availabilityOf(record));
-      this.#knownSince ??= monotonicMs;
+      this.#isPart = records.isPage === true;
+      if (!this.#isPart) this.#knownSince ??= monotonicMs;
     }
     for (const [dataType, early] of this.#early) this.devicesListed(early, dataType);
     this.#early.clear();
-    if (records.length > 0) this.#judgeAbsence(monotonicMs);
+    if (records.length > 0 && !this.#isPart) this.#judgeAbsence(monotonicMs);
   }
 
   /** An answer of `GET /api/device`: devices only listed there have no online flag of their own. */
-  devicesListed(records: readonly DeviceRecord[], dataType: DataType = "TEXT"): void {
+  devicesListed(records: DeviceList, dataType: DataType = "TEXT"): void {
     if (!this.#asked) {
       this.#early.set(dataType, records);
       return;
     }
     if (records.length === 0) return;
-    this.#devices.set(dataType, new Set(records.map((record) => record.code)));
+    this.#devices.set(dataType, codesOf(records, this.#devices.get(dataType)));
     for (const record of records) {
       if (!this.#controllers.has(record.code)) this.#seen(record, availabilityOf(record));
     }
   }
 
-  /** Whether a code has readings to poll. */
+  /** Whether a code has readings to poll. A pest monitor may have; one that answered without any several times has none. */
   hasReadings(code: string): boolean {
-    const controller = this.#store.get(code);
-    return controller !== undefined && !isCamera(controller.info.type);
+    const type = this.#store.get(code)?.info.type;
+    if (type === undefined || !isCamera(type)) return type !== undefined;
+    return mayHaveReadings(type) && (this.#emptyAnswers.get(code) ?? 0) < emptyAnswersUntilNone;
+  }
+
+  /** An answer about a code's readings came, with so many of them. */
+  readingsAnswered(code: string, readings: number): void {
+    this.#emptyAnswers.set(code, readings > 0 ? 0 : (this.#emptyAnswers.get(code) ?? 0) + 1);
   }
 
   /** Whether what an earlier run kept for a code may be removed although this run has not seen it. */
   mayForget(code: string, monotonicMs: number): boolean {
     if (!this.#store.wants(code)) return true;
-    if (this.#knownSince === null || this.#devices.size === 0) return false;
+    if (this.#knownSince === null || this.#isPart || this.#devices.size === 0) return false;
     if (this.#isListed(code) || this.#store.isConfigured(code)) return false;
     return monotonicMs - this.#knownSince >= this.#removeAfterMs;
   }
 
   /** Whose flag the platform no longer gives is not online any more, though a device list may still hold it. */
   #unflag(codes: readonly string[]): void {
-    for (const code of codes) this.#store.dispatch(code, { type: "connection", availability: "unknown" });
+    for (const code of codes) {
+      this.#store.dispatch(code, { type: "unflagged" });
+      this.#tell({ type: "doubted", code });
+    }
   }
 
   #isListed(code: string): boolean {
@@ -107,6 +134,8 @@ export class Inventory {
     this.#store.admit(record.code);
     this.#store.dispatch(record.code, { type: "listed", record, availability });
     if (isNew) this.#tell({ type: "added", code: record.code, name: record.name ?? record.code });
+    if ((this.#store.get(record.code)?.doubted ?? null) !== null)
+      this.#tell({ type: "doubted", code: record.code });
   }
 
   #judgeAbsence(monotonicMs: number): void {
@@ -119,6 +148,7 @@ export class Inventory {
       const since = controller.absentSince ?? monotonicMs;
       if (this.#store.isConfigured(code) || monotonicMs - since < this.#removeAfterMs) continue;
       this.#store.remove(code);
+      this.#emptyAnswers.delete(code);
       this.#tell({ type: "removed", code, name });
     }
   }

@@ -4,6 +4,7 @@ import type { PollJob } from "./poll-jobs.js";
 export const pollOperations = [
   "controllers",
   "devices",
+  "connection",
   "sensors",
   "running_status",
   "register",
@@ -24,7 +25,15 @@ export function operationOf(job: PollJob): PollOperation {
 
 /** What these jobs cost when each is asked for once in its interval (ms), as whole calls. */
 export function callsPerHour(jobs: Iterable<PollJob>, intervalMs: (job: PollJob) => number): PollCost {
-  const cost = { controllers: 0, devices: 0, sensors: 0, running_status: 0, register: 0, registers: 0 };
+  const cost = {
+    controllers: 0,
+    devices: 0,
+    connection: 0,
+    sensors: 0,
+    running_status: 0,
+    register: 0,
+    registers: 0,
+  };
   for (const job of jobs) cost[operationOf(job)] += hourMs / intervalMs(job);
   const whole = pollOperations.map((operation) => [operation, Math.round(cost[operation])] as const);
   return { ...cost, ...Object.fromEntries(whole) };

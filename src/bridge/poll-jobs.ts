@@ -1,4 +1,5 @@
 import { stateAddresses } from "../greenhouse/actuator-fold.js";
+import { hasOwnClient } from "../greenhouse/connection-fold.js";
 import type { ParameterGroup } from "../greenhouse/device-types.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { PlatformHost } from "../greenhouse/platform-error.js";
@@ -7,7 +8,7 @@ import type { PlatformHost } from "../greenhouse/platform-error.js";
 export type PollJob =
   | { readonly kind: "controllers" }
   | { readonly kind: "devices"; readonly dataType: "TEXT" | "STREAM" }
-  | { readonly kind: "sensors" | "running_status"; readonly code: string }
+  | { readonly kind: "sensors" | "running_status" | "connection"; readonly code: string }
   | { readonly kind: "registers"; readonly code: string; readonly read: RegisterRead };
 
 /** One request for registers: a single address, or a whole parameter group at once. */
@@ -30,6 +31,7 @@ export function jobName(job: PollJob): string {
       return `devices ${job.dataType}`;
     case "sensors":
     case "running_status":
+    case "connection":
       return `${job.kind} ${job.code}`;
     case "registers":
       return `registers ${job.code} ${readName(job.read)}`;
@@ -63,15 +65,22 @@ export function jobIntervalMs(
       return intervals.runningStatusMs * slower;
     case "registers":
       return intervals.actuatorsMs * slower;
+    // Lists tell about all others; these are asked once, and whenever a list is doubted.
+    case "connection":
+      return controller !== undefined && hasOwnClient(controller) ? intervals.controllersMs : Infinity;
   }
 }
 
 /** The order of a first round: what others depend on and what people look at comes first. */
 export function jobRank(job: PollJob): number {
-  const ranks = { controllers: 0, devices: 1, sensors: 2, registers: 3, running_status: 4 } satisfies Record<
-    PollJob["kind"],
-    number
-  >;
+  const ranks = {
+    controllers: 0,
+    devices: 1,
+    sensors: 2,
+    registers: 3,
+    running_status: 4,
+    connection: 5,
+  } satisfies Record<PollJob["kind"], number>;
   return ranks[job.kind];
 }
 
@@ -97,6 +106,9 @@ export function registerReads(controller: Controller): readonly RegisterRead[] {
 export function jobsOf(controller: Controller, hasReadings: boolean): readonly PollJob[] {
   const { code } = controller.info;
   const registers = registerReads(controller).map((read): PollJob => ({ kind: "registers", code, read }));
-  if (!hasReadings) return registers;
-  return [{ kind: "sensors", code }, { kind: "running_status", code }, ...registers];
+  const readings: readonly PollJob[] = [
+    { kind: "sensors", code },
+    { kind: "running_status", code },
+  ];
+  return [...(hasReadings ? readings : []), ...registers, { kind: "connection", code }];
 }

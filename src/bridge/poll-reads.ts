@@ -27,8 +27,15 @@ export async function perform(job: PollJob, ports: PollPorts, signal: AbortSigna
     case "devices":
       inventory.devicesListed(await platform.devices(job.dataType, signal), job.dataType);
       return;
+    case "connection":
+      store.dispatch(job.code, {
+        type: "connection",
+        status: await platform.connection(job.code, signal, "polled"),
+      });
+      return;
     case "sensors": {
       const items = await platform.sensors(job.code, signal);
+      inventory.readingsAnswered(job.code, items.length);
       store.dispatch(job.code, { type: "sensors_read", items, receivedAt: clock.now(), source: "poll" });
       return;
     }

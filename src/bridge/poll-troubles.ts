@@ -99,6 +99,7 @@ export class PollTroubles {
 const subjects = {
   controllers: "the list of controllers",
   devices: "the list of other devices",
+  connection: "the status of single devices",
   sensors: "sensors",
   running_status: "running statuses",
   registers: "actuators and parameters",

@@ -4,7 +4,7 @@ import type { Random } from "../runtime/random.js";
 import { type RequestBudget, stretchFactor } from "./budget.js";
 import { type DueJob, PollBook } from "./poll-book.js";
 import { callsPerHour, type PollCost } from "./poll-cost.js";
-import { jobIntervalMs, jobsOf, type PollIntervals, type PollJob } from "./poll-jobs.js";
+import { jobIntervalMs, jobName, jobsOf, type PollIntervals, type PollJob } from "./poll-jobs.js";
 import { perform, type PollPorts } from "./poll-reads.js";
 import { PollTroubles } from "./poll-troubles.js";
 import { nextDueAt, notBefore } from "./schedule.js";
@@ -88,6 +88,12 @@ export class Poller {
     this.#demandChanged = true;
   }
 
+  /** Asks a controller's single-device status before everything else that is due. */
+  askConnection(code: string): void {
+    this.#book.runAgainAt(jobName({ kind: "connection", code }), 0);
+    this.#wake?.();
+  }
+
   hostReachable(host: PlatformHost, reachable: boolean): void {
     const now = this.#ports.clock.monotonic();
     this.#troubles.hostReachable(host, reachable);
@@ -149,12 +155,14 @@ export class Poller {
     const done = perform(job, { ...this.#ports, turn }, signal)
       .then(() => {
         this.#troubles.worked(name, job);
+        return true;
       })
       .catch((error: unknown) => {
         if (!signal.aborted && this.#book.has(name)) this.#troubles.failed(name, job, error);
+        return false;
       })
-      .finally(() => {
-        this.#ended(name, job);
+      .then((worked) => {
+        this.#ended(name, job, worked);
       });
     this.#running.set(name, done);
   }
@@ -167,11 +175,16 @@ export class Poller {
     budget.spend(clock.monotonic());
   }
 
-  #ended(name: string, job: PollJob): void {
+  #ended(name: string, job: PollJob, worked: boolean): void {
     this.#running.delete(name);
-    const intervalMs = this.#plainIntervalMs(job) * this.#stretch;
+    const plainMs = this.#plainIntervalMs(job);
+    // What is asked once is asked again until it was answered.
+    const againMs = worked ? plainMs : Math.min(plainMs, this.#settings.intervals.controllersMs);
     const next = job.kind === "controllers" ? notBefore : nextDueAt;
-    this.#book.runAgainAt(name, next(name, this.#ports.clock.monotonic(), intervalMs, this.#ports.random()));
+    if (Number.isFinite(againMs)) {
+      const now = this.#ports.clock.monotonic();
+      this.#book.runAgainAt(name, next(name, now, againMs * this.#stretch, this.#ports.random()));
+    }
     this.#answerWaiting(name);
     this.#wake?.();
   }

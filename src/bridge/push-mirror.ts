@@ -142,19 +142,20 @@ export class PushMirror {
     });
   }
 
-  /** A device the list gives no flag for has none that could change. */
+  /** A device that neither a list nor its own status ever gave a flag has none that could change. */
   #connection(controller: Controller, { code, online }: News<"connection">): void {
     const { store, reads, platform } = this.#ports;
     const told = online ? "online" : "offline";
-    if ((controller.info.record?.online ?? null) === null) return;
-    if (controller.availability === told && !this.#connections.has(code)) return;
+    const hasNone =
+      (controller.info.record?.online ?? null) === null && controller.availability === "unknown";
+    if (hasNone || (controller.availability === told && !this.#connections.has(code))) return;
     this.#connections.set(code, told);
     const name = `connection ${code}`;
     reads.want(name, connectionGapMs, async (signal) => {
-      const availability = await platform.connection(code, signal);
-      const isTold = availability === this.#connections.get(code);
+      const status = await platform.connection(code, signal);
+      const isTold = status.state === this.#connections.get(code);
       if (!reads.isWaiting(name)) this.#connections.delete(code);
-      if (isTold) store.dispatch(code, { type: "connection", availability });
+      if (isTold) store.dispatch(code, { type: "connection", status });
     });
   }
 

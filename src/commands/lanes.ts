@@ -203,9 +203,13 @@ export class Lanes {
     return this.#ports.store.get(code)?.actuators.get(targetId)?.registers[address]?.raw ?? null;
   }
 
+  /** The single-device status, folded into the mirror. */
   async #connection(code: string, signal: AbortSignal): Promise<Connection> {
+    const { platform, store } = this.#ports;
     try {
-      return { type: await this.#ports.platform.connection(code, signal) };
+      const status = await platform.connection(code, signal);
+      store.dispatch(code, { type: "connection", status });
+      return { type: status.state };
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
       return { type: "unanswered", reason: error.message, facts: error.facts };

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { EmbeddedBroker } from "../broker/broker.js";
 import { readVia } from "../broker/via.js";
-import type { InventoryNews } from "../bridge/inventory.js";
+import type { AccountNews } from "../bridge/inventory.js";
 import type { BridgeEvent } from "../greenhouse/bridge-events.js";
 import type { Journal } from "../journal/journal.js";
 import type { IncomingMessage } from "../mqtt/connection.js";
@@ -213,7 +213,7 @@ class Bridge {
     return new RequestDesk({ handlers, responseTopic, publisher: connection, concurrency, clock, log });
   }
 
-  #follow(news: InventoryNews): void {
+  #follow(news: AccountNews): void {
     const { log, clock } = this.#around;
     if (news.type === "account_empty") {
       this.#outputs.event({

@@ -39,6 +39,7 @@ function controllerSettings(
     name: section.name,
     area: section.area,
     ignore: section.ignore,
+    stream: section.stream,
     sensors: Object.entries(section.sensors).map(([id, sensor]) => sensorSettings(id, sensor)),
     actuators: Object.entries(section.actuators).map(([id, actuator]) =>
       actuatorSettings(id, actuator, configuration.commands.min_interval),

@@ -1,6 +1,6 @@
 import anyAscii from "any-ascii";
 import { RequestBudget } from "../bridge/budget.js";
-import { Inventory, type InventoryNews } from "../bridge/inventory.js";
+import { type AccountNews, Inventory } from "../bridge/inventory.js";
 import type { PollIntervals } from "../bridge/poll-jobs.js";
 import { Poller } from "../bridge/poller.js";
 import { PlatformWatch } from "../bridge/platform-watch.js";
@@ -29,7 +29,7 @@ export interface Mirror {
 export interface MirrorListeners {
   readonly onPlatformState: (state: PlatformState) => void;
   readonly onEvent: (event: BridgeEvent) => void;
-  readonly onInventory: (news: InventoryNews) => void;
+  readonly onInventory: (news: AccountNews) => void;
   /** What polling reads through, so that its reads can be counted. */
   readonly watchReads: (reader: PlatformReader) => PlatformReader;
 }
@@ -65,7 +65,8 @@ export function createMirror(around: BridgeSurroundings, listeners: MirrorListen
   const inventory = new Inventory(store, settings.removeAfterMs, (news) => {
     if (news.type === "added") poller.follow(news.code);
     if (news.type === "removed") poller.forget(news.code);
-    listeners.onInventory(news);
+    if (news.type === "doubted") poller.askConnection(news.code);
+    else listeners.onInventory(news);
   });
   const onStretch = stretchListener(configuration, { store, watch, log, intervals });
   const { concurrency, requests_per_minute: requestsPerMinute } = configuration.platform;

@@ -67,5 +67,8 @@ export const statusNumbers: ReadonlyMap<StatusNumber, string> = new Map([
 /** Cameras and weather stations have no addresses, so nothing there takes commands. */
 export const takesCommands = (type: DeviceType | null): boolean => !/^[VW]/.test(type ?? "");
 
-/** Cameras and picture uploaders have no readings worth polling. */
+/** Cameras and picture uploaders. */
 export const isCamera = (type: DeviceType | null): boolean => type?.startsWith("V") ?? false;
+
+/** Of those the pest monitor, which counts what it catches, may have readings. */
+export const mayHaveReadings = (type: DeviceType | null): boolean => !isCamera(type) || type === "V003";

@@ -1,11 +1,15 @@
 import type { Availability, BetweenSteps, Source } from "./model.js";
-import type { DeviceRecord, RawValue, RunningStatusItem, SensorItem } from "./ports.js";
+import type { ClientStatus, DeviceRecord, RawValue, RunningStatusItem, SensorItem } from "./ports.js";
 
 /** What can be learnt about one controller. Instants are epoch ms; `startedAt` is when the request began. */
 export type ControllerEvent =
+  /** `availability` is the list's flag. */
   | { readonly type: "listed"; readonly record: DeviceRecord; readonly availability: Availability }
   | { readonly type: "absent"; readonly since: number }
-  | { readonly type: "connection"; readonly availability: Availability }
+  /** Its own list does not hold it any more, another one does. */
+  | { readonly type: "unflagged" }
+  /** The single-device status was read. */
+  | { readonly type: "connection"; readonly status: ClientStatus }
   | { readonly type: "platform"; readonly reachable: boolean }
   | {
       readonly type: "sensors_read";

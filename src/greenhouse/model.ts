@@ -111,6 +111,13 @@ export interface RawAddress {
   readonly postedAt: number | null;
 }
 
+/** What the single-device status tells of an online device. */
+export interface ClientFacts {
+  readonly version: string | null;
+  readonly description: string | null;
+  readonly lastOnlineAt: number | null;
+}
+
 export interface ControllerInfo {
   readonly code: string;
   readonly id: string;
@@ -118,6 +125,9 @@ export interface ControllerInfo {
   readonly area: string | null;
   readonly type: DeviceType | null;
   readonly record: DeviceRecord | null;
+  readonly client: ClientFacts | null;
+  /** Address of a video stream, only where the configuration asks for it: it may hold a password. */
+  readonly stream: string | null;
 }
 
 /** Where an item of the last sensor answer belongs; answers look alike, so the next one is matched by place. */
@@ -136,6 +146,9 @@ export interface Controller {
   readonly info: ControllerInfo;
   readonly settings: ControllerSettings | null;
   readonly availability: Availability;
+  readonly availabilityBy: "list" | "status";
+  /** What the newest list says against it, while the single-device status has not settled that; else null. */
+  readonly doubted: Availability | null;
   /** Whether the platform can be read at all; without it nothing is `good`. */
   readonly platformReachable: boolean;
   readonly layout: readonly LayoutSlot[];

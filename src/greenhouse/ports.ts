@@ -14,12 +14,32 @@ export interface DeviceRecord {
   readonly stationId: string | null;
   readonly stationName: string | null;
   readonly brand: string | null;
+  /** Address of a video stream; it may hold a password. */
   readonly hls: string | null;
   readonly version: string | null;
   readonly online: boolean | null;
   /** Whatever else the list says, as text: id, customerId, channel, number, tag, prefix, type, sortOrder. */
   readonly extra: Readonly<Record<string, string>>;
 }
+
+/** Devices as one answer lists them. */
+export interface DeviceList extends ReadonlyArray<DeviceRecord> {
+  /** By its own count the answer is a page of a longer list: what it leaves out may well be there. */
+  readonly isPage?: boolean;
+}
+
+/** What the single-device status says. All but the state is given of an online device only. */
+export interface ClientStatus {
+  /** An unknown code reads `offline` too. */
+  readonly state: "online" | "offline" | "unknown";
+  /** Of the interface, not of the device's software. */
+  readonly version: string | null;
+  readonly description: string | null;
+  readonly lastOnlineAt: number | null;
+}
+
+/** How a read is paced: `polled` keeps to the polling's turn and pauses, `urgent` goes at once. */
+export type Pace = "polled" | "urgent";
 
 /** One item of the real-time sensor data. */
 export interface SensorItem {
@@ -47,12 +67,12 @@ export type Query = Readonly<Record<string, string>>;
 
 export interface PlatformReader {
   /** All controllers with their online flag (`GET /api/control/mqtt`); empty when the account shows none. */
-  controllers(signal: AbortSignal): Promise<readonly DeviceRecord[]>;
+  controllers(signal: AbortSignal): Promise<DeviceList>;
   /** The device list (`GET /api/device`), without an online flag. */
-  devices(dataType: "TEXT" | "STREAM", signal: AbortSignal): Promise<readonly DeviceRecord[]>;
+  devices(dataType: "TEXT" | "STREAM", signal: AbortSignal): Promise<DeviceList>;
   stations(signal: AbortSignal): Promise<readonly { id: string; name: string | null }[]>;
-  /** The single-device flag; an unknown code reads `offline` too. */
-  connection(code: string, signal: AbortSignal): Promise<"online" | "offline" | "unknown">;
+  /** The single-device status; urgent where no pace is given. */
+  connection(code: string, signal: AbortSignal, pace?: Pace): Promise<ClientStatus>;
   sensors(code: string, signal: AbortSignal): Promise<readonly SensorItem[]>;
   runningStatuses(code: string, signal: AbortSignal): Promise<readonly RunningStatusItem[]>;
   /** `null` when the answer holds no value for the address. `fresh` asks the device itself (`flush=1`). */

@@ -1,10 +1,19 @@
 import { foldRegister, foldStepsEnded, unreadActuator } from "./actuator-fold.js";
 import type { ControllerEvent } from "./events.js";
 import { type Freshness, judge, mapChanged } from "./freshness.js";
-import type { Actuator, Controller, ControllerInfo, Parameter, Sensor } from "./model.js";
+import { foldAbsence, foldFacts, foldFlag, foldStatus, foldUnflagged } from "./connection-fold.js";
+import type {
+  Actuator,
+  Availability,
+  ClientFacts,
+  Controller,
+  ControllerInfo,
+  Parameter,
+  Sensor,
+} from "./model.js";
 import { foldParameter } from "./parameter-fold.js";
 import { foldRawAddress, postedRawAddress } from "./raw-address-fold.js";
-import type { DeviceRecord } from "./ports.js";
+import type { ClientStatus, DeviceRecord } from "./ports.js";
 import { foldPushedReadings } from "./push-fold.js";
 import { foldReading } from "./sensor-fold.js";
 import { layoutFor, type Transliterate } from "./sensor-layout.js";
@@ -24,9 +33,11 @@ export function newController(
   platformReachable: boolean,
 ): Controller {
   return {
-    info: infoOf(code, id, settings, null),
+    info: infoOf(code, id, settings, null, null),
     settings,
     availability: "unknown",
+    availabilityBy: "list",
+    doubted: null,
     platformReachable,
     layout: [],
     sensors: new Map(),
@@ -56,9 +67,11 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
       return foldRecord(controller, event.record, event.availability);
     case "absent":
       if (controller.absentSince !== null) return controller;
-      return { ...controller, absentSince: event.since, availability: "offline" };
+      return { ...controller, ...foldAbsence(), absentSince: event.since };
+    case "unflagged":
+      return withChange(controller, foldUnflagged());
     case "connection":
-      return withChange(controller, { availability: event.availability });
+      return foldConnection(controller, event.status);
     case "platform":
       return withChange(controller, { platformReachable: event.reachable });
     case "sensors_read":
@@ -120,23 +133,25 @@ function infoOf(
   id: string,
   settings: ControllerSettings | null,
   record: DeviceRecord | null,
+  client: ClientFacts | null,
 ): ControllerInfo {
   const name = settings?.name ?? (record?.name || code);
-  return { code, id, name, area: settings?.area ?? null, type: record?.type ?? null, record };
+  const stream = settings?.stream === true ? (record?.hls ?? null) : null;
+  return { code, id, name, area: settings?.area ?? null, type: record?.type ?? null, record, client, stream };
 }
 
-function foldRecord(
-  controller: Controller,
-  record: DeviceRecord,
-  availability: Controller["availability"],
-): Controller {
+function foldConnection(controller: Controller, status: ClientStatus): Controller {
+  const client = foldFacts(controller.info.client, status);
+  const info = client === controller.info.client ? controller.info : { ...controller.info, client };
+  return withChange(controller, { ...foldStatus(controller, status.state), info });
+}
+
+function foldRecord(controller: Controller, record: DeviceRecord, flag: Availability): Controller {
   const sameRecord =
     controller.info.record !== null && JSON.stringify(controller.info.record) === JSON.stringify(record);
-  if (sameRecord && availability === controller.availability && controller.absentSince === null)
-    return controller;
-  const { code, id } = controller.info;
-  const info = sameRecord ? controller.info : infoOf(code, id, controller.settings, record);
-  return { ...controller, info, availability, absentSince: null };
+  const { code, id, client } = controller.info;
+  const info = sameRecord ? controller.info : infoOf(code, id, controller.settings, record, client);
+  return withChange(controller, { info, ...foldFlag(controller, flag), absentSince: null });
 }
 
 type SensorsRead = Extract<ControllerEvent, { type: "sensors_read" }>;

@@ -70,6 +70,8 @@ export interface ControllerSettings {
   readonly name?: string;
   readonly area?: string;
   readonly ignore: boolean;
+  /** Show the address of its video stream. */
+  readonly stream?: boolean;
   readonly sensors: readonly SensorSettings[];
   readonly actuators: readonly ActuatorSettings[];
   readonly parameters: readonly ParameterSettings[];

@@ -114,7 +114,7 @@ const readsOf = (reader: Reader): PlatformReader => ({
   controllers: (signal) => reader.controllers(signal),
   devices: (dataType, signal) => reader.devices(dataType, signal),
   stations: (signal) => reader.stations(signal),
-  connection: (code, signal) => reader.connection(code, signal),
+  connection: (code, signal, pace) => reader.connection(code, signal, pace),
   sensors: (code, signal) => reader.sensors(code, signal),
   runningStatuses: (code, signal) => reader.runningStatuses(code, signal),
   value: (code, address, fresh, signal) => reader.value(code, address, fresh, signal),

@@ -1,7 +1,9 @@
 import { PlatformError } from "../greenhouse/platform-error.js";
 import type { ParameterGroup } from "../greenhouse/device-types.js";
 import type {
-  DeviceRecord,
+  ClientStatus,
+  DeviceList,
+  Pace,
   PlatformReader,
   Query,
   RawValue,
@@ -10,7 +12,7 @@ import type {
 } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Authorized } from "./authorized.js";
-import { connectionReader, type Connection } from "./decode/connection.js";
+import { connectionReader } from "./decode/connection.js";
 import { UnreadableShape, type Decoding } from "./decode/decoding.js";
 import { deviceReader } from "./decode/devices.js";
 import { manyValuesReader } from "./decode/many-values.js";
@@ -70,11 +72,11 @@ export class Reader implements PlatformReader {
     this.#values = manyValuesReader(shapeOf(operations.values));
   }
 
-  controllers(signal: AbortSignal): Promise<readonly DeviceRecord[]> {
+  controllers(signal: AbortSignal): Promise<DeviceList> {
     return this.#ask({ operation: operations.controllers, query: {}, signal }, this.#controllers);
   }
 
-  devices(dataType: "TEXT" | "STREAM", signal: AbortSignal): Promise<readonly DeviceRecord[]> {
+  devices(dataType: "TEXT" | "STREAM", signal: AbortSignal): Promise<DeviceList> {
     return this.#ask({ operation: operations.devices, query: { dataType }, signal }, this.#devices);
   }
 
@@ -82,10 +84,10 @@ export class Reader implements PlatformReader {
     return this.#ask({ operation: operations.stations, query: {}, signal }, this.#stations);
   }
 
-  async connection(code: string, signal: AbortSignal): Promise<Connection> {
+  async connection(code: string, signal: AbortSignal, pace: Pace = "urgent"): Promise<ClientStatus> {
     const operation = operations.connection;
     const query = { deviceCode: deviceCode(code, operation) };
-    return this.#ask({ operation, query, signal, urgent: true }, this.#connection);
+    return this.#ask({ operation, query, signal, urgent: pace === "urgent" }, this.#connection);
   }
 
   async sensors(code: string, signal: AbortSignal): Promise<readonly SensorItem[]> {

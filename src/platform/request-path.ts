@@ -42,18 +42,21 @@ export function plainText(text: string, what: string, operation: Operation): str
 }
 
 /**
- * Path and query of a request; every name and value is encoded, parameters are renamed as `platform.shapes` says.
+ * Path and query of a request; every name and value is encoded, parameters are renamed and added as `platform.shapes` says.
  * Throws `invalid_request` for what cannot be encoded.
  */
 export function requestPath(operation: Operation, query: Query, shape?: OperationShape): string {
-  const names = Object.keys(query);
-  if (names.length > maxParameters)
+  const asked = Object.entries(query).map(([name, value]) => [renamed(name, shape), value] as const);
+  const names = new Set(asked.map(([name]) => name));
+  // What is asked for itself is not overruled.
+  const fixed = Object.entries(shape?.params ?? {}).filter(([name]) => !names.has(name));
+  const all = [...asked, ...fixed];
+  if (all.length > maxParameters)
     throw invalidRequest(operation, `more than ${maxParameters} query parameters`);
   let path = operation.path;
   let separator = "?";
-  for (const name of names) {
-    const value = query[name] ?? "";
-    path += `${separator}${encoded(renamed(name, shape), operation)}=${encoded(value, operation)}`;
+  for (const [name, value] of all) {
+    path += `${separator}${encoded(name, operation)}=${encoded(value, operation)}`;
     separator = "&";
   }
   return path;

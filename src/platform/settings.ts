@@ -23,6 +23,8 @@ export interface OperationShape {
   readonly time?: string;
   readonly channel?: string;
   readonly code?: string;
+  /** Fixed parameters of the query, such as a page size. */
+  readonly params?: Readonly<Record<string, string>>;
   /** The document's parameter name → the platform's. */
   readonly query?: Readonly<Record<string, string>>;
 }

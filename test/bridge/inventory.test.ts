@@ -30,13 +30,33 @@ const unflagged = (...codes: string[]): DeviceRecord[] =>
 
 describe("the account's lists", () => {
   it.each([
-    [true, "online"],
-    [false, "offline"],
-    [null, "unknown"],
-  ] as const)("the controller's own flag %j is %s", (online, availability) => {
+    [true, "online", ["added"]],
+    // Offline is worth a question first.
+    [false, "unknown", ["added", "doubted"]],
+    [null, "unknown", ["added"]],
+  ] as const)("the controller's own flag %j is %s", (online, availability, news) => {
     const one = account();
     one.inventory.controllersListed([record({ code: "A", online })], 0);
     expect(one.availability("A")).toBe(availability);
+    expect(one.types()).toEqual(news);
+  });
+
+  it("a list's offline is asked about once for each list, and taken where nothing else could be learnt before the next", () => {
+    const one = account();
+    const offline = [record({ code: "A", online: false }), record({ code: "B" })];
+    one.inventory.controllersListed(listed("A", "B"), 0);
+    one.inventory.controllersListed(offline, 1);
+    expect([one.availability("A"), one.types()]).toEqual(["online", ["added", "added", "doubted"]]);
+    one.inventory.controllersListed(offline, 2);
+    expect([one.availability("A"), one.types()]).toEqual(["offline", ["added", "added", "doubted"]]);
+  });
+
+  it("a device that left the list with flags is asked about", () => {
+    const one = account();
+    one.inventory.devicesListed(unflagged("A", "B"));
+    one.inventory.controllersListed(listed("A", "B"), 0);
+    one.inventory.controllersListed(listed("B"), 1);
+    expect([one.availability("A"), one.types().at(-1)]).toEqual(["unknown", "doubted"]);
   });
 
   it("a controller new in a list is mirrored and told once", () => {
@@ -124,7 +144,7 @@ describe("the account's lists", () => {
   it.each([
     ["C001", true],
     ["W001", true],
-    ["V003", false],
+    ["V003", true],
     ["V008", false],
     ["V009", false],
     ["X9", true],
@@ -242,6 +262,67 @@ describe("a controller that lists leave out", () => {
     one.inventory.devicesListed(unflagged("A"));
     for (let n = 1; n <= 26; n++) one.inventory.controllersListed(listed("A"), n * hour);
     expect(one.codes()).toEqual(["A"]);
+  });
+});
+
+describe("a page of a longer list", () => {
+  const page = (...codes: string[]) => Object.assign(listed(...codes), { isPage: true });
+
+  it("makes nothing absent and removes nothing, however long it is all that comes", () => {
+    const one = account();
+    one.inventory.controllersListed(listed("A", "B"), 0);
+    one.inventory.devicesListed(unflagged("A", "B", "W"));
+    for (let n = 1; n <= 60; n++) {
+      one.inventory.controllersListed(page("A"), n * hour);
+      one.inventory.devicesListed(page("A"));
+    }
+    expect(one.codes()).toEqual(["A", "B", "W"]);
+    expect(one.availability("B")).toBe("online");
+    expect(one.inventory.mayForget("gone", 61 * hour)).toBe(false);
+  });
+
+  it("is no list of the account: what an earlier run kept stays", () => {
+    const one = account();
+    one.inventory.controllersListed(page("A"), 0);
+    expect(one.inventory.isKnown).toBe(false);
+    one.inventory.controllersListed(listed("A"), 1);
+    expect(one.inventory.isKnown).toBe(true);
+  });
+
+  it("does not make the account empty where it is empty itself", () => {
+    const one = account();
+    one.inventory.controllersListed(page(), 0);
+    expect(one.types()).toEqual([]);
+    one.inventory.controllersListed([], 1);
+    expect(one.types()).toEqual(["account_empty"]);
+  });
+
+  it("brings what it shows", () => {
+    const one = account();
+    one.inventory.controllersListed(page("A"), 0);
+    one.inventory.controllersListed(page("B"), 1);
+    expect(one.codes()).toEqual(["A", "B"]);
+  });
+
+  it("absence begins with the next whole list", () => {
+    const one = account();
+    one.inventory.controllersListed(listed("A", "B"), 0);
+    one.inventory.devicesListed(unflagged("A"));
+    one.inventory.controllersListed(page("A"), hour);
+    one.inventory.controllersListed(listed("A"), 2 * hour);
+    expect(one.availability("B")).toBe("offline");
+  });
+});
+
+describe("a pest monitor", () => {
+  it("has readings until it answered three times in a row without any", () => {
+    const one = account();
+    one.inventory.controllersListed([record({ code: "A", type: deviceType("V003") })], 0);
+    const had = [0, 0, 5, 0, 0, 0].map((count) => {
+      one.inventory.readingsAnswered("A", count);
+      return one.inventory.hasReadings("A");
+    });
+    expect(had).toEqual([true, true, true, true, true, false]);
   });
 });
 

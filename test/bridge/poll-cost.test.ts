@@ -20,10 +20,18 @@ const readings = (code: string): readonly PollJob[] => [
   { kind: "sensors", code },
   { kind: "running_status", code },
 ];
-const nothing = { controllers: 0, devices: 0, sensors: 0, running_status: 0, register: 0, registers: 0 };
+const nothing = {
+  controllers: 0,
+  devices: 0,
+  connection: 0,
+  sensors: 0,
+  running_status: 0,
+  register: 0,
+  registers: 0,
+};
 
 const minutes: Readonly<Record<PollJob["kind"], number>> = {
-  ...{ controllers: 5, devices: 60, sensors: 1, running_status: 5, registers: 2 },
+  ...{ controllers: 5, devices: 60, sensors: 1, running_status: 5, registers: 2, connection: Infinity },
 };
 const intervalMs = (stretch: number) => (job: PollJob) => minutes[job.kind] * 60_000 * stretch;
 

@@ -83,8 +83,9 @@ describe("registers are read with the fewest requests", () => {
     ]);
   });
 
-  it("one without readings has its registers only; one without registers its readings only", () => {
-    expect(jobsOf(controller(settings), false).map(({ kind }) => kind)).toEqual(Array(5).fill("registers"));
-    expect(jobsOf(controller(), true).map(({ kind }) => kind)).toEqual(["sensors", "running_status"]);
+  it("one without readings has its registers and its status; one without registers its readings and its status", () => {
+    const kinds = (...args: Parameters<typeof jobsOf>) => jobsOf(...args).map(({ kind }) => kind);
+    expect(kinds(controller(settings), false)).toEqual([...Array<string>(5).fill("registers"), "connection"]);
+    expect(kinds(controller(), true)).toEqual(["sensors", "running_status", "connection"]);
   });
 });

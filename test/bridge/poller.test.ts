@@ -3,7 +3,7 @@ import { PlatformWatch } from "../../src/bridge/platform-watch.js";
 import { untriedHost } from "../../src/bridge/platform-link.js";
 import { deviceType } from "../../src/greenhouse/device-types.js";
 import type { PlatformHost } from "../../src/greenhouse/platform-error.js";
-import { actuator, controllerSettings, item, record, silentLog } from "../support/builders.js";
+import { actuator, clientStatus, controllerSettings, item, record, silentLog } from "../support/builders.js";
 import { failure } from "../support/counting-platform.js";
 import { minute } from "../support/folding.js";
 import { devices, hour, mirrorSettings, type PolledOptions, polledMirror } from "../support/polled-mirror.js";
@@ -66,13 +66,69 @@ describe("intervals", () => {
     }
   });
 
-  it("online flags come from the list, never from a request for each device", async () => {
+  it("each device is asked for its status once; from then on online flags come from the list", async () => {
     const { platform } = await polling({}, async ({ platform, clock }) => {
       platform.list = devices(5);
-      await clock.advance(hour);
+      await clock.advance(12 * hour);
     });
-    const kinds = new Set(platform.calls.map(({ name }) => name.split(" ")[0]));
-    expect([...kinds].sort()).toEqual(["controllers", "devices", "running_status", "sensors"]);
+    for (const { code } of platform.list) expect(platform.times(`connection ${code}`)).toHaveLength(1);
+  });
+
+  it("a device whose status was not answered is asked again until it was", async () => {
+    const { platform } = await polling({}, async ({ platform, clock }) => {
+      platform.list = devices(1);
+      platform.fate = ({ name, at }) => {
+        if (name.startsWith("connection") && at < 20 * minute) throw failure("rejected", "realtime");
+      };
+      await clock.advance(12 * hour);
+    });
+    const times = platform.times("connection GH-0");
+    expect(times.length).toBeGreaterThan(3);
+    expect(times.at(-1)).toBeLessThan(30 * minute);
+  });
+
+  it("a list's offline is settled by the device's own status, before anything else is asked", async () => {
+    const seen: string[] = [];
+    const { platform } = await polling({ concurrency: 1 }, async ({ platform, clock, store }) => {
+      platform.list = devices(20);
+      platform.status = (code) => clientStatus(code === "GH-3" ? "offline" : "online");
+      await clock.advance(30_000);
+      store.onChange((before, after) => {
+        if (after && before?.availability !== after.availability) seen.push(after.info.code);
+      });
+      platform.list = devices(20, { online: false });
+      await clock.advance(12 * minute);
+    });
+    expect(seen).toEqual([]);
+    expect(platform.times("connection GH-7").length).toBeGreaterThan(1);
+  });
+
+  it("a device without a flag that has an MQTT client is asked as often as the list; one without is asked once", async () => {
+    const { platform, store } = await polling({}, async ({ platform, clock }) => {
+      platform.list = devices(1);
+      platform.other = ["WS-1", "WS-2"].map((code) =>
+        record({ code, type: deviceType("W001"), online: null }),
+      );
+      platform.status = (code) => clientStatus(code === "WS-2" ? "offline" : "online");
+      await clock.advance(2 * hour);
+      platform.status = () => clientStatus("offline");
+      await clock.advance(10 * minute);
+    });
+    expect(platform.times("connection WS-1").length).toBeGreaterThan(20);
+    expect(platform.times("connection WS-2")).toHaveLength(1);
+    expect([store.get("WS-1")?.availability, store.get("WS-2")?.availability]).toEqual([
+      "offline",
+      "unknown",
+    ]);
+  });
+
+  it("a pest monitor is asked for readings until three answers had none", async () => {
+    const { platform } = await polling({}, async ({ platform, clock }) => {
+      platform.list = [record({ code: "PM-1", type: deviceType("V003") })];
+      await clock.advance(2 * hour);
+    });
+    expect(platform.times("sensors PM-1")).toHaveLength(3);
+    expect(platform.times("running_status PM-1").length).toBeLessThan(4);
   });
 
   it("offline controllers are asked more slowly", async () => {
@@ -114,6 +170,7 @@ describe("the first round", () => {
     expect(platform.calls.map(({ name }) => name.split(" ")[0])).toEqual([
       ...["controllers", "devices", "devices", "sensors", "sensors", "sensors"],
       ...["value", "value", "value", "running_status", "running_status", "running_status"],
+      ...["connection", "connection", "connection"],
     ]);
   });
 
@@ -347,7 +404,7 @@ describe("refresh", () => {
       platform.latencyMs = 1_000;
       const refreshed = poller.refresh();
       expect(await isDone(refreshed, world, 9_000)).toBe(false);
-      expect(await isDone(refreshed, world, 5_000)).toBe(true);
+      expect(await isDone(refreshed, world, 10_000)).toBe(true);
       const names = new Set(platform.calls.map(({ name }) => name));
       for (const { code } of platform.list) expect(names).toContain(`sensors ${code}`);
       expect(names).toContain("controllers");

@@ -7,7 +7,15 @@ import { GreenhouseStore } from "../../src/bridge/store.js";
 import { parameterGroup, statusNumber } from "../../src/greenhouse/device-types.js";
 import type { RawValue, RunningStatusItem, SensorItem } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
-import { actuator, controllerSettings, item, record, silentLog, nobodyWaits } from "../support/builders.js";
+import {
+  actuator,
+  clientStatus,
+  controllerSettings,
+  item,
+  record,
+  silentLog,
+  nobodyWaits,
+} from "../support/builders.js";
 import { mirrorSettings } from "../support/polled-mirror.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
@@ -41,7 +49,7 @@ function bench({
     return answer();
   };
   const platform = {
-    connection: () => ask("connection", () => answers.connection),
+    connection: () => ask("connection", () => clientStatus(answers.connection)),
     runningStatuses: () => ask("statuses", () => answers.statuses),
     value: (_code: string, address: string, fresh: boolean) =>
       ask(`value ${address}${fresh ? " fresh" : ""}`, () => registers.get(address) ?? null),

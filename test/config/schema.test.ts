@@ -99,6 +99,7 @@ describe("configuration", () => {
     expect(configuration.http).toMatchObject({ port: 8099 });
     expect(configuration.controllers["GH-1"]).toEqual({
       ignore: false,
+      stream: false,
       actuators: {},
       sensors: {},
       parameters: {},

@@ -3,7 +3,7 @@ import type { ControllerEvent } from "../../src/greenhouse/events.js";
 import { newController } from "../../src/greenhouse/reduce.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { controllerMessages } from "../../src/mqtt/projection/controller-messages.js";
-import { actuator, controller, controllerSettings, item, record } from "../support/builders.js";
+import { actuator, clientStatus, controller, controllerSettings, item, record } from "../support/builders.js";
 import { after, minute, onlySensor, registersRead, sensorsRead, start } from "../support/folding.js";
 
 const settings = controllerSettings({
@@ -34,7 +34,7 @@ const alive = after(
 describe("an event without news", () => {
   it.each<[string, ControllerEvent]>([
     ["the same record", listed],
-    ["the same availability", { type: "connection", availability: "online" }],
+    ["a status that could not be read", { type: "connection", status: clientStatus("unknown") }],
     ["the platform as reachable as before", { type: "platform", reachable: true }],
     ["no problem as before", { type: "problem", on: false }],
     ["time that makes nothing old", { type: "time_passed" }],
@@ -86,8 +86,7 @@ describe("what the list says of a controller", () => {
 
   it("one that is offline, absent or without platform has nothing good, and is judged anew when it is back", () => {
     const gone: ControllerEvent[] = [
-      { ...listed, availability: "offline" },
-      { type: "connection", availability: "offline" },
+      { type: "connection", status: clientStatus("offline") },
       { type: "absent", since: 5 },
       { type: "platform", reachable: false },
     ];
@@ -96,7 +95,8 @@ describe("what the list says of a controller", () => {
       const qualities = [...away.sensors.values(), ...away.actuators.values(), ...away.parameters.values()];
       expect(qualities.map(({ quality }) => quality)).toEqual(["stale", "stale", "stale", "stale"]);
       expect(away.nextJudgementAt).toBeNull();
-      const back = after(away, start + 2_000, listed, { type: "platform", reachable: true });
+      const status: ControllerEvent = { type: "connection", status: clientStatus("online") };
+      const back = after(away, start + 2_000, listed, status, { type: "platform", reachable: true });
       expect([...back.sensors.values()].map(({ quality }) => quality)).toEqual(["good", "good"]);
     }
   });

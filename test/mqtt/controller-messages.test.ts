@@ -5,7 +5,7 @@ import type { Controller } from "../../src/greenhouse/model.js";
 import { statusNumber } from "../../src/greenhouse/device-types.js";
 import { controllerMessages } from "../../src/mqtt/projection/controller-messages.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
-import { actuator, controller, controllerSettings, item, record } from "../support/builders.js";
+import { actuator, clientStatus, controller, controllerSettings, item, record } from "../support/builders.js";
 import { after, registersRead, sensorsRead, start } from "../support/folding.js";
 
 const topics = topicsUnder("greenhouse");
@@ -70,7 +70,7 @@ describe("a controller's retained messages", () => {
 
   it.each<[string, ControllerEvent, [string, string][]]>([
     ["the same", { type: "time_passed" }, []],
-    ["availability", { type: "connection", availability: "unknown" }, [["availability", "unknown"]]],
+    ["availability", { type: "unflagged" }, [["availability", "unknown"]]],
     ["a problem", { type: "problem", on: true }, [["problem", "on"]]],
     ["a running status", status(0), [["status/16_fan", "off"]]],
     ["a running status that is a raw value", status("自动"), [["status/16_fan", "自动"]]],
@@ -105,9 +105,48 @@ describe("a controller's retained messages", () => {
       station_id: "7",
       brand: null,
       version: "3",
-      hls: null,
+      platform_id: "9",
+      extension_type: "X",
+      interface_version: null,
+      description: null,
+      last_online_at: null,
       tag: "t",
     });
+  });
+
+  const infoAfter = (from: Controller, ...events: ControllerEvent[]): Record<string, unknown> => {
+    const messages = new Map(published(from, after(from, start, ...events)) as [string, string][]);
+    return JSON.parse(messages.get("info") ?? "{}") as Record<string, unknown>;
+  };
+
+  it("info tells what the single-device status says, beside what the list calls version", () => {
+    const told = { version: "2", description: "三号棚", lastOnlineAt: start };
+    const online: ControllerEvent = { type: "connection", status: clientStatus("online", told) };
+    const facts = {
+      version: "3",
+      interface_version: "2",
+      description: "三号棚",
+      last_online_at: new Date(start).toISOString(),
+    };
+    expect(infoAfter(full, online)).toMatchObject(facts);
+    // An offline device tells nothing of itself, so what is known stays.
+    const offline: ControllerEvent = { type: "connection", status: clientStatus("offline") };
+    const renamed: ControllerEvent = {
+      type: "listed",
+      record: record({ name: "West" }),
+      availability: "online",
+    };
+    expect(infoAfter(full, online, offline, renamed)).toMatchObject(facts);
+  });
+
+  it("info names the stream only where the configuration asks for it", () => {
+    const hls = "https://user:password@video.example.com/1.flv";
+    const seen: ControllerEvent = { type: "listed", record: record({ hls }), availability: "online" };
+    for (const stream of [true, false]) {
+      const info = infoAfter(controller(controllerSettings({ stream })), seen);
+      if (stream) expect(info).toMatchObject({ stream: hls });
+      else expect(JSON.stringify(info)).not.toContain("password");
+    }
   });
 
   it("the JSON of a running status has the contract's fields", () => {

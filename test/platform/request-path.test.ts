@@ -52,6 +52,18 @@ const hostileCode = fc.oneof(
   fc.string({ unit: "binary", maxLength: 20 }),
 );
 
+describe("fixed parameters of a shape", () => {
+  it("are added to what is asked, encoded, and overrule nothing of it", () => {
+    const params = { pageSize: "500", "customer id": "a&b", dataType: "STREAM" };
+    expect(requestPath(operations.devices, { dataType: "TEXT" }, { params })).toBe(
+      "/api/device?dataType=TEXT&pageSize=500&customer%20id=a%26b",
+    );
+    expect(requestPath(operations.controllers, {}, { params: { pageSize: "500" } })).toBe(
+      "/api/control/mqtt?pageSize=500",
+    );
+  });
+});
+
 describe("req 48: device codes", () => {
   it("100,000 hostile codes never change origin or path: the expected request or none", () => {
     let made = 0;

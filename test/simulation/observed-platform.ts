@@ -32,10 +32,10 @@ export class ObservedPlatform {
         this.#world.journalist.note("read", { of, raw, ...(isLie ? { lie: true } : {}) });
         return raw;
       },
-      connection: async (code, signal) => {
+      connection: async (code, signal, pace) => {
         const read = this.#begin(code, "", true);
-        const connection = await client.connection(code, signal);
-        this.#end(read, connection, false);
+        const connection = await client.connection(code, signal, pace);
+        this.#end(read, connection.state, false);
         return connection;
       },
       write: (code, address, value, signal, manner) =>

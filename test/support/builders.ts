@@ -1,5 +1,5 @@
 import { newController } from "../../src/greenhouse/reduce.js";
-import type { DeviceRecord, SensorItem } from "../../src/greenhouse/ports.js";
+import type { ClientStatus, DeviceRecord, SensorItem } from "../../src/greenhouse/ports.js";
 import { deviceType } from "../../src/greenhouse/device-types.js";
 import type { ActuatorSettings, ControllerSettings, SensorSettings } from "../../src/greenhouse/settings.js";
 import { pino } from "pino";
@@ -65,6 +65,12 @@ export const record = (over: Partial<DeviceRecord> = {}): DeviceRecord => ({
   extra: {},
   ...over,
 });
+
+/** What the single-device status says of a device in this state. */
+export const clientStatus = (
+  state: ClientStatus["state"],
+  over: Partial<ClientStatus> = {},
+): ClientStatus => ({ state, version: null, description: null, lastOnlineAt: null, ...over });
 
 export const controller = (settings: ControllerSettings | null = null) =>
   newController("GH-0001", "gh-0001", settings, true);

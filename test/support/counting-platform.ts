@@ -1,6 +1,13 @@
 import type { ParameterGroup } from "../../src/greenhouse/device-types.js";
 import { PlatformError, type PlatformHost } from "../../src/greenhouse/platform-error.js";
-import type { DeviceRecord, PlatformReader, RawValue, SensorItem } from "../../src/greenhouse/ports.js";
+import type {
+  ClientStatus,
+  DeviceList,
+  PlatformReader,
+  RawValue,
+  SensorItem,
+} from "../../src/greenhouse/ports.js";
+import { clientStatus } from "./builders.js";
 import type { VirtualClock } from "./virtual-clock.js";
 
 export interface Call {
@@ -17,8 +24,11 @@ export class CountingPlatform implements PlatformReader {
   /** Every request, also those a closed way never let out. */
   attempts = 0;
   latencyMs = 20;
-  list: readonly DeviceRecord[] = [];
-  other: readonly DeviceRecord[] = [];
+  list: DeviceList = [];
+  other: DeviceList = [];
+  /** What the single-device status says; as the list unless the test has another answer. */
+  status: (code: string) => ClientStatus = (code) =>
+    clientStatus(this.list.find((one) => one.code === code)?.online === true ? "online" : "offline");
   readonly registers = new Map<string, RawValue | null>();
   readonly open = new Map<string, number>();
   mostAtOnce = 0;
@@ -35,11 +45,11 @@ export class CountingPlatform implements PlatformReader {
     this.#items = items;
   }
 
-  controllers(signal: AbortSignal): Promise<readonly DeviceRecord[]> {
+  controllers(signal: AbortSignal): Promise<DeviceList> {
     return this.#ask("controllers", "business", signal, () => this.list);
   }
 
-  devices(dataType: "TEXT" | "STREAM", signal: AbortSignal): Promise<readonly DeviceRecord[]> {
+  devices(dataType: "TEXT" | "STREAM", signal: AbortSignal): Promise<DeviceList> {
     return this.#ask(`devices ${dataType}`, "business", signal, () => this.other);
   }
 
@@ -47,8 +57,8 @@ export class CountingPlatform implements PlatformReader {
     return Promise.reject(new Error("not polled"));
   }
 
-  connection(): Promise<"online" | "offline" | "unknown"> {
-    return Promise.reject(new Error("the list says so; never asked per device"));
+  connection(code: string, signal: AbortSignal): Promise<ClientStatus> {
+    return this.#ask(`connection ${code}`, "realtime", signal, () => this.status(code));
   }
 
   sensors(code: string, signal: AbortSignal): Promise<readonly SensorItem[]> {

@@ -49,6 +49,7 @@ export function polledMirror(options: PolledOptions = {}) {
   const inventory = new Inventory(store, settings.removeAfterMs, (one) => {
     if (one.type === "added") poller.follow(one.code);
     if (one.type === "removed") poller.forget(one.code);
+    if (one.type === "doubted") poller.askConnection(one.code);
     news.push(one);
   });
   const stretches: number[] = [];

@@ -1,6 +1,7 @@
 import type { CommandPlatform } from "../../src/commands/command-ports.js";
 import { PlatformError, type PlatformErrorFacts } from "../../src/greenhouse/platform-error.js";
-import type { RawValue, WriteAccepted } from "../../src/greenhouse/ports.js";
+import type { ClientStatus, RawValue, WriteAccepted } from "../../src/greenhouse/ports.js";
+import { clientStatus } from "./builders.js";
 import type { VirtualClock } from "./virtual-clock.js";
 
 export interface Post {
@@ -35,8 +36,8 @@ export class ScriptedPlatform implements CommandPlatform {
     return Promise.resolve({ code: "200", requestId: "r-1" });
   }
 
-  connection(): Promise<"online" | "offline" | "unknown"> {
-    return Promise.resolve(this.connectionNow);
+  connection(): Promise<ClientStatus> {
+    return Promise.resolve(clientStatus(this.connectionNow));
   }
 
   value(_code: string, address: string): Promise<RawValue | null> {

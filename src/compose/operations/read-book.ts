@@ -44,6 +44,8 @@ export class ReadBook {
       ...others(reader),
       controllers: (signal) => this.#noted("controllers", null, reader.controllers(signal)),
       devices: (dataType, signal) => this.#noted("devices", null, reader.devices(dataType, signal)),
+      connection: (code, signal, pace) =>
+        this.#noted("connection", code, reader.connection(code, signal, pace)),
       sensors: (code, signal) => this.#noted("sensors", code, reader.sensors(code, signal)),
       runningStatuses: (code, signal) =>
         this.#noted("running_status", code, reader.runningStatuses(code, signal)),
@@ -73,8 +75,7 @@ export class ReadBook {
   }
 }
 
-const others = (reader: PlatformReader): Pick<PlatformReader, "stations" | "connection" | "get"> => ({
+const others = (reader: PlatformReader): Pick<PlatformReader, "stations" | "get"> => ({
   stations: (signal) => reader.stations(signal),
-  connection: (code, signal) => reader.connection(code, signal),
   get: (operation, query, signal) => reader.get(operation, query, signal),
 });

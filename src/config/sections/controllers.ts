@@ -25,6 +25,11 @@ const controller = section({
   ),
   name: optional(writtenText(), "Name to show; default: the platform's.", { example: "East house" }),
   area: optional(writtenText(), "Area suggested to Home Assistant.", { example: "East" }),
+  stream: withDefault(
+    flag(),
+    false,
+    "Publish the address of its video stream on `info`; it may hold a password.",
+  ),
   actuators: withDefault(map(idKey(), actuator), {}, "What can be moved, by id.", {
     entry: "left_skylight",
     more: actuatorExamples,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { expecting, expectingOneOf } from "../expectation.js";
 import { typeFacts } from "../facts.js";
 import { optional } from "../fields.js";
-import { section, text } from "../values.js";
+import { section, text, writtenText } from "../values.js";
 
 /** Operations whose answers the interface document does not show in full, and the push channels. */
 const operations = [
@@ -35,6 +35,16 @@ const query = () => {
   return schema;
 };
 
+const params = () => {
+  const name = z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, {
+    error: expecting("the name of a query parameter"),
+  });
+  const value = writtenText("the text of a query parameter", /^.{1,200}$/u);
+  const schema = z.record(name, value, { error: expecting("a section of parameters with their values") });
+  typeFacts.add(schema, { name: "map of texts" });
+  return schema;
+};
+
 const shape = () =>
   section({
     items: optional(path(), "Where the list of items stands.", { example: "data.list" }),
@@ -44,6 +54,9 @@ const shape = () =>
     time: optional(path(), "In an item: when it was measured.", { example: "dateTime" }),
     channel: optional(path(), "In an item: its channel.", { example: "channel" }),
     code: optional(path(), "In an item: its factor or device code.", { example: "factor" }),
+    params: optional(params(), "Fixed query parameters, added to each read.", {
+      example: "{ pageSize: 500 }",
+    }),
     query: optional(query(), "The platform's names of query parameters.", {
       example: "{ deviceCode: code }",
     }),

@@ -97,10 +97,12 @@ function pushAll<Item>(
   }
 }
 
+/** The platform's `id` and extension `type` have names of their own here, so that no field hides another. */
 export function infoJson(info: ControllerInfo): string {
-  const { record } = info;
+  const { record, client, stream } = info;
+  const { id: platformId, type: extensionType, ...extra } = record?.extra ?? {};
   return JSON.stringify({
-    ...record?.extra,
+    ...extra,
     code: info.code,
     id: info.id,
     name: info.name,
@@ -110,8 +112,13 @@ export function infoJson(info: ControllerInfo): string {
     station: record?.stationName ?? null,
     station_id: record?.stationId ?? null,
     brand: record?.brand ?? null,
+    platform_id: platformId ?? null,
+    extension_type: extensionType ?? null,
     version: record?.version ?? null,
-    hls: record?.hls ?? null,
+    interface_version: client?.version ?? null,
+    description: client?.description ?? null,
+    last_online_at: isoOrNull(client?.lastOnlineAt ?? null),
+    ...(stream === null ? {} : { stream }),
   });
 }
 

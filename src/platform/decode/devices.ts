@@ -1,5 +1,5 @@
 import { deviceType } from "../../greenhouse/device-types.js";
-import type { DeviceRecord } from "../../greenhouse/ports.js";
+import type { DeviceList, DeviceRecord } from "../../greenhouse/ports.js";
 import type { OperationShape } from "../settings.js";
 import type { ReportShape } from "../shape-reports.js";
 import { UnreadableShape, type Decoding } from "./decoding.js";
@@ -39,9 +39,7 @@ const extraNames = ["id", "customerId", "channel", "number", "sortOrder", "tag",
  * Devices of `GET /api/control/mqtt` and `GET /api/device`. No data at all is an empty account; items of which none can be
  * read are an unknown shape (throws UnreadableShape), so that a changed answer never looks like an empty account.
  */
-export function deviceReader(
-  shape: OperationShape,
-): (answer: unknown, decoding: Decoding) => readonly DeviceRecord[] {
+export function deviceReader(shape: OperationShape): (answer: unknown, decoding: Decoding) => DeviceList {
   const roles = roleReader(deviceRoles, { code: shape.code, name: shape.name });
   return (answer, { report }) => readDevices(answer, shape.items, roles, report);
 }
@@ -51,7 +49,7 @@ function readDevices(
   path: string | undefined,
   roles: ReadRoles<DeviceRole>,
   report: ReportShape,
-): readonly DeviceRecord[] {
+): DeviceList {
   const byCode = new Map<string, DeviceRecord>();
   let unreadable = 0;
   const skip = (problem: string, sample: unknown) => {
@@ -70,8 +68,10 @@ function readDevices(
   });
   const hasNothing = byCode.size === 0 && (unreadable > 0 || !isList || isForeign(answer));
   if (hasNothing) throw new UnreadableShape("no device could be read from the answer");
-  reportPart(answer, byCode.size + unreadable, report);
-  return [...byCode.values()];
+  const list: readonly DeviceRecord[] = [...byCode.values()];
+  if (!isPageOf(answer, list.length + unreadable)) return list;
+  report(pageProblem, frameOf(answer), pageRemedy);
+  return Object.assign(list, { isPage: true });
 }
 
 /** Neither an envelope nor data: not what an account without devices would answer. */
@@ -127,8 +127,37 @@ export function readFlag(value: unknown): boolean | null {
   return flags.get(typeof value === "string" ? value.trim().toLowerCase() : value) ?? null;
 }
 
-/** Some platforms answer a page at a time, although nobody asked them to. */
-function reportPart(answer: unknown, seen: number, report: ReportShape): void {
-  const total = Number(textOf(at(answer, "data.total") ?? at(answer, "total")) ?? Number.NaN);
-  if (total > seen) report("only a part of a longer list was answered", at(answer, "data") ?? answer);
+const pageProblem = "only a page of a longer list was answered; what it leaves out is not taken for gone";
+const pageRemedy =
+  "params in platform.shapes of this operation can ask for all of it, such as { pageSize: 500 }";
+
+const totalNames = ["total", "totalCount", "totalElements", "totalSize", "totalNum", "totalRows", "count"];
+const pagesNames = ["pages", "totalPages", "totalPage", "pageCount"];
+const nextNames = ["hasNext", "hasNextPage", "hasMore"];
+const frames = [
+  "",
+  "data",
+  "page",
+  "pagination",
+  "pageInfo",
+  "data.page",
+  "data.pagination",
+  "data.pageInfo",
+];
+
+const frameOf = (answer: unknown): unknown => at(answer, "data") ?? answer;
+
+/** Some platforms answer a page at a time, although nobody asked them to; the answer's own count tells. */
+function isPageOf(answer: unknown, seen: number): boolean {
+  return frames.some((path) => {
+    const frame = path === "" ? answer : at(answer, path);
+    if (!isFields(frame)) return false;
+    const above = (names: readonly string[], limit: number) =>
+      names.some((name) => Number(textOf(own(frame, name)) ?? Number.NaN) > limit);
+    return (
+      above(totalNames, seen) ||
+      above(pagesNames, 1) ||
+      nextNames.some((name) => readFlag(own(frame, name)) === true)
+    );
+  });
 }

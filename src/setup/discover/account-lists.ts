@@ -19,6 +19,7 @@ export async function readLists(ports: ListPorts): Promise<AccountLists> {
   const { platform, signal, now } = ports;
   await ports.turn();
   const controllers = await platform.controllers(signal);
+  if (controllers.isPage === true) ports.note(pageNote);
   const takenAt = now();
   const others = [
     ...(await orNone(ports, () => platform.devices("TEXT", signal))),
@@ -42,6 +43,9 @@ async function orNone<Item>(
     return [];
   }
 }
+
+const pageNote =
+  "the list of controllers is a page of a longer one, so devices may be missing here; platform.shapes.control/mqtt.params can ask for all of it, such as { pageSize: 500 }";
 
 const bearable: ReadonlySet<string> = new Set(["rejected", "protocol", "server", "timeout"]);
 

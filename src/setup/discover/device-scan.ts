@@ -75,7 +75,7 @@ class ConnectionCheck {
   async isGone(): Promise<boolean> {
     if (this.#isGone !== null) return this.#isGone;
     const reply = await this.#asker.ask((signal) => this.#platform.connection(this.#code, signal));
-    this.#isGone = reply.type === "answer" && reply.answer === "offline";
+    this.#isGone = reply.type === "answer" && reply.answer.state === "offline";
     return this.#isGone;
   }
 }

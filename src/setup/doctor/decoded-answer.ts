@@ -1,4 +1,4 @@
-import type { DeviceRecord, SensorItem } from "../../greenhouse/ports.js";
+import type { DeviceList, SensorItem } from "../../greenhouse/ports.js";
 import type { ShapedOperation } from "../../config/sections/shapes.js";
 import { connectionReader } from "../../platform/decode/connection.js";
 import { UnreadableShape, type Decoding } from "../../platform/decode/decoding.js";
@@ -32,7 +32,7 @@ const decoders = {
   device: ({ body }, shape, decoding) => deviceReader(shape)(body, decoding),
   station: ({ body }, shape, decoding) => stationReader(shape)(body, decoding),
   "mqtt-client-status": ({ body }, shape, decoding) =>
-    unless(connectionReader(shape)(body, decoding), "unknown"),
+    unless(connectionReader(shape)(body, decoding).state, "unknown"),
   "sensor-data": (answer, shape, decoding) => sensorReader(shape)(answer.body, codeOf(answer), decoding),
   device_status: (answer, shape, decoding) =>
     runningStatusReader(shape)(answer.body, codeOf(answer), decoding),
@@ -72,7 +72,7 @@ export function decodedAnswer(
 }
 
 /** Devices of an answer, as far as they can be read. */
-export function devicesIn({ body, receivedAt }: RawAnswer, shapes: ShapeSettings): readonly DeviceRecord[] {
+export function devicesIn({ body, receivedAt }: RawAnswer, shapes: ShapeSettings): DeviceList {
   try {
     const decoding = { report: () => undefined, readTime: noTime, receivedAt };
     return deviceReader(shapes["control/mqtt"] ?? {})(body, decoding);

@@ -122,10 +122,31 @@ describe("all controllers", () => {
     expect(devices({ data: [item, { ...item, name: "other" }] }).list).toHaveLength(1);
   });
 
-  it("a page of a longer list is reported", () => {
-    expect(devices({ code: 200, data: { list: [item], total: 40 } }).problems).toEqual([
-      "only a part of a longer list was answered",
+  const longer = { code: 200, data: { list: [item], total: 40 } };
+  it.each<[string, unknown]>([
+    ["its count in data", longer],
+    ["its count as text", { code: 200, data: { list: [item], total: "40" } }],
+    ["its count beside the rows", { code: 200, rows: [item], total: 40 }],
+    ["its count beside data", { code: 200, data: [item], totalCount: 40 }],
+    ["its count in a frame of its own", { code: 200, data: [item], page: { totalElements: 40, size: 1 } }],
+    ["a count of pages", { code: 200, data: { records: [item], pages: 2, current: 1 } }],
+    ["a next page", { code: 200, data: { content: [item], hasNext: true } }],
+    ["a page of a longer list that is empty", { code: 200, data: { list: [], total: 40 } }],
+  ])("a page of a longer list is known by %s, and reported", (_, answer) => {
+    const { list, problems } = devices(answer);
+    expect(list.isPage).toBe(true);
+    expect(problems).toEqual([
+      "only a page of a longer list was answered; what it leaves out is not taken for gone",
     ]);
+  });
+
+  it.each<[string, unknown]>([
+    ["no count", { code: 200, data: { list: [item] } }],
+    ["a count of what is there", { code: 200, data: { list: [item], total: 1, pages: 1, hasNext: false } }],
+    ["items that cannot be read among them", { data: { list: [item, { name: "x" }], total: 2 } }],
+    ["a size of pages only", { code: 200, data: { list: [item], pageSize: 20, size: 20, pageNum: 1 } }],
+  ])("a whole list: %s", (_, answer) => {
+    expect(devices(answer).list.isPage).toBeUndefined();
   });
 });
 
@@ -160,11 +181,23 @@ describe("single-device status", () => {
     ["a list", { code: 200, data: [] }, "unknown"],
     ["an Object that says something else", { code: 200, message: { code: "BUSY" }, data: null }, "unknown"],
   ])("%s", (_name, answer, expected) => {
-    expect(connectionReader({})(answer, decoding())).toBe(expected);
+    expect(connectionReader({})(answer, decoding()).state).toBe(expected);
   });
 
   it("a status at a path of the configuration", () => {
-    expect(connectionReader({ value: "r.up" })({ r: { up: 1 } }, decoding())).toBe("online");
+    expect(connectionReader({ value: "r.up" })({ r: { up: 1 } }, decoding()).state).toBe("online");
+  });
+
+  it("an online device tells interface version, description and when it was last online", () => {
+    const data = { ...online, description: "三号棚", latest_online_datetime: "2026-03-01 12:00:00" };
+    expect(connectionReader({})({ code: 200, message: "success", data }, decoding())).toEqual({
+      state: "online",
+      version: "3",
+      description: "三号棚",
+      lastOnlineAt: Date.parse("2026-03-01T04:00:00Z"),
+    });
+    const none = { state: "online", version: "3", description: null, lastOnlineAt: null };
+    expect(connectionReader({})({ code: 200, message: "success", data: online }, decoding())).toEqual(none);
   });
 });
 
