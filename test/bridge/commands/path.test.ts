@@ -81,7 +81,8 @@ describe("the path of a command", () => {
   /** Every state and position shown since, each once while it lasts. */
   function watchedShown(bench: CommandBench): string[] {
     const shown: string[] = [];
-    bench.store.onChange((_, after) => {
+    bench.store.onChange((before, after) => {
+      if (before?.actuators === after?.actuators) return;
       const { state = null, position = null, value = null } = after?.actuators.get("roof") ?? {};
       const now = `${state ?? "none"} ${position ?? "-"} (${value ?? "none"})`;
       if (shown.at(-1) !== now) shown.push(now);
