@@ -72,6 +72,16 @@ describe("a payload", () => {
     ['{"command":"open","force":"yes"}', "true or false"],
     ['{"command":"open","__proto__":{}}', "Unknown key"],
     ['{"command":"open","by":5}', "must be a text"],
+    ['{"command":"open","command":"close"}', '"command" stands there twice'],
+    ['{"command":"open","comm\\u0061nd":"open"}', '"command" stands there twice'],
+    ['{"command":"open","id":"a\\",\\"id\\":","id":"b"}', '"id" stands there twice'],
+    ['{"command":"open","id":"a\\u0000"}', "control characters"],
+    ['{"command":"open","id":"\\ud83d"}', "control characters"],
+    ['{"command":"open","at":"2026-02-30T06:00:00Z"}', "does not exist"],
+    ['{"command":"open","at":"2026-02-29T06:00:00+08:00"}', "does not exist"],
+    ['{"command":"open","at":"2026-04-31T06:00:00Z"}', "does not exist"],
+    ['{"command":"open","at":"2026-00-10T06:00:00Z"}', "does not exist"],
+    ['{"command":"open","at":"2026-03-01T25:00:00Z"}', "does not exist"],
   ])("%j is bad_payload and says why", (text, why) => {
     const refusal = readPayload(bytes(text), rules);
     expect(refusal).toMatchObject({ reason: "bad_payload" });
@@ -113,6 +123,14 @@ describe("a payload", () => {
     expect(understood('{"command":"12345678901234567890"}', raw)).toMatchObject({
       value: "12345678901234567890",
     });
+  });
+
+  it.each([
+    ['{"command":"open","id":"{\\"command\\":1,\\"command\\":2}"}', "open"],
+    ['{ "command" : "close" , "by" : "a, \\"by\\": b" }', "close"],
+    ['{"command":"open","at":"2028-02-29T06:00:00Z"}', "open"],
+  ])("%j has each key once", (text, command) => {
+    expect(readPayload(bytes(text), rules)).toMatchObject({ command });
   });
 
   it("that is not UTF-8 is bad_payload", () => {

@@ -76,7 +76,14 @@ describe("a raw address", () => {
     expect(readRawSetpoint("00000100")).toEqual({ text: "00000100", value: "00000100" });
   });
 
-  it.each(["", "a b", "开", "x".repeat(65), "a\u0000"])("%j is a bad payload", (text) => {
-    expect(readRawSetpoint(text)).toMatchObject({ reason: "bad_payload" });
+  it.each(["open", "null", "true", "OFF", "on_1"])("takes no word: %s", (text) => {
+    expect(readRawSetpoint(text)).toMatchObject({ reason: "unknown_command" });
   });
+
+  it.each(["", "a b", "开", "1".repeat(65), "1\u0000", "-1", "1.5", "0x10", "#1"])(
+    "%j is a bad payload",
+    (text) => {
+      expect(readRawSetpoint(text)).toMatchObject({ reason: "bad_payload" });
+    },
+  );
 });

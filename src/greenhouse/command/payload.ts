@@ -71,6 +71,9 @@ function readJson(text: string, rules: PayloadRules): CommandPayload | Refusal {
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
     return bad('A JSON payload must be an object such as {"command": "open"}.');
   }
+  const twice = repeated(outerKeys(text));
+  if (twice !== undefined)
+    return bad(`The key "${twice.slice(0, 40)}" stands there twice; nobody can tell which one counts.`);
   const fields = new Map(Object.entries(parsed));
   for (const key of fields.keys()) {
     if ((keys as readonly string[]).includes(key)) continue;
@@ -78,6 +81,24 @@ function readJson(text: string, rules: PayloadRules): CommandPayload | Refusal {
     return bad(`Unknown key "${key.slice(0, 40)}"${nearest === null ? "" : `, did you mean "${nearest}"?`}`);
   }
   return readFields(fields, rules);
+}
+
+/** The keys of the outermost object of valid JSON, as often as they stand there. */
+function outerKeys(text: string): readonly string[] {
+  const found: string[] = [];
+  let [depth, before] = [0, ""];
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\]:]/g)) {
+    if (token === "{" || token === "[") depth += 1;
+    else if (token === "}" || token === "]") depth -= 1;
+    else if (token === ":" && depth === 1) found.push(String(JSON.parse(before)));
+    before = token;
+  }
+  return found;
+}
+
+function repeated(found: readonly string[]): string | undefined {
+  const seen = new Set<string>();
+  return found.find((key) => seen.size === seen.add(key).size);
 }
 
 class Wrong {
@@ -127,6 +148,8 @@ function numberCommand(value: number): string | Wrong {
 function idField(value: unknown): string | null | Wrong {
   if (typeof value === "number" && Number.isFinite(value)) return String(value);
   const text = textField("id", value);
+  if (typeof text === "string" && /[\p{Cc}\p{Cs}]/u.test(text))
+    return new Wrong('"id" has control characters, or half of a character, in it.');
   return text === "" ? new Wrong('"id" is empty; leave it out or give it a value.') : text;
 }
 
@@ -136,15 +159,22 @@ function textField(key: string, value: unknown): string | null | Wrong {
   return value.length > maxText ? new Wrong(`"${key}" is longer than ${maxText} characters.`) : value;
 }
 
-const isoTime = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
+const isoTime = /^(\d{4})-(\d\d)-(\d\d)[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
 
 function atField(value: unknown): number | null | Wrong {
   if (value === undefined || value === null) return null;
-  const at = typeof value === "string" && isoTime.test(value) ? Date.parse(value) : NaN;
-  return Number.isNaN(at)
-    ? new Wrong('"at" must be an ISO time with its zone, such as 2026-03-01T06:30:00Z.')
+  const parts = typeof value === "string" ? isoTime.exec(value) : null;
+  if (parts === null)
+    return new Wrong('"at" must be an ISO time with its zone, such as 2026-03-01T06:30:00Z.');
+  const [written, year, month, day] = parts;
+  const at = Date.parse(written);
+  return Number.isNaN(at) || Number(day) > daysOf(Number(year), Number(month))
+    ? new Wrong(`"at" is ${written}, a time that does not exist.`)
     : at;
 }
+
+/** A day too many would be read as one of the next month. */
+const daysOf = (year: number, month: number): number => new Date(Date.UTC(year, month, 0)).getUTCDate();
 
 function maxAgeField(value: unknown, rules: PayloadRules): number | null | Wrong {
   if (value === undefined || value === null) return null;

@@ -65,11 +65,16 @@ export function readNumberSetpoint(text: string, range: NumberRange): Setpoint |
   return { text: String(Number(number.toPrecision(15))), value: String(sent) };
 }
 
-/** Reads a value for a raw address: printable characters without blanks, at most 64. */
+/** Reads a value for a raw address: what words mean there, only an actuator of the configuration says. */
 export function readRawSetpoint(text: string): Setpoint | Refusal {
-  if (/^[!-~]{1,64}$/.test(text)) return { text, value: text };
+  if (/^\d{1,64}$/.test(text)) return { text, value: text };
+  if (/^[a-z_][a-z_\d]*$/i.test(text))
+    return refusal(
+      "unknown_command",
+      `A raw address knows no words such as "${text.slice(0, 40)}": send the control value in digits, or configure an actuator with values.`,
+    );
   return refusal(
     "bad_payload",
-    "A raw address takes one control value of at most 64 letters, digits and signs, without blanks, such as 00000100.",
+    "A raw address takes one control value of at most 64 digits, such as 00000100.",
   );
 }
