@@ -25,13 +25,31 @@ export async function cleanup(
   }
   const topics = topicsUnder(configuration.mqtt.base_topic);
   await withBroker({ configuration, log: loggerFor(configuration, around) }, async (connection) => {
-    const found = await ownTopics(connection, configuration, topics, options.all === true);
-    for (const topic of found) {
-      around.out(`${topic}\n`);
-      await connection.publish(topic, "", { retain: true, qos: 1 });
-    }
-    around.err.write(`${found.length} retained topics cleared\n`);
+    const own = () => ownTopics(connection, configuration, topics, options.all === true);
+    await refuseWhileRunning(connection, topics);
+    const found = await own();
+    for (const topic of found) around.out(`${topic}\n`);
+    const failed = await clear(connection, found);
+    const left = await own();
+    around.err.write(`${found.length - left.length} of ${found.length} retained topics cleared\n`);
+    if (left.length > 0) throw new CommandFailure(leftText(left, failed));
   });
+}
+
+/** By itself, so that nothing it could be lost among comes with it. */
+async function refuseWhileRunning(connection: BrokerConnection, topics: Topics): Promise<void> {
+  let state = "";
+  const isSeen = await connection.scan([topics.bridge.state], (_, payload) => {
+    state = payload.toString();
+  });
+  if (!isSeen)
+    throw new CommandFailure(
+      `the broker did not show ${topics.bridge.state}, so nobody knows whether a bridge is running; nothing was cleared. Let this user read it`,
+    );
+  if (state === "online")
+    throw new CommandFailure(
+      "a bridge is running with this base topic and would publish everything again; stop it first",
+    );
 }
 
 async function ownTopics(
@@ -42,18 +60,44 @@ async function ownTopics(
 ): Promise<readonly string[]> {
   const { base } = topics;
   const found = new Set<string>();
-  const bridge = { isRunning: false };
-  const discovery = discoveryFilter(configuration.homeassistant.discovery_prefix);
-  await connection.scan([...topics.retained, `${base}/bridge/+`, discovery], (topic, payload) => {
-    const text = payload.toString();
-    if (topic === topics.bridge.state) bridge.isRunning = text === "online";
-    const isBridge = topic.startsWith(`${base}/bridge/`);
-    if (isBridge ? all : placeOf(base, topic) !== null || foundDocument(text, base) !== null)
-      found.add(topic);
+  const filters = [
+    ...topics.retained,
+    discoveryFilter(configuration.homeassistant.discovery_prefix),
+    ...(all ? [`${base}/bridge/+`] : []),
+  ];
+  const isComplete = await connection.scan(filters, (topic, payload) => {
+    const isOurs =
+      topic.startsWith(`${base}/bridge/`) ||
+      placeOf(base, topic) !== null ||
+      foundDocument(payload.toString(), base) !== null;
+    if (isOurs) found.add(topic);
   });
-  if (bridge.isRunning)
+  if (!isComplete)
     throw new CommandFailure(
-      "a bridge is running with this base topic and would publish everything again; stop it first",
+      `the broker did not show everything under ${base}/ and the announcements (${found.size} topics seen): let this user read them, or try again when the link is better`,
     );
   return [...found].sort();
+}
+
+/** Resolves with why the first of those that could not be cleared was not; null when all were. */
+async function clear(connection: BrokerConnection, topics: readonly string[]): Promise<string | null> {
+  let failed: string | null = null;
+  const clearings: Promise<void>[] = [];
+  for (const topic of topics) {
+    await connection.ready();
+    const cleared = connection.publish(topic, "", { retain: true, qos: 1 });
+    clearings.push(
+      cleared.catch((error: unknown) => {
+        failed ??= error instanceof Error ? error.message : String(error);
+      }),
+    );
+  }
+  await Promise.all(clearings);
+  return failed;
+}
+
+function leftText(left: readonly string[], failed: string | null): string {
+  const why =
+    failed ?? "something publishes them again, or the broker's access list does not let this user clear them";
+  return `${left.length} retained topics are still there, ${left[0] ?? ""} first: ${why}`;
 }

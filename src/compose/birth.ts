@@ -30,7 +30,8 @@ export async function announceOnline({ publish, ready, isEnding, log }: BirthPor
           await ready();
           break;
         case "unacknowledged":
-          log.warn("the broker did not acknowledge that the bridge is online; saying it again");
+          // The connection has told that this broker acknowledges nothing.
+          log.debug("the broker did not acknowledge that the bridge is online; saying it again");
           break;
         case "refused":
         case "invalid":

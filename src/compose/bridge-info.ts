@@ -39,6 +39,7 @@ export function bridgeInfo(
       broker: mqtt.url === undefined ? "embedded" : hostOf(mqtt.url),
       client_id: mqtt.client_id,
       base_topic: mqtt.base_topic,
+      state_qos: mqtt.state_qos,
       homeassistant: homeassistant.enabled,
       language: homeassistant.language,
       polling_ms: polling,

@@ -46,8 +46,8 @@ export class BridgeReport {
       readOnlyBecause: live.readOnlyBecause,
       mqtt: spoken(outputs.connection),
     };
-    outputs.send(outputs.topics.bridge.info, bridgeInfo(live.current, facts), true);
-    outputs.send(outputs.topics.bridge.health, JSON.stringify(this.health()), true);
+    outputs.send(outputs.topics.bridge.info, bridgeInfo(live.current, facts));
+    outputs.send(outputs.topics.bridge.health, JSON.stringify(this.health()));
   }
 
   async run(signal: AbortSignal): Promise<void> {

@@ -170,7 +170,7 @@ class Bridge {
     const { serveHttp } = await import("../http/server.js");
     const { host, port } = http;
     const view = {
-      isHealthy: () => this.#outputs.connection.state === "online" && !this.#operations.isDeaf,
+      isHealthy: () => this.#operations.brokerState === "online",
       isReady: () => this.#mirror.watch.state === "online" || this.#mirror.watch.state === "degraded",
       metrics: () => this.#operations.metrics(),
       wrongToken: (address: string | null) => {

@@ -66,7 +66,7 @@ export class CommandDesk {
     this.phases = new CommandPhases({
       base: topics.base,
       send: (topic, payload) => {
-        outputs.send(topic, payload, true);
+        outputs.send(topic, payload);
       },
       ready: () => connection.ready(),
       isMirrored: (controllerId) => mirror.store.byId(controllerId) !== undefined,

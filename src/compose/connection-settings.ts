@@ -20,6 +20,7 @@ export function connectionSettings(
     protocolVersion: mqtt.protocol_version,
     tls: { ca, cert, key, rejectUnauthorized },
     will: { topic: topics.bridge.state, payload: "offline" },
+    markTopic: topics.bridge.mark,
     subscriptions: [...topics.subscriptions, topics.bridge.selfTest],
     // No command depends on these being granted. Of a birth that Home Assistant publishes with the retain flag only the copy kept by the
     // broker carries it here, so the two can be told apart.

@@ -6,6 +6,7 @@ import type { DiscoveryPorts } from "../homeassistant/discovery-ports.js";
 import { type BrokerConnection, PublishError } from "../mqtt/connection.js";
 import { EventOutbox } from "../mqtt/event-outbox.js";
 import { Leftovers } from "../mqtt/leftovers.js";
+import { StateOutput, type StateGate } from "../mqtt/state-output.js";
 import type { Topics } from "../mqtt/topics.js";
 import { nodeFiles } from "../platform/files.js";
 import type { Logger } from "../runtime/logger.js";
@@ -25,6 +26,18 @@ export function createEvents(connection: BrokerConnection, topics: Topics, log: 
     },
   });
 }
+
+export const createStates = (
+  { configuration, log }: BridgeSurroundings,
+  mirror: Mirror,
+  topics: Topics,
+  connection: BrokerConnection,
+  gate: StateGate | undefined,
+): StateOutput =>
+  new StateOutput({
+    ...{ topics, publisher: connection, view: mirror.store, gate, log },
+    qos: configuration.mqtt.state_qos,
+  });
 
 /** Null where nothing is announced. */
 export function createDiscovery(
@@ -79,7 +92,8 @@ export function createLeftovers(
   return new Leftovers({
     base: topics.base,
     view: mirror.store,
-    publish: (topic, payload) => connection.publish(topic, payload, { retain: true, qos: 1 }),
+    publish: (topic, payload) =>
+      connection.publish(topic, payload, { retain: true, qos: configuration.mqtt.state_qos }),
     isUnwanted: (id) => ignored.has(id),
     isAccountKnown: () => mirror.inventory.isKnown,
     platformHadTime: () => platformHadTime(mirror, clock),

@@ -7,14 +7,14 @@ import { controllersDocument } from "../mqtt/bridge-documents.js";
 import { BrokerConnection, type IncomingMessage } from "../mqtt/connection.js";
 import type { EventOutbox } from "../mqtt/event-outbox.js";
 import type { Leftovers } from "../mqtt/leftovers.js";
-import { StateOutput } from "../mqtt/state-output.js";
+import type { StateOutput } from "../mqtt/state-output.js";
 import type { Topics } from "../mqtt/topics.js";
 import type { Mirror } from "./mirror.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
 import type { EmbeddedBroker } from "../broker/broker.js";
 import { announceOnline } from "./birth.js";
 import { connectionSettings } from "./connection-settings.js";
-import { createDiscovery, createEvents, createLeftovers } from "./output-parts.js";
+import { createDiscovery, createEvents, createLeftovers, createStates } from "./output-parts.js";
 
 export interface OutputListeners {
   /** Every subscription stands; publish what belongs to the bridge itself. */
@@ -70,9 +70,8 @@ export class Outputs {
     });
     this.#events = createEvents(this.connection, topics, log);
     const discovery = createDiscovery(around, mirror, topics, this.connection, this.#announcedStates());
-    const gate = discovery?.gate;
     this.#discovery = discovery;
-    this.#state = new StateOutput({ topics, publisher: this.connection, view: mirror.store, gate, log });
+    this.#state = createStates(around, mirror, topics, this.connection, discovery?.gate);
     const mayClear = () => discovery?.mayEmptyTopics() ?? true;
     this.#leftovers = createLeftovers(around, mirror, topics, this.connection, mayClear);
     mirror.store.onChange((before, after) => {
@@ -133,9 +132,9 @@ export class Outputs {
     this.#events.send(event);
   }
 
-  /** Publishes without waiting; what cannot be published now is dropped and counted by the connection. */
-  send(topic: string, payload: string, retain: boolean): void {
-    this.connection.publish(topic, payload, { retain, qos: 1 }).catch((error: unknown) => {
+  /** Publishes a retained state without waiting; what cannot be published now is dropped and counted by the connection. */
+  send(topic: string, payload: string, qos = this.#around.configuration.mqtt.state_qos): void {
+    this.connection.publish(topic, payload, { retain: true, qos }).catch((error: unknown) => {
       this.#around.log.debug({ topic, reason: String(error) }, "not published");
     });
   }
@@ -173,20 +172,20 @@ export class Outputs {
 
   /** Looks once at what an earlier run left on the broker. */
   async #scanRetained(): Promise<void> {
-    await this.connection.scan(this.topics.retained, (topic, payload) => {
+    const isSeen = await this.connection.scan(this.topics.retained, (topic, payload) => {
       this.#leftovers.found(topic, payload.toString());
     });
-    if (this.#discovery === null) await this.#withdrawAnnouncements();
-    // A scan cut off by a lost link is done again with the next.
-    this.#scanned = this.connection.state === "online";
+    const isWithdrawn = this.#discovery !== null || (await this.#withdrawAnnouncements());
+    // What was not seen through is looked at again with the next link.
+    this.#scanned = isSeen && isWithdrawn;
   }
 
   /** Announcing was turned off: what an earlier run announced would stay in Home Assistant for ever, buttons and all. */
-  async #withdrawAnnouncements(): Promise<void> {
+  async #withdrawAnnouncements(): Promise<boolean> {
     const { discovery_prefix: prefix } = this.#around.configuration.homeassistant;
-    await this.connection.scan([discoveryFilter(prefix)], (topic, payload) => {
+    return await this.connection.scan([discoveryFilter(prefix)], (topic, payload) => {
       if (foundDocument(payload.toString(), this.topics.base) === null) return;
-      this.send(topic, "", true);
+      this.send(topic, "", 1);
       this.#around.log.info({ topic }, "cleared an announcement, as homeassistant.enabled is false");
     });
   }
@@ -217,11 +216,11 @@ export class Outputs {
 
   #publishControllers(): void {
     this.#controllersDue = false;
-    this.send(this.topics.bridge.controllers, controllersDocument(this.#mirror.store.controllers()), true);
+    this.send(this.topics.bridge.controllers, controllersDocument(this.#mirror.store.controllers()));
   }
 
   #publishPlatformState(): void {
-    if (this.#platformState !== null) this.send(this.topics.bridge.platform, this.#platformState, true);
+    if (this.#platformState !== null) this.send(this.topics.bridge.platform, this.#platformState);
   }
 }
 

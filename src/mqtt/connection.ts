@@ -26,6 +26,9 @@ export type { RetainedFound } from "./connection/retained-scan.js";
 export { PublishError, type PublishErrorKind } from "./connection/publish-error.js";
 export type * from "./connection/settings.js";
 
+/** At a broker that acknowledges nothing (MQTT 5, maximum QoS 0) a scan can only wait until nothing comes any more. */
+const quietMs = 1_000;
+
 /**
  * The bridge's connection to its broker, kept up for as long as `run` runs. A lost or refused link is never an error of
  * `run`; it is tried again with full jitter, the first time at once.
@@ -51,6 +54,8 @@ export class BrokerConnection {
     repairs: 0,
   };
   #lastConnectedAt: number | null = null;
+  /** Publishes that the newest link's end cut off. */
+  #lost = 0;
 
   constructor(settings: ConnectionSettings, ports: ConnectionPorts) {
     this.#settings = settings;
@@ -59,7 +64,7 @@ export class BrokerConnection {
     this.#contained = new Contained(ports.log);
     this.#report = new LinkReport(ports.log, brokerName(settings.url));
     this.#inbox = new Inbox({ settings, limits: this.#limits, log: ports.log, contained: this.#contained });
-    this.#outbox = new Outbox(this.#limits, ports.clock);
+    this.#outbox = new Outbox(this.#limits, ports.clock, settings.markTopic);
     this.#versions = startWith(settings.protocolVersion);
   }
 
@@ -116,8 +121,8 @@ export class BrokerConnection {
   }
 
   /**
-   * QoS 1 unless told otherwise. Resolves once the broker has acknowledged it; rejects with a PublishError. Nothing is
-   * kept for later: without a link it rejects at once. Await `ready()` between publishes of a large batch.
+   * QoS 1 unless told otherwise. Resolves once the broker has acknowledged it, or with QoS 0 something behind it; rejects with a
+   * PublishError. Nothing is kept for later: without a link it rejects at once. Await `ready()` between publishes of a large batch.
    */
   publish(topic: string, payload: string | Buffer, options: PublishOptions = {}): Promise<void> {
     const size = sizeOf(topic, payload, options);
@@ -134,20 +139,28 @@ export class BrokerConnection {
     });
   }
 
+  /** The link stands, but the broker acknowledges nothing of what is published. */
+  get isMute(): boolean {
+    return this.#outbox.isMute;
+  }
+
   /** Resolves when the next publish need not wait in line; at once while there is no link. */
   ready(): Promise<void> {
     return this.#outbox.ready();
   }
 
   /**
-   * Shows every retained message under `filters` once, until none has come for `quietMs`. Resolves early when the link is
-   * lost, or at once without one. `filters` must not overlap the subscriptions, or commands would come twice.
+   * Shows every retained message under `filters` once. Resolves with whether that was all of them: not when the link is lost, a
+   * filter is refused or the broker acknowledges nothing. `filters` must not overlap the subscriptions, or commands would come
+   * twice.
    */
-  async scan(filters: readonly string[], found: RetainedFound, quietMs = 1_000): Promise<void> {
+  async scan(filters: readonly string[], found: RetainedFound): Promise<boolean> {
     const link = this.#link;
-    if (link === null) return;
-    const scan = new RetainedScan(filters, found, this.#ports.clock);
-    await this.#inbox.during(scan, () => scan.run(link, quietMs));
+    if (link === null) return false;
+    const scan = new RetainedScan(filters, found);
+    const prove = () =>
+      this.#facts?.maximumQos === 0 ? this.#ports.clock.wait(quietMs) : this.#outbox.prove();
+    return await this.#inbox.during(scan, () => scan.run(link, prove));
   }
 
   /** Cuts the link as if it were lost, so that a new one is made; for a link found deaf by other means. */
@@ -200,6 +213,7 @@ export class BrokerConnection {
     const end = await this.#session.run(signal);
     this.#tally.disconnects += 1;
     this.#tally.repairs += this.#session.repairs;
+    this.#lost = this.#session.lost;
     this.#session = null;
     this.#facts = null;
     this.#contained.call("disconnected", () => this.#settings.on?.disconnected?.(end));
@@ -214,7 +228,8 @@ export class BrokerConnection {
     this.#versions = afterAttempt(this.#versions, end);
     const fallsBack = this.#versions.current < before;
     if (fallsBack) this.#report.fellBack();
-    else this.#report.ended(end);
+    else this.#report.ended(end, this.#lost);
+    this.#lost = 0;
     return fallsBack;
   }
 }

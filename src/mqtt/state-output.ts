@@ -1,12 +1,17 @@
 import type { Controller } from "../greenhouse/model.js";
 import type { Logger } from "../runtime/logger.js";
+import { PublishError } from "./connection/publish-error.js";
 import { controllerMessages, targetMessages } from "./projection/controller-messages.js";
 import type { Message } from "./projection/message.js";
 import type { TargetKind, Topics } from "./topics.js";
 
 export interface RetainedPublisher {
-  /** Resolves when the broker has acknowledged; rejects when it has not or cannot. */
-  publish(topic: string, payload: string, options: { readonly retain: true; readonly qos: 1 }): Promise<void>;
+  /** Resolves when the broker has it; rejects when it has not or that cannot be known. */
+  publish(
+    topic: string,
+    payload: string,
+    options: { readonly retain: true; readonly qos: 0 | 1 },
+  ): Promise<void>;
 }
 
 /** What a controller's readers were told of it, where somebody has to be told first. */
@@ -20,6 +25,7 @@ export interface StateGate {
 export interface StateOutputPorts {
   readonly topics: Topics;
   readonly publisher: RetainedPublisher;
+  readonly qos: 0 | 1;
   readonly view: { get(code: string): Controller | undefined; controllers(): Iterable<Controller> };
   /** Whoever opens it calls `release`. */
   readonly gate?: StateGate | undefined;
@@ -28,7 +34,6 @@ export interface StateOutputPorts {
 
 /** Publishes waiting for their acknowledgement at a time; more would only queue inside the client. */
 const maxInFlight = 512;
-const retained = { retain: true, qos: 1 } as const;
 
 /**
  * Keeps the broker's retained topics equal to the mirror. It remembers which view of each controller the broker holds and
@@ -39,12 +44,16 @@ export class StateOutput {
   readonly #shown = new Map<string, Controller>();
   readonly #removed = new Map<string, Controller>();
   readonly #dirty = new Set<string>();
+  readonly #options: { readonly retain: true; readonly qos: 0 | 1 };
   #connected = false;
   #inFlight = 0;
+  /** Publishes that failed and were not told of yet. */
+  #failed = 0;
   #wake: (() => void) | null = null;
 
   constructor(ports: StateOutputPorts) {
     this.#ports = ports;
+    this.#options = { retain: true, qos: ports.qos };
   }
 
   /** Topics whose publishing still waits, counted by controller. */
@@ -157,7 +166,7 @@ export class StateOutput {
   /** Whether the broker took it. One `then` for both ends, as every message comes through here. */
   #publish(code: string, { topic, payload }: Message): Promise<boolean> {
     this.#inFlight++;
-    return this.#ports.publisher.publish(topic, payload, retained).then(
+    return this.#ports.publisher.publish(topic, payload, this.#options).then(
       () => this.#ended(true),
       (error: unknown) => {
         this.#notPublished(code, topic, error);
@@ -175,11 +184,18 @@ export class StateOutput {
   // What the broker holds of this controller is no longer known, so all of it goes out with its next change: a message
   // the broker never accepts must not be repeated without end.
   #notPublished(code: string, topic: string, error: unknown): void {
-    if (!this.#connected) return;
-    this.#ports.log.warn(
-      { topic, reason: String(error) },
-      "a publish failed; the controller is published again with its next change",
-    );
+    // The next link publishes everything anyway, and that this one is gone is told once, by whoever keeps it.
+    if (!this.#connected || (error instanceof PublishError && error.kind === "offline")) return;
     this.#shown.delete(code);
+    this.#failed += 1;
+    if (this.#failed > 1) return;
+    // After all that fail together.
+    queueMicrotask(() => {
+      this.#ports.log.warn(
+        { count: this.#failed, topic, reason: String(error) },
+        "publishes failed, this one among them; their controllers are published again with their next change",
+      );
+      this.#failed = 0;
+    });
   }
 }

@@ -115,6 +115,8 @@ const bridgeTopics = (base: string) => ({
   controllers: `${base}/bridge/controllers`,
   event: `${base}/bridge/event`,
   selfTest: `${base}/bridge/self_test`,
+  /** Not retained: what is acknowledged here proves that the states before it have arrived. */
+  mark: `${base}/bridge/mark`,
   request: (name: string) => `${base}/bridge/request/${id(name)}`,
   response: (name: string) => `${base}/bridge/response/${id(name)}`,
   /** Answers that a command asks for go below it. */

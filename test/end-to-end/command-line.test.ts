@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { readdir, mkdir } from "node:fs/promises";
 import net from "node:net";
 import { join } from "node:path";
+import mqtt from "mqtt";
 import { describe, expect } from "vitest";
 import { freePort } from "../support/mosquitto.js";
 import { canaries, configurationFor, mosquittoSection, type Stage } from "./support/stage.js";
@@ -301,6 +302,36 @@ describe.concurrent("simulate", () => {
   });
 });
 
+/** A broker that holds more than a default Mosquitto keeps back for one subscriber. */
+async function greatAccount(
+  stage: Stage,
+  state: "online" | "offline",
+  version: 4 | 5,
+  acl = ["topic readwrite #"],
+) {
+  const topics = 5_000;
+  const users = { owner: "a long password", bridge: "a long password" };
+  const broker = await stage.mosquitto(acl[0]?.startsWith("user") ? { acl, users } : {});
+  const login = { username: "owner", password: users.owner };
+  const owner = await mqtt.connectAsync(broker.url, { ...login, protocolVersion: 5 });
+  const retain = (topic: string, text: string) => owner.publishAsync(topic, text, { qos: 1, retain: true });
+  const all = Array.from({ length: topics }, (_, n) => retain(`greenhouse/gh-${n}/availability`, "online"));
+  await Promise.all([...all, retain("greenhouse/bridge/state", state)]);
+  const section = { url: broker.url, protocol_version: version, username: "bridge", password: users.bridge };
+  const configuration = configurationFor("https://platform.invalid", { mqtt: section });
+  await stage.write("config.yaml", JSON.stringify(configuration));
+  const kept = async () => {
+    const seen = new Set<string>();
+    owner.on("message", (topic) => seen.add(topic));
+    await owner.subscribeAsync("greenhouse/+/availability", { qos: 0 });
+    // What is kept comes before the answer to whatever is asked after it.
+    await owner.publishAsync("nothing", "", { qos: 1 });
+    await owner.endAsync();
+    return seen.size;
+  };
+  return { topics, kept, cleanUp: () => run(stage, "cleanup") };
+}
+
 describe.concurrent("cleanup", () => {
   it("lists and clears what a bridge that ended left, and nothing of anybody else", async ({ stage }) => {
     const platform = await stage.platform();
@@ -320,7 +351,7 @@ describe.concurrent("cleanup", () => {
     await bridge.ended;
     const kept = ["greenhouse/notes/from-me", "homeassistant/device/stranger/config"];
     const ours = (from: Watch) =>
-      [...from.current(/^(?!.*\/bridge\/(event|response|self_test)\b)/).keys()]
+      [...from.current(/^(?!.*\/bridge\/(event|response|self_test|mark)\b)/).keys()]
         .filter((topic) => !kept.includes(topic))
         .sort();
     await until(watch, "greenhouse/bridge/state", "offline", 5_000);
@@ -341,6 +372,41 @@ describe.concurrent("cleanup", () => {
     await late.untilTrue(() => ours(late).length === 0, "nothing of the bridge is left", 10_000);
     for (const topic of kept) expect(late.latest(topic)).not.toBe("");
   });
+
+  it.for([4, 5] as const)(
+    "refuses while bridge/state is online, however much there is beside it, with MQTT %i",
+    async (version, { stage }) => {
+      const { topics, cleanUp, kept } = await greatAccount(stage, "online", version);
+      expect(await cleanUp()).toMatchObject({
+        code: 1,
+        stdout: "",
+        stderr: expect.stringContaining("stop it first") as string,
+      });
+      expect(await kept()).toBe(topics);
+    },
+  );
+
+  it.for([4, 5] as const)("clears all of 5,000 topics, with MQTT %i", async (version, { stage }) => {
+    const { topics, cleanUp, kept } = await greatAccount(stage, "offline", version);
+    const { code, stdout, stderr } = await cleanUp();
+    expect({ code, listed: stdout.trim().split("\n").length }).toEqual({ code: 0, listed: topics });
+    expect(stderr).toContain(`${topics} of ${topics} retained topics cleared`);
+    expect(await kept()).toBe(0);
+  });
+
+  it.for([4, 5] as const)(
+    "counts again what is left, says it, and ends with exit code 1, with MQTT %i",
+    async (version, { stage }) => {
+      const acl = ["user owner", "topic readwrite #", "user bridge", "topic read #"];
+      const { topics, cleanUp, kept } = await greatAccount(stage, "offline", version, acl);
+      const { code, stderr } = await cleanUp();
+      expect(code).toBe(1);
+      expect(stderr).toContain(`0 of ${topics} retained topics cleared`);
+      expect(stderr).toContain(`${topics} retained topics are still there`);
+      expect(stderr).toContain("access list");
+      expect(await kept()).toBe(topics);
+    },
+  );
 
   it("ends with exit code 1 when no broker answers", async ({ stage }) => {
     const url = `mqtt://127.0.0.1:${await freePort()}`;

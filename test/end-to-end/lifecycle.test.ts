@@ -168,7 +168,7 @@ describe.concurrent("a broker that comes back", { timeout: 120_000 }, () => {
     await stage.bridge(configurationFor(platform.url, mosquittoSection(broker.url)));
     await ready(before);
     const isAll = (topic: string) =>
-      !/\/(bridge\/(event|response|self_test)|command)/.test(topic) &&
+      !/\/(bridge\/(event|response|self_test|mark)|command)/.test(topic) &&
       !/^greenhouse\/bridge\/health$/.test(topic);
     const devices = (await platform.codes()).length + 1;
     await before.untilTrue(

@@ -13,6 +13,7 @@ function recordingExit() {
       acks.push(done);
       return acks.length;
     },
+    write: (parcel) => sent.push(`${parcel.topic} 0`),
     forget: (id) => forgotten.push(id),
   };
   return { exit, sent, forgotten, acks };
@@ -25,11 +26,15 @@ const kindOf = (publish: Promise<void>) =>
     (error: unknown) => (error as { kind: string }).kind,
   );
 
-function opened(limits: Partial<typeof defaultLimits> = {}, receiveMaximum: number | null = null) {
+function opened(
+  limits: Partial<typeof defaultLimits> = {},
+  receiveMaximum: number | null = null,
+  maximumQos: 0 | 2 = 2,
+) {
   const clock = manualClock();
-  const outbox = new Outbox({ ...defaultLimits, ...limits }, clock);
+  const outbox = new Outbox({ ...defaultLimits, ...limits }, clock, "mark");
   const exit = recordingExit();
-  outbox.open(exit.exit, receiveMaximum);
+  outbox.open(exit.exit, { receiveMaximum, maximumQos });
   return { clock, outbox, ...exit };
 }
 
@@ -94,7 +99,7 @@ describe("the outbox", () => {
     outbox.close("gone");
     expect(await Promise.all(all)).toEqual(["offline", "offline", "offline"]);
     const next = recordingExit();
-    outbox.open(next.exit, null);
+    outbox.open(next.exit, { receiveMaximum: null, maximumQos: 2 });
     expect(next.sent).toEqual([]);
     expect(outbox.counters).toMatchObject({ dropped: 3, waiting: 0, inFlight: 0 });
   });
@@ -116,5 +121,118 @@ describe("the outbox", () => {
     outbox.close("gone");
     await again;
     await outbox.ready();
+  });
+});
+
+describe("what is published with QoS 0", () => {
+  const light = (topic: string): Parcel => ({ ...parcel(topic), options: { qos: 0 } });
+  const ends = (publishes: readonly Promise<void>[]) => {
+    const seen: string[] = [];
+    for (const [n, publish] of publishes.entries())
+      void kindOf(publish).then((end) => seen.push(`${n} ${end}`));
+    return async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      return seen;
+    };
+  };
+
+  it("is with the broker once something sent behind it is acknowledged, and not before", async () => {
+    const { outbox, sent, acks } = opened();
+    const seen = ends([outbox.publish(light("a")), outbox.publish(light("b")), outbox.publish(parcel("c"))]);
+    void kindOf(outbox.publish(light("d")));
+    expect(sent).toEqual(["a 0", "b 0", "c", "d 0"]);
+    expect(await seen()).toEqual([]);
+    acks[0]?.(null);
+    expect(await seen()).toEqual(["0 done", "1 done", "2 done"]);
+    expect(outbox.counters).toMatchObject({ published: 3, inFlight: 1 });
+  });
+
+  it("is followed by a mark where nothing else follows; a refused mark proves it too", async () => {
+    const { outbox, sent, acks } = opened();
+    const seen = ends([outbox.publish(light("a"))]);
+    outbox.sweep();
+    outbox.sweep();
+    expect(sent).toEqual(["a 0", "mark"]);
+    acks[0]?.(new Error("Publish error: Not authorized"));
+    expect(await seen()).toEqual(["0 done"]);
+    outbox.sweep();
+    expect(sent).toEqual(["a 0", "mark"]);
+    expect(outbox.counters).toMatchObject({ published: 1, publishRefused: 0, inFlight: 0 });
+  });
+
+  it("goes out by the window, each half of it with one mark, however little QoS 1 the broker takes", async () => {
+    const { outbox, sent, acks } = opened({ window: 4 }, 1);
+    const seen = ends(Array.from({ length: 8 }, (_, n) => outbox.publish(light(String(n)))));
+    expect(sent).toEqual(["0 0", "1 0", "mark", "2 0", "3 0"]);
+    acks[0]?.(null);
+    expect(sent.slice(5)).toEqual(["4 0", "mark", "5 0"]);
+    acks[1]?.(null);
+    acks[2]?.(null);
+    expect(await seen()).toHaveLength(7);
+    outbox.sweep();
+    acks.at(-1)?.(null);
+    expect(await seen()).toHaveLength(8);
+  });
+
+  it("keeps its order with what goes with QoS 1, also in line", () => {
+    const { outbox, sent, acks } = opened({ window: 512 }, 1);
+    for (const one of [parcel("a"), parcel("b"), light("c"), parcel("d")]) void kindOf(outbox.publish(one));
+    expect(sent).toEqual(["a"]);
+    acks[0]?.(null);
+    expect(sent).toEqual(["a", "b", "c 0"]);
+    acks[1]?.(null);
+    expect(sent).toEqual(["a", "b", "c 0", "d"]);
+  });
+
+  it("is not given up when its mark is not acknowledged: a later one proves it all", async () => {
+    const { outbox, clock, sent, acks } = opened({ ackTimeoutMs: 1_000 });
+    const seen = ends([outbox.publish(light("a"))]);
+    outbox.sweep();
+    void seen();
+    const later = ends([outbox.publish(light("b"))]);
+    await clock.advance(1_000);
+    expect(outbox.sweep()).toBe(1);
+    expect(outbox.isMute).toBe(true);
+    expect(sent).toEqual(["a 0", "mark", "b 0", "mark"]);
+    expect(await seen()).toEqual([]);
+    acks[1]?.(null);
+    expect([...(await seen()), ...(await later())]).toEqual(["0 done", "0 done"]);
+    expect(outbox.isMute).toBe(false);
+    expect(outbox.counters).toMatchObject({ published: 2, inFlight: 0 });
+  });
+
+  it("is lost with the link", async () => {
+    const { outbox } = opened();
+    const seen = ends([outbox.publish(light("a")), outbox.publish(light("b"))]);
+    expect(outbox.close("gone")).toBe(2);
+    expect(await seen()).toEqual(["0 offline", "1 offline"]);
+    expect(outbox.counters).toMatchObject({ dropped: 2, inFlight: 0 });
+  });
+
+  it("counts as done when it is sent at a broker that acknowledges nothing at all", async () => {
+    const { outbox, sent } = opened({}, null, 0);
+    await outbox.publish(light("a"));
+    outbox.sweep();
+    expect(sent).toEqual(["a 0"]);
+  });
+});
+
+describe("a broker that acknowledges nothing", () => {
+  it("is told from one that leaves out some", async () => {
+    const { outbox, clock, acks } = opened({ ackTimeoutMs: 1_000 });
+    void kindOf(outbox.publish(parcel("left out")));
+    await clock.advance(500);
+    void kindOf(outbox.publish(parcel("taken")));
+    acks[1]?.(null);
+    await clock.advance(500);
+    expect(outbox.sweep()).toBe(1);
+    expect(outbox.isMute).toBe(false);
+    void kindOf(outbox.publish(parcel("a")));
+    await clock.advance(1_000);
+    outbox.sweep();
+    expect(outbox.isMute).toBe(true);
+    void kindOf(outbox.publish(parcel("b")));
+    acks.at(-1)?.(null);
+    expect(outbox.isMute).toBe(false);
   });
 });

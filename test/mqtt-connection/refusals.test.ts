@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.js";
 import { startTcpProxy } from "../support/tcp-proxy.js";
-import { capturedLog, connect, otherClient, testBroker, testMosquitto, until } from "./support.js";
+import { capturedLog, connect, markTopic, otherClient, testBroker, testMosquitto, until } from "./support.js";
 import { connack, obliging, scriptedBroker, suback, versionOf } from "./wire.js";
 import { BrokerConnection } from "../../src/mqtt/connection.js";
 
@@ -50,6 +50,7 @@ describe("waiting between attempts", () => {
       clientId: "x",
       protocolVersion: 5,
       subscriptions: [],
+      markTopic,
     } as const;
     await new BrokerConnection(settings, { clock, random: () => 0.5, log }).run(life.signal);
     expect(waits).toEqual([500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000]);
@@ -80,6 +81,7 @@ describe("waiting between attempts", () => {
       clientId: "x",
       protocolVersion: 5,
       subscriptions: [],
+      markTopic,
       limits,
     } as const;
     await new BrokerConnection(settings, { clock, random: () => 0.5, log: capturedLog().log }).run(
@@ -194,6 +196,24 @@ describe("a subscription that is not granted", () => {
   });
 });
 
+describe("a link that goes", () => {
+  it("tells in its one line how many publishes went with it", async () => {
+    const broker = await scriptedBroker((packet, peer) => {
+      if (packet.type !== 3) obliging(packet, peer, 5);
+    });
+    const { connection, online, lines } = connect({ url: broker.url });
+    await online();
+    const lost = Array.from({ length: 1_650 }, (_, n) =>
+      connection.publish(`a/${n}`, "x", { qos: n % 2 === 0 ? 0 : 1 }).catch(() => "lost"),
+    );
+    connection.reconnect("the test has cut it");
+    expect(new Set(await Promise.all(lost))).toEqual(new Set(["lost"]));
+    await online(2);
+    const warnings = lines.filter((line) => line.startsWith("warn"));
+    expect(warnings).toEqual([expect.stringMatching(/lost the link to the broker.*"lostPublishes":1650/)]);
+  });
+});
+
 describe("a publish", () => {
   it("that the broker never acknowledges is given up after the time, and the link lives on (36)", async () => {
     const broker = await scriptedBroker((packet, peer) => {
@@ -218,7 +238,8 @@ describe("a publish", () => {
     await online();
     await expect(connection.publish("poison", "x")).rejects.toMatchObject({ kind: "offline" });
     await online(2);
-    await connection.publish("more", "x", { qos: 0 });
+    // The second cuts it too, so nothing tells whether it arrived.
+    await expect(connection.publish("more", "x", { qos: 0 })).rejects.toMatchObject({ kind: "offline" });
     await until(
       () => broker.packets.filter((packet) => packet.type === 3).length === 2,
       "the second publish",

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { anyBroker, brokerTable, connect, otherClient, until } from "./support.js";
+import { anyBroker, brokerTable, connect, otherClient, testBroker, testMosquitto, until } from "./support.js";
+import { obliging, scriptedBroker } from "./wire.js";
 
 describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) => {
   it("a scan shows every retained message once and no live ones, and commands go on arriving", async () => {
@@ -15,22 +16,19 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
       await connection.publish(`greenhouse/east/sensor/${n}`, `${n}`, { retain: true });
     const found = new Map<string, string>();
     let times = 0;
-    const scan = connection.scan(
-      ["greenhouse/+/sensor/+"],
-      (topic, payload) => {
-        times += 1;
-        found.set(topic, payload.toString());
-      },
-      300,
-    );
+    const scan = connection.scan(["greenhouse/+/sensor/+"], (topic, payload) => {
+      times += 1;
+      found.set(topic, payload.toString());
+    });
     await until(() => found.size > 0, "the first found");
     await connection.publish("greenhouse/east/sensor/live", "x");
     const other = await otherClient(broker.url, { protocolVersion: version });
     await other.publishAsync("greenhouse/east/actuator/roof/set", "open", { qos: 1 });
-    await scan;
+    expect(await scan).toBe(true);
     expect(found.size).toBe(300);
     expect(times).toBe(300);
     expect(found.get("greenhouse/east/sensor/299")).toBe("299");
+    await until(() => messages.length > 0, "the command");
     expect(messages.map((message) => message.topic)).toEqual(["greenhouse/east/actuator/roof/set"]);
     await connection.publish("greenhouse/east/sensor/1", "after", { retain: true });
     expect(found.get("greenhouse/east/sensor/1")).toBe("1");
@@ -41,17 +39,54 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
     const { connection, online } = connect({ ...broker, ...broker.credential, protocolVersion: version });
     await online();
     await connection.publish("greenhouse/a", "x", { retain: true });
-    const scan = connection.scan(
-      ["greenhouse/#"],
-      () => {
-        connection.reconnect("in the middle");
-        throw new Error("a bug");
-      },
-      60_000_000,
-    );
+    const scan = connection.scan(["greenhouse/#"], () => {
+      connection.reconnect("in the middle");
+      throw new Error("a bug");
+    });
     await until(() => connection.counters().listenerErrors === 1, "the listener called");
     await online(2);
-    await scan;
+    expect(await scan).toBe(false);
     await connection.publish("greenhouse/b", "y");
+  });
+});
+
+describe("a scan of more than a default Mosquitto keeps back for a subscriber", () => {
+  it.each([5, 4] as const)("shows all of 5,000 topics with MQTT %i", async (protocolVersion) => {
+    const mosquitto = await testMosquitto();
+    const { connection, online } = connect({ url: mosquitto.url, protocolVersion });
+    await online();
+    for (let n = 0; n < 5_000; n += 1) {
+      await connection.ready();
+      void connection.publish(`greenhouse/${n}/availability`, "online", {
+        retain: true,
+        qos: n % 2 === 0 ? 0 : 1,
+      });
+    }
+    const found = new Set<string>();
+    expect(await connection.scan(["greenhouse/+/availability"], (topic) => found.add(topic))).toBe(true);
+    expect(found.size).toBe(5_000);
+  });
+});
+
+describe("a scan that cannot be known to be complete says so", () => {
+  it("where a filter is refused, showing what the others bring", async () => {
+    const broker = await testBroker({
+      users: [{ username: "me", password: "secret", publish: ["#"], subscribe: ["allowed/#"] }],
+    });
+    const { connection, online } = connect({ ...broker, username: "me", password: "secret" });
+    await online();
+    await connection.publish("allowed/a", "x", { retain: true });
+    const found: string[] = [];
+    expect(await connection.scan(["allowed/#", "b/#"], (topic) => found.push(topic))).toBe(false);
+    expect(found).toEqual(["allowed/a"]);
+  });
+
+  it("where the broker acknowledges nothing", async () => {
+    const broker = await scriptedBroker((packet, peer) => {
+      if (packet.type !== 3) obliging(packet, peer, 5);
+    });
+    const { connection, online } = connect({ url: broker.url, limits: { ackTimeoutMs: 200 } });
+    await online();
+    expect(await connection.scan(["greenhouse/#"], () => undefined)).toBe(false);
   });
 });

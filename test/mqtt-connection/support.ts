@@ -71,6 +71,7 @@ export const topics = {
   status: "homeassistant/status",
   discoveryPrefix: "homeassistant",
 };
+export const markTopic = "greenhouse/bridge/mark";
 export const stateTopic = "greenhouse/bridge/state";
 
 export async function testBroker(
@@ -147,7 +148,7 @@ export function connect(
       settings.on?.disconnected?.(end);
     },
   };
-  const base = { clientId: "greenhouse2mqtt", protocolVersion: 5, subscriptions: [] } as const;
+  const base = { clientId: "greenhouse2mqtt", protocolVersion: 5, subscriptions: [], markTopic } as const;
   const limits = { ...quick, ...settings.limits };
   const connection = new BrokerConnection(
     { ...base, ...settings, limits, on },

@@ -1,9 +1,11 @@
 import anyAscii from "any-ascii";
 import { describe, expect, it } from "vitest";
 import { GreenhouseStore } from "../../src/bridge/store.js";
+import { PublishError } from "../../src/mqtt/connection/publish-error.js";
 import { StateOutput, type StateGate } from "../../src/mqtt/state-output.js";
 import { controllerMessages } from "../../src/mqtt/projection/controller-messages.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
+import type { Logger } from "../../src/runtime/logger.js";
 import { item, record, silentLog } from "../support/builders.js";
 import { sensorsRead, start } from "../support/folding.js";
 import { mirrorSettings } from "../support/polled-mirror.js";
@@ -13,8 +15,12 @@ import { settled, VirtualClock } from "../support/virtual-clock.js";
 const topics = topicsUnder("greenhouse");
 const air = (code: string) => `greenhouse/${code.toLowerCase()}/sensor/air_temperature`;
 
-async function output(story: (one: ReturnType<typeof world>) => Promise<void>, gate?: StateGate) {
-  const one = world(gate);
+async function output(
+  story: (one: ReturnType<typeof world>) => Promise<void>,
+  gate?: StateGate,
+  log?: Logger,
+) {
+  const one = world(gate, log);
   const run = one.output.run(one.abort.signal);
   await story(one);
   one.abort.abort();
@@ -24,11 +30,11 @@ async function output(story: (one: ReturnType<typeof world>) => Promise<void>, g
 
 const openGate: StateGate = { visible: (_, after) => after, mayClear: () => true };
 
-function world(gate: StateGate = openGate) {
+function world(gate: StateGate = openGate, log: Logger = silentLog) {
   const store = new GreenhouseStore(mirrorSettings(), new VirtualClock(start), anyAscii);
   store.setReachable(true);
   const broker = new RetainedBroker();
-  const output = new StateOutput({ topics, publisher: broker, view: store, gate, log: silentLog });
+  const output = new StateOutput({ topics, publisher: broker, view: store, gate, qos: 0, log });
   store.onChange((before, after) => {
     output.changed(before, after);
   });
@@ -222,6 +228,39 @@ describe("a publish that fails", () => {
       );
       expect(broker.kept.get(air("A"))).toBe("22");
     });
+  });
+
+  it("is told in one line with their number, however many fail together", async () => {
+    const lines: unknown[] = [];
+    const log = { ...silentLog, warn: (...line: unknown[]) => lines.push(line) };
+    await output(
+      async ({ broker, read, connect }) => {
+        for (let n = 0; n < 30; n++) read(`GH-${n}`, 20);
+        broker.holds = true;
+        await connect();
+        await broker.release(new Error("not acknowledged"));
+      },
+      openGate,
+      log,
+    );
+    expect(lines).toEqual([
+      [expect.objectContaining({ count: 180 }), expect.stringMatching(/^publishes failed/)],
+    ]);
+  });
+
+  it("because the link went is not told at all: that it went is", async () => {
+    const lines: unknown[] = [];
+    await output(
+      async ({ broker, read, connect }) => {
+        for (let n = 0; n < 30; n++) read(`GH-${n}`, 20);
+        broker.holds = true;
+        await connect();
+        await broker.release(new PublishError("offline", "the link is gone"));
+      },
+      openGate,
+      { ...silentLog, warn: (...line: unknown[]) => lines.push(line) },
+    );
+    expect(lines).toEqual([]);
   });
 
   it("in the last moment of a link is made good by the next link", async () => {

@@ -68,8 +68,12 @@ export class Operations {
     });
   }
 
-  get isDeaf(): boolean {
-    return this.#tests.self.isDeaf;
+  /** The connection's state, or what is wrong with one that stands: nothing arrives, or nothing is acknowledged. */
+  get brokerState(): string {
+    const { state, isMute } = this.#parts.outputs.connection;
+    if (state !== "online") return state;
+    if (isMute) return "unacknowledging";
+    return this.#tests.self.isDeaf ? "deaf" : state;
   }
 
   get hasOtherBridge(): boolean {
@@ -117,11 +121,11 @@ export class Operations {
   /** What `bridge/health` says of the bridge itself. */
   health() {
     const { self, other } = this.#tests;
-    const { live, outputs } = this.#parts;
+    const { live } = this.#parts;
     const { present, client, since } = other.state();
     return {
       broker: {
-        state: self.isDeaf && outputs.connection.state === "online" ? "deaf" : outputs.connection.state,
+        state: this.brokerState,
         deaf_since: iso(self.deafSince),
         heard_ourselves_at: iso(self.heardAt),
       },
@@ -174,7 +178,7 @@ export class Operations {
       readPauseMs: readPauseMs(this.#shortestIntervalMs()),
     });
     const status = () =>
-      `broker ${outputs.connection.state}${this.isDeaf ? ", deaf" : ""}; platform ${mirror.watch.state ?? "not asked yet"}; ${mirror.store.size} controllers`;
+      `broker ${this.brokerState}; platform ${mirror.watch.state ?? "not asked yet"}; ${mirror.store.size} controllers`;
     return new Watchdog({ manager, clock, log, progress, status });
   }
 

@@ -30,6 +30,11 @@ export const mqttSection = section({
     "Fixed, and of its own for each bridge at one broker.",
   ),
   base_topic: withDefault(topic(), "greenhouse", "First level(s) of every topic of the bridge."),
+  state_qos: withDefault(
+    z.literal([0, 1], { error: expectingOneOf([0, 1]) }),
+    0,
+    "QoS of retained states. Of QoS 1 a default Mosquitto keeps 1,000 back for a subscriber and drops the rest; 1 is for a historian with a persistent session, where its limits allow it.",
+  ),
   protocol_version: withDefault(
     z.literal([4, 5], { error: expectingOneOf([4, 5]) }),
     5,

@@ -27,10 +27,10 @@ export class Inbox {
   }
 
   /** Shows arriving messages to a scan as long as `run` takes. */
-  async during(scan: RetainedScan, run: () => Promise<void>): Promise<void> {
+  async during<Found>(scan: RetainedScan, run: () => Promise<Found>): Promise<Found> {
     this.#scans.add(scan);
     try {
-      await run();
+      return await run();
     } finally {
       this.#scans.delete(scan);
     }

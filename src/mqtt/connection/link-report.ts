@@ -30,7 +30,8 @@ export class LinkReport {
       );
   }
 
-  ended(end: LinkEnd): void {
+  /** `lost`: publishes that were on their way. */
+  ended(end: LinkEnd, lost = 0): void {
     if (end.kind === "ended") {
       this.#log.info(`disconnected from ${this.#broker}`);
       return;
@@ -40,7 +41,7 @@ export class LinkReport {
     if (!end.connected) this.#failures += 1;
     const text = end.connected ? "lost the link to the broker" : "no link to the broker";
     if (known) this.#log.debug({ failedAttempts: this.#failures }, `${text}: ${end.reason}`);
-    else this.#log.warn(`${text}: ${end.reason}; trying again`);
+    else this.#log.warn(lost > 0 ? { lostPublishes: lost } : {}, `${text}: ${end.reason}; trying again`);
   }
 
   /** The broker refuses MQTT 5. Every new link asks for it again, so this is said once. */

@@ -1,9 +1,12 @@
 import type { Duplex } from "node:stream";
-import type { IClientOptions, ISubscriptionMap, MqttClient } from "mqtt";
+import type { ISubscriptionMap, MqttClient } from "mqtt";
 // The package's front door also loads its command line, WebSockets and proxies.
 import library from "mqtt/lib/client";
+import { nextTurn } from "../../runtime/clock.js";
+import { clientOptions } from "./client-options.js";
 import { brokerFacts, incomingMessage } from "./message.js";
 import type { Exit, Parcel } from "./outbox.js";
+import { publishPacket } from "./publish-packet.js";
 import { describeEnd, type LinkFacts } from "./reasons.js";
 import { brokerName } from "./stream.js";
 import type {
@@ -21,8 +24,10 @@ const noRetained = 2;
 // A CommonJS module with a default of its own: some loaders unwrap it, Node does not.
 const Client = "default" in library ? library.default : library;
 
+export type LinkSettings = Pick<ConnectionSettings, "url" | "username" | "password" | "clientId" | "will">;
+
 export interface LinkOptions {
-  readonly settings: ConnectionSettings;
+  readonly settings: LinkSettings;
   readonly limits: ConnectionLimits;
   readonly version: ProtocolVersion;
   /** Called for every message; must not throw, or the MQTT library goes deaf. */
@@ -40,6 +45,8 @@ export class BrokerLink implements Exit {
   readonly #client: MqttClient;
   readonly #stream: Duplex;
   readonly #facts: Facts;
+  /** Packets of QoS 0 that leave together: one write for all that a poll brings. */
+  #unwritten: Buffer[] = [];
 
   constructor(
     client: MqttClient,
@@ -57,18 +64,34 @@ export class BrokerLink implements Exit {
   send({ topic, payload, options }: Parcel, done: (error: Error | null) => void): number {
     const { retain = false, qos = 1, responseProperties } = options;
     const properties = responseProperties && { properties: sendable(responseProperties) };
+    this.#flush();
     try {
       this.#client.publish(topic, payload, { qos, retain, ...properties } as object, (error) => {
         if (!error) done(null);
         // Any other error means that the link is going down, which rejects everything at once.
         else if ("code" in error) done(error);
       });
-      return qos === 0 ? 0 : this.#client.getLastMessageId();
+      return this.#client.getLastMessageId();
     } catch (error) {
       // Half a packet may be on the wire, so this link cannot be used any more.
       this.destroy(`a publish could not be written: ${String(error)}`);
       return 0;
     }
+  }
+
+  write({ topic, payload, options }: Parcel): void {
+    const { retain = false, responseProperties } = options;
+    if (responseProperties !== undefined) {
+      this.#flush();
+      const properties = sendable(responseProperties);
+      this.#client.publish(topic, payload, { qos: 0, retain, properties } as object);
+      return;
+    }
+    if (this.#unwritten.length === 0)
+      void nextTurn().then(() => {
+        this.#flush();
+      });
+    this.#unwritten.push(publishPacket({ topic, payload, retain }, this.#facts.version));
   }
 
   forget(id: number): void {
@@ -80,6 +103,10 @@ export class BrokerLink implements Exit {
     const wanted: ISubscriptionMap = {};
     // On 3.1.1 these options do not exist; retained messages then come and are told by their flag.
     for (const filter of filters) wanted[filter] = { qos: 1, rap: true, rh: noRetained, nl: filter === own };
+    return this.#subscribe(wanted);
+  }
+
+  #subscribe(wanted: ISubscriptionMap): Promise<readonly string[]> {
     return new Promise((resolve, reject) => {
       this.#client.subscribe(wanted, (error, grants = [], packet) => {
         if (error && !packet) {
@@ -93,16 +120,14 @@ export class BrokerLink implements Exit {
     });
   }
 
-  /** Subscribes in the way that brings the retained messages too; live ones then come without the retain flag. */
-  subscribeWithRetained(filters: readonly string[]): Promise<void> {
+  /**
+   * Subscribes in the way that brings the retained messages too; live ones then come without the retain flag. QoS 0: of QoS 1
+   * some brokers keep only so many back for a client (Mosquitto 1,000) and drop the rest. Resolves with what was not granted.
+   */
+  subscribeWithRetained(filters: readonly string[]): Promise<readonly string[]> {
     const wanted: ISubscriptionMap = {};
-    for (const filter of filters) wanted[filter] = { qos: 1, rap: false, rh: 0 };
-    return new Promise((resolve, reject) => {
-      this.#client.subscribe(wanted, (error, _, packet) => {
-        if (error && !packet) reject(error);
-        else resolve();
-      });
-    });
+    for (const filter of filters) wanted[filter] = { qos: 0, rap: false, rh: 0 };
+    return this.#subscribe(wanted);
   }
 
   unsubscribe(filters: readonly string[]): Promise<void> {
@@ -116,6 +141,7 @@ export class BrokerLink implements Exit {
   /** Sends DISCONNECT, so that no will is published, and closes. */
   end(): void {
     this.#facts.ended = true;
+    this.#flush();
     // The library would wait for every answer that is still due, also from a broker that never gives it.
     for (const id of Object.keys(this.#client.outgoing)) this.#client.removeOutgoingMessage(Number(id));
     this.#client.end(false);
@@ -124,6 +150,13 @@ export class BrokerLink implements Exit {
   destroy(because: string | null): void {
     this.#facts.closedBecause ??= because;
     this.#stream.destroy();
+  }
+
+  #flush(): void {
+    if (this.#unwritten.length === 0) return;
+    const packets = this.#unwritten;
+    this.#unwritten = [];
+    if (!this.#stream.destroyed) this.#stream.write(Buffer.concat(packets));
   }
 }
 
@@ -188,43 +221,9 @@ function connect(options: LinkOptions, stream: Duplex, facts: Facts): BrokerLink
   });
 }
 
-function clientOptions({ settings, limits, version }: LinkOptions): IClientOptions {
-  const { username, password, will } = settings;
-  const url = credentialsOf(settings.url);
-  return {
-    protocolId: "MQTT",
-    protocolVersion: version,
-    clientId: settings.clientId,
-    username: username ?? url.username,
-    password: password ?? url.password,
-    clean: true,
-    keepalive: limits.keepaliveS,
-    connectTimeout: limits.connectTimeoutMs,
-    // The reconnect loop is ours: the library's gives up after a refusal and replays what cut the link.
-    reconnectPeriod: 0,
-    resubscribe: false,
-    queueQoSZero: false,
-    // Its cache of number buffers takes 10 MB and saves next to nothing.
-    writeCache: false,
-    ...(will && { will: { topic: will.topic, payload: Buffer.from(will.payload), qos: 1, retain: true } }),
-    ...(version === 5 && {
-      properties: { sessionExpiryInterval: 0, maximumPacketSize: limits.maxPacketBytes },
-    }),
-    log: () => undefined,
-  };
-}
-
 /** The packet library silently sends nothing at all when it is given user properties without a single one. */
 function sendable(properties: NonNullable<PublishOptions["responseProperties"]>): object {
   const { userProperties, ...others } = properties;
   const some = userProperties && Object.keys(userProperties).length > 0;
   return some ? { ...others, userProperties } : others;
-}
-
-function credentialsOf(url: string): { username?: string; password?: string } {
-  const { username, password } = new URL(url);
-  return {
-    ...(username !== "" && { username: decodeURIComponent(username) }),
-    ...(password !== "" && { password: decodeURIComponent(password) }),
-  };
 }

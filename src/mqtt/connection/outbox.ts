@@ -1,6 +1,8 @@
 import type { Clock } from "../../runtime/clock.js";
+import { Proofs, type Proof } from "./proofs.js";
 import { PublishError } from "./publish-error.js";
-import type { ConnectionLimits, PublishOptions } from "./settings.js";
+import type { BrokerFacts, ConnectionLimits, PublishOptions } from "./settings.js";
+import { WaitingPublishes } from "./waiting-publishes.js";
 
 /** A publish on its way through the outbox. */
 export interface Parcel {
@@ -10,67 +12,93 @@ export interface Parcel {
   readonly bytes: number;
 }
 
-/** Where parcels leave: a link that is up. */
+/** Where parcels leave: a link that is up. Keeps their order. */
 export interface Exit {
-  /** Calls back once the broker acknowledged (QoS 1) or the packet is written (QoS 0). Returns the packet id. */
+  /** QoS 1: calls back once the broker acknowledged or refused it. Returns the packet id. */
   send(parcel: Parcel, done: (error: Error | null) => void): number;
+  /** QoS 0: nothing ever answers it. */
+  write(parcel: Parcel): void;
   /** Frees what the MQTT library keeps for a publish that is given up. */
   forget(id: number): void;
 }
 
-interface Flight {
+interface Waiting {
   readonly parcel: Parcel;
   readonly resolve: () => void;
   readonly reject: (error: PublishError) => void;
-  sentAt: number;
+}
+
+interface Flight extends Waiting {
+  readonly sentAt: number;
+  /** What went out with QoS 0 just before it. */
+  readonly proof: Proof | null;
   id: number;
 }
 
 type Tally = { published: number; unacknowledged: number; publishRefused: number; dropped: number };
+type Room = Pick<BrokerFacts, "receiveMaximum" | "maximumQos">;
 
 /**
  * Publishes between the caller and the link: at most `window` unacknowledged at the broker, the others wait in order, all
- * bounded. Nothing outlives its link: a lost one rejects everything, because the next link starts from current state.
+ * bounded. What goes with QoS 0 is with the broker once anything sent behind it is acknowledged; where nothing else follows, a
+ * mark does. Nothing outlives its link: a lost one rejects everything, because the next link starts from current state.
  */
 export class Outbox {
   readonly #limits: ConnectionLimits;
   readonly #clock: Clock;
+  readonly #mark: Parcel;
   // Insertion order is sending order, so a sweep stops at the first one that is young enough.
   readonly #flying = new Set<Flight>();
-  #waiting: Flight[] = [];
-  #next = 0;
-  #waitingBytes = 0;
+  readonly #proofs = new Proofs();
+  readonly #waiting: WaitingPublishes<Waiting>;
   #exit: Exit | null = null;
   #window = 0;
+  #isMarking = false;
+  #answeredAt = 0;
+  #isMute = false;
   #watchers: (() => void)[] = [];
   readonly #tally: Tally = { published: 0, unacknowledged: 0, publishRefused: 0, dropped: 0 };
 
-  constructor(limits: ConnectionLimits, clock: Clock) {
+  /** `markTopic`: where the marks go. */
+  constructor(limits: ConnectionLimits, clock: Clock, markTopic: string) {
     this.#limits = limits;
     this.#clock = clock;
+    this.#waiting = new WaitingPublishes(limits.maxWaiting, limits.maxWaitingBytes);
+    this.#mark = { topic: markTopic, payload: "mark", options: { qos: 1 }, bytes: markTopic.length };
   }
 
   get counters(): Readonly<Tally> & { readonly inFlight: number; readonly waiting: number } {
-    return { ...this.#tally, inFlight: this.#flying.size, waiting: this.#waiting.length - this.#next };
+    const inFlight = this.#flying.size + this.#proofs.size;
+    return { ...this.#tally, inFlight, waiting: this.#waiting.size };
   }
 
-  open(exit: Exit, receiveMaximum: number | null): void {
+  /** The broker left something unacknowledged for its whole time, and has acknowledged nothing since it was sent. */
+  get isMute(): boolean {
+    return this.#isMute;
+  }
+
+  open(exit: Exit, { receiveMaximum, maximumQos }: Room): void {
     this.#exit = exit;
     this.#window = Math.max(1, Math.min(this.#limits.window, receiveMaximum ?? this.#limits.window));
+    this.#proofs.areGiven = maximumQos > 0;
+    this.#isMarking = false;
+    this.#isMute = false;
   }
 
-  /** Rejects all that is on its way; further publishes are refused until the next `open`. */
-  close(reason: string): void {
+  /** Rejects all that is on its way; further publishes are refused until the next `open`. Returns how many were lost. */
+  close(reason: string): number {
     const exit = this.#exit;
     this.#exit = null;
-    const lost = [...this.#flying, ...this.#waiting.slice(this.#next)];
+    const lost = [...this.#flying, ...this.#waiting.removeAll()];
     for (const flight of this.#flying) if (flight.id > 0) exit?.forget(flight.id);
     this.#flying.clear();
-    this.#waiting = [];
-    this.#next = 0;
-    this.#waitingBytes = 0;
-    for (const flight of lost) this.#drop(flight, new PublishError("offline", reason));
+    const error = new PublishError("offline", reason);
+    const owned = lost.filter(({ parcel }) => parcel !== this.#mark);
+    const count = owned.length + this.#proofs.fail(error);
+    this.#tally.dropped += count;
+    for (const { reject } of lost) reject(error);
     this.#wakeWatchers();
+    return count;
   }
 
   /** Counts and makes the rejection of a publish that is not sent at all. */
@@ -82,13 +110,25 @@ export class Outbox {
   publish(parcel: Parcel): Promise<void> {
     if (this.#exit === null)
       return this.refuse("offline", `not connected to the broker: ${parcel.topic} not sent`);
-    if (this.#full(parcel))
+    if (!this.#waiting.hasRoomFor(parcel.bytes))
       return this.refuse("busy", `too many publishes wait for the broker: ${parcel.topic} not sent`);
+    const mayGo = this.#waiting.size === 0 && this.#hasRoomFor(parcel);
+    if (mayGo && parcel.options.qos === 0) return this.#write(this.#exit, parcel);
     return new Promise((resolve, reject) => {
-      const flight: Flight = { parcel, resolve, reject, sentAt: 0, id: 0 };
-      if (this.#flying.size < this.#window && this.#next === this.#waiting.length) this.#send(flight);
-      else this.#wait(flight);
+      const one = { parcel, resolve, reject };
+      if (mayGo) this.#send(one);
+      else this.#waiting.add(one);
     });
+  }
+
+  /** Resolves when the broker has taken everything sent before; rejects with a PublishError where that cannot be known. */
+  async prove(): Promise<void> {
+    try {
+      await this.publish(this.#mark);
+    } catch (error) {
+      // An answer is an answer: what came before it has been read.
+      if (!(error instanceof PublishError) || error.kind !== "refused") throw error;
+    }
   }
 
   /** Resolves when a publish would be sent at once, or when there is no link (then publishing says so). */
@@ -97,86 +137,104 @@ export class Outbox {
     return new Promise((resolve) => this.#watchers.push(resolve));
   }
 
-  /** Gives up on what the broker has not acknowledged in time. Returns how many. */
+  /** Gives up on what the broker has not acknowledged in time, and has a mark follow what nothing followed. Returns how many. */
   sweep(): number {
     const latest = this.#clock.monotonic() - this.#limits.ackTimeoutMs;
     let expired = 0;
     for (const flight of this.#flying) {
       if (flight.sentAt > latest) break;
-      this.#flying.delete(flight);
-      this.#exit?.forget(flight.id);
-      this.#tally.unacknowledged += 1;
+      this.#expire(flight);
       expired += 1;
-      const seconds = this.#limits.ackTimeoutMs / 1000;
-      const message = `the broker did not acknowledge ${flight.parcel.topic} within ${seconds} s`;
-      flight.reject(new PublishError("unacknowledged", message));
     }
     if (expired > 0) this.#advance();
+    this.#followUp();
     return expired;
   }
 
-  #full(parcel: Parcel): boolean {
-    const count = this.#waiting.length - this.#next;
-    return (
-      count >= this.#limits.maxWaiting || this.#waitingBytes + parcel.bytes > this.#limits.maxWaitingBytes
-    );
+  #expire(flight: Flight): void {
+    this.#flying.delete(flight);
+    this.#exit?.forget(flight.id);
+    if (flight.sentAt >= this.#answeredAt) this.#isMute = true;
+    // It may have it all the same; the next answer tells.
+    this.#proofs.reopen(flight.proof);
+    this.#tally.unacknowledged += 1;
+    const seconds = this.#limits.ackTimeoutMs / 1000;
+    const message = `the broker did not acknowledge ${flight.parcel.topic} within ${seconds} s`;
+    flight.reject(new PublishError("unacknowledged", message));
   }
 
-  #wait(flight: Flight): void {
-    this.#waiting.push(flight);
-    this.#waitingBytes += flight.parcel.bytes;
+  #write(exit: Exit, parcel: Parcel): Promise<void> {
+    exit.write(parcel);
+    if (!this.#proofs.areGiven) {
+      this.#tally.published += 1;
+      return Promise.resolve();
+    }
+    const proven = this.#proofs.add();
+    if (this.#proofs.size >= this.#limits.window / 2) this.#followUp();
+    return proven;
   }
 
-  #send(flight: Flight): void {
-    if (this.#exit === null) return;
-    flight.sentAt = this.#clock.monotonic();
+  #send(one: Waiting): void {
+    const exit = this.#exit;
+    if (exit === null) return;
+    if (one.parcel.options.qos === 0) {
+      this.#write(exit, one.parcel).then(one.resolve, one.reject);
+      return;
+    }
+    const flight: Flight = { ...one, sentAt: this.#clock.monotonic(), proof: this.#proofs.take(), id: 0 };
     this.#flying.add(flight);
-    flight.id = this.#exit.send(flight.parcel, (error) => {
+    flight.id = exit.send(one.parcel, (error) => {
       this.#settle(flight, error);
     });
   }
 
+  /** One mark at a time: the next one covers all that went out meanwhile. */
+  #followUp(): void {
+    if (this.#isMarking || !this.#proofs.areOpen || this.#flying.size >= this.#window) return;
+    this.#isMarking = true;
+    const done = () => {
+      this.#isMarking = false;
+    };
+    this.#send({ parcel: this.#mark, resolve: done, reject: done });
+  }
+
   #settle(flight: Flight, error: Error | null): void {
     if (!this.#flying.delete(flight)) return;
+    this.#answeredAt = this.#clock.monotonic();
+    this.#isMute = false;
+    this.#tally.published += this.#proofs.confirm(flight.proof);
+    const weight = flight.parcel === this.#mark ? 0 : 1;
     if (error === null) {
-      this.#tally.published += 1;
+      this.#tally.published += weight;
       flight.resolve();
     } else {
-      this.#tally.publishRefused += 1;
+      this.#tally.publishRefused += weight;
       const message = `the broker refused ${flight.parcel.topic}: ${error.message}; check its access list`;
       flight.reject(new PublishError("refused", message, { cause: error }));
     }
     this.#advance();
-  }
-
-  #drop(flight: Flight, error: PublishError): void {
-    this.#tally.dropped += 1;
-    flight.reject(error);
+    if (this.#proofs.size >= this.#limits.window / 2) this.#followUp();
   }
 
   #advance(): void {
-    while (this.#flying.size < this.#window) {
-      const flight = this.#waiting[this.#next];
-      if (flight === undefined) break;
-      this.#next += 1;
-      this.#waitingBytes -= flight.parcel.bytes;
-      this.#send(flight);
+    for (;;) {
+      const one = this.#waiting.first;
+      if (one === undefined || !this.#hasRoomFor(one.parcel)) break;
+      this.#waiting.removeFirst();
+      this.#send(one);
     }
-    this.#compact();
     if (this.#hasRoom()) this.#wakeWatchers();
   }
 
-  /** Cuts the sent head off now and then, so that taking from the front stays cheap. */
-  #compact(): void {
-    if (this.#waiting.length === 0) return;
-    if (this.#next === this.#waiting.length) this.#waiting = [];
-    else if (this.#next < 1024) return;
-    else this.#waiting = this.#waiting.slice(this.#next);
-    this.#next = 0;
+  /** The broker's own limit on what is unacknowledged does not count QoS 0. */
+  #hasRoomFor({ options }: Parcel): boolean {
+    return options.qos === 0 ? this.#proofs.size < this.#limits.window : this.#flying.size < this.#window;
   }
 
   #hasRoom(): boolean {
-    return this.#next === this.#waiting.length && this.#flying.size < this.#window;
+    return (
+      this.#waiting.size === 0 && this.#flying.size < this.#window && this.#proofs.size < this.#limits.window
+    );
   }
 
   #wakeWatchers(): void {

@@ -29,6 +29,7 @@ export class Session {
   readonly #life = new AbortController();
   readonly #guard: StatusGuard | null;
   #online = false;
+  #lost = 0;
 
   constructor(parts: SessionParts) {
     this.#parts = parts;
@@ -55,6 +56,11 @@ export class Session {
     return this.#guard?.repairs ?? 0;
   }
 
+  /** Publishes that the end of the link cut off. */
+  get lost(): number {
+    return this.#lost;
+  }
+
   /** Somebody else wrote our status: say the truth again, unless the birth message is still to come or we are leaving. */
   contradicted(): void {
     if (this.#online && this.#guard) void this.#guard.repair();
@@ -63,13 +69,13 @@ export class Session {
   /** Until the link closes; an abort ends it in order. Resolves with the link's end. */
   async run(signal: AbortSignal): Promise<LinkEnd> {
     const { link, outbox, facts } = this.#parts;
-    outbox.open(link, facts.receiveMaximum);
+    outbox.open(link, facts);
     const chores = Promise.all([this.#sweep(), this.#subscribe()]);
     await Promise.race([link.closed, aborted(signal, this.#life.signal)]);
     if (signal.aborted) await this.#endInOrder();
     const end = await link.closed;
     this.#online = false;
-    outbox.close(`the link to the broker is gone: ${end.reason}`);
+    this.#lost += outbox.close(`the link to the broker is gone: ${end.reason}`);
     this.#life.abort();
     await chores;
     return end;
@@ -118,12 +124,23 @@ export class Session {
   async #sweep(): Promise<void> {
     const { ports, limits, outbox } = this.#parts;
     const everyMs = Math.max(50, limits.ackTimeoutMs / 10);
+    let wasMute = false;
     for (;;) {
       if (!(await waited(ports.clock.wait(everyMs, this.#life.signal)))) return;
       const expired = outbox.sweep();
-      if (expired > 0)
-        ports.log.warn({ count: expired }, "the broker left publishes unacknowledged; dropped them");
+      if (expired > 0) this.#unacknowledged(expired, wasMute);
+      if (wasMute && !outbox.isMute) ports.log.info("the broker acknowledges what we publish again");
+      wasMute = outbox.isMute;
     }
+  }
+
+  #unacknowledged(count: number, isKnown: boolean): void {
+    const { ports, outbox } = this.#parts;
+    const text = outbox.isMute
+      ? "the broker acknowledges nothing that we publish, so it may have none of it: look at its log and load; /healthz answers 503 until it does"
+      : "the broker left publishes unacknowledged";
+    if (isKnown) ports.log.debug({ count }, text);
+    else ports.log.warn({ count }, text);
   }
 
   /**

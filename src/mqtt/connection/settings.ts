@@ -26,7 +26,10 @@ export interface ConnectionLimits {
   readonly backoff: BackoffRange;
   /** A link that lived this long was good: the next reconnect starts with the shortest delays again. */
   readonly settledMs: number;
-  /** QoS 1 publishes on their way at once; a broker that announces less (MQTT 5 receive maximum) gets less. */
+  /**
+   * Publishes on their way at once, of QoS 1 and of QoS 0 each; a broker that announces less (MQTT 5 receive maximum) gets less
+   * of QoS 1.
+   */
   readonly window: number;
   readonly maxWaiting: number;
   readonly maxWaitingBytes: number;
@@ -114,6 +117,8 @@ export interface ConnectionSettings {
   readonly protocolVersion: ProtocolVersion;
   readonly tls?: TlsSettings;
   readonly will?: { readonly topic: string; readonly payload: string };
+  /** Where the marks go that prove the arrival of what is published with QoS 0: a topic of ours that nobody needs. */
+  readonly markTopic: string;
   readonly subscriptions: readonly string[];
   /** Filters whose retained messages are wanted at every connect as well; never commands. */
   readonly withRetained?: readonly string[];
@@ -154,7 +159,7 @@ export interface ConnectionCounters {
   readonly refused: number;
   /** Links lost because another client took the client id. */
   readonly takenOver: number;
-  /** Acknowledged by the broker. */
+  /** Acknowledged by the broker, or sent before something that it acknowledged. */
   readonly published: number;
   readonly unacknowledged: number;
   /** Answered by the broker with an error code (MQTT 5). */

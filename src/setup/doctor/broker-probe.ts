@@ -173,7 +173,7 @@ async function attempt(
 ): Promise<BrokerProbe | LinkEnd> {
   const watchers = new Set<Watcher>();
   const link = await openLink({
-    settings: { ...settings, will: undefined, subscriptions: [] },
+    settings: { ...settings, will: undefined },
     limits: { ...defaultLimits, connectTimeoutMs: connectMs },
     version,
     message: (message) => {
