@@ -31,6 +31,15 @@ export const plantedBugs: readonly PlantedBug[] = [
     found: "wrongStates",
   },
   {
+    name: "a type read at once is taken for read from the device",
+    file: "bridge/poll-reads.js",
+    text: "registersEvent(ports, false, async () =>",
+    replacement: 'registersEvent(ports, read.type === "group", async () =>',
+    rows: "^a type from the platform's memory$",
+    lanes: lane,
+    found: "wrongStates",
+  },
+  {
     name: "a dropped result: one of five outcomes is never published",
     file: "mqtt/result-outbox.js",
     text: "    send(result, address, delivered) {",

@@ -1,5 +1,6 @@
 import type { SimulatedPlatform } from "../../end-to-end/support/platform.js";
-import { type Row, stayedOnline } from "../row.js";
+import { fieldsOf, textOf } from "../history.js";
+import { expectOutcome, outcomesDuring, type Row, type Seen, stayedOnline } from "../row.js";
 import type { BadManner } from "../support/bad-host.js";
 import type { World } from "../support/world.js";
 import { platform, signsIn, wait } from "./kinds.js";
@@ -59,6 +60,19 @@ const spoilt = (
     ...more,
   });
 
+/** Refusals of a busy device that do not say what the platform said. */
+const untold = ({ messages, startedAt, endedAt }: Seen): readonly string[] =>
+  messages
+    .filter(
+      ({ at, topic }) => at >= startedAt + 1_000 && at <= endedAt && topic === "greenhouse/gh-0001/result",
+    )
+    .map(({ payload }) => fieldsOf(payload))
+    .filter(({ reason }) => reason === "platform_unavailable")
+    .filter(
+      ({ message, request_id: requestId }) => !textOf(message).includes("503") || textOf(requestId) === "",
+    )
+    .map(({ message }) => `a refusal that does not say what the platform said: ${textOf(message)}`);
+
 /** In turn with the polls of the business host, which alone looks at the token, so that each end is noticed. */
 const expiryMs = 7_000;
 
@@ -106,6 +120,21 @@ export const answerRows: readonly Row[] = [
   spoilt("HTML with status 502", "F49", { fault: "html", status: 502 }),
   spoilt("status 500", "F47", { fault: "http_status", status: 500 }),
   spoilt("body code 500", "F49", { fault: "body_code", code: 500 }),
+  spoilt(
+    "a busy device",
+    "F49",
+    { fault: "busy", code: 503 },
+    {
+      how: "get-value is answered with code 503",
+      expected: "no read, not 'no value': commands are refused with the code and the request id",
+      check: (seen) => [
+        ...stayedOnline(seen),
+        ...expectOutcome(seen, "refused/platform_unavailable"),
+        ...outcomesDuring(seen).filter((outcome) => outcome === "refused/no_read_back"),
+        ...untold(seen),
+      ],
+    },
+  ),
   spoilt("broken JSON", "F49", { fault: "garbage" }),
   spoilt("empty bodies", "F49", { fault: "empty" }),
   spoilt("truncated bodies", "F49", { fault: "truncated" }),

@@ -115,6 +115,20 @@ export const stateRows: readonly Row[] = [
     end: ({ platform }) => platform.tell("clear_faults"),
   }),
   platform({
+    name: "a type from the platform's memory",
+    requirement: "C28",
+    how: "the addresses of a type, read at once, are 20 s old, after each address was read from the device",
+    expected: "a state never goes back in time",
+    holdMs: 14_000,
+    reducedHoldMs: 8_000,
+    aboutMs: 15_000,
+    begin: async (world) => {
+      await everyTargetReadFresh(world);
+      await world.platform.fault({ fault: "stale_group", controller: commanded, delay: "20s", chance: 1 });
+    },
+    end: ({ platform }) => platform.tell("clear_faults"),
+  }),
+  platform({
     name: "clock set by years",
     aboutMs: 20_000,
     requirement: "C30",

@@ -29,13 +29,21 @@ export const targets: Readonly<Record<string, Target>> = {
     commands: [...degrees(3), ["open", "10010"], ["close", "10001"]],
     settings: { kind: "skylight", address: "101", ...moving },
   },
-  fan: { address: "150", commands: machine, settings: { kind: "circulation_fan", address: "150", ...quick } },
+  fan: {
+    address: "150",
+    commands: machine,
+    settings: { kind: "circulation_fan", address: "150", type_id: 11, ...quick },
+  },
   louvre: {
     address: "109",
     commands: degrees(11),
     settings: { kind: "positioner", address: "108", position_address: "109", ...moving },
   },
-  valve: { address: "210", commands: machine, settings: { kind: "irrigation", address: "210", ...quick } },
+  valve: {
+    address: "210",
+    commands: machine,
+    settings: { kind: "irrigation", address: "210", type_id: 190, ...quick },
+  },
   light: { address: "220", commands: machine, settings: { kind: "light", address: "220", ...quick } },
   co2: { address: "310", commands: machine, settings: { kind: "co2_supply", address: "310", ...quick } },
   heater: {
