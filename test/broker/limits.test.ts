@@ -2,6 +2,7 @@ import { once } from "node:events";
 import net from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import mqtt, { type IConnackPacket } from "mqtt";
+import type { BrokerLimits } from "../../src/broker/broker.js";
 import {
   capturedLog,
   connect,
@@ -111,20 +112,19 @@ describe("silent sockets (43)", () => {
     const bridge = connect({ ...broker, ...broker.credential });
     await bridge.online();
     const sockets = await Promise.all(Array.from({ length: 500 }, () => rawSocket(broker.port)));
-    const startedAt = performance.now();
     await bridge.connection.publish("greenhouse/a", "still here");
     bridge.connection.reconnect("to see whether it gets in");
     await bridge.online(2);
     await otherClient(broker.url);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
     await until(() => sockets.filter((socket) => !socket.closed).length <= 64, "all but 64 closed");
     expect(broker.counters().silentClosed).toBeGreaterThanOrEqual(436);
   });
 });
 
 describe("a frozen subscriber (43)", () => {
-  it("holds nobody up, and is disconnected after the drain timeout", async () => {
-    const broker = await testBroker({ limits: { drainTimeoutMs: 1_500, stallGraceMs: 100 } });
+  /** A client that takes nothing, one that takes everything, and the bridge. */
+  async function beside(limits: Partial<BrokerLimits>) {
+    const broker = await testBroker({ limits: { stallGraceMs: 100, ...limits } });
     const frozen = await rawSocket(broker.port, ...connectPacket("frozen"));
     frozen.write(Buffer.from([0x82, 6, 0, 1, ...text("#"), 0]));
     await once(frozen, "data");
@@ -132,21 +132,26 @@ describe("a frozen subscriber (43)", () => {
     const { connection, online } = connect({ ...broker, ...broker.credential });
     await online();
     const other = await otherClient(broker.url);
-    const latencies: number[] = [];
-    other.on("message", (_, payload) => {
-      latencies.push(performance.now() - Number(payload.toString("utf8", 0, 20)));
-    });
+    const seen = received(other);
     await other.subscribeAsync("greenhouse/#", { qos: 0 });
     const filler = "x".repeat(20_000);
+    return { broker, connection, seen, send: () => connection.publish("greenhouse/a", filler) };
+  }
+
+  it("holds nobody up while it is waited for", async () => {
+    // Far more than a test may take: whoever waited for it would never end.
+    const { broker, seen, send } = await beside({ drainTimeoutMs: 600_000, bufferedBytes: 1e9 });
+    const enoughToStall = 1_000;
+    for (let n = 0; n < enoughToStall; n += 1) await send();
+    await until(() => seen.length === enoughToStall, "the other client got everything");
+    expect(broker.counters()).toMatchObject({ slowClosed: 0, clients: 2 });
+  });
+
+  it("is disconnected after the drain timeout, and nobody else", async () => {
+    const { broker, connection, seen, send } = await beside({ drainTimeoutMs: 500 });
     let sent = 0;
-    while (broker.counters().slowClosed === 0) {
-      await connection.publish("greenhouse/a", `${performance.now().toFixed(3).padEnd(20)}${filler}`);
-      sent += 1;
-    }
-    await until(() => latencies.length === sent, "the other client got everything");
-    latencies.sort((a, b) => a - b);
-    expect(latencies[Math.floor(latencies.length * 0.99)]).toBeLessThan(1_000);
-    expect(latencies.at(-1)).toBeLessThan(1_500);
+    for (; broker.counters().slowClosed === 0; sent += 1) await send();
+    await until(() => seen.length === sent, "the other client got everything");
     expect(connection.counters()).toMatchObject({ connects: 1, unacknowledged: 0 });
     expect(broker.counters()).toMatchObject({ slowClosed: 1, clients: 1 });
   });

@@ -1,4 +1,3 @@
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { describe, expect, it } from "vitest";
 import { hashPassword, PasswordChecks, verifyPassword } from "../../src/broker/password.js";
 import { parsePasswordHash } from "../../src/runtime/password-hash.js";
@@ -43,17 +42,21 @@ describe("checking passwords", () => {
     expect(await checks.verify("a", "a")).toBe(true);
   });
 
-  it("leaves the event loop free during a storm: p99 below 100 ms (41)", async () => {
+  it("leaves the event loop free: everything else goes on meanwhile", async () => {
     const stored = await hashPassword("right");
     const checks = new PasswordChecks();
-    const delay = monitorEventLoopDelay({ resolution: 5 });
-    delay.enable();
+    let turns = 0;
+    let next = setImmediate(function turn() {
+      turns += 1;
+      next = setImmediate(turn);
+    });
     const results = await Promise.all(
-      Array.from({ length: 50 }, (_, n) => checks.verify(`wrong ${n}`, stored)),
+      Array.from({ length: 4 }, (_, n) => checks.verify(`wrong ${n}`, stored)),
     );
-    delay.disable();
-    expect(results.every((result) => result === false)).toBe(true);
-    expect(delay.percentile(99) / 1e6).toBeLessThan(100);
+    clearImmediate(next);
+    expect(results).toEqual([false, false, false, false]);
+    // A check on this thread would leave it one turn at most.
+    expect(turns).toBeGreaterThan(50);
   });
 });
 
