@@ -3,6 +3,7 @@ import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
 import { secretValues } from "../config/secret-values.js";
 import { createLogger } from "../runtime/pino-logger.js";
+import { ignoredTlsEnvironment } from "../runtime/tls-environment.js";
 import { CommandFailure, exitCodes, type Surroundings } from "./surroundings.js";
 
 export interface CommonOptions {
@@ -39,8 +40,11 @@ export function overridden(
 /** `secrets`: all that must stay out of the log, when more is known than the configuration holds. */
 export function loggerFor(
   configuration: Configuration,
-  { err }: Surroundings,
+  { err, env }: Surroundings,
   secrets: () => readonly string[] = () => secretValues(configuration),
 ) {
-  return createLogger({ ...configuration.log, secrets }, err);
+  const log = createLogger({ ...configuration.log, secrets }, err);
+  const ignored = ignoredTlsEnvironment(env);
+  if (ignored !== null) log.warn(ignored);
+  return log;
 }

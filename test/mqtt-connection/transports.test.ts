@@ -6,7 +6,7 @@ import tls from "node:tls";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createWebSocketStream, WebSocketServer } from "ws";
 import { testCertificate } from "../broker/certificate.js";
 import { connect, testBroker, testMosquitto, until } from "./support.js";
@@ -31,6 +31,26 @@ describe("the way to the broker", () => {
     const url = `mqtts://localhost:${mosquitto.port}`;
     await connect({ url, tls: { ca: testCertificate.cert } }).online();
   });
+
+  it.each(["mqtts", "wss"] as const)(
+    "is refused for a self-signed certificate with %s, whatever NODE_TLS_REJECT_UNAUTHORIZED says",
+    async (scheme) => {
+      vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
+      onTestFinished(() => {
+        vi.unstubAllEnvs();
+      });
+      const server = tls.createServer(testCertificate);
+      server.on("tlsClientError", () => undefined);
+      server.listen(0, "127.0.0.1");
+      await once(server, "listening");
+      onTestFinished(() => {
+        server.close();
+      });
+      const { port } = server.address() as net.AddressInfo;
+      const { lines } = connect({ url: `${scheme}://127.0.0.1:${port}` });
+      await until(() => lines.some((line) => line.includes("mqtt.tls.ca")), "the remedy told", lines);
+    },
+  );
 
   it.each([
     ["a self-signed certificate", {}, "mqtt.tls.ca"],

@@ -3,7 +3,7 @@ import https from "node:https";
 import type { Socket } from "node:net";
 import { createServer } from "node:net";
 import zlib from "node:zlib";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { factsOf, failureOf, makeClient, never, settingsFor, Workshop } from "./support/client-under-test.js";
 import type { PlatformClient } from "../../src/platform/client.js";
 import { ok, startFakeHost } from "./support/fake-host.js";
@@ -258,25 +258,34 @@ describe("req 13, 14: whether the platform may have seen the request", () => {
     expect(error.message).toContain("nowhere.invalid");
   });
 
-  it("req 64: a certificate nobody trusts is refused before anything is sent", async () => {
-    let requests = 0;
-    const server = https.createServer(
-      { cert: selfSignedCertificate, key: selfSignedKey },
-      (_request, response) => {
-        requests += 1;
-        response.end("{}");
-      },
-    );
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const address = server.address();
-    const port = typeof address === "object" ? address?.port : 0;
-    const error = await failureOf(clientFor(`https://127.0.0.1:${port}`).write("GH-1", "101", "1010", never));
-    expect(error.facts).toMatchObject({ kind: "unreachable", sent: false });
-    expect(error.message).toContain("self-signed");
-    expect(requests).toBe(0);
-    server.close();
-  });
+  it.each([undefined, "0"])(
+    "req 64: a certificate nobody trusts is refused before anything is sent, with NODE_TLS_REJECT_UNAUTHORIZED=%s",
+    async (environment) => {
+      vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", environment);
+      onTestFinished(() => {
+        vi.unstubAllEnvs();
+      });
+      let requests = 0;
+      const server = https.createServer(
+        { cert: selfSignedCertificate, key: selfSignedKey },
+        (_request, response) => {
+          requests += 1;
+          response.end("{}");
+        },
+      );
+      server.listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const address = server.address();
+      const port = typeof address === "object" ? address?.port : 0;
+      const error = await failureOf(
+        clientFor(`https://127.0.0.1:${port}`).write("GH-1", "101", "1010", never),
+      );
+      expect(error.facts).toMatchObject({ kind: "unreachable", sent: false });
+      expect(error.message).toContain("self-signed");
+      expect(requests).toBe(0);
+      server.close();
+    },
+  );
 
   it("https to a port that speaks http was not sent and says what to check", async () => {
     const host = workshop.keep(await startFakeHost());

@@ -1,4 +1,5 @@
 import type { Pool as UndiciPool } from "undici";
+import { verifiedTls } from "../../runtime/tls-environment.js";
 import type { DeadlineQueue } from "./deadline-queue.js";
 import { Exchange, type HttpAnswer } from "./exchange.js";
 import { Pool } from "./pool.js";
@@ -74,7 +75,7 @@ export class Connections {
     this.#pool = new Pool(origin, {
       connections,
       pipelining: 1,
-      connect: { timeout: connectMs },
+      connect: { timeout: connectMs, ...verifiedTls },
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: idleMs,

@@ -1,5 +1,6 @@
 import { WebSocket, type RawData } from "ws";
 import type { Clock } from "../../runtime/clock.js";
+import { verifiedTls } from "../../runtime/tls-environment.js";
 import type { Handshake } from "./handshake.js";
 import { liveness } from "./liveness.js";
 import { FrameRate } from "./frame-rate.js";
@@ -18,6 +19,7 @@ const handshakeMs = 10_000;
 
 /** Of every socket to the platform. */
 export const socketOptions = {
+  ...verifiedTls,
   perMessageDeflate: false,
   followRedirects: false,
   maxPayload: maxFrameBytes,
