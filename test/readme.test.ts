@@ -34,7 +34,7 @@ async function commandsOfProgram(): Promise<readonly string[]> {
   const stop = new AbortController().signal;
   const around = { env: {}, out, err: { write: () => true }, isTerminal: false, stop };
   await runProgram(["node", "greenhouse2mqtt", "--help"], around);
-  const [, list = ""] = help.split("Commands:");
+  const [list = ""] = help.split("Every command takes");
   return [...list.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = ""]) => name);
 }
 

@@ -12,54 +12,69 @@ import { systemRandom } from "../runtime/random.js";
 import { printableConfiguration } from "../simulator/printable-configuration.js";
 import { startSimulator } from "../simulator/server.js";
 import { loggerFor, overridden, type CommonOptions } from "./configuration.js";
+import { demoView, greeting, watchDemo } from "./demo-view.js";
 import type { SimulateOptions } from "./simulate.js";
 import { CommandFailure, endOfUse, programVersion, type Surroundings } from "./surroundings.js";
 
+export type DemoOptions = Pick<SimulateOptions, "controllers" | "seed" | "speed" | "language">;
+
 /** `greenhouse2mqtt demo`: simulated platform, embedded broker and bridge in one process, until a signal. */
-export async function demo(options: CommonOptions & SimulateOptions, around: Surroundings): Promise<void> {
-  const { controllers, seed, speed } = options;
-  const simulator = await startSimulator({ controllers, seed, speed }, { clock: systemClock });
+export async function demo(options: CommonOptions & DemoOptions, around: Surroundings): Promise<void> {
+  const { controllers, seed, speed, language } = options;
+  const simulator = await startSimulator({ controllers, seed, speed, language }, { clock: systemClock });
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "greenhouse2mqtt-demo-")));
   try {
-    const [port, httpPort] = [await freePort(1883), await freePort(8099)];
+    const ports = { port: await freePort(1883), httpPort: await freePort(8099) };
     const configuration = overridden(
-      await demoConfiguration(printableConfiguration(simulator), { port, httpPort }),
-      { ...options, dataDir },
+      await demoConfiguration(printableConfiguration(simulator), { ...ports, language }),
+      // On a terminal what happens is shown as such, and only what goes wrong as a line of the log.
+      { ...options, dataDir, logLevel: options.logLevel ?? (around.isTerminal ? "warn" : undefined) },
     );
-    const log = loggerFor(configuration, around);
-    const setLogLevel = (level: string) => {
-      log.level = level;
-    };
-    await runBridge(
-      {
-        configuration,
-        clock: systemClock,
-        random: systemRandom,
-        log,
-        setLogLevel,
-        version: programVersion(),
-        // Not before: whoever copies the address must find the broker there.
-        onListening: () => {
-          around.out(greeting(port, simulator.businessUrl, configuration));
-        },
-      },
-      endOfUse(around),
-    );
+    await runShown(configuration, simulator.businessUrl, around);
   } finally {
     await simulator.close();
     if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
   }
 }
 
+/** Runs the bridge and shows what happens at its broker. */
+async function runShown(
+  configuration: Configuration,
+  platformUrl: string,
+  around: Surroundings,
+): Promise<void> {
+  const log = loggerFor(configuration, around);
+  const setLogLevel = (level: string) => {
+    log.level = level;
+  };
+  const over = new AbortController();
+  const end = AbortSignal.any([endOfUse(around), over.signal]);
+  let watching = Promise.resolve();
+  // Not before: whoever copies the address must find the broker there.
+  const onListening = () => {
+    const { broker, mqtt } = configuration;
+    around.out(greeting(broker.port, platformUrl, mqtt.base_topic));
+    watching = watchDemo({ configuration, view: demoView(around), log, end });
+  };
+  const parts = { configuration, clock: systemClock, random: systemRandom, log, setLogLevel };
+  try {
+    await runBridge({ ...parts, version: programVersion(), onListening }, end);
+  } finally {
+    over.abort();
+    await watching;
+  }
+}
+
 /** The simulator's own lines, polled fast enough for a person to watch values move. */
 async function demoConfiguration(
   lines: string,
-  ports: { readonly port: number; readonly httpPort: number },
+  ports: { readonly port: number; readonly httpPort: number; readonly language: "en" | "zh" },
 ): Promise<Configuration> {
   const text = [
     lines.replace("platform:\n", "platform:\n  requests_per_minute: 0\n"),
     `broker: { port: ${ports.port} }`,
     `http: { port: ${ports.httpPort} }`,
+    `homeassistant: { language: ${ports.language} }`,
     "polling: { controllers: 30s, sensors: 5s, running_status: 10s, actuators: 5s }",
     "",
   ].join("\n");
@@ -89,19 +104,4 @@ function listenOnce(port: number): Promise<number | null> {
       });
     });
   });
-}
-
-function greeting(port: number, platformUrl: string, { mqtt }: Configuration): string {
-  const base = mqtt.base_topic;
-  return [
-    `Simulated platform at ${platformUrl}`,
-    `Broker: mqtt://127.0.0.1:${port}`,
-    "",
-    "Watch it with any MQTT client, for example:",
-    `  mosquitto_sub -h 127.0.0.1 -p ${port} -v -t '${base}/#'`,
-    `  mosquitto_sub -h 127.0.0.1 -p ${port} -v -t 'homeassistant/#'`,
-    "Ctrl-C ends it.",
-    "",
-    "",
-  ].join("\n");
 }

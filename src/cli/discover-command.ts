@@ -1,11 +1,18 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { parseTypes } from "../setup/discover/type-list.js";
 import type { DiscoverOptions } from "./discover.js";
+import { examples } from "./help.js";
 import type { Surroundings } from "./surroundings.js";
+
+const discoverExamples = [
+  "greenhouse2mqtt discover -o found.yaml",
+  "greenhouse2mqtt discover --controller GH-0001 --types 2,190-201",
+  "greenhouse2mqtt discover --merge config.yaml   what is new since then",
+];
 
 /** Describes `discover` and its own options. */
 export function discoverCommand(command: Command, around: Surroundings): void {
-  command
+  examples(command, ...discoverExamples)
     .description("list controllers, sensors and addresses of the account as ready-to-use YAML; only reads")
     .option("--controller <code>", "only this one, device code or topic id; may be repeated", collected)
     .option("--types <list>", "only these control-parameter types, such as 2,190-201", typeList)

@@ -3,6 +3,7 @@ import { systemClock } from "../runtime/clock.js";
 import { createLogger } from "../runtime/pino-logger.js";
 import { parseFaults } from "../simulator/fault-file.js";
 import type { FaultSpec } from "../simulator/faults.js";
+import type { NameLanguage } from "../simulator/names.js";
 import { printableConfiguration } from "../simulator/printable-configuration.js";
 import { profileNames } from "../simulator/profiles.js";
 import { startSimulator } from "../simulator/server.js";
@@ -15,6 +16,7 @@ export interface SimulateOptions {
   readonly seed: number;
   readonly speed: number;
   readonly profile: string;
+  readonly language: NameLanguage;
   readonly faults?: string;
 }
 
@@ -35,9 +37,9 @@ export async function simulate(
     around.err,
   );
   const faults = await readFaults(options.faults);
-  const { port, controllers, seed, speed } = options;
+  const { port, controllers, seed, speed, language } = options;
   const simulator = await startSimulator(
-    { port, controllers, seed, speed, profile, faults },
+    { port, controllers, seed, speed, language, profile, faults },
     { clock: systemClock, log },
   ).catch((error: unknown) => {
     throw new CommandFailure(

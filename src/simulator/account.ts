@@ -1,3 +1,4 @@
+import { nameIn, type NameLanguage } from "./names.js";
 import { clamp } from "./noise.js";
 
 export interface Station {
@@ -70,20 +71,24 @@ function extrasOf(station: Station): readonly Device[] {
  * An account of `controllers` (1 to 10,000) controllers in stations of at least twelve. With the mix `all`, each station
  * also has a weather station and three kinds of cameras, which come on top of that number.
  */
-export function accountOf(controllers: number, mix: AccountMix): Account {
+export function accountOf(controllers: number, mix: AccountMix, language: NameLanguage = "zh"): Account {
   const count = clamp(Math.floor(controllers), 1, 10_000);
   const stationCount = clamp(Math.ceil(count / perStation), 1, mostStations);
   const stations = Array.from({ length: stationCount }, (_, index) => ({
     id: index + 1,
-    name: `${places[index % places.length] ?? ""}${index < places.length ? "" : Math.floor(index / places.length) + 1}示范园`,
+    name: nameIn(
+      language,
+      `${places[index % places.length] ?? ""}${index < places.length ? "" : Math.floor(index / places.length) + 1}示范园`,
+    ),
   }));
   const devices = new Map<string, Device>();
   for (let n = 1; n <= count; n++) {
     const station = stations[Math.floor(((n - 1) * stationCount) / count)];
     if (!station) continue;
     const device = controller(n, station, mix);
-    devices.set(device.code, device);
+    devices.set(device.code, { ...device, name: nameIn(language, device.name) });
   }
-  for (const device of mix === "all" ? stations.flatMap(extrasOf) : []) devices.set(device.code, device);
+  for (const device of mix === "all" ? stations.flatMap(extrasOf) : [])
+    devices.set(device.code, { ...device, name: nameIn(language, device.name) });
   return { stations, devices };
 }

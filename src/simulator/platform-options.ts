@@ -1,5 +1,6 @@
 import type { AccountMix } from "./account.js";
 import type { FaultSpec } from "./faults.js";
+import type { NameLanguage } from "./names.js";
 import { profiles, type ProfileName } from "./profiles.js";
 import type { Dialect } from "./dialect.js";
 import { plainAuth, type AuthRules } from "./token-book.js";
@@ -16,6 +17,8 @@ export interface PlatformOptions {
   /** Simulated instant of the start, epoch ms; default the real one. */
   readonly startAt?: number;
   readonly profile?: ProfileName;
+  /** Of the names of stations, devices and printed actuators; default `zh`, as the platform is. */
+  readonly language?: NameLanguage;
   /** Single traits that differ from the profile's. */
   readonly dialect?: Partial<Dialect>;
   readonly faults?: readonly FaultSpec[];
@@ -34,6 +37,7 @@ export interface PlatformSettings {
   readonly speed: number;
   readonly startAt: number;
   readonly profile: ProfileName;
+  readonly language: NameLanguage;
   readonly dialect: Dialect;
   readonly faults: readonly FaultSpec[];
   readonly auth: AuthRules;
@@ -52,6 +56,7 @@ export function settingsOf(options: PlatformOptions, now: number): PlatformSetti
     speed: options.speed ?? 1,
     startAt: options.startAt ?? now,
     profile,
+    language: options.language ?? "zh",
     dialect: { ...profiles[profile], ...options.dialect },
     faults: options.faults ?? [],
     auth: { ...plainAuth, ...options.auth },

@@ -50,7 +50,7 @@ export class PlatformState {
 
   constructor(settings: PlatformSettings, now: number) {
     this.settings = settings;
-    this.account = accountOf(settings.controllers, settings.mix);
+    this.account = accountOf(settings.controllers, settings.mix, settings.language);
     this.devices = new Map(this.account.devices);
     this.timeline = new Timeline(settings.speed, now, settings.startAt);
     this.sky = new Sky(settings.seed);

@@ -1,6 +1,7 @@
 import type { ActuatorKind } from "../greenhouse/actuator-kinds.js";
 import type { Device } from "./account.js";
 import { addressTable, type AddressRow } from "./address-table.js";
+import { nameIn, type NameLanguage } from "./names.js";
 import type { PlatformState } from "./platform-state.js";
 
 export interface PrintedPlatform {
@@ -16,7 +17,7 @@ const shownControllers = 3;
  * its first greenhouses.
  */
 export function printableConfiguration({ businessUrl, realtimeUrl, state }: PrintedPlatform): string {
-  const { auth, speed } = state.settings;
+  const { auth, speed, language } = state.settings;
   const greenhouses = [...state.devices.values()].filter((device) => device.type === "C001");
   return [
     "platform:",
@@ -26,13 +27,16 @@ export function printableConfiguration({ businessUrl, realtimeUrl, state }: Prin
       ? `  sign_in: { body: ${JSON.stringify(auth.signIn ?? { account: "demo", password: "demo" })} }`
       : `  token: ${auth.accepted[0] ?? "simulator"}`,
     "controllers:",
-    ...greenhouses.slice(0, shownControllers).flatMap((device) => controllerLines(device, speed)),
+    ...greenhouses.slice(0, shownControllers).flatMap((device) => controllerLines(device, speed, language)),
     "",
   ].join("\n");
 }
 
-function controllerLines(device: Device, speed: number): readonly string[] {
-  const rows = [...addressTable(device.type).values()];
+function controllerLines(device: Device, speed: number, language: NameLanguage): readonly string[] {
+  const rows = [...addressTable(device.type).values()].map((row) => ({
+    ...row,
+    name: nameIn(language, row.name),
+  }));
   return [
     `  ${device.code}:`,
     "    actuators:",

@@ -58,7 +58,7 @@ describe.each(documents)("%s", (document) => {
       .map((line) => line.replace(/-[ugo] greenhouse2mqtt\b/g, ""))
       .flatMap((line) => [...line.matchAll(/(?<![/-])\bgreenhouse2mqtt ([a-z]+)((?: [^|&;]*)?)/g)])
       .map(([, name = "", rest = ""]) => ({ name, options: rest.match(/(?<= )--[a-z-]+/g) ?? [] }));
-    const [, commands = ""] = (await help()).split("Commands:");
+    const [commands = ""] = (await help()).split("Every command takes");
     const strange: string[] = [];
     for (const { name, options } of calls) {
       if (!new RegExp(`^ {2}${name} `, "m").test(commands)) strange.push(name);

@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import { demoView, greeting, readingsTable, resultLine, type DemoView } from "../../src/cli/demo-view.js";
+
+const plain: DemoView = { out: () => undefined, isColoured: false };
+const coloured: DemoView = { ...plain, isColoured: true };
+const around = { env: {}, out: () => undefined, err: { write: () => true }, stop: AbortSignal.abort() };
+const result = {
+  controller: "gh-0001",
+  actuator: "roof",
+  command: "45",
+  duration_ms: 4_083,
+  read_back: "45",
+};
+
+describe("what the demo shows", () => {
+  it("ends with how to send a command, on the port it listens on", () => {
+    const text = greeting(1884, "http://127.0.0.1:1", "greenhouse");
+    expect(text).toContain("mqtt://127.0.0.1:1884\n");
+    expect(text).toContain(
+      "mosquitto_pub -h 127.0.0.1 -p 1884 -q 1 -t greenhouse/gh-0001/actuator/left_skylight/set -m 45",
+    );
+  });
+
+  it("has colours on a terminal only, and not where they are turned off", () => {
+    expect(demoView({ ...around, isTerminal: true }).isColoured).toBe(true);
+    expect(demoView({ ...around, isTerminal: false }).isColoured).toBe(false);
+    expect(demoView({ ...around, env: { NO_COLOR: "1" }, isTerminal: true }).isColoured).toBe(false);
+  });
+
+  it("a result is one line with outcome, reason, read-back and sentence", () => {
+    const line = resultLine({ ...result, outcome: "confirmed" }, plain);
+    expect(line).toMatch(/ gh-0001\/roof 45 → confirmed after 4\.1 s, the platform shows 45\n$/);
+    const refused = { ...result, command: null, outcome: "refused", reason: "bad_payload", read_back: null };
+    expect(resultLine({ ...refused, message: "It is empty." }, coloured)).toContain(
+      "gh-0001/roof → \u001b[31mrefused\u001b[0m (bad_payload) after 4.1 s: It is empty.",
+    );
+  });
+
+  it("readings stand in columns with unit and quality", () => {
+    const readings = new Map([
+      ["airtemp", { value: 17.3, unit: "°C", quality: "good" }],
+      ["ph", { value: 7, unit: null, quality: "stale" }],
+    ]);
+    expect(readingsTable(readings, plain)).toContain("  airtemp  17.3 °C  good\n  ph       7        stale\n");
+    expect(readingsTable(readings, coloured)).toContain("\u001b[33mstale\u001b[0m");
+  });
+});

@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import { runProgram } from "../../src/cli/program.js";
+import { profileNames as shownProfiles } from "../../src/cli/help.js";
+import { readOnlyOperations } from "../../src/platform/operations.js";
+import { profileNames } from "../../src/simulator/profiles.js";
+
+async function help(...words: string[]) {
+  let text = "";
+  const write = (more: string) => {
+    text += more;
+  };
+  const around = { env: {}, out: write, err: { write }, isTerminal: false, stop: AbortSignal.abort() };
+  expect(await runProgram(["node", "greenhouse2mqtt", ...words, "--help"], around)).toBe(0);
+  return text;
+}
+
+const commands = [
+  ...["run", "demo", "simulate", "init", "doctor", "discover", "check", "schema", "passwd"],
+  ...["get", "read", "cleanup", "set", "journal"],
+];
+
+/** The lines under "Options:". */
+const optionsIn = (text: string): string => /Options:\n((?: {2}.*\n)+)/.exec(text)?.[1] ?? "";
+
+describe("help", () => {
+  it("of the program names every command in its group, what every command takes, exit codes and examples", async () => {
+    const text = await help();
+    const groups = [...text.matchAll(/^(.+):\n((?: {2}.*\n)+)/gm)].map(
+      ([, title, lines = ""]) =>
+        [title, [...lines.matchAll(/^ {2}(\w+)/gm)].map(([, word]) => word)] as const,
+    );
+    expect(Object.fromEntries(groups)).toMatchObject({
+      "Run it": ["run", "help"],
+      "Try it without a greenhouse": ["demo", "simulate"],
+      "Set it up": ["init", "doctor", "discover", "check", "schema", "passwd"],
+      "Ask and command": ["get", "read", "cleanup", "set", "journal"],
+      "Exit codes": ["0", "1", "2", "3"],
+    });
+    for (const option of ["--config", "--log-level", "--data-dir"]) expect(text).toContain(option);
+  });
+
+  it.each(commands)("of %s gives an example that begins with the program's name", async (command) => {
+    expect(await help(command)).toMatch(/\nExamples?:\n {2}greenhouse2mqtt/);
+  });
+
+  it.each([
+    ["passwd", []],
+    ["schema", []],
+    ["demo", ["--log-level", "--data-dir"]],
+    ["simulate", ["--log-level"]],
+    ["init", ["--config"]],
+    ["check", ["--config"]],
+    ["journal", ["--config", "--data-dir"]],
+    ["run", ["--config", "--log-level", "--data-dir"]],
+  ])(
+    "of %s lists the options that mean something to it, and only names the others",
+    async (command, shown) => {
+      const text = await help(command);
+      for (const option of ["--config", "--log-level", "--data-dir"]) {
+        expect(optionsIn(text).includes(option), option).toBe(shown.includes(option));
+        expect(text).toContain(option);
+      }
+    },
+  );
+
+  it("of get lists the operations, of simulate the profiles", async () => {
+    const get = await help("get");
+    for (const { name } of readOnlyOperations) expect(get).toMatch(new RegExp(`^ {2}${name} `, "m"));
+    expect(shownProfiles).toEqual(profileNames);
+    const simulate = (await help("simulate")).replace(/\s+/g, " ");
+    expect(simulate).toContain(profileNames.join(", "));
+  });
+});
