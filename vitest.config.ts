@@ -11,6 +11,8 @@ export default defineConfig({
     // More than there are cores: many tests wait for deadlines of their own.
     maxWorkers: 3,
     testTimeout: 20_000,
+    // Its default of one second is short on a busy machine.
+    expect: { poll: { timeout: 15_000 } },
     hookTimeout: 20_000,
   },
 });
