@@ -122,9 +122,10 @@ class Bridge {
       onDisconnected: () => {
         this.#desk.disconnected();
       },
-      onMessage: (message) => {
-        this.#received(message);
+      onBirth: () => {
+        this.#desk.outbox.born();
       },
+      onMessage: this.#received.bind(this),
     });
   }
 

@@ -20,6 +20,8 @@ export interface OutputListeners {
   /** Every subscription stands; publish what belongs to the bridge itself. */
   readonly onConnected: () => void;
   readonly onDisconnected: () => void;
+  /** Home Assistant has started, and taken in what was announced. */
+  readonly onBirth: () => void;
   readonly onMessage: (message: IncomingMessage) => void;
 }
 
@@ -98,6 +100,7 @@ export class Outputs {
     return {
       republishStates: () => {
         this.republish();
+        this.#listeners.onBirth();
       },
       publishStates: (code, which) => {
         if (code !== null) this.#state.release(code, which === "all");

@@ -47,6 +47,8 @@ export class ResultOutbox {
   readonly #ports: OutboxPorts;
   readonly #named = new Set<string>();
   #waiting: Waiting[] = [];
+  /** Went out as soon as a link was back, when Home Assistant may not have been. */
+  #late: Waiting[] = [];
   #wasLinked = false;
 
   constructor(ports: OutboxPorts) {
@@ -89,12 +91,31 @@ export class ResultOutbox {
     this.dropOld();
     const waiting = this.#waiting;
     this.#waiting = [];
+    this.#late = [...this.#late, ...waiting].slice(-mostWaiting);
     for (const one of waiting) void this.#send(one);
+  }
+
+  /**
+   * Home Assistant is there again and has its entities: after an outage of the broker it comes back seconds after this bridge, and
+   * has missed what followed at once. Told once more, on our own topics: whoever asked for an answer was there to get it.
+   */
+  born(): void {
+    this.dropOld();
+    const late = this.#late;
+    this.#late = [];
+    for (const { result, destinations } of late) {
+      const payload = JSON.stringify({ ...result, repeated: true });
+      for (const { topic, options } of destinations)
+        if (isOwn(this.#ports.topics, topic))
+          // It was told already, so a link that goes just now owes it to nobody.
+          this.#ports.publisher.publish(topic, payload, options).catch(() => undefined);
+    }
   }
 
   /** Call it now and then: on a link that stays up for days nothing else ends the wait of what a broker did not take. */
   dropOld(): void {
     const latest = this.#ports.monotonic() - longestMs;
+    this.#late = this.#late.filter(({ sinceMono }) => sinceMono > latest);
     const old = this.#waiting.filter(({ sinceMono }) => sinceMono <= latest);
     if (old.length === 0) return;
     this.#waiting = this.#waiting.filter(({ sinceMono }) => sinceMono > latest);
@@ -157,6 +178,10 @@ function isFinal(error: unknown): error is PublishError {
   const { cause } = error;
   return !(cause instanceof Error && "code" in cause && passing.has(cause.code));
 }
+
+/** Not a topic that a sender named for its answer. */
+const isOwn = ({ base }: Topics, topic: string): boolean =>
+  topic.startsWith(`${base}/`) && !topic.startsWith(`${base}/response/`);
 
 function destinationsOf(
   { base }: Topics,

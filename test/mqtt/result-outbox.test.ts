@@ -212,3 +212,58 @@ describe("a topic of a result", () => {
     expect(lines).toHaveLength(100);
   });
 });
+
+describe("Home Assistant's birth after an outage of the broker", () => {
+  const asked = { ...address, response: { topic: "clients/anna", correlationData: null } };
+
+  it("brings what was made while the broker was away once more, on our own topics, and nothing twice", async () => {
+    const { made, link, everywhere, send, connect } = outbox();
+    await connect();
+    await send("before");
+    link.isUp = false;
+    await send("meanwhile", asked);
+    await connect();
+    await send("after");
+    everywhere.length = 0;
+    made.born();
+    await settled();
+    expect(everywhere).toEqual([
+      "greenhouse/east/actuator/fan/result meanwhile",
+      "greenhouse/east/result meanwhile",
+    ]);
+    made.born();
+    await settled();
+    expect(everywhere).toHaveLength(2);
+  });
+
+  it("brings it marked as repeated, also what waited for the first link", async () => {
+    const { made, told, delivered, send, connect } = outbox();
+    await send("early");
+    await connect();
+    made.born();
+    await settled();
+    expect(told).toEqual(["early new", "early repeated"]);
+    expect(delivered).toEqual(["early"]);
+  });
+
+  it("brings the newest 1,000 at most", async () => {
+    const { made, everywhere, send, connect } = outbox();
+    for (let n = 0; n < 1_100; n += 1) await send(`${n}`);
+    await connect();
+    everywhere.length = 0;
+    made.born();
+    await settled();
+    expect(everywhere).toHaveLength(2_000);
+  });
+
+  it("brings nothing that is older than a day", async () => {
+    const { made, time, everywhere, send, connect } = outbox();
+    await send("old");
+    await connect();
+    everywhere.length = 0;
+    time.now += 24 * 3_600_000;
+    made.born();
+    await settled();
+    expect(everywhere).toEqual([]);
+  });
+});
