@@ -8,7 +8,7 @@ import { Meter } from "../setup/discover/meter.js";
 import { writeNewFile } from "../setup/discover/new-file.js";
 import { UnknownController } from "../setup/discover/scan.js";
 import { ScanEnded } from "../setup/discover/scan-context.js";
-import { scannedTypes } from "../setup/discover/type-rows.js";
+import { scannedTypes } from "../greenhouse/type-rows.js";
 import { type CommonOptions, readConfiguration } from "./configuration.js";
 import { withPlatform } from "./one-shot-platform.js";
 import { codeOf } from "./read.js";

@@ -82,6 +82,7 @@ function actuatorSettings(id: string, section: ActuatorSection, minIntervalMs: n
     minIntervalMs: section.min_interval ?? minIntervalMs,
     tolerance: section.tolerance,
     group: section.type_id === undefined ? undefined : parameterGroup(section.type_id),
+    acceptType: section.accept_type,
     running: section.running === undefined ? undefined : statusNumber(section.running),
     readOnly: section.read_only,
     homeAssistant: section.homeassistant,

@@ -8,6 +8,8 @@ import { GreenhouseStore } from "../bridge/store.js";
 import type { Configuration } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/bridge-events.js";
 import type { Freshness } from "../greenhouse/freshness.js";
+import { takesCommands } from "../greenhouse/device-types.js";
+import { contradiction, contradictionRemedy } from "../greenhouse/type-check.js";
 import type { PlatformState } from "../greenhouse/model.js";
 import type { PlatformReader } from "../greenhouse/ports.js";
 import type { PlatformClient } from "../platform/client.js";
@@ -73,8 +75,23 @@ export function createMirror(around: BridgeSurroundings, listeners: MirrorListen
   const ports = { platform: listeners.watchReads(platform), store, inventory, clock, budget, random, log };
   const poller = new Poller({ intervals, concurrency, requestsPerMinute, onStretch }, ports);
   followRawAddresses(store, poller);
+  warnOfTypes(store, log);
   for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
   return { store, platform, inventory, poller, watch, budget, intervals };
+}
+
+/** Says once what the platform's type of a device contradicts; what type_id contradicts, `check` and the start say from the configuration. */
+function warnOfTypes(store: GreenhouseStore, log: BridgeSurroundings["log"]): void {
+  store.onChange((before, after) => {
+    const type = after?.info.type ?? null;
+    if (after === undefined || type === null || before?.info.type === type || takesCommands(type)) return;
+    for (const { settings } of after.actuators.values()) {
+      const why = contradiction(settings, type);
+      if (why === null) continue;
+      const about = { controller: after.info.code, actuator: settings.id };
+      log.warn(about, `actuator ${settings.id} cannot be commanded: ${why}; ${contradictionRemedy}`);
+    }
+  });
 }
 
 /** A raw address that a command read back is read from then on. */

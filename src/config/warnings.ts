@@ -1,3 +1,5 @@
+import { parameterGroup } from "../greenhouse/device-types.js";
+import { contradiction, contradictionRemedy } from "../greenhouse/type-check.js";
 import { digitsSent } from "../greenhouse/command/setpoints.js";
 import { configuredLoad, requestsPerMinuteNeeded } from "./demand.js";
 import { formatDuration } from "./duration.js";
@@ -17,18 +19,34 @@ export function doubtsAbout(
     ...pollingDoubts(configuration),
     ...reachDoubts(configuration),
     ...roundingDoubts(configuration),
+    ...typeDoubts(configuration),
   ];
 }
 
 const value = (path: Finding["path"], message: string): Finding => ({ path, on: "value", message });
 
+const advisedControlMs = 30_000;
+
 function platformDoubts({ platform }: Configuration): Finding[] {
+  const { control } = platform.timeouts;
+  const hasty =
+    control < advisedControlMs
+      ? [
+          value(
+            ["platform", "timeouts", "control"],
+            `the platform advises to wait at least ${formatDuration(advisedControlMs)} for a control value; giving up earlier leaves open whether it was done`,
+          ),
+        ]
+      : [];
   const open = [platform.business_url, platform.realtime_url].some(
     (url) => url.startsWith("http:") && !isLoopback(new URL(url).hostname),
   );
   return open
-    ? [value(["platform", "allow_insecure"], "the token travels unencrypted and can be read on the way")]
-    : [];
+    ? [
+        value(["platform", "allow_insecure"], "the token travels unencrypted and can be read on the way"),
+        ...hasty,
+      ]
+    : hasty;
 }
 
 function brokerDoubts({ mqtt, broker }: Configuration, has: (path: readonly string[]) => boolean): Finding[] {
@@ -90,6 +108,18 @@ function reachDoubts({ http, mirror, controllers }: Configuration): Finding[] {
   if (mirror === "listed" && Object.values(controllers).every(({ ignore }) => ignore))
     findings.push(value(["mirror"], "nothing is mirrored, because no controller is listed below"));
   return findings;
+}
+
+/** A kind that the control-parameter type of the same address contradicts; the device's own type is known at the start only. */
+function typeDoubts({ controllers }: Configuration): Finding[] {
+  return Object.entries(controllers).flatMap(([code, { actuators, ignore }]) =>
+    Object.entries(ignore ? {} : actuators).flatMap(([id, { kind, type_id, accept_type }]) => {
+      const group = type_id === undefined ? undefined : parameterGroup(type_id);
+      const why = contradiction({ kind, group, acceptType: accept_type }, null);
+      const path = ["controllers", code, "actuators", id, "type_id"];
+      return why === null ? [] : [value(path, `${why}; ${contradictionRemedy}`)];
+    }),
+  );
 }
 
 /** Values that may be set although the platform can only hold another one. */

@@ -7,6 +7,7 @@ export type BridgeEventType =
   | "confirmed_late"
   | "sign_in_refused"
   | "unauthorized"
+  | "session_contested"
   | "platform_lost"
   | "platform_back"
   | "controller_offline"

@@ -44,6 +44,8 @@ export interface ActuatorSettings {
   readonly minIntervalMs: number;
   readonly tolerance: number;
   readonly group?: ParameterGroup;
+  /** Commanded although its type, or that of its device, says that it is something else. */
+  readonly acceptType?: boolean;
   readonly running?: StatusNumber;
   readonly readOnly: boolean;
   readonly homeAssistant: {

@@ -12,6 +12,7 @@ export const alertTypes = Object.keys({
   confirmed_late: true,
   sign_in_refused: true,
   unauthorized: true,
+  session_contested: true,
   platform_lost: true,
   platform_back: true,
   controller_offline: true,

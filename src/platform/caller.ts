@@ -106,7 +106,7 @@ export class Caller {
     const { hosts, link, skew, tally } = this.#ports;
     const { host } = call.operation;
     const admission = link.admit(host, call.urgent);
-    if (!admission.go && !isRemedy(call, admission)) throw this.#heldBack(call, admission);
+    if (!admission.go && !this.#isRemedy(call, admission)) throw this.#heldBack(call, admission);
     tally.requests += 1;
     if (call.operation === operations.setValue) tally.writes += 1;
     if (call.operation === operations.signIn) tally.signins += 1;
@@ -145,6 +145,13 @@ export class Caller {
     return transportError(error, this.#scene(call));
   }
 
+  /** Signing in keeps to pauses of its own, and is what ends the refusals of a credential. */
+  #isRemedy({ operation }: Call, { because }: Extract<Admission, { go: false }>): boolean {
+    if (operation !== operations.signIn) return false;
+    const { link } = this.#ports;
+    return because === "refused" || (because === "held" && link.heldForMs(operation.host) >= signInHeldMs);
+  }
+
   #heldBack(call: Call, { because, retryInMs }: Extract<Admission, { go: false }>): PlatformError {
     this.#ports.tally.paused += 1;
     const wait = `the next try is possible in ${Math.ceil(retryInMs / 1000)} s`;
@@ -160,9 +167,8 @@ export class Caller {
   }
 }
 
-/** Signing in keeps to pauses of its own, and is what ends the refusals of a credential. */
-const isRemedy = ({ operation }: Call, { because }: Extract<Admission, { go: false }>): boolean =>
-  operation === operations.signIn && because === "refused";
+/** Polling leaves a host alone for a day where it asks for that; signing in, which commands need, for less. */
+const signInHeldMs = 15 * 60_000;
 
 const heldBackWords = {
   lost: ["paused", "the host did not answer several times in a row"],

@@ -15,8 +15,9 @@ export interface HostCircuit {
   readonly probingSince: number | null;
   /** A call was held back since the last probe: somebody will come for the next one. */
   readonly wanted: boolean;
-  /** Until when the host asked to be left alone. */
+  /** Until when the host asked to be left alone, and when it did. */
   readonly heldUntil: number;
+  readonly heldAt: number;
 }
 
 export interface Circuit {
@@ -56,6 +57,7 @@ const calm: HostCircuit = {
   probingSince: null,
   wanted: false,
   heldUntil: 0,
+  heldAt: 0,
 };
 
 export const closedCircuit: Circuit = { business: calm, realtime: calm, probedAt: null, probedHost: null };
@@ -111,7 +113,7 @@ export function settle(circuit: Circuit, host: PlatformHost, outcome: Outcome, n
     case "answered":
       return answered(circuit, host);
     case "held":
-      return withHost(answered(circuit, host), host, { heldUntil: now + outcome.ms });
+      return withHost(answered(circuit, host), host, { heldUntil: now + outcome.ms, heldAt: now });
     case "failed":
       return failed(circuit, host, now);
     case "challenged":
@@ -126,7 +128,7 @@ export function settle(circuit: Circuit, host: PlatformHost, outcome: Outcome, n
 function answered(circuit: Circuit, host: PlatformHost): Circuit {
   const state = circuit[host];
   if (state.failures === 0 && state.refusals === 0 && !state.open) return circuit;
-  const next = { ...circuit, [host]: { ...calm, heldUntil: state.heldUntil } };
+  const next = { ...circuit, [host]: { ...calm, heldUntil: state.heldUntil, heldAt: state.heldAt } };
   return state.open ? { ...next, probedAt: null } : next;
 }
 

@@ -69,7 +69,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const credentialKey = `platform.${settings.credential.type}`;
   const caller = new Caller({ hosts, link, skew, clock, random, tally, credentialKey, redact, blank });
   const source = credentialSource(settings, {
-    ...{ caller, link, skew, readTime, reports, clock, log },
+    ...{ caller, link, skew, readTime, reports, clock, log, tally },
     files: ports.files ?? nodeFiles,
     dataDir: ports.dataDir,
   });

@@ -4,6 +4,8 @@ export interface PlatformCounters {
   readonly requests: number;
   readonly writes: number;
   readonly signins: number;
+  /** Tokens refused soon after they were issued, from the second in a row. */
+  readonly contested: number;
   readonly retries: number;
   /** Requests without a usable answer. */
   readonly failures: number;
@@ -17,6 +19,7 @@ export const newTally = (): Tally => ({
   requests: 0,
   writes: 0,
   signins: 0,
+  contested: 0,
   retries: 0,
   failures: 0,
   paused: 0,

@@ -61,6 +61,11 @@ export class LinkBook {
     return this.#circuit[host].open;
   }
 
+  /** For how long the host has been left alone as it asked, ms. */
+  heldForMs(host: PlatformHost): number {
+    return this.#clock.monotonic() - this.#circuit[host].heldAt;
+  }
+
   /** Notes how an admitted request ended; `reachable` is null when it tells nothing. */
   settle(host: PlatformHost, outcome: Outcome, reachable: boolean | null): void {
     const now = this.#clock.monotonic();

@@ -14,8 +14,8 @@ export interface ShapeReport {
   readonly lastAt: number;
 }
 
-/** Takes what decoders of one operation could not read; `remedy` where a shape of the items would not help. */
-export type ReportShape = (problem: string, sample: unknown, remedy?: string) => void;
+/** Takes what decoders of one operation could not read. */
+export type ReportShape = (problem: string, sample: unknown) => void;
 
 const maxReports = 200;
 const maxNames = 20;
@@ -33,9 +33,8 @@ export class ShapeReports {
   }
 
   of(operation: Operation): ReportShape {
-    const shape = `platform.shapes.${operation.name} can say where things are`;
-    return (problem, sample, remedy = shape) => {
-      this.#add(operation.name, problem, sampleOf(sample), remedy);
+    return (problem, sample) => {
+      this.#add(operation.name, problem, sampleOf(sample));
     };
   }
 
@@ -43,7 +42,7 @@ export class ShapeReports {
     return [...this.#reports.values()];
   }
 
-  #add(operation: string, problem: string, sample: readonly string[], remedy: string): void {
+  #add(operation: string, problem: string, sample: readonly string[]): void {
     const key = JSON.stringify([operation, problem, sample]);
     const now = this.#clock.now();
     const known = this.#reports.get(key);
@@ -59,7 +58,7 @@ export class ShapeReports {
     this.#reports.set(key, { operation, problem, sample, count: 1, firstAt: now, lastAt: now });
     this.#log.warn(
       { operation, problem, sample },
-      `an answer of ${operation} holds something that cannot be read: ${problem}; ${remedy}`,
+      `an answer of ${operation} holds something that cannot be read: ${problem}; platform.shapes.${operation} can say where things are`,
     );
   }
 }

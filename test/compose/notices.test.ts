@@ -21,7 +21,7 @@ const report = (over: Partial<ShapeReport> = {}): ShapeReport => ({
 function told(looks: readonly (readonly [number, Partial<NoticedFacts>])[]): readonly string[][] {
   let noticed = noticedNothing;
   return looks.map(([now, facts]) => {
-    const all = { shapes: [], signIns: 0, isSignInRefused: false, ...facts };
+    const all = { shapes: [], signIns: 0, contested: 0, isSignInRefused: false, ...facts };
     const { after, events } = notice(noticed, all, now, 1_700_000_000_000 + now);
     noticed = after;
     return events.map(({ type, facts: about }) => `${type} ${String(about?.["operation"] ?? "")}`.trim());
@@ -29,6 +29,19 @@ function told(looks: readonly (readonly [number, Partial<NoticedFacts>])[]): rea
 }
 
 const shape = "shape_unknown sensor-data";
+
+describe("a session that somebody else keeps ending", () => {
+  it("is told with the second token in a row, then once an hour while it goes on", () => {
+    const looks = [
+      [0, { contested: 0 }],
+      [1_000, { contested: 1 }],
+      [2_000, { contested: 2 }],
+      [hour, { contested: 2 }],
+      [2 * hour, { contested: 3 }],
+    ] as const;
+    expect(told(looks)).toEqual([[], ["session_contested"], [], [], ["session_contested"]]);
+  });
+});
 
 describe("an answer that cannot be read", () => {
   it("is told once, however often it comes", () => {

@@ -12,6 +12,23 @@ describe("what works but is probably not wanted", () => {
     ],
     ["polling: { controllers: 5m }", []],
     [
+      "  timeouts: { control: 20s }",
+      [
+        "5:24 platform.timeouts.control: the platform advises to wait at least 30s for a control value; giving up earlier leaves open whether it was done",
+      ],
+    ],
+    ["  timeouts: { control: 30s }", []],
+    [
+      "controllers: { A: { actuators: { a: { kind: light, address: 1, type_id: 2 } } } }",
+      [
+        "5:73 controllers.A.actuators.a.type_id: type_id says type 2 (left skylight), which is the kind skylight, not light; correct kind or type_id, or say accept_type: true where it is meant; until then its commands are refused",
+      ],
+    ],
+    [
+      "controllers: { A: { actuators: { a: { kind: light, address: 1, type_id: 2, accept_type: true } } } }",
+      [],
+    ],
+    [
       "polling: { sensors: 20m }",
       ["5:1 polling.stale_after: readings would be stale before the next poll (polling.sensors is 20m)"],
     ],

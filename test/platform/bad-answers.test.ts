@@ -239,7 +239,7 @@ describe("req 13, 14: whether the platform may have seen the request", () => {
       }),
     );
     const { client } = makeClient(workshop, settingsFor(host.url));
-    expect(await client.connection("GH-1", never)).toBe("online");
+    expect(await client.connection("GH-1", never)).toMatchObject({ state: "online" });
     expect(await factsOf(client.write("GH-1", "101", "1010", never))).toMatchObject({ sent: true });
     expect(posts).toBe(1);
   });
@@ -363,7 +363,7 @@ describe("connections", () => {
     const { client } = makeClient(workshop, settingsFor(host.url, { concurrency: 2 }));
     const stuck = Array.from({ length: 10 }, () => client.sensors("GH-1", never).catch(() => undefined));
     await expect.poll(() => host.requests.length).toBe(2);
-    expect(await client.connection("GH-1", never)).toBe("online");
+    expect(await client.connection("GH-1", never)).toMatchObject({ state: "online" });
     expect(await client.write("GH-1", "101", "1010", never)).toMatchObject({ code: "200" });
     await client.close();
     await Promise.all(stuck);

@@ -394,7 +394,65 @@ describe("req 16: tokens that end soon after they were got", () => {
   });
 });
 
+describe("an account that somebody else signs in with too", () => {
+  it("is known by tokens that end soon after they were got, from the second in a row", async () => {
+    const { host, state } = await startPlatform();
+    const clock = new VirtualClock();
+    const dataDir = await workshop.folder();
+    const { client } = makeClient(workshop, signInSettings(host), { clock, dataDir });
+    const contested: number[] = [];
+    for (let token = 0; token < 3; token += 1) {
+      await clock.advance(15_000);
+      await client.controllers(never);
+      contested.push(client.counters().contested);
+      state.good.clear();
+    }
+    expect(contested).toEqual([0, 0, 1]);
+  });
+
+  it("is not suspected for tokens that live for some minutes", async () => {
+    const { host, state } = await startPlatform();
+    const clock = new VirtualClock();
+    const dataDir = await workshop.folder();
+    const { client } = makeClient(workshop, signInSettings(host), { clock, dataDir });
+    for (let token = 0; token < 6; token += 1) {
+      await client.controllers(never);
+      await clock.advance(120_000);
+      state.good.clear();
+    }
+    expect(client.counters().contested).toBe(0);
+  });
+});
+
 describe("a sign-in that the platform's Retry-After holds back", () => {
+  it("waits for 15 minutes of a day at most, for commands need it; polling waits for all of it", async () => {
+    const { host, signIns, bearer } = await startPlatform();
+    const clock = new VirtualClock();
+    const dataDir = await workshop.folder();
+    const { client } = makeClient(workshop, signInSettings(host), { clock, dataDir });
+    await client.controllers(never);
+    let lists = 0;
+    host.answer((request) => {
+      if (request.path === signInPath) return ok({ token: "another-token" });
+      if (request.path === "/api/control/mqtt") {
+        lists += 1;
+        return { status: 429, headers: { "retry-after": "86400" } };
+      }
+      return bearer(request).startsWith("another") ? ok([]) : refusal;
+    });
+    await factsOf(client.controllers(never));
+    await factsOf(client.sensors("GH-1", never));
+    expect(signIns()).toHaveLength(1);
+    await clock.advance(15 * 60_000);
+    expect(await client.sensors("GH-1", never)).toEqual([]);
+    await clock.advance(23 * 3_600_000);
+    await factsOf(client.controllers(never));
+    expect(lists).toBe(1);
+    await clock.advance(3_600_000);
+    await factsOf(client.controllers(never));
+    expect(lists).toBe(2);
+  });
+
   it("is no refusal: the account is not called wrong, and it goes out when the time is over", async () => {
     const { host, state, signIns, bearer } = await startPlatform();
     const clock = new VirtualClock();

@@ -49,7 +49,7 @@ describe.each(plainProfileNames)("the bridge's client, told nothing about profil
     expect(controllers[0]).toMatchObject({ name: "1号日光温室", type: "C001", online: true });
     expect((await client.devices("TEXT", signal)).map((each) => each.type)).toContain("W001");
     expect(await client.stations(signal)).toEqual([{ id: "1", name: "寿光示范园" }]);
-    expect(await client.connection(code, signal)).toBe("online");
+    expect(await client.connection(code, signal)).toMatchObject({ state: "online", version: "2" });
     const sensors = await client.sensors(code, signal);
     expect(sensors).toHaveLength(12);
     expect(sensors.filter((item) => item.value === null)).toHaveLength(gaps);

@@ -10,6 +10,8 @@ export interface NoticedFacts {
   readonly shapes: readonly ShapeReport[];
   /** Sign-ins sent so far. */
   readonly signIns: number;
+  /** How often a token was refused soon after it was issued, from the second in a row. */
+  readonly contested: number;
   /** There is no credential the platform takes, although there is an account to sign in with. */
   readonly isSignInRefused: boolean;
 }
@@ -19,6 +21,8 @@ export interface Noticed {
   readonly shapes: ReadonlyMap<string, { readonly count: number; readonly toldAt: number }>;
   readonly signIns: number;
   readonly signInToldAt: number | null;
+  readonly contested: number;
+  readonly contestedToldAt: number | null;
   /** When the newest events about shapes were raised. */
   readonly shapeEvents: readonly number[];
 }
@@ -27,6 +31,8 @@ export const noticedNothing: Noticed = {
   shapes: new Map(),
   signIns: 0,
   signInToldAt: null,
+  contested: 0,
+  contestedToldAt: null,
   shapeEvents: [],
 };
 
@@ -34,6 +40,7 @@ const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 const shapeEventsPerHour = 10;
 const signInPauseMs = 600_000;
+const contestedPauseMs = 3_600_000;
 
 /** What is new, and what to remember. */
 export function notice(
@@ -44,10 +51,18 @@ export function notice(
 ): { readonly after: Noticed; readonly events: readonly BridgeEvent[] } {
   const shapes = shapeNews(before, facts.shapes, now, at);
   const signIn = signInNews(before, facts, now, at);
+  const session = sessionNews(before, facts, now, at);
   return {
-    after: { ...shapes.after, ...signIn.after },
-    events: [...shapes.events, ...signIn.events],
+    after: { ...shapes.after, ...signIn.after, ...session.after },
+    events: [...shapes.events, ...signIn.events, ...session.events],
   };
+}
+
+function sessionNews(before: Noticed, { contested }: NoticedFacts, now: number, at: number) {
+  const mayTell = before.contestedToldAt === null || now - before.contestedToldAt >= contestedPauseMs;
+  if (contested <= before.contested || !mayTell)
+    return { after: { contested, contestedToldAt: before.contestedToldAt }, events: [] };
+  return { after: { contested, contestedToldAt: now }, events: [sessionContested(at)] };
 }
 
 function shapeNews(before: Noticed, reports: readonly ShapeReport[], now: number, at: number) {
@@ -101,4 +116,12 @@ const signInRefused = (signIns: number, at: number): BridgeEvent => ({
     "Signing in does not help: the platform refuses the account, or the token it has just issued. Check platform.sign_in.body, and ask the operator whether this address must be registered. It is tried again at growing intervals.",
   at,
   facts: { sign_ins: signIns },
+});
+
+const sessionContested = (at: number): BridgeEvent => ({
+  type: "session_contested",
+  severity: "error",
+  message:
+    "The platform refuses each token soon after it was issued: probably somebody else signs in with the same account, and each sign-in ends the other's. Give the bridge an account of its own.",
+  at,
 });

@@ -215,6 +215,7 @@ export class Operations {
       const facts = {
         shapes: platform.shapeReports(),
         signIns: platform.counters().signins,
+        contested: platform.counters().contested,
         isSignInRefused: isRefused(),
       };
       const { after, events } = notice(this.#noticed, facts, clock.monotonic(), clock.now());

@@ -101,6 +101,11 @@ const keys = section({
       off: true,
     },
   ),
+  accept_type: withDefault(
+    flag(),
+    false,
+    "Take its commands although type_id, or the type of its device, says that it is something else.",
+  ),
   running: optional(whole(0, 1_000_000), "Number of the running status that belongs to it.", {
     example: "16",
     off: true,

@@ -92,7 +92,7 @@ export const platformSection = section({
       off: true,
     },
   ),
-  sign_in: optional(signIn(), "Get a token with an account.", { off: true }),
+  sign_in: optional(signIn(), "Get a token with an account, best one that nobody else uses.", { off: true }),
   time_zone: withDefault(timeZone(), defaultZone, "Of the platform's times that carry no zone."),
   timeouts: withDefault(timeouts(), {}, "Total deadlines, except connect."),
   requests_per_minute: withDefault(

@@ -1,6 +1,7 @@
 import { addressPattern } from "../address.js";
 import type { Controller } from "../model.js";
 import type { ActuatorSettings, ParameterSettings } from "../settings.js";
+import { contradiction, contradictionRemedy } from "../type-check.js";
 import type { Refusal } from "./outcomes.js";
 
 /** What a command is addressed to, as in its topic. */
@@ -27,9 +28,23 @@ export function targetOf(
 ): ActuatorSettings | Refusal {
   const { target, targetId } = addressee;
   if (target === "address") return rawTarget(controller, addressee, rules);
-  if (target === "actuator") return controller?.actuators.get(targetId)?.settings ?? unknown(addressee);
+  if (target === "actuator") return actuatorTarget(controller, addressee);
   const parameter = controller?.parameters.get(targetId)?.settings;
   return parameter ? parameterTarget(parameter, rules) : unknown(addressee);
+}
+
+function actuatorTarget(
+  controller: Controller | undefined,
+  addressee: Addressee,
+): ActuatorSettings | Refusal {
+  const settings = controller?.actuators.get(addressee.targetId)?.settings;
+  if (controller === undefined || settings === undefined) return unknown(addressee);
+  const why = contradiction(settings, controller.info.type);
+  if (why === null) return settings;
+  return {
+    reason: "unknown_actuator",
+    message: `Nobody knows what "${addressee.targetId}" is: ${why}; ${contradictionRemedy}.`,
+  };
 }
 
 const plain = (id: string, address: string, { minIntervalMs }: TargetRules): ActuatorSettings => ({

@@ -70,7 +70,7 @@ function readDevices(
   if (hasNothing) throw new UnreadableShape("no device could be read from the answer");
   const list: readonly DeviceRecord[] = [...byCode.values()];
   if (!isPageOf(answer, list.length + unreadable)) return list;
-  report(pageProblem, frameOf(answer), pageRemedy);
+  report(pageProblem, frameOf(answer));
   return Object.assign(list, { isPage: true });
 }
 
@@ -127,9 +127,9 @@ export function readFlag(value: unknown): boolean | null {
   return flags.get(typeof value === "string" ? value.trim().toLowerCase() : value) ?? null;
 }
 
-const pageProblem = "only a page of a longer list was answered; what it leaves out is not taken for gone";
-const pageRemedy =
-  "params in platform.shapes of this operation can ask for all of it, such as { pageSize: 500 }";
+/** With the remedy, which is none of the shapes of items. */
+const pageProblem =
+  "only a page of a longer list, so what it leaves out is not taken for gone; params (such as { pageSize: 500 }) can ask for all of it";
 
 const totalNames = ["total", "totalCount", "totalElements", "totalSize", "totalNum", "totalRows", "count"];
 const pagesNames = ["pages", "totalPages", "totalPage", "pageCount"];

@@ -1,7 +1,7 @@
-const capMs = 15 * 60_000;
+const capMs = 24 * 3_600_000;
 
 /**
- * How long a `Retry-After` header asks to wait, in ms and at most 15 minutes; null without a readable one. A date is
+ * How long a `Retry-After` header asks to wait, in ms and at most a day; null without a readable one. A date is
  * counted from the answer's own `Date` where it has one, so that a wrong clock here does no harm.
  */
 export function retryAfterMs(

@@ -4,6 +4,7 @@ import type { Caller } from "../caller.js";
 import type { ClockSkew } from "../clock-skew.js";
 import { readSignIn, type SignInAnswer } from "../decode/sign-in.js";
 import type { Files } from "../files.js";
+import type { Tally } from "../counters.js";
 import type { LinkBook } from "../link.js";
 import { operations } from "../operations.js";
 import type { ReadTime } from "../platform-time.js";
@@ -25,6 +26,7 @@ export interface SourcePorts {
   readonly log: Logger;
   readonly files: Files;
   readonly dataDir: string;
+  readonly tally: Tally;
 }
 
 type SignInSettings = Extract<PlatformSettings["credential"], { type: "sign_in" }>;
@@ -48,7 +50,10 @@ export function credentialSource(settings: PlatformSettings, ports: SourcePorts)
       const account = JSON.stringify([settings.businessUrl, credential.body]);
       const store = new SessionStore(ports.dataDir, account, files, log);
       const post = (signal: AbortSignal) => signIn(credential, settings, ports, signal);
-      return new SignIn(credential.body, { store, clock, log, post, onRenewed, onRefused });
+      const onContested = () => {
+        ports.tally.contested += 1;
+      };
+      return new SignIn(credential.body, { store, clock, log, post, onRenewed, onRefused, onContested });
     }
   }
 }

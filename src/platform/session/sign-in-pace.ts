@@ -5,6 +5,9 @@ import { noHistory, pauseAfter, remainingMs, type SignInHistory } from "./sign-i
 /** Tokens that end sooner make the next sign-in wait: two programs may be throwing each other out. */
 const shortLifeMs = 60_000;
 
+/** Commands need a token, so no answer keeps the next sign-in away for longer. */
+const longestAskedMs = 15 * 60_000;
+
 /** Keeps count of attempts that did not help, and says when the next one may be made. */
 export class SignInPace {
   readonly #clock: Clock;
@@ -44,7 +47,7 @@ export class SignInPace {
   /** Returns the pause in ms. */
   refused(attempt: SignInHistory, retryAfterMs: number): number {
     this.#history = { ...attempt, refusedBy: null };
-    return this.#pause(retryAfterMs);
+    return this.#pause(Math.min(retryAfterMs, longestAskedMs));
   }
 
   refusedBy(host: PlatformHost): void {
@@ -66,14 +69,15 @@ export class SignInPace {
 
   /**
    * A token that worked is refused: the first time a new one is got at once, then after growing pauses. It ends once, however
-   * many calls meet its end before there is another.
+   * many calls meet its end before there is another. Returns whether tokens end soon again and again.
    */
-  ended(token: number, since: number): void {
-    if (token === this.#endedToken) return;
+  ended(token: number, since: number): boolean {
+    if (token === this.#endedToken) return false;
     this.#endedToken = token;
     const isShort = this.#clock.monotonic() - since < shortLifeMs;
     this.#shortLived = isShort ? this.#shortLived + 1 : 0;
     this.#notBefore = Math.max(this.#notBefore, since + pauseAfter(Math.max(0, this.#shortLived - 1)));
+    return this.#shortLived > 1;
   }
 
   #pause(atLeastMs: number): number {

@@ -17,6 +17,8 @@ export interface SignInPorts {
   readonly post: (signal: AbortSignal) => Promise<SignInAnswer | null>;
   readonly onRenewed: () => void;
   readonly onRefused: () => void;
+  /** Tokens are refused soon after they were issued, again and again. */
+  readonly onContested: () => void;
 }
 
 interface Token {
@@ -91,8 +93,8 @@ export class SignIn implements CredentialSource {
   ): Promise<boolean> {
     if (refused.generation < this.#generation) return true;
     if (this.#now() < (this.#barredUntil.get(operation) ?? 0)) return false;
-    if (this.#renewing === null && this.#acceptedBy.has(host))
-      this.#pace.ended(this.#generation, this.#token?.since ?? 0);
+    const hasEnded = this.#renewing === null && this.#acceptedBy.has(host);
+    if (hasEnded && this.#pace.ended(this.#generation, this.#token?.since ?? 0)) this.#ports.onContested();
     try {
       await this.#renewed(signal);
     } catch (error) {

@@ -11,7 +11,7 @@ import {
 import type { KnownController } from "./known-file.js";
 import { commentText } from "./safe-text.js";
 import type { DeviceSurvey } from "./survey.js";
-import { typeName } from "./type-rows.js";
+import { typeName } from "../../greenhouse/type-rows.js";
 import { flowText, keyText, plainNumber } from "./yaml-lines.js";
 
 export type Language = "en" | "zh";

@@ -4,7 +4,7 @@ import { defineSensor } from "../../greenhouse/sensor-fold.js";
 import { statusState } from "../../greenhouse/status-fold.js";
 import { commentText, nameOr } from "./safe-text.js";
 import type { Answer, DeviceSurvey, ListedDevice } from "./survey.js";
-import { typeName } from "./type-rows.js";
+import { typeName } from "../../greenhouse/type-rows.js";
 
 const width = 100;
 /** Enough for any real device; a broken answer must not make the file unreadable. */

@@ -3,7 +3,13 @@ import type { ParameterGroup } from "../../greenhouse/device-types.js";
 import type { RawValue } from "../../greenhouse/ports.js";
 import { evidenceFor } from "./evidence.js";
 import type { DeviceSurvey } from "./survey.js";
-import { typeName, typeRows, type ActuatorRow, type ParameterRow, type TypeRow } from "./type-rows.js";
+import {
+  typeName,
+  typeRows,
+  type ActuatorRow,
+  type ParameterRow,
+  type TypeRow,
+} from "../../greenhouse/type-rows.js";
 
 interface Found {
   readonly address: string;

@@ -61,8 +61,12 @@ async function askCredential(dialogue: Dialogue, before?: CredentialAnswer): Pro
 
 type SignIn = Extract<CredentialAnswer, { type: "sign_in" }>;
 
+const ownAccount =
+  "Best is an account that nobody else uses: on some platforms each sign-in ends the others' sessions.";
+
 /** The interface does not name the fields of the sign-in body. */
 async function askAccount(dialogue: Dialogue, before?: SignIn): Promise<CredentialAnswer> {
+  dialogue.say(ownAccount);
   const accountField = await askUntil(
     dialogue,
     "Name of the account's field in the sign-in",

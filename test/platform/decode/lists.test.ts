@@ -135,9 +135,7 @@ describe("all controllers", () => {
   ])("a page of a longer list is known by %s, and reported", (_, answer) => {
     const { list, problems } = devices(answer);
     expect(list.isPage).toBe(true);
-    expect(problems).toEqual([
-      "only a page of a longer list was answered; what it leaves out is not taken for gone",
-    ]);
+    expect(problems).toEqual([expect.stringContaining("only a page of a longer list")]);
   });
 
   it.each<[string, unknown]>([

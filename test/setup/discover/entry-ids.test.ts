@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parameterGroup } from "../../../src/greenhouse/device-types.js";
 import { actuatorIds, controllerIds, parameterIds } from "../../../src/setup/discover/entry-ids.js";
 import { byAddress } from "../../../src/setup/discover/findings.js";
-import { typeRows, type ActuatorRow, type ParameterRow } from "../../../src/setup/discover/type-rows.js";
+import { typeRows, type ActuatorRow, type ParameterRow } from "../../../src/greenhouse/type-rows.js";
 
 const none = new Set<string>();
 

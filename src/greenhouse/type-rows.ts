@@ -1,5 +1,5 @@
-import type { ActuatorKind } from "../../greenhouse/actuator-kinds.js";
-import { parameterGroup, parameterGroups, type ParameterGroup } from "../../greenhouse/device-types.js";
+import type { ActuatorKind } from "./actuator-kinds.js";
+import { parameterGroup, parameterGroups, type ParameterGroup } from "./device-types.js";
 
 /** What the addresses of a control-parameter type (system 2) are in a configuration. */
 export type TypeRow = ActuatorRow | ParameterRow;
