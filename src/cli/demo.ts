@@ -8,6 +8,7 @@ import { loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
 import { systemClock } from "../runtime/clock.js";
+import { adjustableLogs } from "../runtime/log-levels.js";
 import { systemRandom } from "../runtime/random.js";
 import { printableConfiguration } from "../simulator/printable-configuration.js";
 import { startSimulator } from "../simulator/server.js";
@@ -43,10 +44,7 @@ async function runShown(
   platformUrl: string,
   around: Surroundings,
 ): Promise<void> {
-  const log = loggerFor(configuration, around);
-  const setLogLevel = (level: string) => {
-    log.level = level;
-  };
+  const logs = adjustableLogs(loggerFor(configuration, around), () => configuration.log.level);
   const over = new AbortController();
   const end = AbortSignal.any([endOfUse(around), over.signal]);
   let watching = Promise.resolve();
@@ -54,9 +52,9 @@ async function runShown(
   const onListening = () => {
     const { broker, mqtt } = configuration;
     around.out(greeting(broker.port, platformUrl, mqtt.base_topic));
-    watching = watchDemo({ configuration, view: demoView(around), log, end });
+    watching = watchDemo({ configuration, view: demoView(around), log: logs.log, end });
   };
-  const parts = { configuration, clock: systemClock, random: systemRandom, log, setLogLevel };
+  const parts = { configuration, clock: systemClock, random: systemRandom, ...logs };
   try {
     await runBridge({ ...parts, version: programVersion(), onListening }, end);
   } finally {

@@ -4,6 +4,7 @@ import { guardProcess } from "../compose/operations/process-guard.js";
 import type { Configuration } from "../config/schema.js";
 import { secretValues } from "../config/secret-values.js";
 import { systemClock } from "../runtime/clock.js";
+import { adjustableLogs } from "../runtime/log-levels.js";
 import type { Logger } from "../runtime/logger.js";
 import { systemRandom } from "../runtime/random.js";
 import { serviceManager } from "../runtime/systemd.js";
@@ -17,9 +18,7 @@ export async function run(options: CommonOptions, around: Surroundings): Promise
   const log = loggerFor(configuration, around, secrets);
   const version = programVersion();
   const live = new LiveSettings(configuration);
-  const setLogLevel = (level: string) => {
-    log.level = level;
-  };
+  const logs = adjustableLogs(log, () => live.current.log.level);
   const unguard = guardProcess({
     process,
     dataDir: configuration.data_dir,
@@ -30,7 +29,7 @@ export async function run(options: CommonOptions, around: Surroundings): Promise
     },
   });
   live.onReload(({ applied }) => {
-    if (applied.includes("log.level")) setLogLevel(live.current.log.level);
+    if (applied.includes("log.level")) logs.setLogLevel(live.current.log.level);
   });
   around.onReload?.(() => {
     void reload(options, around, live, log);
@@ -38,7 +37,7 @@ export async function run(options: CommonOptions, around: Surroundings): Promise
   const ended = new AbortController();
   around.stop.addEventListener("abort", () => void endInTime(ended.signal, log), { once: true });
   log.info({ version, config: options.config }, "starting");
-  const parts = { configuration, clock: systemClock, random: systemRandom, log, setLogLevel, version };
+  const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, version };
   try {
     await runBridge({ ...parts, onSecrets, live, manager: managerFor(around, log) }, around.stop);
   } finally {

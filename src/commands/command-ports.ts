@@ -42,6 +42,8 @@ export interface CommandPorts {
 }
 
 export interface CommanderPorts extends CommandPorts {
+  /** Takes a line of each command taken and of each result. */
+  readonly commandLog?: Pick<Logger, "info"> | undefined;
   readonly clockTrusted: () => boolean;
   readonly otherBridge: () => boolean;
 }

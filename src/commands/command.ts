@@ -34,6 +34,8 @@ export interface Command extends CommandSource {
   readonly payloadKey: string;
   readonly force: boolean;
   readonly dryRun: boolean;
+  /** A stop above the target's allowance: taken all the same, but one of too many to be journaled each. */
+  readonly isOfFlood?: true;
   readonly receivedAt: number;
   readonly receivedMono: number;
   /** The first POST must have begun by then. */

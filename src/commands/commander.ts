@@ -8,6 +8,7 @@ import { alertFor } from "./alerts.js";
 import { type Command, type CommandRequest, laneKey } from "./command.js";
 import type { CommanderPorts, CommanderSettings, ResultAddressee } from "./command-ports.js";
 import type { PushBell } from "../bridge/push-mirror.js";
+import { logResult, logTaken } from "./command-lines.js";
 import { Duplicates } from "./duplicates.js";
 import { type NotTaken, type Understood, duplicateRefusal, journalRefusal, understand } from "./intake.js";
 import { Lanes } from "./lanes.js";
@@ -39,7 +40,7 @@ export class Commander {
   constructor(settings: CommanderSettings, ports: CommanderPorts) {
     this.#settings = settings;
     this.#ports = ports;
-    this.#ledger = new RefusalLedger(ports.journal, ports.clock);
+    this.#ledger = new RefusalLedger(ports.journal, ports.clock, ports.commandLog);
     this.#results = new ResultLedger(ports.journal);
     this.problems = new Problems(ports.store);
     this.#lanes = new Lanes({
@@ -95,7 +96,8 @@ export class Commander {
         clockTrusted: this.#ports.clockTrusted(),
         otherBridge: this.#ports.otherBridge(),
         shuttingDown: this.#shuttingDown,
-        takesAllowance: () => this.#allowances.take({ ...request, code }, settings !== null, receivedMono),
+        takesAllowance: (isStop) =>
+          this.#allowances.take({ ...request, code }, { isKnown: settings !== null, isStop }, receivedMono),
       },
       this.#settings.text,
     );
@@ -137,6 +139,7 @@ export class Commander {
       dryRun: payload.dryRun || this.#settings.rules.dryRun,
     };
     this.#seen.set(seenKey(command), this.#duplicates.taken(lane, own, command.id));
+    if (!command.isOfFlood) logTaken(this.#ports.commandLog, command);
     this.#lanes.submit(command);
   }
 
@@ -188,7 +191,8 @@ export class Commander {
     this.problems.ended(command, result);
     this.#aftermath.ended(command, result);
     this.#ports.audience.phase(command, "done");
-    this.#publish(command, result, this.#recovered.delete(seenKey(command)));
+    if (command.isOfFlood && ending.waited) this.#publishUncounted(command, result);
+    else this.#publish(command, result, this.#recovered.delete(seenKey(command)));
   }
 
   #publish(
@@ -196,7 +200,8 @@ export class Commander {
     result: CommandResult,
     isOfEarlierRun: boolean,
   ): void {
-    const { audience, clock } = this.#ports;
+    const { audience, clock, commandLog } = this.#ports;
+    logResult(commandLog, result);
     const tell = (sequence: number | null) => {
       audience.result(result, about, sequence);
       const alert = alertFor(result, clock.now());
@@ -204,6 +209,13 @@ export class Commander {
       if (result.outcome !== "confirmed") audience.showAgain(about);
     };
     this.#results.note({ about, result, isOfEarlierRun, tell });
+  }
+
+  /** A stop that was one of very many and whose turn never came: in the journal it is one more of a count. */
+  #publishUncounted(command: Command, result: CommandResult): void {
+    const { code, targetId, target } = command;
+    this.#ledger.count({ controller: code, actuator: targetId, target }, result);
+    this.#ports.audience.result(result, command, null);
   }
 
   /** Writes into the journal what it could not take when it came, and what was only counted; call it now and then. */
@@ -221,7 +233,9 @@ export class Commander {
     const { request, code, settings } = arrived;
     const about = { controller: code, actuator: request.targetId, target: request.target };
     const result = refusalResult(arrived, why, original, this.#ports);
-    void this.#ledger.note(about, result, settings !== null).then((sequence) => {
+    const { isCounted, sequence: numbered } = this.#ledger.note(about, result, settings !== null);
+    if (!isCounted) logResult(this.#ports.commandLog, result);
+    void numbered.then((sequence) => {
       this.#ports.audience.result(result, request, sequence);
       this.#ports.audience.showAgain({ ...request, code });
     });

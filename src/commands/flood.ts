@@ -50,10 +50,15 @@ export class Allowances {
 export class CommandAllowances {
   readonly #configured = new Allowances();
   readonly #addresses = new Allowances(mostKeys);
+  readonly #stops = new Allowances();
 
-  take(about: Parameters<typeof laneKey>[0], isKnown: boolean, monotonicMs: number): boolean {
+  take(
+    about: Parameters<typeof laneKey>[0],
+    { isKnown, isStop }: { readonly isKnown: boolean; readonly isStop: boolean },
+    monotonicMs: number,
+  ): boolean {
     const allowances = about.target === "address" ? this.#addresses : this.#configured;
-    return allowances.take(isKnown ? laneKey(about) : others, monotonicMs);
+    return (isStop ? this.#stops : allowances).take(isKnown ? laneKey(about) : others, monotonicMs);
   }
 }
 

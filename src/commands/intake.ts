@@ -16,7 +16,7 @@ export interface Circumstances {
   readonly otherBridge: boolean;
   readonly shuttingDown: boolean;
   /** Takes a place of the target's allowance; false while there is none. */
-  readonly takesAllowance: () => boolean;
+  readonly takesAllowance: (isStop: boolean) => boolean;
 }
 
 export interface Understood {
@@ -24,6 +24,8 @@ export interface Understood {
   readonly wanted: Wanted;
   readonly canonical: string;
   readonly allowedMs: number;
+  /** A stop above the target's allowance. */
+  readonly isOfFlood: boolean;
 }
 
 export interface NotTaken {
@@ -52,8 +54,9 @@ export function understand(
   const payload = readPayload(request.payload, text);
   const wanted = "reason" in payload ? payload : wantedOf(payload, around.target);
   const isStop = "type" in wanted && wanted.type === "stop";
-  // No flood keeps a stop back, and stops use up nothing that other commands need.
-  if (!isStop && !around.takesAllowance()) return notTaken(overloaded, "reason" in payload ? null : payload);
+  // No flood keeps a stop back, and stops have an allowance of their own.
+  const isOfFlood = !around.takesAllowance(isStop);
+  if (isOfFlood && !isStop) return notTaken(overloaded, "reason" in payload ? null : payload);
   if ("reason" in payload) return notTaken(payload);
   if (request.retained) return notTaken(retained, payload);
   if ("reason" in around.target) return notTaken(around.target, payload);
@@ -73,7 +76,7 @@ export function understand(
     clockTrusted: around.clockTrusted,
   });
   if (typeof allowed !== "number") return notTaken(allowed, payload, word);
-  return { payload, wanted, canonical: word, allowedMs: allowed };
+  return { payload, wanted, canonical: word, allowedMs: allowed, isOfFlood };
 }
 
 const wantedOf = ({ command }: CommandPayload, target: ActuatorSettings | Refusal): Wanted | Refusal =>

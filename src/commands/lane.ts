@@ -32,7 +32,7 @@ import {
   unclearRead,
 } from "./sending.js";
 import { takenRecord } from "./taken-record.js";
-import { dropPassedOver, dropWaiting, end, finish, put, starting } from "./turn.js";
+import { dropPassedOver, dropWaiting, end, endWaiting, finish, put, starting } from "./turn.js";
 
 /** A disk that hangs must not hold up a stop. */
 const stopWaitsMs = 200;
@@ -152,12 +152,12 @@ function account(
 
 function asked(turn: Turn, command: Command): void {
   if (command.wanted.type === "stop" && command.dryRun) {
-    end(turn, command, dryStop());
+    endWaiting(turn, command, dryStop());
     return;
   }
   if (command.wanted.type === "stop") {
     const { stop, running } = turn.lane;
-    if (stop) end(turn, stop, superseded("before_sending"));
+    if (stop) endWaiting(turn, stop, superseded("before_sending"));
     dropWaiting(turn, () => superseded("before_sending"));
     turn.lane = { ...turn.lane, stop: command };
     if (running) cut(turn, running);
@@ -189,7 +189,7 @@ function close(turn: Turn): void {
   turn.lane = { ...turn.lane, closed: true };
   dropWaiting(turn, shuttingDown);
   const { stop, running, confirming } = turn.lane;
-  if (stop) end(turn, stop, shuttingDown());
+  if (stop) endWaiting(turn, stop, shuttingDown());
   turn.lane = { ...turn.lane, stop: null };
   if (running) cut(turn, running);
   if (confirming) cut(turn, confirming);
@@ -238,7 +238,7 @@ function next(turn: Turn): void {
     if (isPaused && turn.now.mono <= command.deadlineMono) return;
     if (command === stop) turn.lane = { ...turn.lane, stop: null };
     else takeNewest(turn);
-    if (isPaused) end(turn, command, refusedExpired());
+    if (isPaused) endWaiting(turn, command, refusedExpired());
     else if (!takesOver(turn, command)) run(turn, command);
   }
 }
@@ -264,7 +264,7 @@ function run(turn: Turn, command: Command): void {
   // One that still confirms may show at any moment: until then nothing is there already.
   const memory = { ...posts, unread: posts.unread || confirming !== null };
   if (command.wanted.type === "stop" && turn.now.mono > command.deadlineMono) {
-    end(turn, command, refusedExpired());
+    endWaiting(turn, command, refusedExpired());
     return;
   }
   const token = ask(turn);
@@ -275,7 +275,8 @@ function run(turn: Turn, command: Command): void {
     put(turn, { ...started, steps, stage: { at: "journal", until } });
   } else begin(turn, started);
   const record = takenRecord(command, command.dryRun ? { dry_run: true } : {});
-  turn.effects.push({ type: "journal", record, durable: true, token });
+  // What sends nothing is not worth waiting for the disk.
+  turn.effects.push({ type: "journal", record, durable: !command.dryRun, token });
 }
 
 function stopNow(turn: Turn, one: Run, problem: string | null): void {

@@ -1,6 +1,7 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { About, RecordBody } from "../journal/records.js";
 import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/logger.js";
 import type { CommandJournal } from "./command-ports.js";
 import { MinuteCounter } from "./flood.js";
 
@@ -28,24 +29,33 @@ interface Uncounted {
 export class RefusalLedger {
   readonly #journal: CommandJournal;
   readonly #clock: Clock;
+  readonly #log: Pick<Logger, "info"> | undefined;
   readonly #perActuator = new MinuteCounter();
   readonly #counted = new Map<string, Uncounted>();
 
-  constructor(journal: CommandJournal, clock: Clock) {
+  constructor(journal: CommandJournal, clock: Clock, log?: Pick<Logger, "info">) {
+    this.#log = log;
     this.#journal = journal;
     this.#clock = clock;
   }
 
-  /** Resolves with its journal number once the refusal is journaled, with null when it is only counted; a journal that cannot write does not keep it from being answered. */
-  async note(about: About, result: CommandResult, isKnown: boolean): Promise<number | null> {
+  /**
+   * `sequence` resolves with its journal number once the refusal is journaled, with null when it is only counted; a journal that
+   * cannot write does not keep it from being answered.
+   */
+  note(
+    about: About,
+    result: CommandResult,
+    isKnown: boolean,
+  ): { readonly isCounted: boolean; readonly sequence: Promise<number | null> } {
     const counted = isKnown ? about : unknownTargets;
-    const key = `${counted.controller} ${counted.target ?? ""} ${counted.actuator}`;
     this.tick();
-    if (this.#perActuator.count(key, this.#clock.monotonic()) > journaledPerMinute) {
-      this.#count(this.#counted.size < mostKeys ? key : "", counted, result);
-      return null;
+    if (this.#perActuator.count(keyOf(counted), this.#clock.monotonic()) > journaledPerMinute) {
+      this.count(counted, result);
+      return { isCounted: true, sequence: Promise.resolve(null) };
     }
-    return this.#journal.append(recordOf(about, result), { durable: false }).catch(() => null);
+    const sequence = this.#journal.append(recordOf(about, result), { durable: false }).catch(() => null);
+    return { isCounted: false, sequence };
   }
 
   /** Journals the counts of minutes that are over; call it now and then. */
@@ -61,7 +71,9 @@ export class RefusalLedger {
     this.#flush(Infinity);
   }
 
-  #count(key: string, about: About, result: CommandResult): void {
+  /** Only counts it. */
+  count(about: About, result: CommandResult): void {
+    const key = this.#counted.size < mostKeys ? keyOf(about) : "";
     const held = this.#counted.get(key) ?? {
       about,
       since: result.received_at,
@@ -80,12 +92,18 @@ export class RefusalLedger {
       if (of >= minute) continue;
       this.#counted.delete(key);
       const { controller, actuator } = about;
+      this.#log?.info(
+        { controller, actuator, count, reasons, since },
+        "commands ended that were only counted",
+      );
       void this.#journal
         .append({ type: "refusals_counted", controller, actuator, count, reasons, since }, { durable: false })
         .catch(() => undefined);
     }
   }
 }
+
+const keyOf = ({ controller, target, actuator }: About) => `${controller} ${target ?? ""} ${actuator}`;
 
 function recordOf(about: About, result: CommandResult): RecordBody {
   const [controller, actuator] = [short(about.controller), short(about.actuator)];

@@ -21,6 +21,8 @@ export interface Ending {
   readonly readBack?: RawValue | null;
   /** Epoch ms of the first POST. */
   readonly sentAt?: number | null;
+  /** Its turn never came, so that the journal has no record of it to be closed. */
+  readonly waited?: true;
 }
 
 /** What a command that gives way has to tell of its POSTs. */

@@ -65,8 +65,9 @@ export class ResultLedger {
 
   async #append(one: Waiting): Promise<number | null> {
     try {
-      // Its command is on disk already; a power cut that kept only that would give it a second outcome.
-      return await this.#journal.append(one.record, { durable: true });
+      // Its command is on disk already; a power cut that kept only that would give it a second outcome. A dry run is not.
+      const durable = one.record.result.outcome !== "dry_run";
+      return await this.#journal.append(one.record, { durable });
     } catch {
       this.#waiting.push(one);
       if (this.#waiting.length > mostWaiting) this.#waiting.shift();

@@ -18,7 +18,7 @@ export interface Arrived {
 /** The command a request became once nothing refused it. */
 export function commandFrom(
   { request, code, receivedAt, receivedMono }: Arrived,
-  { payload, wanted, allowedMs }: Understood,
+  { payload, wanted, allowedMs, isOfFlood }: Understood,
   settings: ActuatorSettings,
   payloadKey: string,
   newId: () => string,
@@ -38,6 +38,7 @@ export function commandFrom(
     response: request.response,
     force: payload.force,
     dryRun: payload.dryRun,
+    ...(isOfFlood && { isOfFlood }),
     receivedAt,
     receivedMono,
     deadlineMono: receivedMono + allowedMs,

@@ -14,6 +14,11 @@ export function end(turn: Turn, command: Command, ending: Ending): void {
   turn.effects.push({ type: "end", command, ending });
 }
 
+/** Ends a command whose turn never came. */
+export const endWaiting = (turn: Turn, command: Command, ending: Ending): void => {
+  end(turn, command, { ...ending, waited: true });
+};
+
 /** Ends those whose place was taken by the one that last had its turn. */
 export function dropPassedOver(turn: Turn): void {
   const { waiting, passedOver } = turn.lane;

@@ -11,6 +11,8 @@ export interface BridgeSurroundings {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Takes a line of each command taken and of each result; without it none is written. */
+  readonly commandLog?: Logger | undefined;
   readonly setLogLevel: (level: string) => void;
   readonly version: string;
   /** Where the configuration can be reloaded; without it the one of the start stays in force. */

@@ -12,7 +12,7 @@ import { clockAgrees } from "./clock-trust.js";
 import type { LiveSettings } from "./live-settings.js";
 
 export function createCommander(
-  { configuration, live, clock, log }: BridgeSurroundings,
+  { configuration, live, clock, log, commandLog }: BridgeSurroundings,
   {
     otherBridge = () => false,
     ...parts
@@ -32,6 +32,7 @@ export function createCommander(
       audience,
       clock,
       log,
+      commandLog,
       newId: randomUUID,
       clockTrusted: () => clockAgrees(parts.platform.clockSkewMs()) === true,
       otherBridge,

@@ -34,7 +34,8 @@ export async function commandDirectly(
   const parts = { platform, store, journal: opened.journal };
   try {
     return await new Promise((resolve) => {
-      const commander = createCommander(around, parts, {
+      // Whoever waits is told the result itself.
+      const commander = createCommander({ ...around, commandLog: undefined }, parts, {
         phase: (_, phase) => {
           onPhase(phase);
         },

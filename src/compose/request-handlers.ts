@@ -77,10 +77,13 @@ function republish({ republish: again, mirror }: RequestPorts): Promise<unknown>
   return Promise.resolve({ controllers: mirror.store.size });
 }
 
-function logLevel({ setLogLevel }: RequestPorts, level: string): Promise<unknown> {
+function logLevel({ setLogLevel, journal }: RequestPorts, level: string): Promise<unknown> {
   if (!levels.includes(level))
     throw new RequestError(`There is no log level "${level}"; use one of ${levels.join(", ")}.`);
   setLogLevel(level);
+  // Whoever may ask for it can hide what else he does; that he asked stays.
+  const changes = [`log.level is ${level}, by a request`];
+  journal.append({ type: "configuration_changed", changes }, { durable: false }).catch(() => undefined);
   return Promise.resolve({ level });
 }
 

@@ -26,7 +26,8 @@ export function readableLine(line: string): string {
       : `${colours[severity] ?? ""}${names[severity] ?? ""}${colours[severity] ? plain : ""} `;
   const clock = typeof time === "string" ? time.slice(11, 19) : "";
   const details = Object.entries(facts).map(
-    ([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+    ([key, value]) =>
+      `${key}=${typeof value === "string" && !/\p{Cc}/u.test(value) ? value : JSON.stringify(value)}`,
   );
   const tail = details.length > 0 ? `  ${details.join(" ")}` : "";
   return `${clock} ${word}${typeof msg === "string" ? msg : ""}${tail}${stackOf(err)}\n`;

@@ -1,9 +1,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { journalDirectory } from "../../src/compose/open-journal.js";
 import { Journal } from "../../src/journal/journal.js";
+import { newestRecords } from "../../src/journal/reader.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { ended } from "../journal/support/samples.js";
 import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js";
@@ -61,7 +62,7 @@ async function scene({ records = 0, maxPacketSize }: SceneOptions = {}) {
     await until(() => answers.length > before, `an answer to ${name}`);
     return answers[before] ?? { status: "none" };
   };
-  return { ask, send, answers, simulator };
+  return { ask, send, answers, simulator, dataDir };
 }
 
 describe("a request", () => {
@@ -100,6 +101,19 @@ describe("a request", () => {
     const past = await ask("journal", '{"controller":"gone"}');
     expect(past).toMatchObject({ status: "ok", data: { records: [{ type: "result" }] } });
     expect(await ask("journal", '{"controller":"gone","since":"0s"}')).toMatchObject({ status: "ok" });
+  });
+
+  it("for another log level is journaled: whoever asks for silence has left a trace", async () => {
+    const { ask, dataDir } = await scene();
+    expect(await ask("log_level", '{"level":"fatal"}')).toMatchObject({ status: "ok" });
+    const types = new Set(["configuration_changed"] as const);
+    await vi.waitFor(
+      async () => {
+        const records = await newestRecords(journalDirectory(dataDir), { types, limit: 5 });
+        expect(records).toMatchObject([{ changes: ["log.level is fatal, by a request"] }]);
+      },
+      { timeout: 15_000 },
+    );
   });
 
   it("whose answer is larger than the bridge or its broker passes on is an error that says how to get less", async () => {

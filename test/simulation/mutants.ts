@@ -25,14 +25,14 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   journal_without_fsync: {
     file: `${commands}/lane.ts`,
-    from: 'turn.effects.push({ type: "journal", record, durable: true, token });',
-    to: 'turn.effects.push({ type: "journal", record, durable: false, token });',
+    from: "durable: !command.dryRun, token });",
+    to: "durable: false, token });",
     breaks: ["S5"],
   },
   result_without_fsync: {
     file: `${commands}/result-ledger.ts`,
-    from: "{ durable: true }",
-    to: "{ durable: false }",
+    from: 'const durable = one.record.result.outcome !== "dry_run";',
+    to: "const durable = false;",
     breaks: ["S7"],
   },
   post_retried_by_transport: {
@@ -151,8 +151,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   floods_refuse_stops: {
     file: `${commands}/intake.ts`,
-    from: "if (!isStop && !around.takesAllowance())",
-    to: "if (!around.takesAllowance())",
+    from: "if (isOfFlood && !isStop)",
+    to: "if (isOfFlood)",
     breaks: ["S11"],
   },
   floods_refuse_others: {

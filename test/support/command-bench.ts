@@ -24,6 +24,9 @@ export class CommandBench {
   readonly clock = new VirtualClock();
   readonly platform = new ScriptedPlatform(this.clock);
   readonly records: RecordBody[] = [];
+  readonly lines: (readonly [string, Readonly<Record<string, unknown>>])[] = [];
+  /** Those that something waited for until they were on disk. */
+  readonly durable: RecordBody[] = [];
   readonly results: CommandResult[] = [];
   readonly phases: string[] = [];
   readonly events: BridgeEvent[] = [];
@@ -68,7 +71,8 @@ export class CommandBench {
         platform: this.platform,
         store: this.store,
         journal: {
-          append: (record) => {
+          append: (record, { durable }) => {
+            if (durable) this.durable.push(record);
             if (this.journalProblem !== null) return Promise.reject(new Error(this.journalProblem));
             this.records.push(record);
             return Promise.resolve(this.records.length);
@@ -83,6 +87,11 @@ export class CommandBench {
         },
         clock: this.clock,
         log: silentLog,
+        commandLog: {
+          info: (facts: Readonly<Record<string, unknown>>, message?: string) => {
+            this.lines.push([message ?? "", facts]);
+          },
+        },
         newId: () => `c${++this.#ids}`,
         clockTrusted: () => this.clockTrusted,
         otherBridge: () => this.otherBridge,

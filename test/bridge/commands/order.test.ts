@@ -377,6 +377,34 @@ describe("a flood", () => {
     expect(bench.results.at(-1)).toMatchObject({ command: "stop", outcome: "confirmed" });
   });
 
+  it("of stops is answered each, and journaled as few records and one count a minute", async () => {
+    const bench = new CommandBench({ actuators: [{ stop: { address: "109", value: "00000100" } }] });
+    for (let n = 0; n < 1_000; n++) {
+      bench.send(n % 2 === 0 ? "stop" : '{"command":"stop","dry_run":true}');
+      await bench.clock.advance(10);
+    }
+    await bench.clock.advance(400_000);
+    await bench.commander.journalAgain();
+    expect(bench.results).toHaveLength(1_000);
+    expect(new Set(bench.results.map(({ outcome }) => outcome))).not.toContain("refused");
+    const single = bench.records.filter(({ type }) => type === "result").length;
+    expect(single).toBeLessThan(80);
+    const counts = bench.records.flatMap((one) => (one.type === "refusals_counted" ? [one.count] : []));
+    expect(single + counts.reduce((sum, count) => sum + count, 0)).toBe(1_000);
+    // Each record that says that a stop was taken has its end in the journal.
+    const ends = new Set(bench.records.flatMap((one) => (one.type === "result" ? [one.result.id] : [])));
+    for (const one of bench.records) if (one.type === "command_taken") expect(ends).toContain(one.id);
+  });
+
+  it("of dry runs writes nothing that anybody waits for until it is on disk", async () => {
+    const bench = fanBench();
+    for (let n = 0; n < 580; n++) bench.send('{"command":"on","dry_run":true}');
+    await bench.clock.advance(400_000);
+    expect(bench.results).toHaveLength(580);
+    expect(bench.durable).toEqual([]);
+    expect(bench.records.length).toBeLessThanOrEqual(2 * 60 + 60 + 1);
+  });
+
   it("of stops leaves the target's own commands their allowance", async () => {
     const bench = new CommandBench({ actuators: [{ stop: { address: "109", value: "00000100" } }] });
     bench.platform.registers.set("101", "10001");

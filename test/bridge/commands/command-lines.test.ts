@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { CommandBench } from "../../support/command-bench.js";
+
+const fan = { id: "roof", kind: "circulation_fan", address: "140" } as const;
+
+function fanBench(): CommandBench {
+  const bench = new CommandBench({ actuators: [fan] });
+  bench.platform.registers.set("140", "1001");
+  return bench;
+}
+
+const asked = { controller: "gh-0001", actuator: "roof", command: "on", value: "1010", by: "anna" };
+
+describe("the log", () => {
+  it("has a line of each command taken and one of its result: who, target, value, outcome", async () => {
+    const bench = fanBench();
+    await bench.run('{"command":"on","by":"anna","id":"a"}');
+    expect(bench.lines).toEqual([
+      ["command taken", { id: "a", ...asked, via: null }],
+      ["command ended", { id: "a", ...asked, via: null, outcome: "confirmed", reason: null }],
+    ]);
+  });
+
+  it("has a line of a command that was refused", async () => {
+    const bench = fanBench();
+    await bench.run("dance");
+    expect(bench.lines).toMatchObject([["command ended", { outcome: "refused", reason: "unknown_command" }]]);
+  });
+
+  it("is not flooded: above 60 refusals a minute for one target there is one line of how many", async () => {
+    const bench = fanBench();
+    for (let n = 0; n < 1_000; n++) bench.send("dance");
+    await bench.clock.advance(61_000);
+    await bench.commander.journalAgain();
+    expect(bench.lines).toHaveLength(61);
+    expect(bench.lines.at(-1)).toMatchObject(["commands ended that were only counted", { count: 940 }]);
+  });
+});
