@@ -69,7 +69,8 @@ export function readValue(state: PlatformState, call: Call): Answer {
   if (busy) return failure(dialect, busy.code ?? 500, busy.message ?? "设备忙", call.requestId);
   if (controller && isFresh && isCutOff(state, controller)) return offline(state, call);
   const value = controller ? shownValue(state, call, controller, call.address, isFresh) : null;
-  if (value === null && dialect.registers.unknown === "error")
+  const isUnknown = value === null && (controller?.read(call.address) ?? null) === null;
+  if (isUnknown && dialect.registers.unknown === "error")
     return failure(dialect, 404, "地址不存在", call.requestId);
   return success(readAnswer(dialect, call.address, value));
 }

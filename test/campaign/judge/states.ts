@@ -55,10 +55,20 @@ function truths({ messages, held, clockOffsets }: History, { topic, registers }:
       );
       if (!wasSo) return [wrong(at, `${topic} says ${value} read at ${readAt}; no register held it then`)];
       const word = words[value];
-      return word === undefined || word.includes(textOf(state))
+      // Between the steps of a command the state stays what it was, while the value follows each read.
+      const isOpen = () => phaseAt(messages, topic, at) !== "done";
+      return word === undefined || word.includes(textOf(state)) || isOpen()
         ? []
         : [wrong(at, `${topic} calls ${value} ${textOf(state)}`)];
     });
+}
+
+/** The phase of the newest command that was shown before an instant; `done` where there was none. */
+function phaseAt(messages: readonly Message[], topic: string, at: number): string {
+  const newest = messages.findLast(
+    (one) => one.at <= at && one.topic === `${topic}/command` && one.payload !== "",
+  );
+  return newest === undefined ? "done" : textOf(fieldsOf(newest.payload)["phase"]);
 }
 
 const heldAround = (register: readonly Held[], value: string, readAt: number): boolean =>

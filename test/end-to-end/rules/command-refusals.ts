@@ -142,11 +142,26 @@ export function commandsAreRefused(rig: () => CommandRig, broker: BrokerUnderTes
 
   it("no_read_back when the platform answers without the address", async () => {
     const house = rig().house();
-    expect(await house.command("nowhere", { command: "on", id: "n" })).toEqual(
-      refused(house, "nowhere", "no_read_back", { id: "n", command: "on", value: "1010" }),
+    await house.fault({ fault: "no_value", address: "150", for: "10m" });
+    expect(await house.command("fan", { command: "on", id: "n" })).toEqual(
+      refused(house, "fan", "no_read_back", { id: "n", command: "on", value: "1010" }),
     );
     await expectNothingSent(house);
   });
+
+  it.each([false, true])(
+    "platform_unavailable, with its code, message and request id, when it answers with another code (force: %s)",
+    async (force) => {
+      const house = rig().house();
+      await house.fault({ fault: "busy", address: "150", code: 503, for: "10m" });
+      expect(await house.command("fan", { command: "on", id: `b ${force}`, force })).toMatchObject({
+        ...{ outcome: "refused", reason: "platform_unavailable", steps: [], sent_at: null },
+        message: expect.stringMatching(/503.*设备忙/) as string,
+        request_id: expect.stringMatching(/./) as string,
+      });
+      await expectNothingSent(house);
+    },
+  );
 
   it("expired: too old by its own time, or while it was checked (3)", async () => {
     const house = rig().house();
