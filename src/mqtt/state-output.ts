@@ -91,14 +91,18 @@ export class StateOutput {
     if (this.#connected && this.#dirty.delete(code)) this.#publishController(code, true);
   }
 
-  /** The gate has opened for a controller. With `again` all of it is published once more, whatever the broker holds. */
+  /** The gate has opened for a controller. With `again` everything it shows is published once more. */
   release(code: string, again: boolean): void {
-    if (again && this.#connected) {
-      this.#publishController(code);
-      this.#shown.delete(code);
+    const shown = this.#shown.get(code);
+    if (!again || !this.#connected || shown === undefined) {
+      this.#dirty.add(code);
+      this.#wake?.();
+      return;
     }
-    this.#dirty.add(code);
-    this.#wake?.();
+    this.#publishController(code);
+    for (const message of controllerMessages(this.#ports.topics, undefined, this.#shown.get(code)))
+      // An empty topic tells nobody anything twice.
+      if (message.payload !== "") void this.#publish(code, message);
   }
 
   disconnected(): void {

@@ -134,7 +134,7 @@ export function followsThePlatform(scene: () => MirrorScene): void {
       await until(watch, topic, "on", patientMs);
       const json = await until(watch, `${topic}/json`, (text) => fields(text)["state"] === "on", patientMs);
       expect(fields(json)).toMatchObject({ name: "一级风机", number: 16 });
-      expect(new Date(String(fields(json)["received_at"])).toISOString()).toBe(fields(json)["received_at"]);
+      expect(new Date(String(fields(json)["read_at"])).toISOString()).toBe(fields(json)["read_at"]);
       const plans = ["灌溉方案1", "灌溉方案2"].map(topicOf);
       expect(new Set(plans).size, "two plans share one type number").toBe(2);
     });
