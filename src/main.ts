@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { runProgram } from "./cli/program.js";
-import { guardStreams } from "./cli/standard-streams.js";
+import { guardStreams, isOnTerminal } from "./cli/standard-streams.js";
 
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -9,10 +9,11 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     stop.abort();
   });
 }
-// A terminal that is closed ends what ran in it; a service is asked to read its configuration again.
+// A terminal that is closed ends what was started in it; a service is asked to read its configuration again.
+const endsWithTerminal = isOnTerminal();
 let reload: (() => void) | null = null;
 process.on("SIGHUP", () => {
-  if (reload === null || process.stderr.isTTY) stop.abort();
+  if (reload === null || endsWithTerminal) stop.abort();
   else reload();
 });
 const { out, err, outputEnded, exitCode } = guardStreams(process.stdout, process.stderr);

@@ -1,3 +1,4 @@
+import { isatty } from "node:tty";
 import { exitCodes } from "./surroundings.js";
 
 /** The part of `process.stdout` and `process.stderr` that is used. */
@@ -47,3 +48,9 @@ export function guardStreams(stdout: StandardStream, stderr: StandardStream): St
     exitCode: (own) => (isLost && own === exitCodes.done ? exitCodes.failed : own),
   };
 }
+
+/**
+ * Whether somebody started this from a terminal: input, output or log belongs to one. To be asked at the start, as a
+ * terminal that is closed is none any more.
+ */
+export const isOnTerminal = (ask: (descriptor: number) => boolean = isatty): boolean => [0, 1, 2].some(ask);

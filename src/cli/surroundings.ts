@@ -10,7 +10,7 @@ export interface Surroundings {
   readonly stop: AbortSignal;
   /** Aborts when nobody reads the output any more; a command that goes on until stopped ends then too. */
   readonly outputEnded?: AbortSignal;
-  /** Calls the listener at each SIGHUP; without a listener a SIGHUP stops the command. */
+  /** Calls the listener at each SIGHUP of a service; without a listener, or in a terminal, a SIGHUP stops the command. */
   readonly onReload?: (listener: () => void) => void;
 }
 

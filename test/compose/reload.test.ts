@@ -1,8 +1,11 @@
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { changedKeys, LiveSettings, reloadableKeys } from "../../src/compose/live-settings.js";
+import { freePort } from "../support/mosquitto.js";
 import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js";
 import { configurationOf, platform } from "./support/bridge.js";
 import { compiledProgram, type Process, says, startProcess } from "./support/program.js";
@@ -115,6 +118,15 @@ async function running() {
   return { folder, bridge, client, seen, write, reload, fan };
 }
 
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const logged = (bridge: Process, text: string) =>
   bridge.lines.find(({ msg }) => typeof msg === "string" && msg.includes(text));
 
@@ -156,6 +168,34 @@ describe("SIGHUP", () => {
     bridge.signal("SIGTERM");
     expect((await bridge.ended).code).toBe(0);
   }, 60_000);
+
+  // `script` opens a terminal; killed, it closes it.
+  it.skipIf(!existsSync("/usr/bin/script"))(
+    "of a terminal that is closed ends the bridge that was started there, also where its log goes to a file",
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), "terminal-"));
+      onTestFinished(() => rm(folder, { recursive: true, force: true }));
+      const { businessUrl } = await platform();
+      const hosts = { business_url: businessUrl, realtime_url: businessUrl, token: "canary-token-99" };
+      const configuration = { platform: hosts, broker: { port: await freePort() }, http: false };
+      await writeFile(join(folder, "config.yaml"), JSON.stringify(configuration), { mode: 0o600 });
+      const command = `echo $$ >pid; exec '${process.execPath}' '${program()}' run 2>log`;
+      const terminal = spawn("script", ["-qfec", command, "/dev/null"], { cwd: folder, stdio: "pipe" });
+      onTestFinished(() => void terminal.kill("SIGKILL"));
+      const textOf = (name: string) =>
+        existsSync(join(folder, name)) ? readFileSync(join(folder, name), "utf8") : "";
+      await until(() => textOf("log").includes("connected to"), "connected");
+      const pid = Number(textOf("pid"));
+      onTestFinished(() => {
+        if (isAlive(pid)) process.kill(pid, "SIGKILL");
+      });
+      terminal.kill("SIGKILL");
+      await until(() => !isAlive(pid), "ended");
+      expect(textOf("log")).toContain('"msg":"stopped"');
+      expect(textOf("log")).not.toContain("configuration read again");
+    },
+    60_000,
+  );
 
   it("stops what cannot reload", async () => {
     const folder = await mkdtemp(join(tmpdir(), "hup-"));
