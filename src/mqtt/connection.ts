@@ -110,8 +110,9 @@ export class BrokerConnection {
         if (end.kind === "ended") this.#report.ended(end);
         break;
       }
-      if (this.#learn(end)) continue;
-      const settled = end.connected && clock.monotonic() - startedAt >= this.#limits.settledMs;
+      const lifeMs = clock.monotonic() - startedAt;
+      if (this.#learn(end, lifeMs)) continue;
+      const settled = end.connected && lifeMs >= this.#limits.settledMs;
       const delayMs = fullJitter(settled ? 0 : attempt, this.#limits.backoff, random());
       attempt = settled ? 1 : attempt + 1;
       this.#state = "waiting";
@@ -221,14 +222,14 @@ export class BrokerConnection {
   }
 
   /** Draws the conclusions from an ended link. True when the next attempt should not wait. */
-  #learn(end: LinkEnd): boolean {
+  #learn(end: LinkEnd, lifeMs: number): boolean {
     if (end.kind === "refused") this.#tally.refused += 1;
     if (end.kind === "taken_over") this.#tally.takenOver += 1;
     const before = this.#versions.current;
     this.#versions = afterAttempt(this.#versions, end);
     const fallsBack = this.#versions.current < before;
     if (fallsBack) this.#report.fellBack();
-    else this.#report.ended(end, this.#lost);
+    else this.#report.ended(end, { lost: this.#lost, lifeMs });
     this.#lost = 0;
     return fallsBack;
   }

@@ -256,4 +256,35 @@ describe("two bridges with one client id", () => {
     expect(first.connection.counters().takenOver).toBe(1);
     expect(first.lines.join("\n")).toContain("mqtt.client_id");
   });
+
+  it("are told of it at a Mosquitto 2.0, which closes without a word, once", async () => {
+    const mosquitto = await testMosquitto();
+    const quick = { backoff: { firstMs: 50, maxMs: 100 } };
+    const two = [1, 2].map(() => connect({ url: mosquitto.url, limits: quick }));
+    const lines = () => two.flatMap((one) => one.lines);
+    const told = () =>
+      lines().filter((line) => line.includes("another client connected with the same client id"));
+    await until(() => told().length > 0, "told", lines());
+    expect(told()[0]).toMatch(/^warn .*give each bridge its own mqtt\.client_id/);
+    expect(two[0]?.ends[0]).toMatchObject({ kind: "lost", wordless: true });
+    await until(() => two.every(({ ends }) => ends.length > 8), "many more", lines());
+    expect(told().length).toBeLessThanOrEqual(2);
+  });
+
+  it("are not suspected where a broker is restarted", async () => {
+    const mosquitto = await testMosquitto();
+    const { lines, online, ends } = connect({ url: mosquitto.url });
+    for (let round = 1; round <= 4; round += 1) {
+      await online(round);
+      await mosquitto.kill();
+      await until(() => ends.length === round, "gone");
+      await until(() => lines.filter((line) => line.includes("is the broker running")).length > 0, "away");
+      await until(
+        () => lines.filter((line) => line.includes("failedAttempts")).length >= round,
+        "tried again",
+      );
+      await mosquitto.restart();
+    }
+    expect(lines.filter((line) => line.includes("same client id"))).toEqual([]);
+  });
 });

@@ -2,6 +2,9 @@ import type { Logger } from "../../runtime/logger.js";
 import { versionName } from "./protocol-version.js";
 import type { BrokerFacts, LinkEnd } from "./settings.js";
 
+const suspiciousCloses = 3;
+const shortLifeMs = 60_000;
+
 /** Logs the ups and downs of the link: each new reason once as a warning, repetitions only at debug level. */
 export class LinkReport {
   readonly #log: Logger;
@@ -9,6 +12,7 @@ export class LinkReport {
   #reason: string | null = null;
   #failures = 0;
   #hasFallenBack = false;
+  #closes = 0;
 
   constructor(log: Logger, broker: string) {
     this.#log = log;
@@ -30,8 +34,8 @@ export class LinkReport {
       );
   }
 
-  /** `lost`: publishes that were on their way. */
-  ended(end: LinkEnd, lost = 0): void {
+  /** `lost`: publishes that were on their way. `lifeMs`: from the attempt to the end. */
+  ended(end: LinkEnd, { lost = 0, lifeMs = 0 } = {}): void {
     if (end.kind === "ended") {
       this.#log.info(`disconnected from ${this.#broker}`);
       return;
@@ -42,6 +46,16 @@ export class LinkReport {
     const text = end.connected ? "lost the link to the broker" : "no link to the broker";
     if (known) this.#log.debug({ failedAttempts: this.#failures }, `${text}: ${end.reason}`);
     else this.#log.warn(lost > 0 ? { lostPublishes: lost } : {}, `${text}: ${end.reason}; trying again`);
+    this.#suspect(end.wordless === true && lifeMs < shortLifeMs);
+  }
+
+  /** MQTT 5 has a word for a client id that another took over, which Mosquitto 2.0 does not say: it only closes. */
+  #suspect(isSuspicious: boolean): void {
+    this.#closes = isSuspicious ? this.#closes + 1 : 0;
+    if (this.#closes !== suspiciousCloses) return;
+    this.#log.warn(
+      `${this.#broker} has closed ${suspiciousCloses} links in a row without a word, as Mosquitto 2.0 does when another client connected with the same client id: give each bridge its own mqtt.client_id (and base_topic); the broker's log names the client`,
+    );
   }
 
   /** The broker refuses MQTT 5. Every new link asks for it again, so this is said once. */

@@ -126,8 +126,10 @@ export function describeEnd(facts: LinkFacts): LinkEnd {
     const reason = serverDisconnects.get(code) ?? `the broker ended the link with code ${code}`;
     return { kind: "lost", code, connected, reason };
   }
-  if (connected)
-    return { kind: "lost", code: null, connected, reason: `${broker}: ${lossReason(facts.error)}` };
+  if (connected) {
+    const reason = `${broker}: ${lossReason(facts.error)}`;
+    return { kind: "lost", code: null, connected, reason, ...(isClose(facts.error) && { wordless: true }) };
+  }
   return neverConnected(facts);
 }
 
@@ -135,8 +137,7 @@ function neverConnected({ broker, version, opened, error }: LinkFacts): LinkEnd 
   const end = { code: null, connected: false } as const;
   if (error?.message === "connack timeout")
     return { ...end, kind: "silent", reason: `${broker}: no answer to our CONNECT: is this an MQTT broker?` };
-  const code = errorCode(error);
-  if (opened && (error === null || code === "ECONNRESET" || code === "EPIPE")) {
+  if (opened && isClose(error)) {
     const remedy =
       ": is this the port of an MQTT broker, without TLS where mqtt.url begins with mqtt:?" +
       (version === 5 ? " If the broker does not speak MQTT 5, set mqtt.protocol_version to 4" : "");
@@ -146,13 +147,20 @@ function neverConnected({ broker, version, opened, error }: LinkFacts): LinkEnd 
       reason: `${broker}: closed without an answer to our CONNECT${remedy}`,
     };
   }
-  if (opened && code === null) return { ...end, kind: "unreachable", reason: `${broker}: ${foreign}` };
+  if (opened && errorCode(error) === null)
+    return { ...end, kind: "unreachable", reason: `${broker}: ${foreign}` };
   return { ...end, kind: "unreachable", reason: `${broker}: ${failureReason(error)}` };
 }
 
 /** The parser's own words are about bits of a packet that never was one. */
 const foreign =
   "what answers there does not speak MQTT, perhaps a web server or a port for TLS: check the port in mqtt.url (usually 1883, or 8883 with mqtts:)";
+
+/** The other side closed the socket, and said nothing why. */
+function isClose(error: Error | null): boolean {
+  const code = errorCode(error);
+  return error === null || code === "ECONNRESET" || code === "EPIPE";
+}
 
 function lossReason(error: Error | null): string {
   if (error === null) return "the broker closed the connection";

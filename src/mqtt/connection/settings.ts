@@ -89,6 +89,8 @@ export interface LinkEnd {
   readonly code: number | null;
   readonly connected: boolean;
   readonly reason: string;
+  /** A link that stood, which the broker closed without saying why. */
+  readonly wordless?: boolean;
 }
 
 /** Called by the connection. What a listener throws or rejects with is logged and counted, and harms nothing. */
