@@ -5,9 +5,10 @@ import type { JournalLimits } from "./limits.js";
 import { encodeLine } from "./record-line.js";
 import type { JournalDamaged, JournalRecord, RecordBody, Stamp } from "./records.js";
 import { prepareDirectory, repairJournal, scanJournal, type Scan } from "./recovery.js";
-import { segmentsToDelete, type SegmentSize } from "./retention.js";
+import { segmentsToDelete, segmentsToStrip, type SegmentSize } from "./retention.js";
 import { listCorrupt, listSegments, segmentPath } from "./segment-names.js";
 import { Segment } from "./segment.js";
+import { stripFile } from "./stripping.js";
 import { errorCode, type FileSystem } from "./file-system.js";
 import { DirectoryInUse } from "./lock.js";
 import { JournalUnreadable } from "./unreadable.js";
@@ -49,6 +50,10 @@ export class SegmentStore {
   #unreadable = 0;
   #hasRead = false;
   #unread: Error | null = null;
+  /** Files that hold only what is worth keeping, as far as this run knows. */
+  readonly #stripped = new Set<string>();
+  #stripping: Promise<void> | null = null;
+  #isClosed = false;
   /** An fsync of the newest file failed; nothing more goes into it. */
   #beginNew = false;
 
@@ -178,19 +183,49 @@ export class SegmentStore {
   }
 
   async #prune(): Promise<void> {
+    const { totalBytes } = this.#settings.limits;
+    await this.#deleteSome();
+    if (this.bytes <= totalBytes) return;
+    this.#stripping ??= this.#strip();
+    // Where more is written than is stripped meanwhile, writing has to wait: the disk is not the journal's alone.
+    if (this.bytes > 2 * totalBytes) await this.#stripping;
+  }
+
+  async #deleteSome(): Promise<void> {
     const { files, limits, log, clock } = this.#settings;
     try {
       const segments = await this.#sizes();
-      const doomed = segmentsToDelete(segments, clock(), limits);
-      for (const { path } of doomed) await files.remove(path);
+      const doomed = segmentsToDelete(segments, clock(), limits, (path) => this.#stripped.has(path));
+      for (const { path } of doomed) {
+        await removed(files, path);
+        this.#stripped.delete(path);
+      }
       for (const path of (await listCorrupt(files, this.#directory)).slice(0, -mostCorruptFiles))
-        await files.remove(path);
+        await removed(files, path);
       this.#olderBytes = segments
         .slice(doomed.length)
         .reduce((sum, { path, bytes }) => (path === this.#current?.name.path ? sum : sum + bytes), 0);
     } catch (error) {
       log.warn({ err: error }, "old journal files could not be deleted; the journal goes on");
     }
+  }
+
+  /** Makes room beside the writing, oldest files first, until there is enough or nothing more to strip. */
+  async #strip(): Promise<void> {
+    const { files, limits, log } = this.#settings;
+    while (!this.#isClosed && this.bytes > limits.totalBytes) {
+      const segments = await this.#sizes().catch(() => []);
+      const next = segmentsToStrip(segments).find(({ path }) => !this.#stripped.has(path));
+      if (next === undefined) break;
+      this.#stripped.add(next.path);
+      try {
+        this.#olderBytes -= next.bytes - (await stripFile(files, next.path));
+      } catch (error) {
+        log.warn({ err: error, path: next.path }, "an old journal file could not be made smaller; it stays");
+      }
+    }
+    if (!this.#isClosed) await this.#deleteSome();
+    this.#stripping = null;
   }
 
   async #sizes(): Promise<readonly SegmentSize[]> {
@@ -200,8 +235,16 @@ export class SegmentStore {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#stripping;
     await this.#current?.sync().catch(() => undefined);
     this.#letGo();
     await this.#closing;
   }
 }
+
+/** Two may have found the same file too old. */
+const removed = (files: FileSystem, path: string): Promise<void> =>
+  files.remove(path).catch((error: unknown) => {
+    if (errorCode(error) !== "ENOENT") throw error;
+  });

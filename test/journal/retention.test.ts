@@ -1,10 +1,11 @@
 import { readdir, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { journalLimits } from "../../src/journal/limits.js";
+import type { RecordBody } from "../../src/journal/records.js";
 import { segmentsToDelete } from "../../src/journal/retention.js";
 import { manualClock } from "./support/manual-clock.js";
-import { ended, sent, taken } from "./support/samples.js";
+import { ended, refused, sent, taken } from "./support/samples.js";
 import { tempDirectory } from "./support/temp-directory.js";
 import { openJournal, recordsIn } from "./support/test-journal.js";
 
@@ -44,8 +45,12 @@ describe("a journal that grows", () => {
     const clock = manualClock(Date.now() + day);
     const journal = await openJournal(directory, { clock, limits });
     for (let n = 0; n < 400; n += 1) await journal.append(ended(`${n}`), { durable: n % 10 === 0 });
-    const names = await readdir(directory);
+    await vi.waitFor(() => {
+      expect(journal.state().bytes).toBeLessThan(26_000);
+    });
+    await journal.close();
     const records = await recordsIn(directory);
+    const names = (await readdir(directory)).sort();
     expect(names.length).toBeGreaterThan(3);
     expect(names.length).toBeLessThan(8);
     expect(journal.state().bytes).toBeLessThan(26_000);
@@ -53,6 +58,30 @@ describe("a journal that grows", () => {
     for (const name of names) expect(name).toMatch(/^journal-\d{12}\.jsonl$/);
     expect(Number(names.at(-1)?.slice(8, 20))).toBeLessThan(records.at(-1)?.seq ?? 0);
     expect(records.map(({ seq }) => seq)).toEqual(records.map(({ seq }) => seq).toSorted((a, b) => a - b));
+  });
+
+  it("keeps commands that were sent, however many were refused, tried or never sent since", async () => {
+    const directory = await tempDirectory();
+    const limits = { fileBytes: 4_000, totalBytes: 20_000, youngMs: 0 };
+    const clock = manualClock(Date.now() + day);
+    const journal = await openJournal(directory, { clock, limits });
+    const add = async (...bodies: readonly RecordBody[]) => {
+      for (const body of bodies) await journal.append(body, { durable: false });
+    };
+    for (const id of ["a", "b", "c"]) await add(taken(id), sent(id), ended(id));
+    for (let n = 0; n < 200; n += 1) {
+      const unsent = { sent_at: null, steps: [], read_back: null };
+      await add(refused(`r${n}`, "bad_payload"));
+      await add(taken(`d${n}`, { dry_run: true }), ended(`d${n}`, { outcome: "dry_run", ...unsent }));
+      await add(ended(`s${n}`, { outcome: "superseded", reason: "before_sending", ...unsent }));
+    }
+    await journal.close();
+    const ids = (await recordsIn(directory)).flatMap((one) =>
+      one.type === "result" ? [one.result.id] : one.type === "step_sent" ? [`sent ${one.id}`] : [],
+    );
+    expect(ids).toEqual(expect.arrayContaining(["a", "b", "c", "sent a", "sent b", "sent c"]));
+    expect(journal.state().bytes).toBeLessThan(30_000);
+    expect((await readdir(directory)).filter((name) => name.endsWith(".stripped"))).toEqual([]);
   });
 
   it("still knows commands, unread posts and problems whose files it deleted", async () => {
