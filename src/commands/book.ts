@@ -3,7 +3,7 @@ import type { StepReport } from "../greenhouse/command/outcomes.js";
 import type { Step } from "../greenhouse/command/plan.js";
 import type { PlatformErrorFacts } from "../greenhouse/platform-error.js";
 import type { RawValue, WriteAccepted } from "../greenhouse/ports.js";
-import type { RecordBody } from "../journal/records.js";
+import type { CommandTaken, RecordBody } from "../journal/records.js";
 import type { ReadBack } from "./confirm.js";
 import type { Command, Phase } from "./command.js";
 import type { Ending, SentSoFar } from "./report.js";
@@ -48,8 +48,6 @@ export interface Run {
   readonly command: Command;
   /** As they were when it began. */
   readonly posts: Posts;
-  /** Whether the journal has the command on disk. */
-  readonly journaled: Journaled;
   readonly steps: readonly Step[];
   readonly place: number;
   readonly reports: readonly StepReport[];
@@ -66,11 +64,6 @@ export interface Run {
   readonly soFar: SentSoFar;
 }
 
-export type Journaled =
-  | { readonly state: "writing"; readonly token: number }
-  | { readonly state: "written" }
-  | { readonly state: "failed"; readonly why: string };
-
 /** Where a command is. */
 export type Stage =
   | { readonly at: "connection"; readonly token: number }
@@ -81,8 +74,8 @@ export type Stage =
       readonly left: readonly string[];
       readonly fresh: ReadonlyMap<string, RawValue>;
     }
-  /** Checked; the journal has not said yet that the command is on disk. */
-  | { readonly at: "journal"; readonly until: number | null }
+  /** Checked; the journal has not said yet that it has on disk that the command is sent. A stop waits until then at most. */
+  | { readonly at: "journal"; readonly token: number; readonly until: number | null }
   | { readonly at: "posting"; readonly token: number; readonly attempt: Attempt }
   | { readonly at: "confirming"; readonly readBack: ReadBack; readonly after: Confirming }
   /** A rejection is told together with one read of what the register holds now. */
@@ -176,6 +169,8 @@ export type Effect =
   | {
       readonly type: "journal";
       readonly record: RecordBody;
+      /** Goes before it where the journal does not know the command, as it could not write when the command came. */
+      readonly unlessOpen?: CommandTaken;
       readonly durable: boolean;
       readonly token: number | null;
     }

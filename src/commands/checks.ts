@@ -1,15 +1,14 @@
-import { modeAddress, positionAddress, stateAddresses } from "../greenhouse/actuator-fold.js";
+import { modeAddress, stateAddresses } from "../greenhouse/actuator-fold.js";
 import { kindRows, type KindRow } from "../greenhouse/actuator-kinds.js";
-import { decodeValue } from "../greenhouse/actuator-values.js";
-import { shows, stepsOf, type Step } from "../greenhouse/command/plan.js";
+import { shows, showsPositionMode, stepsOf, type Step } from "../greenhouse/command/plan.js";
 import type { RawValue } from "../greenhouse/ports.js";
 import { ask, type Connection, type Posts, type Read, type Run, type Stage, type Turn } from "./book.js";
 import type { Command } from "./command.js";
 import { type Ending, refused } from "./report.js";
 import { refusedExpired, sendFirst } from "./sending.js";
-import { finish, put } from "./turn.js";
+import { finish, journalSending, put } from "./turn.js";
 
-/* Single-device status, then a fresh read of every address of the state, while the journal takes the command. */
+/* Single-device status, then a fresh read of every address of the state. */
 
 type At<Name extends Stage["at"]> = Run & { readonly stage: Extract<Stage, { readonly at: Name }> };
 
@@ -96,15 +95,14 @@ function checked(turn: Turn, run: Run, fresh: ReadonlyMap<string, RawValue>): vo
   } else if (dryRun) {
     const message = "Everything was checked; nothing was sent because it is a dry run.";
     finish(turn, run, { outcome: "dry_run", reason: null, message, readBack });
-  } else goOn(turn, { ...run, steps, stage: { at: "journal", until: null } });
+  } else if (turn.now.mono > command.deadlineMono) finish(turn, run, refusedExpired());
+  else journalSending(turn, { ...run, steps }, null);
 }
 
-/** Sends once the journal has the command on disk. */
-export function goOn(turn: Turn, run: Run): void {
-  const { journaled } = run;
-  if (journaled.state === "writing") put(turn, run);
-  else if (journaled.state === "failed") {
-    const message = `Nothing was sent because the journal cannot be written: ${journaled.why}`;
+/** Sends once the journal has on disk that it is sent. */
+export function goOn(turn: Turn, run: Run, problem: string | null): void {
+  if (problem !== null) {
+    const message = `Nothing was sent because the journal cannot be written: ${problem}`;
     finish(turn, run, refused("journal_unavailable", message));
   } else if (turn.now.mono > run.command.deadlineMono) finish(turn, run, refusedExpired());
   else sendFirst(turn, run);
@@ -123,8 +121,6 @@ function isAlready(
   if (!shows(settings, final, raw)) return false;
   if (wanted.type !== "position") return true;
   const mode = fresh.get(modeAddress(settings));
-  const inPositionMode =
-    modeAddress(settings) === positionAddress(settings) ||
-    (mode !== undefined && decodeValue(settings, mode).state === "position");
-  return inPositionMode && (posts.endedAt === null || monoNow - posts.endedAt >= settings.travelMs);
+  const isInMode = mode !== undefined && showsPositionMode(settings, mode);
+  return isInMode && (posts.endedAt === null || monoNow - posts.endedAt >= settings.travelMs);
 }

@@ -3,7 +3,7 @@ import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { PayloadRules } from "../greenhouse/command/payload.js";
 import type { TargetRules } from "../greenhouse/command/targets.js";
 import type { PlatformReader, PlatformWriter } from "../greenhouse/ports.js";
-import type { RecordBody } from "../journal/records.js";
+import type { About, RecordBody } from "../journal/records.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/logger.js";
 import type { GreenhouseStore } from "../bridge/store.js";
@@ -12,6 +12,8 @@ import type { Command, CommandRequest, Phase } from "./command.js";
 export interface CommandJournal {
   append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
   state(): { readonly available: boolean; readonly reason: string | null };
+  /** Whether the journal holds the command without a result, so that a next start would end it. */
+  isOpen(about: About, id: string): boolean;
 }
 
 export interface CommandPlatform extends Pick<PlatformReader, "connection" | "value">, PlatformWriter {

@@ -4,9 +4,8 @@ import { canonical } from "../greenhouse/command/words.js";
 import type { RecordBody } from "../journal/records.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import { Aftermath, type Awaited } from "./aftermath.js";
-import { alertFor } from "./alerts.js";
 import { type Command, type CommandRequest, laneKey } from "./command.js";
-import type { CommanderPorts, CommanderSettings, ResultAddressee } from "./command-ports.js";
+import type { CommanderPorts, CommanderSettings } from "./command-ports.js";
 import type { PushBell } from "../bridge/push-mirror.js";
 import { logResult, logTaken } from "./command-lines.js";
 import { Duplicates } from "./duplicates.js";
@@ -15,7 +14,7 @@ import { Lanes } from "./lanes.js";
 import { Problems } from "./problems.js";
 import type { Interrupted } from "./recovery.js";
 import { RefusalLedger } from "./refusal-ledger.js";
-import { ResultLedger } from "./result-ledger.js";
+import { type Outcome, ResultLedger } from "./result-ledger.js";
 import { type Abandoned, askedBy, type Ending, resultOf } from "./report.js";
 import { CommandAllowances } from "./flood.js";
 import { payloadKey } from "./payload-key.js";
@@ -41,7 +40,7 @@ export class Commander {
     this.#settings = settings;
     this.#ports = ports;
     this.#ledger = new RefusalLedger(ports.journal, ports.clock, ports.commandLog);
-    this.#results = new ResultLedger(ports.journal);
+    this.#results = new ResultLedger(ports);
     this.problems = new Problems(ports.store);
     this.#lanes = new Lanes({
       ...ports,
@@ -73,6 +72,11 @@ export class Commander {
   /** Whether a command is on its way to its end, or an outcome on its way to the journal and its listeners. */
   get isBusy(): boolean {
     return this.#lanes.open().length > 0 || this.isTelling;
+  }
+
+  /** Outcomes that are held back until the journal can take them. */
+  get heldBack(): number {
+    return this.#results.heldBack;
   }
 
   get isTelling(): boolean {
@@ -156,11 +160,13 @@ export class Commander {
   }
 
   /** Ends a command of an earlier run that nobody can read back. */
-  abandon({ about, asked, ending }: Abandoned): void {
+  abandon({ about, asked, ownId, ending }: Abandoned): void {
     const { clock } = this.#ports;
     const result = resultOf(asked, ending, clock.now(), clock.monotonic());
     this.problems.ended(about, result);
-    this.#publish({ ...about, controllerId: asked.controllerId, response: null }, result, true);
+    if (ownId) this.rememberResult(about, result, 0);
+    const addressee = { ...about, controllerId: asked.controllerId, response: null };
+    this.#publish({ about: addressee, result, isUrgent: false });
   }
 
   /** Results of earlier runs by which repeated ids are still recognised. */
@@ -185,34 +191,28 @@ export class Commander {
   #finish(command: Command, ending: Ending): void {
     const { clock } = this.#ports;
     const result = resultOf(askedBy(command), ending, clock.now(), clock.monotonic());
-    const seen = this.#seen.get(seenKey(command));
-    if (seen) this.#duplicates.ended(seen, result, clock.monotonic());
-    this.#seen.delete(seenKey(command));
     this.problems.ended(command, result);
     this.#aftermath.ended(command, result);
     this.#ports.audience.phase(command, "done");
-    if (command.isOfFlood && ending.waited) this.#publishUncounted(command, result);
-    else this.#publish(command, result, this.#recovered.delete(seenKey(command)));
+    const isUrgent = command.wanted.type === "stop" && !this.#recovered.has(seenKey(command));
+    this.#recovered.delete(seenKey(command));
+    const onTold = () => {
+      const seen = this.#seen.get(seenKey(command));
+      if (seen) this.#duplicates.ended(seen, result, clock.monotonic());
+      this.#seen.delete(seenKey(command));
+    };
+    if (command.isOfFlood && ending.waited) this.#publishUncounted(command, result, onTold);
+    else this.#publish({ about: command, result, isUrgent, onTold });
   }
 
-  #publish(
-    about: ResultAddressee & Pick<Command, "code">,
-    result: CommandResult,
-    isOfEarlierRun: boolean,
-  ): void {
-    const { audience, clock, commandLog } = this.#ports;
-    logResult(commandLog, result);
-    const tell = (sequence: number | null) => {
-      audience.result(result, about, sequence);
-      const alert = alertFor(result, clock.now());
-      if (alert) audience.event(alert);
-      if (result.outcome !== "confirmed") audience.showAgain(about);
-    };
-    this.#results.note({ about, result, isOfEarlierRun, tell });
+  #publish(outcome: Outcome): void {
+    logResult(this.#ports.commandLog, outcome.result);
+    this.#results.note(outcome);
   }
 
   /** A stop that was one of very many and whose turn never came: in the journal it is one more of a count. */
-  #publishUncounted(command: Command, result: CommandResult): void {
+  #publishUncounted(command: Command, result: CommandResult, onTold: () => void): void {
+    onTold();
     const { code, targetId, target } = command;
     this.#ledger.count({ controller: code, actuator: targetId, target }, result);
     this.#ports.audience.result(result, command, null);

@@ -2,7 +2,6 @@ import { shows, stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { RawValue } from "../greenhouse/ports.js";
 import {
-  ask,
   type Effect,
   type Input,
   type Lane,
@@ -32,7 +31,16 @@ import {
   unclearRead,
 } from "./sending.js";
 import { takenRecord } from "./taken-record.js";
-import { dropPassedOver, dropWaiting, end, endWaiting, finish, put, starting } from "./turn.js";
+import {
+  dropPassedOver,
+  dropWaiting,
+  end,
+  endWaiting,
+  finish,
+  journalSending,
+  put,
+  starting,
+} from "./turn.js";
 
 /** A disk that hangs must not hold up a stop. */
 const stopWaitsMs = 200;
@@ -168,6 +176,15 @@ function asked(turn: Turn, command: Command): void {
     turn.lane = { ...turn.lane, waiting: [...turn.lane.waiting, command] };
   }
   turn.effects.push({ type: "phase", command, phase: "waiting" });
+  note(turn, command);
+}
+
+/** Should the program die before anything of it is sent, the next start can end it. Nothing waits for this record. */
+function note(turn: Turn, command: Command): void {
+  // Of very many stops those whose turn never comes are only counted.
+  if (command.isOfFlood) return;
+  const record = takenRecord(command, command.dryRun ? { dry_run: true } : {});
+  turn.effects.push({ type: "journal", record, durable: false, token: null });
 }
 
 function rung(turn: Turn, address: string, raw: RawValue): void {
@@ -203,15 +220,9 @@ function giveWay(turn: Turn): void {
 
 function journaled(turn: Turn, token: number, problem: string | null): void {
   const { running } = turn.lane;
-  if (running?.journaled.state !== "writing" || running.journaled.token !== token) return;
-  const known: Run = {
-    ...running,
-    journaled: problem === null ? { state: "written" } : { state: "failed", why: problem },
-  };
-  const { stage } = known;
-  if (stage.at !== "journal") put(turn, known);
-  else if (stage.until === null) goOn(turn, known);
-  else stopNow(turn, known, problem);
+  if (running?.stage.at !== "journal" || running.stage.token !== token) return;
+  if (running.stage.until === null) goOn(turn, running, problem);
+  else stopNow(turn, running, problem);
 }
 
 /** What the time has come for. */
@@ -267,16 +278,13 @@ function run(turn: Turn, command: Command): void {
     endWaiting(turn, command, refusedExpired());
     return;
   }
-  const token = ask(turn);
-  const started = starting(command, memory, { state: "writing", token });
-  if (command.wanted.type === "stop") {
-    const until = turn.now.mono + stopWaitsMs;
-    const steps = stepsOf(command.settings, command.wanted, null);
-    put(turn, { ...started, steps, stage: { at: "journal", until } });
-  } else begin(turn, started);
-  const record = takenRecord(command, command.dryRun ? { dry_run: true } : {});
-  // What sends nothing is not worth waiting for the disk.
-  turn.effects.push({ type: "journal", record, durable: !command.dryRun, token });
+  const started = starting(command, memory);
+  if (command.wanted.type !== "stop") {
+    begin(turn, started);
+    return;
+  }
+  const steps = stepsOf(command.settings, command.wanted, null);
+  journalSending(turn, { ...started, steps }, turn.now.mono + stopWaitsMs);
 }
 
 function stopNow(turn: Turn, one: Run, problem: string | null): void {

@@ -142,8 +142,11 @@ export class Lanes {
     }
   }
 
-  #journal(key: string, { record, durable, token }: Extract<Effect, { type: "journal" }>): void {
-    this.#ports.journal.append(record, { durable }).then(
+  #journal(key: string, { record, unlessOpen, durable, token }: Extract<Effect, { type: "journal" }>): void {
+    const { journal } = this.#ports;
+    const isMissing = unlessOpen !== undefined && !journal.isOpen(unlessOpen, unlessOpen.id);
+    const records = isMissing ? [unlessOpen, record] : [record];
+    Promise.all(records.map((one) => journal.append(one, { durable }))).then(
       () => {
         if (token !== null) this.#feed(key, { type: "journaled", token, problem: null });
       },

@@ -62,7 +62,7 @@ export function adopt(turn: Turn, interrupted: Interrupted): void {
     // How long ago the last run sent it, no clock tells: it may be moving as if it had been sent just now.
     posts: { ...turn.lane.posts, endedAt: mono, unread: true },
     confirming: {
-      ...starting(command, turn.lane.posts, { state: "written" }),
+      ...starting(command, turn.lane.posts),
       posted: true,
       hasHeirs: attempts > 0,
       soFar: sentBefore(interrupted, null),

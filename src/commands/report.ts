@@ -77,8 +77,10 @@ export interface Asked {
   readonly settings: ActuatorSettings | null;
 }
 
-/** A command of an earlier run whose target is gone, with what can still be told of it. */
+/** A command of an earlier run that is not read back, with what can still be told of it. */
 export interface Abandoned {
+  /** Its id came from its sender. */
+  readonly ownId: boolean;
   readonly about: Pick<Command, "code" | "target" | "targetId">;
   readonly asked: Asked;
   readonly ending: Ending;

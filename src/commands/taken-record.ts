@@ -1,8 +1,7 @@
 import { stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
-import type { CommandTaken } from "../journal/records.js";
+import type { About, CommandTaken, PhaseEntered } from "../journal/records.js";
 import type { Command } from "./command.js";
-import type { CommandPorts } from "./command-ports.js";
 import { wantedValue } from "./report.js";
 
 /** What the journal has to know of a command, so that the next start can find out what became of it. */
@@ -35,14 +34,21 @@ export function takenRecord(
   };
 }
 
-/**
- * Journals a command that takes over the read-backs of an equal one, before that one's result closes its record: what
- * was sent for one was sent for both.
- */
-export function noteTakeover(command: Command, before: Command, { journal, log }: CommandPorts): void {
-  void journal
-    .append(takenRecord(command, { took_over: before.id }), { durable: true })
-    .catch((error: unknown) => {
-      log.error({ reason: String(error) }, "the journal could not take a command that sends nothing itself");
-    });
-}
+/** What journal and commander call a command's target. */
+export const aboutOf = ({
+  code,
+  targetId,
+  target,
+}: Pick<Command, "code" | "targetId" | "target">): About => ({
+  controller: code,
+  actuator: targetId,
+  target,
+});
+
+/** On disk before the first byte of the first POST: without it nothing was sent. */
+export const sendingRecord = (command: Command): PhaseEntered => ({
+  type: "phase",
+  ...aboutOf(command),
+  id: command.id,
+  phase: "sending",
+});

@@ -1,5 +1,6 @@
-import type { Journaled, Posts, Run, Turn } from "./book.js";
+import { ask, type Posts, type Run, type Turn } from "./book.js";
 import type { Command } from "./command.js";
+import { sendingRecord, takenRecord } from "./taken-record.js";
 import { type Ending, leavesPlace, superseded } from "./report.js";
 
 /* What every part of a turn does to the lane: put a command back, drop those that wait, end one. */
@@ -57,10 +58,21 @@ export function finish(turn: Turn, run: Run, ending: Ending): void {
 }
 
 /** A command whose turn has come. */
-export const starting = (command: Command, posts: Posts, journaled: Journaled): Omit<Run, "stage"> => ({
+export const starting = (command: Command, posts: Posts): Omit<Run, "stage"> => ({
   command,
   posts,
-  journaled,
   ...{ steps: [], place: 0, reports: [], sentAt: null, posted: false, cut: false },
   ...{ heir: null, hasHeirs: true, soFar: {} },
 });
+
+/** The first POST waits for the journal: without this record nothing was sent. A stop waits until `until` at most. */
+export function journalSending(turn: Turn, run: Run | Omit<Run, "stage">, until: number | null): void {
+  const { command } = run;
+  const token = ask(turn);
+  put(turn, { ...run, stage: { at: "journal", token, until } });
+  const taken = takenRecord(command);
+  turn.effects.push({
+    ...{ type: "journal", record: sendingRecord(command), unlessOpen: taken },
+    ...{ durable: true, token },
+  });
+}

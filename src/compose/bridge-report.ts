@@ -93,6 +93,7 @@ export class BridgeReport {
         ...journal.state(),
         open_commands: desk.commander.open.length,
         results_waiting: desk.outbox.waiting,
+        results_held_back: desk.commander.heldBack,
       },
       unreadable: platform.shapeReports(),
       overdue: own.overdue,

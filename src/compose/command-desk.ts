@@ -73,6 +73,7 @@ export class CommandDesk {
       later: parts.later,
     });
     this.#earlier = new EarlierPhases({
+      base: topics.base,
       phases: this.phases,
       scan: async (filters, found) => {
         await connection.scan(filters, found);

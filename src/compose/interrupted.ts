@@ -15,14 +15,14 @@ const readBackRules = { rawAddresses: true, minIntervalMs: 0 };
 
 /**
  * An open command of the journal as the commander can take it up; null when there is nothing to read back: the
- * configuration no longer knows its target, or it was a dry run.
+ * configuration no longer knows its target, or nothing of it was sent.
  */
 export function interruptedFrom(open: OpenCommand, store: GreenhouseStore, clock: Clock): Interrupted | null {
   const { taken, steps } = open;
   const controller = store.get(taken.controller);
   const target = taken.target ?? "actuator";
   const planned = taken.steps.at(-1);
-  if (!controller || !planned || taken.dry_run === true) return null;
+  if (!controller || !planned || !maySend(open)) return null;
   const addressee = { controllerId: controller.info.id, target, targetId: taken.actuator };
   const settings = targetOf(controller, addressee, readBackRules);
   if ("reason" in settings) return null;
@@ -50,6 +50,10 @@ export function interruptedFrom(open: OpenCommand, store: GreenhouseStore, clock
   const step = { ...planned, confirmWithinMs: settings.confirmWithinMs };
   return { command, step, ...sentSoFar(steps, planned) };
 }
+
+/** Whether anything of it may have been sent: `sending` is on disk before the first POST. */
+const maySend = ({ taken, phase, steps }: OpenCommand): boolean =>
+  taken.dry_run !== true && (phase === "sending" || steps.length > 0);
 
 function sentSoFar(
   steps: OpenCommand["steps"],
@@ -79,16 +83,14 @@ const reported = ({
 });
 
 /** The end of an open command that is not read back: nobody can any more, or nothing was to be sent. */
-export function abandonedFrom(
-  { taken, steps }: OpenCommand,
-  store: GreenhouseStore,
-  clock: Clock,
-): Abandoned {
+export function abandonedFrom(open: OpenCommand, store: GreenhouseStore, clock: Clock): Abandoned {
+  const { taken, steps } = open;
   const controllerId = store.get(taken.controller)?.info.id ?? controllerTopicId(taken.controller);
   const last = steps.at(-1);
   const first = steps[0];
   return {
     about: { code: taken.controller, target: taken.target ?? "actuator", targetId: taken.actuator },
+    ownId: taken.own_id === true,
     asked: {
       id: taken.id,
       controllerId,
@@ -102,13 +104,32 @@ export function abandonedFrom(
       settings: null,
     },
     ending: {
-      ...(taken.dry_run === true ? dryRunStopped : targetGone),
+      ...endingOf(open),
       requestId: last?.answered?.request_id ?? null,
       sentAt: first ? Date.parse(first.sent_at) : null,
       steps: steps.map(reported),
     },
   };
 }
+
+function endingOf(open: OpenCommand): Ending {
+  if (open.taken.dry_run === true) return dryRunStopped;
+  if (maySend(open)) return targetGone;
+  // A stop is also sent when the journal cannot be written, so that nothing there proves that it was not.
+  return open.taken.steps.at(-1)?.purpose === "stop" ? stopUnrecorded : neverSent;
+}
+
+const neverSent = refused(
+  "shutting_down",
+  "The bridge was stopped before it sent anything of this command. Send it again if it is still wanted.",
+);
+
+const stopUnrecorded: Ending = {
+  outcome: "unknown",
+  reason: null,
+  message:
+    "The bridge was stopped before its journal could tell whether this stop was sent. Check the actuator.",
+};
 
 const targetGone: Ending = {
   outcome: "unknown",

@@ -21,6 +21,10 @@ export const modeAddress = (settings: ActuatorSettings): string => settings.mode
 export const positionAddress = (settings: ActuatorSettings): string =>
   settings.positionAddress ?? settings.address;
 
+/** Mode and position have an address each, so that a number at the mode address is no degree. */
+export const isApart = (settings: ActuatorSettings): boolean =>
+  modeAddress(settings) !== positionAddress(settings);
+
 /** The addresses whose values make up the actuator's state. */
 export function stateAddresses(settings: ActuatorSettings): readonly string[] {
   const row: KindRow = kindRows[settings.kind];
@@ -60,8 +64,9 @@ function shown(settings: ActuatorSettings, registers: Readonly<Record<string, Re
   if (mode === undefined)
     return { state: null, position: null, value: degree === undefined ? null : textOf(degree.raw) };
   const decoded = decodeValue(settings, mode.raw);
-  const apart = modeAddress(settings) !== positionAddress(settings);
-  if (!apart || decoded.state !== "position" || degree === undefined) return decoded;
+  if (!isApart(settings)) return decoded;
+  if (decoded.position !== null) return { state: "unknown", position: null, value: decoded.value };
+  if (decoded.state !== "position" || degree === undefined) return decoded;
   const position = decodeValue(settings, degree.raw);
   return position.position === null ? decoded : position;
 }

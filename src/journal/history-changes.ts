@@ -12,8 +12,8 @@ export function setBounded<T>(map: Map<string, T>, key: string, value: T, most: 
   }
 }
 
-/** `steps`: what was sent for it already. Without the stamp: it is written again inside another record and must not look like the start of a line. */
-export function opened(record: Stamp & CommandTaken, steps: readonly SentStep[]): OpenCommand {
+/** `before`: the equal command whose POSTs it waits for. Without the stamp: it is written again inside another record and must not look like the start of a line. */
+export function opened(record: Stamp & CommandTaken, before: OpenCommand | undefined): OpenCommand {
   const { at, boot } = record;
   const { controller, actuator, target, id, command, value } = record;
   const { by, via, payload_hash, received_at, max_age_ms, force, own_id, dry_run } = record;
@@ -29,7 +29,7 @@ export function opened(record: Stamp & CommandTaken, steps: readonly SentStep[])
     steps: record.steps,
     ...asked,
   };
-  return { taken, taken_at: at, boot, phase: null, steps };
+  return { taken, taken_at: at, boot, phase: before?.phase ?? null, steps: before?.steps ?? [] };
 }
 
 export function withSent(steps: readonly SentStep[], record: Stamp & StepSent): readonly SentStep[] {

@@ -39,7 +39,7 @@ export const aboutKey = (about: Omit<About, "actuator"> & { readonly actuator: s
   `${about.controller}/${about.target ?? "actuator"}/${about.actuator ?? ""}`;
 
 /** A sender may use one id for several actuators, as a scene does. */
-const openKey = (about: About, id: string): string => `${aboutKey(about)} ${id}`;
+export const openKey = (about: About, id: string): string => `${aboutKey(about)} ${id}`;
 
 export const emptyHistory = (): HistoryDraft => ({
   open: new Map(),
@@ -75,7 +75,7 @@ function withRun(starts: readonly RecordedStart[], record: Stamp & (Started | St
 function addTaken(draft: HistoryDraft, record: Stamp & CommandTaken): void {
   const before =
     record.took_over === undefined ? undefined : draft.open.get(openKey(record, record.took_over));
-  setBounded(draft.open, openKey(record, record.id), opened(record, before?.steps ?? []), mostOpen);
+  setBounded(draft.open, openKey(record, record.id), opened(record, before), mostOpen);
 }
 
 function addAcknowledged(draft: HistoryDraft, record: Acknowledged): void {

@@ -3,7 +3,7 @@ import { nodeFileSystem } from "./file-system.js";
 import type { HistoryParts } from "./history-parts.js";
 import { journalLimits, type JournalLimits } from "./limits.js";
 import type { JournalOptions, JournalState } from "./journal-options.js";
-import type { RecordBody, Stamp } from "./records.js";
+import type { About, RecordBody, Stamp } from "./records.js";
 import { SegmentStore, type Draft, type Written } from "./segment-store.js";
 import { JournalUnavailable, unavailable } from "./unavailable.js";
 
@@ -76,16 +76,20 @@ export class Journal {
     return this.#store.history;
   }
 
+  isOpen(about: About, id: string): boolean {
+    return this.#store.isOpen(about, id);
+  }
+
   /** Why this run does not know all that others wrote, for as long as it runs; null when it does. */
   get unread(): Error | null {
     return this.#store.unread;
   }
 
   state(): JournalState {
-    const hindrance = this.#hindrance();
+    const reason = this.#hindrance()?.message ?? null;
     return {
-      available: hindrance === null,
-      reason: hindrance?.message ?? null,
+      available: reason === null,
+      reason,
       sequence: this.#store.sequence,
       bytes: this.#store.bytes,
       unreadable: this.#store.unreadable,
@@ -167,9 +171,12 @@ export class Journal {
       const outage = this.#outage;
       const own = outage === null ? this.#own : [...this.#own, this.#resumed(outage)];
       const written = await this.#store.write([...own, ...batch]);
-      if (outage !== null) await written.sync();
+      if (outage !== null) {
+        await written.sync();
+        this.#outage = null;
+        this.#options.log.info({ directory: this.directory }, "the journal can be written again");
+      }
       this.#own = [];
-      if (outage !== null) this.#recovered();
       this.#settle(batch, own.length, written);
     } catch (error) {
       this.#failed(error, batch);
@@ -177,19 +184,17 @@ export class Journal {
   }
 
   #settle(batch: readonly Waiting[], offset: number, { sequences, sync }: Written): void {
-    const finish = (entry: Waiting, index: number) => {
-      this.#waiting.delete(entry);
-      entry.resolve(sequences[offset + index] ?? 0);
+    const finish = (isDurable: boolean) => {
+      for (const [index, entry] of batch.entries())
+        if (entry.durable === isDurable && this.#waiting.delete(entry))
+          entry.resolve(sequences[offset + index] ?? 0);
     };
-    const durable: Waiting[] = [];
-    for (const [index, entry] of batch.entries()) {
-      if (entry.durable) durable.push(entry);
-      else finish(entry, index);
-    }
+    finish(false);
+    const durable = batch.filter((entry) => entry.durable);
     if (durable.length === 0) return;
     void sync().then(
       () => {
-        for (const [index, entry] of batch.entries()) if (entry.durable) finish(entry, index);
+        finish(true);
       },
       (error: unknown) => {
         this.#failed(error, durable);
@@ -199,7 +204,7 @@ export class Journal {
 
   async #recover(): Promise<void> {
     const damage = await this.#store.recover();
-    if (damage === null || this.#own.length > 0) return;
+    if (!damage || this.#own.length > 0) return;
     // A line torn by our own failed write was refused and is told with the outage.
     if (this.#outage !== null && damage.unreadable + damage.corrupt_files.length === 0) return;
     this.#options.log.warn(damage, "the journal was damaged; what could be read is kept");
@@ -208,11 +213,6 @@ export class Journal {
 
   #resumed({ error, since, lost }: Outage): Draft {
     return { stamp: this.#stamp(), body: { type: "journal_resumed", reason: error.message, since, lost } };
-  }
-
-  #recovered(): void {
-    this.#outage = null;
-    this.#options.log.info({ directory: this.directory }, "the journal can be written again");
   }
 
   #failed(cause: unknown, batch: readonly Waiting[]): void {

@@ -35,7 +35,7 @@ export interface PlannedStep {
   readonly value: string;
 }
 
-/** Before the first byte of the first POST, on disk. */
+/** At its arrival; on disk before the first byte of its first POST. */
 export interface CommandTaken extends About {
   readonly type: "command_taken";
   readonly id: string;
@@ -56,6 +56,7 @@ export interface CommandTaken extends About {
   readonly took_over?: string;
 }
 
+/** `sending` is on disk before the first byte of the first POST: without it nothing was sent. */
 export interface PhaseEntered extends About {
   readonly type: "phase";
   readonly id: string;

@@ -1,9 +1,9 @@
 import type { Logger } from "../runtime/logger.js";
 import type { HistoryParts } from "./history-parts.js";
-import { addToHistory, emptyHistory, historyOf, type HistoryDraft } from "./history.js";
+import { addToHistory, emptyHistory, historyOf, type HistoryDraft, openKey } from "./history.js";
 import type { JournalLimits } from "./limits.js";
 import { encodeLine } from "./record-line.js";
-import type { JournalDamaged, JournalRecord, RecordBody, Stamp } from "./records.js";
+import type { About, JournalDamaged, JournalRecord, RecordBody, Stamp } from "./records.js";
 import { prepareDirectory, repairJournal, scanJournal, type Scan } from "./recovery.js";
 import { segmentsToDelete, segmentsToStrip, type SegmentSize } from "./retention.js";
 import { listCorrupt, listSegments, segmentPath } from "./segment-names.js";
@@ -82,6 +82,11 @@ export class SegmentStore {
 
   get history(): HistoryParts {
     return historyOf(this.#history);
+  }
+
+  /** Whether a command was taken and has no result, as far as could be written. */
+  isOpen(about: About, id: string): boolean {
+    return this.#history.open.has(openKey(about, id));
   }
 
   /**

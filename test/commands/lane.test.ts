@@ -112,7 +112,7 @@ class Driver {
 
   /** Checked, on disk, and its first POST on the way. */
   sending(text: string, register: string, over: Partial<Command> = {}): this {
-    return this.ask(text, over).journaled().online().shows(register);
+    return this.ask(text, over).online().shows(register).journaled();
   }
 
   #take(type: Effect["type"]): number {
@@ -135,9 +135,19 @@ type Row = readonly [rule: string, script: (lane: Driver) => Driver, said: reado
 
 const fanRules: readonly Row[] = [
   [
-    "a POST leaves only once the journal has the command on disk",
+    "a POST leaves only once the journal has on disk that the command is sent",
     (lane) => lane.ask("on").online().shows("1001"),
     [],
+  ],
+  ["and leaves then", (lane) => lane.ask("on").online().shows("1001").journaled(), ["POST 1010"]],
+  [
+    "a command that grew too old while the journal wrote is not sent",
+    (lane) => {
+      lane.ask("on").online().shows("1001");
+      lane.mono = 60_001;
+      return lane.journaled();
+    },
+    ["c1 refused expired"],
   ],
   [
     "a journal that cannot write refuses the command",
@@ -202,7 +212,7 @@ const fanRules: readonly Row[] = [
   [
     "a command older than its max_age is not sent",
     (lane) => {
-      lane.ask("on").online().journaled();
+      lane.ask("on").online();
       lane.mono = 60_001;
       return lane.shows("1001");
     },
@@ -215,7 +225,7 @@ const fanRules: readonly Row[] = [
   ],
   [
     "one that confirms gives way when the newer is about to POST, not before",
-    (lane) => lane.sending("on", "1001").accepted().after(2_000).ask("off").online().journaled(),
+    (lane) => lane.sending("on", "1001").accepted().after(2_000).ask("off").online().shows("1001"),
     ["POST 1010"],
   ],
   [
@@ -228,9 +238,9 @@ const fanRules: readonly Row[] = [
         .ask("off")
         .after(1_900)
         .online()
-        .journaled()
         .shows("1001")
-        .shows("1001"),
+        .shows("1001")
+        .journaled(),
     ["POST 1010", "POST 1001", "c1 superseded after_sending"],
   ],
   [

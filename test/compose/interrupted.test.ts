@@ -4,7 +4,10 @@ import { abandonedFrom, interruptedFrom } from "../../src/compose/interrupted.js
 import type { OpenCommand } from "../../src/journal/history-parts.js";
 import { CommandBench } from "../support/command-bench.js";
 
-const open = (over: Partial<OpenCommand["taken"]> = {}): OpenCommand => ({
+const open = (
+  over: Partial<OpenCommand["taken"]> = {},
+  sent: Partial<OpenCommand> = { phase: "sending" },
+): OpenCommand => ({
   taken: {
     ...{ type: "command_taken", controller: "GH-0001", actuator: "roof", target: "actuator", id: "a" },
     ...{ command: "open", value: "10010", by: null, via: null, payload_hash: "h", max_age_ms: 60_000 },
@@ -13,6 +16,7 @@ const open = (over: Partial<OpenCommand["taken"]> = {}): OpenCommand => ({
     ...over,
   },
   ...{ taken_at: "2026-05-01T06:00:00.000Z", boot: "b", phase: null, steps: [] },
+  ...sent,
 });
 
 describe("a command of the journal without a result", () => {
@@ -28,6 +32,24 @@ describe("a command of the journal without a result", () => {
     const key = payloadKey(new TextEncoder().encode(" open\n"));
     expect(key).toMatch(/^sha256:[0-9a-f]{64}$/);
     expect([keyOf("open"), keyOf(key)]).toEqual([key, key]);
+  });
+
+  it("is not read back where nothing of it was sent: it ends refused, and its id is known", () => {
+    const waited = open({ own_id: true }, { phase: null });
+    expect(interruptedFrom(waited, store, clock)).toBeNull();
+    expect(abandonedFrom(waited, store, clock)).toMatchObject({
+      ownId: true,
+      ending: { outcome: "refused", reason: "shutting_down", steps: [], sentAt: null },
+    });
+  });
+
+  it("is not read back where nobody knows whether a stop was sent: it ends unknown", () => {
+    const stop = open(
+      { command: "stop", steps: [{ purpose: "stop", address: "109", value: "00000100" }] },
+      { phase: null },
+    );
+    expect(interruptedFrom(stop, store, clock)).toBeNull();
+    expect(abandonedFrom(stop, store, clock).ending).toMatchObject({ outcome: "unknown" });
   });
 
   it("that was a dry run is not: it ends refused, and nothing was sent", () => {

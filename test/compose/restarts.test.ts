@@ -72,7 +72,7 @@ const online = ({ on: texts }: Scene, times: number) =>
 describe("after a restart", () => {
   it("a result made before the first link is told once as new, one of an earlier run once as repeated", async () => {
     const gone = taken("gone", { actuator: "nobody" });
-    const made = await scene([ended("old", on), { ...gone }]);
+    const made = await scene([ended("old", on), gone, sent("gone", { actuator: "nobody" })]);
     const first = await made.start();
     await online(made, 1);
     await barrier(made, "first");
@@ -87,6 +87,46 @@ describe("after a restart", () => {
       "gone unknown false",
       "old confirmed true",
     ]);
+  });
+
+  it.each(["waiting", "checking"])(
+    "a command that was %s when the process died ends refused, also where its value shows by now",
+    async (phase) => {
+      const waited = taken("A", { ...fan, command: "on", value: "1010", steps: [step], own_id: true });
+      const made = await scene([waited]);
+      const left = { id: "A", command: "on", phase, received_at: waited.received_at };
+      await made.client.publishAsync(`${topic}/command`, JSON.stringify(left), { qos: 1, retain: true });
+      made.simulator.control.moveByHand("GH-0001", "150", "1010");
+      await made.start();
+      const results = () => made.json(`${topic}/result`);
+      await until(() => results().length > 0, "a result");
+      expect(results()).toMatchObject([
+        { id: "A", outcome: "refused", reason: "shutting_down", steps: [], sent_at: null, repeated: false },
+      ]);
+      await until(() => made.json(`${topic}/command`).at(-1)?.["phase"] === "done", "done");
+      await made.client.publishAsync(`${topic}/set`, '{"command":"on","id":"A"}', { qos: 1 });
+      await until(() => results().length > 1, "an answer to the same id");
+      expect(results()[1]).toMatchObject({ reason: "duplicate", original: { reason: "shutting_down" } });
+    },
+  );
+
+  it("a topic that shows a command on its way of which nothing is known is put right", async () => {
+    const made = await scene([]);
+    const left = {
+      id: "A",
+      command: "on",
+      value: "1010",
+      by: null,
+      via: { client: "x" },
+      received_at: "2026-05-01T06:00:00.000Z",
+    };
+    await made.client.publishAsync(`${topic}/command`, JSON.stringify({ ...left, phase: "waiting" }), {
+      qos: 1,
+      retain: true,
+    });
+    await made.start();
+    await until(() => made.json(`${topic}/command`).at(-1)?.["phase"] === "done", "done");
+    expect(made.json(`${topic}/command`).at(-1)).toEqual({ ...left, phase: "done" });
   });
 
   it("our own value that ended unconfirmed is confirmed_late, also at the first read", async () => {

@@ -57,7 +57,9 @@ function faultsOf({ journaled, results, postsAfter, sought, register, effects }:
   const shows = register === sought.value;
   for (const outcome of outcomes) {
     const isTrue =
-      (outcome === "confirmed" && shows) || (["failed", "unconfirmed"].includes(outcome) && !shows);
+      (outcome === "confirmed" && shows) ||
+      (["failed", "unconfirmed"].includes(outcome) && !shows) ||
+      (outcome === "refused" && effects.length === 0);
     if (!isTrue) wrong.push(`${outcome}, but ${facts}`);
   }
   return wrong;

@@ -40,6 +40,15 @@ describe("the state is what the registers show", () => {
     ],
     ["lost zeros", { kind: "fan_wet_curtain" }, [["101", 0]], ["off", null, "00000"]],
     ["another actuator's address", {}, [["102", "10010"]], [null, null, null]],
+    [
+      "apart: a number at the mode address is no mode",
+      apart,
+      [
+        ["201", "0"],
+        ["202", 30],
+      ],
+      ["unknown", null, "0"],
+    ],
     ["apart: the mode alone", apart, [["201", "10010"]], ["open", null, "10010"]],
     [
       "apart: the mode and the degree",

@@ -26,6 +26,7 @@ export class Bridge {
   #mirror: Mirror | null = null;
   /** What every part's `run` returned. */
   #running: Promise<unknown> = Promise.resolve();
+  #link: object | null = null;
   isLinked = false;
   isStarting = true;
   isStopping = false;
@@ -75,9 +76,15 @@ export class Bridge {
       connection: {
         publish: (topic: string, payload: string) => this.#publish(topic, payload),
         ready: () => Promise.resolve(),
-        scan: () => Promise.resolve(),
+        scan: (_: readonly string[], found: (topic: string, payload: Uint8Array) => void) => {
+          for (const [topic, payload] of this.#world.commandTopics) found(topic, Buffer.from(payload));
+          return Promise.resolve();
+        },
       },
-      send: () => undefined,
+      send: (topic: string, payload: string) => {
+        if (this.isLinked && this.clock.isAlive && topic.endsWith("/command"))
+          this.#world.commandTopics.set(topic, payload);
+      },
       showAgain: () => undefined,
       hasten: () => undefined,
     };
@@ -115,10 +122,17 @@ export class Bridge {
     this.isLinked = true;
     this.#desk.connected();
     this.#world.linked(this);
+    const link = {};
+    this.#link = link;
+    this.clock.in(30_000, () => {
+      if (this.#link === link) this.#world.checks.topicsLookedAt(this);
+    });
   }
 
   disconnect(): void {
     this.isLinked = false;
+    this.#link = null;
+    this.#desk?.disconnected();
   }
 
   /** A message on a command topic; what the bridge cannot hear is lost, as its sessions are always clean. */

@@ -74,6 +74,17 @@ export class Checks {
     this.#windows.crashing(bridge, isPowerCut);
   }
 
+  /** The bridge has been linked for long enough to put right what topics still say of earlier runs. */
+  topicsLookedAt({ boot }: Bridge): void {
+    const { commandTopics, journalist } = this.#world;
+    for (const [topic, payload] of commandTopics) {
+      const { by, phase } = JSON.parse(payload) as { by: string | null; phase: string };
+      const ask = journalist.asks.get(by ?? "");
+      if (phase !== "done" && ask !== undefined && !ask.phases.some((one) => one.boot === boot))
+        this.#book.broken("L5", `${topic} still says that ${ask.by} of an earlier run is ${phase}`);
+    }
+  }
+
   clockJumped(): void {
     const { journalist } = this.#world;
     const isConfirming = [...journalist.lanes.values()].some((lane) => {

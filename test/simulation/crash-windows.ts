@@ -22,6 +22,8 @@ export class CrashWindows {
       if (!isPowerCut && this.#isAnswerKept(ask)) this.#book.survived.add(ask.by);
       if (this.#isForgotten(ask))
         this.#book.broken("S7", `${ask.by} took over read-backs and the journal does not know it`);
+      if (this.#isUnknown(ask))
+        this.#book.broken("S7", `${ask.by} was taken and the journal does not know it`);
     }
     if (open.length === 0) journalist.saw("a crash with nothing open");
     if (isPowerCut) journalist.saw("a power cut");
@@ -52,12 +54,29 @@ export class CrashWindows {
 
   /** Whoever takes over read-backs has no POST that would need its record first, yet the next start must know it. */
   #isForgotten({ by, donor, phases }: Ask): boolean {
-    const { disk, lastDiskTroubleAt, scenario, time } = this.#book.world;
     const last = phases.at(-1);
-    if (donor === null || last?.phase !== "confirming" || time.now - last.at < 2_000) return false;
-    const isExcused = disk.full || scenario.syncFailure > 0 || lastDiskTroubleAt > last.at - 60_000;
+    if (donor === null || last?.phase !== "confirming") return false;
+    const isExcused = this.#isDiskExcused(last.at);
     if (!isExcused) this.#book.world.journalist.saw("a crash while an heir waits for read-backs");
-    return !isExcused && !disk.written.has(`command_taken ${by}`) && !disk.durable.has(`command_taken ${by}`);
+    return !isExcused && !this.#isInJournal("took_over", by);
+  }
+
+  /** A command that was taken has to be ended by the next start, whatever became of it so far. */
+  #isUnknown({ by, boot, phases }: Ask): boolean {
+    const taken = phases.find((phase) => phase.boot === boot);
+    return taken !== undefined && !this.#isDiskExcused(taken.at) && !this.#isInJournal("command_taken", by);
+  }
+
+  #isInJournal(record: string, by: string): boolean {
+    const { disk } = this.#book.world;
+    return disk.written.has(`${record} ${by}`) || disk.durable.has(`${record} ${by}`);
+  }
+
+  /** What was to be written at this instant may be missing now. */
+  #isDiskExcused(at: number): boolean {
+    const { disk, lastDiskTroubleAt, lastStallAt, scenario, time } = this.#book.world;
+    const isTooSoon = time.now - at < 2_000 || lastStallAt > at - 30_000;
+    return isTooSoon || disk.full || scenario.syncFailure > 0 || lastDiskTroubleAt > at - 60_000;
   }
 
   /** The answer to its last POST was written long enough ago to outlive the program, if not the machine. */

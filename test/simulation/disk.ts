@@ -16,7 +16,7 @@ interface StoredFile {
   isLinked: boolean;
 }
 
-/** A command record or an outcome found in bytes that were written. */
+/** A command record, one that it took over read-backs, or an outcome found in bytes that were written. */
 interface Mark {
   readonly file: StoredFile;
   readonly end: number;
@@ -32,7 +32,7 @@ const markPattern = /"type":"(command_taken|result|refusal)".*?"by":"(r\d+)"/;
 
 /**
  * The disk under the journal. It outlives the programs that use it and says what would survive a power cut; `written` and
- * `durable` hold `command_taken r12`, `result r12` and `refusal r12` for the records found in its bytes.
+ * `durable` hold `command_taken r12`, `took_over r12`, `result r12` and `refusal r12` for the records found in its bytes.
  */
 export class SimulatedDisk {
   readonly written = new Set<string>();
@@ -197,12 +197,16 @@ export class SimulatedDisk {
     for (let start = from; start < file.length;) {
       const end = file.bytes.indexOf(0x0a, start) + 1;
       if (end <= start || end > file.length) return;
-      const found = markPattern.exec(file.bytes.toString("latin1", start, end));
+      const line = file.bytes.toString("latin1", start, end);
+      const found = markPattern.exec(line);
       start = end;
       if (found === null) continue;
-      const key = `${found[1] ?? ""} ${found[2] ?? ""}`;
-      this.written.add(key);
-      this.#marks.push({ file, end, key });
+      const [, type = "", by = ""] = found;
+      for (const name of line.includes('"took_over":') ? [type, "took_over"] : [type]) {
+        const key = `${name} ${by}`;
+        this.written.add(key);
+        this.#marks.push({ file, end, key });
+      }
     }
   }
 

@@ -37,7 +37,7 @@ export class EndChecks {
     }
     const isLost =
       ask.boot !== bridge?.boot &&
-      !disk.durable.has(`command_taken ${ask.by}`) &&
+      !disk.written.has(`command_taken ${ask.by}`) &&
       !disk.written.has(`refusal ${ask.by}`);
     if (!isLost)
       this.#book.broken("L1", `${ask.by} of ${Math.round((time.now - ask.at) / 1000)} s ago has no result`);

@@ -1,4 +1,4 @@
-import { modeAddress } from "../../src/greenhouse/actuator-fold.js";
+import { modeAddress, positionAddress } from "../../src/greenhouse/actuator-fold.js";
 import type { RawValue } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import type { Ask, Write } from "./history.js";
@@ -26,11 +26,15 @@ export function isNear(settings: ActuatorSettings | null, wanted: string, raw: R
   return Math.abs(Number(wanted) - Number(raw)) <= settings.tolerance;
 }
 
+/** Whether a read of the mode address proves position mode; where the position has an address of its own, no number does. */
+export const provesMode = (settings: ActuatorSettings, raw: RawValue): boolean =>
+  sameAs(positionMode, raw) || (modeAddress(settings) === positionAddress(settings) && isDegree(raw));
+
 /** Whether a read shows what was sent. */
 export function shows(ask: Ask, step: Pick<Write, "address" | "value">, raw: RawValue): boolean {
   const { settings, word } = ask;
   const isMode = step.value === positionMode && word !== "stop";
-  if (settings !== null && isMode && step.address === modeAddress(settings) && isDegree(raw)) return true;
+  if (settings !== null && isMode && step.address === modeAddress(settings)) return provesMode(settings, raw);
   return sameAs(step.value, raw) || isNear(settings, step.value, raw);
 }
 

@@ -19,21 +19,45 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   journal_after_post: {
     file: `${commands}/checks.ts`,
-    from: 'if (journaled.state === "writing") put(turn, run);\n  else if',
-    to: "if",
+    from: "else journalSending(turn, { ...run, steps }, null);",
+    to: "else {\n    journalSending(turn, { ...run, steps }, null);\n    sendFirst(turn, { ...run, steps });\n  }",
     breaks: ["S5"],
   },
   journal_without_fsync: {
-    file: `${commands}/lane.ts`,
-    from: "durable: !command.dryRun, token });",
-    to: "durable: false, token });",
+    file: `${commands}/turn.ts`,
+    from: "...{ durable: true, token },",
+    to: "...{ durable: false, token },",
     breaks: ["S5"],
   },
   result_without_fsync: {
     file: `${commands}/result-ledger.ts`,
-    from: 'const durable = one.record.result.outcome !== "dry_run";',
+    from: 'const durable = record.result.outcome !== "dry_run";',
     to: "const durable = false;",
     breaks: ["S7"],
+  },
+  told_before_it_is_journaled: {
+    file: `${commands}/result-ledger.ts`,
+    from: "const isHeld = sequence === null && !isUrgent && this.#wouldEndAgain(record);",
+    to: "const isHeld = false;",
+    breaks: ["S7"],
+  },
+  arrivals_are_not_journaled: {
+    file: `${commands}/lane.ts`,
+    from: "  note(turn, command);\n",
+    to: "",
+    breaks: ["S7"],
+  },
+  checked_is_read_back: {
+    file: "src/compose/interrupted.ts",
+    from: '(phase === "sending" || steps.length > 0)',
+    to: "steps.length >= 0",
+    breaks: ["S7"],
+  },
+  unknown_commands_stay_on_their_way: {
+    file: "src/compose/earlier-phases.ts",
+    from: "return own ?? toldBy(seen) ?? newest;",
+    to: "return own ?? newest;",
+    breaks: ["L5"],
   },
   post_retried_by_transport: {
     file: "src/platform/authorized.ts",
@@ -97,9 +121,15 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   mode_not_waited_for: {
     file: "src/greenhouse/command/plan.ts",
-    from: 'if (step.purpose === "mode") return sameValue(step.value, text) || degreeOf(text) !== null;',
+    from: 'if (step.purpose === "mode") return showsPositionMode(settings, raw);',
     to: 'if (step.purpose === "mode") return true;',
     breaks: ["S2"],
+  },
+  any_number_proves_the_mode: {
+    file: "src/greenhouse/command/plan.ts",
+    from: "return !isApart(settings) && degreeOf(text) !== null;",
+    to: "return degreeOf(text) !== null;",
+    breaks: ["S2", "S8", "S7"],
   },
   mode_remembered: {
     file: "src/greenhouse/command/plan.ts",

@@ -17,7 +17,7 @@ export class PostBook {
   readonly lastStop = new Map<string, FirstPost>();
   /** The command that said last that it is sending. */
   readonly senders = new Map<string, Ask>();
-  /** Commands whose outcome was told while the journal could not be written: a crash before it can loses that outcome. */
+  /** Stops whose outcome was told while the journal could not be written: a crash before it can loses that outcome. */
   readonly unjournaled = new Set<string>();
   /** Commands whose accepted answer the journal kept over the crash. */
   readonly survived = new Set<string>();

@@ -3,7 +3,7 @@ import { kindRows, type KindRow } from "../../src/greenhouse/actuator-kinds.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import type { Bridge } from "./bridge.js";
 import type { Ask, Write } from "./history.js";
-import { isDegree, isTaken, laneOf, positionMode, sameAs, shows } from "./judging.js";
+import { isDegree, isTaken, laneOf, positionMode, provesMode, sameAs, shows } from "./judging.js";
 import { targetOf } from "./messages.js";
 import type { PostBook } from "./post-book.js";
 
@@ -171,7 +171,7 @@ export class PostChecks {
     }
     const proof = journalist
       .readsSince(ask.code, mode.address, mode.endedAt)
-      .find(({ raw }) => raw !== null && (sameAs(positionMode, raw) || isDegree(raw)));
+      .find(({ raw }) => raw !== null && provesMode(settings, raw));
     const stalledMs = time.now - lastStallAt < 90_000 ? 30_000 : 0;
     if (proof === undefined)
       this.#book.broken("S2", `a degree although mode 10100 was not read back: ${what}`);

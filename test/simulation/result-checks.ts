@@ -42,7 +42,7 @@ export class ResultChecks {
     const first = ask.results[0]?.result;
     const isSame = first?.outcome === outcome && first.finished_at === finished_at;
     if (!isSame && this.#book.unjournaled.has(ask.by)) {
-      journalist.saw("an outcome the journal could not take is found out again");
+      journalist.saw("the outcome of a stop that the journal could not take is found out again");
       return;
     }
     const earlier = `${first?.outcome ?? ""} ${first?.reason ?? ""}`;
@@ -55,15 +55,24 @@ export class ResultChecks {
   #checkJournaled(bridge: Bridge, ask: Ask, outcome: string): void {
     const { disk, lastDiskTroubleAt, scenario, time } = this.#book.world;
     const isJournaled = disk.written.has(`result ${ask.by}`) || disk.written.has(`refusal ${ask.by}`);
-    const isUnavailable = bridge.journal?.state().available === false;
-    if (isUnavailable) this.#book.unjournaled.add(ask.by);
-    const isExcused =
-      isUnavailable || time.now - lastDiskTroubleAt < 60_000 || lastDiskTroubleAt === Infinity;
-    // Refusals are journaled without waiting; a failing fsync leaves to chance what is written.
-    if (isJournaled || isExcused || outcome === "refused" || scenario.syncFailure > 0) return;
-    // Of very many stops those whose turn never came are only counted.
-    if (ask.word === "stop" && ask.writes.length === 0 && this.#sentBefore(ask) > 60) return;
+    if (isJournaled) return;
+    // A stop is told whatever the disk does, and of very many stops those whose turn never came are only counted.
+    if (ask.word === "stop") {
+      this.#book.unjournaled.add(ask.by);
+      const isExcused = bridge.journal?.state().available === false || time.now - lastDiskTroubleAt < 60_000;
+      const isCounted = ask.writes.length === 0 && this.#sentBefore(ask) > 60;
+      if (isExcused || isCounted || lastDiskTroubleAt === Infinity || scenario.syncFailure > 0) return;
+    }
+    // Refusals are journaled without waiting; of a command that never came into the journal nothing is found out again.
+    if (outcome === "refused" && !this.#isOpen(bridge, ask)) return;
     this.#book.broken("S7", `the result of ${ask.by} is published before it is journaled`);
+  }
+
+  #isOpen({ journal }: Bridge, { code, actuator, by }: Ask): boolean {
+    const open = journal?.history().open ?? [];
+    return open.some(
+      ({ taken }) => taken.by === by && taken.controller === code && taken.actuator === actuator,
+    );
   }
 
   /** Rare ways of being refused. */

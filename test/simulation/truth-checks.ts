@@ -1,7 +1,8 @@
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
+import { modeAddress } from "../../src/greenhouse/actuator-fold.js";
 import type { Bridge } from "./bridge.js";
 import type { Ask, Read, Write } from "./history.js";
-import { isDegree, isNear, laneOf, sameAs, shows } from "./judging.js";
+import { isDegree, isNear, laneOf, provesMode, sameAs, shows } from "./judging.js";
 import { targetOf } from "./messages.js";
 import type { PostBook } from "./post-book.js";
 
@@ -47,6 +48,8 @@ export class TruthChecks {
     const poster = ask.writes.length > 0 ? ask : (ask.donor ?? ask);
     if (poster.writes.some((one) => one.endedAt === null && one.boot === bridge.boot))
       this.#broken("S7", `${tell} while its POST is under way`);
+    if (isRecovered && outcome !== "refused" && !this.#mayHaveBeenSent(ask))
+      this.#broken("S7", `${tell} after a restart although nothing of it was sent`);
     const isUnsent =
       outcome === "refused" || outcome === "already" || outcome === "dry_run" || reason === "before_sending";
     if (isUnsent && ask.writes.length > 0) this.#broken("S4", `${tell} although it was sent`);
@@ -68,6 +71,12 @@ export class TruthChecks {
       tell,
     });
     if (!isRecovered && ask.writes.length > 0) this.#checkSteps(ask, result, tell);
+  }
+
+  /** An earlier run sent something of it, or of the equal command whose read-backs it took over; of a stop nobody knows. */
+  #mayHaveBeenSent(ask: Ask): boolean {
+    if (ask.word === "stop" || ask.writes.length > 0 || ask.donor !== null || ask.inherits) return true;
+    return ask.phases.some(({ phase }) => phase === "sending");
   }
 
   #broken(invariant: string, message: string): void {
@@ -129,8 +138,7 @@ export class TruthChecks {
         if (!ask.dryRun) this.#broken("S7", `${tell}: nobody asked for a dry run`);
         break;
       case "refused":
-        if (isRecovered && !(ask.dryRun && result.reason === "shutting_down"))
-          this.#broken("S7", `${tell} after a restart`);
+        if (isRecovered && result.reason !== "shutting_down") this.#broken("S7", `${tell} after a restart`);
         if (result.reason === "retained" && !ask.retained) this.#broken("S7", `${tell}: it was not retained`);
         break;
     }
@@ -154,6 +162,7 @@ export class TruthChecks {
       .findLast(({ raw }) => raw !== null && shows(ask, target, raw));
     if (proof === undefined) this.#broken("S8", `${tell}: no fresh read shows ${target.value}`);
     else this.#checkHeld(ask, ask, target, proof, tell);
+    this.#checkModeShown(ask, tell);
     if (ask.force || ask.word === "stop") this.#broken("S4", `${tell} although it was forced or is a stop`);
     const lastPosted = this.#book.lastPosted.get(laneOf(ask));
     // It is told once it is on disk, and the next may have been sent by then.
@@ -167,6 +176,14 @@ export class TruthChecks {
       this.#broken("S8", `${tell} while the actuator may still travel`);
     if (last.sent && journalist.readsSince(ask.code, last.address, last.endedAt).length === 0)
       this.#broken("S8", `${tell} although the POST of ${last.ask?.by ?? ""} was not read back`);
+  }
+
+  /** A degree counts only in position mode. */
+  #checkModeShown({ code, settings, word, at }: Ask, tell: string): void {
+    if (settings === null || word === null || !isDegree(word)) return;
+    const modes = this.#book.world.journalist.readsSince(code, modeAddress(settings), at);
+    if (!modes.some(({ raw }) => raw !== null && provesMode(settings, raw)))
+      this.#broken("S8", `${tell} although no read shows position mode`);
   }
 
   #checkUnconfirmed({ ask, isRecovered, last, reads, isAlone, tell }: Case): void {

@@ -32,6 +32,8 @@ export class World {
   readonly control: SimulatorControl;
   readonly bridgeChance: Chance;
   readonly linkChance: Chance;
+  /** What the broker holds of the commands' topics. */
+  readonly commandTopics = new Map<string, string>();
   readonly #workload: Workload;
   readonly #accidents: Accidents;
   readonly #calmFrom: number;

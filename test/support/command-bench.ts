@@ -35,6 +35,10 @@ export class CommandBench {
   clockTrusted = true;
   otherBridge = false;
   journalProblem: string | null = null;
+  /** What the journal says of itself, where it does not know of its problem yet. */
+  journalAvailable: boolean | null = null;
+  /** Ids of commands that the journal holds open since an earlier run. */
+  readonly openBefore = new Set<string>();
   #ids = 0;
 
   constructor(options: CommandBenchOptions = {}) {
@@ -77,7 +81,13 @@ export class CommandBench {
             this.records.push(record);
             return Promise.resolve(this.records.length);
           },
-          state: () => ({ available: this.journalProblem === null, reason: this.journalProblem }),
+          isOpen: (_, id) =>
+            this.records.some((record) => record.type === "command_taken" && record.id === id) ||
+            this.openBefore.has(id),
+          state: () => ({
+            available: this.journalAvailable ?? this.journalProblem === null,
+            reason: this.journalProblem,
+          }),
         },
         audience: {
           phase: (command, phase) => this.phases.push(`${command.id} ${phase}`),

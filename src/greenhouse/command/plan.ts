@@ -1,4 +1,4 @@
-import { modeAddress, positionAddress } from "../actuator-fold.js";
+import { isApart, modeAddress, positionAddress } from "../actuator-fold.js";
 import { kindRows, type KindRow } from "../actuator-kinds.js";
 import { decodeValue, degreeOf, sameValue, textOf } from "../actuator-values.js";
 import type { RawValue } from "../ports.js";
@@ -52,7 +52,7 @@ function needsLeadIn(settings: ActuatorSettings, word: string, fresh: RawValue |
 /** Whether a read-back of the step's address shows what the step asked for. */
 export function shows(settings: ActuatorSettings, step: Step, raw: RawValue): boolean {
   const text = textOf(raw);
-  if (step.purpose === "mode") return sameValue(step.value, text) || degreeOf(text) !== null;
+  if (step.purpose === "mode") return showsPositionMode(settings, raw);
   if (step.purpose === "value" && kindRows[settings.kind].positionMode !== null) {
     const wanted = degreeOf(step.value);
     const read = decodeValue(settings, raw);
@@ -60,6 +60,14 @@ export function shows(settings: ActuatorSettings, step: Step, raw: RawValue): bo
       return read.position !== null && Math.abs(read.position - wanted) <= settings.tolerance;
   }
   return sameValue(step.value, text);
+}
+
+/** Where mode and position share an address a degree there shows the mode too. */
+export function showsPositionMode(settings: ActuatorSettings, raw: RawValue): boolean {
+  const text = textOf(raw);
+  const row: KindRow = kindRows[settings.kind];
+  if (row.positionMode !== null && sameValue(row.positionMode, text)) return true;
+  return !isApart(settings) && degreeOf(text) !== null;
 }
 
 /** When to read back, in ms after the settled POST: 2, 4, 8, 15 s, then every 30 s. */

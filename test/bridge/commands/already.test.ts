@@ -163,7 +163,7 @@ describe("a command that takes over the read-backs of an equal one", () => {
     );
     expect(records.slice(-2)).toEqual(["command_taken heir", "result c1"]);
     expect(
-      bench.records.find((record) => record.type === "command_taken" && record.id === "heir"),
+      bench.records.findLast((record) => record.type === "command_taken" && record.id === "heir"),
     ).toMatchObject({
       took_over: "c1",
     });

@@ -37,6 +37,38 @@ describe("the path of a command", () => {
     expect(bench.records.at(-1)?.type).toBe("result");
   });
 
+  it("a command is in the journal when it comes, and that it is sent between its checks and its POST", async () => {
+    const bench = new CommandBench();
+    const seen: string[] = [];
+    let noted = 0;
+    const note = (what: string) => {
+      const news = bench.records.slice(noted).map((one) => ("phase" in one ? one.phase : one.type));
+      noted = bench.records.length;
+      seen.push(what, ...news);
+    };
+    bench.platform.registers.set("101", "10001");
+    bench.platform.onRead = () => {
+      note("read after");
+      return bench.platform.registers.get("101") ?? null;
+    };
+    bench.platform.onWrite = (post) => {
+      note("POST after");
+      return bench.platform.accept(post);
+    };
+    await bench.run("open");
+    expect(seen.slice(0, 4)).toEqual(["read after", "command_taken", "POST after", "sending"]);
+  });
+
+  it.each(["open", '{"command":"close","dry_run":true}'])(
+    "a command that sends nothing (%s) never says in the journal that it is sent",
+    async (payload) => {
+      const bench = new CommandBench();
+      bench.platform.registers.set("101", "10010");
+      await bench.run(payload);
+      expect(bench.records.map(({ type }) => type)).toEqual(["command_taken", "result"]);
+    },
+  );
+
   it("a fresh read that shows the value ends it already, without a POST", async () => {
     const bench = new CommandBench();
     bench.platform.registers.set("101", 10010);
@@ -69,6 +101,32 @@ describe("the path of a command", () => {
     bench.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
     expect(await bench.run("45")).toMatchObject({ outcome: "unconfirmed", reason: "mode_not_confirmed" });
     expect(bench.values()).toEqual(["101=10100"]);
+  });
+
+  const apart = { modeAddress: "101", positionAddress: "102" };
+
+  it.each(["0", "30", 45])(
+    "with two addresses a number at the mode address (%s) proves no mode: no degree is sent",
+    async (stuck) => {
+      const bench = new CommandBench({ actuators: [apart] });
+      bench.platform.registers.set("101", stuck).set("102", "0");
+      bench.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
+      expect(await bench.run("45")).toMatchObject({ outcome: "unconfirmed", reason: "mode_not_confirmed" });
+      expect(bench.values()).toEqual(["101=10100"]);
+      expect(bench.store.get("GH-0001")?.actuators.get("roof")).toMatchObject({
+        state: "unknown",
+        position: null,
+        value: String(stuck),
+      });
+    },
+  );
+
+  it("with two addresses a degree that shows is not already there unless the mode address shows position mode", async () => {
+    const bench = new CommandBench({ actuators: [apart] });
+    bench.platform.registers.set("101", "0").set("102", "45");
+    expect(await bench.run("45")).toMatchObject({ outcome: "confirmed" });
+    expect(bench.values()).toEqual(["101=10100", "102=45"]);
+    expect(await bench.run("45")).toMatchObject({ outcome: "already" });
   });
 
   it("separate mode and position addresses are each used for their own", async () => {

@@ -16,6 +16,7 @@ async function restartedOnReadOnlyDisk(): Promise<CommandBench> {
   bench.platform.registers.set("101", "10010");
   bench.journalProblem = "the disk cannot be written";
   const sent = { earlier: [], attempts: 1, code: "200", requestId: null, sentAt: bench.clock.now() };
+  bench.openBefore.add(command.id);
   bench.commander.recover([{ command, step, ...sent }]);
   await bench.clock.advance(5_000);
   return bench;
@@ -41,14 +42,49 @@ describe("the outcome of a command of an earlier run while the journal cannot wr
     expect(bench.results).toMatchObject([{ outcome: "confirmed", read_back: "10010" }]);
     expect(bench.records.filter(({ type }) => type === "result")).toHaveLength(1);
   });
+});
 
-  it("of this run is told at once, because somebody is waiting", async () => {
-    const bench = new CommandBench();
+describe("the outcome of a command of this run while the journal cannot write", () => {
+  /** The disk fills up while the POST is under way. */
+  function filling(over: ConstructorParameters<typeof CommandBench>[0] = {}): CommandBench {
+    const bench = new CommandBench(over);
     bench.platform.registers.set("101", "10001");
     bench.platform.onWrite = (post) => {
       bench.journalProblem = "the disk is full";
       return bench.platform.accept(post);
     };
-    expect(await bench.run("open")).toMatchObject({ outcome: "confirmed" });
+    return bench;
+  }
+
+  it("is held back too, as the next start would find out another one, and told once the journal has it", async () => {
+    const bench = filling();
+    bench.send('{"command":"open","id":"a"}');
+    await bench.clock.advance(100_000);
+    expect(bench.results).toEqual([]);
+    expect(bench.commander.heldBack).toBe(1);
+    bench.send('{"command":"open","id":"a"}');
+    await bench.clock.advance(1_000);
+    expect(bench.results).toMatchObject([{ outcome: "refused", reason: "duplicate", original: null }]);
+    bench.journalProblem = null;
+    await bench.commander.journalAgain();
+    expect(bench.results.slice(1)).toMatchObject([{ id: "a", outcome: "confirmed" }]);
+    expect(bench.commander.heldBack).toBe(0);
+  });
+
+  it("is told at once of a stop, which works without the journal", async () => {
+    const bench = filling({ actuators: [{ stop: { address: "109", value: "00000100" } }] });
+    bench.send("stop");
+    await bench.clock.advance(5_000);
+    expect(bench.results).toMatchObject([{ outcome: "confirmed", command: "stop" }]);
+    expect(bench.commander.heldBack).toBe(0);
+  });
+
+  it("is told at once of a command that was refused and that the journal does not know", async () => {
+    const bench = new CommandBench();
+    bench.platform.registers.set("101", "10001");
+    bench.journalAvailable = true;
+    bench.journalProblem = "the disk is full";
+    expect(await bench.run("open")).toMatchObject({ outcome: "refused", reason: "journal_unavailable" });
+    expect(bench.values()).toEqual([]);
   });
 });
