@@ -34,28 +34,53 @@ export function deviceList(state: PlatformState, call: Call): Answer {
     dataType === undefined || (dataType === "STREAM" ? streamTypes.has(type) : textTypes.has(type));
   const devices = listed(state, (device) => shown(device.type));
   const { layout } = state.settings.dialect.lists;
-  const items = devices.map((device, index) => deviceFields(device, index));
-  return { ...success(layOut(items, layout, (item) => String(item.code))), hasLongs: true };
+  const items = devices.map((device, index) => deviceFields(state, device, index));
+  const { shown: page, count } = pageOf(state, call, items);
+  return { ...success({ ...layOut(page, layout, (item) => String(item.code)), ...count }), hasLongs: true };
 }
 
 /** Shown in the documented envelope by every dialect. */
 export function allControllers(state: PlatformState, call: Call): Answer {
   const { everything } = state.settings.dialect.lists;
-  const data =
-    state.listing === "null"
-      ? null
-      : listed(state, (device) => everything || device.isController).map((device, index) => ({
-          ...deviceFields(device, index),
-          online: isOnline(state, device),
-        }));
+  const items = listed(state, (device) => everything || device.isController).map((device, index) => ({
+    ...deviceFields(state, device, index),
+    online: isOnline(state, device) && !isSaidOffline(state, call, device),
+  }));
+  const { shown, count } = pageOf(state, call, items);
+  const data = state.listing === "null" ? null : shown;
   const body = {
     requestId: call.requestId,
     code: 200,
     data,
+    ...count,
     timestamp: Math.floor(state.now),
     success: true,
   };
   return { status: 200, body, hasLongs: true };
+}
+
+/** All of it; with the fault `paged` no more than a page, whose size may be asked for, beside the count of all. */
+function pageOf<Item>(
+  state: PlatformState,
+  call: Call,
+  items: readonly Item[],
+): { readonly shown: readonly Item[]; readonly count: Fields } {
+  const { host, query } = call.request;
+  const fault = state.faults.take(
+    ["paged"],
+    { host, operation: call.operation, controller: null, address: null },
+    state.now,
+  );
+  if (fault === null) return { shown: items, count: {} };
+  const size = Number(query.pageSize ?? fault.value ?? usualPage);
+  return { shown: items.slice(0, size), count: { total: items.length } };
+}
+
+const usualPage = 5;
+
+function isSaidOffline(state: PlatformState, call: Call, { code }: Device): boolean {
+  const target = { host: call.request.host, operation: call.operation, controller: code, address: null };
+  return state.faults.take(["listed_offline"], target, state.now) !== null;
 }
 
 export function videos(state: PlatformState): Answer {
@@ -63,7 +88,7 @@ export function videos(state: PlatformState): Answer {
     code: device.code,
     name: device.name,
     deviceTypeId: device.type,
-    hlsUrl: streamOf(device),
+    hlsUrl: streamOf(state, device),
   }));
   return success(layOut(items, state.settings.dialect.lists.layout, (item) => item.code));
 }
@@ -77,11 +102,20 @@ function isOnline(state: PlatformState, device: Device): boolean {
   return state.known(device.code)?.isOnline() ?? true;
 }
 
-const streamOf = (device: Device): string =>
-  streamTypes.has(device.type) ? `https://video.example.com/live/${device.code}.flv` : "";
+const isFilled = (state: PlatformState): boolean => state.settings.dialect.lists.extension === "filled";
+
+const streamOf = (state: PlatformState, device: Device): string => {
+  if (!streamTypes.has(device.type)) return "";
+  const login = isFilled(state) ? "viewer:camera-password@" : "";
+  return `https://${login}video.example.com/live/${device.code}.flv`;
+};
 
 /** The fields of the interface's device item; the customer id is a Long beyond 2^53. */
-function deviceFields(device: Device, index: number): Fields {
+function deviceFields(state: PlatformState, device: Device, index: number): Fields {
+  // Extension fields that could be taken for the device's own where somebody mixes them up.
+  const extension = isFilled(state)
+    ? { tag: "east", prefix: "SD", type: "EXT-7" }
+    : { tag: "", prefix: "", type: "" };
   return {
     id: device.id,
     code: device.code,
@@ -93,12 +127,10 @@ function deviceFields(device: Device, index: number): Fields {
     customerId: "1680236549218304003",
     sortOrder: index + 1,
     deviceBrand: "",
-    hls: streamOf(device),
+    hls: streamOf(state, device),
     channel: 1,
     number: index + 1,
     version: device.isController ? 3 : 1,
-    tag: "",
-    prefix: "",
-    type: "",
+    ...extension,
   };
 }

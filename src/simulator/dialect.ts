@@ -54,6 +54,8 @@ export interface Dialect {
   readonly signIn: SignInForm;
   readonly lists: {
     readonly layout: ListLayout;
+    /** Extension fields and a stream's address with a login, or nothing in them. */
+    readonly extension: "empty" | "filled";
     /** Whether the list of all controllers shows weather stations and cameras too. */
     readonly everything: boolean;
   };
@@ -68,6 +70,10 @@ export interface Dialect {
     readonly message: "text" | "object";
   };
   readonly push: "bare" | "event" | "batch";
+  /** Which devices have an MQTT client, and so a single-device status of their own. */
+  readonly clients: "controllers" | "stations";
+  /** What a pest monitor gives: pictures alone, or readings as well. */
+  readonly pestMonitor: "pictures" | "readings";
   /** What the platform does with a POST to a device that is offline. */
   readonly offlinePost: "refuse" | "accept";
   readonly positionReads: "target" | "travelling";

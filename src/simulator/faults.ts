@@ -26,6 +26,9 @@ export const readFaults = ["wrong_read_back", "stale_read_back", "no_value"] as 
 /** Spoil a read of registers as a whole: `get-value` refused by a busy device, a group from the platform's memory. */
 export const requestFaults = ["busy", "stale_group"] as const;
 
+/** Spoil the lists of the account: a page instead of all of it, a flag that is older than the device's own status. */
+export const listFaults = ["paged", "listed_offline"] as const;
+
 /** Happen by themselves at a time. */
 export const eventFaults = [
   "offline",
@@ -44,6 +47,7 @@ export const faultNames = [
   ...effectFaults,
   ...readFaults,
   ...requestFaults,
+  ...listFaults,
   ...eventFaults,
 ] as const;
 
@@ -93,7 +97,7 @@ export interface FaultSpec {
   readonly code?: number;
   readonly message?: string;
   readonly retryAfterMs?: number;
-  /** What is read back, shown by a sensor or set by hand. */
+  /** What is read back, shown by a sensor or set by hand; `paged`: how many a page has. */
   readonly value?: string | number | boolean | null;
   readonly sensor?: string;
   readonly how?: Outage | PushMode;

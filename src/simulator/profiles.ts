@@ -23,12 +23,14 @@ const plain: Dialect = {
   statuses: { layout: "array", value: "number" },
   setAnswer: "data",
   signIn: "data_token",
-  lists: { layout: "array", everything: false },
+  lists: { layout: "array", extension: "empty", everything: false },
   sensorQuery: "deviceCode",
   numbers: "plain",
   extras: false,
   errors: { status: "200", message: "text" },
   push: "bare",
+  clients: "controllers",
+  pestMonitor: "pictures",
   offlinePost: "refuse",
   positionReads: "target",
   lightWants: "once",
@@ -49,7 +51,7 @@ const list: Dialect = {
   statuses: { layout: "list", value: "boolean" },
   setAnswer: "flat",
   signIn: "flat_token",
-  lists: { layout: "list", everything: false },
+  lists: { layout: "list", extension: "empty", everything: false },
   push: "event",
   positionReads: "travelling",
 };
@@ -68,7 +70,7 @@ const records: Dialect = {
   registers: { value: "object", unknown: "error", flush: "records", inType: "own" },
   statuses: { layout: "records", value: "text" },
   signIn: "data_text",
-  lists: { layout: "records", everything: true },
+  lists: { layout: "records", extension: "empty", everything: true },
   push: "batch",
 };
 
@@ -87,9 +89,10 @@ const rows: Dialect = {
   statuses: { layout: "rows", value: "number" },
   setAnswer: "flat",
   signIn: "oauth",
-  lists: { layout: "rows", everything: false },
+  lists: { layout: "rows", extension: "empty", everything: false },
   errors: { status: "code", message: "text" },
   push: "event",
+  pestMonitor: "readings",
   lightWants: "after_off",
 };
 
@@ -107,7 +110,7 @@ const keyed: Dialect = {
   registers: { value: "number", unknown: "absent", flush: "keyed", inType: "own" },
   statuses: { layout: "keyed", value: "boolean" },
   signIn: "data_access_token",
-  lists: { layout: "keyed", everything: true },
+  lists: { layout: "keyed", extension: "empty", everything: true },
   offlinePost: "accept",
   push: "batch",
 };
@@ -125,6 +128,7 @@ const channels: Dialect = {
   registers: { value: "object", unknown: "absent", flush: "list", inType: "own" },
   signIn: "data_oauth",
   push: "event",
+  clients: "stations",
 };
 
 const text: Dialect = {
@@ -141,7 +145,7 @@ const text: Dialect = {
   registers: { value: "text", unknown: "error", flush: "array", inType: "own" },
   setAnswer: "flat",
   signIn: "flat_access_token",
-  lists: { layout: "list", everything: false },
+  lists: { layout: "list", extension: "filled", everything: false },
   numbers: "text",
   extras: true,
   errors: { status: "code", message: "object" },
@@ -165,6 +169,7 @@ const entries: Dialect = {
   setAnswer: "flat",
   extras: true,
   push: "batch",
+  lists: { ...plain.lists, extension: "filled" },
 };
 
 const odd: Dialect = {

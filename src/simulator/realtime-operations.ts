@@ -26,21 +26,25 @@ export function connectionStatus(state: PlatformState, call: Call): Answer {
       status: 1,
       type: 1,
       version: 2,
-      description: null,
+      description: state.settings.dialect.lists.extension === "filled" ? "三号机柜" : null,
       latest_online_datetime: localText(state.startedAt),
     },
   });
 }
 
-const hasClient = (state: PlatformState, controller: SimulatedController): boolean =>
-  controller.device.isController || state.settings.dialect.lists.everything;
+function hasClient({ settings }: PlatformState, { device }: SimulatedController): boolean {
+  const { lists, clients } = settings.dialect;
+  return device.isController || lists.everything || (clients === "stations" && device.type === "W001");
+}
 
 export function sensorData(state: PlatformState, call: Call): Answer {
   const { dialect } = state.settings;
   if (call.controller === null) return missing(state, call, dialect.sensorQuery);
-  const sample = state.controller(call.controller)?.sample();
+  const controller = state.controller(call.controller);
+  const sample = controller?.sample();
+  const hasReadings = controller?.device.type !== "V003" || dialect.pestMonitor === "readings";
   const at = sample ? state.timeline.realAt(sample.at) : state.now;
-  return success(sensorAnswer(dialect, sample?.items ?? [], at));
+  return success(sensorAnswer(dialect, (hasReadings ? sample?.items : null) ?? [], at));
 }
 
 export function runningStatusList(state: PlatformState, call: Call): Answer {

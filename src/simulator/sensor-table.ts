@@ -101,11 +101,17 @@ const weatherStation = rowsOf([
   ["电池电压", "battery", "V", 2, 0.1, (_plant, outside) => 12.1 + outside.irradianceWm2 / 900],
 ]);
 
+const pestMonitor = rowsOf([
+  ["害虫数量", "pestcount", "", 0, 3, (plant) => 20 + plant.climate.temperatureC],
+  ["空气温度", "airtemp", "℃", 1, 0.3, (_plant, outside) => outside.temperatureC],
+]);
+
 const tables = new Map<string, readonly SensorRow[]>([
   ["C001", sunlightGreenhouse],
   ["C003", fertilizerMachine],
   ["W001", weatherStation],
+  ["V003", pestMonitor],
 ]);
 
-/** The sensors of a device type (system 1); none for cameras. */
+/** The sensors of a device type (system 1); none for cameras but the pest monitor, where a dialect has it give readings. */
 export const sensorTable = (type: string): readonly SensorRow[] => tables.get(type) ?? [];

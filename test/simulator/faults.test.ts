@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { addressTable } from "../../src/simulator/address-table.js";
 import { FaultBook } from "../../src/simulator/fault-book.js";
+import type { PlatformOptions } from "../../src/simulator/platform-options.js";
 import type { FaultSpec } from "../../src/simulator/faults.js";
 import { Asking, hourMs, json, minuteMs } from "./asking.js";
 
@@ -67,6 +68,54 @@ describe("answers that go wrong", () => {
 
   it("a redirect points to another origin", () => {
     expect(posted({ fault: "redirect" }).decision.headers.location).toMatch(/^https:\/\/elsewhere/);
+  });
+});
+
+describe("the lists of the account", () => {
+  const codes = (body: Record<string, unknown>) =>
+    (body.data as readonly { code: string; online: boolean }[]).map(({ code, online }) =>
+      online ? code : `${code} offline`,
+    );
+
+  it("a page of them beside the count of all; a page size that is asked for is given", () => {
+    const asking = new Asking({ controllers: 20, faults: [{ fault: "paged", value: 3, chance: 1 }] });
+    const page = asking.get("/api/control/mqtt");
+    expect([codes(page).length, page.total]).toEqual([3, 20]);
+    expect(codes(asking.get("/api/control/mqtt", { pageSize: "500" }))).toHaveLength(20);
+    expect(asking.get("/api/device", { dataType: "TEXT" })).toMatchObject({ total: 26 });
+  });
+
+  it("a flag that is offline although the device's own status is online", () => {
+    const fault: FaultSpec = { fault: "listed_offline", controller: code, chance: 1 };
+    const asking = new Asking({ controllers: 2, faults: [fault] });
+    expect(codes(asking.get("/api/control/mqtt"))).toEqual([`${code} offline`, "FM-0002"]);
+    expect(asking.get("/api/mqtt-client-status", { deviceCode: code })).toMatchObject({
+      data: { status: 1 },
+    });
+  });
+});
+
+describe("what dialects leave to devices", () => {
+  const status = (over: PlatformOptions["dialect"], deviceCode: string) =>
+    new Asking({ ...(over && { dialect: over }) }).get("/api/mqtt-client-status", { deviceCode });
+  const data = (over: PlatformOptions["dialect"], deviceCode: string) =>
+    new Asking({ ...(over && { dialect: over }) }).get("/api/sensor-data", { deviceCode }).data;
+
+  it("a weather station has an MQTT client or none", () => {
+    expect(status({ clients: "stations" }, "WS-0001")).toMatchObject({ data: { status: 1, version: 2 } });
+    expect(status({}, "WS-0001")).toMatchObject({ data: { status: 0 } });
+  });
+
+  it("a pest monitor has readings or none", () => {
+    expect(data({ pestMonitor: "readings" }, "PM-0001")).toHaveLength(2);
+    expect(data({}, "PM-0001")).toEqual([]);
+  });
+
+  it("extension fields hold nothing, or what could be taken for the device's own", () => {
+    const lists = { layout: "array", extension: "filled", everything: true } as const;
+    const { data: items } = new Asking({ dialect: { lists } }).get("/api/control/mqtt");
+    expect(items).toContainEqual(expect.objectContaining({ deviceTypeId: "C001", type: "EXT-7" }));
+    expect(JSON.stringify(items)).toContain("camera-password@");
   });
 });
 

@@ -1,4 +1,4 @@
-import { expectOutcome, expectShown, type Row, stayedOnline } from "../row.js";
+import { expectNever, expectOutcome, expectShown, type Row, stayedOnline } from "../row.js";
 import { fieldsOf, textOf } from "../history.js";
 import { commanded, targets, topicOf } from "../support/house.js";
 import type { World } from "../support/world.js";
@@ -55,6 +55,37 @@ export const stateRows: readonly Row[] = [
     check: (seen) => [
       ...expectShown(seen, "greenhouse/gh-0001/availability", "offline"),
       ...expectOutcome(seen, "refused/controller_offline"),
+    ],
+  }),
+  platform({
+    name: "a list that says offline",
+    requirement: "C26",
+    how: "the list of controllers says offline for 14 s, the device's own status online",
+    expected: "the controller stays online and takes commands",
+    holdMs: 14_000,
+    begin: ({ platform }) => platform.fault({ fault: "listed_offline", controller: commanded, chance: 1 }),
+    end: ({ platform }) => platform.tell("clear_faults"),
+    check: (seen) => [
+      ...stayedOnline(seen),
+      ...expectNever(seen, "greenhouse/gh-0001/availability", "offline"),
+      ...expectOutcome(seen, "confirmed", "already"),
+    ],
+  }),
+  platform({
+    name: "a page of the list",
+    requirement: "C26",
+    how: "the list of controllers holds one of them for 14 s, beside the count of all",
+    expected: "nothing is absent, nothing goes offline",
+    holdMs: 14_000,
+    begin: ({ platform }) => platform.fault({ fault: "paged", value: 1, chance: 1 }),
+    end: ({ platform }) => platform.tell("clear_faults"),
+    check: (seen) => [
+      ...stayedOnline(seen),
+      ...expectNever(seen, "greenhouse/gh-0001/availability", "offline"),
+      ...expectNever(seen, "greenhouse/gh-0003/availability", "offline"),
+      // The other list may still hold it, but without a flag.
+      ...expectNever(seen, "greenhouse/gh-0003/availability", "unknown"),
+      ...expectOutcome(seen, "confirmed", "already"),
     ],
   }),
   platform({
