@@ -187,7 +187,7 @@ function outcomeOf(answer: GoodAnswer | BadAnswer, status: number): Outcome {
     case "throttled":
       return answer.retryAfterMs === null ? { type: "answered" } : { type: "held", ms: answer.retryAfterMs };
     case "server":
-      return { type: status >= 500 ? "failed" : "answered" };
+      return { type: status >= 500 ? "failed" : status === 404 ? "misplaced" : "answered" };
     case "protocol":
     case "unreachable":
     case "timeout":

@@ -28,11 +28,13 @@ export interface Circuit {
 }
 
 /**
- * `answered`: the platform said something usable, also a refusal of the request. `challenged`: 401 or 403, while a new credential may
- * still help; `refused`: none will. `abandoned`: the caller gave up.
+ * `answered`: the platform said something usable, also a refusal of the request. `misplaced`: the host has no such path,
+ * which is no sign that the platform is there. `challenged`: 401 or 403, while a new credential may still help; `refused`:
+ * none will. `abandoned`: the caller gave up.
  */
 export type Outcome =
   | { readonly type: "answered" }
+  | { readonly type: "misplaced" }
   | { readonly type: "challenged" }
   | { readonly type: "failed" }
   | { readonly type: "refused" }
@@ -111,6 +113,7 @@ const probing = (circuit: Circuit, host: PlatformHost, now: number): Circuit => 
 export function settle(circuit: Circuit, host: PlatformHost, outcome: Outcome, now: number): Circuit {
   switch (outcome.type) {
     case "answered":
+    case "misplaced":
       return answered(circuit, host);
     case "held":
       return withHost(answered(circuit, host), host, { heldUntil: now + outcome.ms, heldAt: now });

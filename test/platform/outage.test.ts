@@ -232,6 +232,19 @@ describe("the link", () => {
     expect(client.link("realtime")).toMatchObject({ failures, reachable });
   });
 
+  it("a host that knows none of the paths is no contact with the platform, so nothing says that it answers", async () => {
+    const missing = { status: 404, body: '{"status":404,"error":"Not Found"}' };
+    const host = workshop.keep(await startFakeHost(() => missing));
+    const { client, links } = makeClient(workshop, settingsFor(host.url));
+    await factsOf(client.sensors("GH-1", never));
+    await factsOf(client.controllers(never));
+    expect(links.map(({ contactAt }) => contactAt)).toEqual(links.map(() => null));
+    expect(client.link("realtime")).toMatchObject({ reachable: true, failures: 0, contactAt: null });
+    host.answer(healthy);
+    await client.sensors("GH-1", never);
+    expect(client.link("realtime").contactAt).not.toBeNull();
+  });
+
   it("a call that its caller gives up says nothing about the host", async () => {
     const host = workshop.keep(await startRawHost(() => undefined));
     const { client, links } = makeClient(workshop, settingsFor(host.url));

@@ -61,15 +61,15 @@ export function sampleControllers({ evidence }: Scene, most = 3) {
   return [...new Set([...firsts, ...ordered])].slice(0, most);
 }
 
+/** Errors that the other host's question may explain. */
+const answered: ReadonlySet<string> = new Set(["server", "protocol", "rejected", "unauthorized"]);
+
 /** A refusal that another host's path would also give is looked at the other way round. */
 async function wrongHostVerdict(error: unknown, scene: Scene, signal: AbortSignal): Promise<Verdict> {
   const verdict = platformVerdict(error);
   if (verdict === null || !(error instanceof PlatformError)) throw error;
   const { business_url, realtime_url } = scene.configuration.platform;
-  const isSuspect =
-    business_url !== realtime_url &&
-    error.facts.sent &&
-    ["server", "protocol", "rejected"].includes(error.facts.kind);
+  const isSuspect = business_url !== realtime_url && answered.has(error.facts.kind);
   if (!isSuspect || !(await areSwapped(scene, signal))) return verdict;
   return failed(
     "the two hosts are swapped: each answers what the other one is asked for",
@@ -83,13 +83,30 @@ function areSwapped(scene: Scene, signal: AbortSignal): Promise<boolean> {
   return scene.evidence.swapped;
 }
 
-async function triedSwapped({ configuration, ports }: Scene, signal: AbortSignal): Promise<boolean> {
+/** Neither host knows less of what the other is asked for, and one knows more. */
+async function triedSwapped(scene: Scene, signal: AbortSignal): Promise<boolean> {
+  const { businessUrl, realtimeUrl } = platformSettings(scene.configuration);
+  const [own, other] = [
+    await knowledgeOf(scene, { businessUrl, realtimeUrl }, signal),
+    await knowledgeOf(scene, { businessUrl: realtimeUrl, realtimeUrl: businessUrl }, signal),
+  ];
+  const gains = other.map((knows, at) => knows - (own[at] ?? 0));
+  return Math.min(...gains) >= 0 && Math.max(...gains) > 0;
+}
+
+type Hosts = Pick<ReturnType<typeof platformSettings>, "businessUrl" | "realtimeUrl">;
+
+/** How well each host knows one question of its own. */
+async function knowledgeOf(
+  { configuration, ports }: Scene,
+  hosts: Hosts,
+  signal: AbortSignal,
+): Promise<readonly number[]> {
   const settings = platformSettings(configuration);
-  const { businessUrl, realtimeUrl } = settings;
   // Signing in has its own pace and its own saved token for each business host; what is swapped is seen without it.
   const credential = settings.credential.type === "sign_in" ? noCredential : settings.credential;
-  const swapped = createPlatform(
-    { ...settings, credential, businessUrl: realtimeUrl, realtimeUrl: businessUrl },
+  const platform = createPlatform(
+    { ...settings, credential, ...hosts },
     {
       clock: ports.clock,
       random: ports.random,
@@ -99,21 +116,20 @@ async function triedSwapped({ configuration, ports }: Scene, signal: AbortSignal
     },
   );
   try {
-    const answered = await Promise.all([
-      knows(swapped.controllers(signal)),
-      knows(swapped.connection(nobody, signal)),
+    return await Promise.all([
+      knowledge(platform.controllers(signal)),
+      knowledge(platform.connection(nobody, signal)),
     ]);
-    return answered.every(Boolean);
   } finally {
-    await swapped.close();
+    await platform.close();
   }
 }
 
 const noCredential = { type: "token", token: "none" } as const;
 
-/** Whether the host has this operation at all: a refused token is an answer too. */
-const knows = (call: Promise<unknown>): Promise<boolean> =>
+/** 2 for an answer, 1 for a refused token, which may be all that a host says to a question it does not know; else 0. */
+const knowledge = (call: Promise<unknown>): Promise<number> =>
   call.then(
-    () => true,
-    (error: unknown) => error instanceof PlatformError && error.facts.kind === "unauthorized",
+    () => 2,
+    (error: unknown) => (error instanceof PlatformError && error.facts.kind === "unauthorized" ? 1 : 0),
   );

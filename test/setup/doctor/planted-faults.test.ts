@@ -24,7 +24,7 @@ import {
   type Section,
 } from "./support/bench.js";
 import { expired, forOtherName, selfSigned } from "./support/certificates.js";
-import { httpsFront } from "./support/front.js";
+import { forbiddingFront, httpsFront } from "./support/front.js";
 
 /** What is planted: sections of the configuration that differ, and other circumstances. */
 interface Planted {
@@ -123,6 +123,47 @@ const platformRows: readonly Row[] = [
     fault: "the two hosts swapped",
     plant: ({ businessUrl, realtimeUrl }) => ({
       more: { platform: { business_url: realtimeUrl, realtime_url: businessUrl } },
+    }),
+    check: "token",
+    status: "failed",
+    says: /swapped/,
+    remedy: /exchange platform\.business_url and platform\.realtime_url/,
+  },
+  ...(["token", "realtime"] as const).map((check): Row => ({
+    fault: `the two hosts swapped, with a sign-in (${check})`,
+    simulator: {
+      auth: { tokens: "known", signIn: { account: canaries.account, password: canaries.password } },
+    },
+    plant: ({ businessUrl, realtimeUrl }) => ({
+      more: {
+        platform: {
+          business_url: realtimeUrl,
+          realtime_url: businessUrl,
+          token: undefined,
+          sign_in: { body: { account: canaries.account, password: canaries.password } },
+        },
+      },
+    }),
+    check,
+    status: "failed",
+    says: /swapped/,
+    remedy: /exchange platform\.business_url and platform\.realtime_url/,
+  })),
+  {
+    fault: "the two hosts swapped, where each forbids what it does not know",
+    plant: async ({ businessUrl, realtimeUrl }) => ({
+      more: {
+        platform: {
+          business_url: await forbiddingFront(
+            realtimeUrl,
+            /^\/(?:ws|api\/(?:sensor-data|mqtt-client|device_status|get-value|set-value))/,
+          ),
+          realtime_url: await forbiddingFront(
+            businessUrl,
+            /^\/api\/(?:account|station|device(?!_)|weather|video|control)/,
+          ),
+        },
+      },
     }),
     check: "token",
     status: "failed",

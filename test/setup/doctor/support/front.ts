@@ -31,3 +31,31 @@ export async function httpsFront(target: string, certificate: Certificate): Prom
   if (address === null || typeof address === "string") throw new Error("no port");
   return `https://127.0.0.1:${address.port}`;
 }
+
+/** A host before the simulator that forbids every path it does not know, instead of saying that there is none. */
+export async function forbiddingFront(target: string, knows: RegExp): Promise<string> {
+  const server = http.createServer((request, response) => {
+    if (!knows.test(request.url ?? "")) {
+      response.writeHead(403, { "content-type": "application/json" });
+      response.end(JSON.stringify({ error: "Forbidden", message: "Access Denied" }));
+      return;
+    }
+    const { method, headers } = request;
+    const onward = http.request(new URL(request.url ?? "/", target), { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    });
+    onward.on("error", () => response.destroy());
+    request.pipe(onward);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, "close");
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return `http://127.0.0.1:${address.port}`;
+}
