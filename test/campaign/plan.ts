@@ -1,5 +1,6 @@
 import { answerRows } from "./rows/answer-rows.js";
 import { brokerRows } from "./rows/broker-rows.js";
+import { deliveryRows } from "./rows/delivery-rows.js";
 import { diskRows } from "./rows/disk-rows.js";
 import { exposedRows } from "./rows/exposed-rows.js";
 import { messageRows } from "./rows/message-rows.js";
@@ -16,6 +17,7 @@ import type { Lane } from "./support/world.js";
 export const table: readonly Row[] = [
   ...stateRows,
   ...brokerRows,
+  ...deliveryRows,
   ...messageRows,
   ...exposedRows,
   ...platformRows,
