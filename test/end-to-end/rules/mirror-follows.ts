@@ -202,15 +202,30 @@ export function followsThePlatform(scene: () => MirrorScene): void {
       });
     });
 
-    it("mirrors weather stations and cameras: availability unknown unless the list of controllers shows them, cameras without readings", async () => {
+    it("mirrors weather stations and cameras: availability unknown unless the list of controllers shows them or they have an MQTT client, cameras without readings", async () => {
       const { watch, spoken, sensor } = scene();
-      const availability = spoken.dialect.lists.everything ? "online" : "unknown";
+      const { lists, clients, pestMonitor } = spoken.dialect;
       for (const id of ["ws-0001", "pm-0001", "cam-0001", "cld-0001"]) {
+        const isClient = clients === "stations" && id === "ws-0001";
+        const availability = lists.everything || isClient ? "online" : "unknown";
         await until(watch, `greenhouse/${id}/availability`, availability, patientMs);
         await until(watch, `greenhouse/${id}/info`, (text) => fields(text)["id"] === id, patientMs);
       }
       await until(watch, `${sensor("ws-0001", "windspeed")}/quality`, "good", patientMs);
-      expect([...watch.current(/^greenhouse\/(pm|cam|cld)-0001\/sensor\//).keys()]).toEqual([]);
+      if (pestMonitor === "readings")
+        await until(watch, "greenhouse/pm-0001/sensor/pestcount/quality", "good", patientMs);
+      else expect([...watch.current(/^greenhouse\/pm-0001\/sensor\//).keys()]).toEqual([]);
+      expect([...watch.current(/^greenhouse\/(cam|cld)-0001\/sensor\//).keys()]).toEqual([]);
+      await until(
+        watch,
+        "greenhouse/gh-0001/info",
+        (text) => {
+          const { extension_type: extension, interface_version: version } = fields(text);
+          return version === "2" && extension === (lists.extension === "filled" ? "EXT-7" : null);
+        },
+        patientMs,
+      );
+      expect([...watch.current(/\/info$/).values()].join()).not.toContain("camera-password");
     });
 
     it("follows a controller that appears and is renamed, and keeps one that is missing from the list", async () => {

@@ -31,7 +31,10 @@ export function staysTrue(scene: () => MirrorScene): void {
         const cleared = watch.seen.filter(
           ({ index, topic, payload }) => index >= mark && payload === "" && !topic.includes("/request/"),
         );
-        expect(cleared).toEqual([]);
+        // GH-0100 has left the platform, which answers three times without running statuses of it.
+        const isGone = ({ topic }: { readonly topic: string }) =>
+          topic.startsWith("greenhouse/gh-0100/status/");
+        expect(cleared.filter((one) => !isGone(one))).toEqual([]);
       },
     );
 
