@@ -128,7 +128,7 @@ export function readFlag(value: unknown): boolean | null {
 }
 
 /** With the remedy, which is none of the shapes of items. */
-const pageProblem =
+export const pageProblem =
   "only a page of a longer list, so what it leaves out is not taken for gone; params (such as { pageSize: 500 }) can ask for all of it";
 
 const totalNames = ["total", "totalCount", "totalElements", "totalSize", "totalNum", "totalRows", "count"];

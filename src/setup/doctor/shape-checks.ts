@@ -1,5 +1,6 @@
 import { PlatformError } from "../../greenhouse/platform-error.js";
 import type { Query } from "../../greenhouse/ports.js";
+import { pageProblem } from "../../platform/decode/devices.js";
 import type { OperationShape } from "../../platform/settings.js";
 import type { RawAnswer } from "./answers.js";
 import { decodedAnswer, devicesIn, type DecodedOperation } from "./decoded-answer.js";
@@ -155,6 +156,11 @@ function answersVerdict(
   const problems = [...new Set(decoded.flatMap((one) => one.problems))];
   if (problems.length === 0 && query === undefined)
     return ok(`understood: ${found === 0 ? "no" : found} ${items[found === 1 ? 0 : 1]}`);
+  if (found > 0 && query === undefined && problems.every((one) => one.startsWith(pageProblem)))
+    return warning(
+      `${found} ${items[found === 1 ? 0 : 1]} understood, but they are ${pageProblem}`,
+      `add ${shapeLine(operation, { params: { pageSize: "500" } })}, with the platform's own name for the size of a page`,
+    );
   const worst = answers[decoded.findIndex((one) => one.problems.length > 0)] ?? answers[0];
   const guess = worst === undefined ? null : suggestedShape(worst, operation, timeZone);
   const line = { ...(guess ?? {}), ...(query === undefined ? {} : { query }) };

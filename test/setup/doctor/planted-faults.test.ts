@@ -57,6 +57,15 @@ const shifted = (byMs: number): DoctorPorts["clock"] => ({
 
 const platformRows: readonly Row[] = [
   {
+    fault: "a list that is a page of a longer one",
+    simulator: { faults: [{ fault: "paged", value: 2, chance: 1 }] },
+    plant: () => ({}),
+    check: "shapes.control/mqtt",
+    status: "warning",
+    says: /^2 controllers understood, but they are only a page of a longer list/,
+    remedy: /params: \{ pageSize: "500" \}/,
+  },
+  {
     fault: "a wrong token",
     simulator: { auth: { tokens: "known", accepted: ["another"] } },
     plant: () => ({}),
