@@ -13,6 +13,7 @@ import { CommandDesk } from "./command-desk.js";
 import { startEmbeddedBroker } from "./embedded-broker.js";
 import { LiveSettings } from "./live-settings.js";
 import { createMirror, type Mirror } from "./mirror.js";
+import { logActuators, mayDo } from "./start-lines.js";
 import { createPush } from "./create-push.js";
 import { openJournal } from "./open-journal.js";
 import { beginLife } from "./operations/crash-loop.js";
@@ -137,6 +138,7 @@ class Bridge {
     // Every part and every request listens to it; their number is bounded by the concurrency, not by ten.
     setMaxListeners(0, signal, stop);
     this.#stopping = signal;
+    this.#around.log.info(mayDo(this.#live.current.commands));
     await restoreCommands(this.#desk, this.#journal, this.#mirror, this.#around);
     const { store, poller, watch } = this.#mirror;
     const watched = (part: Promise<void>) =>
@@ -226,7 +228,10 @@ class Bridge {
       return;
     }
     log.info({ controller: news.code }, `controller ${news.type}: ${news.name}`);
-    if (news.type === "added") this.#desk.commander.problems.show(news.code);
+    if (news.type !== "added") return;
+    const controller = this.#mirror.store.get(news.code);
+    if (controller) logActuators(log, controller);
+    this.#desk.commander.problems.show(news.code);
   }
 
   #received(message: IncomingMessage): void {
