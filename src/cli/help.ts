@@ -77,5 +77,6 @@ export const profileNames = [
   "channels",
   "text",
   "entries",
+  "mode_stays",
   "odd",
 ] as const;

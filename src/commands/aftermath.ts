@@ -4,9 +4,11 @@ import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { Actuator, Controller, Register } from "../greenhouse/model.js";
 import type { RecordBody } from "../journal/records.js";
+import type { Effect } from "./book.js";
 import { type Command, laneKey } from "./command.js";
 import type { CommandPorts } from "./command-ports.js";
 import type { Problems } from "./problems.js";
+import { spelled } from "./report.js";
 import { type Rest, seeActuator, sightOf } from "./outside-change.js";
 
 export interface AftermathPorts extends Pick<CommandPorts, "audience" | "journal" | "clock"> {
@@ -115,6 +117,22 @@ export class Aftermath {
       message,
       at: this.#ports.clock.now(),
       facts: { id, controller: controllerId, actuator: targetId },
+    });
+  }
+
+  /** Confirmed, and set back before its travel time was over. */
+  reverted({ command, step, raw }: Extract<Effect, { type: "reverted" }>): void {
+    const { id, code, controllerId, target, targetId, settings } = command;
+    const value = spelled(settings, raw);
+    this.#note({ type: "reverted", controller: code, actuator: targetId, target, id, value: value ?? "" });
+    this.#ports.problems.raise(command);
+    const message = `${controllerId}/${targetId} was confirmed at ${step.value} and shows ${value ?? "nothing"} now that its travel time is over: another user, a wall switch, or the controller's own protection set it back. Nothing is sent again: check the actuator.`;
+    this.#ports.audience.event({
+      type: "reverted",
+      severity: "error",
+      message,
+      at: this.#ports.clock.now(),
+      facts: { id, controller: controllerId, actuator: targetId, value: step.value, read_back: value },
     });
   }
 

@@ -27,9 +27,24 @@ export interface Lane {
   readonly passedOver: number;
   readonly stop: Command | null;
   readonly posts: Posts;
+  /** Confirmed and still travelling. */
+  readonly held: Held | null;
   readonly closed: boolean;
   /** Numbers the questions asked, so that an answer nobody waits for any more is known. */
   readonly asked: number;
+}
+
+export type HeldCommand = Pick<Command, "id" | "code" | "controllerId" | "target" | "targetId" | "settings">;
+
+/** A confirmed command whose address is read once more when its travel time is over. */
+export interface Held {
+  readonly command: HeldCommand;
+  readonly step: Step;
+  readonly at: number;
+  /** Until when an answer is waited for. */
+  readonly until: number;
+  /** The read under way. */
+  readonly token: number | null;
 }
 
 /** What is known about our POSTs to the actuator. */
@@ -143,6 +158,8 @@ export type Input =
   | { readonly type: "asked"; readonly command: Command }
   /** What an earlier run left open. */
   | { readonly type: "interrupted"; readonly one: Interrupted }
+  /** Confirmed by an earlier run, which had not looked again. */
+  | { readonly type: "holding"; readonly command: HeldCommand; readonly step: Step }
   | { readonly type: "connection"; readonly token: number; readonly connection: Connection }
   | { readonly type: "read"; readonly token: number; readonly address: string; readonly read: Read }
   /** `problem` is null once the record is on disk. */
@@ -163,7 +180,12 @@ export type Input =
 
 export type Effect =
   | { readonly type: "connection"; readonly token: number; readonly command: Command }
-  | { readonly type: "read"; readonly token: number; readonly command: Command; readonly address: string }
+  | {
+      readonly type: "read";
+      readonly token: number;
+      readonly command: Pick<Command, "code">;
+      readonly address: string;
+    }
   /** Nobody waits for that answer any more. */
   | { readonly type: "forget"; readonly token: number }
   | {
@@ -187,6 +209,8 @@ export type Effect =
   | { readonly type: "steps_ended"; readonly command: Command }
   /** A value was pushed after the last read of a command that has ended. */
   | { readonly type: "unread"; readonly command: Command; readonly address: string; readonly raw: RawValue }
+  /** The register shows another value than the one that was confirmed. */
+  | { readonly type: "reverted"; readonly command: HeldCommand; readonly step: Step; readonly raw: RawValue }
   | { readonly type: "phase"; readonly command: Command; readonly phase: Phase }
   | { readonly type: "end"; readonly command: Command; readonly ending: Ending }
   | { readonly type: "warn"; readonly reason: string; readonly message: string };
@@ -211,6 +235,7 @@ export const emptyLane: Lane = {
   passedOver: 0,
   stop: null,
   posts: { firstAt: null, stopAt: null, endedAt: null, unread: false },
+  held: null,
   closed: false,
   asked: 0,
 };

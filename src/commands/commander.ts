@@ -1,9 +1,11 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import type { Step } from "../greenhouse/command/plan.js";
 import { targetOf } from "../greenhouse/command/targets.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { RecordBody } from "../journal/records.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import { Aftermath, type Awaited } from "./aftermath.js";
+import type { HeldCommand } from "./book.js";
 import { type Command, type CommandRequest, laneKey } from "./command.js";
 import type { CommanderPorts, CommanderSettings } from "./command-ports.js";
 import type { PushBell } from "../bridge/push-mirror.js";
@@ -46,6 +48,9 @@ export class Commander {
       ...ports,
       ended: (command, ending) => {
         this.#finish(command, ending);
+      },
+      reverted: (news) => {
+        this.#aftermath.reverted(news);
       },
     });
     this.#aftermath = new Aftermath({
@@ -182,6 +187,11 @@ export class Commander {
   /** A value that an earlier run sent and had not seen when its command ended. */
   await(awaited: Awaited): void {
     this.#aftermath.await(awaited);
+  }
+
+  /** A command that an earlier run confirmed and had not looked at again: it is read once more now. */
+  hold(command: HeldCommand, step: Step): void {
+    this.#lanes.hold(command, step);
   }
 
   restoreUnread(keys: Iterable<string>): void {

@@ -1,4 +1,6 @@
 import type { Step } from "../greenhouse/command/plan.js";
+import { kindRows } from "../greenhouse/actuator-kinds.js";
+import { degreeOf, sameValue, textOf } from "../greenhouse/actuator-values.js";
 import type { StepReport } from "../greenhouse/command/outcomes.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import { type Ending, spelled, superseded } from "./report.js";
@@ -17,6 +19,23 @@ const halfWay = {
   stop: null,
 } as const;
 
+/** A controller may go on reading the position mode after a degree: then nothing tells whether it goes there. */
+function showsModeOnly(step: Step, { readBack }: StepEnd): boolean {
+  const { positionMode } = kindRows.positioner;
+  const isDegree = step.purpose === "value" && degreeOf(step.value) !== null;
+  return isDegree && positionMode !== null && readBack !== null && sameValue(positionMode, textOf(readBack));
+}
+
+const notShown = (step: Step, end: StepEnd, shown: string): string =>
+  showsModeOnly(step, end)
+    ? `The platform accepted ${step.value} for address ${step.address}, which goes on showing the position mode and no degree: that the mode was read back is all the proof there is. Nothing is sent again: check the actuator.`
+    : `The platform accepted ${step.value} for address ${step.address} but shows ${shown}. Nothing is sent again: check the actuator, its local switch and the address.`;
+
+const notTaken = (step: Step, end: StepEnd, shown: string): string =>
+  showsModeOnly(step, end)
+    ? `Sending ${step.value} to address ${step.address} ended without an answer, and the address goes on showing the position mode and no degree. Check the actuator before sending again.`
+    : `Sending ${step.value} to address ${step.address} ended without an answer, and the platform shows ${shown}: it did not happen. Send it again if it is still wanted.`;
+
 /** The command's end once a step did not lead on to the next, or the last one ended; null when the next step may go. */
 export function endingAfter(step: Step, end: StepEnd, isLast: boolean): Ending | null {
   const rest = { requestId: end.requestId, readBack: end.readBack };
@@ -28,7 +47,7 @@ export function endingAfter(step: Step, end: StepEnd, isLast: boolean): Ending |
       return {
         outcome: "unconfirmed",
         reason: halfWay[step.purpose],
-        message: `The platform accepted ${step.value} for address ${step.address} but shows ${shown}. Nothing is sent again: check the actuator, its local switch and the address.`,
+        message: notShown(step, end, shown),
         ...rest,
       };
     case "unknown":
@@ -51,7 +70,7 @@ export function endingAfter(step: Step, end: StepEnd, isLast: boolean): Ending |
       return {
         outcome: "failed",
         reason: halfWay[step.purpose],
-        message: `Sending ${step.value} to address ${step.address} ended without an answer, and the platform shows ${shown}: it did not happen. Send it again if it is still wanted.`,
+        message: notTaken(step, end, shown),
         ...rest,
       };
     case "interrupted":

@@ -15,6 +15,7 @@ import { begin, checkRead, connected, goOn } from "./checks.js";
 import type { Command } from "./command.js";
 import { pushed, wakeOf } from "./confirm.js";
 import { cut, waitsFor } from "./giving-up.js";
+import { heldRead, holdAgain, letGo, lookWhetherHeld } from "./held.js";
 import { adopt, recoveredRead } from "./recovery.js";
 import { type Ending, dryStop, refused, shuttingDown, superseded } from "./report.js";
 import {
@@ -70,6 +71,9 @@ function take(turn: Turn, input: Input): void {
     case "interrupted":
       adopt(turn, input.one);
       return;
+    case "holding":
+      holdAgain(turn, input.command, input.step);
+      return;
     case "pushed":
       rung(turn, input.address, input.raw);
       return;
@@ -95,6 +99,11 @@ function answer(
   turn: Turn,
   input: Extract<Input, { readonly type: "connection" | "read" | "answered" | "renewed" | "defect" }>,
 ): void {
+  const { held } = turn.lane;
+  if (held !== null && held.token === input.token) {
+    heldRead(turn, held, input.type === "read" ? input.read : null);
+    return;
+  }
   const run = [turn.lane.running, turn.lane.confirming].find((one) => one && waitsFor(one) === input.token);
   if (!run) return;
   const { stage } = run;
@@ -203,6 +212,7 @@ const readBackOf = ({ stage }: Run) =>
 
 /** Takes nothing new; what waits or is only being checked ends refused, what was sent stays open for the next start. */
 function close(turn: Turn): void {
+  letGo(turn);
   turn.lane = { ...turn.lane, closed: true };
   dropWaiting(turn, shuttingDown);
   const { stop, running, confirming } = turn.lane;
@@ -227,6 +237,7 @@ function journaled(turn: Turn, token: number, problem: string | null): void {
 
 /** What the time has come for. */
 function due(turn: Turn): void {
+  lookWhetherHeld(turn);
   for (const one of [turn.lane.running, turn.lane.confirming]) {
     if (!one) continue;
     const { stage } = one;
@@ -324,6 +335,7 @@ export function nextWakeAt(lane: Lane): number | null {
   const wakes = [lane.running, lane.confirming].map((one) => (one ? wakeOfStage(one.stage) : null));
   const command = lane.running === null ? (lane.stop ?? lane.waiting.at(-1)) : undefined;
   if (command) wakes.push(Math.min(mayGoFrom(lane, command), command.deadlineMono + 1));
+  if (lane.held?.token === null) wakes.push(lane.held.at);
   const times = wakes.filter((at) => at !== null);
   return times.length === 0 ? null : Math.min(...times);
 }
@@ -342,7 +354,9 @@ export const openCommands = ({ running, confirming, waiting, stop }: Lane): read
 
 /** Whether a command is open, or one of ours may still be moving the actuator. */
 export const isMoving = (lane: Lane, travelMs: number, now: number): boolean =>
-  openCommands(lane).length > 0 || (lane.posts.endedAt !== null && now - lane.posts.endedAt < travelMs);
+  openCommands(lane).length > 0 ||
+  lane.held !== null ||
+  (lane.posts.endedAt !== null && now - lane.posts.endedAt < travelMs);
 
 /** Whether a pushed value of the address is waited for; and whether it is just this one. */
 export function awaits(lane: Lane, address: string, raw?: RawValue): boolean {

@@ -1,6 +1,7 @@
 import { PlatformError } from "../greenhouse/platform-error.js";
 import type { RawValue } from "../greenhouse/ports.js";
-import type { Answer, Connection, Effect, Input, Lane, Read } from "./book.js";
+import type { Step } from "../greenhouse/command/plan.js";
+import type { Answer, Connection, Effect, HeldCommand, Input, Lane, Read } from "./book.js";
 import { emptyLane } from "./book.js";
 import type { PushBell } from "../bridge/push-mirror.js";
 import { type Command, laneKey } from "./command.js";
@@ -13,6 +14,8 @@ type About = Pick<Command, "code" | "target" | "targetId">;
 
 export interface LanesPorts extends CommandPorts {
   readonly ended: (command: Command, ending: Ending) => void;
+  /** The register shows another value than the one a command was confirmed by. */
+  readonly reverted: (news: Extract<Effect, { type: "reverted" }>) => void;
 }
 
 // A POST is never aborted: what it did would be unknown. Its own deadline ends it.
@@ -40,6 +43,11 @@ export class Lanes {
 
   adopt(one: Interrupted): void {
     this.#feed(laneKey(one.command), { type: "interrupted", one });
+  }
+
+  /** A command that an earlier run confirmed and had not looked at again. */
+  hold(command: HeldCommand, step: Step): void {
+    this.#feed(laneKey(command), { type: "holding", command, step });
   }
 
   /** Actuators whose last POST of an earlier run nobody has read back yet. */
@@ -103,7 +111,7 @@ export class Lanes {
   }
 
   #perform(key: string, effect: Effect): void {
-    const { audience, log, store, clock } = this.#ports;
+    const { audience, log } = this.#ports;
     switch (effect.type) {
       case "phase":
         audience.phase(effect.command, effect.phase);
@@ -111,20 +119,16 @@ export class Lanes {
       case "end":
         this.#ports.ended(effect.command, effect.ending);
         return;
+      case "reverted":
+        this.#ports.reverted(effect);
+        return;
       case "warn":
         log.error({ reason: effect.reason }, effect.message);
         return;
-      case "posted": {
-        const { code, target, targetId } = effect.command;
-        const at = clock.monotonic();
-        store.dispatch(code, { type: "posted", target, id: targetId, at, between: effect.between });
+      case "posted":
+      case "steps_ended":
+        this.#standing(effect);
         return;
-      }
-      case "steps_ended": {
-        const { code, target, targetId } = effect.command;
-        store.dispatch(code, { type: "steps_ended", target, id: targetId });
-        return;
-      }
       case "unread":
         this.#onUnread(effect.command.code, effect.address, effect.raw);
         return;
@@ -140,6 +144,14 @@ export class Lanes {
       case "renew":
         void this.#asking(key, effect);
     }
+  }
+
+  /** Where a command's steps stand, for what the mirror may show of them. */
+  #standing(effect: Extract<Effect, { type: "posted" | "steps_ended" }>): void {
+    const { store, clock } = this.#ports;
+    const { code, target, targetId: id } = effect.command;
+    if (effect.type === "steps_ended") store.dispatch(code, { type: "steps_ended", target, id });
+    else store.dispatch(code, { type: "posted", target, id, at: clock.monotonic(), between: effect.between });
   }
 
   #journal(key: string, { record, unlessOpen, durable, token }: Extract<Effect, { type: "journal" }>): void {
@@ -190,14 +202,14 @@ export class Lanes {
     const { platform } = this.#ports;
     if (effect.type === "renew")
       return { type: "renewed", token, isNew: await platform.renewCredential(signal) };
-    const { command } = effect;
+    const { code } = effect.command;
     if (effect.type === "connection")
-      return { type: "connection", token, connection: await this.#connection(command.code, signal) };
+      return { type: "connection", token, connection: await this.#connection(code, signal) };
     if (effect.type === "read") {
       const { address } = effect;
-      return { type: "read", token, address, read: await this.#read(command.code, address, signal) };
+      return { type: "read", token, address, read: await this.#read(code, address, signal) };
     }
-    const before = this.#registerOf(command, effect.step.address);
+    const before = this.#registerOf(effect.command, effect.step.address);
     return { type: "answered", token, answer: await this.#post(effect), before };
   }
 

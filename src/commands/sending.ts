@@ -17,6 +17,7 @@ import {
 } from "./book.js";
 import { readBackFrom, readNow, seen } from "./confirm.js";
 import { endingAfter, stepReport } from "./endings.js";
+import { letGo } from "./held.js";
 import { dropPassedOver, finish, put } from "./turn.js";
 import { stateAddresses } from "../greenhouse/actuator-fold.js";
 import { expired } from "../greenhouse/command/age.js";
@@ -341,6 +342,7 @@ function nextStep(turn: Turn, run: Run): void {
 /** The first POST of a command; one that is still confirming gives way in the same turn. */
 export function sendFirst(turn: Turn, run: Run): void {
   dropPassedOver(turn);
+  letGo(turn);
   turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, firstAt: turn.now.mono } };
   sendStep(turn, { ...run, sentAt: turn.now.at });
 }

@@ -1,6 +1,7 @@
 import { ask, type Posts, type Run, type Turn } from "./book.js";
 import type { Command } from "./command.js";
 import { sendingRecord, takenRecord } from "./taken-record.js";
+import { hold } from "./held.js";
 import { type Ending, leavesPlace, superseded } from "./report.js";
 
 /* What every part of a turn does to the lane: put a command back, drop those that wait, end one. */
@@ -53,6 +54,7 @@ export function finish(turn: Turn, run: Run, ending: Ending): void {
   if (run.posted && turn.lane.running?.posted !== true)
     turn.effects.push({ type: "steps_ended", command: run.command });
   if (run.cut && run.posted && closed && ending.outcome === "superseded") return;
+  hold(turn, run, ending);
   if (wasRunning && !leavesPlace(ending)) dropPassedOver(turn);
   end(turn, run.heir ?? run.command, ending);
 }

@@ -2,7 +2,7 @@ import { type Awaited, isAwaited } from "../commands/aftermath.js";
 import type { GreenhouseStore } from "../bridge/store.js";
 import { targetOf } from "../greenhouse/command/targets.js";
 import type { HistoryParts } from "../journal/history-parts.js";
-import type { CommandTarget, JournalRecord } from "../journal/records.js";
+import type { CommandTarget, JournalRecord, RecordType } from "../journal/records.js";
 import type { CommandResult } from "../journal/results.js";
 
 const dayMs = 24 * 3_600_000;
@@ -52,4 +52,29 @@ export function awaitedFrom({ code, target, result }: LateResult, store: Greenho
     word: result.command ?? value,
     step: { purpose, address, value, confirmWithinMs: settings.confirmWithinMs },
   };
+}
+
+/** What says whether a confirmed value was looked at again. */
+export const heldTypes = new Set(["result", "step_sent", "read_back", "reverted"] as const);
+
+const isHeldType = (
+  record: JournalRecord,
+): record is Extract<JournalRecord, { readonly type: "result" | "step_sent" | "read_back" | "reverted" }> =>
+  (heldTypes as ReadonlySet<RecordType>).has(record.type);
+
+/** The newest sent command of each target where it was confirmed and nobody has looked again since; as while running. */
+export function heldResults(records: Iterable<JournalRecord>): readonly LateResult[] {
+  const held = new Map<string, LateResult>();
+  for (const record of records) {
+    if (!isHeldType(record)) continue;
+    const { controller: code, target = "actuator", actuator } = record;
+    const key = `${code} ${target} ${actuator}`;
+    const id = held.get(key)?.result.id;
+    if (record.type === "step_sent") held.delete(key);
+    else if ((record.type === "read_back" || record.type === "reverted") && record.id === id)
+      held.delete(key);
+    else if (record.type === "result" && record.result.outcome === "confirmed")
+      held.set(key, { code, target, result: record.result });
+  }
+  return [...held.values()];
 }

@@ -9,7 +9,7 @@ import type { RecentCommand } from "../journal/recent-commands.js";
 import type { JournalRecord, RecordType } from "../journal/records.js";
 import { undeliveredResults } from "../journal/undelivered.js";
 import { JournalUnreadable } from "../journal/unreadable.js";
-import { awaitedFrom, awaitedSince, lateResults } from "./awaited.js";
+import { awaitedFrom, awaitedSince, heldResults, heldTypes, lateResults } from "./awaited.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
 import type { CommandDesk } from "./command-desk.js";
 import { abandonedFrom, interruptedFrom } from "./interrupted.js";
@@ -20,6 +20,8 @@ const ownIdsMs = 12 * 3_600_000;
 const undeliveredMs = 24 * 3_600_000;
 const mostUndelivered = 1_000;
 const mostAwaited = 2_000;
+const heldMs = 24 * 3_600_000;
+const mostHeld = 10_000;
 
 /**
  * Takes up what earlier runs left in the journal: open commands, unread POSTs, problems, ids seen, results not delivered,
@@ -49,6 +51,7 @@ export async function restoreCommands(
     rememberIds(commander, past.recent, around.clock.now());
     for (const one of undeliveredResults(past.told, mostUndelivered)) desk.restoreResult(one);
     restoreAwaited(commander, past.results, mirror);
+    restoreHeld(commander, past.held, mirror);
   }
   takeUpOpen(desk, { journal, mirror, around, recent: past?.recent ?? [] });
 }
@@ -61,6 +64,8 @@ interface Past {
   readonly told: readonly JournalRecord[];
   /** What says which values may still come. */
   readonly results: readonly JournalRecord[];
+  /** What says which confirmed values were not looked at again. */
+  readonly held: readonly JournalRecord[];
 }
 
 /** Null where a file cannot be read: this run then mirrors only. */
@@ -80,6 +85,7 @@ async function readPast(
       recent: await readRecentCommands(directory, now - ownIdsMs, files),
       told: await newest(tellable, now - undeliveredMs, 2 * mostUndelivered),
       results: await newest(hopeful, awaitedSince(journal.history().problems, now), mostAwaited),
+      held: await newest(heldTypes, now - heldMs, mostHeld),
     };
   } catch (error) {
     if (!(error instanceof JournalUnreadable)) throw error;
@@ -161,5 +167,16 @@ function restoreAwaited(
   for (const late of lateResults(records)) {
     const awaited = awaitedFrom(late, store);
     if (awaited) commander.await(awaited);
+  }
+}
+
+function restoreHeld(
+  commander: CommandDesk["commander"],
+  records: readonly JournalRecord[],
+  { store }: Mirror,
+): void {
+  for (const one of heldResults(records)) {
+    const held = awaitedFrom(one, store);
+    if (held) commander.hold({ ...held.command, settings: held.settings }, held.step);
   }
 }

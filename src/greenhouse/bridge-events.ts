@@ -4,6 +4,7 @@ export type BridgeEventType =
   | "command_rejected"
   | "command_failed"
   | "changed_elsewhere"
+  | "reverted"
   | "confirmed_late"
   | "sign_in_refused"
   | "unauthorized"

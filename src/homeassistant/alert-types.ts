@@ -9,6 +9,7 @@ export const alertTypes = Object.keys({
   command_rejected: true,
   command_failed: true,
   changed_elsewhere: true,
+  reverted: true,
   confirmed_late: true,
   sign_in_refused: true,
   unauthorized: true,

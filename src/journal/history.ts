@@ -8,6 +8,7 @@ import type {
   JournalRecord,
   Refusal,
   ResultRecord,
+  Reverted,
   Stamp,
   Started,
   StepAnswered,
@@ -58,6 +59,7 @@ export function addToHistory(draft: HistoryDraft, record: JournalRecord): void {
   else if (type === "step_answered") addAnswer(draft, record);
   else if (type === "read_back") draft.unread.delete(aboutKey(record));
   else if (type === "confirmed_late") addConfirmedLate(draft, record);
+  else if (type === "reverted") addReverted(draft, record);
   else if (type === "result") addResult(draft, record);
   else if (type === "refusal") addRefusal(draft, record);
   else if (type === "acknowledged") addAcknowledged(draft, record);
@@ -88,6 +90,13 @@ function addAcknowledged(draft: HistoryDraft, record: Acknowledged): void {
 function addConfirmedLate(draft: HistoryDraft, record: ConfirmedLate): void {
   draft.unread.delete(aboutKey(record));
   draft.problems.delete(aboutKey(record));
+}
+
+function addReverted(draft: HistoryDraft, record: Stamp & Reverted): void {
+  const { controller, actuator, target = "actuator", id, at } = record;
+  const about = { controller, actuator, target, id, finished_at: at };
+  const problem: Problem = { ...about, outcome: "confirmed", reason: "reverted" };
+  setBounded(draft.problems, aboutKey(record), problem, mostPerActuator);
 }
 
 function changeOpen(draft: HistoryDraft, key: string, change: (command: OpenCommand) => OpenCommand): void {

@@ -32,6 +32,7 @@ const checks: { readonly [T in RecordType]: Checks<T> } = {
   refusal: { ...about, result },
   refusals_counted: { controller: textOrNull, actuator: textOrNull, count: number, reasons: object },
   confirmed_late: { ...aboutCommand, value: text },
+  reverted: { ...aboutCommand, value: text },
   changed_elsewhere: { ...about, from: textOrNull, to: textOrNull },
   acknowledged: { controller: text, actuator: textOrNull },
   delivered: { through: number },

@@ -15,6 +15,7 @@ export const commandOutcomes: ReadonlySet<RecordType> = new Set([
   "refusal",
   "refusals_counted",
   "confirmed_late",
+  "reverted",
 ]);
 
 export function matches(record: JournalRecord, { controllers, types, sinceMs }: RecordFilter): boolean {

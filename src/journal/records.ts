@@ -122,6 +122,13 @@ export interface ConfirmedLate extends About {
   readonly value: string;
 }
 
+/** Confirmed, and showing another value when its travel time was over. */
+export interface Reverted extends About {
+  readonly type: "reverted";
+  readonly id: string;
+  readonly value: string;
+}
+
 export interface ChangedElsewhere extends About {
   readonly type: "changed_elsewhere";
   readonly from: string | null;
@@ -222,6 +229,7 @@ export type RecordBody =
   | RefusalsCounted
   | ConfirmedLate
   | ChangedElsewhere
+  | Reverted
   | Acknowledged
   | Delivered
   | Started

@@ -7,6 +7,8 @@ import { offline } from "./realtime-operations.js";
 import { setAnswer } from "./register-shapes.js";
 
 const minuteMs = 60_000;
+/** Later than the first read-backs. */
+const revertsAfterMs = 4_000;
 
 /**
  * `POST /api/set-value`: takes the value and passes it on to the device, which may still do nothing with it. The answer
@@ -61,8 +63,10 @@ function passOn(
   }
   record.effect = "waiting";
   const at = state.simulatedNow + state.settings.registerLagMs;
-  const delayMs = (lie?.delayMs ?? minuteMs) * state.timeline.speed;
+  const usualMs = lie?.fault === "revert" ? revertsAfterMs : minuteMs;
+  const delayMs = (lie?.delayMs ?? usualMs) * state.timeline.speed;
   const { address, value } = control;
+  const before = controller.registers.read(address);
   const settled = (effect: PostEffect) => {
     record.effect = effect;
   };
@@ -73,5 +77,7 @@ function passOn(
     by: "command",
     settled,
   });
+  if (lie?.fault === "revert" && before !== null)
+    controller.schedule({ at: at + delayMs, address, value: before, by: "revert", onlyIf: value });
   if (lie?.fault === "twice") controller.schedule({ at: at + delayMs, address, value, by: "command" });
 }

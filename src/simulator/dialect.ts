@@ -76,6 +76,6 @@ export interface Dialect {
   readonly pestMonitor: "pictures" | "readings";
   /** What the platform does with a POST to a device that is offline. */
   readonly offlinePost: "refuse" | "accept";
-  readonly positionReads: "target" | "travelling";
+  readonly positionReads: "target" | "travelling" | "mode";
   readonly lightWants: "once" | "after_off";
 }

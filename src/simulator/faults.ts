@@ -18,7 +18,7 @@ export const answerFaults = [
 ] as const;
 
 /** Spoil what a POST does; the answer stays a success. */
-export const effectFaults = ["ignore", "late", "twice", "offline_at_post"] as const;
+export const effectFaults = ["ignore", "late", "twice", "revert", "offline_at_post"] as const;
 
 /** Spoil what reading a register shows. */
 export const readFaults = ["wrong_read_back", "stale_read_back", "no_value"] as const;
@@ -91,7 +91,7 @@ export interface FaultSpec {
   readonly address?: string;
   /** Whether the request was carried out before its answer was spoilt. */
   readonly when?: "before" | "after";
-  /** `slow`, `late`: how much later; `twice`: when again; `stale_read_back`, `stale_group`: how old. */
+  /** `slow`, `late`: how much later; `twice`: when again; `revert`: how much later; `stale_read_back`, `stale_group`: how old. */
   readonly delayMs?: number;
   readonly status?: number;
   readonly code?: number;

@@ -184,6 +184,12 @@ const odd: Dialect = {
   sensorQuery: "facility",
 };
 
+const modeStays: Dialect = {
+  ...plain,
+  summary: "as default, but an address goes on reading 10100 after a degree",
+  positionReads: "mode",
+};
+
 export const profileNames = [
   "default",
   "list",
@@ -193,6 +199,7 @@ export const profileNames = [
   "channels",
   "text",
   "entries",
+  "mode_stays",
   "odd",
 ] as const;
 
@@ -208,8 +215,11 @@ export const profiles: Readonly<Record<ProfileName, Dialect>> = {
   channels,
   text,
   entries,
+  mode_stays: modeStays,
   odd,
 };
 
-/** Dialects that a bridge must read without being told anything. */
-export const plainProfileNames: readonly ProfileName[] = profileNames.filter((name) => name !== "odd");
+/** Dialects that a bridge must read without being told anything, and in which every value that it sends can be read back. */
+export const plainProfileNames: readonly ProfileName[] = profileNames.filter(
+  (name) => name !== "odd" && name !== "mode_stays",
+);

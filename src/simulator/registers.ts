@@ -1,7 +1,7 @@
 import type { AddressTable } from "./address-table.js";
 
 /** Who put a value into a register. */
-export type Cause = "initial" | "command" | "hand" | "storm" | "rain" | "rotation_end";
+export type Cause = "initial" | "command" | "hand" | "storm" | "rain" | "rotation_end" | "revert";
 
 export interface HeldValue {
   readonly at: number;

@@ -1,5 +1,6 @@
 import type { Device } from "./account.js";
 import { isDegree, judgeValue, rotation, type Ignored } from "./actuators.js";
+import { kindRows } from "../greenhouse/actuator-kinds.js";
 import { addressTable, type AddressRow } from "./address-table.js";
 import { mix, textSeed } from "./noise.js";
 import { Plant } from "./plant.js";
@@ -9,8 +10,11 @@ import type { Sky } from "./weather.js";
 
 /** Manners of devices that the interface does not tell; dialects differ in them. */
 export interface DeviceManners {
-  /** What a positioner reads while it travels to a degree: the degree it was told, or how far it is. */
-  readonly positionReads: "target" | "travelling";
+  /**
+   * What a positioner reads while it travels to a degree: the degree it was told, or how far it is; or, for good, the mode
+   * alone where mode and degree have one address.
+   */
+  readonly positionReads: "target" | "travelling" | "mode";
   /** Whether the light wants `1010` once ever or again after each `1001`. */
   readonly lightWants: "once" | "after_off";
   /** Whether a control-parameter type holds more addresses than those of its actuators. */
@@ -122,7 +126,9 @@ export class SimulatedController {
   read(address: string): string | null {
     const value = this.registers.read(address);
     const row = this.registers.table.get(address);
-    if (value === null || row === undefined || !this.#showsTravel(row, value)) return value;
+    if (value === null || row === undefined) return value;
+    if (this.#showsModeOnly(row, value)) return "10100";
+    if (!this.#showsTravel(row, value)) return value;
     return String(Math.round(100 * this.#plant.level(row.roles[0] ?? "special")));
   }
 
@@ -189,6 +195,14 @@ export class SimulatedController {
 
   #forgets(value: string): boolean {
     return this.#world.manners.lightWants === "after_off" && value === "1001";
+  }
+
+  #showsModeOnly(row: AddressRow, value: string): boolean {
+    if (this.#world.manners.positionReads !== "mode" || !isDegree(value)) return false;
+    // Where the position has an address of its own the degree is all that it holds.
+    if (row.kind === "mode" || row.kind === "position" || row.kind === "parameter" || row.kind === "reading")
+      return false;
+    return kindRows[row.kind].positionMode !== null;
   }
 
   #showsTravel(row: AddressRow, value: string): boolean {

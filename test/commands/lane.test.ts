@@ -126,6 +126,7 @@ class Driver {
 /** What a grower would see of it: POSTs and ends. */
 function tell(effect: Effect): string | null {
   if (effect.type === "post") return `POST ${effect.step.value}`;
+  if (effect.type === "reverted") return `${effect.command.id} reverted to ${String(effect.raw)}`;
   if (effect.type !== "end") return null;
   const { outcome, reason } = effect.ending;
   return `${effect.command.id} ${outcome}${reason === null ? "" : ` ${reason}`}`;
@@ -300,6 +301,70 @@ describe("the lane of a fan", () => {
 describe("the lane of a motor", () => {
   it.each(stopRules)("%s", (_, script, said) => {
     expect(script(new Driver(motor)).said).toEqual(said);
+  });
+});
+
+/** A window that travels for two minutes: opened and confirmed 2 s after its POST at 0. */
+const opened = (lane: Driver) => lane.sending("open", "10001").accepted().after(2_000).shows("10010");
+
+const heldRules: readonly Row[] = [
+  [
+    "what was confirmed is read once more when the travel time after the last POST is over",
+    (lane) => opened(lane).after(118_000).shows("10001"),
+    ["POST 10010", "c1 confirmed", "c1 reverted to 10001"],
+  ],
+  ["where it holds nothing is said", (lane) => opened(lane).after(118_000).shows("10010"), []],
+  ["and that is not before", (lane) => expectQuiet(opened(lane).after(117_999)), []],
+  ["nor ever again", (lane) => expectQuiet(opened(lane).after(118_000).shows("10010").after(900_000)), []],
+  [
+    "what a newer command of ours explains is not said",
+    (lane) =>
+      expectQuiet(
+        opened(lane).ask("close").online().shows("10010").journaled().accepted().after(2_000).shows("10001"),
+      )
+        .after(118_000)
+        .shows("10001"),
+    ["POST 10010", "c1 confirmed", "POST 10001", "c2 confirmed"],
+  ],
+  [
+    "a newer command that is refused explains nothing",
+    (lane) => opened(lane).ask("close").online().silent().after(118_000).shows("10001"),
+    ["POST 10010", "c1 confirmed", "c2 refused platform_unavailable", "c1 reverted to 10001"],
+  ],
+  [
+    "a platform without an answer is asked again every 30 s",
+    (lane) => opened(lane).after(118_000).silent().after(29_999).after(1).shows("10001"),
+    ["POST 10010", "c1 confirmed", "c1 reverted to 10001"],
+  ],
+  [
+    "the end of the program leaves it to the next start",
+    (lane) => expectQuiet(opened(lane).feed({ type: "closing" }).after(118_000)),
+    ["POST 10010", "c1 confirmed"],
+  ],
+];
+
+function expectQuiet(lane: Driver): Driver {
+  expect(lane.asking).toEqual([]);
+  return lane;
+}
+
+describe("the lane of what travels", () => {
+  it.each(heldRules)("%s", (_, script, said) => {
+    const lane = script(new Driver({ address: "101", travelMs: 120_000 }));
+    expect(lane.said).toEqual(said.length > 0 ? said : ["POST 10010", "c1 confirmed"]);
+  });
+
+  it("what an earlier run confirmed is read at once", () => {
+    const lane = new Driver({ address: "101", travelMs: 120_000 });
+    const { command, step: sent } = opened(new Driver({ address: "101" })).lane.held ?? {};
+    if (!command || !sent) throw new Error("nothing is held");
+    lane.feed({ type: "holding", command, step: sent }).shows("10001");
+    expect(lane.said).toEqual(["c1 reverted to 10001"]);
+  });
+
+  it("what does not travel is not read again", () => {
+    const lane = new Driver(fan).sending("on", "1001").accepted().after(2_000).shows("1010");
+    expect(nextWakeAt(lane.lane)).toBeNull();
   });
 });
 

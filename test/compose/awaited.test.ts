@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { awaitedFrom, awaitedSince, lateResults } from "../../src/compose/awaited.js";
+import { awaitedFrom, awaitedSince, heldResults, lateResults } from "../../src/compose/awaited.js";
 import type { RecordBody } from "../../src/journal/records.js";
-import { ended, stamped } from "../journal/support/samples.js";
+import { ended, sent, stamped } from "../journal/support/samples.js";
 import { CommandBench } from "../support/command-bench.js";
 
 const fan = { id: "roof", kind: "circulation_fan", address: "140", confirmWithinMs: 60_000 } as const;
@@ -85,5 +85,30 @@ describe("a value that an earlier run sent and had not seen", () => {
     const { result } = ended("a", unconfirmed);
     expect(awaitedFrom({ code: "GH-0001", target: "actuator", result }, bench.store)).toBeNull();
     expect(awaitedFrom({ code: "GH-0009", target: "actuator", result }, bench.store)).toBeNull();
+  });
+});
+
+describe("a value that an earlier run confirmed", () => {
+  const looked = (id: string | null, actuator = "roof"): RecordBody => ({
+    ...{ type: "read_back", controller: "GH-0001", actuator, id, address: "101", value: "10010" },
+  });
+  const reverted: RecordBody = {
+    ...{ type: "reverted", controller: "GH-0001", actuator: "roof", id: "a", value: "10001" },
+  };
+
+  it.each<[string, readonly RecordBody[], readonly string[]]>([
+    ["is to be looked at again", [sent("a"), ended("a")], ["a"]],
+    ["unless that was done", [sent("a"), ended("a"), looked("a")], []],
+    ["unless it was reverted", [sent("a"), ended("a"), reverted], []],
+    ["whatever the read-backs of POSTs say", [sent("a"), looked(null), ended("a"), looked(null)], ["a"]],
+    ["unless a newer command was sent", [sent("a"), ended("a"), sent("b")], []],
+    ["unless it was not confirmed", [sent("a"), ended("a", { outcome: "unconfirmed" })], []],
+    [
+      "for each target apart",
+      [ended("a"), { ...sent("b"), target: "parameter" }, looked("a", "other")],
+      ["a"],
+    ],
+  ])("%s", (_, records, ids) => {
+    expect(heldResults(stamped(records)).map(({ result }) => result.id)).toEqual(ids);
   });
 });

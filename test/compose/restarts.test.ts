@@ -51,7 +51,9 @@ async function start(url: string, dataDir: string, simulator: Simulator) {
     `mqtt: { url: "${url}" }`,
     "http: false",
     "homeassistant: { enabled: false }",
-    'controllers: { GH-0001: { actuators: { fan: { kind: circulation_fan, address: "150", settle: 0s } } } }',
+    "controllers: { GH-0001: { actuators: {",
+    '  fan: { kind: circulation_fan, address: "150", settle: 0s },',
+    '  roof: { kind: skylight, address: "101" } } } }',
   ].join("\n");
   const configuration = { ...(await configurationOf(text, simulator)), data_dir: dataDir };
   return bridge(text, simulator, { configuration });
@@ -127,6 +129,24 @@ describe("after a restart", () => {
     await made.start();
     await until(() => made.json(`${topic}/command`).at(-1)?.["phase"] === "done", "done");
     expect(made.json(`${topic}/command`).at(-1)).toEqual({ ...left, phase: "done" });
+  });
+
+  it("a window that was confirmed and not looked at again is looked at by the next start", async () => {
+    const roof = { controller: "GH-0001", actuator: "roof" } as const;
+    const opened = { purpose: "value", address: "101", value: "10010" } as const;
+    const steps = [{ ...opened, attempts: 1, code: "200", read_back: "10010" }];
+    const made = await scene([
+      taken("A", { ...roof, steps: [opened] }),
+      sent("A", { ...roof, ...opened }),
+      { ...ended("A", { controller: "gh-0001", actuator: "roof", steps }), ...roof },
+      { type: "delivered", through: 3 },
+    ]);
+    made.simulator.control.moveByHand("GH-0001", "101", "10001");
+    await made.start();
+    const events = () => made.json("greenhouse/bridge/event").filter(({ type }) => type !== "other_bridge");
+    await until(() => events().length > 0, "an event");
+    expect(events()).toMatchObject([{ type: "reverted", id: "A", actuator: "roof", read_back: "10001" }]);
+    await until(() => made.on("greenhouse/gh-0001/problem").at(-1) === "on", "a problem");
   });
 
   it("our own value that ended unconfirmed is confirmed_late, also at the first read", async () => {

@@ -96,6 +96,7 @@ export class Bridge {
       journal,
       onEvent: (event) => {
         this.#world.journalist.note("event", event);
+        this.#world.checks.event(event);
         this.#world.journalist.saw(`event ${event.type}`);
       },
     });

@@ -1,8 +1,10 @@
+import type { BridgeEvent } from "../../src/greenhouse/bridge-events.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import type { Controller } from "../../src/greenhouse/model.js";
 import type { Bridge } from "./bridge.js";
 import { CrashWindows } from "./crash-windows.js";
 import { EndChecks } from "./end-checks.js";
+import { HeldChecks } from "./held-checks.js";
 import type { Ask, Write } from "./history.js";
 import { laneOf } from "./judging.js";
 import { MirrorChecks } from "./mirror-checks.js";
@@ -20,6 +22,7 @@ export class Checks {
   readonly #mirror: MirrorChecks;
   readonly #windows: CrashWindows;
   readonly #end: EndChecks;
+  readonly #held: HeldChecks;
 
   constructor(world: World) {
     this.#world = world;
@@ -29,6 +32,7 @@ export class Checks {
     this.#mirror = new MirrorChecks(this.#book);
     this.#windows = new CrashWindows(this.#book);
     this.#end = new EndChecks(this.#book);
+    this.#held = new HeldChecks(this.#book);
     world.journalist.onWire = (write) => {
       this.#posts.leaving(write);
     };
@@ -63,7 +67,14 @@ export class Checks {
   }
 
   result(bridge: Bridge, result: CommandResult): void {
+    const ask = this.#world.journalist.asks.get(result.by ?? "");
+    const isFirst = ask?.results.length === 0;
     this.#results.result(bridge, result);
+    if (ask && isFirst) this.#held.result(bridge, ask, result);
+  }
+
+  event(event: BridgeEvent): void {
+    this.#held.event(event);
   }
 
   mirrorChanged(bridge: Bridge, before: Controller | undefined, after: Controller | undefined): void {

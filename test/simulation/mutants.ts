@@ -131,6 +131,12 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     to: "return degreeOf(text) !== null;",
     breaks: ["S2", "S8", "S7"],
   },
+  reverts_are_not_told: {
+    file: `${commands}/held.ts`,
+    from: 'else turn.effects.push({ type: "reverted", command, step, raw: read.raw });',
+    to: "",
+    breaks: ["S16"],
+  },
   mode_remembered: {
     file: "src/greenhouse/command/plan.ts",
     from: '  if (wanted.type === "position") {\n',

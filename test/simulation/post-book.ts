@@ -14,7 +14,7 @@ export class PostBook {
   readonly writing = new Map<string, Write>();
   readonly lastPosted = new Map<string, Write>();
   readonly firstPost = new Map<string, FirstPost>();
-  readonly lastStop = new Map<string, FirstPost>();
+  readonly lastStop = new Map<string, Write>();
   /** The command that said last that it is sending. */
   readonly senders = new Map<string, Ask>();
   /** Stops whose outcome was told while the journal could not be written: a crash before it can loses that outcome. */

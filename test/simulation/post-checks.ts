@@ -121,13 +121,15 @@ export class PostChecks {
     this.#book.firstPost.set(lane, { at: time.now, boot: write.boot });
   }
 
-  #checkStopDistance(lane: string, { boot, begunAt }: Write, what: string): void {
+  #checkStopDistance(lane: string, write: Write, what: string): void {
+    const { boot, begunAt } = write;
     const last = this.#book.lastStop.get(lane);
-    this.#book.lastStop.set(lane, { at: begunAt, boot });
-    if (last?.boot !== boot) return;
-    if (begunAt - last.at < stopDistanceMs - 1)
-      this.#book.broken("S11", `${Math.round(begunAt - last.at)} ms after another stop: ${what}`);
-    else if (begunAt - last.at < stopDistanceMs + 1)
+    this.#book.lastStop.set(lane, write);
+    // Without a credential at hand nothing was sent: that was no POST.
+    if (last?.boot !== boot || (last.outcome === "unauthorized" && !last.sent)) return;
+    if (begunAt - last.begunAt < stopDistanceMs - 1)
+      this.#book.broken("S11", `${Math.round(begunAt - last.begunAt)} ms after another stop: ${what}`);
+    else if (begunAt - last.begunAt < stopDistanceMs + 1)
       this.#book.world.journalist.saw("a stop waits for its distance from the last");
   }
 

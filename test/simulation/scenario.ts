@@ -150,6 +150,7 @@ function platformFaults(chance: Chance, maybe: Maybe, forMs: number): readonly F
   hit({ fault: "ignore" }, 0.2);
   hit({ fault: "late", delayMs: Math.round(chance.logUniform(1_000, 120_000)) }, 0.2);
   hit({ fault: "twice", delayMs: Math.round(chance.logUniform(1_000, 60_000)) }, 0.1);
+  hit({ fault: "revert", delayMs: Math.round(chance.logUniform(1_000, 100_000)) }, 0.2);
   hit({ fault: "offline_at_post", forMs: Math.round(chance.logUniform(5_000, 300_000)) }, 0.02);
   hit({ fault: "wrong_read_back" }, 0.05);
   hit({ fault: "stale_read_back", delayMs: Math.round(chance.logUniform(5_000, 300_000)) }, 0.5);

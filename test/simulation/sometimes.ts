@@ -73,6 +73,8 @@ export const alwaysSeen: readonly string[] = [
   "outcome refused shutting_down",
   "event confirmed_late",
   "event changed_elsewhere",
+  "event reverted",
+  "a confirmed value is looked at again",
   "POST timeout",
   "POST interrupted",
   "POST unauthorized",

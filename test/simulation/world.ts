@@ -36,7 +36,8 @@ export class World {
   readonly commandTopics = new Map<string, string>();
   readonly #workload: Workload;
   readonly #accidents: Accidents;
-  readonly #calmFrom: number;
+  /** From then on every fault is over, for good. */
+  readonly calmFrom: number;
   bridge: Bridge | null = null;
   /** When the machine was stalled last, for what a latency may be judged by. */
   lastStallAt = -Infinity;
@@ -49,7 +50,7 @@ export class World {
   constructor(scenario: Scenario) {
     const { seed } = scenario;
     this.scenario = scenario;
-    this.#calmFrom = scenario.lengthMs - calmMs;
+    this.calmFrom = scenario.lengthMs - calmMs;
     this.bridgeChance = new Chance(seed, "bridge");
     this.linkChance = new Chance(seed, "link");
     this.wall = new WallClock(this.time, epoch);
@@ -77,9 +78,8 @@ export class World {
     return epoch + this.time.now;
   }
 
-  /** Every fault is over, for good. */
   get isCalm(): boolean {
-    return this.time.now >= this.#calmFrom;
+    return this.time.now >= this.calmFrom;
   }
 
   /** These platforms show where a window is while it travels. */
@@ -93,7 +93,7 @@ export class World {
     this.start();
     this.#accidents.begin();
     this.#workload.begin();
-    await this.#runUntil(this.#calmFrom);
+    await this.#runUntil(this.calmFrom);
     this.#calmDown();
     await this.#runUntil(this.scenario.lengthMs);
     this.checks.atTheEnd();
@@ -174,7 +174,8 @@ export class World {
   /** Whether somebody or something else set it between two instants of the world. */
   isOverridden(code: string, address: string, from: number, to: number): boolean {
     return this.#held(code, address, from, to).some(
-      ({ at, by }) => at - epoch > from && (by === "hand" || by === "storm" || by === "rain"),
+      ({ at, by }) =>
+        at - epoch > from && (by === "hand" || by === "storm" || by === "rain" || by === "revert"),
     );
   }
 

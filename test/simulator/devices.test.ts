@@ -96,6 +96,21 @@ describe("a position", () => {
   });
 });
 
+it("an address goes on reading the mode after a degree where the dialect says so, and moves all the same", () => {
+  const asking = new Asking({ dialect: { positionReads: "mode" } });
+  asking.post(code, "101", "10100");
+  asking.post(code, "101", "100");
+  expect(asking.pass(90_000).read(code, "101")).toBe("10100");
+  expect(asking.control.held(code, "101").at(-1)?.value).toBe("100");
+  for (const value of ["10010", "10001"]) {
+    asking.post(code, "101", value);
+    expect(asking.read(code, "101")).toBe(value);
+  }
+  asking.post(code, "108", "10100");
+  asking.post(code, "109", "40");
+  expect(asking.read(code, "109")).toBe("40");
+});
+
 describe("the supplemental light", () => {
   it("ignores everything before 1010 came once", () => {
     const asking = new Asking();

@@ -136,6 +136,13 @@ describe("a POST that is accepted", () => {
     expect(asking.control.posts()[0]?.effect).toBe("taken");
   });
 
+  it("and done, and set back to what the register held before", () => {
+    const { asking } = posted({ fault: "revert", delayMs: 40_000 });
+    expect(asking.pass(39_000).read(code, "101")).toBe("10010");
+    expect(asking.pass(2_000).read(code, "101")).toBe("10001");
+    expect(asking.control.held(code, "101").at(-1)?.by).toBe("revert");
+  });
+
   it("and done a second time later, over whatever came between", () => {
     const { asking } = posted({ fault: "twice", delayMs: minuteMs });
     expect(asking.pass(30_000).read(code, "101")).toBe("10010");

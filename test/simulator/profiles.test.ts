@@ -22,6 +22,7 @@ const itemsOf: Record<ProfileName, (body: Json) => readonly unknown[]> = {
   channels: ({ data }) => values(data).flatMap((group) => list(group)),
   text: ({ data }) => values(data),
   entries: ({ data }) => list(data).flatMap((entry) => list(entry.sensors)),
+  mode_stays: ({ data }) => list(data),
   odd: ({ payload }) => list(object(payload).points),
 };
 

@@ -89,3 +89,38 @@ describe("our own value after the command had ended unconfirmed", () => {
     expect(bench.store.get("GH-0001")?.problem).toBe(false);
   });
 });
+
+describe("a confirmed value that is set back before its travel time is over", () => {
+  const roof = { travelMs: 90_000 };
+
+  it("raises the event, and the problem until the next command is confirmed", async () => {
+    const bench = new CommandBench({ actuators: [roof] });
+    bench.platform.registers.set("101", "10001");
+    bench.send("open");
+    await bench.clock.advance(6_000);
+    expect(bench.results).toMatchObject([{ outcome: "confirmed" }]);
+    bench.platform.registers.set("101", "10001");
+    bench.polled("101", "10001");
+    await bench.clock.advance(90_000);
+    expect(bench.events).toMatchObject([
+      { type: "reverted", severity: "error", facts: { id: "c1", value: "10010", read_back: "10001" } },
+    ]);
+    expect(bench.store.get("GH-0001")?.problem).toBe(true);
+    expect(bench.records).toContainEqual(expect.objectContaining({ type: "reverted", id: "c1" }));
+    await bench.run("open");
+    expect(bench.store.get("GH-0001")?.problem).toBe(false);
+    expect(bench.events).toHaveLength(1);
+  });
+
+  it("is told once: it is not changed elsewhere as well", async () => {
+    const bench = new CommandBench({ actuators: [roof] });
+    bench.platform.registers.set("101", "10001");
+    await bench.run("close");
+    bench.send("open");
+    await bench.clock.advance(6_000);
+    bench.platform.registers.set("101", "10001");
+    await bench.clock.advance(200_000);
+    bench.polled("101", "10001");
+    expect(bench.events.map(({ type }) => type)).toEqual(["reverted"]);
+  });
+});

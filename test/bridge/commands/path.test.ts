@@ -34,7 +34,11 @@ describe("the path of a command", () => {
     };
     await bench.run("open");
     expect(before).toContain("command_taken");
-    expect(bench.records.at(-1)?.type).toBe("result");
+    expect(bench.records.map(({ type }) => type)).toEqual(
+      expect.arrayContaining(["step_answered", "result"]),
+    );
+    const places = ["step_sent", "result"].map((type) => bench.records.findIndex((one) => one.type === type));
+    expect(places).toEqual([...places].sort((a, b) => a - b));
   });
 
   it("a command is in the journal when it comes, and that it is sent between its checks and its POST", async () => {
@@ -127,6 +131,17 @@ describe("the path of a command", () => {
     expect(await bench.run("45")).toMatchObject({ outcome: "confirmed" });
     expect(bench.values()).toEqual(["101=10100", "102=45"]);
     expect(await bench.run("45")).toMatchObject({ outcome: "already" });
+  });
+
+  it("an address that goes on showing the mode after a degree proves the mode alone, and the result says so", async () => {
+    const bench = new CommandBench();
+    bench.platform.registers.set("101", "10001");
+    bench.platform.onWrite = (post) =>
+      post.value === "45" ? Promise.resolve({ code: "200", requestId: null }) : bench.platform.accept(post);
+    const result = await bench.run("45");
+    expect(result).toMatchObject({ outcome: "unconfirmed", reason: null, read_back: "10100" });
+    expect(result.message).toContain("that the mode was read back is all the proof there is");
+    expect(bench.values()).toEqual(["101=10100", "101=45"]);
   });
 
   it("separate mode and position addresses are each used for their own", async () => {
