@@ -1,8 +1,11 @@
 import anyAscii from "any-ascii";
 import type { CommandRequest, Phase } from "../commands/command.js";
+import type { Commander } from "../commands/commander.js";
 import { laneKey } from "../commands/command.js";
 import { GreenhouseStore } from "../bridge/store.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import type { Journal } from "../journal/journal.js";
+import type { Clock } from "../runtime/clock.js";
 import type { BridgeSurroundings } from "./bridge-parts.js";
 import { createCommander } from "./create-commander.js";
 import { mirrorSettings } from "./mirror-settings.js";
@@ -33,11 +36,12 @@ export async function commandDirectly(
   for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
   const parts = { platform, store, journal: opened.journal };
   try {
-    return await new Promise((resolve) => {
+    return await new Promise((resolve, reject) => {
       // Whoever waits is told the result itself.
       const commander = createCommander({ ...around, commandLog: undefined }, parts, {
         phase: (_, phase) => {
           onPhase(phase);
+          if (phase === "done") void untilTold(commander, opened.journal, clock).catch(reject);
         },
         result: resolve,
         event: () => undefined,
@@ -50,6 +54,22 @@ export async function commandDirectly(
     await platform.close();
     await opened.close();
   }
+}
+
+const toldWithinMs = 5_000;
+
+/** Rejects where the outcome is held back because the journal cannot take it; a next start would find out another one. */
+async function untilTold(commander: Commander, journal: Journal, clock: Clock): Promise<void> {
+  const until = clock.monotonic() + toldWithinMs;
+  do {
+    await clock.wait(200);
+    await commander.journalAgain();
+    if (!commander.isTelling && commander.heldBack === 0) return;
+  } while (clock.monotonic() < until);
+  const why = journal.state().reason ?? "the disk does not answer.";
+  throw new Error(
+    `The command has ended, but its outcome is not told before the journal has it: ${why} The next start of the bridge finds out what became of the command.`,
+  );
 }
 
 function unreadLanes({

@@ -1,4 +1,4 @@
-import { expectOutcome, type Row } from "../row.js";
+import { expectOutcome, expectShown, type Row } from "../row.js";
 
 /* B13, B17, F45: what can become of a control value between the bridge and the device. Polling is left alone. */
 
@@ -77,6 +77,22 @@ export const postRows: readonly Row[] = [
     { fault: "late", delay: "5s" },
     {
       expected: "confirmed when it shows, never sent again",
+    },
+  ),
+  post(
+    "POST done, shown and set back within the travel time",
+    "B17",
+    { fault: "revert", delay: "400ms", address: "101" },
+    {
+      expected: "looked at once more after the travel time; the event reverted, the problem on",
+      check: (seen) => [
+        ...expectShown(seen, "greenhouse/gh-0001/problem", "on"),
+        ...(seen.messages.some(
+          ({ topic, payload }) => topic === "greenhouse/bridge/event" && payload.includes('"reverted"'),
+        )
+          ? []
+          : ["no event reverted"]),
+      ],
     },
   ),
   post("POST done twice", "B11", { fault: "twice", delay: "2s" }),
