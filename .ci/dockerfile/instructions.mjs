@@ -26,13 +26,20 @@ export function instructionsOf(file) {
 /** The stages of a Dockerfile: `[{ base, alias, steps }]`. */
 export function stagesOf(instructions) {
   const stages = [];
+  // What an ARG before the first FROM sets is for the FROM lines.
+  const defaults = new Map();
   for (const instruction of instructions) {
+    if (instruction.name === "ARG" && stages.length === 0) {
+      const [key, value = ""] = instruction.text.split("=");
+      defaults.set(`$${key}`, value);
+      continue;
+    }
     if (instruction.name !== "FROM") {
       stages.at(-1).steps.push(instruction);
       continue;
     }
     const [base, , alias = null] = instruction.words.filter((word) => !word.startsWith("--"));
-    stages.push({ base, alias, steps: [] });
+    stages.push({ base: defaults.get(base) ?? base, alias, steps: [] });
   }
   return stages;
 }
