@@ -200,6 +200,8 @@ export class SimulatedDisk {
       const line = file.bytes.toString("latin1", start, end);
       const found = markPattern.exec(line);
       start = end;
+      // A new file begins with all that older ones still have to say.
+      for (const by of carriedOpen(line)) this.#marks.push({ file, end, key: `command_taken ${by}` });
       if (found === null) continue;
       const [, type = "", by = ""] = found;
       for (const name of line.includes('"took_over":') ? [type, "took_over"] : [type]) {
@@ -223,6 +225,13 @@ export class SimulatedDisk {
       return false;
     });
   }
+}
+
+/** Senders of the open commands that the first line of a file carries on. */
+function carriedOpen(line: string): readonly string[] {
+  if (!line.includes('"type":"carried"')) return [];
+  const open = line.slice(line.indexOf('"open":['), line.indexOf('"unread":['));
+  return [...open.matchAll(/"by":"(r\d+)"/g)].flatMap(([, by]) => by ?? []);
 }
 
 const factsOf = (file: StoredFile): FileFacts => ({
