@@ -30,9 +30,12 @@ const trouble = (code: string): Error => Object.assign(new Error(`${code}: simul
 
 const markPattern = /"type":"(command_taken|result|refusal)".*?"by":"(r\d+)"/;
 
+const sendingPattern = /"type":"phase".*?"id":"([^"]+)".*?"phase":"sending"/;
+
 /**
  * The disk under the journal. It outlives the programs that use it and says what would survive a power cut; `written` and
- * `durable` hold `command_taken r12`, `took_over r12`, `result r12` and `refusal r12` for the records found in its bytes.
+ * `durable` hold `command_taken r12`, `took_over r12`, `result r12` and `refusal r12` for the records found in its
+ * bytes; `written` also `sending` with the id of each command that was about to be sent.
  */
 export class SimulatedDisk {
   readonly written = new Set<string>();
@@ -198,6 +201,8 @@ export class SimulatedDisk {
       const end = file.bytes.indexOf(0x0a, start) + 1;
       if (end <= start || end > file.length) return;
       const line = file.bytes.toString("latin1", start, end);
+      const sending = sendingPattern.exec(line);
+      if (sending !== null) this.written.add(`sending ${sending[1] ?? ""}`);
       const found = markPattern.exec(line);
       start = end;
       // A new file begins with all that older ones still have to say.

@@ -48,7 +48,7 @@ export class TruthChecks {
     const poster = ask.writes.length > 0 ? ask : (ask.donor ?? ask);
     if (poster.writes.some((one) => one.endedAt === null && one.boot === bridge.boot))
       this.#broken("S7", `${tell} while its POST is under way`);
-    if (isRecovered && outcome !== "refused" && !this.#mayHaveBeenSent(ask))
+    if (isRecovered && outcome !== "refused" && !this.#mayHaveBeenSent(ask, result.id))
       this.#broken("S7", `${tell} after a restart although nothing of it was sent`);
     const isUnsent =
       outcome === "refused" || outcome === "already" || outcome === "dry_run" || reason === "before_sending";
@@ -74,7 +74,9 @@ export class TruthChecks {
   }
 
   /** An earlier run sent something of it, or of the equal command whose read-backs it took over; of a stop nobody knows. */
-  #mayHaveBeenSent(ask: Ask): boolean {
+  #mayHaveBeenSent(ask: Ask, id: string): boolean {
+    // Killed while the disk still took the record that it is sent: then the POST was to follow at any moment.
+    if (this.#book.world.disk.written.has(`sending ${id}`)) return true;
     if (ask.word === "stop" || ask.writes.length > 0 || ask.donor !== null || ask.inherits) return true;
     return ask.phases.some(({ phase }) => phase === "sending");
   }
