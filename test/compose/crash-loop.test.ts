@@ -139,6 +139,10 @@ describe("a crash loop (requirement 58)", () => {
     await online(careful);
     await until(() => newest("bridge/health")?.includes('"read_only":true') ?? false, "said in health");
     expect(says(careful, "this one is read-only")).toBe(true);
+    await until(
+      () => newest("bridge/info")?.includes('"read_only_because":"crash_loop"') ?? false,
+      "said in info",
+    );
     expect(JSON.parse(newest("bridge/info") ?? "{}")).toMatchObject({
       read_only_because: "crash_loop",
       settings: { commands: { read_only: true } },
@@ -155,6 +159,7 @@ describe("a crash loop (requirement 58)", () => {
     const usual = startProcess(program(), { folder });
     await online(usual);
     expect(says(usual, "read-only")).toBe(false);
+    await until(() => newest("bridge/info")?.includes('"read_only_because":null') ?? false, "said in info");
     expect(JSON.parse(newest("bridge/info") ?? "{}")).toMatchObject({
       read_only_because: null,
       settings: { commands: { read_only: false } },
