@@ -1,7 +1,12 @@
 import { defineConfig } from "vitest/config";
 
-// A default import of a CommonJS package is what Node makes of it.
-const patient = { testTimeout: 60_000, hookTimeout: 60_000, deps: { interopDefault: false } };
+const patient = {
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  expect: { poll: { timeout: 15_000 } },
+  // A default import of a CommonJS package is what Node makes of it.
+  deps: { interopDefault: false },
+};
 const alone = ["command-line", "lifecycle", "mirror"].map((name) => `test/end-to-end/${name}.test.ts`);
 
 export default defineConfig({
@@ -22,7 +27,7 @@ export default defineConfig({
         test: {
           ...patient,
           name: "commands",
-          include: ["test/end-to-end/**/*.test.ts"],
+          include: ["test/end-to-end/**/*.test.ts", "test/**/*.e2e.ts"],
           exclude: alone,
           maxWorkers: 3,
           sequence: { groupOrder: 1 },

@@ -21,7 +21,7 @@ export const elsewhere: Readonly<Record<string, readonly string[]>> = {
   G54: ["test/journal/durable-file.test.ts", "and the judgement of every control value in every lane here"],
   G55: ["test/journal/journal.test.ts", "wear over a day: the soak"],
   G56: ["memory over a day: test/soak/bridge.soak.ts"],
-  G59: ["systemd's watchdog: test/compose/systemd.test.ts"],
+  G59: ["systemd's watchdog: test/compose/systemd.e2e.ts"],
   H61: ["test/platform/secrets.test.ts", "and planted secrets looked for in every lane here"],
   H62: ["test/config/yaml-faults.test.ts", "test/config/files.test.ts"],
   H64: ["test/platform/bad-answers.test.ts", "test/mqtt-connection"],

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -8,12 +8,9 @@ import { guardProcess } from "../../src/compose/operations/process-guard.js";
 import { journalDirectory } from "../../src/compose/open-journal.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { Journal } from "../../src/journal/journal.js";
-import { readRecords } from "../../src/journal/reader.js";
-import type { JournalRecord } from "../../src/journal/records.js";
 import { systemClock } from "../../src/runtime/clock.js";
-import { capturedLog, otherClient, testMosquitto, until } from "../mqtt-connection/support.js";
+import { capturedLog } from "../mqtt-connection/support.js";
 import { configurationOf, platform } from "./support/bridge.js";
-import { compiledProgram, type Process, says, startProcess } from "./support/program.js";
 
 const now = Date.parse("2026-03-01T08:00:00Z");
 const run = (agoS: number, over: Partial<EndedRun> = {}): EndedRun => ({
@@ -44,127 +41,6 @@ describe("how many runs just crashed", () => {
   ])("%s → %i", (_, runs, crashes) => {
     expect(crashesBefore(runs, now)).toBe(crashes);
   });
-});
-
-const program = compiledProgram();
-
-/** Where the token stands. */
-type Credential = (folder: string) => Readonly<Record<string, string>>;
-const inTheConfiguration: Credential = () => ({ token: "canary-token-77" });
-const inAFile: Credential = (folder) => ({ token_file: join(folder, "token.txt") });
-
-/** A folder with a configuration, and a client that sees what the bridge says. */
-async function scene(credential = inTheConfiguration) {
-  const folder = await mkdtemp(join(tmpdir(), "crashes-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const { url } = await testMosquitto();
-  const { businessUrl } = await platform();
-  const configuration = {
-    platform: { business_url: businessUrl, realtime_url: businessUrl, ...credential(folder) },
-    mqtt: { url },
-    http: false,
-    controllers: { "GH-0001": { actuators: { fan: { kind: "circulation_fan", address: "150" } } } },
-  };
-  await writeFile(join(folder, "config.yaml"), JSON.stringify(configuration), { mode: 0o600 });
-  await writeFile(join(folder, "token.txt"), "canary-token-77\n", { mode: 0o600 });
-  const client = await otherClient(url);
-  const seen: { readonly topic: string; readonly payload: string }[] = [];
-  client.on("message", (topic, payload) => {
-    seen.push({ topic, payload: payload.toString() });
-  });
-  await client.subscribeAsync("greenhouse/#", { qos: 1 });
-  const newest = (topic: string) => seen.findLast((one) => one.topic === `greenhouse/${topic}`)?.payload;
-  /** Until the bridge of this process is online. */
-  const online = async (one: Process) => {
-    const from = seen.length;
-    await until(() => seen.slice(from).some(({ topic }) => topic === "greenhouse/bridge/info"), "online", [
-      one.stderr,
-    ]);
-  };
-  const records = async () => {
-    const found: JournalRecord[] = [];
-    for await (const record of readRecords(journalDirectory(join(folder, "data")))) found.push(record);
-    return found;
-  };
-  return { folder, client, seen, newest, online, records };
-}
-
-const uncaught = "process.on('SIGUSR2', () => { throw new Error('boom canary-token-77'); });";
-const rejected = "process.on('SIGUSR2', () => { void Promise.reject(new Error('boom canary-token-77')); });";
-
-describe("an error that nobody caught (requirement 58)", () => {
-  it.each([
-    ["uncaught", uncaught, inTheConfiguration],
-    ["rejected", rejected, inTheConfiguration],
-    ["with a token that only the running bridge knows", uncaught, inAFile],
-  ])(
-    "%s: ends the process with code 1, is in the log, on disk, and in the journal of the next start, without the token",
-    async (_, before, credential) => {
-      const { folder, newest, online, records } = await scene(credential);
-      const first = startProcess(program(), { folder, before });
-      await online(first);
-      await until(() => newest("bridge/platform") === "online", "the token was used", [first.stderr]);
-      first.signal("SIGUSR2");
-      expect(await first.ended).toEqual({ code: 1, signal: null });
-      const fatal = first.lines.find(({ level }) => level === 60);
-      expect(fatal?.["msg"]).toContain("an error that nobody caught");
-      expect(JSON.stringify(fatal)).toContain("boom");
-      const left = await readFile(join(folder, "data", "last-error.json"), "utf8");
-      expect(left).toContain("boom");
-      expect(left + first.stderr).not.toContain("canary-token");
-      const second = startProcess(program(), { folder });
-      await online(second);
-      const noted = (await records()).find((record) => record.type === "event");
-      expect(noted).toMatchObject({ event: "uncaught_error", severity: "error" });
-      expect(JSON.stringify(noted)).toContain("boom");
-      await expect(readFile(join(folder, "data", "last-error.json"))).rejects.toThrow("ENOENT");
-      second.signal("SIGTERM");
-      expect(await second.ended).toEqual({ code: 0, signal: null });
-    },
-    60_000,
-  );
-});
-
-describe("a crash loop (requirement 58)", () => {
-  it("starts read-only after five runs that ended badly, says so, and is over after a clean stop", async () => {
-    const { folder, client, seen, newest, online } = await scene();
-    for (let life = 0; life < 5; life += 1) {
-      const crashing = startProcess(program(), { folder });
-      await online(crashing);
-      expect(says(crashing, "read-only")).toBe(false);
-      crashing.signal("SIGKILL");
-      await crashing.ended;
-    }
-    const careful = startProcess(program(), { folder });
-    await online(careful);
-    await until(() => newest("bridge/health")?.includes('"read_only":true') ?? false, "said in health");
-    expect(says(careful, "this one is read-only")).toBe(true);
-    await until(
-      () => newest("bridge/info")?.includes('"read_only_because":"crash_loop"') ?? false,
-      "said in info",
-    );
-    expect(JSON.parse(newest("bridge/info") ?? "{}")).toMatchObject({
-      read_only_because: "crash_loop",
-      settings: { commands: { read_only: true } },
-    });
-    expect(JSON.parse(newest("bridge/health") ?? "{}")).toMatchObject({ read_only_because: "crash_loop" });
-    await client.publishAsync("greenhouse/gh-0001/actuator/fan/set", "on", { qos: 1 });
-    await until(() => seen.some(({ topic }) => topic.endsWith("/fan/result")), "answered");
-    expect(JSON.parse(newest("gh-0001/actuator/fan/result") ?? "{}")).toMatchObject({
-      outcome: "refused",
-      reason: "read_only",
-    });
-    careful.signal("SIGTERM");
-    expect(await careful.ended).toEqual({ code: 0, signal: null });
-    const usual = startProcess(program(), { folder });
-    await online(usual);
-    expect(says(usual, "read-only")).toBe(false);
-    await until(() => newest("bridge/info")?.includes('"read_only_because":null') ?? false, "said in info");
-    expect(JSON.parse(newest("bridge/info") ?? "{}")).toMatchObject({
-      read_only_because: null,
-      settings: { commands: { read_only: false } },
-    });
-  }, 120_000);
 });
 
 /** One run after the other on the same data directory, each in its own way, with the real journal. */

@@ -1,6 +1,4 @@
-import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -9,7 +7,6 @@ import { DirectoryInUse, DirectoryLock } from "../../src/journal/lock.js";
 import { identityOf } from "../../src/journal/process-identity.js";
 import { showLife } from "../../src/journal/sign-of-life.js";
 import { capturedLog } from "./support/captured-log.js";
-import { compileJournal } from "./support/compiled.js";
 import { tempDirectory } from "./support/temp-directory.js";
 import { openJournal } from "./support/test-journal.js";
 
@@ -137,32 +134,5 @@ describe("a data directory", () => {
     await leave(directory, { boot: "thief" });
     await lock.release();
     expect(await readdir(directory)).toEqual(["bridge.lock"]);
-  });
-});
-
-describe("two processes on one data directory", () => {
-  const program = `
-import { DirectoryLock } from "./journal/lock.js";
-const quiet = () => {};
-const log = { trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet };
-const [, , directory, boot] = process.argv;
-await DirectoryLock.acquire(directory, { boot, at: "now", pid: process.pid, log });
-process.stdout.write("locked");
-process.stdin.resume();
-`;
-
-  it("refuse each other until the first is killed", async () => {
-    const directory = await tempDirectory();
-    const script = join(await compileJournal(await tempDirectory()), "locker.mjs");
-    await writeFile(script, program);
-    const child = spawn(process.execPath, [script, directory, "child"], {
-      stdio: ["pipe", "pipe", "inherit"],
-    });
-    const exited = once(child, "exit");
-    await once(child.stdout, "data");
-    await expect(acquire(directory)).rejects.toMatchObject({ pid: child.pid });
-    child.kill("SIGKILL");
-    await exited;
-    await acquire(directory);
   });
 });

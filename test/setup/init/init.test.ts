@@ -10,7 +10,8 @@ import { GoneAway, type Dialogue } from "../../../src/setup/init/dialogue.js";
 import { writeFirstConfiguration, type InitPorts } from "../../../src/setup/init/init.js";
 import { terminalDialogue } from "../../../src/setup/init/terminal-dialogue.js";
 import { startSimulator, type Simulator, type SimulatorOptions } from "../../../src/simulator/server.js";
-import { freePort, startMosquitto } from "../../support/mosquitto.js";
+import { testBroker } from "../../mqtt-connection/support.js";
+import { freePort } from "../../support/mosquitto.js";
 
 const token = "canary-token-81cc02";
 const password = "canary-password-2277fa";
@@ -69,8 +70,7 @@ const loaded = async (file: string) => {
 describe("asking", () => {
   it("finds the broker of this computer, tries everything and writes two files that pass check", async () => {
     const simulator = await platform({ auth: { tokens: "known", accepted: [token] } });
-    const broker = await startMosquitto({ users: { bridge: password } });
-    onTestFinished(() => broker.stop());
+    const broker = await testBroker({ users: [{ username: "bridge", password }] });
     const home = await folder();
     const file = join(home, "config.yaml");
     const said: string[] = [];
@@ -115,8 +115,7 @@ describe("asking", () => {
 
   it("answering again keeps every answer that is not typed anew, the hidden ones as well", async () => {
     const simulator = await platform({ auth: { tokens: "known", signIn: { account: "me", password } } });
-    const broker = await startMosquitto({ users: { bridge: password } });
-    onTestFinished(() => broker.stop());
+    const broker = await testBroker({ users: [{ username: "bridge", password }] });
     const file = join(await folder(), "config.yaml");
     const enter = "";
     const dialogue = person([
