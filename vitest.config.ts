@@ -8,7 +8,9 @@ export default defineConfig({
     alias: { "fast-check": fileURLToPath(new URL("test/support/seeded-fast-check.ts", import.meta.url)) },
     // A default import of a CommonJS package is what Node makes of it.
     deps: { interopDefault: false },
-    // More than there are cores: many tests wait for deadlines of their own.
+    // Modules hold no state of their own, so files can share them: loading them anew costs more than most tests.
+    isolate: false,
+    // More than there are cores: some tests wait for deadlines of their own.
     maxWorkers: 3,
     // Nothing here is to fail because the machine is busy; what measures seconds is in *.e2e.ts.
     testTimeout: 60_000,

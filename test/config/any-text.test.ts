@@ -52,18 +52,18 @@ describe("no text crashes the loader", () => {
   it("any characters", async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: "binary" }), (text) => isDecided(text)),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
   it("anything like YAML, also as the file of secrets", async () => {
     await fc.assert(
       fc.asyncProperty(yamlish, (text) => isDecided(text)),
-      { numRuns: 1500 },
+      { numRuns: 400 },
     );
     await fc.assert(
       fc.asyncProperty(yamlish, (secrets) => isDecided(contractExample, secrets)),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
@@ -77,7 +77,7 @@ describe("no text crashes the loader", () => {
       fc.asyncProperty(at, fc.nat({ max: 12 }), yamlish, (start, removed, inserted) =>
         isDecided(contractExample.slice(0, start) + inserted + contractExample.slice(start + removed)),
       ),
-      { numRuns: 1000 },
+      { numRuns: 250 },
     );
   });
 
@@ -106,7 +106,7 @@ describe("no text crashes the loader", () => {
         const end = found.index + found[0].length;
         return isDecided(contractExample.slice(0, found.index) + inserted + contractExample.slice(end));
       }),
-      { numRuns: 1000 },
+      { numRuns: 250 },
     );
   });
 });

@@ -1,6 +1,6 @@
 import { readdir, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { journalLimits } from "../../src/journal/limits.js";
 import type { RecordBody } from "../../src/journal/records.js";
 import { segmentsToDelete } from "../../src/journal/retention.js";
@@ -45,9 +45,7 @@ describe("a journal that grows", () => {
     const clock = manualClock(Date.now() + day);
     const journal = await openJournal(directory, { clock, limits });
     for (let n = 0; n < 400; n += 1) await journal.append(ended(`${n}`), { durable: n % 10 === 0 });
-    await vi.waitFor(() => {
-      expect(journal.state().bytes).toBeLessThan(26_000);
-    });
+    await expect.poll(() => journal.state().bytes).toBeLessThan(26_000);
     await journal.close();
     const records = await recordsIn(directory);
     const names = (await readdir(directory)).sort();

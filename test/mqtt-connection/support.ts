@@ -176,7 +176,7 @@ export async function until(
     () => {
       if (!condition()) throw new Error(`not ${what}; log:\n${lines.slice(-20).join("\n")}`);
     },
-    { timeout: 15_000, interval: 5 },
+    { timeout: 50_000, interval: 5 },
   );
 }
 

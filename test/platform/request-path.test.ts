@@ -65,7 +65,7 @@ describe("fixed parameters of a shape", () => {
 });
 
 describe("req 48: device codes", () => {
-  it("100,000 hostile codes never change origin or path: the expected request or none", () => {
+  it("20,000 hostile codes never change origin or path: the expected request or none", () => {
     let made = 0;
     fc.assert(
       fc.property(hostileCode, (code) => {
@@ -84,7 +84,7 @@ describe("req 48: device codes", () => {
         expect([...url.searchParams]).toEqual([["deviceCode", code]]);
         expect(url.hash).toBe("");
       }),
-      { numRuns: 100_000 },
+      { numRuns: 20_000 },
     );
     expect(made).toBeGreaterThan(1_000);
   });

@@ -5,7 +5,7 @@ import { running } from "../../simulator/running.js";
 import { VirtualClock, settled } from "../../support/virtual-clock.js";
 import { listening, startPeer } from "./listening.js";
 
-const patience = { timeout: 15_000, interval: 5 };
+const patience = { timeout: 50_000, interval: 5 };
 const code = "GH-0001";
 
 describe("the credential of a channel", () => {
