@@ -7,5 +7,5 @@ import { withReference } from "./reference/readme.js";
 const inProject = (name: string) => new URL(`../../${name}`, import.meta.url);
 
 await writeFile(inProject("config.example.yaml"), exampleText());
-const readme = await readFile(inProject("README.md"), "utf8").catch(() => null);
-if (readme !== null) await writeFile(inProject("README.md"), withReference(readme));
+const page = inProject("docs/configuration.md");
+await writeFile(page, withReference(await readFile(page, "utf8")));

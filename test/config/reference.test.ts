@@ -56,7 +56,7 @@ describe("config.example.yaml", () => {
   });
 });
 
-describe("the reference for the README", () => {
+describe("the table of keys", () => {
   it("has a row for each key, with type, default and meaning", () => {
     const rows = referenceTable().split("\n");
     expect(rows).toContain("| `polling.sensors` | duration | `1m` | Readings of one controller. |");
@@ -67,8 +67,8 @@ describe("the reference for the README", () => {
   });
 
   it("replaces what stands between its marks and nothing else", () => {
-    const readme = "# A\n<!-- configuration:start -->\nformer $& text\n<!-- configuration:end -->\nB $1\n";
-    const written = withReference(readme);
+    const page = "# A\n<!-- configuration:start -->\nformer $& text\n<!-- configuration:end -->\nB $1\n";
+    const written = withReference(page);
     expect(written.startsWith("# A\n<!-- configuration:start -->\n")).toBe(true);
     expect(written.endsWith("\n<!-- configuration:end -->\nB $1\n")).toBe(true);
     expect(written).toContain(referenceTable());
@@ -77,9 +77,10 @@ describe("the reference for the README", () => {
     expect(withReference("# no marks\n")).toBe("# no marks\n");
   });
 
-  it("in README.md is the current one, where it is there", async () => {
-    const readme = await project("README.md").catch(() => "");
-    expect(withReference(readme)).toBe(readme);
+  it("in docs/configuration.md is the current one (npm run reference writes it anew)", async () => {
+    const page = await project("docs/configuration.md");
+    expect(page).toContain("| `platform.business_url` |");
+    expect(withReference(page)).toBe(page);
   });
 });
 

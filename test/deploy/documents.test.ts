@@ -107,7 +107,7 @@ describe("docs/zh.md", () => {
   });
 });
 
-describe("deploy/scada/README.md", () => {
+describe("docs/scada.md", () => {
   it("lists only topics that the program spells", async () => {
     const topics = topicsUnder("greenhouse");
     const { request, response, ...bridge } = topics.bridge;
@@ -119,9 +119,7 @@ describe("deploy/scada/README.md", () => {
       ),
       ...[topics.actuator("c", "a"), topics.parameter("c", "p")].flatMap(Object.values<string>),
     ];
-    const listed = firstColumn(await textOf("deploy/scada/README.md")).filter((one) =>
-      one.startsWith("greenhouse/"),
-    );
+    const listed = firstColumn(await textOf("docs/scada.md")).filter((one) => one.startsWith("greenhouse/"));
     expect(listed.length).toBeGreaterThan(8);
     expect(listed.filter((topic) => !known.includes(topic.replace(/<(\w)>/g, "$1")))).toEqual([]);
   });

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { effectiveLines, textOf } from "./support/project.js";
 
-/** Fields that the README's table of topics promises for a JSON topic. */
+/** Fields that the table of topics promises for a JSON topic. */
 async function fieldsOf(topic: string): Promise<readonly string[]> {
-  const line = (await textOf("README.md")).split("\n").find((one) => one.startsWith(`| \`${topic}\``)) ?? "";
+  const line =
+    (await textOf("docs/topics.md")).split("\n").find((one) => one.startsWith(`| \`${topic}\``)) ?? "";
   return /`\{([^}]*)\}`/.exec(line)?.[1]?.split(/[,\s]+/) ?? [];
 }
 
