@@ -3,7 +3,7 @@ import type { Freshness } from "../greenhouse/freshness.js";
 import { controllerTopicId, freeId } from "../greenhouse/ids.js";
 import type { Controller } from "../greenhouse/model.js";
 import { newController, reduce } from "../greenhouse/reduce.js";
-import type { Transliterate } from "../greenhouse/sensor-layout.js";
+import type { Transliterate } from "../greenhouse/topic-ids.js";
 import type { MirrorSettings } from "../greenhouse/settings.js";
 import type { Clock } from "../runtime/clock.js";
 

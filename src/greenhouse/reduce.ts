@@ -16,7 +16,8 @@ import { foldRawAddress, postedRawAddress } from "./raw-address-fold.js";
 import type { ClientStatus, DeviceRecord } from "./ports.js";
 import { foldPushedReadings } from "./push-fold.js";
 import { foldReading } from "./sensor-fold.js";
-import { layoutFor, type Transliterate } from "./sensor-layout.js";
+import { layoutFor } from "./sensor-layout.js";
+import type { Transliterate } from "./topic-ids.js";
 import type { ControllerSettings } from "./settings.js";
 import { foldStatuses } from "./status-fold.js";
 

@@ -3,8 +3,8 @@ import type { Controller, LayoutSlot, SensorDefinition } from "./model.js";
 import type { SensorItem } from "./ports.js";
 import { defineSensor } from "./sensor-fold.js";
 import type { SensorSettings } from "./settings.js";
+import type { Transliterate } from "./topic-ids.js";
 
-export type Transliterate = (text: string) => string;
 export type Layout = readonly LayoutSlot[];
 
 /**

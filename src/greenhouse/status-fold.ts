@@ -3,7 +3,7 @@ import { hash8, topicId } from "./ids.js";
 import { statusWord } from "./sensor-names.js";
 import type { RunningStatus } from "./model.js";
 import type { RunningStatusItem } from "./ports.js";
-import type { Transliterate } from "./sensor-layout.js";
+import type { Transliterate } from "./topic-ids.js";
 
 type StatusesRead = Extract<ControllerEvent, { type: "statuses_read" }>;
 
