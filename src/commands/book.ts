@@ -8,7 +8,6 @@ import type { ReadBack } from "./confirm.js";
 import type { Command, Phase } from "./command.js";
 import type { Ending, SentSoFar } from "./report.js";
 import type { Evidence, StepEnd } from "./step-end.js";
-import type { Interrupted } from "./recovery.js";
 
 /*
  * The state of all commands, as data. `step` in lane.ts folds one input into one actuator's lane and says what is to be
@@ -245,4 +244,20 @@ export function ask(turn: Turn): number {
   const token = turn.lane.asked + 1;
   turn.lane = { ...turn.lane, asked: token };
   return token;
+}
+
+/** What the journal knows of a command the last run did not finish. */
+export interface Interrupted {
+  readonly command: Command;
+  /** The last step planned: what was asked for. */
+  readonly step: Step;
+  /** The mode or lead-in, where it had been sent. */
+  readonly earlier: readonly StepReport[];
+  /** Recorded POSTs of the last step. */
+  readonly attempts: number;
+  /** The platform's code for the last POST; null when no answer was recorded. */
+  readonly code: string | null;
+  readonly requestId: string | null;
+  /** Epoch ms of the last recorded POST; null when none was recorded, although one may have begun. */
+  readonly sentAt: number | null;
 }

@@ -14,7 +14,7 @@ import { Duplicates } from "./duplicates.js";
 import { type NotTaken, type Understood, duplicateRefusal, journalRefusal, understand } from "./intake.js";
 import { Lanes } from "./lanes.js";
 import { Problems } from "./problems.js";
-import type { Interrupted } from "./recovery.js";
+import type { Interrupted } from "./book.js";
 import { RefusalLedger } from "./refusal-ledger.js";
 import { type Outcome, ResultLedger } from "./result-ledger.js";
 import { type Abandoned, askedBy, type Ending, resultOf } from "./report.js";

@@ -7,7 +7,7 @@ import type { PushBell } from "../bridge/push-mirror.js";
 import { type Command, laneKey } from "./command.js";
 import type { CommandPorts } from "./command-ports.js";
 import { awaits, isMoving, nextWakeAt, openCommands, step } from "./lane.js";
-import type { Interrupted } from "./recovery.js";
+import type { Interrupted } from "./book.js";
 import type { Ending } from "./report.js";
 
 type About = Pick<Command, "code" | "target" | "targetId">;

@@ -1,28 +1,9 @@
-import type { Step } from "../greenhouse/command/plan.js";
-import type { StepReport } from "../greenhouse/command/outcomes.js";
 import type { RawValue } from "../greenhouse/ports.js";
-import type { Read, Run, Stage, Turn } from "./book.js";
-import type { Command } from "./command.js";
+import type { Interrupted, Read, Run, Stage, Turn } from "./book.js";
 import { recoveredReadBack, seen } from "./confirm.js";
 import { endingAfter, stepReport } from "./endings.js";
 import type { Ending, SentSoFar } from "./report.js";
 import { finish, put, starting } from "./turn.js";
-
-/** What the journal knows of a command the last run did not finish. */
-export interface Interrupted {
-  readonly command: Command;
-  /** The last step planned: what was asked for. */
-  readonly step: Step;
-  /** The mode or lead-in, where it had been sent. */
-  readonly earlier: readonly StepReport[];
-  /** Recorded POSTs of the last step. */
-  readonly attempts: number;
-  /** The platform's code for the last POST; null when no answer was recorded. */
-  readonly code: string | null;
-  readonly requestId: string | null;
-  /** Epoch ms of the last recorded POST; null when none was recorded, although one may have begun. */
-  readonly sentAt: number | null;
-}
 
 /** The end of a command of an earlier run, by reading alone: nothing is ever sent. */
 export function recoveredEnd(

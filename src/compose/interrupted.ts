@@ -1,6 +1,6 @@
 import type { Command } from "../commands/command.js";
 import { recordedKey } from "../commands/payload-key.js";
-import type { Interrupted } from "../commands/recovery.js";
+import type { Interrupted } from "../commands/book.js";
 import { type Abandoned, type Ending, refused } from "../commands/report.js";
 import type { GreenhouseStore } from "../bridge/store.js";
 import { controllerTopicId } from "../config/controller-topic-id.js";

@@ -1,6 +1,6 @@
 import type { Command } from "../commands/command.js";
 import { laneKey } from "../commands/command.js";
-import type { Interrupted } from "../commands/recovery.js";
+import type { Interrupted } from "../commands/book.js";
 import type { Abandoned } from "../commands/report.js";
 import { nodeFileSystem, type FileSystem } from "../journal/file-system.js";
 import type { Journal } from "../journal/journal.js";

@@ -4,6 +4,13 @@ import type { DeviceDocument } from "./document.js";
 import { digestsOf } from "./ownership.js";
 import { type Announced, goneFrom } from "./removal.js";
 
+export interface ControllerView {
+  controllers(): Iterable<Controller>;
+  get(code: string): Controller | undefined;
+  /** Whether the platform had the time to show everything again that it showed in an earlier run. */
+  platformHadTime(): boolean;
+}
+
 /** `bridge`, or `controller:` and a device code. */
 export type Device = string;
 

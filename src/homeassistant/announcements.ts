@@ -19,7 +19,7 @@ import { bridgeDocument } from "./bridge-document.js";
 import { controllerDocument } from "./controller-document.js";
 import type { DeviceDocument, DocumentSettings } from "./document.js";
 import { announcesTheSame } from "./document-news.js";
-import type { ControllerView } from "./discovery-ports.js";
+import type { ControllerView } from "./announcement.js";
 import { fittingDocument } from "./document-text.js";
 import { textHash } from "./identity.js";
 import { bridgeDiscoveryTopic, discoveryTopic, foundDocument } from "./ownership.js";

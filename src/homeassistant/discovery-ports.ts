@@ -1,16 +1,9 @@
-import type { Controller } from "../greenhouse/model.js";
+import type { ControllerView } from "./announcement.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Random } from "../runtime/random.js";
 import type { StrayPorts } from "./strays.js";
 import type { WithdrawalMemory } from "./withdrawals.js";
-
-export interface ControllerView {
-  controllers(): Iterable<Controller>;
-  get(code: string): Controller | undefined;
-  /** Whether the platform had the time to show everything again that it showed in an earlier run. */
-  platformHadTime(): boolean;
-}
 
 export interface DiscoveryPorts {
   /** QoS 1; resolves when the broker has acknowledged, rejects when it has not or cannot. */
