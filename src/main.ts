@@ -1,6 +1,4 @@
-#!/usr/bin/env node
-import { runProgram } from "./cli/program.js";
-import { guardStreams, isOnTerminal } from "./cli/standard-streams.js";
+import { guardStreams, isOnTerminal, runProgram } from "./cli/program.js";
 
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) {

@@ -44,7 +44,7 @@ const table: Readonly<Record<string, Row>> = {
     folders: { ...core, mqtt: { files: ["topics.ts"], typesOnly: false } },
   },
   simulator: { npm: ["ws"], node: "any", folders: core },
-  bridge: {
+  sync: {
     node: [],
     folders: { ...core, journal: { files: ["records.ts"], typesOnly: true } },
   },
@@ -52,7 +52,7 @@ const table: Readonly<Record<string, Row>> = {
     node: [],
     folders: {
       ...core,
-      bridge: { files: ["store.ts", "push-mirror.ts"], typesOnly: true },
+      sync: { files: ["store.ts", "push-mirror.ts"], typesOnly: true },
       journal: { files: ["records.ts"], typesOnly: true },
     },
   },
@@ -64,7 +64,7 @@ const table: Readonly<Record<string, Row>> = {
   compose: {
     npm: ["any-ascii"],
     node: "any",
-    folders: { ...core, ...edges, bridge: "all", commands: "all", config: "all", simulator: "all" },
+    folders: { ...core, ...edges, sync: "all", commands: "all", config: "all", simulator: "all" },
   },
   cli: {
     npm: ["commander"],
@@ -72,7 +72,7 @@ const table: Readonly<Record<string, Row>> = {
     folders: {
       ...core,
       ...edges,
-      bridge: "all",
+      sync: "all",
       commands: "all",
       config: "all",
       simulator: "all",

@@ -1,5 +1,10 @@
-import type { BrokerTopics, BrokerUser } from "./settings.js";
-import { filterCovers, topicMatches } from "./topic-filter.js";
+import type { Client, PublishPacket, Subscription } from "aedes";
+import type { Logger } from "../runtime/log.js";
+import { claimed, viaProperty } from "../runtime/user-properties.js";
+import { filterCovers, type HeldFilters, topicMatches } from "./filters.js";
+import type { BrokerLimits, BrokerSettings, BrokerTally, BrokerTopics, BrokerUser } from "./settings.js";
+import { bytesOf, owned } from "./store.js";
+import { stamp } from "./via.js";
 
 /** What one connection may do. */
 export interface Rights {
@@ -54,4 +59,198 @@ export const bridgeRights: Rights = { mayPublish: isOrdinary, maySubscribe: () =
 /** Not the server's own tree, and no topic that would cut subscribers off; wills reach this check unchecked. */
 function isOrdinary(topic: string): boolean {
   return topic !== "" && !topic.startsWith("$") && !/[#+\0]/.test(topic);
+}
+
+/** Counts the retained messages of everybody but the bridge, which share one room. */
+export class RetainedShare {
+  readonly #limits: Pick<BrokerLimits, "retainedTopics" | "retainedBytes">;
+  readonly #sizes = new Map<string, number>();
+  #bytes = 0;
+
+  constructor(limits: Pick<BrokerLimits, "retainedTopics" | "retainedBytes">) {
+    this.#limits = limits;
+  }
+
+  /** False where it does not fit; then what the topic held stays counted. */
+  take(topic: string, bytes: number): boolean {
+    const before = this.#sizes.get(topic);
+    const total = this.#bytes - (before ?? 0) + bytes;
+    if (before === undefined && this.#sizes.size >= this.#limits.retainedTopics) return false;
+    if (total > this.#limits.retainedBytes) return false;
+    this.#sizes.set(topic, bytes);
+    this.#bytes = total;
+    return true;
+  }
+
+  /** The topic was cleared, or the bridge wrote over it. */
+  release(topic: string): void {
+    this.#bytes -= this.#sizes.get(topic) ?? 0;
+    this.#sizes.delete(topic);
+  }
+}
+
+/** Who a client turned out to be. */
+export interface Identity {
+  readonly bridge: boolean;
+  readonly user: string | null;
+  readonly rights: Rights;
+}
+
+export interface GatekeeperParts {
+  readonly settings: BrokerSettings;
+  readonly limits: BrokerLimits;
+  readonly filters: HeldFilters;
+  readonly tally: BrokerTally;
+  readonly log: Logger;
+}
+
+// Not a topic anybody may subscribe to: it lies in the server's tree.
+const discarded = "$discarded";
+// What happened, and what decides over it.
+type Reason = readonly [string, string];
+const forbidden: Reason = ["discarded a publish that is not allowed", "broker.users[].publish"];
+const retainedFull: Reason = [
+  "discarded a publish, because clients have too much retained: clear what needs not be",
+  "broker.limits.retained_topics",
+];
+const forbiddenFilter: Reason = ["refused a subscription that is not allowed", "broker.users[].subscribe"];
+const filtersFull: Reason = [
+  "refused a subscription, because its filter is too long or its client holds too many: a filter with wildcards stands for many",
+  "broker.limits.filters or filter_length",
+];
+// One line per client and topic is enough, and a flood must not fill memory or log.
+const maxRemarks = 200;
+
+/**
+ * Decides over every publish, subscription and delivery. A forbidden publish is not answered with an error: MQTT 3.1.1
+ * knows none but closing, and Home Assistant must not be thrown off for its birth message. It is acknowledged, goes
+ * nowhere, and is counted.
+ */
+export class Gatekeeper {
+  readonly #settings: BrokerSettings;
+  readonly #tally: BrokerTally;
+  readonly #log: Logger;
+  readonly #identities = new WeakMap<Client, Identity>();
+  readonly #retained: RetainedShare;
+  readonly #filters: HeldFilters;
+  readonly #remarks = new Set<string>();
+
+  constructor({ settings, limits, filters, tally, log }: GatekeeperParts) {
+    this.#settings = settings;
+    this.#retained = new RetainedShare(limits);
+    this.#filters = filters;
+    this.#tally = tally;
+    this.#log = log;
+  }
+
+  identityOf(client: Client): Identity | null {
+    return this.#identities.get(client) ?? null;
+  }
+
+  admitBridge(client: Client): void {
+    this.#identities.set(client, { bridge: true, user: null, rights: bridgeRights });
+  }
+
+  admit(client: Client, user: BrokerUser | null): void {
+    const rights = rightsOf(user ?? this.#settings.anonymous ?? null, this.#settings.topics);
+    this.#identities.set(client, { bridge: false, user: user?.username ?? null, rights });
+  }
+
+  /** Turns `packet` (a publish or a will) into what subscribers may get, or into one that goes nowhere. */
+  publish(client: Client | null, packet: PublishPacket): void {
+    const identity = client && this.identityOf(client);
+    if (packet.properties) packet.properties = publishProperties(packet.properties);
+    const allowed = identity?.rights.mayPublish(packet.topic, packet.payload.length) ?? false;
+    if (!client || !identity || !allowed || !this.#mayRetain(identity, packet)) {
+      this.#tally.discardedPublishes += 1;
+      this.#remark(client, packet.topic, ...(allowed ? retainedFull : forbidden));
+      packet.topic = discarded;
+      packet.payload = Buffer.alloc(0);
+      packet.retain = false;
+      delete packet.properties;
+      return;
+    }
+    if (!identity.bridge && this.#isCommand(packet.topic)) {
+      const via = { client: client.id, user: identity.user };
+      packet.properties = {
+        ...packet.properties,
+        userProperties: { ...packet.properties?.userProperties, ...stamp(via) },
+      };
+    }
+  }
+
+  maySubscribe(client: Client, subscription: Subscription): boolean {
+    const identity = this.identityOf(client);
+    const allowed = identity?.rights.maySubscribe(subscription.topic) ?? false;
+    if (allowed && (identity?.bridge || this.#filters.take(client, subscription))) {
+      this.#filters.grant(client, subscription);
+      return true;
+    }
+    this.#tally.refusedSubscriptions += 1;
+    this.#remark(client, subscription.topic, ...(allowed ? filtersFull : forbiddenFilter));
+    return false;
+  }
+
+  /** Who sent a command concerns the bridge only. */
+  forwarded<P extends PublishPacket>(client: Client, packet: P): P {
+    const { properties } = packet;
+    if (properties?.userProperties?.[viaProperty] === undefined || this.identityOf(client)?.bridge)
+      return packet;
+    return {
+      ...packet,
+      properties: { ...properties, userProperties: claimed(properties.userProperties) },
+    };
+  }
+
+  #isCommand(topic: string): boolean {
+    const { base } = this.#settings.topics;
+    return topic.startsWith(`${base}/`) && commandFilters(base).some((filter) => topicMatches(filter, topic));
+  }
+
+  /** Counts the retained topics of everybody but the bridge; what the bridge writes over becomes its own. */
+  #mayRetain(identity: Identity, packet: PublishPacket): boolean {
+    if (!packet.retain) return true;
+    if (!identity.bridge && packet.payload.length > 0)
+      return this.#retained.take(packet.topic, bytesOf(packet));
+    this.#retained.release(packet.topic);
+    return true;
+  }
+
+  #remark(client: Client | null, topic: string, what: string, remedy: string): void {
+    const who = {
+      client: shownId(client),
+      user: (client && this.identityOf(client)?.user) ?? null,
+    };
+    const key = `${what} ${who.client ?? ""} ${topic}`;
+    if (this.#remarks.has(key) || this.#remarks.size >= maxRemarks) return;
+    this.#remarks.add(key);
+    this.#log.info({ ...who, topic: topic.slice(0, 128) }, `${what}; ${remedy} decides`);
+  }
+}
+
+/** None yet for a client whose CONNECT was not accepted: what it sends behind it comes here too. */
+function shownId(client: Client | null): string | null {
+  const id: unknown = client?.id;
+  return typeof id === "string" ? id.slice(0, 64) : null;
+}
+
+type Properties = NonNullable<PublishPacket["properties"]>;
+
+/**
+ * Keeps what belongs into a PUBLISH, once. aedes forwards the rest as it came, wills with the delay of their CONNECT
+ * included, and a property in the wrong place makes correct subscribers disconnect.
+ */
+function publishProperties(given: Properties): Properties {
+  const { payloadFormatIndicator, messageExpiryInterval, responseTopic, correlationData, contentType } =
+    given;
+  // The packet library silently sends nothing at all when it is given no user property to write.
+  const userProperties = claimed(given.userProperties);
+  return {
+    ...(typeof payloadFormatIndicator === "boolean" && { payloadFormatIndicator }),
+    ...(typeof messageExpiryInterval === "number" && { messageExpiryInterval }),
+    ...(typeof responseTopic === "string" && !/[#+\0]/.test(responseTopic) && { responseTopic }),
+    ...(Buffer.isBuffer(correlationData) && { correlationData: owned(correlationData) }),
+    ...(typeof contentType === "string" && { contentType }),
+    ...(userProperties && { userProperties }),
+  };
 }

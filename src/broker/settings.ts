@@ -122,3 +122,24 @@ export const emptyTally = (): BrokerTally => ({
   droppedForSessions: 0,
   protocolErrors: 0,
 });
+
+/** Why the embedded broker did not start. `key` is the configuration key to look at; `portInUse` allows another try. */
+export class BrokerStartError extends Error {
+  override name = "BrokerStartError" as const;
+  readonly key: string;
+  readonly portInUse: boolean;
+
+  constructor(key: string, message: string, options: { portInUse?: boolean; cause?: unknown } = {}) {
+    super(`${key}: ${message}`, { cause: options.cause });
+    this.key = key;
+    this.portInUse = options.portInUse ?? false;
+  }
+}
+
+/** An address at which this machine reaches a listener on `host`, as it stands in a URL. */
+export function reachable(host: string): string {
+  const bare = host.replace(/^\[(.*)\]$/, "$1");
+  if (bare === "0.0.0.0") return "127.0.0.1";
+  if (bare === "::") return "[::1]";
+  return bare.includes(":") ? `[${bare}]` : bare;
+}

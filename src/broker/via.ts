@@ -1,11 +1,11 @@
+import { type UserProperties, viaProperty } from "../runtime/user-properties.js";
+
 /*
  * Who sent a command. The broker knows the client and the user behind every message, the bridge does not; so the broker
  * writes them into an MQTT 5 user property of each command and request it lets through, `greenhouse2mqtt-via`, in place
  * of any property of that name the sender wrote. Only the bridge gets to see it. On a foreign broker nobody stamps, so
  * there the property proves nothing and must not be read.
  */
-
-import { type UserProperties, viaProperty } from "../runtime/user-properties.js";
 
 /** `user` is null for an anonymous client. */
 export interface Via {

@@ -1,19 +1,119 @@
 import type { EventEmitter } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import type { Duplex } from "node:stream";
-import type { Aedes, AuthenticateError, Client } from "aedes";
+import { type Duplex, PassThrough } from "node:stream";
+import type {
+  Aedes,
+  AuthenticateError,
+  Client,
+  ConnectPacket,
+  PublishPacket,
+  SubscribePacket,
+  UnsubscribePacket,
+} from "aedes";
 import type { Clock } from "../runtime/clock.js";
-import type { Logger } from "../runtime/logger.js";
-import { boundStore } from "./bounded-store.js";
-import { connectFault, secondsOr0 } from "./connect-check.js";
-import { admit, type DoorParts, type RefusalCode } from "./doorkeeper.js";
-import type { Gatekeeper } from "./gatekeeper.js";
-import type { HeldFilters } from "./held-filters.js";
-import { clientInsidesOf, demandInsides, insidesOf, type FilterPacket } from "./insides.js";
-import type { BrokerLimits, BrokerTally } from "./settings.js";
-import type { SilentSockets } from "../runtime/silent-sockets.js";
-import { limitDrainWait } from "./slow-subscriber.js";
+import type { Logger } from "../runtime/log.js";
+import type { SilentSockets } from "../runtime/sockets.js";
+import type { Gatekeeper } from "./access.js";
+import type { HeldFilters } from "./filters.js";
+import { admit, type DoorParts, type RefusalCode } from "./logins.js";
+import { type BrokerLimits, BrokerStartError, type BrokerTally } from "./settings.js";
+import { type Drainable, limitDrainWait } from "./slow-subscriber.js";
+import { boundStore, type Store } from "./store.js";
+
+/*
+ * What the packet library lets through although MQTT forbids it, where aedes then ends the process or makes correct
+ * subscribers hang up.
+ */
+
+/** Why a CONNECT must be refused; null when it may go on. */
+export function connectFault({
+  properties,
+  will,
+}: Pick<ConnectPacket, "properties" | "will">): string | null {
+  // Delivering such a will would break the connection of every subscriber.
+  if (will && Number(will.qos) > 2) return "a will of QoS 3";
+  if (repeatsProperty(properties) || repeatsProperty(will?.properties)) return "a property given twice";
+  return null;
+}
+
+/** The library makes a list of a property that comes twice; only user properties may. */
+function repeatsProperty(properties: object | undefined): boolean {
+  return Object.entries(properties ?? {}).some(
+    ([name, value]) => name !== "userProperties" && Array.isArray(value),
+  );
+}
+
+/** Seconds; 0 for what is no number, as a list is. */
+export const secondsOr0 = (interval: unknown): number =>
+  typeof interval === "number" && Number.isFinite(interval) ? interval : 0;
+
+/* What is used of the insides of aedes. They may change with any version of it, so package.json names one exactly. */
+
+const knownVersion = "2.0.0-beta.1";
+
+export type FilterPacket = SubscribePacket | UnsubscribePacket | PublishPacket;
+
+interface Parser {
+  prependListener(event: "packet", listener: (packet: FilterPacket) => void): unknown;
+}
+
+interface BrokerInsides {
+  readonly clients: Readonly<Record<string, Client>>;
+  readonly persistence: Store;
+  clampSessionExpiry: (interval: unknown) => number;
+}
+
+interface ClientInsides extends Drainable {
+  readonly _parser: Parser;
+  readonly subscriptions: object;
+}
+
+export const insidesOf = (aedes: Aedes): BrokerInsides => aedes as unknown as BrokerInsides;
+export const clientInsidesOf = (client: Client): ClientInsides => client as unknown as ClientInsides;
+
+const storeMethods: readonly (keyof Store)[] = [
+  "storeRetained",
+  "createRetainedStreamCombi",
+  "outgoingEnqueue",
+  "outgoingEnqueueCombi",
+  "outgoingUpdate",
+  "outgoingClearMessageId",
+  "outgoingStream",
+  "incomingStorePacket",
+  "incomingDelPacket",
+  "addSubscriptions",
+  "removeSubscriptions",
+  "cleanSubscriptions",
+];
+
+/** Throws a BrokerStartError where a part is missing on which the limits and rights of the broker stand. */
+export function demandInsides(aedes: Aedes): void {
+  const missing = missingOf(aedes);
+  if (missing.length === 0) return;
+  throw new BrokerStartError(
+    "broker",
+    `the package aedes that is installed lacks ${missing.join(", ")}, on which limits and rights stand: this program knows aedes ${knownVersion}; install the versions of package-lock.json (npm ci), or name another broker in mqtt.url`,
+  );
+}
+
+function missingOf(aedes: Aedes): string[] {
+  const broker: Partial<BrokerInsides> = insidesOf(aedes);
+  const store: Partial<Store> = broker.persistence ?? {};
+  const stream = new PassThrough();
+  const client: Partial<ClientInsides> = clientInsidesOf(aedes.handle(stream));
+  stream.destroy();
+  const parser: Partial<Parser> = client._parser ?? {};
+  const expected: readonly (readonly [string, unknown, "function" | "object"])[] = [
+    ["clients", broker.clients, "object"],
+    ["clampSessionExpiry", broker.clampSessionExpiry, "function"],
+    ...storeMethods.map((name) => [`persistence.${name}`, store[name], "function"] as const),
+    ["client.subscriptions", client.subscriptions, "object"],
+    ["client.waitForDrain", client.waitForDrain, "function"],
+    ["client._parser", parser.prependListener, "function"],
+  ];
+  return expected.filter(([, part, type]) => typeof part !== type).map(([name]) => name);
+}
 
 /* Everything that is plugged into aedes. */
 

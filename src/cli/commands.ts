@@ -1,14 +1,115 @@
-import { Option, type Command } from "commander";
-import type { CommonOptions } from "./configuration.js";
-import type { DemoOptions } from "./demo.js";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { readOnlyOperations } from "../platform/operations.js";
+import { parseTypes } from "../setup/discover/survey.js";
+import type { InitCommandOptions } from "./configuration.js";
+import type { DiscoverOptions } from "./discover.js";
 import type { DoctorOptions } from "./doctor.js";
-import { common, examples, getHelp, profileNames } from "./help.js";
-import type { InitCommandOptions } from "./init.js";
 import type { JournalOptions } from "./journal.js";
-import { positive, wholeNumber } from "./option-values.js";
 import type { SetOptions } from "./set.js";
-import type { SimulateOptions } from "./simulate.js";
-import type { Surroundings } from "./surroundings.js";
+import type { CommonOptions, Surroundings } from "./surroundings.js";
+import type { DemoOptions, SimulateOptions } from "./trials.js";
+
+/* What an option may be; the error names what was expected. */
+
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : NaN;
+    if (value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`expected a whole number from ${least} to ${most}`);
+  };
+}
+
+export function positive(text: string): number {
+  const value = Number(text);
+  if (Number.isFinite(value) && value > 0) return value;
+  throw new InvalidArgumentError("expected a number above 0");
+}
+
+export function oneOf(words: readonly string[]): (text: string) => string {
+  return (text) => {
+    if (words.includes(text)) return text;
+    throw new InvalidArgumentError(`expected one of ${words.join(", ")}`);
+  };
+}
+
+/* What `--help` says beyond the options: groups, examples, exit codes. */
+
+export const groups = {
+  use: "Run it:",
+  trial: "Try it without a greenhouse:",
+  setup: "Set it up:",
+  ask: "Ask and command:",
+} as const;
+
+const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
+
+/** The options that every command takes. */
+const commonOptions = {
+  config: () => new Option("-c, --config <file>", "configuration file").default("config.yaml"),
+  "log-level": () => new Option("--log-level <level>", levels.join(", ")).argParser(oneOf(levels)),
+  "data-dir": () => new Option("--data-dir <folder>", "where journal, token and caches are kept"),
+} as const;
+
+type CommonName = keyof typeof commonOptions;
+const commonNames = Object.keys(commonOptions) as readonly CommonName[];
+
+/** Every command takes all of them; help shows those that mean something to it. */
+export function common(command: Command, shown: readonly CommonName[] = commonNames): Command {
+  const hidden = commonNames.filter((name) => !shown.includes(name));
+  for (const name of commonNames) {
+    const option = commonOptions[name]();
+    command.addOption(shown.includes(name) ? option : option.hideHelp());
+  }
+  if (hidden.length === 0) return command;
+  const flags = hidden.map((name) => `--${name}`).join(", ");
+  return command.addHelpText("after", `\n(${flags}: taken by every command, without meaning here.)`);
+}
+
+export function examples(command: Command, ...lines: readonly string[]): Command {
+  return command.addHelpText(
+    "after",
+    ["", lines.length === 1 ? "Example:" : "Examples:", ...lines.map((line) => `  ${line}`)].join("\n"),
+  );
+}
+
+export const rootHelp = [
+  "",
+  "Every command takes -c, --config <file> (default: config.yaml), --log-level <level>, --data-dir <folder> and --help,",
+  "which also shows examples.",
+  "",
+  "Exit codes:",
+  "  0  done",
+  "  1  failed at run time",
+  "  2  wrong usage or configuration",
+  "  3  `set` did not end confirmed or already there (or as the dry run that was asked for)",
+  "",
+  "Examples:",
+  "  greenhouse2mqtt demo                       a simulated greenhouse, nothing to configure",
+  "  greenhouse2mqtt init                       write a first config.yaml",
+  "  greenhouse2mqtt doctor                     does everything work?",
+  "  greenhouse2mqtt discover -o found.yaml     which controllers and actuators are there?",
+  "  greenhouse2mqtt                            run the bridge",
+].join("\n");
+
+export const getHelp = [
+  "",
+  "Operations:",
+  ...readOnlyOperations.map(({ name, host }) => `  ${name.padEnd(20)} ${host} host`),
+].join("\n");
+
+/** By name only: the simulated platform is loaded by the commands that use it. */
+export const profileNames = [
+  "default",
+  "list",
+  "records",
+  "rows",
+  "keyed",
+  "channels",
+  "text",
+  "entries",
+  "mode_stays",
+  "odd",
+] as const;
 
 /* Each command is a file of its own, loaded only when it is called: start-up time is a feature on a small computer. */
 
@@ -58,7 +159,7 @@ export function addTrials(root: Command, around: Surroundings): void {
     .option("--seed <n>", "repeats a run exactly", wholeNumber(0, 2 ** 31 - 1), 1)
     .option("--speed <factor>", "how much faster than real time the greenhouses live", positive, 1)
     .action(async (options: CommonOptions & DemoOptions) => {
-      await (await import("./demo.js")).demo(options, around);
+      await (await import("./trials.js")).demo(options, around);
     });
   const simulate = root.command("simulate").description("the simulated platform alone, on a port");
   common(examples(simulate, ...simulateExamples), ["log-level"])
@@ -74,7 +175,7 @@ export function addTrials(root: Command, around: Surroundings): void {
     )
     .option("--faults <file>", "JSON file of faults to come")
     .action(async (options: CommonOptions & SimulateOptions) => {
-      await (await import("./simulate.js")).simulate(options, around);
+      await (await import("./trials.js")).simulate(options, around);
     });
 }
 
@@ -96,7 +197,7 @@ export function addSetupCommands(root: Command, around: Surroundings): void {
     .option("--embedded", "use the embedded broker")
     .option("--no-try", "do not connect to anything")
     .action(async (options: InitCommandOptions) => {
-      await (await import("./init.js")).init(options, around);
+      await (await import("./configuration.js")).init(options, around);
     });
   common(
     examples(root.command("doctor"), ...doctorExamples).description(
@@ -122,11 +223,11 @@ export function addConfigurationCommands(root: Command, around: Surroundings): v
   )
     .argument("[files...]", "default: the file of --config")
     .action(async (files: string[], options: CommonOptions) => {
-      await (await import("./check.js")).check(files.length > 0 ? files : [options.config], around);
+      await (await import("./configuration.js")).check(files.length > 0 ? files : [options.config], around);
     });
   const schemaCommand = root.command("schema").description("JSON Schema of the configuration, for editors");
   common(examples(schemaCommand, "greenhouse2mqtt schema > schema.json"), []).action(async () => {
-    const { schema } = await import("./schema.js");
+    const { schema } = await import("./configuration.js");
     schema(around);
   });
   const passwdCommand = root
@@ -135,7 +236,7 @@ export function addConfigurationCommands(root: Command, around: Surroundings): v
       "make a password hash for the embedded broker; asks without showing what is typed, or reads a line of a pipe",
     );
   common(examples(passwdCommand, "greenhouse2mqtt passwd"), []).action(async () => {
-    await (await import("./passwd.js")).passwd(around);
+    await (await import("./configuration.js")).passwd(around);
   });
 }
 
@@ -145,7 +246,7 @@ export function addPlatformCommands(root: Command, around: Surroundings): void {
     .argument("<operation>", "one of the operations below")
     .argument("[parameters...]", "key=value, passed on")
     .action(async (operation: string, parameters: string[], options: CommonOptions) => {
-      await (await import("./get.js")).get(operation, parameters, options, around);
+      await (await import("./read.js")).get(operation, parameters, options, around);
     });
   const read = root.command("read").description("one fresh read of an address");
   common(examples(read, "greenhouse2mqtt read GH-0001 101"))
@@ -193,4 +294,35 @@ export function addCommandCommands(root: Command, around: Surroundings): void {
     .action(async (options: JournalOptions) => {
       await (await import("./journal.js")).journal(options, around);
     });
+}
+
+const discoverExamples = [
+  "greenhouse2mqtt discover -o found.yaml",
+  "greenhouse2mqtt discover --controller GH-0001 --types 2,190-201",
+  "greenhouse2mqtt discover --merge config.yaml   what is new since then",
+];
+
+/** Describes `discover` and its own options. */
+export function discoverCommand(command: Command, around: Surroundings): void {
+  examples(command, ...discoverExamples)
+    .description("list controllers, sensors and addresses of the account as ready-to-use YAML; only reads")
+    .option("--controller <code>", "only this one, device code or topic id; may be repeated", collected)
+    .option("--types <list>", "only these control-parameter types, such as 2,190-201", typeList)
+    .option("-o, --out <file>", "write a new file, mode 600, instead of stdout; never over an existing one")
+    .option("--merge <file>", "print only what this configuration does not hold yet; it is not changed")
+    .option("--fresh", "start over instead of going on where an interrupted scan stopped")
+    .action(async (options: DiscoverOptions, self: Command) => {
+      // The file to compare with also leads to the platform, unless another one is named.
+      const isNamed = self.getOptionValueSource("config") !== "default";
+      const config = isNamed ? options.config : (options.merge ?? options.config);
+      await (await import("./discover.js")).discover({ ...options, config }, around);
+    });
+}
+
+const collected = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+
+function typeList(text: string): NonNullable<DiscoverOptions["types"]> {
+  const types = parseTypes(text);
+  if (types !== null) return types;
+  throw new InvalidArgumentError("expected type ids such as 2,12 or 190-201");
 }

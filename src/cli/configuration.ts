@@ -1,50 +1,121 @@
+import { createInterface } from "node:readline/promises";
+import { hashPassword } from "../broker/passwords.js";
+import { clashes } from "../config/clashes.js";
 import { fileSources, loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
-import type { Configuration } from "../config/schema.js";
-import { secretValues } from "../config/secret-values.js";
-import { createLogger } from "../runtime/pino-logger.js";
-import { ignoredTlsEnvironment } from "../runtime/tls-environment.js";
-import { CommandFailure, exitCodes, type Surroundings } from "./surroundings.js";
+import { jsonSchema } from "../config/reference.js";
+import { costSentence } from "../config/warnings.js";
+import { systemClock } from "../runtime/clock.js";
+import { systemRandom } from "../runtime/random.js";
+import { GoneAway, terminalDialogue } from "../setup/init/dialogue.js";
+import type { GivenAnswers } from "../setup/init/given-answers.js";
+import { writeFirstConfiguration } from "../setup/init/init.js";
+import { usualBrokers } from "../setup/init/questions.js";
+import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";
 
-export interface CommonOptions {
-  readonly config: string;
-  readonly logLevel?: string;
-  readonly dataDir?: string;
-}
-
-/** The configuration with the command line's overrides; problems go to stderr and end the command with exit code 2. */
-export async function readConfiguration(
-  options: CommonOptions,
-  { env, err }: Surroundings,
-): Promise<Configuration> {
-  const result = await loadConfiguration(options.config, fileSources(env));
-  for (const warning of result.warnings) err.write(`${formatProblem(warning)}\n`);
-  if (!result.ok) {
-    const lines = result.problems.map(formatProblem).join("\n");
-    throw new CommandFailure(lines, exitCodes.usage);
+/** `greenhouse2mqtt check`: every problem of every file on stdout, one a line, and clashes between several files. */
+export async function check(files: readonly string[], { env, out }: Surroundings): Promise<void> {
+  const results = await Promise.all(files.map((file) => loadConfiguration(file, fileSources(env))));
+  const loaded = results.flatMap((result) => (result.ok ? [result] : []));
+  const problems = [...results.flatMap((result) => (result.ok ? [] : result.problems)), ...clashes(loaded)];
+  for (const warning of results.flatMap((result) => result.warnings))
+    out(`${formatProblem(warning)} (warning)\n`);
+  for (const problem of problems) out(`${formatProblem(problem)}\n`);
+  if (problems.length > 0) {
+    throw new CommandFailure(
+      `${problems.length} ${problems.length === 1 ? "problem" : "problems"} found`,
+      exitCodes.usage,
+    );
   }
-  return overridden(result.configuration, options);
+  for (const { file, configuration } of loaded) out(`${file}: ${costSentence(configuration)}\n${file}: ok\n`);
 }
 
-export function overridden(
-  configuration: Configuration,
-  { logLevel, dataDir }: Partial<CommonOptions>,
-): Configuration {
-  const log = {
-    ...configuration.log,
-    level: (logLevel ?? configuration.log.level) as Configuration["log"]["level"],
+export function schema({ out }: Surroundings): void {
+  out(`${JSON.stringify(jsonSchema(), null, 2)}\n`);
+}
+
+export interface PasswordInput {
+  readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+}
+
+/** `greenhouse2mqtt passwd`: a password from the terminal, unseen, or one line of a pipe, becomes the hash for `broker.users`. */
+export async function passwd(
+  around: Surroundings,
+  { input }: PasswordInput = { input: process.stdin },
+): Promise<void> {
+  const password = input.isTTY === true ? await typed(input, around) : await firstLine(input, around.stop);
+  if (around.stop.aborted || password === null) throw new CommandFailure("stopped; no hash was made");
+  if (password === "") throw new CommandFailure("no password was given", exitCodes.usage);
+  around.out(`${await hashPassword(password)}\n`);
+}
+
+/** Asked for twice, as nobody sees what is typed; null when the person went away. */
+async function typed(input: NodeJS.ReadableStream, { err, stop }: Surroundings): Promise<string | null> {
+  const dialogue = terminalDialogue({ input, output: err });
+  stop.addEventListener("abort", () => {
+    dialogue.close();
+  });
+  try {
+    const password = await dialogue.secret("Password for the embedded broker");
+    if (password === "") return "";
+    if ((await dialogue.secret("The same again")) !== password)
+      throw new CommandFailure("these were two different passwords; no hash was made", exitCodes.usage);
+    return password;
+  } catch (error) {
+    if (error instanceof GoneAway) return null;
+    throw error;
+  } finally {
+    dialogue.close();
+  }
+}
+
+async function firstLine(input: NodeJS.ReadableStream, stop: AbortSignal): Promise<string> {
+  for await (const line of createInterface({ input, signal: stop })) return line;
+  return "";
+}
+
+export interface InitCommandOptions extends CommonOptions, GivenAnswers {
+  readonly try: boolean;
+}
+
+/** `greenhouse2mqtt init`: asks for hosts, credential and broker, tries them, and writes the configuration once. */
+export async function init(options: InitCommandOptions, around: Surroundings): Promise<void> {
+  const { config: file, try: tries, ...given } = options;
+  const isAsked = process.stdin.isTTY && around.isTerminal;
+  const dialogue = isAsked ? terminalDialogue({ input: process.stdin, output: process.stdout }) : null;
+  const say = (text: string) => {
+    around.out(`${text}\n`);
   };
-  return { ...configuration, log, data_dir: dataDir ?? configuration.data_dir };
+  try {
+    await writeFirstConfiguration(
+      { file, given, tries },
+      {
+        clock: systemClock,
+        random: systemRandom,
+        env: around.env,
+        stop: around.stop,
+        dialogue,
+        say,
+        brokers: usualBrokers,
+      },
+    );
+  } catch (error) {
+    throw failureOf(error);
+  } finally {
+    dialogue?.close();
+  }
 }
 
-/** `secrets`: all that must stay out of the log, when more is known than the configuration holds. */
-export function loggerFor(
-  configuration: Configuration,
-  { err, env }: Surroundings,
-  secrets: () => readonly string[] = () => secretValues(configuration),
-) {
-  const log = createLogger({ ...configuration.log, secrets }, err);
-  const ignored = ignoredTlsEnvironment(env);
-  if (ignored !== null) log.warn(ignored);
-  return log;
+const endings: Readonly<Record<string, number>> = {
+  FileExists: exitCodes.failed,
+  NotWritten: exitCodes.failed,
+  PlaceUnusable: exitCodes.failed,
+  GoneAway: exitCodes.failed,
+  IncompleteAnswers: exitCodes.usage,
+};
+
+function failureOf(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const code = endings[error.name];
+  return code === undefined ? error : new CommandFailure(error.message, code);
 }

@@ -1,18 +1,23 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { ParameterGroup } from "../greenhouse/device-types.js";
+import { type ParameterGroup, scannedTypes } from "../greenhouse/device-types.js";
 import { systemClock } from "../runtime/clock.js";
 import { discover as discoverAccount, type DiscoverRequest } from "../setup/discover/discover.js";
 import { Meter } from "../setup/discover/meter.js";
-import { writeNewFile } from "../setup/discover/new-file.js";
-import { UnknownController } from "../setup/discover/scan.js";
 import { ScanEnded } from "../setup/discover/scan-context.js";
-import { scannedTypes } from "../greenhouse/type-rows.js";
-import { type CommonOptions, readConfiguration } from "./configuration.js";
-import { withPlatform } from "./one-shot-platform.js";
+import { UnknownController } from "../setup/discover/scan.js";
+import { writeNewFile } from "../setup/discover/whole-file.js";
 import { codeOf } from "./read.js";
-import { CommandFailure, exitCodes, programVersion, type Surroundings } from "./surroundings.js";
+import {
+  CommandFailure,
+  type CommonOptions,
+  exitCodes,
+  programVersion,
+  readConfiguration,
+  type Surroundings,
+  withPlatform,
+} from "./surroundings.js";
 
 export interface DiscoverOptions extends CommonOptions {
   readonly controller?: readonly string[];

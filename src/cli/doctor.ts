@@ -1,20 +1,24 @@
 import { readFile } from "node:fs/promises";
 import { arch, platform, release } from "node:os";
 import { join } from "node:path";
-import { journalDirectory } from "../compose/open-journal.js";
-import { fileSources, loadConfiguration, type ConfigurationResult } from "../config/load.js";
+import { journalDirectory } from "../compose/open.js";
+import { type ConfigurationResult, fileSources, loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
-import { identityOf, isRunning } from "../journal/process-identity.js";
+import { identityOf, isRunning, parseHolder, showsLife } from "../journal/lock.js";
 import { newestRecords, readHistory } from "../journal/reader.js";
-import { parseHolder } from "../journal/lock-holder.js";
-import { showsLife } from "../journal/sign-of-life.js";
 import { systemClock } from "../runtime/clock.js";
 import { systemRandom } from "../runtime/random.js";
 import { diagnose } from "../setup/doctor/doctor.js";
 import type { Finding } from "../setup/doctor/finding.js";
-import { recordCheck } from "../setup/doctor/record-check.js";
-import { redactor, type RedactFinding } from "../setup/doctor/redaction.js";
-import { jsonReport, lineOf, summaryOf, type ReportFacts } from "../setup/doctor/report.js";
+import { recordCheck } from "../setup/doctor/recording.js";
+import {
+  jsonReport,
+  lineOf,
+  type RedactFinding,
+  redactor,
+  type ReportFacts,
+  summaryOf,
+} from "../setup/doctor/report.js";
 import {
   defaultLimits,
   type DoctorPorts,
@@ -22,8 +26,15 @@ import {
   type LastRun,
   type Scene,
 } from "../setup/doctor/scene.js";
-import { type CommonOptions, loggerFor, overridden } from "./configuration.js";
-import { CommandFailure, exitCodes, programVersion, type Surroundings } from "./surroundings.js";
+import {
+  CommandFailure,
+  type CommonOptions,
+  exitCodes,
+  loggerFor,
+  overridden,
+  programVersion,
+  type Surroundings,
+} from "./surroundings.js";
 
 export interface DoctorOptions extends CommonOptions {
   readonly json?: boolean;

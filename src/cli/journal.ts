@@ -1,14 +1,18 @@
-import { journalDirectory } from "../compose/open-journal.js";
-import { followRecords } from "../journal/follow.js";
-import { newestRecords } from "../journal/reader.js";
-import { commandOutcomes } from "../journal/record-filter.js";
-import { parseSince } from "../journal/since.js";
-import { listingProblem } from "../journal/unreadable.js";
+import { journalDirectory } from "../compose/open.js";
+import { followRecords, newestRecords, parseSince } from "../journal/reader.js";
+import { commandOutcomes } from "../journal/record-line.js";
+import { listingProblem } from "../journal/segment-files.js";
 import { formatTable, growingTable, jsonLine } from "../journal/table.js";
 import { systemClock } from "../runtime/clock.js";
-import { type CommonOptions, readConfiguration } from "./configuration.js";
 import { codeOf } from "./read.js";
-import { CommandFailure, endOfUse, exitCodes, type Surroundings } from "./surroundings.js";
+import {
+  CommandFailure,
+  type CommonOptions,
+  endOfUse,
+  exitCodes,
+  readConfiguration,
+  type Surroundings,
+} from "./surroundings.js";
 
 export interface JournalOptions extends CommonOptions {
   readonly controller?: string;

@@ -1,13 +1,17 @@
-import { nearest } from "../config/nearest.js";
-import { PlatformError } from "../greenhouse/platform-error.js";
+import { nearest } from "../config/problem.js";
+import { type Configuration, controllerTopicId } from "../config/schema.js";
 import { textOf } from "../greenhouse/actuator-values.js";
-import { controllerTopicId } from "../config/controller-topic-id.js";
-import type { Configuration } from "../config/schema.js";
+import { PlatformError } from "../greenhouse/ports.js";
 import type { PlatformClient } from "../platform/client.js";
-import { commentText } from "../setup/discover/safe-text.js";
-import { type CommonOptions, readConfiguration } from "./configuration.js";
-import { withPlatform } from "./one-shot-platform.js";
-import { CommandFailure, type Surroundings } from "./surroundings.js";
+import { commentText } from "../setup/discover/text.js";
+import {
+  CommandFailure,
+  type CommonOptions,
+  exitCodes,
+  readConfiguration,
+  type Surroundings,
+  withPlatform,
+} from "./surroundings.js";
 
 /** `greenhouse2mqtt read CONTROLLER ADDRESS`: the value the device itself gives now. */
 export async function read(
@@ -93,4 +97,30 @@ function unknownController(
   return new CommandFailure(
     `the account has no controller "${commentText(name)}"; ${hint} ${named.join(", ")}${more}`,
   );
+}
+
+/** `greenhouse2mqtt get OPERATION key=value…`: the platform's answer as it came, as JSON. */
+export async function get(
+  operation: string,
+  parameters: readonly string[],
+  options: CommonOptions,
+  around: Surroundings,
+): Promise<void> {
+  const query = Object.fromEntries(parameters.map(keyAndValue));
+  const configuration = await readConfiguration(options, around);
+  const answer = await withPlatform(configuration, around, (platform) =>
+    platform.get(operation, query, around.stop).catch((error: unknown) => {
+      if (error instanceof PlatformError && error.facts.kind === "invalid_request") {
+        throw new CommandFailure(error.message, exitCodes.usage);
+      }
+      throw error;
+    }),
+  );
+  around.out(`${JSON.stringify(answer, null, around.isTerminal ? 2 : undefined)}\n`);
+}
+
+function keyAndValue(text: string): readonly [string, string] {
+  const equals = text.indexOf("=");
+  if (equals < 1) throw new CommandFailure(`expected key=value, got "${text}"`, exitCodes.usage);
+  return [text.slice(0, equals), text.slice(equals + 1)];
 }

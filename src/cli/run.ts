@@ -1,15 +1,20 @@
 import { runBridge } from "../compose/bridge.js";
 import { LiveSettings } from "../compose/live-settings.js";
-import { guardProcess } from "../compose/operations/process-guard.js";
+import { guardProcess } from "../compose/status/process-guard.js";
+import { secretValues } from "../config/load.js";
 import type { Configuration } from "../config/schema.js";
-import { secretValues } from "../config/secret-values.js";
 import { systemClock } from "../runtime/clock.js";
-import { adjustableLogs } from "../runtime/log-levels.js";
-import type { Logger } from "../runtime/logger.js";
+import { adjustableLogs, type Logger } from "../runtime/log.js";
 import { systemRandom } from "../runtime/random.js";
 import { serviceManager } from "../runtime/systemd.js";
-import { type CommonOptions, loggerFor, readConfiguration } from "./configuration.js";
-import { CommandFailure, programVersion, type Surroundings } from "./surroundings.js";
+import {
+  CommandFailure,
+  type CommonOptions,
+  loggerFor,
+  programVersion,
+  readConfiguration,
+  type Surroundings,
+} from "./surroundings.js";
 
 /** `greenhouse2mqtt run`: until a signal. */
 export async function run(options: CommonOptions, around: Surroundings): Promise<void> {

@@ -1,6 +1,6 @@
-import { modeAddress, stateAddresses } from "../greenhouse/actuator-fold.js";
-import { kindRows, type KindRow } from "../greenhouse/actuator-kinds.js";
-import { shows, showsPositionMode, stepsOf, type Step } from "../greenhouse/command/plan.js";
+import { type KindRow, kindRows } from "../greenhouse/actuator-kinds.js";
+import { shows, showsPositionMode, type Step, stepsOf } from "../greenhouse/command/plan.js";
+import { modeAddress, stateAddresses } from "../greenhouse/fold-registers.js";
 import type { RawValue } from "../greenhouse/ports.js";
 import { ask, type Connection, type Posts, type Read, type Run, type Stage, type Turn } from "./book.js";
 import type { Command } from "./command.js";

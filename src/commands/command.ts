@@ -1,6 +1,13 @@
-import type { Via } from "../greenhouse/command/outcomes.js";
-import type { Wanted } from "../greenhouse/command/words.js";
+import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
+import type { PayloadRules } from "../greenhouse/command/payload.js";
+import type { TargetRules, Wanted } from "../greenhouse/command/words.js";
+import type { BridgeEvent } from "../greenhouse/events.js";
+import type { PlatformReader, PlatformWriter } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
+import type { About, RecordBody } from "../journal/records.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+import type { GreenhouseStore } from "../sync/store.js";
 
 /** Where a command came from and where else its answer goes. */
 export interface CommandSource {
@@ -46,3 +53,57 @@ export type Phase = "waiting" | "checking" | "sending" | "confirming" | "done";
 
 export const laneKey = (command: Pick<Command, "code" | "target" | "targetId">) =>
   `${command.code} ${command.target} ${command.targetId}`;
+
+export interface CommandJournal {
+  append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
+  state(): { readonly available: boolean; readonly reason: string | null };
+  /** Whether the journal holds the command without a result, so that a next start would end it. */
+  isOpen(about: About, id: string): boolean;
+}
+
+export interface CommandPlatform extends Pick<PlatformReader, "connection" | "value">, PlatformWriter {
+  /** One new sign-in after a refusal; whether there is another credential to try. */
+  renewCredential(signal: AbortSignal): Promise<boolean>;
+}
+
+export type ResultAddressee = Pick<CommandRequest, "controllerId" | "target" | "targetId" | "response">;
+
+/** Where a command's life is shown. Nothing here may throw. */
+export interface CommandAudience {
+  phase(command: Command, phase: Phase): void;
+  /** `sequence` is the journal's number of the result; null when it could not be journaled or was only counted. */
+  result(result: CommandResult, about: ResultAddressee, sequence: number | null): void;
+  event(event: BridgeEvent): void;
+  /** After a refused or failed command whoever showed the asked state has to see the true one again. */
+  showAgain(about: Pick<Command, "code" | "target" | "targetId">): void;
+}
+
+export interface CommandPorts {
+  readonly platform: CommandPlatform;
+  readonly store: GreenhouseStore;
+  readonly journal: CommandJournal;
+  readonly audience: CommandAudience;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly newId: () => string;
+}
+
+export interface CommanderPorts extends CommandPorts {
+  /** Takes a line of each command taken and of each result. */
+  readonly commandLog?: Pick<Logger, "info"> | undefined;
+  readonly clockTrusted: () => boolean;
+  readonly otherBridge: () => boolean;
+}
+
+export interface CommanderSettings {
+  readonly rules: CommandRules;
+  readonly text: PayloadRules;
+}
+
+export interface CommandRules extends TargetRules {
+  readonly readOnly: boolean;
+  readonly dryRun: boolean;
+  readonly maxAgeMs: number;
+  readonly requireAge: boolean;
+  readonly requireBy: boolean;
+}

@@ -1,26 +1,50 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { Step } from "../greenhouse/command/plan.js";
-import { targetOf } from "../greenhouse/command/targets.js";
-import { canonical } from "../greenhouse/command/words.js";
-import type { RecordBody } from "../journal/records.js";
+import { canonical, targetOf } from "../greenhouse/command/words.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
+import type { RecordBody } from "../journal/records.js";
+import type { Logger } from "../runtime/log.js";
+import type { PushBell } from "../sync/push-mirror.js";
 import { Aftermath, type Awaited } from "./aftermath.js";
-import type { HeldCommand } from "./book.js";
-import { type Command, type CommandRequest, laneKey } from "./command.js";
-import type { CommanderPorts, CommanderSettings } from "./command-ports.js";
-import type { PushBell } from "../bridge/push-mirror.js";
-import { logResult, logTaken } from "./command-lines.js";
-import { Duplicates } from "./duplicates.js";
-import { type NotTaken, type Understood, duplicateRefusal, journalRefusal, understand } from "./intake.js";
+import type { HeldCommand, Interrupted } from "./book.js";
+import {
+  type Command,
+  type CommanderPorts,
+  type CommanderSettings,
+  type CommandRequest,
+  laneKey,
+} from "./command.js";
+import { Duplicates, payloadKey } from "./duplicates.js";
+import { CommandAllowances } from "./flood.js";
+import {
+  type Arrived,
+  commandFrom,
+  duplicateRefusal,
+  journalRefusal,
+  type NotTaken,
+  refusalResult,
+  understand,
+  type Understood,
+} from "./intake.js";
 import { Lanes } from "./lanes.js";
 import { Problems } from "./problems.js";
-import type { Interrupted } from "./book.js";
-import { RefusalLedger } from "./refusal-ledger.js";
-import { type Outcome, ResultLedger } from "./result-ledger.js";
 import { type Abandoned, askedBy, type Ending, resultOf } from "./report.js";
-import { CommandAllowances } from "./flood.js";
-import { payloadKey } from "./payload-key.js";
-import { type Arrived, commandFrom, refusalResult } from "./taking.js";
+import { type Outcome, RefusalLedger, ResultLedger } from "./results.js";
+
+/* What the log says of commands: who asked what of whom, and what became of it. */
+
+type Log = Pick<Logger, "info"> | undefined;
+
+export function logTaken(log: Log, command: Command): void {
+  const { id, controllerId: controller, targetId: actuator, by, via } = command;
+  const { command: word, value } = askedBy(command);
+  log?.info({ id, controller, actuator, command: word, value, by, via }, "command taken");
+}
+
+export function logResult(log: Log, result: CommandResult): void {
+  const { id, controller, actuator, command, value, outcome, reason, by, via } = result;
+  log?.info({ id, controller, actuator, command, value, outcome, reason, by, via }, "command ended");
+}
 
 /** Takes commands, runs them one at a time per actuator, and gives each exactly one result. */
 export class Commander {

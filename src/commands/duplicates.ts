@@ -1,4 +1,5 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import { fingerprint, isFingerprint } from "../runtime/user-properties.js";
 
 interface Seen {
   readonly id: string;
@@ -97,3 +98,31 @@ export class Duplicates {
 
 /** Far more than a greenhouse sends in 12 h; beyond it the oldest ids are forgotten first. */
 const maxIds = 20_000;
+
+/** Tells payloads apart for recognising repeats, without keeping them; white space around the text says nothing. */
+export const payloadKey = (payload: Uint8Array): string =>
+  fingerprint(new TextDecoder().decode(payload).trim());
+
+/** The same of what the journal holds, where earlier versions kept the text itself. */
+export const recordedKey = (recorded: string): string =>
+  isFingerprint(recorded) ? recorded : fingerprint(recorded);
+
+/** Which journaled results the broker has taken: everything up to `through` needs no repeating after a restart. */
+export class DeliveryMarks {
+  readonly #open = new Set<number>();
+  #last = 0;
+
+  sent(sequence: number): void {
+    this.#open.add(sequence);
+    this.#last = Math.max(this.#last, sequence);
+  }
+
+  delivered(sequence: number): void {
+    this.#open.delete(sequence);
+  }
+
+  /** The newest number below which nothing is open; 0 while nothing was delivered. */
+  get through(): number {
+    return this.#open.size === 0 ? this.#last : Math.min(...this.#open) - 1;
+  }
+}

@@ -1,10 +1,10 @@
-import type { Step } from "../greenhouse/command/plan.js";
 import { kindRows } from "../greenhouse/actuator-kinds.js";
 import { degreeOf, sameValue, textOf } from "../greenhouse/actuator-values.js";
 import type { StepReport } from "../greenhouse/command/outcomes.js";
+import type { Step } from "../greenhouse/command/plan.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
+import type { StepEnd } from "./book.js";
 import { type Ending, spelled, superseded } from "./report.js";
-import type { StepEnd } from "./step-end.js";
 
 export function stepReport(settings: ActuatorSettings, step: Step, end: StepEnd): StepReport {
   const { purpose, address, value } = step;

@@ -1,11 +1,16 @@
-import { ageAllowance } from "../greenhouse/command/age.js";
-import type { Refusal } from "../greenhouse/command/outcomes.js";
-import { type CommandPayload, type PayloadRules, readPayload } from "../greenhouse/command/payload.js";
+import type { CommandResult, Refusal } from "../greenhouse/command/outcomes.js";
+import {
+  claimedId,
+  type CommandPayload,
+  type PayloadRules,
+  readPayload,
+} from "../greenhouse/command/payload.js";
+import { ageAllowance } from "../greenhouse/command/plan.js";
 import { canonical, readWanted, type Wanted } from "../greenhouse/command/words.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
-import type { CommandRequest } from "./command.js";
+import type { Command, CommanderPorts, CommandRequest, CommandRules } from "./command.js";
 import type { Duplicate } from "./duplicates.js";
-import type { CommandRules } from "./command-ports.js";
+import { type Asked, refused, resultOf } from "./report.js";
 
 /** What the rules of taking a command look at; gathered by the commander, judged here. */
 export interface Circumstances {
@@ -154,4 +159,77 @@ export function duplicateRefusal(duplicate: Duplicate, id: string | null): Refus
   }
   const message = `The id "${id ?? ""}" was used for another command; give each command an id of its own.`;
   return { reason: "bad_payload", message };
+}
+
+/** A request with what is known of it at its arrival. */
+export interface Arrived {
+  readonly request: CommandRequest;
+  readonly receivedAt: number;
+  readonly receivedMono: number;
+  readonly settings: ActuatorSettings | null;
+  readonly code: string;
+}
+
+/** The command a request became once nothing refused it. */
+export function commandFrom(
+  { request, code, receivedAt, receivedMono }: Arrived,
+  { payload, wanted, allowedMs, isOfFlood }: Understood,
+  settings: ActuatorSettings,
+  payloadKey: string,
+  newId: () => string,
+): Command {
+  return {
+    id: payload.id ?? newId(),
+    ownId: payload.id !== null,
+    code,
+    controllerId: request.controllerId,
+    target: request.target,
+    targetId: request.targetId,
+    settings,
+    wanted,
+    payloadKey,
+    by: payload.by ?? request.by,
+    via: request.via,
+    response: request.response,
+    force: payload.force,
+    dryRun: payload.dryRun,
+    ...(isOfFlood && { isOfFlood }),
+    receivedAt,
+    receivedMono,
+    deadlineMono: receivedMono + allowedMs,
+  };
+}
+
+/** The result of a request that was refused; of a duplicate with that of the first under `original`. */
+export function refusalResult(
+  arrived: Arrived,
+  { refusal, payload, canonical }: NotTaken,
+  original: CommandResult | null | undefined,
+  { clock, newId }: Pick<CommanderPorts, "clock" | "newId">,
+): CommandResult {
+  const asked = askedFrom(arrived, payload, canonical, newId);
+  const ending = refused(refusal.reason, refusal.message);
+  const result = resultOf(asked, ending, clock.now(), clock.monotonic());
+  return original === undefined ? result : { ...result, original };
+}
+
+/** What a result says of a request that was refused, as far as it could be read. */
+function askedFrom(
+  { request, receivedAt, receivedMono, settings }: Arrived,
+  payload: CommandPayload | null,
+  canonical: string | null,
+  newId: () => string,
+): Asked {
+  return {
+    id: payload?.id ?? claimedId(request.payload) ?? newId(),
+    controllerId: request.controllerId,
+    targetId: request.targetId,
+    command: canonical,
+    value: null,
+    by: payload?.by ?? request.by,
+    via: request.via,
+    receivedAt,
+    receivedMono,
+    settings,
+  };
 }

@@ -1,23 +1,12 @@
 import { shows, stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { RawValue } from "../greenhouse/ports.js";
-import {
-  type Effect,
-  type Input,
-  type Lane,
-  type Now,
-  type Read,
-  type Run,
-  type Stage,
-  type Turn,
-} from "./book.js";
+import type { Effect, Input, Lane, Now, Read, Run, Stage, Turn } from "./book.js";
 import { begin, checkRead, connected, goOn } from "./checks.js";
 import type { Command } from "./command.js";
 import { pushed, wakeOf } from "./confirm.js";
-import { cut, waitsFor } from "./giving-up.js";
-import { heldRead, holdAgain, letGo, lookWhetherHeld } from "./held.js";
-import { adopt, recoveredRead } from "./recovery.js";
-import { type Ending, dryStop, refused, shuttingDown, superseded } from "./report.js";
+import { adopt, cut, recoveredRead, waitsFor } from "./recovery.js";
+import { dryStop, type Ending, refused, shuttingDown, superseded } from "./report.js";
 import {
   answered,
   confirmingRead,
@@ -31,16 +20,20 @@ import {
   stoppedRead,
   unclearRead,
 } from "./sending.js";
-import { takenRecord } from "./taken-record.js";
 import {
   dropPassedOver,
   dropWaiting,
   end,
   endWaiting,
   finish,
+  heldRead,
+  holdAgain,
   journalSending,
+  letGo,
+  lookWhetherHeld,
   put,
   starting,
+  takenRecord,
 } from "./turn.js";
 
 /** A disk that hangs must not hold up a stop. */

@@ -1,13 +1,19 @@
-import { PlatformError } from "../greenhouse/platform-error.js";
-import type { RawValue } from "../greenhouse/ports.js";
 import type { Step } from "../greenhouse/command/plan.js";
-import type { Answer, Connection, Effect, HeldCommand, Input, Lane, Read } from "./book.js";
-import { emptyLane } from "./book.js";
-import type { PushBell } from "../bridge/push-mirror.js";
-import { type Command, laneKey } from "./command.js";
-import type { CommandPorts } from "./command-ports.js";
+import { PlatformError, type RawValue } from "../greenhouse/ports.js";
+import type { PushBell } from "../sync/push-mirror.js";
+import {
+  type Answer,
+  type Connection,
+  type Effect,
+  emptyLane,
+  type HeldCommand,
+  type Input,
+  type Interrupted,
+  type Lane,
+  type Read,
+} from "./book.js";
+import { type Command, type CommandPorts, laneKey } from "./command.js";
 import { awaits, isMoving, nextWakeAt, openCommands, step } from "./lane.js";
-import type { Interrupted } from "./book.js";
 import type { Ending } from "./report.js";
 
 type About = Pick<Command, "code" | "target" | "targetId">;

@@ -1,28 +1,28 @@
-import { shows, type Step } from "../greenhouse/command/plan.js";
-import { travels } from "../greenhouse/command/travelling.js";
-import type { PlatformErrorFacts } from "../greenhouse/platform-error.js";
-import type { RawValue } from "../greenhouse/ports.js";
+import { expired, shows, type Step, travels } from "../greenhouse/command/plan.js";
+import { stateAddresses } from "../greenhouse/fold-registers.js";
+import type { PlatformErrorFacts, RawValue } from "../greenhouse/ports.js";
 import {
-  ask,
   type Answer,
+  ask,
   type Attempt,
   type Confirming,
+  type Evidence,
+  factsOf,
+  finalError,
   type First,
   type Input,
   type Read,
   type Refused,
+  rejected,
   type Run,
   type Stage,
+  type StepEnd,
   type Turn,
 } from "./book.js";
 import { readBackFrom, readNow, seen } from "./confirm.js";
 import { endingAfter, stepReport } from "./endings.js";
-import { letGo } from "./held.js";
-import { dropPassedOver, finish, put } from "./turn.js";
-import { stateAddresses } from "../greenhouse/actuator-fold.js";
-import { expired } from "../greenhouse/command/age.js";
 import { type Ending, refused, superseded } from "./report.js";
-import { type Evidence, factsOf, finalError, rejected, type StepEnd } from "./step-end.js";
+import { dropPassedOver, finish, letGo, put } from "./turn.js";
 
 /*
  * From the first POST of a command to its end. There is at most one second POST of a step: after an ambiguous end or a

@@ -1,29 +1,43 @@
 import { setMaxListeners } from "node:events";
 import type { EmbeddedBroker } from "../broker/broker.js";
 import { readVia } from "../broker/via.js";
-import type { AccountNews } from "../bridge/inventory.js";
-import type { BridgeEvent } from "../greenhouse/bridge-events.js";
+import type { Configuration } from "../config/schema.js";
+import type { BridgeEvent } from "../greenhouse/events.js";
+import type { Controller } from "../greenhouse/model.js";
 import type { Journal } from "../journal/journal.js";
-import type { IncomingMessage } from "../mqtt/connection.js";
+import type { IncomingMessage } from "../mqtt/connection/settings.js";
 import { topicsUnder } from "../mqtt/topics.js";
-import type { BridgeSurroundings } from "./bridge-parts.js";
-import { isLoopback } from "../runtime/loopback.js";
-import { BridgeReport } from "./bridge-report.js";
-import { CommandDesk } from "./command-desk.js";
-import { startEmbeddedBroker } from "./embedded-broker.js";
-import { LiveSettings } from "./live-settings.js";
-import { createMirror, type Mirror } from "./mirror.js";
-import { logActuators, mayDo } from "./start-lines.js";
-import { createPush } from "./create-push.js";
-import { openJournal } from "./open-journal.js";
-import { beginLife } from "./operations/crash-loop.js";
-import { Operations } from "./operations/operations.js";
-import { ReadBook } from "./operations/read-book.js";
-import { Outputs } from "./outputs.js";
-import { RequestDesk } from "./request-desk.js";
-import { requestHandlers } from "./request-handlers.js";
-import { restoreCommands } from "./restore.js";
 import { afterRequests } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+import { isLoopback } from "../runtime/sockets.js";
+import type { AccountNews } from "../sync/inventory.js";
+import { CommandDesk } from "./command-desk.js";
+import { type BridgeSurroundings, LiveSettings } from "./live-settings.js";
+import { createMirror, createPush, type Mirror } from "./mirror.js";
+import { openJournal, startEmbeddedBroker } from "./open.js";
+import { Outputs } from "./outputs.js";
+import { RequestDesk, requestHandlers } from "./requests.js";
+import { restoreCommands } from "./restore.js";
+import { beginLife } from "./status/crash-loop.js";
+import { BridgeReport } from "./status/health.js";
+import { Operations } from "./status/operations.js";
+import { ReadBook } from "./status/overdue.js";
+
+/** What the bridge may do, for the log of a start. */
+export function mayDo({ read_only: readOnly, dry_run: dryRun }: Configuration["commands"]): string {
+  if (readOnly) return "read-only: every command is refused";
+  if (dryRun) return "dry run: commands are checked, and nothing is sent";
+  return "commands are taken and sent to the platform";
+}
+
+/** One line for each actuator of a controller that was found. */
+export function logActuators(log: Logger, { info, actuators }: Controller): void {
+  for (const { settings } of actuators.values()) {
+    const { id, kind, address, readOnly } = settings;
+    const about = { controller: info.id, actuator: id, kind, address };
+    log.info(about, `actuator found${readOnly ? ", read-only" : ""}: ${info.id}/${id}`);
+  }
+}
 
 /** The whole bridge: builds every part, joins them, and runs until `stop` aborts or a part fails. */
 export async function runBridge(around: BridgeSurroundings, stop: AbortSignal): Promise<void> {

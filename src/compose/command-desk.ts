@@ -1,19 +1,18 @@
+import type { CommandAudience } from "../commands/command.js";
 import type { Commander } from "../commands/commander.js";
-import type { CommandAudience } from "../commands/command-ports.js";
-import { DeliveryMarks } from "../commands/delivery-marks.js";
-import type { BridgeEvent } from "../greenhouse/bridge-events.js";
+import { DeliveryMarks } from "../commands/duplicates.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
-import { targetOf } from "../greenhouse/command/targets.js";
+import { targetOf } from "../greenhouse/command/words.js";
+import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
-import type { JournaledResult } from "../journal/undelivered.js";
+import type { JournaledResult } from "../journal/recent-commands.js";
 import { incomingCommand } from "../mqtt/command-messages.js";
-import type { IncomingMessage } from "../mqtt/connection.js";
+import type { IncomingMessage } from "../mqtt/connection/settings.js";
 import { ResultOutbox } from "../mqtt/result-outbox.js";
 import type { Incoming } from "../mqtt/topics.js";
-import type { BridgeSurroundings } from "./bridge-parts.js";
-import { CommandPhases, type PhaseTarget, type Told } from "./command-phases.js";
-import { createCommander } from "./create-commander.js";
-import { EarlierPhases } from "./earlier-phases.js";
+import { CommandPhases, EarlierPhases, type PhaseTarget, type Told } from "./command-phases.js";
+import { createCommander } from "./direct-command.js";
+import type { BridgeSurroundings } from "./live-settings.js";
 import type { Mirror } from "./mirror.js";
 import type { Outputs } from "./outputs.js";
 

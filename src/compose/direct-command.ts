@@ -1,16 +1,78 @@
+import { randomUUID } from "node:crypto";
 import anyAscii from "any-ascii";
-import type { CommandRequest, Phase } from "../commands/command.js";
-import type { Commander } from "../commands/commander.js";
-import { laneKey } from "../commands/command.js";
-import { GreenhouseStore } from "../bridge/store.js";
+import {
+  type CommandAudience,
+  type CommandRequest,
+  type CommandRules,
+  laneKey,
+  type Phase,
+} from "../commands/command.js";
+import { Commander } from "../commands/commander.js";
+import { nearest } from "../config/problem.js";
+import type { Configuration } from "../config/schema.js";
+import { parseDuration } from "../config/values.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { Journal } from "../journal/journal.js";
+import type { PlatformClient } from "../platform/client.js";
 import type { Clock } from "../runtime/clock.js";
-import type { BridgeSurroundings } from "./bridge-parts.js";
-import { createCommander } from "./create-commander.js";
-import { mirrorSettings } from "./mirror-settings.js";
-import { openJournal } from "./open-journal.js";
-import { openPlatform } from "./open-platform.js";
+import { GreenhouseStore } from "../sync/store.js";
+import type { BridgeSurroundings, LiveSettings } from "./live-settings.js";
+import { mirrorSettings } from "./mirror.js";
+import { openJournal, openPlatform } from "./open.js";
+import { clockAgrees } from "./status/watchdog.js";
+
+export function createCommander(
+  { configuration, live, clock, log, commandLog }: BridgeSurroundings,
+  {
+    otherBridge = () => false,
+    ...parts
+  }: {
+    readonly platform: PlatformClient;
+    readonly store: GreenhouseStore;
+    readonly journal: Journal;
+    readonly otherBridge?: () => boolean;
+  },
+  audience: CommandAudience,
+): Commander {
+  const rules = rulesInForce(configuration, live);
+  return new Commander(
+    { rules, text: { durationMs: parseDuration, nearest } },
+    {
+      ...parts,
+      audience,
+      clock,
+      log,
+      commandLog,
+      newId: randomUUID,
+      clockTrusted: () => clockAgrees(parts.platform.clockSkewMs()) === true,
+      otherBridge,
+    },
+  );
+}
+
+/** Looked up for every command, so that a reloaded configuration counts at once. */
+function rulesInForce(configuration: Configuration, live: LiveSettings | undefined): CommandRules {
+  const { raw_addresses: rawAddresses, min_interval: minIntervalMs } = configuration.commands;
+  const inForce = () => (live?.current ?? configuration).commands;
+  return {
+    ...{ rawAddresses, minIntervalMs },
+    get readOnly() {
+      return inForce().read_only;
+    },
+    get dryRun() {
+      return inForce().dry_run;
+    },
+    get maxAgeMs() {
+      return inForce().max_age;
+    },
+    get requireAge() {
+      return inForce().require_age;
+    },
+    get requireBy() {
+      return inForce().require_by;
+    },
+  };
+}
 
 export type DirectRequest = Pick<
   CommandRequest,

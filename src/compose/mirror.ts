@@ -1,21 +1,130 @@
 import anyAscii from "any-ascii";
-import { RequestBudget } from "../bridge/budget.js";
-import { type AccountNews, Inventory } from "../bridge/inventory.js";
-import type { PollIntervals } from "../bridge/poll-jobs.js";
-import { Poller } from "../bridge/poller.js";
-import { PlatformWatch } from "../bridge/platform-watch.js";
-import { GreenhouseStore } from "../bridge/store.js";
 import type { Configuration } from "../config/schema.js";
-import type { BridgeEvent } from "../greenhouse/bridge-events.js";
+import {
+  contradiction,
+  contradictionRemedy,
+  parameterGroup,
+  statusNumber,
+  takesCommands,
+} from "../greenhouse/device-types.js";
+import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Freshness } from "../greenhouse/freshness.js";
-import { takesCommands } from "../greenhouse/device-types.js";
-import { contradiction, contradictionRemedy } from "../greenhouse/type-check.js";
 import type { PlatformState } from "../greenhouse/model.js";
 import type { PlatformReader } from "../greenhouse/ports.js";
+import type {
+  ActuatorSettings,
+  ControllerSettings,
+  MirrorSettings,
+  ParameterSettings,
+  SensorSettings,
+} from "../greenhouse/settings.js";
 import type { PlatformClient } from "../platform/client.js";
-import type { BridgeSurroundings } from "./bridge-parts.js";
-import { mirrorSettings } from "./mirror-settings.js";
-import { openPlatform } from "./open-platform.js";
+import { PlatformWatch } from "../sync/hosts.js";
+import { type AccountNews, Inventory } from "../sync/inventory.js";
+import type { PollIntervals } from "../sync/poll-plan.js";
+import { Poller } from "../sync/poller.js";
+import { PushChannels } from "../sync/push-channels.js";
+import { type PushBell, PushMirror } from "../sync/push-mirror.js";
+import { PushReads, PushRecovery } from "../sync/push-reads.js";
+import { RequestBudget } from "../sync/schedule.js";
+import { GreenhouseStore } from "../sync/store.js";
+import type { BridgeSurroundings } from "./live-settings.js";
+import { openPlatform } from "./open.js";
+
+type ControllerSection = Configuration["controllers"][string];
+type ActuatorSection = ControllerSection["actuators"][string];
+type SensorSection = ControllerSection["sensors"][string];
+type ParameterSection = ControllerSection["parameters"][string];
+
+const dayMs = 86_400_000;
+
+/** The configuration in the core's words. */
+export function mirrorSettings(configuration: Configuration): MirrorSettings {
+  const controllers = Object.entries(configuration.controllers).map(
+    ([code, section]) => [code, controllerSettings(code, section, configuration)] as const,
+  );
+  return {
+    mirror: configuration.mirror,
+    controllers: new Map(controllers),
+    staleAfterMs: configuration.polling.stale_after,
+    removeAfterMs: dayMs,
+  };
+}
+
+function controllerSettings(
+  code: string,
+  section: ControllerSection,
+  configuration: Configuration,
+): ControllerSettings {
+  return {
+    code,
+    id: section.id,
+    name: section.name,
+    area: section.area,
+    ignore: section.ignore,
+    stream: section.stream,
+    sensors: Object.entries(section.sensors).map(([id, sensor]) => sensorSettings(id, sensor)),
+    actuators: Object.entries(section.actuators).map(([id, actuator]) =>
+      actuatorSettings(id, actuator, configuration.commands.min_interval),
+    ),
+    parameters: Object.entries(section.parameters).map(([id, parameter]) => parameterSettings(id, parameter)),
+  };
+}
+
+function sensorSettings(id: string, section: SensorSection): SensorSettings {
+  const {
+    from,
+    name,
+    kind,
+    unit,
+    scale,
+    offset,
+    decimals,
+    min,
+    max,
+    ignore,
+    stale_after: staleAfterMs,
+  } = section;
+  return { id, from, name, kind, unit, scale, offset, decimals, min, max, staleAfterMs, ignore };
+}
+
+function actuatorSettings(id: string, section: ActuatorSection, minIntervalMs: number): ActuatorSettings {
+  return {
+    id,
+    name: section.name,
+    kind: section.kind,
+    address: section.address,
+    modeAddress: section.mode_address,
+    positionAddress: section.position_address,
+    stop: section.stop,
+    values: section.values,
+    leadIn: section.lead_in,
+    settleMs: section.settle,
+    travelMs: section.travel_time,
+    confirmWithinMs: section.confirm_within,
+    minIntervalMs: section.min_interval ?? minIntervalMs,
+    tolerance: section.tolerance,
+    group: section.type_id === undefined ? undefined : parameterGroup(section.type_id),
+    acceptType: section.accept_type,
+    running: section.running === undefined ? undefined : statusNumber(section.running),
+    readOnly: section.read_only,
+    homeAssistant: section.homeassistant,
+  };
+}
+
+function parameterSettings(id: string, section: ParameterSection): ParameterSettings {
+  const { name, address, unit, scale, decimals, writable, type_id } = section;
+  return {
+    id,
+    name,
+    address,
+    unit,
+    scale,
+    decimals,
+    writable,
+    group: type_id === undefined ? undefined : parameterGroup(type_id),
+  };
+}
 
 /** The reading half: what asks the platform and holds what it showed. */
 export interface Mirror {
@@ -138,4 +247,29 @@ function stretchListener(
       );
     } else log.info("the request budget is enough again; intervals are as configured");
   };
+}
+
+/** What listens to the platform beside polling, until the signal aborts. */
+export interface PushPart {
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const off: PushPart = { run: () => Promise.resolve() };
+
+/** `bell` is the one that the commands listen to. */
+export function createPush(
+  { configuration, clock, log }: Pick<BridgeSurroundings, "configuration" | "clock" | "log">,
+  { platform, store, budget, poller }: Pick<Mirror, "platform" | "store" | "budget" | "poller">,
+  bell: PushBell,
+): PushPart {
+  if (!configuration.platform.push.enabled) return off;
+  const share = new RequestBudget(Math.ceil(configuration.platform.requests_per_minute / 4));
+  const reads = new PushReads({ clock, budgets: [budget, share], log });
+  const skewMs = () => platform.clockSkewMs();
+  const mirror = new PushMirror({ store, platform, bell, reads, clock, skewMs });
+  bell.onUnread((code, address, raw) => {
+    mirror.unread(code, address, raw);
+  });
+  const recovery = new PushRecovery(clock, () => poller.refresh());
+  return new PushChannels({ platform, store, mirror, reads, recovery, clock, log });
 }

@@ -1,20 +1,173 @@
-import type { BridgeEvent } from "../greenhouse/bridge-events.js";
-import type { Controller, PlatformState } from "../greenhouse/model.js";
-import type { DiscoveryOutput } from "../homeassistant/discovery-output.js";
-import type { DiscoveryPorts } from "../homeassistant/discovery-ports.js";
-import { discoveryFilter, foundDocument } from "../homeassistant/ownership.js";
-import { controllersDocument } from "../mqtt/bridge-documents.js";
-import { BrokerConnection, type IncomingMessage } from "../mqtt/connection.js";
-import type { EventOutbox } from "../mqtt/event-outbox.js";
-import type { Leftovers } from "../mqtt/leftovers.js";
-import type { StateOutput } from "../mqtt/state-output.js";
-import type { Topics } from "../mqtt/topics.js";
-import type { Mirror } from "./mirror.js";
-import type { BridgeSurroundings } from "./bridge-parts.js";
+import { join } from "node:path";
 import type { EmbeddedBroker } from "../broker/broker.js";
-import { announceOnline } from "./birth.js";
-import { connectionSettings } from "./connection-settings.js";
-import { createDiscovery, createEvents, createLeftovers, createStates } from "./output-parts.js";
+import { type Configuration, controllerTopicId } from "../config/schema.js";
+import type { BridgeEvent } from "../greenhouse/events.js";
+import type { Controller, PlatformState } from "../greenhouse/model.js";
+import { DiscoveryOutput, type DiscoveryPorts } from "../homeassistant/discovery-output.js";
+import { discoveryFilter, foundDocument } from "../homeassistant/removal.js";
+import { BrokerConnection } from "../mqtt/connection.js";
+import { PublishError } from "../mqtt/connection/publish.js";
+import type { IncomingMessage } from "../mqtt/connection/settings.js";
+import { Leftovers } from "../mqtt/leftovers.js";
+import { controllersDocument } from "../mqtt/projection.js";
+import { EventOutbox } from "../mqtt/result-outbox.js";
+import { type StateGate, StateOutput } from "../mqtt/state-output.js";
+import type { Topics } from "../mqtt/topics.js";
+import { nodeFiles } from "../platform/files.js";
+import type { Logger } from "../runtime/log.js";
+import type { BridgeSurroundings } from "./live-settings.js";
+import type { Mirror } from "./mirror.js";
+import { connectionSettings } from "./open.js";
+
+export interface BirthPorts {
+  /** Publishes `online`, retained; rejects with a PublishError. */
+  readonly publish: () => Promise<void>;
+  /** The last words were said, or are about to be; nothing may follow them. */
+  readonly isEnding: () => boolean;
+  /** Resolves when a publish would go out at once. */
+  readonly ready: () => Promise<void>;
+  readonly log: Logger;
+}
+
+/**
+ * Says `online` until the broker has it. Whatever follows on this link waits for it: a broker that takes it late would
+ * otherwise show a bridge that is online beside the readings of before. Resolves with false when the link went meanwhile, or
+ * is ending.
+ */
+export async function announceOnline({ publish, ready, isEnding, log }: BirthPorts): Promise<boolean> {
+  while (!isEnding()) {
+    try {
+      await publish();
+      return true;
+    } catch (error) {
+      if (!(error instanceof PublishError)) throw error;
+      switch (error.kind) {
+        case "offline":
+          return false;
+        case "busy":
+          await ready();
+          break;
+        case "unacknowledged":
+          // The connection has told that this broker acknowledges nothing.
+          log.debug("the broker did not acknowledge that the bridge is online; saying it again");
+          break;
+        case "refused":
+        case "invalid":
+          // Its readings are as useful without; whoever waits for `online` is told the reason here.
+          log.error(
+            { reason: error.message },
+            "the broker refuses the bridge's own state; allow it in the access list",
+          );
+          return true;
+      }
+    }
+  }
+  return false;
+}
+
+/** What an earlier run showed and this one does not waits this long, counted from the first good list. */
+const patienceMs = 24 * 3_600_000;
+/** In the data directory. */
+const withdrawnFile = "homeassistant-withdrawn.json";
+
+export function createEvents(connection: BrokerConnection, topics: Topics, log: Logger): EventOutbox {
+  return new EventOutbox({
+    publish: (document) => connection.publish(topics.bridge.event, document, { qos: 1 }),
+    failed: (error) => {
+      log.debug({ reason: String(error) }, "an event was not published");
+    },
+  });
+}
+
+export const createStates = (
+  { configuration, log }: BridgeSurroundings,
+  mirror: Mirror,
+  topics: Topics,
+  connection: BrokerConnection,
+  gate: StateGate | undefined,
+): StateOutput =>
+  new StateOutput({
+    ...{ topics, publisher: connection, view: mirror.store, gate, log },
+    qos: configuration.mqtt.state_qos,
+  });
+
+/** Null where nothing is announced. */
+export function createDiscovery(
+  { configuration, clock, random, log, version }: BridgeSurroundings,
+  mirror: Mirror,
+  topics: Topics,
+  connection: BrokerConnection,
+  states: Pick<DiscoveryPorts, "republishStates" | "publishStates">,
+): DiscoveryOutput | null {
+  const { homeassistant, mqtt, data_dir: dataDir } = configuration;
+  if (!homeassistant.enabled) return null;
+  return new DiscoveryOutput(
+    {
+      publish: (topic, payload, options) => connection.publish(topic, payload, { ...options, qos: 1 }),
+      isRefusal: (error) =>
+        error instanceof PublishError && (error.kind === "refused" || error.kind === "invalid"),
+      ...states,
+      memory: {
+        read: () => nodeFiles.read(join(dataDir, withdrawnFile)),
+        write: (text) => nodeFiles.writePrivate(join(dataDir, withdrawnFile), text),
+      },
+      removalAllowed: (code) => code === null || mirror.inventory.mayForget(code, clock.monotonic()),
+      view: {
+        controllers: () => mirror.store.controllers(),
+        get: (code) => mirror.store.get(code),
+        platformHadTime: () => platformHadTime(mirror, clock),
+      },
+      clock,
+      random,
+      log,
+    },
+    {
+      topics,
+      prefix: homeassistant.discovery_prefix,
+      language: homeassistant.language,
+      sensorNames: homeassistant.sensor_names,
+      hasBudget: configuration.platform.requests_per_minute > 0,
+      version,
+      clientId: mqtt.client_id,
+    },
+  );
+}
+
+export function createLeftovers(
+  { configuration, clock, log }: BridgeSurroundings,
+  mirror: Mirror,
+  topics: Topics,
+  connection: BrokerConnection,
+  mayClear: () => boolean,
+): Leftovers {
+  const ignored = ignoredIds(configuration);
+  return new Leftovers({
+    base: topics.base,
+    view: mirror.store,
+    publish: (topic, payload) =>
+      connection.publish(topic, payload, { retain: true, qos: configuration.mqtt.state_qos }),
+    isUnwanted: (id) => ignored.has(id),
+    isAccountKnown: () => mirror.inventory.isKnown,
+    platformHadTime: () => platformHadTime(mirror, clock),
+    mayClear,
+    failed: (topic, error) => {
+      log.debug({ topic, reason: String(error) }, "could not mark or clear a topic of an earlier run");
+    },
+  });
+}
+
+const platformHadTime = ({ inventory }: Mirror, clock: BridgeSurroundings["clock"]): boolean =>
+  inventory.knownForMs(clock.monotonic()) >= patienceMs;
+
+/** Topic ids of ignored controllers, but for those that a controller in their place was given. */
+function ignoredIds({ controllers }: Configuration): ReadonlySet<string> {
+  const ids = (ignored: boolean) =>
+    Object.entries(controllers).flatMap(([code, { ignore, id }]) =>
+      ignore === ignored ? [id ?? controllerTopicId(code)] : [],
+    );
+  const inUse = new Set(ids(false));
+  return new Set(ids(true).filter((id) => !inUse.has(id)));
+}
 
 export interface OutputListeners {
   /** Every subscription stands; publish what belongs to the bridge itself. */

@@ -1,20 +1,236 @@
-import type { Command } from "../commands/command.js";
-import { laneKey } from "../commands/command.js";
+import { type Awaited, isAwaited } from "../commands/aftermath.js";
 import type { Interrupted } from "../commands/book.js";
-import type { Abandoned } from "../commands/report.js";
-import { nodeFileSystem, type FileSystem } from "../journal/file-system.js";
+import { type Command, laneKey } from "../commands/command.js";
+import { recordedKey } from "../commands/duplicates.js";
+import { type Abandoned, type Ending, refused } from "../commands/report.js";
+import { controllerTopicId } from "../config/schema.js";
+import type { CommandResult, StepReport } from "../greenhouse/command/outcomes.js";
+import { readWanted, targetOf } from "../greenhouse/command/words.js";
+import { type FileSystem, nodeFileSystem } from "../journal/file-system.js";
 import type { Journal } from "../journal/journal.js";
 import { newestRecords, readRecentCommands } from "../journal/reader.js";
-import type { RecentCommand } from "../journal/recent-commands.js";
-import type { JournalRecord, RecordType } from "../journal/records.js";
-import { undeliveredResults } from "../journal/undelivered.js";
-import { JournalUnreadable } from "../journal/unreadable.js";
-import { awaitedFrom, awaitedSince, heldResults, heldTypes, lateResults } from "./awaited.js";
-import type { BridgeSurroundings } from "./bridge-parts.js";
+import { type RecentCommand, undeliveredResults } from "../journal/recent-commands.js";
+import type {
+  CommandTarget,
+  HistoryParts,
+  JournalRecord,
+  OpenCommand,
+  RecordType,
+} from "../journal/records.js";
+import { JournalUnreadable } from "../journal/segment-files.js";
+import type { Clock } from "../runtime/clock.js";
+import type { GreenhouseStore } from "../sync/store.js";
 import type { CommandDesk } from "./command-desk.js";
-import { abandonedFrom, interruptedFrom } from "./interrupted.js";
+import type { BridgeSurroundings } from "./live-settings.js";
 import type { Mirror } from "./mirror.js";
-import { refuseForUnread } from "./operations/unread-journal.js";
+import { refuseForUnread } from "./status/crash-loop.js";
+
+const dayMs = 24 * 3_600_000;
+/** A clock that was set back a little must not hide the record of a problem. */
+const slackMs = 60_000;
+
+export interface LateResult {
+  readonly code: string;
+  readonly target: CommandTarget;
+  readonly result: CommandResult;
+}
+
+/** How far back, epoch ms, the results may lie whose value may still come: a day, or the oldest open problem of this kind. */
+export function awaitedSince(problems: HistoryParts["problems"], now: number): number {
+  const open = problems.flatMap(({ outcome, reason, finished_at }) =>
+    outcome === "unconfirmed" && reason === null ? Date.parse(finished_at) - slackMs : [],
+  );
+  return Math.min(now - dayMs, ...open.filter((at) => !Number.isNaN(at)));
+}
+
+/** The newest sent command of each target where it ended unconfirmed and its value has not come since; as while running. */
+export function lateResults(records: Iterable<JournalRecord>): readonly LateResult[] {
+  const late = new Map<string, LateResult>();
+  for (const record of records) {
+    if (record.type !== "result" && record.type !== "confirmed_late") continue;
+    const { controller: code, target = "actuator", actuator } = record;
+    const key = `${code} ${target} ${actuator}`;
+    if (record.type === "confirmed_late" || record.result.sent_at !== null) late.delete(key);
+    if (record.type === "result" && isAwaited(record.result))
+      late.set(key, { code, target, result: record.result });
+  }
+  return [...late.values()];
+}
+
+/** What to look for in later reads; null when the configuration no longer knows the target. */
+export function awaitedFrom({ code, target, result }: LateResult, store: GreenhouseStore): Awaited | null {
+  const controller = store.get(code);
+  const sent = result.steps.at(-1);
+  if (!controller || !sent) return null;
+  const addressee = { controllerId: controller.info.id, target, targetId: result.actuator };
+  const settings = targetOf(controller, addressee, { rawAddresses: true, minIntervalMs: 0 });
+  if ("reason" in settings) return null;
+  const { purpose, address, value } = sent;
+  return {
+    command: { id: result.id, code, ...addressee },
+    settings,
+    word: result.command ?? value,
+    step: { purpose, address, value, confirmWithinMs: settings.confirmWithinMs },
+  };
+}
+
+/** What says whether a confirmed value was looked at again. */
+export const heldTypes = new Set(["result", "step_sent", "read_back", "reverted"] as const);
+
+const isHeldType = (
+  record: JournalRecord,
+): record is Extract<JournalRecord, { readonly type: "result" | "step_sent" | "read_back" | "reverted" }> =>
+  (heldTypes as ReadonlySet<RecordType>).has(record.type);
+
+/** The newest sent command of each target where it was confirmed and nobody has looked again since; as while running. */
+export function heldResults(records: Iterable<JournalRecord>): readonly LateResult[] {
+  const held = new Map<string, LateResult>();
+  for (const record of records) {
+    if (!isHeldType(record)) continue;
+    const { controller: code, target = "actuator", actuator } = record;
+    const key = `${code} ${target} ${actuator}`;
+    const id = held.get(key)?.result.id;
+    if (record.type === "step_sent") held.delete(key);
+    else if ((record.type === "read_back" || record.type === "reverted") && record.id === id)
+      held.delete(key);
+    else if (record.type === "result" && record.result.outcome === "confirmed")
+      held.set(key, { code, target, result: record.result });
+  }
+  return [...held.values()];
+}
+
+// What was sent stays sent, whatever the configuration allows by now.
+const readBackRules = { rawAddresses: true, minIntervalMs: 0 };
+
+/**
+ * An open command of the journal as the commander can take it up; null when there is nothing to read back: the
+ * configuration no longer knows its target, or nothing of it was sent.
+ */
+export function interruptedFrom(open: OpenCommand, store: GreenhouseStore, clock: Clock): Interrupted | null {
+  const { taken, steps } = open;
+  const controller = store.get(taken.controller);
+  const target = taken.target ?? "actuator";
+  const planned = taken.steps.at(-1);
+  if (!controller || !planned || !maySend(open)) return null;
+  const addressee = { controllerId: controller.info.id, target, targetId: taken.actuator };
+  const settings = targetOf(controller, addressee, readBackRules);
+  if ("reason" in settings) return null;
+  const wanted = readWanted(taken.command, settings);
+  if ("reason" in wanted) return null;
+  const command: Command = {
+    id: taken.id,
+    ownId: taken.own_id === true,
+    code: taken.controller,
+    controllerId: controller.info.id,
+    target,
+    targetId: taken.actuator,
+    settings,
+    wanted,
+    payloadKey: recordedKey(taken.payload_hash),
+    by: taken.by,
+    via: taken.via,
+    response: null,
+    force: taken.force === true,
+    dryRun: false,
+    receivedAt: Date.parse(taken.received_at),
+    receivedMono: clock.monotonic(),
+    deadlineMono: clock.monotonic(),
+  };
+  const step = { ...planned, confirmWithinMs: settings.confirmWithinMs };
+  return { command, step, ...sentSoFar(steps, planned) };
+}
+
+/** Whether anything of it may have been sent: `sending` is on disk before the first POST. */
+const maySend = ({ taken, phase, steps }: OpenCommand): boolean =>
+  taken.dry_run !== true && (phase === "sending" || steps.length > 0);
+
+function sentSoFar(
+  steps: OpenCommand["steps"],
+  planned: OpenCommand["taken"]["steps"][number],
+): Omit<Interrupted, "command" | "step"> {
+  const sent = steps.findLast(({ address, value }) => address === planned.address && value === planned.value);
+  const first = steps[0];
+  const earlier = steps.findLast(({ purpose }) => purpose !== planned.purpose);
+  return {
+    earlier: earlier ? [reported(earlier)] : [],
+    attempts: sent?.attempt ?? 0,
+    code: sent?.answered?.code ?? null,
+    requestId: sent?.answered?.request_id ?? null,
+    sentAt: first ? Date.parse(first.sent_at) : null,
+  };
+}
+
+const reported = ({
+  purpose,
+  address,
+  value,
+  attempt,
+  answered,
+}: OpenCommand["steps"][number]): StepReport => ({
+  ...{ purpose, address, value, attempts: attempt },
+  ...{ code: answered?.code ?? null, read_back: null },
+});
+
+/** The end of an open command that is not read back: nobody can any more, or nothing was to be sent. */
+export function abandonedFrom(open: OpenCommand, store: GreenhouseStore, clock: Clock): Abandoned {
+  const { taken, steps } = open;
+  const controllerId = store.get(taken.controller)?.info.id ?? controllerTopicId(taken.controller);
+  const last = steps.at(-1);
+  const first = steps[0];
+  return {
+    about: { code: taken.controller, target: taken.target ?? "actuator", targetId: taken.actuator },
+    ownId: taken.own_id === true,
+    asked: {
+      id: taken.id,
+      controllerId,
+      targetId: taken.actuator,
+      command: taken.command,
+      value: taken.value,
+      by: taken.by,
+      via: taken.via,
+      receivedAt: Date.parse(taken.received_at),
+      receivedMono: clock.monotonic(),
+      settings: null,
+    },
+    ending: {
+      ...endingOf(open),
+      requestId: last?.answered?.request_id ?? null,
+      sentAt: first ? Date.parse(first.sent_at) : null,
+      steps: steps.map(reported),
+    },
+  };
+}
+
+function endingOf(open: OpenCommand): Ending {
+  if (open.taken.dry_run === true) return dryRunStopped;
+  if (maySend(open)) return targetGone;
+  // A stop is also sent when the journal cannot be written, so that nothing there proves that it was not.
+  return open.taken.steps.at(-1)?.purpose === "stop" ? stopUnrecorded : neverSent;
+}
+
+const neverSent = refused(
+  "shutting_down",
+  "The bridge was stopped before it sent anything of this command. Send it again if it is still wanted.",
+);
+
+const stopUnrecorded: Ending = {
+  outcome: "unknown",
+  reason: null,
+  message:
+    "The bridge was stopped before its journal could tell whether this stop was sent. Check the actuator.",
+};
+
+const targetGone: Ending = {
+  outcome: "unknown",
+  reason: null,
+  message:
+    "The bridge was stopped during the command, and the configuration no longer has what it was for, so it cannot be read back. Check the actuator.",
+};
+
+const dryRunStopped = refused(
+  "shutting_down",
+  "The bridge was stopped while it checked this dry run. Nothing was sent; send it again if the answer is still wanted.",
+);
 
 const ownIdsMs = 12 * 3_600_000;
 const undeliveredMs = 24 * 3_600_000;

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
+import { isLoopback } from "../runtime/sockets.js";
 import type { LoadedConfiguration } from "./load.js";
-import { isLoopback } from "../runtime/loopback.js";
 import { formatProblem, inOrder, type Path, type Problem } from "./problem.js";
 import type { Configuration } from "./schema.js";
 import { urlOf } from "./urls.js";

@@ -1,4 +1,4 @@
-import { open, type FileHandle } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { platform } from "node:os";
 
 /** The content of a file, or why there is none. `mode` is null where the system knows no permissions. */
@@ -49,3 +49,6 @@ async function readUpTo(file: FileHandle, most: number): Promise<Buffer> {
   }
   return Buffer.concat(chunks);
 }
+
+/** Whether anybody but the owner may read or write a file of this mode. */
+export const openToOthers = (mode: number | null): boolean => mode !== null && (mode & 0o077) !== 0;

@@ -1,26 +1,153 @@
-import { dirname } from "node:path";
-import { openToOthers } from "./file-mode.js";
-import { readFile, type ReadFile } from "./files.js";
-import { findingsOf } from "./issues.js";
+import { dirname, isAbsolute, join } from "node:path";
+import type { z } from "zod";
+import { textsIn } from "../runtime/redaction.js";
+import { type FileContent, openToOthers, type ReadFile, readFile } from "./files.js";
 import {
   fileProblem,
+  type Finding,
   formatPath,
   inBrief,
   inOrder,
-  type Finding,
   type Path,
   type Problem,
 } from "./problem.js";
-import { readYaml } from "./read-text.js";
-import { resolvedPaths } from "./relative-paths.js";
 import { brokenRules } from "./rules/rules.js";
-import { configurationSchema, type Configuration } from "./schema.js";
-import { readSecrets } from "./secrets-file.js";
+import { type Configuration, configurationSchema } from "./schema.js";
 import { doubtsAbout } from "./warnings.js";
-import { holdsKey, offsetOf } from "./yaml/places.js";
 import { readDocument, type Reading } from "./yaml/read-document.js";
-import type { Environment } from "./yaml/references.js";
-import type { Source } from "./yaml/source.js";
+import {
+  type Environment,
+  holdsKey,
+  offsetOf,
+  parseSource,
+  type Secrets,
+  secretsIn,
+  type Source,
+  type SourceFault,
+} from "./yaml/source.js";
+
+type Issue = z.core.$ZodIssue;
+
+/** zod's issues as findings. The sentences come from the schema itself; this only settles which of them to show. */
+export function findingsOf(issues: readonly Issue[], above: Path = []): Finding[] {
+  return issues.flatMap((issue) => {
+    const path = [...above, ...issue.path.map((part) => (typeof part === "symbol" ? String(part) : part))];
+    if (issue.code === "invalid_key")
+      return { path, on: "key", message: issue.issues[0]?.message ?? issue.message };
+    if (issue.code === "invalid_union") return fromUnion(issue, path);
+    if (issue.code === "unrecognized_keys")
+      return issue.keys.map((key): Finding => ({ path: [...path, key], on: "key", message: "unknown key" }));
+    return { path, on: "value", message: issue.message };
+  });
+}
+
+/** Of the alternatives, the one whose overall form was right (a section for a section); else the union's sentence. */
+function fromUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path): Finding[] {
+  const close = issue.errors.find((issues) => issues.every((inner) => inner.path.length > 0));
+  return close === undefined ? [{ path, on: "value", message: issue.message }] : findingsOf(close, path);
+}
+
+/** Room for 2,000 controllers with everything on them; reading that much takes seconds and half a gigabyte. */
+export const mostConfigurationBytes = 4 * 1_048_576;
+
+type FileFault = Pick<SourceFault, "message"> & Partial<SourceFault>;
+
+export type TextFile =
+  | { readonly ok: true; readonly source: Source; readonly mode: number | null }
+  | { readonly ok: false; readonly missing: boolean; readonly faults: readonly FileFault[] };
+
+const sentences: Record<Exclude<FileContent, { ok: true }>["reason"], string> = {
+  missing: "there is no such file",
+  directory: "this is a folder; name the file in it",
+  forbidden: "this user may not read the file; check its owner and mode",
+  too_large: "larger than 4 MiB; this cannot be a configuration",
+  unreadable: "the file cannot be read",
+};
+
+/** A YAML file as nodes, or every reason why not. */
+export async function readYaml(path: string, readFile: ReadFile): Promise<TextFile> {
+  const content = await readFile(path, mostConfigurationBytes);
+  if (!content.ok)
+    return {
+      ok: false,
+      missing: content.reason === "missing",
+      faults: [{ message: sentences[content.reason] }],
+    };
+  if (content.bytes.length > mostConfigurationBytes)
+    return { ok: false, missing: false, faults: [{ message: sentences.too_large }] };
+  const text = decoded(content.bytes);
+  if (text === null)
+    return {
+      ok: false,
+      missing: false,
+      faults: [{ message: "not UTF-8 text; save the file with that encoding" }],
+    };
+  const parsed = parseSource(text);
+  return parsed.ok
+    ? { ok: true, source: parsed.source, mode: content.mode }
+    : { ok: false, missing: false, faults: parsed.faults };
+}
+
+function decoded(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+/** Paths in a configuration mean its own folder, wherever the program is started; afterwards they can be opened as they are. */
+export function resolvedPaths(configuration: Configuration, folder: string): Configuration {
+  const from = (path: string) => (isAbsolute(path) ? path : join(folder, path));
+  const maybe = (path: string | undefined) => (path === undefined ? undefined : from(path));
+  const { platform, mqtt, broker } = configuration;
+  return {
+    ...configuration,
+    data_dir: from(configuration.data_dir),
+    platform: { ...platform, token_file: maybe(platform.token_file) },
+    mqtt: {
+      ...mqtt,
+      tls: { ...mqtt.tls, ca: maybe(mqtt.tls.ca), cert: maybe(mqtt.tls.cert), key: maybe(mqtt.tls.key) },
+    },
+    broker: {
+      ...broker,
+      tls: { ...broker.tls, cert: maybe(broker.tls.cert), key: maybe(broker.tls.key) },
+    },
+  };
+}
+
+export interface SecretsFile {
+  readonly secrets: Secrets;
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+}
+
+/** `secrets.yaml` beside a configuration; only read when that uses `!secret`. */
+export async function readSecrets(
+  configurationFile: string,
+  text: string,
+  readFile: ReadFile,
+): Promise<SecretsFile> {
+  const file = join(dirname(configurationFile), "secrets.yaml");
+  const none = (message: string | null, problems: readonly Problem[] = []): SecretsFile => ({
+    secrets: { ok: false, message },
+    problems,
+    warnings: [],
+  });
+  if (!text.includes("!secret")) return none("no secrets were read");
+  const read = await readYaml(file, readFile);
+  if (!read.ok) {
+    if (read.missing) return none(`${file} is missing; it holds the secrets, one "name: value" a line`);
+    return none(
+      null,
+      read.faults.map((fault) => fileProblem(file, fault.message, fault)),
+    );
+  }
+  const warnings = openToOthers(read.mode)
+    ? [fileProblem(file, `other users of this computer can read it: chmod 600 ${file}`)]
+    : [];
+  return { secrets: secretsIn(read.source, file), problems: [], warnings };
+}
 
 /** What loading needs from the outside. */
 export interface ConfigurationSources {
@@ -133,4 +260,17 @@ function placedIn(file: string, source: Source, reading: Reading): (finding: Fin
 
 function problem(file: string, source: Source, offset: number, path: Path, message: string): Problem {
   return { file, ...source.positionAt(offset), path: formatPath(path), message };
+}
+
+/** Every text that must never reach a log, topic or message: tokens, passwords and the values of the sign-in body. */
+export function secretValues(configuration: Configuration): readonly string[] {
+  const { platform, mqtt, broker, http } = configuration;
+  const found = [
+    platform.token,
+    ...textsIn(platform.sign_in?.body),
+    mqtt.password,
+    ...broker.users.map(({ password }) => password),
+    http === false ? undefined : http.token,
+  ];
+  return [...new Set(found.filter((text) => text !== undefined))];
 }

@@ -1,4 +1,213 @@
-export { exampleText } from "./reference/example.js";
-export { jsonSchema } from "./reference/json-schema.js";
-export { withReference } from "./reference/readme.js";
-export { referenceTable } from "./reference/table.js";
+import { z } from "zod";
+import { configurationSchema } from "./schema.js";
+import { fieldFacts, type FieldFacts, typeFacts } from "./values.js";
+import { bare, type Shape, shapeOf } from "./yaml/source.js";
+
+type Schema = z.core.$ZodType;
+
+/** One key of a section, as the reference and the example show it. */
+export interface Entry {
+  readonly key: string;
+  readonly facts: FieldFacts;
+  readonly type: string;
+  /** The keys below it, for a section (also one that may be turned off) and for the entries of a map or list. */
+  readonly below: readonly Entry[];
+  readonly holds: "value" | "section" | "map" | "list";
+  readonly required: boolean;
+}
+
+/** The keys of a section in the schema's order; none for anything else. */
+export function entriesOf(schema: Schema): Entry[] {
+  const shape = sectionShape(shapeOf(schema));
+  if (shape?.type !== "section") return [];
+  return [...shape.keys].map(([key, field]) => entryOf(key, field));
+}
+
+function entryOf(key: string, field: Schema): Entry {
+  const facts = fieldFacts.get(field) ?? { description: "" };
+  const shape = sectionShape(shapeOf(field)) ?? shapeOf(field);
+  const inner = shape.type === "map" ? shape.value : shape.type === "list" ? shape.item : field;
+  const below = entriesOf(inner);
+  const holds =
+    below.length === 0 ? "value" : shape.type === "map" ? "map" : shape.type === "list" ? "list" : "section";
+  const required = !(field instanceof z.ZodOptional) && !(field instanceof z.ZodPrefault);
+  return { key, facts, type: typeName(field), below, holds, required };
+}
+
+/** Of alternatives (`http: false` or its keys), the section. */
+function sectionShape(shape: Shape): Shape | undefined {
+  return shape.type === "either" ? shape.options.find((option) => option.type === "section") : shape;
+}
+
+function typeName(field: Schema): string {
+  let inner = field;
+  for (;;) {
+    const named = typeFacts.get(inner);
+    if (named !== undefined) return named.name;
+    if (inner instanceof z.ZodOptional || inner instanceof z.ZodPrefault) inner = inner.def.innerType;
+    else if (inner instanceof z.ZodPipe) inner = inner.def.in;
+    else return plainType(bare(inner));
+  }
+}
+
+function plainType(schema: Schema): string {
+  if (schema instanceof z.ZodLiteral) return [...schema.values].join(", ");
+  if (schema instanceof z.ZodArray) return `list of ${typeName(schema.def.element)}s`;
+  if (schema instanceof z.ZodRecord) return `map of ${typeName(schema.def.valueType)}s`;
+  if (schema instanceof z.ZodUnion) return "section or false";
+  return schema instanceof z.ZodObject ? "section" : "text";
+}
+
+const plain = /^[A-Za-z0-9./_][A-Za-z0-9./_-]*$/;
+const words = /^(?:null|true|false|~)$/i;
+
+/** A default as a user would write it in YAML. */
+export function yamlText(value: unknown): string {
+  if (typeof value !== "string") return JSON.stringify(value);
+  return plain.test(value) && !words.test(value) && Number.isNaN(Number(value))
+    ? value
+    : JSON.stringify(value);
+}
+
+interface Line {
+  readonly depth: number;
+  readonly text: string;
+  readonly note: string;
+  /** Depth of the outermost key above (or here) that is shown as a comment; null where none is. */
+  readonly offFrom: number | null;
+}
+
+const header = `# Configuration of greenhouse2mqtt, with every key. Copy it to config.yaml and change the copy;
+# \`greenhouse2mqtt check\` says what is wrong in it. A key without "default:" beside it shows its default or an example.
+# Durations: 500ms, 30s, 5m, 1h. Addresses, values and device codes are taken as written: 0012 stays 0012.
+# !env NAME takes a value from the environment, !secret name from secrets.yaml beside this file (lines of "name: value").
+# Files and folders are relative to the folder of this file.
+`;
+
+/** The text of config.example.yaml. */
+export function exampleText(): string {
+  const sections = entriesOf(configurationSchema).map((entry) =>
+    linesOf(entry, 0, null)
+      .flatMap((line) => printed(line))
+      .join("\n"),
+  );
+  return `${header}\n${sections.join("\n\n")}\n`;
+}
+
+function linesOf(entry: Entry, depth: number, above: number | null): Line[] {
+  const { facts } = entry;
+  const value = facts.example ?? (facts.default === undefined ? null : yamlText(facts.default));
+  const offFrom = above ?? (facts.off === true || (entry.holds === "value" && value === null) ? depth : null);
+  const line = (text: string): Line => ({ depth, text, note: noteOf(entry, value), offFrom });
+  if (entry.holds === "value") return [line(value === null ? `${entry.key}:` : `${entry.key}: ${value}`)];
+  const below = (at: number) => entry.below.flatMap((inner) => linesOf(inner, at, offFrom));
+  const head = line(`${entry.key}:`);
+  if (entry.holds === "section") return [head, ...below(depth + 1)];
+  if (entry.holds === "list") return [head, ...asItem(below(depth + 2))];
+  const bare = (text: string): Line => ({ depth: depth + 1, text, note: "", offFrom });
+  const more = facts.more?.split("\n").map(bare) ?? [];
+  return [head, bare(`${facts.entry ?? "name"}:`), ...below(depth + 2), ...more];
+}
+
+/** The first key of an item stands behind its dash. */
+const asItem = ([first, ...rest]: readonly Line[]): Line[] =>
+  first === undefined ? [] : [{ ...first, depth: first.depth - 1, text: `- ${first.text}` }, ...rest];
+
+function noteOf({ facts, holds }: Entry, shown: string | null): string {
+  if (holds !== "value" || facts.default === undefined || yamlText(facts.default) === shown)
+    return facts.description;
+  return `${facts.description.replace(/\.$/, "")}; default: ${yamlText(facts.default)}`;
+}
+
+const noteColumn = 40;
+const width = 120;
+
+function printed({ depth, text, note, offFrom }: Line): string[] {
+  const indent = "  ".repeat(depth);
+  const outer = "  ".repeat(offFrom ?? 0);
+  const line = offFrom === null ? indent + text : `${outer}# ${indent.slice(outer.length)}${text}`;
+  if (note === "") return [line];
+  const length = columnsOf(line);
+  const column = Math.max(noteColumn, length + 2);
+  const [first, ...rest] = wrapped(note, width - column - 2);
+  return [
+    `${line}${" ".repeat(column - length)}# ${first ?? ""}`,
+    ...rest.map((part) => `${" ".repeat(column)}# ${part}`),
+  ];
+}
+
+/** Chinese characters take two columns in an editor. */
+const columnsOf = (text: string) => text.replace(/[\u2e80-\uffef]/g, "xx").length;
+
+function wrapped(text: string, room: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > room) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
+}
+
+type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+/**
+ * JSON Schema (draft 7, which editors know best) of the file as users write it: durations as text, addresses and other
+ * written text also as numbers, keys without a value allowed where a key may be left out.
+ */
+export function jsonSchema(): JsonSchema {
+  const schema = z.toJSONSchema(configurationSchema, {
+    io: "input",
+    target: "draft-7",
+    override: ({ zodSchema, jsonSchema: json }) => {
+      describe(zodSchema, json);
+    },
+  });
+  return { ...schema, title: "Configuration of greenhouse2mqtt" };
+}
+
+function describe(schema: z.core.$ZodType, json: JsonSchema): void {
+  if (typeFacts.get(schema)?.written === true) json.type = ["string", "number"];
+  const facts = fieldFacts.get(schema);
+  if (facts === undefined) return;
+  json.description = facts.description;
+  if (facts.default !== undefined && !isEmpty(facts.default)) json.default = facts.default;
+  else delete json.default;
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) allowNull(json);
+}
+
+const isEmpty = (value: unknown) => JSON.stringify(value) === "{}";
+
+function allowNull(json: JsonSchema): void {
+  if (json.anyOf !== undefined) json.anyOf = [...json.anyOf, { type: "null" }];
+  if (json.enum !== undefined) json.enum = [...json.enum, null];
+  if (json.type !== undefined) json.type = [json.type, "null" as const].flat();
+}
+
+/** Every key as a Markdown table: key, type, default, meaning. */
+export function referenceTable(): string {
+  const rows = entriesOf(configurationSchema).flatMap((entry) => rowsOf(entry, ""));
+  return ["| key | type | default | meaning |", "| --- | --- | --- | --- |", ...rows].join("\n");
+}
+
+function rowsOf(entry: Entry, above: string): string[] {
+  const path = `${above}${entry.key}`;
+  const own = row(path, entry);
+  if (entry.holds === "value") return [own];
+  const each = entry.holds === "map" ? `.${entry.facts.each ?? "<id>"}` : entry.holds === "list" ? "[]" : "";
+  return [own, ...entry.below.flatMap((inner) => rowsOf(inner, `${path}${each}.`))];
+}
+
+function row(path: string, { facts, holds, required, type }: Entry): string {
+  const value = required ? "required" : facts.default === undefined ? "" : `\`${yamlText(facts.default)}\``;
+  const cells = [`\`${path}\``, type, holds === "section" ? "" : value, facts.description];
+  return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+}
+
+const block = /(<!-- configuration:start -->)[\s\S]*?(<!-- configuration:end -->)/;
+
+/** The README with the current table between its two marks; unchanged where it has none. */
+export function withReference(readme: string): string {
+  const table = `<!-- prettier-ignore-start -->\n\n${referenceTable()}\n\n<!-- prettier-ignore-end -->`;
+  return readme.replace(block, (_, start: string, end: string) => `${start}\n\n${table}\n\n${end}`);
+}

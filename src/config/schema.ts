@@ -1,15 +1,18 @@
+import anyAscii from "any-ascii";
 import type { z } from "zod";
-import { required, withDefault } from "./fields.js";
-import { brokerSection } from "./sections/broker.js";
-import { commandsSection } from "./sections/commands.js";
+import { controllerTopicId as topicIdOf } from "../greenhouse/topic-ids.js";
+import {
+  brokerSection,
+  commandsSection,
+  homeAssistantSection,
+  httpSection,
+  logSection,
+  mqttSection,
+  pollingSection,
+} from "./sections/bridge.js";
 import { controllersSection } from "./sections/controllers.js";
-import { homeAssistantSection } from "./sections/homeassistant.js";
-import { httpSection } from "./sections/http.js";
-import { logSection } from "./sections/log.js";
-import { mqttSection } from "./sections/mqtt.js";
 import { platformSection } from "./sections/platform.js";
-import { pollingSection } from "./sections/polling.js";
-import { choice, section, text } from "./values.js";
+import { choice, required, section, text, withDefault } from "./values.js";
 
 /**
  * The whole configuration file. Parsing gives durations in ms and every default filled in; rules between keys are
@@ -75,3 +78,6 @@ export type ControllerConfiguration = Configuration["controllers"][string];
 export type ActuatorConfiguration = ControllerConfiguration["actuators"][string];
 export type SensorConfiguration = ControllerConfiguration["sensors"][string];
 export type ParameterConfiguration = ControllerConfiguration["parameters"][string];
+
+/** The topic id of a controller that was given none: the bridge, `check` and the command line must mean the same one. */
+export const controllerTopicId = (code: string): string => topicIdOf(code, anyAscii);

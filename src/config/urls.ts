@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { expecting } from "./expectation.js";
-import { typeFacts } from "./facts.js";
+import { expecting, typeFacts } from "./values.js";
 
 /** The parsed address, or null when it is none. */
 export function urlOf(text: string): URL | null {

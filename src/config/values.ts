@@ -1,8 +1,75 @@
-import { addressPattern } from "../greenhouse/address.js";
 import { z } from "zod";
-import { durationPattern, formatDuration, parseDuration } from "./duration.js";
-import { expecting, expectingOneOf } from "./expectation.js";
-import { typeFacts } from "./facts.js";
+import { type ActuatorKind, actuatorKinds, kindRows } from "../greenhouse/actuator-kinds.js";
+import { addressPattern, deviceCodePattern } from "../greenhouse/model.js";
+import { topicIdPattern } from "../greenhouse/topic-ids.js";
+import { suggestion } from "./problem.js";
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+export const durationPattern = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)$/;
+
+/** `500ms`, `30s`, `1.5m`, `1h` in ms (rounded); null for anything else. */
+export function parseDuration(text: string): number | null {
+  const [, amount, unit] = durationPattern.exec(text.trim()) ?? [];
+  const factor = unit === undefined ? undefined : unitMs[unit];
+  return amount === undefined || factor === undefined ? null : Math.round(Number(amount) * factor);
+}
+
+/** The shortest exact spelling: 90000 → `90s`, 300000 → `5m`. */
+export function formatDuration(ms: number): string {
+  for (const unit of ["h", "m", "s"]) {
+    const factor = unitMs[unit] ?? 1;
+    if (ms !== 0 && ms % factor === 0) return `${ms / factor}${unit}`;
+  }
+  return ms === 0 ? "0s" : `${ms}ms`;
+}
+
+type Complaint = Parameters<z.core.$ZodErrorMap>[0];
+
+/** The sentence of a value that is missing or is not what it should be. The value itself is never repeated. */
+export function expecting(what: string): z.core.$ZodErrorMap {
+  return (complaint) => (complaint.input === undefined ? `missing, expected ${what}` : `expected ${what}`);
+}
+
+/** `expected one of a, b, c, did you mean "b"?` */
+export function expectingOneOf(words: readonly (string | number)[]): z.core.$ZodErrorMap {
+  const say = expecting(words.length === 1 ? String(words[0]) : `one of ${words.join(", ")}`);
+  const texts = words.map(String);
+  return (complaint: Complaint) => {
+    const guess = typeof complaint.input === "string" ? suggestion(complaint.input, texts) : "";
+    const said = say(complaint);
+    return typeof said === "string" ? said + guess : said;
+  };
+}
+
+/** What the schema alone cannot say about a key: everything the example file and the reference are made from. */
+export interface FieldFacts {
+  readonly description: string;
+  /** As a user would write it. Present without a schema default where the default depends on other keys. */
+  readonly default?: unknown;
+  /** YAML text after `key: ` in the example file; else the default is shown. */
+  readonly example?: string;
+  /** Shown in the example file as a comment. */
+  readonly off?: boolean;
+  /** Key of the entry that the example file explains key by key, for maps. */
+  readonly entry?: string;
+  /** Further entries of that map in the example file, as YAML text. */
+  readonly more?: string;
+  /** Stands for the keys of a map in the reference; `<id>` unless given. */
+  readonly each?: string;
+  /** Never to appear in a log, topic or message. */
+  readonly secret?: boolean;
+}
+
+export interface TypeFacts {
+  /** For the reference: `duration`, `address`, ... */
+  readonly name: string;
+  /** Taken from the file as written, so that `0012` needs no quotes. */
+  readonly written?: boolean;
+}
+
+export const fieldFacts = z.registry<FieldFacts>();
+export const typeFacts = z.registry<TypeFacts>();
 
 /* The kinds of value a key can have. Every error sentence says what was expected in the words of the file. */
 
@@ -95,3 +162,79 @@ export const list = <T extends z.ZodType>(item: T) => z.array(item, { error: exp
 /** A map whose keys the user chooses. */
 export const map = <K extends z.ZodType<string, string>, V extends z.ZodType>(key: K, value: V) =>
   z.record(key, value, { error: expecting("a section of keys with values") });
+
+/* Levels without wildcards and control characters; `$` at the start belongs to the broker. */
+const topicPattern = /^(?![$/])(?!.*\/(?:\/|$))[^+#\u0000-\u001f\u007f-\u009f\ud800-\udfff]{1,200}$/;
+
+export const topic = () => text('a topic without "+" and "#", and no "/" or "$" at its start', topicPattern);
+
+/* `+` alone in its level, `#` alone in the last one. */
+const filterPattern =
+  /^(?:(?:\+|[^+#/\u0000-\u001f\u007f-\u009f\ud800-\udfff]*)\/)*(?:#|\+|[^+#/\u0000-\u001f\u007f-\u009f\ud800-\udfff]+)$/;
+
+export const topicFilter = () => text('a topic filter such as greenhouse/+/sensor/# or "#"', filterPattern);
+
+const idRule = 'an id of a-z, 0-9, "_" and "-" (at most 64)';
+
+export const topicId = () => text(idRule, topicIdPattern);
+
+/** The same as the key of a map, with an example made from what was written. */
+export const idKey = () =>
+  z.string().regex(topicIdPattern, { error: (issue) => `expected ${idRule}${likeThis(issue.input)}` });
+
+function likeThis(key: unknown): string {
+  if (typeof key !== "string") return "";
+  const cleaned = key
+    .toLowerCase()
+    .replace(/[^a-z0-9_-]+/g, "_")
+    .replace(/^_+|_+$/g, "")
+    .slice(0, 64);
+  return cleaned === "" ? "" : `, such as "${cleaned}"`;
+}
+
+export const deviceCode = () =>
+  z.string().regex(deviceCodePattern, {
+    error: expecting("a device code as the platform writes it (at most 64 characters, no blanks around it)"),
+  });
+
+type More = Omit<FieldFacts, "description">;
+
+/*
+ * How a key stands in its section. Each call needs a schema instance of its own, because the facts are kept per
+ * instance; that is why the value types are functions.
+ */
+
+export function required<T extends z.ZodType>(schema: T, description: string, more: More = {}): T {
+  fieldFacts.add(schema, { ...more, description });
+  return schema;
+}
+
+export function optional<T extends z.ZodType>(
+  schema: T,
+  description: string,
+  more: More = {},
+): z.ZodOptional<T> {
+  const field = z.optional(schema);
+  fieldFacts.add(field, { ...more, description });
+  return field;
+}
+
+/** The default is written as a user would write it and goes through the same checks. */
+export function withDefault<T extends z.ZodType>(
+  schema: T,
+  value: z.input<T>,
+  description: string,
+  more: More = {},
+): z.ZodPrefault<T> {
+  const field = z.prefault(schema, value);
+  fieldFacts.add(field, { ...more, description, default: value });
+  return field;
+}
+
+export const takesDegrees = (kind: ActuatorKind): boolean => kindRows[kind].positionMode !== null;
+
+/** Its words come from `values` of the configuration. */
+export const takesValues = (kind: ActuatorKind): boolean => kindRows[kind].configured;
+
+export const actuatorKindOf = (text: unknown): ActuatorKind | null =>
+  actuatorKinds.find((kind) => kind === text) ?? null;

@@ -1,6 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { exampleText } from "./reference/example.js";
-import { withReference } from "./reference/readme.js";
+import { exampleText, withReference } from "./reference.js";
 
 /* Run after a build: writes what is made from the schema into the project's files. */
 

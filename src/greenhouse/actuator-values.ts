@@ -1,4 +1,4 @@
-import { kindRows, type KindRow, type ValueTable } from "./actuator-kinds.js";
+import { type KindRow, kindRows, type ValueTable } from "./actuator-kinds.js";
 import type { RawValue } from "./ports.js";
 import type { ActuatorSettings } from "./settings.js";
 

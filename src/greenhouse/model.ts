@@ -1,6 +1,6 @@
 import type { DeviceType, StatusNumber } from "./device-types.js";
 import type { DeviceRecord, RawValue } from "./ports.js";
-import type { SensorKind } from "./sensor-kinds.js";
+import type { SensorKind } from "./sensors.js";
 import type { ActuatorSettings, ControllerSettings, ParameterSettings } from "./settings.js";
 
 /*
@@ -166,3 +166,13 @@ export interface Controller {
 }
 
 export type PlatformState = "online" | "degraded" | "unauthorized" | "unreachable";
+
+/** Addresses of registers that the bridge asks for and writes to; the platform is known to use digits alone. */
+export const addressPattern = /^[A-Za-z0-9._-]{1,64}$/;
+
+/**
+ * What can be a device code, as the platform writes it: up to 64 characters without controls and without blanks around them. `.` and `..`
+ * between slashes are none, for there they would mean another place.
+ */
+export const deviceCodePattern =
+  /^(?!\s)(?!.*\s$)(?!(?:.*[/\\])?\.{1,2}(?:[/\\]|$))[^\u0000-\u001f\u007f-\u009f\u2028\u2029\ud800-\udfff]{1,64}$/u;

@@ -1,5 +1,58 @@
 import type { DeviceType, ParameterGroup, StatusNumber } from "./device-types.js";
 
+export type PlatformHost = "business" | "realtime";
+
+/**
+ * - `unreachable`: no connection, or it was not trusted (DNS, refused, TLS, connect time-out)
+ * - `timeout`: the total deadline passed
+ * - `interrupted`: the connection ended before a whole answer had come
+ * - `unauthorized`: 401 or 403, as HTTP status or body code
+ * - `throttled`: 429, or 503 with Retry-After
+ * - `rejected`: a parsed body whose `code` is not 200
+ * - `server`: an HTTP error status without a body code
+ * - `protocol`: an answer that is not what the operation returns (HTML, broken JSON, redirect, too large)
+ * - `paused`: not sent; the circuit of this host is open
+ * - `invalid_request`: not sent; an argument could not safely be put into a request
+ */
+export type PlatformErrorKind =
+  | "unreachable"
+  | "timeout"
+  | "interrupted"
+  | "unauthorized"
+  | "throttled"
+  | "rejected"
+  | "server"
+  | "protocol"
+  | "paused"
+  | "invalid_request";
+
+export interface PlatformErrorFacts {
+  readonly kind: PlatformErrorKind;
+  readonly host: PlatformHost;
+  readonly operation: string;
+  /** HTTP status, if there was an answer. */
+  readonly status?: number;
+  /** The body's `code`, as text. */
+  readonly code?: string;
+  /** The platform's own `message`, flattened to text. */
+  readonly platformMessage?: string;
+  readonly requestId?: string;
+  readonly retryAfterMs?: number;
+  /** Whether any byte of the request may have reached the platform. */
+  readonly sent: boolean;
+}
+
+/** Every failed call of the platform. The message says what happened and what to do next; it never holds a secret. */
+export class PlatformError extends Error {
+  override name = "PlatformError" as const;
+  readonly facts: PlatformErrorFacts;
+
+  constructor(message: string, facts: PlatformErrorFacts, options?: { cause?: unknown }) {
+    super(message, options);
+    this.facts = facts;
+  }
+}
+
 /*
  * What the core needs from a platform, in the core's words. Every read rejects with a PlatformError. Instants are epoch
  * ms. Unreadable items are left out by the adapter, which counts them; nothing here was ever guessed.
@@ -106,4 +159,45 @@ export interface PlatformWriter {
     signal: AbortSignal,
     manner?: WriteManner,
   ): Promise<WriteAccepted>;
+}
+
+/** A channel on which the platform says by itself what changed. */
+export type PushChannel =
+  | { readonly type: "device-status" }
+  | { readonly type: "set-value" }
+  | { readonly type: "weather-station"; readonly code: string };
+
+/**
+ * What one frame says about one device. `at` is the frame's own time (epoch ms of the platform's clock), null where it
+ * has none that can be read; readings carry their own.
+ */
+export type PushNews =
+  | {
+      readonly type: "registers";
+      readonly code: string;
+      readonly values: ReadonlyMap<string, RawValue>;
+      readonly at: number | null;
+    }
+  | {
+      readonly type: "statuses";
+      readonly code: string;
+      readonly items: readonly RunningStatusItem[];
+      readonly at: number | null;
+    }
+  | { readonly type: "connection"; readonly code: string; readonly online: boolean }
+  | { readonly type: "sensors"; readonly code: string; readonly items: readonly SensorItem[] };
+
+/** Who listens on a channel. Nothing here may throw. */
+export interface PushListener {
+  /** Whether a device is of interest; what a frame says about others is passed over. */
+  knows(code: string): boolean;
+  opened(): void;
+  news(news: PushNews): void;
+  /** An open channel ended; it is opened again by itself. */
+  lost(): void;
+}
+
+export interface PlatformPush {
+  /** Keeps one connection of the channel open until the signal aborts; resolves when it is released. Never rejects. */
+  listen(channel: PushChannel, listener: PushListener, signal: AbortSignal): Promise<void>;
 }

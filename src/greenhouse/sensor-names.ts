@@ -1,11 +1,206 @@
-import { kindsOfCode } from "./sensor-names/factor-codes.js";
-import { kindWithUnit, type Kinds } from "./sensor-names/kinds.js";
-import { knownName } from "./sensor-names/known-name.js";
-import type { SensorKind } from "./sensor-kinds.js";
-import { normaliseUnit } from "./units.js";
+import { compact, type Kinds, kindWithUnit, readable } from "./sensor-name-spelling.js";
+import {
+  catalogue,
+  type Catalogue,
+  kindsOfCode,
+  type Place,
+  type Quantity,
+  statusWord,
+} from "./sensor-name-tables.js";
+import type { SensorKind } from "./sensors.js";
+import { knownUnit, normaliseUnit } from "./units.js";
 
-export { statusWord } from "./sensor-names/status-names.js";
-export { englishName, translatedSensorName, translatedStatusName } from "./sensor-names/translated.js";
+const maxPlaces = 3;
+
+/**
+ * The quantity a compact name stands for: the name of a quantity by itself, or after (or before) names of places. Every
+ * character must be accounted for, so `温度报警` is no temperature.
+ */
+export function composedQuantity(name: string): Quantity | null {
+  const known = catalogue();
+  return known.quantities.get(`-/${name}`) ?? placesThen(known, name, []) ?? thenPlace(known, name);
+}
+
+function placesThen(known: Catalogue, rest: string, places: readonly Place[]): Quantity | null {
+  if (places.length > 0) {
+    const quantity = placed(known, rest, places);
+    if (quantity !== null) return quantity;
+  }
+  if (places.length === maxPlaces) return null;
+  for (let length = Math.min(known.longestPlace, rest.length - 1); length > 0; length--) {
+    const place = known.places.get(rest.slice(0, length));
+    if (place === undefined || places.some(({ group }) => group === place.group)) continue;
+    const quantity = placesThen(known, rest.slice(length), [...places, place]);
+    if (quantity !== null) return quantity;
+  }
+  return null;
+}
+
+// `temperature outside`, and 温度(室外) once its brackets are gone.
+function thenPlace(known: Catalogue, name: string): Quantity | null {
+  for (let length = Math.min(known.longestPlace, name.length - 1); length > 0; length--) {
+    const place = known.places.get(name.slice(-length));
+    const quantity = place && placesThen(known, name.slice(0, -length), [place]);
+    if (quantity) return quantity;
+  }
+  return null;
+}
+
+function placed(known: Catalogue, name: string, places: readonly Place[]): Quantity | null {
+  for (const placeClass of classesOf(places)) {
+    const quantity = known.quantities.get(`${placeClass}/${name}`);
+    if (quantity === undefined) continue;
+    const words = [...places.map(({ word }) => word), quantity.word].filter((word) => word !== "");
+    const chinese = [...places, quantity].map((part) => part.chinese);
+    return {
+      ...quantity,
+      word: words.join("_"),
+      chinese: chinese.includes(null) ? null : chinese.join(""),
+    };
+  }
+  return null;
+}
+
+// The medium says what fits; the side of the glass only where no medium is named.
+function classesOf(places: readonly Place[]): readonly string[] {
+  const medium = places.find(({ group }) => group === "medium");
+  if (medium !== undefined) return [medium.class];
+  return places.some(({ group }) => group === "side") ? ["o", "a"] : ["-"];
+}
+
+/** A name with one part taken off: what that part says goes to the end of the word, or is the unit. */
+export interface Peeled {
+  readonly rest: string;
+  readonly part: "index" | "depth" | "zone" | "unit" | "noise" | "order";
+  readonly says: string;
+}
+
+type Rule = readonly [pattern: RegExp, read: (match: RegExpExecArray) => Peeled | null];
+
+const han = "\\p{Script=Han}";
+const numerals = "零一二三四五六七八九十";
+const digits = (text: string): string => (numerals.includes(text) ? String(numerals.indexOf(text)) : text);
+const group = (match: RegExpExecArray, place: number): string => match[place] ?? "";
+const rule = (pattern: string, read: Rule[1]): Rule => [new RegExp(pattern, "u"), read];
+
+/** A part in the group `value`; what is left are the other two, in order. */
+const taking =
+  (part: Peeled["part"], says: (value: string) => string, value: 1 | 2 | 3) =>
+  (match: RegExpExecArray): Peeled => ({
+    rest: [1, 2, 3]
+      .filter((place) => place !== value)
+      .map((place) => group(match, place))
+      .join(""),
+    part,
+    says: says(group(match, value)),
+  });
+
+const index = (value: 1 | 2 | 3) => taking("index", (text) => digits(text).replace(/[-.]/gu, "_"), value);
+const depth = (value: 1 | 2 | 3) => taking("depth", (text) => `${text}cm`, value);
+const zone = (match: RegExpExecArray): Peeled => ({
+  rest: group(match, 3),
+  part: "zone",
+  says: `${/区|zone/u.test(match[0]) ? "zone" : "house"}_${digits(group(match, 1) || group(match, 2))}`,
+});
+
+function bracketed(inside: string, rest: string): Peeled | null {
+  const [, number] = /^(?:no\.?|#)? ?(\d{1,3}|[ab]|[一二三四五六七八九十]) ?[号#]?$/u.exec(inside) ?? [];
+  if (number !== undefined) return { rest, part: "index", says: digits(number) };
+  const [, centimetres] = /^(\d{1,3}) ?(?:cm|厘米|公分)(?:处|深)?$/u.exec(inside) ?? [];
+  if (centimetres !== undefined) return { rest, part: "depth", says: `${centimetres}cm` };
+  const unit = knownUnit(inside);
+  if (unit !== null) return { rest, part: "unit", says: unit };
+  return { rest: inside + rest, part: "order", says: "" };
+}
+
+const noise =
+  "传感器|感应器|变送器|探头|检测|监测|采集|测量值|测量|实时值|当前值|反馈值|反馈|数值|读数|值|sensor|probe|value|reading|feedback|meter";
+const written = "°[cf]|%(?:rh)?|ppm|k?lux|klx|lx|hpa|kpa|mpa|mm|[a-zμ]{1,4}\\d?/[a-zμ]{1,3}[2³3]?(?:/s)?";
+
+// In the order they are tried; names are `readable`. One digit at the end goes before two, or CO21 would be CO 21.
+const rules: readonly Rule[] = [
+  rule("^(.+?) ?\\(([^()]+)\\)$", (match) => bracketed(group(match, 2).trim(), group(match, 1))),
+  rule("^\\(([^()]+)\\) ?(.+)$", (match) => bracketed(group(match, 1).trim(), group(match, 2))),
+  rule(`^(.+?)(?:[ /:,_-]+|(?<=${han}))(${written})$`, (match) => {
+    const unit = knownUnit(group(match, 2));
+    return unit === null ? null : { rest: group(match, 1), part: "unit", says: unit };
+  }),
+  rule(`^(.+?)[ _-]?(?:${noise})$`, (match) => ({ rest: group(match, 1), part: "noise", says: "" })),
+  rule("^(.+?)[ _-]*?(\\d{1,3}) ?(?:cm|厘米|公分)(?:处|深)?$", depth(2)),
+  rule("^(\\d{1,3}) ?(?:cm|厘米|公分)(?:处|深)?[ _-]?(.+)$", depth(1)),
+  rule("^(土壤|地下|土|soil|ground) ?(\\d{1,3}) ?(?:cm|厘米|公分)(?:处|深)?(.+)$", depth(2)),
+  rule("^(.+?)(?:[ _#:-]|no\\.?)+(\\d{1,4}(?:[-.]\\d{1,3})?) ?[#号]?$", index(2)),
+  rule("^(.+?)(\\d{1,3}[-.]\\d{1,3})$", index(2)),
+  rule("^(.+)(\\d) ?[#号]?$", index(2)),
+  rule("^(.+)(\\d\\d) ?[#号]?$", index(2)),
+  rule("^(.+)(\\d{3,4}) ?[#号]?$", index(2)),
+  rule(`^(.*${han})([一二三四五六七八九十])号?$`, index(2)),
+  rule(`^(.*${han})[ _-]?([a-h])$`, index(2)),
+  rule("^(.+)[ _-]([a-h])$", index(2)),
+  rule("^(\\d{1,3}|[a-h]|[一二三四五六七八九十])()号?(?:区|温室|大棚|棚)[ _-]?(.+)$", zone),
+  rule("^(?:zone|greenhouse|house|bay)[ _-]?()(\\d{1,3}|[a-h])[ _-]+(.+)$", zone),
+  rule("^(?:no\\.?)?(\\d{1,3}|[一二三四五六七八九十]) ?[#号][ _-]?(.+)$", index(1)),
+  rule("^([a-h])[号#]?([罐桶池液肥].+)$", index(1)),
+  rule(`^(${han}+?) ?(\\d{1,3}) ?[#号]?(${han}.*)$`, index(2)),
+];
+
+/** Every way to take one part off a readable name, the likeliest first. */
+export function* peelings(name: string): Generator<Peeled> {
+  for (const [pattern, read] of rules) {
+    const match = pattern.exec(name);
+    const peeled = match && read(match);
+    if (peeled && peeled.rest.trim() !== "") yield { ...peeled, rest: peeled.rest.trim() };
+  }
+}
+
+/** What a name says about its sensor. */
+export interface KnownName extends Kinds {
+  /** The word for the id: `soil_temperature_10cm_zone_a_2`. */
+  readonly word: string;
+  /** In Chinese: `A区土壤温度10cm 2`; null where a part has no Chinese name. */
+  readonly chinese: string | null;
+  /** The unit when the name itself carries one, as in `空气温度(℃)`. */
+  readonly unit: string | null;
+}
+
+// A name with more to say than this is prose.
+const longestName = 64;
+const mostParts = 5;
+/** Parts that go into the word, in this order. */
+const inWord = ["depth", "zone", "index"] as const;
+
+type Parts = Readonly<Partial<Record<Peeled["part"], string>>>;
+
+/** The catalogue's reading of a name; null unless every part of it is understood. */
+export function knownName(name: string): KnownName | null {
+  if (name.length > longestName) return null;
+  const text = readable(name);
+  return text === "" ? null : read(text, {}, mostParts);
+}
+
+function chineseName({ chinese }: Quantity, { depth = "", zone, index }: Parts): string | null {
+  if (chinese === null) return null;
+  const [kind = "", name = ""] = zone?.split("_") ?? [];
+  const place = zone === undefined ? "" : `${name.toUpperCase()}${kind === "zone" ? "区" : "号温室"}`;
+  return `${place}${chinese}${depth}${index === undefined ? "" : `${depth === "" ? "" : " "}${index}`}`;
+}
+
+function read(text: string, parts: Parts, left: number): KnownName | null {
+  const quantity = composedQuantity(compact(text));
+  if (quantity !== null) {
+    const tail = inWord.map((part) => parts[part]).filter((says) => says !== undefined);
+    const word = [quantity.word, ...tail].join("_");
+    const { kinds, needsUnit } = quantity;
+    return { word, chinese: chineseName(quantity, parts), kinds, needsUnit, unit: parts.unit ?? null };
+  }
+  if (left === 0) return null;
+  for (const { rest, part, says } of peelings(text)) {
+    if (parts[part] !== undefined) continue;
+    const known = read(rest, { ...parts, [part]: says }, left - 1);
+    if (known !== null) return known;
+  }
+  return null;
+}
 
 export interface Recognised {
   readonly kind: SensorKind;
@@ -39,3 +234,51 @@ export function recogniseSensor(item: {
 
 /** The frozen word a name stands for in ids; null for a name the catalogue does not know. */
 export const catalogueWord = (name: string): string | null => knownName(name)?.word ?? null;
+
+export type NameLanguage = "en" | "zh";
+
+/** Written another way than as a plain word. */
+const spellings: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    co2: "CO2",
+    ec: "EC",
+    ph: "pH",
+    par: "PAR",
+    vpd: "VPD",
+    uv: "UV",
+    tds: "TDS",
+    orp: "ORP",
+    tvoc: "TVOC",
+    pm25: "PM2.5",
+    pm10: "PM10",
+  }),
+);
+
+const isChinese = (name: string): boolean => /\p{Script=Han}/u.test(name);
+
+/** `soil_temperature_10cm_zone_a` → `Soil temperature 10 cm zone A`. */
+export function englishName(word: string): string {
+  const text = word
+    .split("_")
+    .map(
+      (part) =>
+        spellings.get(part) ??
+        part.replace(/^(\d+)cm$/, "$1 cm").replace(/^[a-h]$/, (one) => one.toUpperCase()),
+    )
+    .join(" ");
+  return text.startsWith("pH") ? text : text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** A sensor's name in a language; null where the catalogue does not know it or it is in that language already. */
+export function translatedSensorName(name: string, language: NameLanguage): string | null {
+  if (isChinese(name) === (language === "zh")) return null;
+  const known = knownName(name);
+  if (known === null) return null;
+  return language === "en" ? englishName(known.word) : known.chinese;
+}
+
+/** As above, of a running status. */
+export function translatedStatusName(name: string, language: NameLanguage): string | null {
+  const word = language === "en" ? statusWord(name) : null;
+  return word === null ? null : englishName(word);
+}

@@ -1,7 +1,7 @@
 import type { ActuatorKind } from "./actuator-kinds.js";
 import type { NumberRange, RawText } from "./command/setpoints.js";
 import type { ParameterGroup, StatusNumber } from "./device-types.js";
-import type { SensorKind } from "./sensor-kinds.js";
+import type { SensorKind } from "./sensors.js";
 
 /*
  * What the user decided about the mirror, in the core's words. Made from the configuration by `compose`; durations are ms.

@@ -5,27 +5,32 @@ import {
   bridgeDevice,
   codeOf,
   controllerDevice,
+  type ControllerView,
   type Device,
   newAnnouncement,
   newsOf,
   nothingToRemove,
+  removable,
   type Removal,
   type Seen,
   type Step,
   stillGone,
   without,
 } from "./announcement.js";
-import { bridgeDocument } from "./bridge-document.js";
-import { controllerDocument } from "./controller-document.js";
-import type { DeviceDocument, DocumentSettings } from "./document.js";
-import { announcesTheSame } from "./document-news.js";
-import type { ControllerView } from "./announcement.js";
-import { fittingDocument } from "./document-text.js";
+import { announcesTheSame, bridgeDocument, controllerDocument } from "./device-documents.js";
+import { type DeviceDocument, type DocumentSettings, fittingDocument } from "./documents.js";
 import { textHash } from "./identity.js";
-import { bridgeDiscoveryTopic, discoveryTopic, foundDocument } from "./ownership.js";
-import { type Announced, announcedBy, goneFrom, nextDocument, sameTopicGapMs } from "./removal.js";
+import {
+  type Announced,
+  announcedBy,
+  bridgeDiscoveryTopic,
+  discoveryTopic,
+  foundDocument,
+  goneFrom,
+  nextDocument,
+  sameTopicGapMs,
+} from "./removal.js";
 import { withRevived } from "./withdrawals.js";
-import { removable } from "./vanished.js";
 
 export interface DiscoverySettings extends DocumentSettings {
   /** `homeassistant.discovery_prefix`. */

@@ -1,14 +1,43 @@
 import type { Controller } from "../greenhouse/model.js";
-import { codeOf, controllerDevice, type Device, type Seen, type Step } from "./announcement.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+import type { Random } from "../runtime/random.js";
+import {
+  codeOf,
+  controllerDevice,
+  type ControllerView,
+  type Device,
+  type Seen,
+  type Step,
+} from "./announcement.js";
 import { Announcements, type DiscoverySettings } from "./announcements.js";
-import type { DiscoveryPorts } from "./discovery-ports.js";
-import { patientPublish } from "./patient-publish.js";
 import { sameTopicGapMs } from "./removal.js";
-import { Revivals } from "./revivals.js";
+import { Revivals, type StrayPorts, Strays } from "./revivals.js";
 import { StateGate } from "./state-gate.js";
-import { Strays } from "./strays.js";
 import { TaskLoop } from "./task-loop.js";
-import { Withdrawals } from "./withdrawals.js";
+import { type WithdrawalMemory, Withdrawals } from "./withdrawals.js";
+
+const spacingMs = 5;
+const pauseAfterFailureMs = 1_000;
+
+export type Taken = "taken" | "refused" | "failed";
+
+/** Publishes a retained message and tells what became of it. A failure pauses all announcing, as most come from a lost link. */
+export async function patientPublish(
+  { publish, clock, log, isRefusal }: Pick<DiscoveryPorts, "publish" | "clock" | "log" | "isRefusal">,
+  tasks: Pick<TaskLoop, "rest">,
+  { topic, payload }: { readonly topic: string; readonly payload: string },
+): Promise<Taken> {
+  try {
+    await publish(topic, payload, { retain: true });
+    await clock.wait(spacingMs);
+    return "taken";
+  } catch (error) {
+    log.debug({ err: error, topic }, "the broker did not take an announcement; it is tried again");
+    await tasks.rest(pauseAfterFailureMs);
+    return isRefusal(error) ? "refused" : "failed";
+  }
+}
 
 /** A new controller's sensors follow within moments, so its first message waits for them a little. */
 const firstDelayMs = 500;
@@ -247,4 +276,25 @@ export class DiscoveryOutput {
   #now(): number {
     return this.#ports.clock.monotonic();
   }
+}
+
+export interface DiscoveryPorts {
+  /** QoS 1; resolves when the broker has acknowledged, rejects when it has not or cannot. */
+  publish(topic: string, payload: string, options: { readonly retain: true }): Promise<void>;
+  /** Whether the broker will never take what it answered with this error. */
+  isRefusal(error: unknown): boolean;
+  /** Publishes every retained state again, after Home Assistant has had time to take in the announcements. */
+  republishStates(): void;
+  /**
+   * The gate has opened for a controller (null: for what belongs to the bridge): publishes what it held back, or, after an announcement
+   * that changed something, every state of it again.
+   */
+  publishStates(code: string | null, which: "held" | "all"): void;
+  readonly removalAllowed: StrayPorts["removalAllowed"];
+  /** Where what was withdrawn is remembered over restarts. */
+  readonly memory: WithdrawalMemory;
+  readonly view: ControllerView;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
 }

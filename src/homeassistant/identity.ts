@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Platform } from "./document.js";
+import type { Platform } from "./documents.js";
 
 /*
  * Names that Home Assistant keeps for ever: identifiers, unique ids and component keys. They are made from what the

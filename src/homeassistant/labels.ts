@@ -1,4 +1,4 @@
-import type { Language } from "./document.js";
+import type { Language } from "./documents.js";
 
 /*
  * What people read of our own entities, per language; topic words never change.
@@ -116,4 +116,97 @@ export function optionLabels(language: Language, words: readonly string[]): Read
     taken.add(usable ? label : own);
   }
   return labelled;
+}
+
+/*
+ * Every template the bridge sends to Home Assistant. Two results have a meaning there: an empty text is ignored and
+ * `None` means "unknown". All are single expressions without macros or Home Assistant's own functions, except `to_json`.
+ */
+
+/** A Jinja literal; whatever could end or change it is written as an escape. */
+const quoted = (text: string): string =>
+  `'${text.replace(/[\p{C}\p{Z}'"\\{}%#]/gu, (part) => (part === " " ? part : escaped(part)))}'`;
+
+const escaped = (part: string): string => {
+  const code = part.codePointAt(0) ?? 0;
+  return code > 0xffff
+    ? `\\U${code.toString(16).padStart(8, "0")}`
+    : `\\u${code.toString(16).padStart(4, "0")}`;
+};
+
+const list = (words: Iterable<string>): string => `[${[...words].map(quoted).join(", ")}]`;
+const pairs = (entries: Iterable<readonly [string, string]>): string =>
+  `{${[...entries].map(([from, to]) => `${quoted(from)}: ${quoted(to)}`).join(", ")}}`;
+
+export const templates = {
+  /** Quality of a reading → availability. */
+  usableQuality: "{{ 'online' if value in ['good', 'uncertain'] else 'offline' }}",
+  /** `bridge/platform` → availability. */
+  platformReachable: "{{ 'offline' if value in ['unreachable', ''] else 'online' }}",
+  /** A controller's own flag → availability: what is not known to be offline is usable. */
+  controllerReachable: "{{ 'offline' if value in ['offline', ''] else 'online' }}",
+  connectivity: "{{ value if value in ['online', 'offline'] else 'None' }}",
+  /** Home Assistant drops a longer state, and the one before would stay. */
+  text: "{{ value[:255] }}",
+  /** Anything but a number would be dropped where there is a unit, and the number before would stay. */
+  number: "{{ value if value | float(0) == value | float(1) else 'None' }}",
+  onOff: "{{ value if value in ['on', 'off'] else 'None' }}",
+  onOffState: "{{ value_json.state if value_json.state in ['on', 'off'] else 'None' }}",
+  coverState:
+    "{{ 'open' if value_json.state == 'open' or (value_json.state == 'position' and (value_json.position or 0) > 0) " +
+    "else 'closed' if value_json.state in ['closed', 'close'] or (value_json.state == 'position' and value_json.position == 0) " +
+    "else 'None' }}",
+  /** The degree; the ends of travel are an assumption about `open` and `closed`; anything else is not sent. */
+  coverPosition:
+    "{{ value_json.position if value_json.position is number else 100 if value_json.state == 'open' " +
+    "else 0 if value_json.state in ['closed', 'close'] else '' }}",
+  /** A degree as a reading of its own. */
+  degree: "{{ value_json.position if value_json.position is number else 'None' }}",
+  result: event("outcome", [
+    "id",
+    "actuator",
+    "command",
+    "value",
+    "reason",
+    "message",
+    "read_back",
+    "by",
+    "duration_ms",
+    "repeated",
+  ]),
+  alert: event("type", ["severity", "message", "at", "controller", "actuator"]),
+};
+
+function event(type: string, fields: readonly string[]): string {
+  const rest = fields.map((field) => `'${field}': value_json.get('${field}')`);
+  return `{{ {'event_type': value_json.${type}, ${rest.join(", ")}} | to_json }}`;
+}
+
+/** A field of a JSON object; `null` shows as unknown. */
+export const field = (name: string): string => `{{ value_json.${name} }}`;
+
+/** A number times a factor; float noise behind the ninth decimal is cut off. An emptied topic is no number, and no error. */
+export const multiplied = (factor: number): string =>
+  `{{ (value | float(0) * ${factor}) | round(9) if value | float(0) == value | float(1) else 'None' }}`;
+
+/** A number inside the borders of a number entity; outside it Home Assistant would keep showing the old one. */
+export const within = (min: number, max: number): string =>
+  `{{ value if ${min} <= value | float(${min - 1}) <= ${max} else 'None' }}`;
+
+/** Label of a word, found at `source`; `other` for a word without one. */
+export function labelOfWord(
+  source: "value" | "value_json.state",
+  labels: ReadonlyMap<string, string>,
+  other: "None" | "unknown",
+): string {
+  const plain = [...labels].every(([word, label]) => word === label);
+  return plain
+    ? `{{ ${source} if ${source} in ${list(labels.keys())} else '${other}' }}`
+    : `{{ ${pairs(labels)}.get(${source}, '${other}') }}`;
+}
+
+/** Word of a label; `null` where they are the same and no template is needed. */
+export function wordOfLabel(labels: ReadonlyMap<string, string>): string | null {
+  if ([...labels].every(([word, label]) => word === label)) return null;
+  return `{{ ${pairs([...labels].map(([word, label]) => [label, word] as const))}.get(value, value) }}`;
 }

@@ -1,4 +1,4 @@
-import type { SensorKind } from "../greenhouse/sensor-kinds.js";
+import type { SensorKind } from "../greenhouse/sensors.js";
 
 /*
  * What Home Assistant makes of each kind of reading. A unit outside a device class's list gets the entity refused (since

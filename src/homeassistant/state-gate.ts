@@ -1,5 +1,5 @@
 import type { Controller } from "../greenhouse/model.js";
-import { announcesTheSame, sameActuator, sameParameter, sameSensor, sameStatus } from "./document-news.js";
+import { announcesTheSame, sameActuator, sameParameter, sameSensor, sameStatus } from "./device-documents.js";
 
 /**
  * Which states of a controller may be published: a state never comes before the announcement that knows it, because Home

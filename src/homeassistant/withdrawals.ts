@@ -1,5 +1,6 @@
 import type { Topics } from "../mqtt/topics.js";
-import type { Logger } from "../runtime/logger.js";
+import type { Logger } from "../runtime/log.js";
+import { withBridge } from "./components.js";
 import {
   type Component,
   type DeviceDocument,
@@ -7,8 +8,7 @@ import {
   originOf,
   type Platform,
   platforms,
-} from "./document.js";
-import { withBridge } from "./availability.js";
+} from "./documents.js";
 import { type Announced, type AnnouncedEntity, goneFrom } from "./removal.js";
 
 /*

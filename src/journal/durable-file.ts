@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { basename, dirname, join } from "node:path";
-import { setAside } from "./damage.js";
-import { errorCode, nodeFileSystem, writeFully, type FileSystem } from "./file-system.js";
+import { errorCode, type FileSystem, nodeFileSystem, writeFully } from "./file-system.js";
+import { setAside } from "./segment-files.js";
 
 export interface DurableFileOptions {
   /** Permission bits from the first moment on; 0o600 when absent. */

@@ -1,11 +1,52 @@
 import { randomBytes } from "node:crypto";
-import { nodeFileSystem } from "./file-system.js";
-import type { HistoryParts } from "./history-parts.js";
-import { journalLimits, type JournalLimits } from "./limits.js";
-import type { JournalOptions, JournalState } from "./journal-options.js";
-import type { About, RecordBody, Stamp } from "./records.js";
-import { SegmentStore, type Draft, type Written } from "./segment-store.js";
-import { JournalUnavailable, unavailable } from "./unavailable.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+import { errorCode, type FileSystem, nodeFileSystem } from "./file-system.js";
+import { DirectoryInUse } from "./lock.js";
+import type { About, HistoryParts, RecordBody, Stamp } from "./records.js";
+import { journalLimits, type JournalLimits, JournalUnreadable } from "./segment-files.js";
+import { type Draft, SegmentStore, type Written } from "./segment-store.js";
+
+const remedies: Readonly<Record<string, string>> = {
+  ENOSPC: "the disk is full; free some space on it",
+  EDQUOT: "the disk quota is used up; free some space or raise the quota",
+  EROFS: "the disk is mounted read-only; a worn SD card does this too, check it and mount it read-write",
+  EACCES: "the bridge may not write there; give its user write permission to the directory",
+  EPERM: "the bridge may not write there; give its user write permission to the directory",
+  EIO: "the disk reports input/output errors; replace the disk or SD card",
+  ENOENT: "the directory has gone; check that its disk is mounted",
+  ENOTDIR: "a part of the path is a file, not a directory; move that file away or change data_dir",
+  EEXIST: "a file is where the directory should be; move that file away or change data_dir",
+  EMFILE: "too many files are open; raise the open-files limit of the bridge",
+  ENFILE: "too many files are open on this machine",
+  ESTALE: "the network disk has gone; check that it is mounted",
+  IN_USE: "another bridge works in the data directory; stop that one, then restart this one",
+  STALLED: "the disk has not answered for a while; check the disk or SD card",
+  CLOSED: "the bridge is shutting down",
+};
+
+/** Nothing was promised to be on disk. `message` is a sentence with the remedy, `code` Node's word or IN_USE, STALLED, CLOSED. */
+export class JournalUnavailable extends Error {
+  override name = "JournalUnavailable" as const;
+  readonly code: string;
+
+  constructor(directory: string, code: string, options?: { cause?: unknown }) {
+    // What cannot even be read is told with the remedy for reading.
+    const unread = options?.cause instanceof JournalUnreadable ? options.cause.message : null;
+    super(
+      unread ?? `The journal in ${directory} cannot be written: ${remedies[code] ?? `error ${code}`}.`,
+      options,
+    );
+    this.code = code;
+  }
+}
+
+/** What any error of the file system means for the journal. */
+export function unavailable(directory: string, error: unknown): JournalUnavailable {
+  if (error instanceof JournalUnavailable) return error;
+  if (error instanceof DirectoryInUse) return new JournalUnavailable(directory, "IN_USE", { cause: error });
+  return new JournalUnavailable(directory, errorCode(error) || "UNKNOWN", { cause: error });
+}
 
 interface Waiting extends Draft {
   readonly durable: boolean;
@@ -247,4 +288,35 @@ export class Journal {
       this.#retrying = false;
     }
   }
+}
+
+export interface JournalOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly limits?: Partial<JournalLimits>;
+  /** Random id of this run; made when absent. */
+  readonly boot?: string;
+  /** Whether the wall clock agrees with the platform's; null while unknown. Asked for every record. */
+  readonly clockSynced?: () => boolean | null;
+  readonly files?: FileSystem;
+  /**
+   * Asked before files are changed for the first time and after every failure; rejects while they may not be: with DirectoryInUse
+   * where another process changes them.
+   */
+  readonly admit?: () => Promise<void>;
+  /** Resolves when what was appended so far may be written; at the end of the current task when absent. */
+  readonly turn?: () => Promise<void>;
+}
+
+export interface JournalState {
+  readonly available: boolean;
+  /** A sentence with the remedy, null while available. */
+  readonly reason: string | null;
+  /** Of the newest record. */
+  readonly sequence: number;
+  readonly bytes: number;
+  /** Broken lines found when the files were last read. */
+  readonly unreadable: number;
+  /** The newest failure, also after it is over. */
+  readonly lastError: { readonly code: string; readonly message: string; readonly at: string } | null;
 }

@@ -1,11 +1,153 @@
 import { createHash } from "node:crypto";
-import { link, mkdir, readFile, rename, unlink, writeFile } from "node:fs/promises";
+import { link, mkdir, readFile, readlink, rename, unlink, writeFile } from "node:fs/promises";
+import { connect, createServer } from "node:net";
+import { hostname } from "node:os";
 import { join } from "node:path";
-import type { Logger } from "../runtime/logger.js";
+import type { Logger } from "../runtime/log.js";
 import { errorCode } from "./file-system.js";
-import { holderText, parseHolder, type LockHolder } from "./lock-holder.js";
-import { identityOf, isRunning, type ProcessIdentity } from "./process-identity.js";
-import { showLife, showsLife, type SignOfLife } from "./sign-of-life.js";
+
+export interface LockHolder extends ProcessIdentity {
+  readonly boot: string;
+  readonly since: string;
+  /** File name of its sign of life. */
+  readonly socket: string | null;
+}
+
+export const holderText = (holder: LockHolder): string => `${JSON.stringify(holder)}\n`;
+
+/** null when the text is not a lock, as after a power cut. */
+export function parseHolder(text: string): LockHolder | null {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof parsed !== "object" || parsed === null) return null;
+  const fields = new Map<string, unknown>(Object.entries(parsed));
+  const textOf = (name: string): string | null => {
+    const value = fields.get(name);
+    return typeof value === "string" ? value : null;
+  };
+  const pid = fields.get("pid");
+  const [boot, since, host, socket] = [textOf("boot"), textOf("since"), textOf("host"), textOf("socket")];
+  if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid < 1) return null;
+  if (boot === null || since === null || host === null) return null;
+  return {
+    pid,
+    boot,
+    since,
+    host,
+    started: textOf("started"),
+    namespace: textOf("namespace"),
+    kernel: textOf("kernel"),
+    // It becomes part of a path.
+    socket: socket !== null && /^bridge-[0-9a-z-]+\.sock$/.test(socket) ? socket : null,
+  };
+}
+
+/** Enough to tell a process from another one that was given the same number later. Texts are null where unknown. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** The kernel's start time of the process, in ticks since it booted. */
+  readonly started: string | null;
+  /** A process number means something only within its namespace: each container has its own. */
+  readonly namespace: string | null;
+  /** The kernel's id of this boot of the machine. */
+  readonly kernel: string | null;
+  readonly host: string;
+}
+
+export async function identityOf(pid: number): Promise<ProcessIdentity> {
+  const [started, namespace, kernel] = await Promise.all([
+    startTime(pid),
+    readlink("/proc/self/ns/pid").catch(() => null),
+    readFile("/proc/sys/kernel/random/boot_id", "utf8").then(
+      (text) => text.trim(),
+      () => null,
+    ),
+  ]);
+  return { pid, started, namespace, kernel, host: hostname() };
+}
+
+/** Whether `other` still runs, as far as process `self` can see; `unknown` across containers and machines. */
+export async function isRunning(
+  other: ProcessIdentity,
+  self: ProcessIdentity,
+): Promise<"yes" | "no" | "unknown"> {
+  if (other.kernel !== self.kernel) return other.host === self.host ? "no" : "unknown";
+  if (other.namespace !== self.namespace) return "unknown";
+  if (self.started === null || other.started === null) return answersSignals(other.pid) ? "yes" : "no";
+  return (await startTime(other.pid)) === other.started ? "yes" : "no";
+}
+
+/** Field 22 of /proc/<pid>/stat; the name before it may hold spaces and brackets. Null without such a process or /proc. */
+async function startTime(pid: number): Promise<string | null> {
+  try {
+    const stat = await readFile(`/proc/${pid}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function answersSignals(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return errorCode(error) === "EPERM";
+  }
+}
+
+/*
+ * A socket file in the data directory shows across containers whether its owner lives, where process numbers say nothing:
+ * the kernel refuses connections to a socket whose process is gone.
+ */
+
+export interface SignOfLife {
+  close(): Promise<void>;
+}
+
+/** Listens on `path` without keeping the process alive; null where the file system or the length of the path forbids it. */
+export function showLife(path: string): Promise<SignOfLife | null> {
+  const server = createServer((connection) => connection.destroy());
+  server.unref();
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => {
+        void unlink(path)
+          .catch(() => undefined)
+          .then(resolve);
+      });
+    });
+  return new Promise((resolve) => {
+    server.once("error", () => {
+      resolve(null);
+    });
+    server.listen(path, () => {
+      // A later error of a socket nobody speaks to must not end the process.
+      server.on("error", () => undefined);
+      resolve({ close });
+    });
+  });
+}
+
+/** Whether a live process listens on `path`. */
+export function showsLife(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const connection = connect(path);
+    const answer = (alive: boolean) => {
+      connection.destroy();
+      resolve(alive);
+    };
+    connection.once("connect", () => {
+      answer(true);
+    });
+    connection.on("error", () => {
+      answer(false);
+    });
+  });
+}
 
 /** Another bridge that is alive works in this directory. */
 export class DirectoryInUse extends Error {

@@ -1,13 +1,12 @@
-import { errorCode, nodeFileSystem, type FileSystem } from "./file-system.js";
+import type { Clock } from "../runtime/clock.js";
+import { errorCode, type FileSystem, nodeFileSystem } from "./file-system.js";
 import { historyOf } from "./history.js";
-import type { HistoryParts } from "./history-parts.js";
-import { addToRecent, emptyRecent, recentOf, type RecentCommand } from "./recent-commands.js";
-import { matches, type RecordFilter } from "./record-filter.js";
-import type { JournalRecord } from "./records.js";
+import { addToRecent, emptyRecent, type RecentCommand, recentOf } from "./recent-commands.js";
+import { matches, type RecordFilter } from "./record-line.js";
+import type { HistoryParts, JournalRecord } from "./records.js";
 import { scanJournal } from "./recovery.js";
-import { listSegments, type SegmentName } from "./segment-names.js";
-import { readBlocks, type Block } from "./segment-reader.js";
-import { fileProblem } from "./unreadable.js";
+import { fileProblem, listSegments, type SegmentName } from "./segment-files.js";
+import { type Block, readBlocks } from "./segment-reader.js";
 
 /*
  * Reading needs no lock and changes nothing: it works beside the bridge, from another process, on a read-only disk.
@@ -111,4 +110,99 @@ async function writtenBefore(files: FileSystem, { path }: SegmentName, at: numbe
     if (errorCode(error) === "ENOENT") return true;
     throw fileProblem(path, error);
   }
+}
+
+export interface FollowOptions {
+  readonly clock: Clock;
+  readonly filter?: RecordFilter;
+  /** Only records after this sequence number: 0 for all, the last one shown to go on from there. */
+  readonly after: number;
+  readonly pollMs?: number;
+  readonly files?: FileSystem;
+}
+
+/** Where reading goes on: in which file, from which byte. */
+interface Place {
+  first: number;
+  offset: number;
+  sequence: number;
+}
+
+/**
+ * Records as another process writes them, in order, each once, over rotation and restarts; waits for a directory that
+ * does not exist yet. Ends when the signal aborts.
+ */
+export async function* followRecords(
+  directory: string,
+  { clock, filter = {}, after, pollMs = 500, files = nodeFileSystem }: FollowOptions,
+  signal: AbortSignal,
+): AsyncGenerator<JournalRecord> {
+  const place: Place = { first: 0, offset: 0, sequence: after };
+  do {
+    for await (const record of newRecords(files, directory, place)) if (matches(record, filter)) yield record;
+  } while (await waited(clock, pollMs, signal));
+}
+
+/** False when the signal ended the wait. */
+async function waited(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    await clock.wait(ms, signal);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function* newRecords(
+  files: FileSystem,
+  directory: string,
+  place: Place,
+): AsyncGenerator<JournalRecord> {
+  try {
+    // Listed before reading: once a newer file exists, nothing more is written to the older one.
+    const segments = await listSegments(files, directory);
+    for (const [index, { path, first }] of segments.entries()) {
+      const next = segments[index + 1];
+      if (first < place.first || (next !== undefined && next.first <= place.sequence)) continue;
+      if (first > place.first) Object.assign(place, { first, offset: 0 });
+      if ((await files.facts(path)).bytes < place.offset) place.offset = 0;
+      for await (const { records, endAt } of readBlocks(files, path, place.offset)) {
+        for (const record of records) {
+          if (record.seq <= place.sequence) continue;
+          place.sequence = record.seq;
+          yield record;
+        }
+        place.offset = endAt;
+      }
+    }
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+  }
+}
+
+const unitMs: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+
+const duration = /^(\d{1,9})\s*(ms|s|m|h|d|w)$/;
+const isoTime = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?\s?(?:Z|[+-]\d{2}:?\d{2})?)?$/i;
+
+/**
+ * `2h`, `30m`, `7d` back from `now` (epoch ms), or an ISO date or time (local time when it names no zone). Epoch ms;
+ * null when it is neither.
+ */
+export function parseSince(text: string, now: number): number | null {
+  const trimmed = text.trim();
+  const [, amount, unit] = duration.exec(trimmed) ?? [];
+  if (amount !== undefined && unit !== undefined) return now - Number(amount) * (unitMs[unit] ?? 0);
+  if (!isoTime.test(trimmed)) return null;
+  // A bare date means that day here, as a bare time does; the language reads it as UTC.
+  const withTime = /^\d{4}-\d{2}-\d{2}$/.test(trimmed) ? `${trimmed}T00:00` : trimmed;
+  const at = Date.parse(withTime);
+  return Number.isNaN(at) ? null : at;
 }

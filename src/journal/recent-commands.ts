@@ -1,5 +1,13 @@
-import type { About, CommandTaken, JournalRecord, Refusal, ResultRecord, Stamp } from "./records.js";
-import type { CommandResult } from "./results.js";
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import type {
+  About,
+  CommandTaken,
+  CommandTarget,
+  JournalRecord,
+  Refusal,
+  ResultRecord,
+  Stamp,
+} from "./records.js";
 
 /** A command id the bridge has seen. */
 export interface RecentCommand {
@@ -100,3 +108,38 @@ export function recentResults(records: Iterable<JournalRecord>, sinceMs: number)
   for (const record of records) addToRecent(draft, record);
   return recentOf(draft);
 }
+
+export interface JournaledResult {
+  readonly seq: number;
+  readonly target: CommandTarget;
+  /** False for what was refused before it was taken. */
+  readonly isTaken: boolean;
+  readonly result: CommandResult;
+}
+
+/**
+ * Results the broker has not been known to have taken, oldest first, the newest `limit`: those after the last
+ * `delivered` record. Some may have been published, so they are to be repeated as such.
+ */
+export function undeliveredResults(
+  records: Iterable<JournalRecord>,
+  limit: number,
+): readonly JournaledResult[] {
+  let waiting: JournaledResult[] = [];
+  for (const record of records) {
+    if (record.type === "delivered") waiting = waiting.filter(({ seq }) => seq > record.through);
+    else if (record.type === "result" || (record.type === "refusal" && !isCut(record.result)))
+      waiting.push({
+        seq: record.seq,
+        target: record.target ?? "actuator",
+        isTaken: record.type === "result",
+        result: record.result,
+      });
+    if (waiting.length > limit * 2) waiting = waiting.slice(-limit);
+  }
+  return waiting.slice(-limit);
+}
+
+/** An invented name was too long to be kept whole: where its refusal belongs is not known any more. */
+const isCut = ({ controller, actuator }: CommandResult): boolean =>
+  controller.endsWith("…") || actuator.endsWith("…");

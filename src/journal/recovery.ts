@@ -1,11 +1,9 @@
 import { dirname } from "node:path";
-import { setAside } from "./damage.js";
-import { errorCode, writeFully, type FileSystem } from "./file-system.js";
+import { errorCode, type FileSystem, writeFully } from "./file-system.js";
 import { addToHistory, emptyHistory, type HistoryDraft } from "./history.js";
 import { longestLineBytes } from "./record-line.js";
+import { fileProblem, listSegments, type SegmentName, setAside } from "./segment-files.js";
 import { readBlocks } from "./segment-reader.js";
-import { listSegments, type SegmentName } from "./segment-names.js";
-import { fileProblem } from "./unreadable.js";
 
 /** No record is shorter, so a stretch of lost bytes held at most one sequence number per this many. */
 const shortestRecordBytes = 100;

@@ -1,17 +1,105 @@
-import type { Logger } from "../runtime/logger.js";
-import type { HistoryParts } from "./history-parts.js";
-import { addToHistory, emptyHistory, historyOf, type HistoryDraft, openKey } from "./history.js";
-import type { JournalLimits } from "./limits.js";
-import { encodeLine } from "./record-line.js";
-import type { About, JournalDamaged, JournalRecord, RecordBody, Stamp } from "./records.js";
-import { prepareDirectory, repairJournal, scanJournal, type Scan } from "./recovery.js";
-import { segmentsToDelete, segmentsToStrip, type SegmentSize } from "./retention.js";
-import { listCorrupt, listSegments, segmentPath } from "./segment-names.js";
-import { Segment } from "./segment.js";
-import { stripFile } from "./stripping.js";
-import { errorCode, type FileSystem } from "./file-system.js";
+import type { Logger } from "../runtime/log.js";
+import { errorCode, type FileFacts, type FileSystem, type OpenFile, writeFully } from "./file-system.js";
+import { addToHistory, emptyHistory, type HistoryDraft, historyOf, openKey } from "./history.js";
 import { DirectoryInUse } from "./lock.js";
-import { JournalUnreadable } from "./unreadable.js";
+import { encodeLine } from "./record-line.js";
+import type { About, HistoryParts, JournalDamaged, JournalRecord, RecordBody, Stamp } from "./records.js";
+import { prepareDirectory, repairJournal, type Scan, scanJournal } from "./recovery.js";
+import {
+  type JournalLimits,
+  JournalUnreadable,
+  listCorrupt,
+  listSegments,
+  type SegmentName,
+  segmentPath,
+  type SegmentSize,
+  segmentsToDelete,
+  segmentsToStrip,
+  stripFile,
+} from "./segment-files.js";
+
+const fileMode = 0o640;
+
+/** The file being written. After one failed write or fsync it takes nothing more: what it holds is then unknown. */
+export class Segment {
+  readonly name: SegmentName;
+  readonly #file: OpenFile;
+  /** Some file systems count no links at all. */
+  readonly #countsLinks: boolean;
+  #bytes: number;
+  #failure: { readonly cause: Error; readonly doubtful: boolean } | null = null;
+  #running: Promise<void> | null = null;
+  #next: Promise<void> | null = null;
+
+  private constructor(name: SegmentName, file: OpenFile, { bytes, links }: FileFacts) {
+    this.name = name;
+    this.#file = file;
+    this.#bytes = bytes;
+    this.#countsLinks = links > 0;
+  }
+
+  static async open(files: FileSystem, name: SegmentName): Promise<Segment> {
+    const file = await files.open(name.path, "a", fileMode);
+    return new Segment(name, file, await file.facts());
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** An fsync failed. The kernel may then have dropped the pages and report success next time, so never ask again. */
+  get doubtful(): boolean {
+    return this.#failure?.doubtful ?? false;
+  }
+
+  /** Appends whole lines in one write. */
+  async write(lines: Uint8Array): Promise<void> {
+    this.#check();
+    try {
+      await writeFully(this.#file, lines);
+    } catch (cause) {
+      throw this.#fail(cause, false);
+    }
+    this.#check();
+    this.#bytes += lines.length;
+  }
+
+  /** On disk: everything written before the call. Calls made while one fsync runs share the next. */
+  sync(): Promise<void> {
+    this.#next ??= this.#syncAfter(this.#running);
+    return this.#next;
+  }
+
+  async #syncAfter(running: Promise<void> | null): Promise<void> {
+    await running?.catch(() => undefined);
+    this.#running = this.#next;
+    this.#next = null;
+    this.#check();
+    try {
+      const [, { links }] = await Promise.all([this.#file.datasync(), this.#file.facts()]);
+      if (this.#countsLinks && links === 0)
+        throw Object.assign(new Error("the file was deleted"), { code: "ENOENT" });
+    } catch (cause) {
+      throw this.#fail(cause, true);
+    }
+  }
+
+  #fail(error: unknown, doubtful: boolean): Error {
+    const cause = error instanceof Error ? error : new Error("the file cannot be written", { cause: error });
+    this.#failure ??= { cause, doubtful };
+    return cause;
+  }
+
+  #check(): void {
+    if (this.#failure !== null) throw this.#failure.cause;
+  }
+
+  /** Waits for fsyncs under way; never rejects, the file is done with either way. */
+  async close(): Promise<void> {
+    await Promise.allSettled([this.#running, this.#next]);
+    await this.#file.close().catch(() => undefined);
+  }
+}
 
 /** A record before it has its number. */
 export interface Draft {

@@ -1,6 +1,6 @@
 import type { Via } from "../greenhouse/command/outcomes.js";
-import type { IncomingMessage } from "./connection.js";
-import { publishProblem, sizeOf } from "./connection/publish-check.js";
+import { publishProblem, sizeOf } from "./connection/publish.js";
+import type { IncomingMessage } from "./connection/settings.js";
 import type { Incoming, Topics } from "./topics.js";
 
 /** Where answers may go that a command asks for. */

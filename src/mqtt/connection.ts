@@ -1,30 +1,99 @@
-import { fullJitter } from "../runtime/backoff.js";
-import { Contained } from "./connection/contained.js";
-import { Inbox } from "./connection/inbox.js";
-import { BrokerLink, openLink } from "./connection/link.js";
-import { LinkReport } from "./connection/link-report.js";
+import type { Logger } from "../runtime/log.js";
+import { fullJitter } from "../runtime/random.js";
+import { Inbox, type RetainedFound, RetainedScan } from "./connection/inbox.js";
+import {
+  afterAttempt,
+  BrokerLink,
+  openLink,
+  startWith,
+  type VersionMemory,
+  versionName,
+  versionReason,
+} from "./connection/link.js";
 import { Outbox } from "./connection/outbox.js";
-import { afterAttempt, startWith, versionReason, type VersionMemory } from "./connection/protocol-version.js";
-import { publishProblem, sizeOf, supportedOptions } from "./connection/publish-check.js";
-import { RetainedScan, type RetainedFound } from "./connection/retained-scan.js";
+import { publishProblem, sizeOf, supportedOptions } from "./connection/publish.js";
 import { Session } from "./connection/session.js";
 import {
-  defaultLimits,
   type BrokerFacts,
   type ConnectionCounters,
   type ConnectionLimits,
   type ConnectionPorts,
   type ConnectionSettings,
   type ConnectionState,
+  Contained,
+  defaultLimits,
   type IncomingMessage,
   type LinkEnd,
   type PublishOptions,
 } from "./connection/settings.js";
 import { brokerName, streamFrom } from "./connection/stream.js";
 
-export type { RetainedFound } from "./connection/retained-scan.js";
-export { PublishError, type PublishErrorKind } from "./connection/publish-error.js";
-export type * from "./connection/settings.js";
+const suspiciousCloses = 3;
+const shortLifeMs = 60_000;
+
+/** Logs the ups and downs of the link: each new reason once as a warning, repetitions only at debug level. */
+export class LinkReport {
+  readonly #log: Logger;
+  readonly #broker: string;
+  #reason: string | null = null;
+  #failures = 0;
+  #hasFallenBack = false;
+  #closes = 0;
+
+  constructor(log: Logger, broker: string) {
+    this.#log = log;
+    this.#broker = broker;
+  }
+
+  /** Why the newest link ended or did not come about; null before the first. */
+  get reason(): string | null {
+    return this.#reason;
+  }
+
+  connected(facts: BrokerFacts): void {
+    const after = this.#failures > 0 ? { failedAttempts: this.#failures } : {};
+    this.#log.info(after, `connected to ${this.#broker} with ${versionName(facts.protocolVersion)}`);
+    this.#failures = 0;
+    if (!facts.retainAvailable)
+      this.#log.error(
+        "this broker keeps no retained messages: Home Assistant and others will miss states; allow them there",
+      );
+  }
+
+  /** `lost`: publishes that were on their way. `lifeMs`: from the attempt to the end. */
+  ended(end: LinkEnd, { lost = 0, lifeMs = 0 } = {}): void {
+    if (end.kind === "ended") {
+      this.#log.info(`disconnected from ${this.#broker}`);
+      return;
+    }
+    const known = !end.connected && this.#reason === end.reason;
+    this.#reason = end.reason;
+    if (!end.connected) this.#failures += 1;
+    const text = end.connected ? "lost the link to the broker" : "no link to the broker";
+    if (known) this.#log.debug({ failedAttempts: this.#failures }, `${text}: ${end.reason}`);
+    else this.#log.warn(lost > 0 ? { lostPublishes: lost } : {}, `${text}: ${end.reason}; trying again`);
+    this.#suspect(end.wordless === true && lifeMs < shortLifeMs);
+  }
+
+  /** MQTT 5 has a word for a client id that another took over, which Mosquitto 2.0 does not say: it only closes. */
+  #suspect(isSuspicious: boolean): void {
+    this.#closes = isSuspicious ? this.#closes + 1 : 0;
+    if (this.#closes !== suspiciousCloses) return;
+    this.#log.warn(
+      `${this.#broker} has closed ${suspiciousCloses} links in a row without a word, as Mosquitto 2.0 does when another client connected with the same client id: give each bridge its own mqtt.client_id (and base_topic); the broker's log names the client`,
+    );
+  }
+
+  /** The broker refuses MQTT 5. Every new link asks for it again, so this is said once. */
+  fellBack(): void {
+    if (this.#hasFallenBack) this.#log.debug(`${this.#broker} refuses MQTT 5 still`);
+    else
+      this.#log.warn(
+        `${this.#broker} refuses MQTT 5; trying MQTT 3.1.1, with which a live command sent with the retain flag cannot be told from another and is carried out`,
+      );
+    this.#hasFallenBack = true;
+  }
+}
 
 /** At a broker that acknowledges nothing (MQTT 5, maximum QoS 0) a scan can only wait until nothing comes any more. */
 const quietMs = 1_000;

@@ -1,6 +1,9 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import type { Logger } from "../runtime/logger.js";
-import { PublishError, type PublishOptions } from "./connection.js";
+import type { BridgeEvent } from "../greenhouse/events.js";
+import type { Logger } from "../runtime/log.js";
+import { PublishError } from "./connection/publish.js";
+import type { PublishOptions } from "./connection/settings.js";
+import { eventDocument } from "./projection.js";
 import type { Topics } from "./topics.js";
 
 export interface ResultAddress {
@@ -200,4 +203,42 @@ function destinationsOf(
     response.correlationData === null ? undefined : Buffer.from(response.correlationData);
   const properties = correlationData === undefined ? {} : { responseProperties: { correlationData } };
   return [...own, { topic: response.topic, options: { ...options, ...properties } }];
+}
+
+const mostEventsWaiting = 100;
+
+export interface EventPorts {
+  /** Publishes one document, not retained; rejects with a PublishError. */
+  readonly publish: (document: string) => Promise<void>;
+  readonly failed: (error: unknown) => void;
+}
+
+/** The bridge's events. Most are raised only once, so what met no broker follows with the next link: the newest hundred. */
+export class EventOutbox {
+  readonly #ports: EventPorts;
+  #waiting: string[] = [];
+
+  constructor(ports: EventPorts) {
+    this.#ports = ports;
+  }
+
+  send(event: BridgeEvent): void {
+    void this.#publish(eventDocument(event));
+  }
+
+  connected(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const document of waiting) void this.#publish(document);
+  }
+
+  async #publish(document: string): Promise<void> {
+    try {
+      await this.#ports.publish(document);
+    } catch (error) {
+      if (error instanceof PublishError && (error.kind === "offline" || error.kind === "unacknowledged"))
+        this.#waiting = [...this.#waiting.slice(1 - mostEventsWaiting), document];
+      else this.#ports.failed(error);
+    }
+  }
 }

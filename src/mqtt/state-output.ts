@@ -1,8 +1,7 @@
 import type { Controller } from "../greenhouse/model.js";
-import type { Logger } from "../runtime/logger.js";
-import { PublishError } from "./connection/publish-error.js";
-import { controllerMessages, targetMessages } from "./projection/controller-messages.js";
-import type { Message } from "./projection/message.js";
+import type { Logger } from "../runtime/log.js";
+import { PublishError } from "./connection/publish.js";
+import { controllerMessages, type Message, targetMessages } from "./projection.js";
 import type { TargetKind, Topics } from "./topics.js";
 
 export interface RetainedPublisher {

@@ -1,10 +1,10 @@
+import { addressPattern } from "../greenhouse/model.js";
+import { topicIdPattern } from "../greenhouse/topic-ids.js";
+
 /*
  * The only module that knows how topics are spelt. Ids are already topic-safe (`[a-z0-9_-]{1,64}`, see
  * greenhouse/ids.ts); the builders refuse anything else, because one `#` in a published topic cuts the link for good.
  */
-
-import { addressPattern } from "../greenhouse/address.js";
-import { topicIdPattern } from "../greenhouse/topic-ids.js";
 
 export const bridgeRequests = [
   "refresh",

@@ -1,10 +1,10 @@
-import type { PlatformErrorFacts } from "../greenhouse/platform-error.js";
-import { envelopeOf, type Envelope } from "./decode/envelope.js";
-import type { HttpAnswer } from "./http/exchange.js";
-import { inflated, UndecodableBody } from "./http/inflate.js";
-import { parseJson, UnreadableJson } from "./http/json.js";
-import { retryAfterMs } from "./http/retry-after.js";
-import type { Blank } from "../runtime/redaction.js";
+import { PlatformError, type PlatformErrorFacts } from "../greenhouse/ports.js";
+import type { Blank, Redact } from "../runtime/redaction.js";
+import { isNotHttp, troubleCode, troubleOf } from "./connection-trouble.js";
+import { type Envelope, envelopeOf } from "./decode/decoding.js";
+import { inflated, parseJson, UndecodableBody, UnreadableJson } from "./http/body.js";
+import { type HttpAnswer, retryAfterMs, type TransportFailure } from "./http/exchange.js";
+import type { Operation } from "./operations.js";
 
 export interface GoodAnswer {
   readonly ok: true;
@@ -113,4 +113,170 @@ function redirectTarget(answer: HttpAnswer, url: URL): string | null {
   const { location } = answer.headers;
   if (location === undefined || !URL.canParse(location, url.href)) return null;
   return new URL(location, url).origin;
+}
+
+/** One line that fits into a log: at most `max` characters, control characters become blanks. */
+export function oneLine(text: string, max: number): string {
+  const line = text.slice(0, max).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
+  return text.length > max ? `${line}…` : line;
+}
+
+/** What an error has to know about where it happened. */
+export interface FailureScene {
+  readonly operation: Operation;
+  readonly url: URL;
+  /** The configuration key of the credential: `platform.token`, `platform.token_file` or `platform.sign_in`. */
+  readonly credentialKey: string;
+  readonly redact: Redact;
+  readonly deadlineMs: number;
+}
+
+export const urlKey = (operation: Operation): string =>
+  operation.host === "business" ? "platform.business_url" : "platform.realtime_url";
+
+/** The error of a request to which no whole answer came. */
+export function transportError(failure: TransportFailure, scene: FailureScene): PlatformError {
+  const { sent, status } = failure;
+  const facts = { ...placeOf(scene), sent, ...(status === 0 ? {} : { status }) };
+  switch (failure.reason) {
+    case "timeout":
+      return made(
+        sent
+          ? `no whole answer within ${scene.deadlineMs / 1000} s; the platform is slow or the line is bad`
+          : `no connection within ${scene.deadlineMs / 1000} s; check this machine's network and router`,
+        { ...facts, kind: sent ? "timeout" : "unreachable" },
+        scene,
+      );
+    case "aborted":
+      return made("given up by the caller", { ...facts, kind: "interrupted" }, scene);
+    case "too_large":
+      return made(
+        `the answer is larger than ${scene.operation.maxAnswerMiB} MiB; check that ${urlKey(scene.operation)} is the platform's address`,
+        { ...facts, kind: "protocol" },
+        scene,
+      );
+    case "connection":
+      return connectionError(failure, facts, scene);
+  }
+}
+
+function connectionError(
+  failure: TransportFailure,
+  facts: Omit<PlatformErrorFacts, "kind">,
+  scene: FailureScene,
+): PlatformError {
+  const code = troubleCode(failure.cause);
+  const { what, remedy } = troubleOf(code, failure.sent);
+  const kind = !failure.sent ? "unreachable" : isNotHttp(code) ? "protocol" : "interrupted";
+  const text = `${what}; ${remedy.replace("{key}", urlKey(scene.operation))}`;
+  return made(text, { ...facts, kind }, scene, plainCause(failure.cause, scene.redact));
+}
+
+/** The error of an answer that is no success. */
+export function answerError(answer: BadAnswer, status: number, scene: FailureScene): PlatformError {
+  const { code, message, requestId } = answer.envelope;
+  const { redact } = scene;
+  const facts: PlatformErrorFacts = {
+    ...placeOf(scene),
+    kind: answer.kind,
+    status,
+    sent: true,
+    ...(code === null ? {} : { code: oneLine(redact(code), 64) }),
+    ...(message === null ? {} : { platformMessage: oneLine(redact(message), 300) }),
+    ...(requestId === null ? {} : { requestId: oneLine(redact(requestId), 100) }),
+    ...(answer.retryAfterMs === null ? {} : { retryAfterMs: answer.retryAfterMs }),
+  };
+  return made(remedyOf(answer, facts, scene), facts, scene);
+}
+
+/** An error of our own about this operation: an answer that cannot be read, a call that is held back. */
+export function made(
+  text: string,
+  facts: PlatformErrorFacts,
+  scene: Pick<FailureScene, "operation" | "url" | "redact">,
+  cause?: unknown,
+): PlatformError {
+  const { operation, url } = scene;
+  const message = `${operation.label} at the ${operation.host} host (${url.host}): ${text}`;
+  return new PlatformError(scene.redact(message), facts, cause === undefined ? undefined : { cause });
+}
+
+export const placeOf = ({ operation }: Pick<FailureScene, "operation">) => ({
+  host: operation.host,
+  operation: operation.label,
+});
+
+/** Name, code and message only: the original may hold headers, sockets and pieces of the answer. */
+function plainCause(cause: unknown, redact: Redact): Error | undefined {
+  if (!(cause instanceof Error)) return undefined;
+  const code = troubleCode(cause);
+  const plain = new Error(oneLine(redact(code === "" ? cause.message : `${code}: ${cause.message}`), 300));
+  delete plain.stack;
+  return plain;
+}
+
+/** What came and what to do about it, for one answer that is no success. */
+export function remedyOf(answer: BadAnswer, facts: PlatformErrorFacts, scene: FailureScene): string {
+  const key = urlKey(scene.operation);
+  if (answer.kind === "unauthorized") return `${said(facts)}; ${credentialRemedy(scene)}`;
+  if (answer.kind === "throttled") return `${said(facts)}; ${patience(facts)}`;
+  switch (answer.what) {
+    case "redirect":
+      return `${redirected(answer, scene)}; redirects are not followed`;
+    case "html":
+      return facts.status !== undefined && facts.status >= 500
+        ? `HTTP ${facts.status} with a web page; the platform is down or under maintenance, it is tried again by itself`
+        : `a web page instead of data (HTTP ${facts.status ?? 200}); a maintenance page, or ${key} is not the platform's address`;
+    case "empty":
+      return `HTTP ${facts.status ?? 200} without a body; check that ${key} is the platform's address`;
+    case "json":
+      return `the answer is ${answer.detail ?? "broken JSON"}; check that ${key} is the platform's address`;
+    case "encoding":
+      return `the answer cannot be unpacked: ${answer.detail ?? "unknown encoding"}; check that ${key} is the platform's address`;
+    case "code":
+      return `the platform refused: ${said(facts)}`;
+    case "status":
+      return statusRemedy(facts, key);
+  }
+}
+
+function statusRemedy(facts: PlatformErrorFacts, key: string): string {
+  const status = facts.status ?? 0;
+  if (status === 404)
+    return `${said(facts)}; the host does not know this path: check ${key} (are the two hosts swapped?)`;
+  if (status >= 500) return `${said(facts)}; the platform has a fault, it is tried again by itself`;
+  return said(facts);
+}
+
+/** "code 500, "device busy", request 8f…", as far as the platform said so. */
+function said(facts: PlatformErrorFacts): string {
+  const parts = [
+    facts.status === undefined || (facts.status === 200 && facts.code !== undefined)
+      ? null
+      : `HTTP ${facts.status}`,
+    facts.code === undefined ? null : `code ${facts.code}`,
+    facts.platformMessage === undefined ? null : JSON.stringify(facts.platformMessage),
+    facts.requestId === undefined ? null : `request ${facts.requestId}`,
+  ];
+  return parts.filter((part) => part !== null).join(", ");
+}
+
+function credentialRemedy({ operation, credentialKey }: FailureScene): string {
+  if (operation.name === "account/sign-in") return "check the account and password in platform.sign_in.body";
+  return `the token is missing, wrong or expired (check ${credentialKey}), or the operator must first register this machine's address`;
+}
+
+function patience(facts: PlatformErrorFacts): string {
+  const { retryAfterMs } = facts;
+  const wait = retryAfterMs === undefined ? "" : ` It asks to wait ${Math.ceil(retryAfterMs / 1000)} s.`;
+  return `the platform says there are too many requests; lower platform.requests_per_minute or lengthen the polling intervals.${wait}`;
+}
+
+function redirected(answer: BadAnswer, { operation, url }: FailureScene): string {
+  const key = urlKey(operation);
+  if (answer.detail === null) return `a redirect without a usable target; check ${key}`;
+  const isUpgrade = url.protocol === "http:" && answer.detail.startsWith("https:");
+  return isUpgrade
+    ? `the host wants https: set ${key} to ${answer.detail}${url.pathname === "/" ? "" : url.pathname}`
+    : `a redirect to ${answer.detail}: if that is the platform, set ${key} to it`;
 }

@@ -1,4 +1,4 @@
-import { PlatformError } from "../greenhouse/platform-error.js";
+import { PlatformError } from "../greenhouse/ports.js";
 import type { GoodAnswer } from "./answer.js";
 import type { Call, Caller } from "./caller.js";
 import { operations } from "./operations.js";

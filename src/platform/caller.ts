@@ -1,19 +1,77 @@
-import { PlatformError } from "../greenhouse/platform-error.js";
-import type { PlatformHost } from "../greenhouse/platform-error.js";
+import { PlatformError, type PlatformErrorFacts, type PlatformHost } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
-import type { Random } from "../runtime/random.js";
-import { judgeAnswer, type BadAnswer, type GoodAnswer } from "./answer.js";
-import type { Admission, Outcome } from "./circuit.js";
-import type { ClockSkew } from "./clock-skew.js";
-import type { Tally } from "./counters.js";
-import { answerError, made, placeOf, transportError, type FailureScene } from "./failure.js";
-import type { HttpAnswer } from "./http/exchange.js";
-import type { HostConnections } from "./http/host-connections.js";
-import { TransportFailure } from "./http/transport-failure.js";
-import type { LinkBook } from "./link.js";
-import { operations, type Operation } from "./operations.js";
+import { type BackoffRange, fullJitter, type Random } from "../runtime/random.js";
 import type { Blank, Redact } from "../runtime/redaction.js";
-import { commandRetries, pollingRetries, retryDelayMs } from "./retry.js";
+import {
+  answerError,
+  type BadAnswer,
+  type FailureScene,
+  type GoodAnswer,
+  judgeAnswer,
+  made,
+  placeOf,
+  transportError,
+} from "./answer.js";
+import type { Admission, Outcome } from "./circuit.js";
+import type { Tally } from "./counters.js";
+import type { HostConnections } from "./http/connections.js";
+import { type HttpAnswer, TransportFailure } from "./http/exchange.js";
+import type { LinkBook } from "./link.js";
+import { type Operation, operations } from "./operations.js";
+import type { ClockSkew } from "./time.js";
+
+/** How often a read may be repeated within one call, and how fast. */
+export interface RetryPolicy {
+  readonly retries: number;
+  readonly range: BackoffRange;
+  /** A longer `Retry-After` ends the call; its caller comes back later. */
+  readonly maxRetryAfterMs: number;
+}
+
+export const pollingRetries: RetryPolicy = {
+  retries: 2,
+  range: { firstMs: 1_000, maxMs: 60_000 },
+  maxRetryAfterMs: 30_000,
+};
+/** Someone waits for the answer: once more, soon. */
+export const commandRetries: RetryPolicy = {
+  retries: 1,
+  range: { firstMs: 1_000, maxMs: 1_000 },
+  maxRetryAfterMs: 2_000,
+};
+
+/**
+ * How long to wait before a failed read is tried again; null when it is not. A time-out is not repeated: the time was
+ * the try. Neither is what we held back ourselves. `attempt` counts from 0, `chance` is in [0, 1).
+ */
+export function retryDelayMs(
+  policy: RetryPolicy,
+  attempt: number,
+  facts: PlatformErrorFacts,
+  chance: number,
+): number | null {
+  if (attempt >= policy.retries) return null;
+  const jitterMs = fullJitter(attempt, policy.range, chance);
+  switch (facts.kind) {
+    case "unreachable":
+    case "interrupted":
+      return jitterMs;
+    case "server":
+      return (facts.status ?? 0) >= 500 ? jitterMs : null;
+    case "throttled": {
+      if (!facts.sent) return null;
+      const asked = facts.retryAfterMs ?? 0;
+      return asked <= policy.maxRetryAfterMs ? asked + jitterMs : null;
+    }
+    case "timeout":
+    case "unauthorized":
+    case "rejected":
+    case "protocol":
+    case "paused":
+    case "invalid_request":
+      return null;
+  }
+}
 
 export interface Call {
   readonly operation: Operation;

@@ -1,4 +1,4 @@
-import type { PlatformHost } from "../greenhouse/platform-error.js";
+import type { PlatformHost } from "../greenhouse/ports.js";
 
 /*
  * Decides which requests may go out while a host is lost or refuses us. Pure; instants are monotonic ms. While something is

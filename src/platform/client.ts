@@ -1,32 +1,36 @@
-import type { PlatformHost } from "../greenhouse/platform-error.js";
-import type { PlatformReader, PlatformWriter } from "../greenhouse/ports.js";
+import { setMaxListeners } from "node:events";
+import type { PlatformHost, PlatformReader, PlatformWriter } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
-import type { Logger } from "../runtime/logger.js";
+import type { Logger } from "../runtime/log.js";
 import type { Random } from "../runtime/random.js";
+import { blanker, withoutSecrets } from "../runtime/redaction.js";
 import { Authorized } from "./authorized.js";
 import { Caller } from "./caller.js";
-import { ClockSkew } from "./clock-skew.js";
 import { newTally, type PlatformCounters } from "./counters.js";
-import { nodeFiles, type Files } from "./files.js";
-import { HostConnections } from "./http/host-connections.js";
-import { LinkBook, type HostLink, type OnLink } from "./link.js";
-import { type Operation } from "./operations.js";
-import { timeReader } from "./platform-time.js";
+import { type Files, nodeFiles } from "./files.js";
+import { HostConnections } from "./http/connections.js";
+import { type HostLink, LinkBook, type OnLink } from "./link.js";
+import type { Operation } from "./operations.js";
 import { createPush, type PushClient } from "./push/platform-push.js";
-import { Reader } from "./reader.js";
-import { blanker, withoutSecrets } from "../runtime/redaction.js";
-import type { CredentialSource } from "./session/credential.js";
+import { Reader, Writer } from "./reader.js";
 import { credentialSource } from "./session/credential-source.js";
+import type { CredentialSource } from "./session/credential.js";
 import type { PlatformSettings } from "./settings.js";
-import { ShapeReports, type ShapeReport } from "./shape-reports.js";
-import { sharedSignals } from "./shared-signals.js";
-import { Writer } from "./writer.js";
-import { zoneOffset } from "./zone-offset.js";
+import { type ShapeReport, ShapeReports } from "./shape-reports.js";
+import { ClockSkew, timeReader, zoneOffset } from "./time.js";
 
-export type { HostLink, OnLink } from "./link.js";
-export type { PlatformCounters } from "./counters.js";
-export type { PushCounters } from "./push/counters.js";
-export type { ShapeReport } from "./shape-reports.js";
+/**
+ * Callers pass one signal to any number of calls, and Node warns of a leak from the eleventh listener on. Returns the function
+ * that tells it once per signal that this is meant.
+ */
+export function sharedSignals(): (signal: AbortSignal) => void {
+  const known = new WeakSet<AbortSignal>();
+  return (signal) => {
+    if (known.has(signal)) return;
+    known.add(signal);
+    setMaxListeners(0, signal);
+  };
+}
 
 export interface PlatformPorts {
   readonly clock: Clock;

@@ -1,13 +1,13 @@
-import type { PlatformHost } from "../greenhouse/platform-error.js";
+import type { PlatformHost } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import {
+  type Admission,
   admit,
+  type Circuit,
   closedCircuit,
+  type Outcome,
   renewed,
   settle,
-  type Admission,
-  type Circuit,
-  type Outcome,
 } from "./circuit.js";
 
 /** What is known of the way to one host. Instants are monotonic ms, null while it did not happen. */

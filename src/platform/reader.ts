@@ -1,32 +1,38 @@
-import { PlatformError } from "../greenhouse/platform-error.js";
 import type { ParameterGroup } from "../greenhouse/device-types.js";
-import type {
-  ClientStatus,
-  DeviceList,
-  Pace,
-  PlatformReader,
-  Query,
-  RawValue,
-  RunningStatusItem,
-  SensorItem,
+import {
+  type ClientStatus,
+  type DeviceList,
+  type Pace,
+  PlatformError,
+  type PlatformReader,
+  type Query,
+  type RawValue,
+  type RunningStatusItem,
+  type SensorItem,
+  type WriteAccepted,
+  type WriteManner,
 } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
+import { type FailureScene, made, placeOf } from "./answer.js";
 import type { Authorized } from "./authorized.js";
-import { connectionReader } from "./decode/connection.js";
-import { UnreadableShape, type Decoding } from "./decode/decoding.js";
-import { deviceReader } from "./decode/devices.js";
-import { manyValuesReader } from "./decode/many-values.js";
-import { oneValueReader } from "./decode/one-value.js";
-import { runningStatusReader } from "./decode/running-statuses.js";
+import { type Decoding, UnreadableShape, withoutHostileNames } from "./decode/decoding.js";
+import { deviceReader, type Station, stationReader } from "./decode/lists.js";
+import { manyValuesReader, oneValueReader, readWriteAnswer } from "./decode/registers.js";
 import { sensorReader } from "./decode/sensors.js";
-import { stationReader, type Station } from "./decode/stations.js";
-import { withoutHostileNames } from "./decode/hostile-names.js";
-import { made, placeOf, type FailureScene } from "./failure.js";
-import { operations, readOnlyOperation, readOnlyOperations, type Operation } from "./operations.js";
-import type { ReadTime } from "./platform-time.js";
-import { deviceCode, plainText, requestPath, userQuery } from "./request-path.js";
+import { connectionReader, runningStatusReader } from "./decode/statuses.js";
+import {
+  deviceCode,
+  type Operation,
+  operations,
+  plainText,
+  readOnlyOperation,
+  readOnlyOperations,
+  requestPath,
+  userQuery,
+} from "./operations.js";
 import type { OperationShape, ShapeSettings } from "./settings.js";
 import type { ShapeReports } from "./shape-reports.js";
+import type { ReadTime } from "./time.js";
 
 export interface ReaderPorts {
   readonly authorized: Authorized;
@@ -155,5 +161,48 @@ export class Reader implements PlatformReader {
     const scene = this.#ports.scene(operation);
     const remedy = `platform.shapes.${operation.name}.items can say where they are`;
     return made(`${why}; ${remedy}`, { ...placeOf(scene), kind: "protocol", status: 200, sent: true }, scene);
+  }
+}
+
+export interface WriterPorts {
+  readonly authorized: Authorized;
+  readonly reports: ShapeReports;
+  readonly scene: (operation: Operation) => Pick<FailureScene, "operation" | "url" | "redact">;
+  readonly share: (signal: AbortSignal) => void;
+}
+
+/** The only operation that moves something. Whatever happens, one call is one POST at most. */
+export class Writer {
+  readonly #ports: WriterPorts;
+
+  constructor(ports: WriterPorts) {
+    this.#ports = ports;
+  }
+
+  async write(
+    code: string,
+    address: string,
+    value: string,
+    signal: AbortSignal,
+    manner: WriteManner = {},
+  ): Promise<WriteAccepted> {
+    const operation = operations.setValue;
+    const { authorized, reports, scene, share } = this.#ports;
+    const sent = {
+      address: plainText(address, "address", operation),
+      value: plainText(value, "value", operation),
+      deviceCode: deviceCode(code, operation),
+    };
+    share(signal);
+    const call = { operation, path: operation.path, body: JSON.stringify(sent), signal };
+    const { body, envelope } = await authorized.write({ ...call, ...manner, urgent: true, patient: true });
+    const accepted = readWriteAnswer(body, envelope, sent, reports.of(operation));
+    if (accepted !== null) return accepted;
+    const place = scene(operation);
+    throw made(
+      "the answer has no code, so nothing says whether the value was accepted; it is read back",
+      { ...placeOf(place), kind: "protocol", status: 200, sent: true },
+      place,
+    );
   }
 }

@@ -2,8 +2,6 @@
  * The platform section of the configuration in this folder's words. Durations are ms.
  */
 
-import type { PushSettings } from "./push/settings.js";
-
 /** Where the token comes from; exactly one of three. */
 export type CredentialSettings =
   | { readonly type: "token"; readonly token: string }
@@ -53,3 +51,13 @@ export interface PlatformSettings {
   /** How the token is carried to the push channels; in a header where absent. */
   readonly push?: PushSettings;
 }
+
+/** How the push channels are opened. */
+export interface PushSettings {
+  /** How the token is carried on the handshake. */
+  readonly credential: "header" | "query" | "none";
+  /** Name of the query parameter with `query`. */
+  readonly queryName: string;
+}
+
+export const usualPush: PushSettings = { credential: "header", queryName: "token" };

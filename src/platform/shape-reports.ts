@@ -1,7 +1,7 @@
-import type { Logger } from "../runtime/logger.js";
 import type { Clock } from "../runtime/clock.js";
-import type { Operation } from "./operations.js";
+import type { Logger } from "../runtime/log.js";
 import { isContainer } from "./decode/wire.js";
+import type { Operation } from "./operations.js";
 
 /** Something in the answers of one operation that could not be read, with the names it had and never its values. */
 export interface ShapeReport {

@@ -1,6 +1,5 @@
-import { kindRows, type ActuatorKind } from "../greenhouse/actuator-kinds.js";
-import type { AddressRow, RowKind } from "./address-table.js";
-import type { Target } from "./levels.js";
+import { type ActuatorKind, kindRows } from "../greenhouse/actuator-kinds.js";
+import type { AddressRow, RowKind, Target } from "./address-table.js";
 
 /** Why a device does nothing with a value it was sent. */
 export type Ignored =

@@ -1,11 +1,156 @@
-import type { PlatformHost } from "../greenhouse/platform-error.js";
-import { accountControl, hostControl } from "./account-control.js";
-import { controllerOf, deviceControl, sensorControl } from "./device-control.js";
+import type { PlatformHost } from "../greenhouse/ports.js";
+import { typeNames } from "./account.js";
+import type { PostRecord } from "./call.js";
+import type { HeldValue, SimulatedController } from "./device.js";
 import type { FaultSpec, Outage, PushMode } from "./faults.js";
 import type { OperationName } from "./operations.js";
 import type { PlatformState } from "./platform-state.js";
-import type { PostRecord } from "./post-log.js";
-import type { HeldValue } from "./registers.js";
+
+const hostsOf = (host: PlatformHost | "both"): readonly PlatformHost[] =>
+  host === "both" ? ["business", "realtime"] : [host];
+
+/** Who is in the account. */
+export function accountControl(
+  state: PlatformState,
+): Controls<"addController" | "removeController" | "renameController" | "emptyList" | "codes"> {
+  const known = (code: string) => {
+    const device = state.devices.get(code);
+    if (!device) throw new Error(`the simulated account has no device ${JSON.stringify(code)}`);
+    return device;
+  };
+  return {
+    addController: ({ code, name, type }) => {
+      const [station] = state.account.stations;
+      if (state.devices.has(code) || !station) throw new Error(`the simulated account already has ${code}`);
+      if (type !== undefined && !typeNames.has(type))
+        throw new Error(`unknown device type ${JSON.stringify(type)}`);
+      const id = 500_000 + state.devices.size;
+      state.replaceDevice({
+        code,
+        id,
+        name: name ?? code,
+        type: type ?? "C001",
+        station,
+        isController: true,
+      });
+    },
+    removeController: (code) => {
+      state.removeDevice(known(code).code);
+    },
+    renameController: (code, name) => {
+      state.replaceDevice({ ...known(code), name });
+    },
+    emptyList: (how) => {
+      state.listing = how === "null" ? "null" : how ? "empty" : "full";
+    },
+    codes: () => [...state.devices.keys()],
+  };
+}
+
+/** What is wrong with the platform, and how its time passes. */
+export function hostControl(
+  state: PlatformState,
+  now: () => number,
+): Controls<
+  "fault" | "clearFaults" | "hostDown" | "hostUp" | "expireTokens" | "acceptToken" | "push" | "skip"
+> {
+  return {
+    fault: (spec) => {
+      state.faults.arm(spec, now());
+      state.advance(now());
+    },
+    clearFaults: () => {
+      state.faults.clear();
+      state.outages.clear();
+      state.setPush("normal", Infinity);
+    },
+    hostDown: (host, how, forMs) => {
+      for (const one of hostsOf(host)) state.outages.set(one, { until: now() + (forMs ?? Infinity), how });
+    },
+    hostUp: (host) => {
+      for (const one of hostsOf(host)) state.outages.delete(one);
+    },
+    expireTokens: () => {
+      state.tokens.expireAll();
+    },
+    acceptToken: (token) => {
+      state.tokens.accept(token);
+    },
+    push: (mode) => {
+      state.setPush(mode, Infinity);
+    },
+    skip: (ms) => {
+      state.advance(now());
+      state.timeline.skip(state.now, ms);
+    },
+  };
+}
+
+/** A device brought up to now; throws for a code the account does not have. */
+export function controllerOf(state: PlatformState, now: () => number, code: string): SimulatedController {
+  state.advance(now());
+  const controller = state.controller(code);
+  if (!controller) throw new Error(`the simulated account has no device ${JSON.stringify(code)}`);
+  return controller;
+}
+
+/** What happens to a device and around it. */
+export function deviceControl(
+  state: PlatformState,
+  now: () => number,
+): Controls<"setOnline" | "moveByHand" | "storm" | "rain"> {
+  const weather = (kind: "storm" | "rain", isOn: boolean) => {
+    state.advance(now());
+    if (!isOn) {
+      state.sky.calm(state.simulatedNow);
+      return;
+    }
+    state.sky.force(kind, state.simulatedNow, Infinity);
+    state.protect(kind, null);
+  };
+  return {
+    setOnline: (code, isOnline) => {
+      controllerOf(state, now, code).disconnect(isOnline ? -Infinity : Infinity);
+    },
+    moveByHand: (code, address, value) => {
+      const controller = controllerOf(state, now, code);
+      if (controller.read(address) === null)
+        throw new Error(`${code} has no address ${JSON.stringify(address)}`);
+      controller.put(address, value, "hand");
+    },
+    storm: (isOn) => {
+      weather("storm", isOn);
+    },
+    rain: (isOn) => {
+      weather("rain", isOn);
+    },
+  };
+}
+
+/** What the sensors of a device report. */
+export function sensorControl(
+  state: PlatformState,
+  now: () => number,
+): Controls<"freezeSensors" | "unfreezeSensors" | "setSensor" | "clearSensor"> {
+  const device = (code: string) => controllerOf(state, now, code);
+  return {
+    freezeSensors: (code) => {
+      device(code).freeze(Infinity);
+    },
+    unfreezeSensors: (code) => {
+      device(code).freeze(-Infinity);
+    },
+    setSensor: (code, sensor, raw) => {
+      const controller = device(code);
+      const names = controller.sample().items.flatMap((item) => [item.sensor.name, item.sensor.factor]);
+      if (!names.includes(sensor)) throw new Error(`${code} has no sensor ${JSON.stringify(sensor)}`);
+      controller.breakSensor(sensor, raw, Infinity);
+    },
+    clearSensor: (code, sensor) => {
+      device(code).mendSensor(sensor);
+    },
+  };
+}
 
 /** What is really so at one address, whatever the platform tells. `at` of the values is real epoch ms. */
 export interface TrueState {

@@ -1,5 +1,7 @@
-import type { PlatformHost } from "../greenhouse/platform-error.js";
-import type { OperationName } from "./operations.js";
+import type { PlatformHost } from "../greenhouse/ports.js";
+import { type Random, seededRandom } from "../runtime/random.js";
+import { type OperationName, operationNames } from "./operations.js";
+import { mix } from "./weather.js";
 
 /** Spoil the answer of any operation. */
 export const answerFaults = [
@@ -105,3 +107,209 @@ export interface FaultSpec {
 
 /** A fault that is one of some. */
 export type FaultOf<Name extends FaultName> = FaultSpec & { readonly fault: Name };
+
+/** What a request is about, as far as faults care. */
+export interface FaultTarget {
+  readonly host: PlatformHost;
+  readonly operation: OperationName;
+  readonly controller: string | null;
+  readonly address: string | null;
+}
+
+interface Armed {
+  readonly spec: FaultSpec;
+  /** Each fault draws from its own sequence, so that arming another one changes nothing for it. */
+  readonly random: Random;
+  readonly from: number;
+  readonly until: number;
+  left: number;
+  nextAt: number;
+}
+
+export interface DueEvent {
+  readonly at: number;
+  readonly spec: FaultOf<EventFault>;
+  readonly random: Random;
+}
+
+const hourMs = 3_600_000;
+
+/** The faults that are armed; instants are real epoch ms. */
+export class FaultBook {
+  readonly #seed: number;
+  #armed: readonly Armed[] = [];
+  #count = 0;
+  #nextEventAt = Infinity;
+
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  arm(spec: FaultSpec, now: number): void {
+    const random = seededRandom(mix(this.#seed, ++this.#count));
+    const from = now + (spec.atMs ?? 0);
+    const isEndless = spec.chance !== undefined || spec.perHour !== undefined || spec.forMs !== undefined;
+    const armed: Armed = {
+      spec,
+      random,
+      from,
+      until: from + (isEvent(spec.fault) ? Infinity : (spec.forMs ?? Infinity)),
+      left: spec.count ?? (isEvent(spec.fault) ? firings(spec) : isEndless ? Infinity : 1),
+      nextAt: from,
+    };
+    if (spec.perHour !== undefined) armed.nextAt = from + gapMs(spec.perHour, random);
+    this.#armed = [...this.#armed, armed];
+    this.#scheduleEvents();
+  }
+
+  clear(): void {
+    this.#armed = [];
+    this.#nextEventAt = Infinity;
+  }
+
+  /** The first armed fault of these names that hits this request; using it counts. */
+  take<Name extends FaultName>(
+    names: readonly Name[],
+    target: FaultTarget,
+    now: number,
+  ): FaultOf<Name> | null {
+    for (const armed of this.#armed) {
+      const { fault } = armed.spec;
+      if (!isOneOf(names, fault) || now < armed.from || now >= armed.until) continue;
+      if (!fits(armed.spec, target)) continue;
+      if (armed.spec.chance !== undefined && armed.random() >= armed.spec.chance) continue;
+      armed.left -= 1;
+      if (armed.left <= 0) this.#armed = this.#armed.filter((other) => other !== armed);
+      return { ...armed.spec, fault };
+    }
+    return null;
+  }
+
+  /** The next event up to `now`, if any; call until null. */
+  nextEvent(now: number): DueEvent | null {
+    if (now < this.#nextEventAt) return null;
+    const due = this.#armed.find((armed) => isEvent(armed.spec.fault) && armed.nextAt === this.#nextEventAt);
+    if (!due || !isEvent(due.spec.fault)) return null;
+    const event = { at: due.nextAt, spec: { ...due.spec, fault: due.spec.fault }, random: due.random };
+    due.left -= 1;
+    due.nextAt =
+      due.spec.perHour === undefined ? due.nextAt : due.nextAt + gapMs(due.spec.perHour, due.random);
+    if (due.left <= 0) this.#armed = this.#armed.filter((other) => other !== due);
+    this.#scheduleEvents();
+    return event;
+  }
+
+  #scheduleEvents(): void {
+    const events = this.#armed.filter((armed) => isEvent(armed.spec.fault));
+    this.#nextEventAt = Math.min(Infinity, ...events.map((armed) => armed.nextAt));
+  }
+}
+
+const firings = (spec: FaultSpec): number => (spec.perHour === undefined ? 1 : Infinity);
+
+/** Time to the next of events that come `perHour` times an hour without memory. */
+function gapMs(perHour: number, random: Random): number {
+  return perHour > 0 ? (-Math.log(1 - random()) * hourMs) / perHour : Infinity;
+}
+
+function fits(spec: FaultSpec, target: FaultTarget): boolean {
+  return (
+    (spec.host === undefined || spec.host === target.host) &&
+    (spec.operation === undefined || spec.operation === target.operation) &&
+    (spec.controller === undefined || spec.controller === target.controller) &&
+    (spec.address === undefined || spec.address === target.address)
+  );
+}
+
+export interface ParsedFaults {
+  readonly faults: readonly FaultSpec[];
+  /** One sentence for each thing that is wrong, with its place. */
+  readonly errors: readonly string[];
+}
+
+/** Gives the value the program works with, or what was expected instead. */
+type Reader = (value: unknown) => { readonly value: unknown } | { readonly expected: string };
+
+const durationUnits: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+const duration: Reader = (value) => {
+  const [, digits, unit] =
+    (typeof value === "string" ? /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(value) : null) ?? [];
+  if (typeof value === "number" && value >= 0) return { value };
+  if (digits === undefined) return { expected: "a duration such as 30s, 5m or milliseconds as a number" };
+  return { value: Number(digits) * (durationUnits[unit ?? "ms"] ?? 1) };
+};
+
+const number =
+  (low: number, high: number): Reader =>
+  (value) =>
+    typeof value === "number" && value >= low && value <= high
+      ? { value }
+      : { expected: `a number from ${low} to ${high}` };
+
+const word =
+  (words: readonly string[]): Reader =>
+  (value) =>
+    typeof value === "string" && words.includes(value)
+      ? { value }
+      : { expected: `one of ${words.join(", ")}` };
+
+const text: Reader = (value) =>
+  typeof value === "string" || typeof value === "number" ? { value: String(value) } : { expected: "a text" };
+
+const scalar: Reader = (value) =>
+  value === null || ["string", "number", "boolean"].includes(typeof value)
+    ? { value }
+    : { expected: "a text, number, boolean or null" };
+
+/** Key in the file → key in the program and how it is read. */
+const keys = new Map<string, readonly [keyof FaultSpec, Reader]>([
+  ["fault", ["fault", word(faultNames)]],
+  ["at", ["atMs", duration]],
+  ["for", ["forMs", duration]],
+  ["count", ["count", number(1, 1_000_000)]],
+  ["chance", ["chance", number(0, 1)]],
+  ["per_hour", ["perHour", number(0, 3600)]],
+  ["host", ["host", word(["business", "realtime"])]],
+  ["operation", ["operation", word(operationNames)]],
+  ["controller", ["controller", text]],
+  ["address", ["address", text]],
+  ["when", ["when", word(["before", "after"])]],
+  ["delay", ["delayMs", duration]],
+  ["retry_after", ["retryAfterMs", duration]],
+  ["status", ["status", number(100, 599)]],
+  ["code", ["code", number(-1_000_000, 1_000_000)]],
+  ["message", ["message", text]],
+  ["value", ["value", scalar]],
+  ["sensor", ["sensor", text]],
+  ["how", ["how", word([...outages, ...pushModes])]],
+]);
+
+/** Reads a parsed fault file: `{"faults": [...]}` or the bare array. Nothing of it counts unless all of it is right. */
+export function parseFaults(json: unknown): ParsedFaults {
+  const list = isObject(json) ? json.faults : json;
+  if (!Array.isArray(list)) return { faults: [], errors: ['expected {"faults": [...]}'] };
+  const parsed = list.map((item: unknown, index) => parseFault(item, `faults[${index}]`));
+  const errors = parsed.flatMap((one) => one.errors);
+  return { faults: errors.length > 0 ? [] : parsed.flatMap((one) => one.faults), errors };
+}
+
+/** Reads one fault; `place` begins every error. */
+export function parseFault(json: unknown, place: string): ParsedFaults {
+  if (!isObject(json)) return { faults: [], errors: [`${place}: expected an object`] };
+  const spec: Partial<Record<keyof FaultSpec, unknown>> = {};
+  const errors: string[] = [];
+  for (const [key, value] of Object.entries(json)) {
+    const [field, read] = keys.get(key) ?? [];
+    const result = read?.(value) ?? { expected: `one of the keys ${[...keys.keys()].join(", ")}` };
+    if ("expected" in result) errors.push(`${place}.${key}: expected ${result.expected}`);
+    else if (field !== undefined) spec[field] = result.value;
+  }
+  if (!("fault" in json)) errors.push(`${place}.fault: expected one of ${faultNames.join(", ")}`);
+  // Every key was read by its reader above, so this is the one place where a file becomes a typed fault.
+  return { faults: errors.length > 0 ? [] : [spec as FaultSpec], errors };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,4 +1,4 @@
-import type { PlatformHost } from "../greenhouse/platform-error.js";
+import type { PlatformHost } from "../greenhouse/ports.js";
 
 interface Route {
   readonly method: "GET" | "POST";

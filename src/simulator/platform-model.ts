@@ -1,22 +1,136 @@
-import { refusal } from "./authorization.js";
-import { allControllers, deviceList, signIn, stations, videos } from "./business-operations.js";
-import { parsePost, type Call, type Decision, type PlatformRequest } from "./call.js";
-import { setValue } from "./control-operation.js";
-import { failure, success, writeBody, type Answer } from "./envelope.js";
-import { answerFaults, type AnswerFault } from "./faults.js";
-import { operationOf, type OperationName } from "./operations.js";
-import { settingsOf, type PlatformOptions } from "./platform-options.js";
+import {
+  allControllers,
+  deviceList,
+  signIn,
+  stations,
+  videos,
+  weatherAverage,
+  weatherList,
+} from "./business-operations.js";
+import {
+  type Answer,
+  type Call,
+  type Decision,
+  failure,
+  parsePost,
+  type PlatformRequest,
+  type PostRecord,
+  success,
+  writeBody,
+} from "./call.js";
+import { type AnswerFault, answerFaults, type FaultName, type FaultOf, type FaultSpec } from "./faults.js";
+import { type OperationName, operationOf } from "./operations.js";
+import { type PlatformOptions, settingsOf } from "./platform-options.js";
 import { PlatformState } from "./platform-state.js";
-import type { PostRecord } from "./post-log.js";
 import {
   connectionStatus,
   readGroup,
   readValue,
   runningStatusList,
   sensorData,
+  setValue,
 } from "./realtime-operations.js";
-import { isBefore, spoil } from "./spoiled-answer.js";
-import { weatherAverage, weatherList } from "./weather-operations.js";
+
+const forbidden: Answer = { status: 403, body: { error: "Forbidden", message: "Access Denied" } };
+
+/** The refusal of a call whose credential is missing or wrong; null where it may pass. */
+export function refusal(state: PlatformState, call: Call): Answer | null {
+  if (call.operation === "sign-in") return null;
+  const { auth } = state.settings;
+  const { host, headers } = call.request;
+  if (host === "realtime" && !auth.checkRealtime) return null;
+  const header = headers.authorization;
+  if (header === undefined || header === "") return host === "business" ? forbidden : badToken(state, call);
+  const token = /^Bearer (\S+)$/.exec(header)?.[1];
+  return token !== undefined && state.tokens.accepts(token, state.now) ? null : badToken(state, call);
+}
+
+export function badToken(state: PlatformState, call: Call): Answer {
+  const { refusal: form } = state.settings.auth;
+  const { body } = failure(
+    state.settings.dialect,
+    form === "body" ? 401 : form,
+    "token无效或已过期",
+    call.requestId,
+  );
+  return { status: form === "body" ? 200 : form, body };
+}
+
+const maintenance =
+  "<!DOCTYPE html><html><head><title>系统维护中</title></head><body><h1>系统升级维护，请稍后再试</h1></body></html>";
+
+const html = (status: number): Partial<Decision> => ({
+  status,
+  headers: { "content-type": "text/html;charset=UTF-8" },
+  body:
+    status === 200 ? maintenance : `<html><body><center><h1>${status}</h1></center><hr>nginx</body></html>`,
+});
+
+const json = { "content-type": "application/json;charset=UTF-8" };
+
+/** What is left of an answer; `answer` is null when the request was not carried out. */
+type Spoiler = (
+  state: PlatformState,
+  call: Call,
+  spec: FaultSpec,
+  answer: Decision | null,
+) => Partial<Decision>;
+
+const spoilers: Record<AnswerFault, Spoiler> = {
+  slow: () => ({}),
+  timeout: () => ({}),
+  reset: (_state, _call, _spec, answer) => ({ cut: answer ? "after" : "before" }),
+  truncated: () => ({ cut: "during" }),
+  empty: () => ({ status: 200, body: "" }),
+  garbage: () => ({ status: 200, headers: json, body: '{"code":200,"data":{"101":' }),
+  html: (_state, _call, spec) => html(spec.status ?? 200),
+  http_status: (_state, _call, spec) => html(spec.status ?? 502),
+  body_code: (state, call, spec) => {
+    const message = spec.message ?? "系统繁忙";
+    const refused = failure(state.settings.dialect, spec.code ?? 500, message, call.requestId);
+    return { status: refused.status, headers: json, body: writeBody(refused, state.settings.dialect) };
+  },
+  throttle: (state, call, spec) => {
+    const status = spec.status ?? 429;
+    const { body } = failure(state.settings.dialect, status, "请求过于频繁", call.requestId);
+    const retryAfter = String(Math.ceil((spec.retryAfterMs ?? 5000) / 1000));
+    return {
+      status,
+      headers: { ...json, "retry-after": retryAfter },
+      body: writeBody({ status, body }, state.settings.dialect),
+    };
+  },
+  unauthorized: (state, call, spec) => {
+    const refused = badToken(state, call);
+    return {
+      status: spec.status ?? refused.status,
+      headers: json,
+      body: writeBody(refused, state.settings.dialect),
+    };
+  },
+  redirect: (_state, call, spec) => ({
+    status: spec.status ?? 307,
+    headers: { location: spec.message ?? `https://elsewhere.example.com${call.request.path}` },
+    body: "",
+  }),
+};
+
+const afterByNature: readonly FaultName[] = ["truncated", "empty", "garbage"];
+
+/** Whether the request is dropped before the platform carries it out. */
+export const isBefore = (spec: FaultSpec): boolean =>
+  (spec.when ?? (afterByNature.includes(spec.fault) ? "after" : "before")) === "before";
+
+/** The answer a fault leaves; see `Decision` for what the transport makes of it. */
+export function spoil(
+  state: PlatformState,
+  call: Call,
+  spec: FaultOf<AnswerFault>,
+  answer: Decision | null,
+): Decision {
+  const plain: Decision = answer ?? { status: 200, headers: json, body: "{}", delayMs: 0, cut: null };
+  return { ...plain, ...spoilers[spec.fault](state, call, spec, answer) };
+}
 
 const operations: Record<OperationName, (state: PlatformState, call: Call) => Answer> = {
   "sign-in": signIn,

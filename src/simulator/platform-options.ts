@@ -1,9 +1,7 @@
-import type { AccountMix } from "./account.js";
+import type { AccountMix, NameLanguage } from "./account.js";
+import { type Dialect, type ProfileName, profiles } from "./dialects.js";
 import type { FaultSpec } from "./faults.js";
-import type { NameLanguage } from "./names.js";
-import { profiles, type ProfileName } from "./profiles.js";
-import type { Dialect } from "./dialect.js";
-import { plainAuth, type AuthRules } from "./token-book.js";
+import { type AuthRules, plainAuth } from "./token-book.js";
 
 export interface PlatformOptions {
   /** Controllers the list of all controllers shows, 1 to 10,000. Default 20. */

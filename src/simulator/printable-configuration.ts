@@ -1,7 +1,6 @@
 import type { ActuatorKind } from "../greenhouse/actuator-kinds.js";
-import type { Device } from "./account.js";
-import { addressTable, type AddressRow } from "./address-table.js";
-import { nameIn, type NameLanguage } from "./names.js";
+import { type Device, nameIn, type NameLanguage } from "./account.js";
+import { type AddressRow, addressTable } from "./address-table.js";
 import type { PlatformState } from "./platform-state.js";
 
 export interface PrintedPlatform {

@@ -1,10 +1,9 @@
-import { writeBody } from "./envelope.js";
-import type { Fields } from "./layout.js";
-import { writeTime } from "./local-time.js";
+import { writeBody } from "./call.js";
 import type { PlatformState, RegisterChange } from "./platform-state.js";
 import { statusItems } from "./realtime-operations.js";
-import { registerValue } from "./register-shapes.js";
-import { sensorAnswer } from "./sensor-shapes.js";
+import { type Fields, registerValue } from "./register-shapes.js";
+import { sensorAnswer } from "./sensors.js";
+import { writeTime } from "./weather.js";
 
 export type PushChannel = "device-status" | "set-value" | "weather-station-data";
 

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { WebSocketServer, type WebSocket } from "ws";
+import { type WebSocket, WebSocketServer } from "ws";
 import type { PlatformState } from "./platform-state.js";
-import { PushFeed, type PushChannel, type PushFrame } from "./push-feed.js";
+import { type PushChannel, PushFeed, type PushFrame } from "./push-feed.js";
 
 interface Listening {
   readonly socket: WebSocket;

@@ -1,15 +1,66 @@
-import { handValues } from "./events.js";
-import type { Call } from "./call.js";
-import { failure, success, type Answer } from "./envelope.js";
-import type { FaultTarget } from "./fault-book.js";
-import { readFaults, type FaultSpec } from "./faults.js";
-import { layOut, type Fields } from "./layout.js";
-import { localText } from "./local-time.js";
-import type { PlatformState } from "./platform-state.js";
-import { flushAnswer, readAnswer, statusValue } from "./register-shapes.js";
-import { runningStatuses } from "./running-statuses.js";
-import { sensorAnswer } from "./sensor-shapes.js";
-import type { SimulatedController } from "./simulated-controller.js";
+import { planRoles, type Role } from "./address-table.js";
+import {
+  type Answer,
+  type Call,
+  type ControlValue,
+  failure,
+  type PostEffect,
+  type PostRecord,
+  success,
+} from "./call.js";
+import type { SimulatedController } from "./device.js";
+import {
+  type EffectFault,
+  effectFaults,
+  type FaultOf,
+  type FaultSpec,
+  type FaultTarget,
+  readFaults,
+} from "./faults.js";
+import { handValues, type PlatformState } from "./platform-state.js";
+import { type Fields, flushAnswer, layOut, readAnswer, setAnswer, statusValue } from "./register-shapes.js";
+import { sensorAnswer } from "./sensors.js";
+import { localText } from "./weather.js";
+
+export interface RunningStatusRow {
+  readonly name: string;
+  /** Device-status type number (system 3); several rows of one device may share one. */
+  readonly number: number;
+  readonly role: Role | null;
+}
+
+const sunlightGreenhouse: readonly RunningStatusRow[] = [
+  { name: "一级风机", number: 16, role: "fan_1" },
+  { name: "二级风机", number: 17, role: "fan_2" },
+  { name: "三级风机", number: 18, role: "fan_3" },
+  { name: "湿帘", number: 19, role: "wet_curtain" },
+  { name: "室外顶喷淋", number: 37, role: null },
+  { name: "灌溉方案1", number: 49, role: "plan_1" },
+  { name: "灌溉方案2", number: 49, role: "plan_2" },
+];
+
+const fertilizerMachine: readonly RunningStatusRow[] = planRoles.map((role, index) => ({
+  name: `灌溉方案${index + 1}`,
+  number: 49,
+  role,
+}));
+
+const tables = new Map<string, readonly RunningStatusRow[]>([
+  ["C001", sunlightGreenhouse],
+  ["C003", fertilizerMachine],
+]);
+
+export interface RunningStatus extends RunningStatusRow {
+  readonly isRunning: boolean;
+}
+
+/** What runs at a device now, as the motors show it rather than the registers. */
+export function runningStatuses(controller: SimulatedController): readonly RunningStatus[] {
+  return (tables.get(controller.device.type) ?? []).map((row) => ({
+    ...row,
+    isRunning: row.role !== null && controller.plant.level(row.role) > 0.05,
+  }));
+}
 
 const missing = (state: PlatformState, call: Call, parameter: string): Answer =>
   failure(state.settings.dialect, 400, `缺少参数: ${parameter}`, call.requestId);
@@ -143,4 +194,80 @@ function wrongValue(lie: FaultSpec, controller: SimulatedController, address: st
   if (typeof lie.value === "string") return lie.value;
   const row = controller.registers.table.get(address);
   return (row ? handValues(row) : []).find((other) => other !== value) ?? "0";
+}
+
+const minuteMs = 60_000;
+/** Later than the first read-backs. */
+const revertsAfterMs = 4_000;
+
+/**
+ * `POST /api/set-value`: takes the value and passes it on to the device, which may still do nothing with it. The answer
+ * is a success either way, as on the real platform.
+ */
+export function setValue(state: PlatformState, call: Call): Answer {
+  const { dialect } = state.settings;
+  const { post, record } = call;
+  if (post === null || record === null) return failure(dialect, 400, "no body", call.requestId);
+  if (!post.isValid) return failure(dialect, post.status, post.why, call.requestId);
+  const { control } = post;
+  const lie = takeEffectFault(state, call);
+  const controller = state.controller(control.code);
+  if (!controller?.registers.table.has(control.address))
+    return failure(dialect, 404, controller ? "地址不存在" : "设备不存在", call.requestId);
+  if (lie?.fault === "offline_at_post")
+    controller.disconnect(state.simulatedNow + (lie.forMs ?? minuteMs) * state.timeline.speed);
+  if (!controller.isOnline() && lie?.fault !== "offline_at_post" && dialect.offlinePost === "refuse") {
+    record.effect = "offline";
+    return offline(state, call);
+  }
+  record.accepted = true;
+  passOn(state, record, control, lie);
+  return success(
+    setAnswer(dialect, { address: control.address, deviceCode: control.code, value: control.value }),
+    "操作成功",
+  );
+}
+
+function takeEffectFault(state: PlatformState, call: Call): FaultOf<EffectFault> | null {
+  return state.faults.take(
+    effectFaults,
+    { host: "realtime", operation: call.operation, controller: call.controller, address: call.address },
+    state.now,
+  );
+}
+
+function passOn(
+  state: PlatformState,
+  record: PostRecord,
+  control: ControlValue,
+  lie: FaultOf<EffectFault> | null,
+): void {
+  const controller = state.controller(control.code);
+  if (!controller?.isOnline()) {
+    record.effect = "offline";
+    return;
+  }
+  if (lie?.fault === "ignore") {
+    record.effect = "ignored_by_fault";
+    return;
+  }
+  record.effect = "waiting";
+  const at = state.simulatedNow + state.settings.registerLagMs;
+  const usualMs = lie?.fault === "revert" ? revertsAfterMs : minuteMs;
+  const delayMs = (lie?.delayMs ?? usualMs) * state.timeline.speed;
+  const { address, value } = control;
+  const before = controller.registers.read(address);
+  const settled = (effect: PostEffect) => {
+    record.effect = effect;
+  };
+  controller.schedule({
+    at: lie?.fault === "late" ? at + delayMs : at,
+    address,
+    value,
+    by: "command",
+    settled,
+  });
+  if (lie?.fault === "revert" && before !== null)
+    controller.schedule({ at: at + delayMs, address, value: before, by: "revert", onlyIf: value });
+  if (lie?.fault === "twice") controller.schedule({ at: at + delayMs, address, value, by: "command" });
 }

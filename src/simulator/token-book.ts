@@ -1,4 +1,4 @@
-import { hexAt, mix } from "./noise.js";
+import { hexAt, mix } from "./weather.js";
 
 export interface AuthRules {
   /** `any`: every bearer token is good; `known`: only those of `accepted` and those issued by signing in. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RequestBudget, stretchFactor } from "../../src/bridge/budget.js";
+import { RequestBudget, stretchFactor } from "../../src/sync/schedule.js";
 
 describe("the request budget", () => {
   it("that is used up waits for the oldest to be a minute old", () => {

@@ -1,11 +1,11 @@
 import anyAscii from "any-ascii";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Inventory, type InventoryNews } from "../../src/bridge/inventory.js";
-import { GreenhouseStore } from "../../src/bridge/store.js";
 import { deviceType } from "../../src/greenhouse/device-types.js";
 import type { DeviceRecord } from "../../src/greenhouse/ports.js";
 import type { MirrorSettings } from "../../src/greenhouse/settings.js";
+import { Inventory, type InventoryNews } from "../../src/sync/inventory.js";
+import { GreenhouseStore } from "../../src/sync/store.js";
 import { controllerSettings, record } from "../support/builders.js";
 import { hour, mirrorSettings } from "../support/polled-mirror.js";
 import { VirtualClock } from "../support/virtual-clock.js";

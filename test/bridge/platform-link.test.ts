@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { platformState, untriedHost } from "../../src/bridge/platform-link.js";
+import { platformState, untriedHost } from "../../src/sync/hosts.js";
 
 const up = { ...untriedHost, contactAt: 1_000 };
 const once = { ...up, failures: 1, failingSince: 2_000 };

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { PlatformWatch } from "../../src/bridge/platform-watch.js";
-import { untriedHost, type HostFacts } from "../../src/bridge/platform-link.js";
-import type { BridgeEvent } from "../../src/greenhouse/bridge-events.js";
+import type { BridgeEvent } from "../../src/greenhouse/events.js";
+import { type HostFacts, PlatformWatch, untriedHost } from "../../src/sync/hosts.js";
 import { silentLog } from "../support/builders.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { PollBook } from "../../src/bridge/poll-book.js";
-import type { PollJob } from "../../src/bridge/poll-jobs.js";
+import { PollBook, type PollJob } from "../../src/sync/poll-plan.js";
 
 const sensors = (code: string): PollJob => ({ kind: "sensors", code });
 

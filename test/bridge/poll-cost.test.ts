@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { callsPerHour } from "../../src/bridge/poll-cost.js";
-import type { PollJob } from "../../src/bridge/poll-jobs.js";
 import { parameterGroup } from "../../src/greenhouse/device-types.js";
+import { callsPerHour, type PollJob } from "../../src/sync/poll-plan.js";
 
 const lists: readonly PollJob[] = [
   { kind: "controllers" },

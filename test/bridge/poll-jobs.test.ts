@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { parameterGroup } from "../../src/greenhouse/device-types.js";
 import {
   jobHost,
   jobIntervalMs,
   jobName,
   jobRank,
   jobsOf,
-  registerReads,
   type PollJob,
-} from "../../src/bridge/poll-jobs.js";
-import { parameterGroup } from "../../src/greenhouse/device-types.js";
+  registerReads,
+} from "../../src/sync/poll-plan.js";
 import { actuator, controller, controllerSettings } from "../support/builders.js";
 
 const intervals = { controllersMs: 300, sensorsMs: 60, runningStatusMs: 301, actuatorsMs: 120 };

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { type PollJob } from "../../src/bridge/poll-jobs.js";
-import { perform } from "../../src/bridge/poll-reads.js";
 import { parameterGroup } from "../../src/greenhouse/device-types.js";
+import type { PollJob } from "../../src/sync/poll-plan.js";
+import { perform } from "../../src/sync/poll-reads.js";
 import { actuator, controllerSettings, item } from "../support/builders.js";
-import { devices, mirrorSettings, polledMirror } from "../support/polled-mirror.js";
 import { failure } from "../support/counting-platform.js";
+import { devices, mirrorSettings, polledMirror } from "../support/polled-mirror.js";
 
 const group = parameterGroup(10);
 const address: PollJob = { kind: "registers", code: "GH-0", read: { type: "address", address: "101" } };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { PlatformError, type PlatformErrorKind } from "../../src/greenhouse/platform-error.js";
+import { PlatformError, type PlatformErrorKind } from "../../src/greenhouse/ports.js";
 import { capturedLog } from "../journal/support/captured-log.js";
 import { minute } from "../support/folding.js";
 import { devices, hour, polledMirror } from "../support/polled-mirror.js";

@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { PlatformWatch } from "../../src/bridge/platform-watch.js";
-import { untriedHost } from "../../src/bridge/platform-link.js";
 import { deviceType } from "../../src/greenhouse/device-types.js";
-import type { PlatformHost } from "../../src/greenhouse/platform-error.js";
+import type { PlatformHost } from "../../src/greenhouse/ports.js";
+import { PlatformWatch, untriedHost } from "../../src/sync/hosts.js";
 import { actuator, clientStatus, controllerSettings, item, record, silentLog } from "../support/builders.js";
 import { failure } from "../support/counting-platform.js";
 import { minute } from "../support/folding.js";
-import { devices, hour, mirrorSettings, type PolledOptions, polledMirror } from "../support/polled-mirror.js";
+import { devices, hour, mirrorSettings, polledMirror, type PolledOptions } from "../support/polled-mirror.js";
 
 type Polled = ReturnType<typeof polledMirror>;
 

@@ -1,14 +1,13 @@
 import anyAscii from "any-ascii";
 import { describe, expect, it } from "vitest";
-import { RequestBudget } from "../../src/bridge/budget.js";
-import { PushChannels } from "../../src/bridge/push-channels.js";
-import { PushMirror } from "../../src/bridge/push-mirror.js";
-import { PushReads } from "../../src/bridge/push-reads.js";
-import { PushRecovery } from "../../src/bridge/push-recovery.js";
-import { GreenhouseStore } from "../../src/bridge/store.js";
 import { deviceType } from "../../src/greenhouse/device-types.js";
-import type { PushChannel, PushListener } from "../../src/greenhouse/push.js";
-import { record, silentLog, nobodyWaits } from "../support/builders.js";
+import type { PushChannel, PushListener } from "../../src/greenhouse/ports.js";
+import { PushChannels } from "../../src/sync/push-channels.js";
+import { PushMirror } from "../../src/sync/push-mirror.js";
+import { PushReads, PushRecovery } from "../../src/sync/push-reads.js";
+import { RequestBudget } from "../../src/sync/schedule.js";
+import { GreenhouseStore } from "../../src/sync/store.js";
+import { nobodyWaits, record, silentLog } from "../support/builders.js";
 import { mirrorSettings } from "../support/polled-mirror.js";
 import { settled, VirtualClock } from "../support/virtual-clock.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { judgePush, platformInstant } from "../../src/bridge/push-judgement.js";
 import type { Register } from "../../src/greenhouse/model.js";
+import { judgePush, platformInstant } from "../../src/sync/push-mirror.js";
 import { register } from "../support/folding.js";
 
 /** The channel is open since second 0 and it is second 300 now; times in seconds. */

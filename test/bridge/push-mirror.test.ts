@@ -1,20 +1,20 @@
 import anyAscii from "any-ascii";
 import { describe, expect, it } from "vitest";
-import { RequestBudget } from "../../src/bridge/budget.js";
-import { PushMirror } from "../../src/bridge/push-mirror.js";
-import { PushReads } from "../../src/bridge/push-reads.js";
-import { GreenhouseStore } from "../../src/bridge/store.js";
 import { parameterGroup, statusNumber } from "../../src/greenhouse/device-types.js";
 import type { RawValue, RunningStatusItem, SensorItem } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
+import { PushMirror } from "../../src/sync/push-mirror.js";
+import { PushReads } from "../../src/sync/push-reads.js";
+import { RequestBudget } from "../../src/sync/schedule.js";
+import { GreenhouseStore } from "../../src/sync/store.js";
 import {
   actuator,
   clientStatus,
   controllerSettings,
   item,
+  nobodyWaits,
   record,
   silentLog,
-  nobodyWaits,
 } from "../support/builders.js";
 import { mirrorSettings } from "../support/polled-mirror.js";
 import { VirtualClock } from "../support/virtual-clock.js";

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { RequestBudget } from "../../src/bridge/budget.js";
-import { PushReads } from "../../src/bridge/push-reads.js";
-import { PushRecovery } from "../../src/bridge/push-recovery.js";
+import { PushReads, PushRecovery } from "../../src/sync/push-reads.js";
+import { RequestBudget } from "../../src/sync/schedule.js";
 import { silentLog } from "../support/builders.js";
 import { failure } from "../support/counting-platform.js";
 import { settled, VirtualClock } from "../support/virtual-clock.js";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nextDueAt, Schedule } from "../../src/bridge/schedule.js";
+import { nextDueAt, Schedule } from "../../src/sync/schedule.js";
 
 type Step = readonly ["set", string, number] | readonly ["delete", string] | readonly ["take"];
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { SharedRuns } from "../../src/bridge/shared-runs.js";
+import { SharedRuns } from "../../src/sync/poller.js";
 import { settled } from "../support/virtual-clock.js";
 
 /** Work that ends when the test says so. */

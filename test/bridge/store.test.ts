@@ -1,8 +1,8 @@
 import anyAscii from "any-ascii";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { GreenhouseStore } from "../../src/bridge/store.js";
 import type { Controller } from "../../src/greenhouse/model.js";
+import { GreenhouseStore } from "../../src/sync/store.js";
 import { actuator, controllerSettings, item, limits, record } from "../support/builders.js";
 import { minute, registersRead, sensorsRead, validId } from "../support/folding.js";
 import { hour, mirrorSettings } from "../support/polled-mirror.js";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bridgeRights, rightsOf } from "../../src/broker/access.js";
-import { filterCovers, isTopicFilter, topicMatches } from "../../src/broker/topic-filter.js";
+import { filterCovers, isTopicFilter, topicMatches } from "../../src/broker/filters.js";
 
 const topics = { base: "site/greenhouse", status: "homeassistant/status", discoveryPrefix: "homeassistant" };
 

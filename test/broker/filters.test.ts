@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import net from "node:net";
-import { describe, expect, it, onTestFinished } from "vitest";
 import mqtt, { type MqttClient } from "mqtt";
-import { FilterShare } from "../../src/broker/filter-share.js";
-import { RetainedStore } from "../../src/broker/retained-store.js";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { FilterShare } from "../../src/broker/filters.js";
+import { RetainedStore } from "../../src/broker/store.js";
 import { capturedLog, otherClient, received, testBroker, until } from "../mqtt-connection/support.js";
 
 const several = (count: number, prefix = "greenhouse/c") =>

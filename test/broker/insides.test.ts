@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Aedes } from "aedes";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { demandInsides } from "../../src/broker/insides.js";
+import { demandInsides } from "../../src/broker/wiring.js";
 
 async function aedes(): Promise<Aedes> {
   const broker = await Aedes.createBroker();

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import net from "node:net";
-import { describe, expect, it, onTestFinished } from "vitest";
 import mqtt, { type IConnackPacket } from "mqtt";
-import type { BrokerLimits } from "../../src/broker/broker.js";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { BrokerLimits } from "../../src/broker/settings.js";
 import {
   capturedLog,
   connect,

@@ -1,10 +1,8 @@
-import { describe, expect, it } from "vitest";
 import mqtt from "mqtt";
-import { sourceOf } from "../../src/broker/login-source.js";
-import { bridgeCredential, Logins } from "../../src/broker/login.js";
-import { LoginThrottle } from "../../src/broker/login-throttle.js";
+import { describe, expect, it } from "vitest";
+import { bridgeCredential, Logins, LoginThrottle, sourceOf } from "../../src/broker/logins.js";
+import { hashPassword } from "../../src/broker/passwords.js";
 import { defaultBrokerLimits } from "../../src/broker/settings.js";
-import { hashPassword } from "../../src/broker/password.js";
 import { capturedLog, manualClock, otherClient, testBroker, until } from "../mqtt-connection/support.js";
 
 const users = [{ username: "ha", password: "right" }];

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { hashPassword, PasswordChecks, verifyPassword } from "../../src/broker/password.js";
-import { parsePasswordHash } from "../../src/runtime/password-hash.js";
-import { passwordWeakness } from "../../src/runtime/weak-password.js";
+import { hashPassword, PasswordChecks, verifyPassword } from "../../src/broker/passwords.js";
+import { parsePasswordHash, passwordWeakness } from "../../src/runtime/passwords.js";
 
 describe("a password hash (41)", () => {
   it("is scrypt with N 2^15, a salt of 16 bytes of its own, and fits only its password", async () => {

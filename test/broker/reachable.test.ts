@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { reachable } from "../../src/broker/reachable.js";
+import { reachable } from "../../src/broker/settings.js";
 
 it.each([
   ["127.0.0.1", "127.0.0.1"],

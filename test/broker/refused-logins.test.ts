@@ -1,8 +1,8 @@
-import { describe, expect, it, onTestFinished } from "vitest";
 import mqtt from "mqtt";
-import { type RefusedLogin, startBroker } from "../../src/broker/broker.js";
-import { RefusedLogins } from "../../src/broker/refused-logins.js";
-import { startEmbeddedBroker } from "../../src/compose/embedded-broker.js";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { startBroker } from "../../src/broker/broker.js";
+import { type RefusedLogin, RefusedLogins } from "../../src/broker/logins.js";
+import { startEmbeddedBroker } from "../../src/compose/open.js";
 import type { RecordBody } from "../../src/journal/records.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { systemRandom } from "../../src/runtime/random.js";

@@ -1,6 +1,7 @@
-import { describe, expect, it } from "vitest";
 import type { MqttClient } from "mqtt";
-import { readVia, type EmbeddedBroker } from "../../src/broker/broker.js";
+import { describe, expect, it } from "vitest";
+import type { EmbeddedBroker } from "../../src/broker/broker.js";
+import { readVia } from "../../src/broker/via.js";
 import {
   connect,
   otherClient,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { brokerProblems, startBroker } from "../../src/broker/broker.js";
 import { systemClock } from "../../src/runtime/clock.js";
-import { freePort } from "../support/mosquitto.js";
 import { capturedLog, otherClient, retainedValue, testBroker, topics } from "../mqtt-connection/support.js";
+import { freePort } from "../support/mosquitto.js";
 
 const ports = { clock: systemClock, log: capturedLog().log };
 const good = { host: "127.0.0.1", port: 0, users: [], topics };

@@ -1,7 +1,7 @@
-import { describe, expect, it, onTestFinished } from "vitest";
 import mqtt, { type MqttClient } from "mqtt";
-import type { BrokerLimits } from "../../src/broker/broker.js";
-import { bytesOf, emptyPacketBytes, owned } from "../../src/broker/packet-bytes.js";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { BrokerLimits } from "../../src/broker/settings.js";
+import { bytesOf, emptyPacketBytes, owned } from "../../src/broker/store.js";
 import {
   capturedLog,
   otherClient,

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { mayUpgrade } from "../../src/broker/web-origin.js";
+import { mayUpgrade } from "../../src/broker/listeners.js";
 import { otherClient, received, testBroker, until } from "../mqtt-connection/support.js";
 import { testCertificate } from "./certificate.js";
 

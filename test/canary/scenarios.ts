@@ -1,5 +1,5 @@
-import { answers, type AnswerName } from "./hostile-platform.js";
-import { refusals, type RefusalName } from "./hostile-broker.js";
+import { type RefusalName, refusals } from "./hostile-broker.js";
+import { type AnswerName, answers } from "./hostile-platform.js";
 import { marker, secrets, userHash } from "./secrets.js";
 
 /* What fails in how many ways: a table of credentials, places and commands. */

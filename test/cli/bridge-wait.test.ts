@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BridgeWait } from "../../src/cli/bridge-wait.js";
+import { BridgeWait } from "../../src/cli/set.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { manualClock } from "../mqtt-connection/support.js";
 

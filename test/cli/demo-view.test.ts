@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { demoView, greeting, readingsTable, resultLine, type DemoView } from "../../src/cli/demo-view.js";
+import { demoView, type DemoView, greeting, readingsTable, resultLine } from "../../src/cli/trials.js";
 
 const plain: DemoView = { out: () => undefined, isColoured: false };
 const coloured: DemoView = { ...plain, isColoured: true };

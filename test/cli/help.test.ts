@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { profileNames as shownProfiles } from "../../src/cli/commands.js";
 import { runProgram } from "../../src/cli/program.js";
-import { profileNames as shownProfiles } from "../../src/cli/help.js";
 import { readOnlyOperations } from "../../src/platform/operations.js";
-import { profileNames } from "../../src/simulator/profiles.js";
+import { profileNames } from "../../src/simulator/dialects.js";
 
 async function help(...words: string[]) {
   let text = "";

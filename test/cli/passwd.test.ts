@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { verifyPassword } from "../../src/broker/password.js";
-import { passwd } from "../../src/cli/passwd.js";
+import { verifyPassword } from "../../src/broker/passwords.js";
+import { passwd } from "../../src/cli/configuration.js";
 
 const password = "canary-Password-5531";
 

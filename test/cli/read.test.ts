@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { ProfileName } from "../../src/simulator/profiles.js";
-import { running } from "../simulator/running.js";
+import type { ProfileName } from "../../src/simulator/dialects.js";
 import { configuration, greenhouse2mqtt } from "../setup/discover/support/account.js";
+import { running } from "../simulator/running.js";
 
 async function read(profile: ProfileName, ...words: readonly string[]) {
   const simulator = await running({ controllers: 12, mix: "C001", profile });

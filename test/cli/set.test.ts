@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import anyAscii from "any-ascii";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { GreenhouseStore } from "../../src/bridge/store.js";
 import { runProgram } from "../../src/cli/program.js";
-import { mirrorSettings } from "../../src/compose/mirror-settings.js";
+import { mirrorSettings } from "../../src/compose/mirror.js";
 import { systemClock } from "../../src/runtime/clock.js";
+import { GreenhouseStore } from "../../src/sync/store.js";
 import { loaded, platform } from "../config/loading.js";
 import { otherClient, stateTopic, testBroker } from "../mqtt-connection/support.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openFilesLimit, unloadable } from "../../src/cli/unloadable.js";
+import { openFilesLimit, unloadable } from "../../src/cli/program.js";
 
 const failure = (code: string, message = "the text") => Object.assign(new Error(message), { code });
 

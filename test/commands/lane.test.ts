@@ -3,8 +3,8 @@ import { type Effect, emptyLane, type Input, type Lane } from "../../src/command
 import type { Command } from "../../src/commands/command.js";
 import { nextWakeAt, openCommands, step } from "../../src/commands/lane.js";
 import { readWanted } from "../../src/greenhouse/command/words.js";
+import { PlatformError } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
-import { PlatformError } from "../../src/greenhouse/platform-error.js";
 import { actuator } from "../support/builders.js";
 
 /*

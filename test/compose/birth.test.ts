@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { announceOnline } from "../../src/compose/birth.js";
-import { PublishError, type PublishErrorKind } from "../../src/mqtt/connection/publish-error.js";
+import { announceOnline } from "../../src/compose/outputs.js";
+import { PublishError, type PublishErrorKind } from "../../src/mqtt/connection/publish.js";
 import { silentLog } from "../support/builders.js";
 
 /** Ends one attempt after the other as told, then succeeds. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ClockJumps, jumpMs } from "../../src/compose/operations/clock-jumps.js";
+import { ClockJumps, jumpMs } from "../../src/compose/status/watchdog.js";
 import type { RecordBody } from "../../src/journal/records.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { VirtualClock } from "../support/virtual-clock.js";

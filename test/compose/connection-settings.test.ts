@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { connectionSettings } from "../../src/compose/connection-settings.js";
+import { connectionSettings } from "../../src/compose/open.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { loaded, platform } from "../config/loading.js";
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { PhaseTarget, Told } from "../../src/compose/command-phases.js";
-import { EarlierPhases } from "../../src/compose/earlier-phases.js";
+import { EarlierPhases, type PhaseTarget, type Told } from "../../src/compose/command-phases.js";
 
 const fan: PhaseTarget = { controllerId: "east", target: "actuator", targetId: "fan" };
 const fanTopic = "greenhouse/east/actuator/fan/command";

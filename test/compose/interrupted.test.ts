@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { payloadKey } from "../../src/commands/payload-key.js";
-import { abandonedFrom, interruptedFrom } from "../../src/compose/interrupted.js";
-import type { OpenCommand } from "../../src/journal/history-parts.js";
+import { payloadKey } from "../../src/commands/duplicates.js";
+import { abandonedFrom, interruptedFrom } from "../../src/compose/restore.js";
+import type { OpenCommand } from "../../src/journal/records.js";
 import { CommandBench } from "../support/command-bench.js";
 
 const open = (

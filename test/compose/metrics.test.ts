@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { metricPrefix, metricsCatalog } from "../../src/compose/operations/metrics-catalog.js";
-import { freePort } from "../support/mosquitto.js";
+import { metricPrefix, metricsCatalog } from "../../src/compose/status/metrics.js";
 import { otherClient, until } from "../mqtt-connection/support.js";
+import { freePort } from "../support/mosquitto.js";
 import { bridge, platform } from "./support/bridge.js";
 
 interface Listed {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { notice, noticedNothing, type NoticedFacts } from "../../src/compose/operations/notices.js";
-import type { ShapeReport } from "../../src/platform/client.js";
+import { notice, type NoticedFacts, noticedNothing } from "../../src/compose/status/overdue.js";
+import type { ShapeReport } from "../../src/platform/shape-reports.js";
 
 const hour = 3_600_000;
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { journalDirectory, openJournal } from "../../src/compose/open-journal.js";
+import { journalDirectory, openJournal } from "../../src/compose/open.js";
 import { readRecords } from "../../src/journal/reader.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { seededRandom } from "../../src/runtime/random.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { journalDirectory } from "../../src/compose/open.js";
 import { readRecords } from "../../src/journal/reader.js";
 import type { JournalRecord } from "../../src/journal/records.js";
-import { journalDirectory } from "../../src/compose/open-journal.js";
 import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js";
 import { bridge, platform, type RunningBridge } from "./support/bridge.js";
 

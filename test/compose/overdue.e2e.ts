@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Overdue } from "../../src/compose/operations/overdue.js";
+import type { Overdue } from "../../src/compose/status/overdue.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js";
 import { bridge, platform } from "./support/bridge.js";

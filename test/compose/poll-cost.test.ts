@@ -1,13 +1,11 @@
 import anyAscii from "any-ascii";
 import { expect, it } from "vitest";
-import { callsPerHour } from "../../src/bridge/poll-cost.js";
-import { jobIntervalMs, jobsOf, type PollJob } from "../../src/bridge/poll-jobs.js";
-import { GreenhouseStore } from "../../src/bridge/store.js";
-import { mirrorSettings } from "../../src/compose/mirror-settings.js";
-import { pollIntervals } from "../../src/compose/mirror.js";
-import { callsPerHourNeeded, configuredLoad } from "../../src/config/demand.js";
-import { loaded, platform } from "../config/loading.js";
+import { mirrorSettings, pollIntervals } from "../../src/compose/mirror.js";
+import { callsPerHourNeeded, configuredLoad } from "../../src/config/warnings.js";
 import { systemClock } from "../../src/runtime/clock.js";
+import { callsPerHour, jobIntervalMs, jobsOf, type PollJob } from "../../src/sync/poll-plan.js";
+import { GreenhouseStore } from "../../src/sync/store.js";
+import { loaded, platform } from "../config/loading.js";
 
 const lists: readonly PollJob[] = [
   { kind: "controllers" },

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { isRival } from "../../src/compose/operations/other-bridge.js";
 import {
   atTime,
   clientOf,
+  isRival,
   isShared,
   isSuspected,
   nobody,
@@ -10,8 +10,8 @@ import {
   withExchange,
   withHeard,
   withLeft,
-} from "../../src/compose/operations/presence.js";
-import { readSelfTest, selfTestPayload } from "../../src/compose/operations/self-test-message.js";
+} from "../../src/compose/status/other-bridge.js";
+import { readSelfTest, selfTestPayload } from "../../src/compose/status/self-test.js";
 
 /** A bridge that was heard for the second time at `at`. */
 const there = (instance: string, client: string, at: number, before: Presence = nobody): Presence =>

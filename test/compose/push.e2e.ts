@@ -1,12 +1,11 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { createMirror, type Mirror } from "../../src/compose/mirror.js";
-import { createPush } from "../../src/compose/create-push.js";
+import { createMirror, createPush, type Mirror } from "../../src/compose/mirror.js";
 import { sameValue } from "../../src/greenhouse/actuator-values.js";
-import { systemClock, type Clock } from "../../src/runtime/clock.js";
+import { type Clock, systemClock } from "../../src/runtime/clock.js";
 import { seededRandom } from "../../src/runtime/random.js";
-import type { ProfileName } from "../../src/simulator/profiles.js";
-import { startSimulator, type Simulator, type SimulatorOptions } from "../../src/simulator/server.js";
-import { silentLog, nobodyWaits } from "../support/builders.js";
+import type { ProfileName } from "../../src/simulator/dialects.js";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/server.js";
+import { nobodyWaits, silentLog } from "../support/builders.js";
 import { configurationOf } from "./support/bridge.js";
 
 /* The reading half with its push channels against the simulated platform, over real HTTP and WebSockets. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { CommandTally } from "../../src/compose/operations/command-tally.js";
-import { ReadBook } from "../../src/compose/operations/read-book.js";
+import { CommandTally } from "../../src/compose/status/metrics.js";
+import { ReadBook } from "../../src/compose/status/overdue.js";
 import type { CommandResult, Outcome } from "../../src/greenhouse/command/outcomes.js";
 import { CountingPlatform, failure } from "../support/counting-platform.js";
 import { VirtualClock } from "../support/virtual-clock.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { RequestDesk } from "../../src/compose/request-desk.js";
+import { RequestDesk } from "../../src/compose/requests.js";
 import type { RequestHandler } from "../../src/mqtt/requests.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { RetainedBroker } from "../support/retained-broker.js";

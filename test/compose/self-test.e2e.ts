@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { pauseBeforeCutMs, SelfTest, type SelfTestTimes } from "../../src/compose/operations/self-test.js";
+import { pauseBeforeCutMs, SelfTest, type SelfTestTimes } from "../../src/compose/status/self-test.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import {
   type AnyBroker,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { shortestIntervalMs } from "../../src/compose/operations/shortest-interval.js";
-import { readPauseMs, stuckPart } from "../../src/compose/operations/watchdog.js";
+import { shortestIntervalMs } from "../../src/compose/status/overdue.js";
+import { readPauseMs, stuckPart } from "../../src/compose/status/watchdog.js";
 import { newController } from "../../src/greenhouse/reduce.js";
 import { actuator, controllerSettings } from "../support/builders.js";
 

@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { expect, it } from "vitest";
-import { logActuators, mayDo } from "../../src/compose/start-lines.js";
+import { logActuators, mayDo } from "../../src/compose/bridge.js";
 import { configurationSchema } from "../../src/config/schema.js";
 import { newController } from "../../src/greenhouse/reduce.js";
 import { actuator, controllerSettings } from "../support/builders.js";

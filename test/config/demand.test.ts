@@ -5,7 +5,7 @@ import {
   configuredLoad,
   costSentence,
   requestsPerMinuteNeeded,
-} from "../../src/config/demand.js";
+} from "../../src/config/warnings.js";
 import { loaded, platform } from "./loading.js";
 
 const intervals = { controllers: 300_000, sensors: 60_000, running_status: 300_000, actuators: 120_000 };

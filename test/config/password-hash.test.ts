@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { brokerProblems } from "../../src/broker/problems.js";
-import { hashPassword } from "../../src/broker/password.js";
+import { brokerProblems } from "../../src/broker/broker.js";
+import { hashPassword } from "../../src/broker/passwords.js";
 import { platform, problemLines } from "./loading.js";
 
 describe("a plain password of a broker that others can reach", () => {

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { parse } from "yaml";
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { z } from "zod";
 import { exampleText, jsonSchema, referenceTable, withReference } from "../../src/config/reference.js";
 import { configurationSchema } from "../../src/config/schema.js";

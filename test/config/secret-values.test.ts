@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { secretValues } from "../../src/config/secret-values.js";
-import { load, loaded, platform } from "./loading.js";
+import { secretValues } from "../../src/config/load.js";
 import { formatProblem } from "../../src/config/problem.js";
+import { load, loaded, platform } from "./loading.js";
 
 describe("secretValues", () => {
   it("holds every token, password and sign-in value, however it was given", async () => {

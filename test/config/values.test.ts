@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatDuration, parseDuration } from "../../src/config/duration.js";
-import { isLoopback } from "../../src/runtime/loopback.js";
-import { nearest } from "../../src/config/nearest.js";
-import { isPasswordHash } from "../../src/runtime/password-hash.js";
-import { formatPath, formatProblem } from "../../src/config/problem.js";
+import { formatPath, formatProblem, nearest } from "../../src/config/problem.js";
+import { formatDuration, parseDuration } from "../../src/config/values.js";
+import { isPasswordHash } from "../../src/runtime/passwords.js";
+import { isLoopback } from "../../src/runtime/sockets.js";
 
 describe("durations", () => {
   it.each([

@@ -1,8 +1,8 @@
 import { pathToFileURL } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { actuatorKinds, kindRows } from "../../src/greenhouse/actuator-kinds.js";
 import { formatProblem } from "../../src/config/problem.js";
+import { actuatorKinds, kindRows } from "../../src/greenhouse/actuator-kinds.js";
 import { load } from "../config/loading.js";
 import { addonProblems, optionProblems, type Schema, translationProblems } from "./support/addon-rules.js";
 import { inProject, textOf } from "./support/project.js";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { foldRegister, stateAddresses, unreadActuator } from "../../src/greenhouse/actuator-fold.js";
+import { foldRegister, stateAddresses, unreadActuator } from "../../src/greenhouse/fold-registers.js";
 import type { RawValue } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import { actuator } from "../support/builders.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { foldFlag, hasOwnClient, type Connection } from "../../src/greenhouse/connection-fold.js";
 import type { ControllerEvent } from "../../src/greenhouse/events.js";
 import type { Availability } from "../../src/greenhouse/model.js";
+import { type Connection, foldFlag, hasOwnClient } from "../../src/greenhouse/reduce.js";
 import { clientStatus, controller, record } from "../support/builders.js";
 import { after, start } from "../support/folding.js";
 

@@ -1,16 +1,15 @@
 import anyAscii from "any-ascii";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { identifySensors, sensorKey } from "../../src/greenhouse/sensor-identity.js";
 import {
   assignIds,
   controllerTopicId,
   freeId,
   hash8,
-  identifySensors,
-  sensorKey,
   slug,
   topicId,
-} from "../../src/greenhouse/ids.js";
+} from "../../src/greenhouse/topic-ids.js";
 
 const valid = /^[a-z0-9_-]{1,64}$/;
 

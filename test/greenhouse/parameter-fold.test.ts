@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { foldParameter } from "../../src/greenhouse/fold-registers.js";
 import type { Parameter } from "../../src/greenhouse/model.js";
-import { foldParameter } from "../../src/greenhouse/parameter-fold.js";
 import type { RawValue } from "../../src/greenhouse/ports.js";
 import type { ParameterSettings } from "../../src/greenhouse/settings.js";
 import { register } from "../support/folding.js";

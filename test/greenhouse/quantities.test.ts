@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { acceptsUnit, plausibleRange, quantities } from "../../src/greenhouse/quantities.js";
-import { sensorKinds } from "../../src/greenhouse/sensor-kinds.js";
+import { acceptsUnit, plausibleRange, quantities, sensorKinds } from "../../src/greenhouse/sensors.js";
 
 test.each(sensorKinds)(
   "the row of %s is whole: its default unit comes first and has the range shown",

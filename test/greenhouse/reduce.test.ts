@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { ControllerEvent } from "../../src/greenhouse/events.js";
 import { newController } from "../../src/greenhouse/reduce.js";
+import { controllerMessages } from "../../src/mqtt/projection.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
-import { controllerMessages } from "../../src/mqtt/projection/controller-messages.js";
 import { actuator, clientStatus, controller, controllerSettings, item, record } from "../support/builders.js";
 import { after, minute, onlySensor, registersRead, sensorsRead, start } from "../support/folding.js";
 

@@ -1,7 +1,7 @@
-import { describe, expect, test } from "vitest";
 import fc from "fast-check";
+import { describe, expect, test } from "vitest";
 import { recogniseSensor } from "../../src/greenhouse/sensor-names.js";
-import { acceptsUnit } from "../../src/greenhouse/quantities.js";
+import { acceptsUnit } from "../../src/greenhouse/sensors.js";
 import { normaliseUnit } from "../../src/greenhouse/units.js";
 
 const named = (name: string, unit: string | null = null) => recogniseSensor({ name, factor: null, unit });

@@ -2,9 +2,9 @@ import anyAscii from "any-ascii";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { statusNumber } from "../../src/greenhouse/device-types.js";
+import { foldStatuses, statusState } from "../../src/greenhouse/fold-statuses.js";
 import type { Controller, Source } from "../../src/greenhouse/model.js";
 import type { RunningStatusItem } from "../../src/greenhouse/ports.js";
-import { foldStatuses, statusState } from "../../src/greenhouse/status-fold.js";
 import { start, validId } from "../support/folding.js";
 
 const status = (

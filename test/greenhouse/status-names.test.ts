@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { statusWord } from "../../src/greenhouse/sensor-name-tables.js";
 import {
   englishName,
-  statusWord,
   translatedSensorName,
   translatedStatusName,
 } from "../../src/greenhouse/sensor-names.js";

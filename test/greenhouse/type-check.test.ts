@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ActuatorKind } from "../../src/greenhouse/actuator-kinds.js";
-import { targetOf } from "../../src/greenhouse/command/targets.js";
-import { deviceType, parameterGroup } from "../../src/greenhouse/device-types.js";
-import { contradiction } from "../../src/greenhouse/type-check.js";
+import { targetOf } from "../../src/greenhouse/command/words.js";
+import { contradiction, deviceType, parameterGroup } from "../../src/greenhouse/device-types.js";
 import { actuator, controller, controllerSettings, record } from "../support/builders.js";
 import { after, start } from "../support/folding.js";
 

@@ -1,8 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { actuatorKinds } from "../../src/greenhouse/actuator-kinds.js";
-import { parameterGroup, parameterGroups } from "../../src/greenhouse/device-types.js";
-import { scannedTypes, typeName, typeRows } from "../../src/greenhouse/type-rows.js";
-import { parseTypes } from "../../src/setup/discover/type-list.js";
+import {
+  parameterGroup,
+  parameterGroups,
+  scannedTypes,
+  typeName,
+  typeRows,
+} from "../../src/greenhouse/device-types.js";
+import { parseTypes } from "../../src/setup/discover/survey.js";
 
 const rangeOf = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
 

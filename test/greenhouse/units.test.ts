@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { quantities } from "../../src/greenhouse/quantities.js";
-import { sensorKinds } from "../../src/greenhouse/sensor-kinds.js";
+import { quantities, sensorKinds } from "../../src/greenhouse/sensors.js";
 import { normaliseUnit } from "../../src/greenhouse/units.js";
 
 const spellings = {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Controller } from "../../src/greenhouse/model.js";
-import { controllerDocument } from "../../src/homeassistant/controller-document.js";
+import { controllerDocument } from "../../src/homeassistant/device-documents.js";
 import { bridgeTopic, discovery, keysOf, topicOf } from "./discovery-setup.js";
 import { actuator, controller, reading, settings } from "./fixtures.js";
 import { discoveryFaults } from "./validator.js";

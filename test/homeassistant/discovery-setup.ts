@@ -1,6 +1,6 @@
 import type { Controller } from "../../src/greenhouse/model.js";
 import { DiscoveryOutput } from "../../src/homeassistant/discovery-output.js";
-import type { Logger } from "../../src/runtime/logger.js";
+import type { Logger } from "../../src/runtime/log.js";
 import { settings } from "./fixtures.js";
 import { VirtualClock } from "./virtual-clock.js";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { controllerDocument } from "../../src/homeassistant/controller-document.js";
-import { fittingDocument, maxDocumentBytes } from "../../src/homeassistant/document-text.js";
+import { controllerDocument } from "../../src/homeassistant/device-documents.js";
+import { fittingDocument, maxDocumentBytes } from "../../src/homeassistant/documents.js";
 import { actuator, controller, reading, settings } from "./fixtures.js";
 import { discoveryFaults } from "./validator.js";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { DueQueue } from "../../src/homeassistant/due-queue.js";
+import { DueQueue } from "../../src/homeassistant/task-loop.js";
 
 test("keys come out by due time, and in the order of putting where that is equal", () => {
   const puts = fc.array(fc.tuple(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 20 })), {

@@ -1,6 +1,6 @@
-import { unreadActuator } from "../../src/greenhouse/actuator-fold.js";
 import type { ActuatorKind } from "../../src/greenhouse/actuator-kinds.js";
 import { deviceType, statusNumber } from "../../src/greenhouse/device-types.js";
+import { unreadActuator } from "../../src/greenhouse/fold-registers.js";
 import type {
   Actuator,
   Controller,
@@ -10,7 +10,7 @@ import type {
   Sensor,
   SensorDefinition,
 } from "../../src/greenhouse/model.js";
-import type { SensorKind } from "../../src/greenhouse/sensor-kinds.js";
+import type { SensorKind } from "../../src/greenhouse/sensors.js";
 import type { ActuatorSettings, ParameterSettings } from "../../src/greenhouse/settings.js";
 import type { DiscoverySettings } from "../../src/homeassistant/announcements.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";

@@ -1,9 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { bridgeDocument } from "../../src/homeassistant/bridge-document.js";
-import { controllerDocument } from "../../src/homeassistant/controller-document.js";
-import type { DeviceDocument, Language } from "../../src/homeassistant/document.js";
-import { bridgeDiscoveryTopic, discoveryTopic } from "../../src/homeassistant/ownership.js";
+import { bridgeDocument, controllerDocument } from "../../src/homeassistant/device-documents.js";
+import type { DeviceDocument, Language } from "../../src/homeassistant/documents.js";
+import { bridgeDiscoveryTopic, discoveryTopic } from "../../src/homeassistant/removal.js";
 import { controllers } from "./controllers.js";
 import { settings } from "./fixtures.js";
 import { discoveryFaultsOfAll } from "./validator.js";

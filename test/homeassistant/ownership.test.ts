@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { bridgeDocument } from "../../src/homeassistant/bridge-document.js";
-import { controllerDocument } from "../../src/homeassistant/controller-document.js";
-import { foundDocument, unwantedTopics } from "../../src/homeassistant/ownership.js";
+import { bridgeDocument, controllerDocument } from "../../src/homeassistant/device-documents.js";
+import { foundDocument, unwantedTopics } from "../../src/homeassistant/removal.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { controllers } from "./controllers.js";
 import { settings } from "./fixtures.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Component, DeviceDocument, Platform } from "../../src/homeassistant/document.js";
+import type { Component, DeviceDocument, Platform } from "../../src/homeassistant/documents.js";
 import { announcedBy, nextDocument, sameTopicGapMs } from "../../src/homeassistant/removal.js";
 
 const full = (platform: Platform): Component => ({ platform, unique_id: "x" });

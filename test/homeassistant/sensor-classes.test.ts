@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type SensorKind, sensorKinds } from "../../src/greenhouse/sensor-kinds.js";
+import { type SensorKind, sensorKinds } from "../../src/greenhouse/sensors.js";
 import { classify, sensorClasses } from "../../src/homeassistant/sensor-classes.js";
 import { sensorUnits, stateClasses } from "./validator-tables.js";
 

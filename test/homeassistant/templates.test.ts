@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { optionLabels } from "../../src/homeassistant/labels.js";
 import {
   field,
   labelOfWord,
   multiplied,
+  optionLabels,
   templates,
   within,
   wordOfLabel,
-} from "../../src/homeassistant/templates.js";
+} from "../../src/homeassistant/labels.js";
 import { render } from "./jinja.js";
 
 const json = (state: string | null, position: number | null = null) => JSON.stringify({ state, position });

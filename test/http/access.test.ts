@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { refusalOf, type HttpAccess, type RequestFacts } from "../../src/http/access.js";
+import { type HttpAccess, refusalOf, type RequestFacts } from "../../src/http/server.js";
 
 const loopback: HttpAccess = {
   host: "127.0.0.1",

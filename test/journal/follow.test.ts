@@ -1,8 +1,8 @@
 import { appendFile, readdir, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { followRecords } from "../../src/journal/follow.js";
-import type { RecordFilter } from "../../src/journal/record-filter.js";
+import { followRecords } from "../../src/journal/reader.js";
+import type { RecordFilter } from "../../src/journal/record-line.js";
 import type { JournalRecord } from "../../src/journal/records.js";
 import { manualClock } from "./support/manual-clock.js";
 import { ended, taken } from "./support/samples.js";

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import {
   addToHistory,
   emptyHistory,
@@ -6,10 +7,8 @@ import {
   openCommands,
   unreadPosts,
 } from "../../src/journal/history.js";
-import { recentResults } from "../../src/journal/recent-commands.js";
+import { recentResults, undeliveredResults } from "../../src/journal/recent-commands.js";
 import type { RecordBody, StepAnswered } from "../../src/journal/records.js";
-import type { CommandResult } from "../../src/journal/results.js";
-import { undeliveredResults } from "../../src/journal/undelivered.js";
 import { about, ended, refused, sent, stamped, taken } from "./support/samples.js";
 
 const answered = (id: string, changes: Partial<StepAnswered> = {}): StepAnswered => ({

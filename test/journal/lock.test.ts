@@ -2,10 +2,15 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { holderText, parseHolder, type LockHolder } from "../../src/journal/lock-holder.js";
-import { DirectoryInUse, DirectoryLock } from "../../src/journal/lock.js";
-import { identityOf } from "../../src/journal/process-identity.js";
-import { showLife } from "../../src/journal/sign-of-life.js";
+import {
+  DirectoryInUse,
+  DirectoryLock,
+  holderText,
+  identityOf,
+  type LockHolder,
+  parseHolder,
+  showLife,
+} from "../../src/journal/lock.js";
 import { capturedLog } from "./support/captured-log.js";
 import { tempDirectory } from "./support/temp-directory.js";
 import { openJournal } from "./support/test-journal.js";

@@ -1,11 +1,15 @@
 import { appendFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { newestRecords, readHistory, readRecentCommands, readRecords } from "../../src/journal/reader.js";
-import { encodeLine } from "../../src/journal/record-line.js";
-import { commandOutcomes, type RecordFilter } from "../../src/journal/record-filter.js";
+import {
+  newestRecords,
+  parseSince,
+  readHistory,
+  readRecentCommands,
+  readRecords,
+} from "../../src/journal/reader.js";
+import { commandOutcomes, encodeLine, type RecordFilter } from "../../src/journal/record-line.js";
 import type { JournalRecord } from "../../src/journal/records.js";
-import { parseSince } from "../../src/journal/since.js";
 import { manualClock } from "./support/manual-clock.js";
 import { ended, refused, sent, stamped, taken } from "./support/samples.js";
 import { tempDirectory } from "./support/temp-directory.js";

@@ -1,9 +1,8 @@
 import { readdir, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { journalLimits } from "../../src/journal/limits.js";
 import type { RecordBody } from "../../src/journal/records.js";
-import { segmentsToDelete } from "../../src/journal/retention.js";
+import { journalLimits, segmentsToDelete } from "../../src/journal/segment-files.js";
 import { manualClock } from "./support/manual-clock.js";
 import { ended, refused, sent, taken } from "./support/samples.js";
 import { tempDirectory } from "./support/temp-directory.js";

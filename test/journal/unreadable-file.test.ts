@@ -1,10 +1,10 @@
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { nodeFileSystem, type FileSystem } from "../../src/journal/file-system.js";
+import { type FileSystem, nodeFileSystem } from "../../src/journal/file-system.js";
 import { newestRecords, readRecentCommands } from "../../src/journal/reader.js";
 import { encodeLine } from "../../src/journal/record-line.js";
-import { JournalUnreadable } from "../../src/journal/unreadable.js";
+import { JournalUnreadable } from "../../src/journal/segment-files.js";
 import { capturedLog } from "./support/captured-log.js";
 import { manualClock } from "./support/manual-clock.js";
 import { ended, stamped, taken } from "./support/samples.js";

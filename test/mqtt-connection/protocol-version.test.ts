@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { afterAttempt, startWith, versionReason } from "../../src/mqtt/connection/protocol-version.js";
-import type { LinkEnd } from "../../src/mqtt/connection.js";
+import { afterAttempt, startWith, versionReason } from "../../src/mqtt/connection/link.js";
+import type { LinkEnd } from "../../src/mqtt/connection/settings.js";
 
 const end = (kind: LinkEnd["kind"], code: number | null = null, connected = false): LinkEnd => ({
   kind,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { publishProblem, sizeOf } from "../../src/mqtt/connection/publish-check.js";
+import { publishProblem, sizeOf } from "../../src/mqtt/connection/publish.js";
 
 const limits = { maxPayloadBytes: 256 * 1024, maximumPacketSize: null };
 const problem = (topic: string, payload: string | Buffer = "", maximumPacketSize: number | null = null) =>

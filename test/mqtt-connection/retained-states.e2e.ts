@@ -1,9 +1,9 @@
 import anyAscii from "any-ascii";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { GreenhouseStore } from "../../src/bridge/store.js";
 import { StateOutput } from "../../src/mqtt/state-output.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { systemClock } from "../../src/runtime/clock.js";
+import { GreenhouseStore } from "../../src/sync/store.js";
 import { item, silentLog } from "../support/builders.js";
 import { sensorsRead } from "../support/folding.js";
 import { mirrorSettings } from "../support/polled-mirror.js";

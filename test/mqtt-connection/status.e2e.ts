@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { BrokerConnection, ConnectionSettings } from "../../src/mqtt/connection.js";
+import type { BrokerConnection } from "../../src/mqtt/connection.js";
+import type { ConnectionSettings } from "../../src/mqtt/connection/settings.js";
 import { startTcpProxy } from "../support/tcp-proxy.js";
 import {
   anyBroker,

@@ -1,17 +1,18 @@
-import { onTestFinished, vi } from "vitest";
 import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
-import { startBroker, type BrokerSettings, type EmbeddedBroker } from "../../src/broker/broker.js";
-import {
-  BrokerConnection,
-  type ConnectionListeners,
-  type ConnectionPorts,
-  type ConnectionSettings,
-  type IncomingMessage,
-  type LinkEnd,
-} from "../../src/mqtt/connection.js";
-import { systemClock, type Clock } from "../../src/runtime/clock.js";
-import type { Logger } from "../../src/runtime/logger.js";
-import { startMosquitto, type Mosquitto, type MosquittoOptions } from "../support/mosquitto.js";
+import { onTestFinished, vi } from "vitest";
+import { type EmbeddedBroker, startBroker } from "../../src/broker/broker.js";
+import type { BrokerSettings } from "../../src/broker/settings.js";
+import { BrokerConnection } from "../../src/mqtt/connection.js";
+import type {
+  ConnectionListeners,
+  ConnectionPorts,
+  ConnectionSettings,
+  IncomingMessage,
+  LinkEnd,
+} from "../../src/mqtt/connection/settings.js";
+import { type Clock, systemClock } from "../../src/runtime/clock.js";
+import type { Logger } from "../../src/runtime/log.js";
+import { type Mosquitto, type MosquittoOptions, startMosquitto } from "../support/mosquitto.js";
 
 export interface CapturedLog {
   readonly log: Logger;

@@ -1,13 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { foldRegister, unreadActuator } from "../../src/greenhouse/actuator-fold.js";
+import { foldParameter, foldRegister, unreadActuator } from "../../src/greenhouse/fold-registers.js";
 import type { Actuator, Parameter } from "../../src/greenhouse/model.js";
-import { foldParameter } from "../../src/greenhouse/parameter-fold.js";
 import {
   actuatorMessages,
   clearedActuator,
   clearedParameter,
   parameterMessages,
-} from "../../src/mqtt/projection/actuator-messages.js";
+} from "../../src/mqtt/projection.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { actuator } from "../support/builders.js";
 import { register, start } from "../support/folding.js";

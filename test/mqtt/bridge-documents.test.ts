@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { newController } from "../../src/greenhouse/reduce.js";
-import { controllersDocument, eventDocument } from "../../src/mqtt/bridge-documents.js";
+import { controllersDocument, eventDocument } from "../../src/mqtt/projection.js";
 import { controller, record } from "../support/builders.js";
 import { after, start } from "../support/folding.js";
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { statusNumber } from "../../src/greenhouse/device-types.js";
 import type { ControllerEvent } from "../../src/greenhouse/events.js";
 import type { Controller } from "../../src/greenhouse/model.js";
-import { statusNumber } from "../../src/greenhouse/device-types.js";
-import { controllerMessages } from "../../src/mqtt/projection/controller-messages.js";
+import { controllerMessages } from "../../src/mqtt/projection.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { actuator, clientStatus, controller, controllerSettings, item, record } from "../support/builders.js";
 import { after, registersRead, sensorsRead, start } from "../support/folding.js";

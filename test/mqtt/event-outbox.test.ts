@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { BridgeEvent } from "../../src/greenhouse/bridge-events.js";
-import { PublishError, type PublishErrorKind } from "../../src/mqtt/connection/publish-error.js";
-import { EventOutbox } from "../../src/mqtt/event-outbox.js";
+import type { BridgeEvent } from "../../src/greenhouse/events.js";
+import { PublishError, type PublishErrorKind } from "../../src/mqtt/connection/publish.js";
+import { EventOutbox } from "../../src/mqtt/result-outbox.js";
 
 const event = (n: number): BridgeEvent => ({
   type: "account_empty",

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { ControllerEvent } from "../../src/greenhouse/events.js";
-import { registerReads } from "../../src/bridge/poll-jobs.js";
 import type { Controller } from "../../src/greenhouse/model.js";
 import { Leftovers } from "../../src/mqtt/leftovers.js";
-import { controllerMessages, targetMessages } from "../../src/mqtt/projection/controller-messages.js";
+import { controllerMessages, targetMessages } from "../../src/mqtt/projection.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
+import { registerReads } from "../../src/sync/poll-plan.js";
 import { actuator, controller, controllerSettings } from "../support/builders.js";
 import { after, registersRead, start } from "../support/folding.js";
 import { RetainedBroker } from "../support/retained-broker.js";

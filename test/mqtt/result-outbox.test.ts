@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
-import { PublishError } from "../../src/mqtt/connection.js";
-import { ResultOutbox, type ResultAddress } from "../../src/mqtt/result-outbox.js";
+import { PublishError } from "../../src/mqtt/connection/publish.js";
+import { type ResultAddress, ResultOutbox } from "../../src/mqtt/result-outbox.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Sensor, SensorDefinition } from "../../src/greenhouse/model.js";
-import { valueText } from "../../src/mqtt/projection/message.js";
-import { sensorMessages } from "../../src/mqtt/projection/sensor-messages.js";
+import { sensorMessages, valueText } from "../../src/mqtt/projection.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 
 const topics = topicsUnder("greenhouse");

@@ -1,11 +1,11 @@
 import anyAscii from "any-ascii";
 import { describe, expect, it } from "vitest";
-import { GreenhouseStore } from "../../src/bridge/store.js";
-import { PublishError } from "../../src/mqtt/connection/publish-error.js";
-import { StateOutput, type StateGate } from "../../src/mqtt/state-output.js";
-import { controllerMessages } from "../../src/mqtt/projection/controller-messages.js";
+import { PublishError } from "../../src/mqtt/connection/publish.js";
+import { controllerMessages } from "../../src/mqtt/projection.js";
+import { type StateGate, StateOutput } from "../../src/mqtt/state-output.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
-import type { Logger } from "../../src/runtime/logger.js";
+import type { Logger } from "../../src/runtime/log.js";
+import { GreenhouseStore } from "../../src/sync/store.js";
 import { item, record, silentLog } from "../support/builders.js";
 import { sensorsRead, start } from "../support/folding.js";
 import { mirrorSettings } from "../support/polled-mirror.js";

@@ -1,13 +1,13 @@
-import { describe, expect, it } from "vitest";
 import fc from "fast-check";
-import type { PlatformHost } from "../../src/greenhouse/platform-error.js";
+import { describe, expect, it } from "vitest";
+import type { PlatformHost } from "../../src/greenhouse/ports.js";
 import {
   admit,
+  type Circuit,
   closedCircuit,
   openAfter,
   renewed,
   settle,
-  type Circuit,
 } from "../../src/platform/circuit.js";
 
 /** Drives a circuit by hand: what was let through, and how it ended. */

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { DeadlineQueue } from "../../src/platform/http/deadline-queue.js";
-import { Lane } from "../../src/platform/http/lane.js";
+import { Lane } from "../../src/platform/http/connections.js";
+import { DeadlineQueue } from "../../src/platform/http/exchange.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 import { factsOf, makeClient, never, settingsFor, Workshop } from "./support/client-under-test.js";
 import { startRawHost } from "./support/raw-host.js";

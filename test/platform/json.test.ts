@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseJson } from "../../src/platform/http/json.js";
+import { parseJson } from "../../src/platform/http/body.js";
 
 const read = (text: string) => parseJson(Buffer.from(text));
 

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { timeReader } from "../../src/platform/platform-time.js";
-import { zoneOffset } from "../../src/platform/zone-offset.js";
+import { timeReader, zoneOffset } from "../../src/platform/time.js";
 
 const near = Date.parse("2026-03-01T08:00:00Z");
 const shanghai = timeReader(zoneOffset("Asia/Shanghai"));

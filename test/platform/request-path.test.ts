@@ -1,8 +1,13 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { PlatformError } from "../../src/greenhouse/platform-error.js";
-import { operations } from "../../src/platform/operations.js";
-import { deviceCode, isDeviceCode, pathCode, requestPath } from "../../src/platform/request-path.js";
+import { PlatformError } from "../../src/greenhouse/ports.js";
+import {
+  deviceCode,
+  isDeviceCode,
+  operations,
+  pathCode,
+  requestPath,
+} from "../../src/platform/operations.js";
 import { factsOf, makeClient, never, settingsFor, Workshop } from "./support/client-under-test.js";
 import { startFakeHost } from "./support/fake-host.js";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { PlatformErrorFacts } from "../../src/greenhouse/platform-error.js";
-import { retryAfterMs } from "../../src/platform/http/retry-after.js";
-import { commandRetries, pollingRetries, retryDelayMs } from "../../src/platform/retry.js";
+import type { PlatformErrorFacts } from "../../src/greenhouse/ports.js";
+import { commandRetries, pollingRetries, retryDelayMs } from "../../src/platform/caller.js";
+import { retryAfterMs } from "../../src/platform/http/exchange.js";
 
 const facts = (over: Partial<PlatformErrorFacts>): PlatformErrorFacts => ({
   kind: "unreachable",

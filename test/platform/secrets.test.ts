@@ -2,10 +2,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterEach, describe, expect, it } from "vitest";
-import { PlatformError } from "../../src/greenhouse/platform-error.js";
+import { PlatformError } from "../../src/greenhouse/ports.js";
 import type { CredentialSettings } from "../../src/platform/settings.js";
 import { makeClient, never, settingsFor, Workshop } from "./support/client-under-test.js";
-import { startFakeHost, type Answerer, type SeenRequest } from "./support/fake-host.js";
+import { type Answerer, type SeenRequest, startFakeHost } from "./support/fake-host.js";
 import { startRawHost } from "./support/raw-host.js";
 
 const workshop = new Workshop();

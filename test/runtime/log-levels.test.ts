@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { adjustableLogs } from "../../src/runtime/log-levels.js";
-import { createLogger } from "../../src/runtime/pino-logger.js";
+import { adjustableLogs, createLogger } from "../../src/runtime/log.js";
 
 function logs(configured: string) {
   const lines: string[] = [];

@@ -1,12 +1,12 @@
-import type { GreenhouseStore } from "../../src/bridge/store.js";
 import { CommandDesk } from "../../src/compose/command-desk.js";
-import { restoreCommands } from "../../src/compose/restore.js";
 import type { Mirror } from "../../src/compose/mirror.js";
 import type { Outputs } from "../../src/compose/outputs.js";
+import { restoreCommands } from "../../src/compose/restore.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { Journal } from "../../src/journal/journal.js";
-import type { IncomingMessage } from "../../src/mqtt/connection.js";
+import type { IncomingMessage } from "../../src/mqtt/connection/settings.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
+import type { GreenhouseStore } from "../../src/sync/store.js";
 import { silentLog } from "../support/builders.js";
 import { simulatedMirror } from "./simulated-mirror.js";
 import { BootClock } from "./time.js";

@@ -1,5 +1,5 @@
-import type { BridgeEvent } from "../../src/greenhouse/bridge-events.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
+import type { BridgeEvent } from "../../src/greenhouse/events.js";
 import type { Controller } from "../../src/greenhouse/model.js";
 import type { Bridge } from "./bridge.js";
 import { CrashWindows } from "./crash-windows.js";

@@ -1,7 +1,7 @@
-import { stateAddresses } from "../../src/greenhouse/actuator-fold.js";
-import { kindRows, type KindRow } from "../../src/greenhouse/actuator-kinds.js";
-import type { BridgeEvent } from "../../src/greenhouse/bridge-events.js";
+import { type KindRow, kindRows } from "../../src/greenhouse/actuator-kinds.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
+import type { BridgeEvent } from "../../src/greenhouse/events.js";
+import { stateAddresses } from "../../src/greenhouse/fold-registers.js";
 import type { Bridge } from "./bridge.js";
 import type { Ask, Write } from "./history.js";
 import { laneOf, shows } from "./judging.js";

@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import type { RawValue } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
-import type { PlatformRequest } from "../../src/simulator/call.js";
-import type { PostRecord } from "../../src/simulator/post-log.js";
+import type { PlatformRequest, PostRecord } from "../../src/simulator/call.js";
 import type { WorldTime } from "./time.js";
 
 /** One delivery of one message to the bridge. All instants of the history are the world's ms. */

@@ -1,4 +1,4 @@
-import { modeAddress, positionAddress } from "../../src/greenhouse/actuator-fold.js";
+import { modeAddress, positionAddress } from "../../src/greenhouse/fold-registers.js";
 import type { RawValue } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import type { Ask, Write } from "./history.js";

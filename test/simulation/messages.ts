@@ -1,6 +1,6 @@
-import { kindRows, type KindRow } from "../../src/greenhouse/actuator-kinds.js";
+import { type KindRow, kindRows } from "../../src/greenhouse/actuator-kinds.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
-import type { IncomingMessage } from "../../src/mqtt/connection.js";
+import type { IncomingMessage } from "../../src/mqtt/connection/settings.js";
 
 /** An actuator somebody may command. */
 export interface Point {

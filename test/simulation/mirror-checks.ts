@@ -1,4 +1,4 @@
-import { modeAddress } from "../../src/greenhouse/actuator-fold.js";
+import { modeAddress } from "../../src/greenhouse/fold-registers.js";
 import type { Actuator, Controller } from "../../src/greenhouse/model.js";
 import type { RawValue } from "../../src/greenhouse/ports.js";
 import type { Bridge } from "./bridge.js";

@@ -1,5 +1,4 @@
-import { PlatformError } from "../../src/greenhouse/platform-error.js";
-import type { RawValue } from "../../src/greenhouse/ports.js";
+import { PlatformError, type RawValue } from "../../src/greenhouse/ports.js";
 import type { PlatformClient } from "../../src/platform/client.js";
 import type { Bridge } from "./bridge.js";
 import type { Read, Write } from "./history.js";

@@ -1,5 +1,5 @@
-import { modeAddress, positionAddress, stateAddresses } from "../../src/greenhouse/actuator-fold.js";
-import { kindRows, type KindRow } from "../../src/greenhouse/actuator-kinds.js";
+import { type KindRow, kindRows } from "../../src/greenhouse/actuator-kinds.js";
+import { modeAddress, positionAddress, stateAddresses } from "../../src/greenhouse/fold-registers.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import type { Bridge } from "./bridge.js";
 import type { Ask, Write } from "./history.js";

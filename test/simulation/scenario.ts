@@ -1,6 +1,6 @@
-import { plainProfileNames, type ProfileName } from "../../src/simulator/profiles.js";
-import type { FaultSpec } from "../../src/simulator/faults.js";
 import type { Configuration } from "../../src/config/schema.js";
+import { plainProfileNames, type ProfileName } from "../../src/simulator/dialects.js";
+import type { FaultSpec } from "../../src/simulator/faults.js";
 import { Chance } from "./chance.js";
 import { configurationOf } from "./user-configuration.js";
 import { calmNetwork, type NetworkManners } from "./wire.js";

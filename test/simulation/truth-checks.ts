@@ -1,5 +1,5 @@
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
-import { modeAddress } from "../../src/greenhouse/actuator-fold.js";
+import { modeAddress } from "../../src/greenhouse/fold-registers.js";
 import type { Bridge } from "./bridge.js";
 import type { Ask, Read, Write } from "./history.js";
 import { isDegree, isNear, laneOf, provesMode, sameAs, shows } from "./judging.js";

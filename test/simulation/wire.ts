@@ -1,7 +1,6 @@
-import type { Outgoing } from "../../src/platform/http/host-connections.js";
-import type { HttpAnswer } from "../../src/platform/http/exchange.js";
-import { TransportFailure } from "../../src/platform/http/transport-failure.js";
-import type { PlatformHost } from "../../src/greenhouse/platform-error.js";
+import type { PlatformHost } from "../../src/greenhouse/ports.js";
+import type { Outgoing } from "../../src/platform/http/connections.js";
+import { type HttpAnswer, TransportFailure } from "../../src/platform/http/exchange.js";
 import type { Decision } from "../../src/simulator/call.js";
 import { respond } from "../../src/simulator/platform-model.js";
 import type { PlatformState } from "../../src/simulator/platform-state.js";

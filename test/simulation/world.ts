@@ -1,8 +1,8 @@
 import type { RawValue } from "../../src/greenhouse/ports.js";
 import { createControl, type SimulatorControl } from "../../src/simulator/control.js";
+import type { HeldValue } from "../../src/simulator/device.js";
 import { createPlatform } from "../../src/simulator/platform-model.js";
 import type { PlatformState } from "../../src/simulator/platform-state.js";
-import type { HeldValue } from "../../src/simulator/registers.js";
 import { Accidents } from "./accidents.js";
 import { Bridge } from "./bridge.js";
 import { Chance } from "./chance.js";

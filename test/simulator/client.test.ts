@@ -7,7 +7,7 @@ import { parameterGroup } from "../../src/greenhouse/device-types.js";
 import { createPlatform } from "../../src/platform/client.js";
 import type { ShapeSettings } from "../../src/platform/settings.js";
 import { systemClock } from "../../src/runtime/clock.js";
-import { plainProfileNames, profiles, type ProfileName } from "../../src/simulator/profiles.js";
+import { plainProfileNames, type ProfileName, profiles } from "../../src/simulator/dialects.js";
 import { running } from "./running.js";
 
 const code = "GH-0001";

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { restingLevels, type Levels } from "../../src/simulator/levels.js";
-import { firstClimate, humidityPct, stepClimate, type Climate } from "../../src/simulator/climate.js";
-import { localHour, localText } from "../../src/simulator/local-time.js";
-import { Sky, weatherAt, type Weather } from "../../src/simulator/weather.js";
-import { sensorTable } from "../../src/simulator/sensor-table.js";
+import { type Levels, restingLevels } from "../../src/simulator/address-table.js";
+import { type Climate, firstClimate, humidityPct, stepClimate } from "../../src/simulator/plant.js";
+import { sensorTable } from "../../src/simulator/sensors.js";
+import { localHour, localText, Sky, type Weather, weatherAt } from "../../src/simulator/weather.js";
 import { Asking, hourMs, list, minuteMs, morning } from "./asking.js";
 
 const noon: Weather = {

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { format, resolveConfig } from "prettier";
 import { describe, expect, it } from "vitest";
-import { plainProfileNames, profileNames, profiles } from "../../src/simulator/profiles.js";
+import { plainProfileNames, profileNames, profiles } from "../../src/simulator/dialects.js";
 
 /*
  * What the interface document leaves open, one line each, and what every profile makes of it. The end-to-end suites of

@@ -2,10 +2,9 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { addressTable } from "../../src/simulator/address-table.js";
 import { controlWords } from "../../src/simulator/control-requests.js";
-import { parseFaults } from "../../src/simulator/fault-file.js";
-import { faultNames, pushModes } from "../../src/simulator/faults.js";
-import { profileNames } from "../../src/simulator/profiles.js";
-import { sensorTable } from "../../src/simulator/sensor-table.js";
+import { profileNames } from "../../src/simulator/dialects.js";
+import { faultNames, parseFaults, pushModes } from "../../src/simulator/faults.js";
+import { sensorTable } from "../../src/simulator/sensors.js";
 
 const guide = readFileSync(new URL("../../docs/simulator.md", import.meta.url), "utf8");
 

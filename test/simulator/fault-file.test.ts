@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseFaults } from "../../src/simulator/fault-file.js";
+import { parseFaults } from "../../src/simulator/faults.js";
 
 describe("a fault file", () => {
   it("is a list of faults with durations as text or milliseconds", () => {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { addressTable } from "../../src/simulator/address-table.js";
-import { FaultBook } from "../../src/simulator/fault-book.js";
+import { FaultBook, type FaultSpec } from "../../src/simulator/faults.js";
 import type { PlatformOptions } from "../../src/simulator/platform-options.js";
-import type { FaultSpec } from "../../src/simulator/faults.js";
 import { Asking, hourMs, json, minuteMs } from "./asking.js";
 
 const code = "GH-0001";

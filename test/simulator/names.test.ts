@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { accountOf } from "../../src/simulator/account.js";
+import { accountOf, nameIn } from "../../src/simulator/account.js";
 import { addressTable } from "../../src/simulator/address-table.js";
-import { nameIn } from "../../src/simulator/names.js";
 import { printableConfiguration } from "../../src/simulator/printable-configuration.js";
 import { running } from "./running.js";
 

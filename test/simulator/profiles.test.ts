@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { profileNames, profiles, type ProfileName } from "../../src/simulator/profiles.js";
-import { Asking, json, list, object, type Json } from "./asking.js";
+import { type ProfileName, profileNames, profiles } from "../../src/simulator/dialects.js";
+import { Asking, json, type Json, list, object } from "./asking.js";
 import { anyNumber, anyText, matching } from "./matchers.js";
 
 const code = "GH-0001";

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
+import { type ProfileName, profileNames } from "../../src/simulator/dialects.js";
 import { PushFeed } from "../../src/simulator/push-feed.js";
-import { profileNames, type ProfileName } from "../../src/simulator/profiles.js";
 import type { SimulatorOptions } from "../../src/simulator/server.js";
-import { Asking, json, minuteMs, type Json } from "./asking.js";
-import { running } from "./running.js";
+import { Asking, json, type Json, minuteMs } from "./asking.js";
 import { anyNumber, anyText } from "./matchers.js";
+import { running } from "./running.js";
 
 const code = "GH-0001";
 const nobody = { statuses: false, stations: new Set<string>() };

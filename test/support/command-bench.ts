@@ -1,11 +1,11 @@
-import { Commander } from "../../src/commands/commander.js";
 import type { CommandRequest } from "../../src/commands/command.js";
-import { GreenhouseStore } from "../../src/bridge/store.js";
-import type { BridgeEvent } from "../../src/greenhouse/bridge-events.js";
+import { Commander } from "../../src/commands/commander.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
+import type { BridgeEvent } from "../../src/greenhouse/events.js";
 import type { ActuatorSettings, ParameterSettings } from "../../src/greenhouse/settings.js";
 import type { RecordBody } from "../../src/journal/records.js";
-import { controllerSettings, actuator as actuatorOf, silentLog } from "./builders.js";
+import { GreenhouseStore } from "../../src/sync/store.js";
+import { actuator as actuatorOf, controllerSettings, silentLog } from "./builders.js";
 import { ScriptedPlatform } from "./scripted-platform.js";
 import { VirtualClock } from "./virtual-clock.js";
 

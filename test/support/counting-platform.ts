@@ -1,11 +1,12 @@
 import type { ParameterGroup } from "../../src/greenhouse/device-types.js";
-import { PlatformError, type PlatformHost } from "../../src/greenhouse/platform-error.js";
-import type {
-  ClientStatus,
-  DeviceList,
-  PlatformReader,
-  RawValue,
-  SensorItem,
+import {
+  type ClientStatus,
+  type DeviceList,
+  PlatformError,
+  type PlatformHost,
+  type PlatformReader,
+  type RawValue,
+  type SensorItem,
 } from "../../src/greenhouse/ports.js";
 import { clientStatus } from "./builders.js";
 import type { VirtualClock } from "./virtual-clock.js";

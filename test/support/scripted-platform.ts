@@ -1,6 +1,11 @@
-import type { CommandPlatform } from "../../src/commands/command-ports.js";
-import { PlatformError, type PlatformErrorFacts } from "../../src/greenhouse/platform-error.js";
-import type { ClientStatus, RawValue, WriteAccepted } from "../../src/greenhouse/ports.js";
+import type { CommandPlatform } from "../../src/commands/command.js";
+import {
+  type ClientStatus,
+  PlatformError,
+  type PlatformErrorFacts,
+  type RawValue,
+  type WriteAccepted,
+} from "../../src/greenhouse/ports.js";
 import { clientStatus } from "./builders.js";
 import type { VirtualClock } from "./virtual-clock.js";
 

@@ -10,16 +10,53 @@ import {
   type YAMLSeq,
 } from "yaml";
 import type { z } from "zod";
+import { isPasswordHash } from "../../runtime/passwords.js";
 import { isWellFormed } from "../../runtime/redaction.js";
-import { fieldFacts } from "../facts.js";
-import { nearest } from "../nearest.js";
-import type { Path } from "../problem.js";
-import { literalSecret } from "./literal-secret.js";
-import { halfCharacter, keyOf, textOf } from "./keys.js";
-import { pathKey, type Places } from "./places.js";
-import { resolveReference, type ReferenceSources } from "./references.js";
-import { shapeOf, type Shape } from "./shape.js";
-import type { Source } from "./source.js";
+import { nearest, type Path } from "../problem.js";
+import { fieldFacts } from "../values.js";
+import {
+  pathKey,
+  type Places,
+  type ReferenceSources,
+  resolveReference,
+  type Shape,
+  shapeOf,
+  type Source,
+} from "./source.js";
+
+const secretName = /pass|pwd|secret|token|pin|key/i;
+
+/** In a sign-in body only some of the values are secret; a hash protects itself. */
+export function literalSecret(path: Path, shape: Shape, value: string): boolean {
+  if (isPasswordHash(value)) return false;
+  return shape.type !== "anything" || secretName.test(String(path.at(-1)));
+}
+
+export type Key =
+  | { readonly ok: true; readonly key: string; readonly offset: number | null }
+  | { readonly ok: false; readonly message: string; readonly offset: number | null };
+
+/** A key as written (`0012`, `on`), or why it cannot be one. */
+export function keyOf(node: unknown): Key {
+  const offset = isNode(node) ? (node.range?.[0] ?? null) : null;
+  if (!isScalar(node))
+    return { ok: false, message: "expected a plain key, not a list, section or alias", offset };
+  const key = textOf(node);
+  if (node.tag !== undefined || node.anchor !== undefined)
+    return { ok: false, message: "tags and anchors are not allowed before a key", offset };
+  if (key === "") return { ok: false, message: "expected a key before the colon", offset };
+  // Never copied as a key: it would change the object instead of adding to it.
+  if (key === "__proto__") return { ok: false, message: "this name cannot be used as a key", offset };
+  if (!isWellFormed(key)) return { ok: false, message: halfCharacter, offset };
+  return { ok: true, key, offset };
+}
+
+/** A scalar as written, without its quotes. */
+export const textOf = ({ value, source }: Scalar): string =>
+  typeof value === "string" ? value : (source ?? "");
+
+export const halfCharacter =
+  "holds half a character (a \\u escape without its other half), which nothing can send; write the whole character";
 
 /** Stands for a value that could not be read and is reported already, so that nothing else complains about it. */
 export const unreadable = Symbol("unreadable");

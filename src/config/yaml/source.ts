@@ -1,5 +1,41 @@
-import { Composer, LineCounter, Parser, type CST, type Document, type ParsedNode } from "yaml";
-import { syntaxSentence } from "./syntax-sentences.js";
+import {
+  Composer,
+  type CST,
+  type Document,
+  type ErrorCode,
+  isMap,
+  isScalar,
+  LineCounter,
+  type Node,
+  type ParsedNode,
+  Parser,
+  Scalar,
+} from "yaml";
+import { z } from "zod";
+import { type Path, suggestion } from "../problem.js";
+import { typeFacts } from "../values.js";
+
+/* Own words for every syntax error: the parser's may repeat parts of the file, and that part may be a password. */
+const sentences: Partial<Record<ErrorCode, string>> = {
+  BAD_DQ_ESCAPE: 'a backslash in "..." must be doubled, or use single quotes',
+  BAD_INDENT: "wrong indentation; keys of one section start in the same column, and every [ and { is closed",
+  BAD_SCALAR_START: 'this character cannot start a value here; put the value in "quotes"',
+  BLOCK_AS_IMPLICIT_KEY:
+    'a section cannot start on the line of its key; if this is one value, put it in "quotes"',
+  BLOCK_IN_FLOW: "inside [ ] and { } every value must be on the same line, or in [ ] and { } too",
+  MISSING_CHAR: "something is missing here: a closing quote, bracket or comma, or the blank after a colon",
+  MULTILINE_IMPLICIT_KEY: "a key must end with a colon on its own line; check the lines around this one",
+  MULTIPLE_TAGS: "only one tag may stand before a value",
+  TAB_AS_INDENT: "tabs are not allowed as indentation; use blanks",
+  TAG_RESOLVE_FAILED: "unknown tag; !env NAME and !secret name are known",
+  UNEXPECTED_TOKEN: "this is not expected here; check quotes, brackets and the line above",
+  BAD_ALIAS: "aliases (*name) are not allowed; write the value out",
+  BAD_DIRECTIVE: "directives (%) are not allowed",
+  KEY_OVER_1024_CHARS: "a key is longer than 1024 characters; a quote may be missing",
+};
+
+export const syntaxSentence = (code: ErrorCode): string =>
+  sentences[code] ?? "this is not valid YAML; check quotes, brackets and indentation around here";
 
 export interface SourcePosition {
   readonly line: number;
@@ -86,4 +122,143 @@ function within(token: CST.Token): CST.Token[] {
   if (token.type === "document") return token.value === undefined ? [] : [token.value];
   if (!("items" in token)) return [];
   return token.items.flatMap((item) => [item.key ?? [], "value" in item ? (item.value ?? []) : []].flat());
+}
+
+/** Offsets of the keys and values of a document, by path. */
+export interface Places {
+  readonly keys: ReadonlyMap<string, number>;
+  readonly values: ReadonlyMap<string, number>;
+}
+
+export const pathKey = (path: Path): string => JSON.stringify(path);
+
+/** Whether the file holds this key. */
+export const holdsKey = (places: Places, path: Path): boolean => places.keys.has(pathKey(path));
+
+/** The offset to show for a path; of the nearest section around it where it does not stand in the file. */
+export function offsetOf(places: Places, path: Path, on: "key" | "value"): number {
+  const key = places.keys.get(pathKey(path));
+  const value = places.values.get(pathKey(path));
+  const own = on === "key" ? (key ?? value) : (value ?? key);
+  if (own !== undefined) return own;
+  return path.length === 0 ? 0 : offsetOf(places, path.slice(0, -1), "key");
+}
+
+type Schema = z.core.$ZodType;
+
+/** What a schema expects at one place, without the wrappers for defaults and checks. */
+export type Shape =
+  | { readonly type: "section"; readonly keys: ReadonlyMap<string, Schema> }
+  /** `words`: the only keys allowed; null where the user chooses them. */
+  | { readonly type: "map"; readonly words: readonly string[] | null; readonly value: Schema }
+  | { readonly type: "list"; readonly item: Schema }
+  | { readonly type: "either"; readonly options: readonly Shape[] }
+  | { readonly type: "text" | "scalar" | "anything" };
+
+/** The schema below defaults, `optional` and transforms. */
+export function bare(schema: Schema): Schema {
+  let inner = schema;
+  for (;;) {
+    if (inner instanceof z.ZodOptional || inner instanceof z.ZodPrefault) inner = inner.def.innerType;
+    else if (inner instanceof z.ZodPipe) inner = inner.def.in;
+    else return inner;
+  }
+}
+
+const known = new WeakMap<Schema, Shape>();
+
+export function shapeOf(schema: Schema): Shape {
+  const found = known.get(schema);
+  if (found !== undefined) return found;
+  const shape = newShape(bare(schema));
+  known.set(schema, shape);
+  return shape;
+}
+
+function newShape(schema: Schema): Shape {
+  if (typeFacts.get(schema)?.name === "anything") return { type: "anything" };
+  if (schema instanceof z.ZodObject)
+    return { type: "section", keys: new Map(Object.entries<Schema>(schema.def.shape)) };
+  if (schema instanceof z.ZodRecord) {
+    const key = schema.def.keyType;
+    const words = key instanceof z.ZodEnum ? key.options.map(String) : null;
+    return { type: "map", words, value: schema.def.valueType };
+  }
+  if (schema instanceof z.ZodArray) return { type: "list", item: schema.def.element };
+  if (schema instanceof z.ZodUnion) return { type: "either", options: schema.def.options.map(shapeOf) };
+  if (schema instanceof z.ZodString || schema instanceof z.ZodEnum) return { type: "text" };
+  return { type: "scalar" };
+}
+
+const quoted = /^(?:"[^]*"|'[^]*')$/;
+const typed =
+  /^(?:~|null|Null|NULL|true|True|TRUE|false|False|FALSE|[-+]?(?:\.\d+|\d[\d._a-fA-FxoeE+-]*)|[-+]?\.inf|\.nan)$/;
+
+/**
+ * The text of an environment variable as the YAML scalar it would be in the file: `5` a number, `"5"` text. Whatever
+ * is no scalar there (`a: b`, `[x`, `#1`) stays text, because a password may look like anything.
+ */
+export function scalarOfText(text: string): Scalar {
+  const trimmed = text.trim();
+  if (trimmed === "") return new Scalar(null);
+  if (quoted.test(trimmed) || typed.test(trimmed)) {
+    const parsed = parseSource(trimmed);
+    if (parsed.ok && isScalar(parsed.source.root)) return parsed.source.root;
+  }
+  return new Scalar(trimmed);
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The file of secrets: its values by name, or why there are none (null: already reported). */
+export type Secrets =
+  | { readonly ok: true; readonly file: string; readonly values: ReadonlyMap<string, Node | null> }
+  | { readonly ok: false; readonly message: string | null };
+
+export interface ReferenceSources {
+  readonly env: Environment;
+  readonly secrets: Secrets;
+}
+
+export type Resolved =
+  { readonly ok: true; readonly node: Node } | { readonly ok: false; readonly message: string | null };
+
+const fault = (message: string | null): Resolved => ({ ok: false, message });
+
+/** What `!env name` or `!secret name` stands for. Messages name the variable or secret, never its value. */
+export function resolveReference(tag: "!env" | "!secret", name: string, sources: ReferenceSources): Resolved {
+  if (!/^[^\s\p{Cc}]{1,200}$/u.test(name)) return fault(`expected a name after ${tag}`);
+  return tag === "!env" ? variable(name, sources.env) : secret(name, sources.secrets);
+}
+
+function variable(name: string, env: Environment): Resolved {
+  const text = Object.hasOwn(env, name) ? env[name] : undefined;
+  if (text === undefined) return fault(`the environment variable ${name} is not set`);
+  const node = scalarOfText(text);
+  return node.value === null ? fault(`the environment variable ${name} is empty`) : { ok: true, node };
+}
+
+function secret(name: string, secrets: Secrets): Resolved {
+  if (!secrets.ok) return fault(secrets.message);
+  const node = secrets.values.get(name);
+  if (node === undefined)
+    return fault(
+      `there is no secret "${name}" in ${secrets.file}${suggestion(name, [...secrets.values.keys()])}`,
+    );
+  if (node === null || (isScalar(node) && node.value === null))
+    return fault(`the secret "${name}" in ${secrets.file} is empty`);
+  return { ok: true, node };
+}
+
+/** The names at the top of a secrets file, or what is wrong with it. */
+export function secretsIn(source: Source, file: string): Secrets {
+  if (source.root === null || (isScalar(source.root) && source.root.value === null))
+    return { ok: true, file, values: new Map() };
+  if (!isMap(source.root)) return { ok: false, message: `${file} is not a list of "name: value" lines` };
+  const values = new Map<string, Node | null>();
+  for (const { key, value } of source.root.items) {
+    const name = isScalar(key) ? key.source : null;
+    if (name !== null && !values.has(name)) values.set(name, value);
+  }
+  return { ok: true, file, values };
 }

@@ -1,9 +1,9 @@
-import { isApart, modeAddress, positionAddress } from "../actuator-fold.js";
-import { kindRows, type KindRow } from "../actuator-kinds.js";
+import { type KindRow, kindRows } from "../actuator-kinds.js";
 import { decodeValue, degreeOf, sameValue, textOf } from "../actuator-values.js";
+import { isApart, modeAddress, positionAddress } from "../fold-registers.js";
 import type { RawValue } from "../ports.js";
 import type { ActuatorSettings } from "../settings.js";
-import type { StepPurpose } from "./outcomes.js";
+import type { Refusal, StepPurpose } from "./outcomes.js";
 import type { Wanted } from "./words.js";
 
 /** One value to be POSTed to one address, and how long its read-back may take. */
@@ -75,3 +75,67 @@ export function readBackDelaysMs(place: number): number {
   const first = [2_000, 4_000, 8_000, 15_000];
   return first[place] ?? 15_000 + (place - first.length + 1) * 30_000;
 }
+
+/**
+ * Whether a read after the POST of a degree shows a position on its way: another degree than the register held before, or
+ * one where it held the mode. `before` is null where nothing was known.
+ */
+export function travels(
+  settings: ActuatorSettings,
+  step: Step,
+  before: RawValue | null,
+  read: RawValue,
+): boolean {
+  const isDegree = kindRows[settings.kind].positionMode !== null && degreeOf(step.value) !== null;
+  if (!isDegree || step.purpose !== "value") return false;
+  const degree = decodeValue(settings, read).position;
+  return degree !== null && (before === null || decodeValue(settings, before).position !== degree);
+}
+
+export interface AgeFacts {
+  /** The sender's time, epoch ms. */
+  readonly at: number | null;
+  /** What is left of an MQTT 5 message expiry, ms. */
+  readonly expiryMs: number | null;
+  readonly payloadMaxAgeMs: number | null;
+  readonly maxAgeMs: number;
+  readonly requireAge: boolean;
+  /** Wall clock, epoch ms, and whether it is within two minutes of the platform's. */
+  readonly now: number;
+  readonly clockTrusted: boolean;
+}
+
+const aheadMs = 30_000;
+
+/** How long the command may still wait before its first POST, in ms from its arrival; or why it is refused. */
+export function ageAllowance(facts: AgeFacts): number | Refusal {
+  const { at, expiryMs } = facts;
+  if (facts.requireAge && at === null && expiryMs === null) {
+    return {
+      reason: "no_age",
+      message: 'This bridge takes only commands that carry "at" or an MQTT 5 message expiry.',
+    };
+  }
+  const limit = Math.min(facts.maxAgeMs, facts.payloadMaxAgeMs ?? Infinity);
+  let left = Math.min(limit, expiryMs ?? Infinity);
+  if (at !== null) {
+    if (!facts.clockTrusted) {
+      return {
+        reason: "clock",
+        message:
+          'The bridge\'s clock is not known to be right, so "at" cannot be judged; check the time service, or send without "at".',
+      };
+    }
+    if (at - facts.now > aheadMs) {
+      return { reason: "clock", message: '"at" lies in the future; check the clock of the sender.' };
+    }
+    left = Math.min(left, limit - Math.max(0, facts.now - at));
+  }
+  return left > 0 ? left : expired();
+}
+
+export const expired = (): Refusal => ({
+  reason: "expired",
+  message:
+    "The command was older than its max_age before it could be sent; send it again if it is still wanted.",
+});

@@ -21,7 +21,7 @@ export interface Setpoint {
   readonly value: string;
 }
 
-const refusal = (reason: Refusal["reason"], message: string): Refusal => ({ reason, message });
+const setpointRefusal = (reason: Refusal["reason"], message: string): Refusal => ({ reason, message });
 
 /** As many decimals as sums of decimals have in binary: 0.1 + 0.2 is what automations send. */
 const plainDecimal = /^-?(0|[1-9]\d*)(\.\d{1,20})?$/;
@@ -36,29 +36,29 @@ export const digitsSent = (value: number, scale: number): number =>
 export function readNumberSetpoint(text: string, range: NumberRange): Setpoint | Refusal {
   const { min, max, step, scale } = range;
   if (!plainDecimal.test(text)) {
-    return refusal(
+    return setpointRefusal(
       "bad_payload",
       `"${text.slice(0, 40)}" is not a plain number; send ${min} to ${max} such as ${min}, without leading zeros, exponent or unit.`,
     );
   }
   const number = Number(text);
   if (number < min || number > max)
-    return refusal("out_of_range", `${text.slice(0, 40)} is outside ${min} to ${max}.`);
+    return setpointRefusal("out_of_range", `${text.slice(0, 40)} is outside ${min} to ${max}.`);
   const steps = (number - min) / step;
   if (Math.abs(steps - Math.round(steps)) > stepTolerance) {
-    return refusal(
+    return setpointRefusal(
       "out_of_range",
       `${text.slice(0, 40)} lies between two steps; values go from ${min} to ${max} in steps of ${step}.`,
     );
   }
   const sent = digitsSent(number, scale);
   if (sent < 0)
-    return refusal(
+    return setpointRefusal(
       "out_of_range",
       `${text.slice(0, 40)} would be sent as a negative value, which the platform has no digits for; check min and scale.`,
     );
   if (!Number.isSafeInteger(sent))
-    return refusal(
+    return setpointRefusal(
       "out_of_range",
       `${text.slice(0, 40)} would be sent with more digits than can be exact; check max and scale.`,
     );
@@ -69,11 +69,11 @@ export function readNumberSetpoint(text: string, range: NumberRange): Setpoint |
 export function readRawSetpoint(text: string): Setpoint | Refusal {
   if (/^\d{1,64}$/.test(text)) return { text, value: text };
   if (/^[a-z_][a-z_\d]*$/i.test(text))
-    return refusal(
+    return setpointRefusal(
       "unknown_command",
       `A raw address knows no words such as "${text.slice(0, 40)}": send the control value in digits, or configure an actuator with values.`,
     );
-  return refusal(
+  return setpointRefusal(
     "bad_payload",
     "A raw address takes one control value of at most 64 digits, such as 00000100.",
   );

@@ -1,14 +1,10 @@
 import type { Duplex } from "node:stream";
-import type { ISubscriptionMap, MqttClient } from "mqtt";
-// The package's front door also loads its command line, WebSockets and proxies.
+import type { IClientOptions, IPublishPacket, ISubscriptionMap, MqttClient } from "mqtt";
 import library from "mqtt/lib/client";
 import { nextTurn } from "../../runtime/clock.js";
-import { clientOptions } from "./client-options.js";
-import { brokerFacts, incomingMessage } from "./message.js";
+import { understood } from "../../runtime/user-properties.js";
 import type { Exit, Parcel } from "./outbox.js";
-import { publishPacket } from "./publish-packet.js";
 import { describeEnd, type LinkFacts } from "./reasons.js";
-import { brokerName } from "./stream.js";
 import type {
   BrokerFacts,
   ConnectionLimits,
@@ -18,6 +14,136 @@ import type {
   ProtocolVersion,
   PublishOptions,
 } from "./settings.js";
+import { brokerName } from "./stream.js";
+
+export function clientOptions({ settings, limits, version }: LinkOptions): IClientOptions {
+  const { username, password, will } = settings;
+  const url = credentialsOf(settings.url);
+  return {
+    protocolId: "MQTT",
+    protocolVersion: version,
+    clientId: settings.clientId,
+    username: username ?? url.username,
+    password: password ?? url.password,
+    clean: true,
+    keepalive: limits.keepaliveS,
+    connectTimeout: limits.connectTimeoutMs,
+    // The reconnect loop is ours: the library's gives up after a refusal and replays what cut the link.
+    reconnectPeriod: 0,
+    resubscribe: false,
+    queueQoSZero: false,
+    // Its cache of number buffers takes 10 MB and saves next to nothing.
+    writeCache: false,
+    ...(will && { will: { topic: will.topic, payload: Buffer.from(will.payload), qos: 1, retain: true } }),
+    ...(version === 5 && {
+      properties: { sessionExpiryInterval: 0, maximumPacketSize: limits.maxPacketBytes },
+    }),
+    log: () => undefined,
+  };
+}
+
+function credentialsOf(url: string): { username?: string; password?: string } {
+  const { username, password } = new URL(url);
+  return {
+    ...(username !== "" && { username: decodeURIComponent(username) }),
+    ...(password !== "" && { password: decodeURIComponent(password) }),
+  };
+}
+
+// Commands wait with what they are to be answered with, and a packet may hold 64 KiB of it.
+const maxCorrelationBytes = 1_024;
+
+/**
+ * Copies what the bridge needs out of a packet of the MQTT library, for a part of a packet keeps all of it in memory. A
+ * sender can repeat a property, which the library then hands over as an array; such a one counts as absent.
+ */
+export function incomingMessage(topic: string, payload: Buffer, packet: IPublishPacket): IncomingMessage {
+  const { messageExpiryInterval, ...given } = packet.properties ?? {};
+  const userProperties = understood(given.userProperties);
+  return {
+    topic,
+    payload: Buffer.from(payload),
+    retain: packet.retain,
+    qos: packet.qos,
+    dup: packet.dup,
+    properties: {
+      ...answerTo(given.responseTopic, given.correlationData),
+      ...(typeof messageExpiryInterval === "number" && { messageExpiryIntervalS: messageExpiryInterval }),
+      ...(userProperties !== undefined && { userProperties }),
+    },
+  };
+}
+
+/** Whoever cannot be told which question an answer belongs to gets none. */
+function answerTo(responseTopic: unknown, correlationData: unknown): Partial<IncomingMessage["properties"]> {
+  const data = Buffer.isBuffer(correlationData) ? correlationData : null;
+  if (typeof responseTopic !== "string" || (data?.length ?? 0) > maxCorrelationBytes) return {};
+  return { responseTopic, ...(data && { correlationData: Buffer.from(data) }) };
+}
+
+interface ConnackProperties {
+  readonly maximumPacketSize?: number;
+  readonly receiveMaximum?: number;
+  readonly maximumQoS?: number;
+  readonly retainAvailable?: boolean;
+}
+
+/** The limits of a CONNACK; 3.1.1 announces none. */
+export function brokerFacts(
+  version: ProtocolVersion,
+  properties: ConnackProperties | undefined,
+): BrokerFacts {
+  const maximumQos = properties?.maximumQoS;
+  return {
+    protocolVersion: version,
+    maximumPacketSize: properties?.maximumPacketSize ?? null,
+    receiveMaximum: properties?.receiveMaximum ?? null,
+    maximumQos: maximumQos === 0 || maximumQos === 1 ? maximumQos : 2,
+    retainAvailable: properties?.retainAvailable ?? true,
+  };
+}
+
+const publishType = 0x30;
+const retainFlag = 0x01;
+
+/**
+ * A PUBLISH of QoS 0 without properties, as it stands on the wire. It needs no packet id and no answer, so nothing of it has to
+ * pass through the MQTT library, which writes each packet in six pieces.
+ */
+export function publishPacket(
+  { topic, payload, retain }: { topic: string; payload: string | Buffer; retain: boolean },
+  version: ProtocolVersion,
+): Buffer {
+  const topicBytes = Buffer.byteLength(topic);
+  const payloadBytes = Buffer.byteLength(payload);
+  // MQTT 5 has one byte more: no properties.
+  const properties = version === 5 ? 1 : 0;
+  const length = 2 + topicBytes + properties + payloadBytes;
+  const packet = Buffer.allocUnsafe(1 + lengthBytes(length) + length);
+  packet[0] = publishType | (retain ? retainFlag : 0);
+  let at = writeLength(packet, length);
+  at = packet.writeUInt16BE(topicBytes, at);
+  at += packet.write(topic, at);
+  if (properties > 0) packet[at++] = 0;
+  if (typeof payload === "string") packet.write(payload, at);
+  else payload.copy(packet, at);
+  return packet;
+}
+
+const lengthBytes = (length: number): number =>
+  length < 0x80 ? 1 : length < 0x4000 ? 2 : length < 0x200000 ? 3 : 4;
+
+/** Seven bits a byte, the lowest first. Returns where it ended. */
+function writeLength(packet: Buffer, length: number): number {
+  let at = 1;
+  let rest = length;
+  while (rest >= 0x80) {
+    packet[at++] = (rest & 0x7f) | 0x80;
+    rest >>>= 7;
+  }
+  packet[at++] = rest;
+  return at;
+}
 
 const noRetained = 2;
 
@@ -227,3 +353,29 @@ function sendable(properties: NonNullable<PublishOptions["responseProperties"]>)
   const some = userProperties && Object.keys(userProperties).length > 0;
   return some ? { ...others, userProperties } : others;
 }
+
+/** Which MQTT version to speak next. */
+export interface VersionMemory {
+  readonly preferred: ProtocolVersion;
+  readonly current: ProtocolVersion;
+}
+
+/** The protocol's own refusals: CONNACK of 3.1.1 with code 1, of MQTT 5 with 0x84. */
+const unsupportedVersion = new Set([1, 0x84]);
+
+export const startWith = (preferred: ProtocolVersion): VersionMemory => ({ preferred, current: preferred });
+
+/**
+ * After an attempt: 5 gives way to 4 only where the broker says that it does not speak 5, and for one attempt only. A socket
+ * closed without a word says nothing of versions, and with 4 a live command with the retain flag is taken for an ordinary one.
+ */
+export function afterAttempt({ preferred, current }: VersionMemory, end: LinkEnd): VersionMemory {
+  const isRefused = end.kind === "refused" && end.code !== null && unsupportedVersion.has(end.code);
+  return isRefused && current === 5 ? { preferred, current: 4 } : startWith(preferred);
+}
+
+export const versionName = (version: ProtocolVersion): string => (version === 5 ? "MQTT 5" : "MQTT 3.1.1");
+
+/** Why a link speaks the version that it speaks. */
+export const versionReason = (preferred: ProtocolVersion, used: ProtocolVersion): string =>
+  used === preferred ? `mqtt.protocol_version is ${used}` : `the broker refuses ${versionName(preferred)}`;

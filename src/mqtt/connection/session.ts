@@ -1,16 +1,127 @@
-import type { Contained } from "./contained.js";
+import type { Clock } from "../../runtime/clock.js";
 import type { BrokerLink } from "./link.js";
 import type { Outbox } from "./outbox.js";
-import { StatusGuard } from "./status-guard.js";
-import { subscribeUntilGranted } from "./subscriptions.js";
 import type {
   BrokerFacts,
   ConnectionLimits,
   ConnectionPorts,
   ConnectionSettings,
   ConnectionState,
+  Contained,
+  IncomingMessage,
   LinkEnd,
 } from "./settings.js";
+
+export interface StatusRepair {
+  readonly guard: NonNullable<ConnectionSettings["guard"]>;
+  readonly clock: Clock;
+  readonly everyMs: number;
+  readonly publish: (topic: string, payload: string) => Promise<void>;
+  readonly failed: (error: unknown) => void;
+}
+
+/**
+ * Whether a message on the own status topic contradicts us. On 3.1.1 a set retain flag means an old message that came
+ * with the subscription; the birth message has overwritten it or is about to.
+ */
+export function contradicts(message: IncomingMessage, expected: string, protocolVersion: 4 | 5): boolean {
+  if (protocolVersion === 4 && message.retain) return false;
+  return message.payload.toString() !== expected;
+}
+
+/** Publishes the expected status again, at most once per `everyMs`, so that two bridges at odds make no storm. */
+export class StatusGuard {
+  readonly #repair: StatusRepair;
+  readonly #signal: AbortSignal;
+  #lastAt: number | null = null;
+  #wanted = false;
+  #busy = false;
+  #repairs = 0;
+
+  constructor(repair: StatusRepair, signal: AbortSignal) {
+    this.#repair = repair;
+    this.#signal = signal;
+  }
+
+  get repairs(): number {
+    return this.#repairs;
+  }
+
+  /** Asked again while a repair is under way, it follows up: the foreign message may be newer than ours. */
+  async repair(): Promise<void> {
+    this.#wanted = true;
+    if (this.#busy) return;
+    this.#busy = true;
+    try {
+      while (this.#wanted) {
+        this.#wanted = false;
+        await this.#publishOnce();
+      }
+    } catch (error) {
+      if (!this.#signal.aborted) this.#repair.failed(error);
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  async #publishOnce(): Promise<void> {
+    const { clock, everyMs, guard, publish } = this.#repair;
+    const due = this.#lastAt === null ? 0 : this.#lastAt + everyMs - clock.monotonic();
+    if (due > 0) await clock.wait(due, this.#signal);
+    this.#lastAt = clock.monotonic();
+    this.#repairs += 1;
+    await publish(guard.topic, guard.expected);
+  }
+}
+
+export interface SubscriptionPlan {
+  readonly filters: readonly string[];
+  readonly limits: Pick<ConnectionLimits, "subackTimeoutMs" | "subscribeRetryMs">;
+  readonly clock: Clock;
+  /** Resolves with the filters not granted. */
+  readonly subscribe: (filters: readonly string[]) => Promise<readonly string[]>;
+  readonly granted: () => void;
+  /** These were refused or not answered in time; they are asked for again. */
+  readonly missing: (filters: readonly string[]) => void;
+}
+
+/** Asks until every filter is granted or `signal` aborts; then it simply returns. */
+export async function subscribeUntilGranted(plan: SubscriptionPlan, signal: AbortSignal): Promise<void> {
+  let filters = plan.filters;
+  while (!signal.aborted) {
+    filters = filters.length === 0 ? [] : await withinTime(plan, filters, signal);
+    if (isAborted(signal)) return;
+    if (filters.length === 0) {
+      plan.granted();
+      return;
+    }
+    plan.missing(filters);
+    await plan.clock.wait(plan.limits.subscribeRetryMs, signal).catch(() => undefined);
+  }
+}
+
+/** A broker that does not answer has granted nothing. */
+async function withinTime(
+  { subscribe, clock, limits }: SubscriptionPlan,
+  filters: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const answered = new AbortController();
+  const late = clock.wait(limits.subackTimeoutMs, AbortSignal.any([signal, answered.signal]));
+  try {
+    return await Promise.race([subscribe(filters).catch(() => filters), late.then(() => filters)]);
+  } catch {
+    return filters;
+  } finally {
+    answered.abort();
+    await late.catch(() => undefined);
+  }
+}
+
+// The signal changes during the awaits, which the compiler's narrowing of `aborted` does not know.
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted;
+}
 
 export interface SessionParts {
   readonly link: BrokerLink;

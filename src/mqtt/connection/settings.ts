@@ -1,8 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../runtime/clock.js";
-import type { BackoffRange } from "../../runtime/backoff.js";
-import type { Logger } from "../../runtime/logger.js";
-import type { Random } from "../../runtime/random.js";
+import type { Logger } from "../../runtime/log.js";
+import type { BackoffRange, Random } from "../../runtime/random.js";
 
 export type ProtocolVersion = 4 | 5;
 
@@ -178,4 +177,52 @@ export interface ConnectionCounters {
   readonly protocolVersion: ProtocolVersion | null;
   readonly inFlight: number;
   readonly waiting: number;
+}
+
+/**
+ * Runs listeners of the connection so that nothing they throw gets into the MQTT library, which would stop reading from
+ * the socket until the keepalive notices.
+ */
+export class Contained {
+  readonly #log: Logger;
+  #errors = 0;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  get errors(): number {
+    return this.#errors;
+  }
+
+  call(what: string, listener: () => void | Promise<void>): void {
+    try {
+      const result = listener();
+      if (result instanceof Promise)
+        result.catch((error: unknown) => {
+          this.#report(what, error);
+        });
+    } catch (error) {
+      this.#report(what, error);
+    }
+  }
+
+  /** Like `call`, but waits for the end of it. Resolves with whether it ended well. */
+  async settle(what: string, listener: () => Promise<void>): Promise<boolean> {
+    try {
+      await listener();
+      return true;
+    } catch (error) {
+      this.#report(what, error);
+      return false;
+    }
+  }
+
+  #report(what: string, error: unknown): void {
+    this.#errors += 1;
+    this.#log.error(
+      { err: error },
+      `the ${what} listener of the broker connection failed; please report this`,
+    );
+  }
 }

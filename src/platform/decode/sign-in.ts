@@ -1,5 +1,5 @@
 import { isToken } from "../session/credential.js";
-import { at, isFields, own, textOf, type Fields } from "./wire.js";
+import { at, type Fields, isFields, own, textOf } from "./wire.js";
 
 export interface SignInAnswer {
   readonly token: string;

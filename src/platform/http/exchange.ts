@@ -1,8 +1,24 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
-import { abortReason } from "../../runtime/clock.js";
-import type { DeadlineQueue, Expirable } from "./deadline-queue.js";
-import { TransportFailure } from "./transport-failure.js";
+import { abortReason, type Clock } from "../../runtime/clock.js";
+
+/**
+ * Why no whole answer came. `sent`: the connection stood and the request was being written, so the platform may
+ * have seen it. `status` is 0 when no answer had begun.
+ */
+export class TransportFailure extends Error {
+  override name = "TransportFailure" as const;
+  readonly reason: "connection" | "timeout" | "aborted" | "too_large";
+  readonly sent: boolean;
+  readonly status: number;
+
+  constructor(reason: TransportFailure["reason"], sent: boolean, status: number, cause?: unknown) {
+    super(reason, { cause });
+    this.reason = reason;
+    this.sent = sent;
+    this.status = status;
+  }
+}
 
 export interface HttpAnswer {
   readonly status: number;
@@ -112,4 +128,82 @@ export class Exchange implements Dispatcher.DispatchHandler, Expirable {
     this.#limits.signal.removeEventListener("abort", this);
     return true;
   }
+}
+
+export interface Expirable {
+  expire(): void;
+}
+
+/**
+ * Total deadlines of one length. As all are equally long they end in the order they began, so one timer serves
+ * any number of requests.
+ */
+export class DeadlineQueue {
+  readonly #clock: Clock;
+  readonly #lengthMs: number;
+  readonly #dueAt = new Map<Expirable, number>();
+  readonly #closing = new AbortController();
+  #watching: Promise<void> | null = null;
+
+  constructor(clock: Clock, lengthMs: number) {
+    this.#clock = clock;
+    this.#lengthMs = lengthMs;
+  }
+
+  add(entry: Expirable): void {
+    this.#dueAt.set(entry, this.#clock.monotonic() + this.#lengthMs);
+    if (this.#watching === null && !this.#closing.signal.aborted) this.#watching = this.#watch();
+  }
+
+  delete(entry: Expirable): void {
+    this.#dueAt.delete(entry);
+  }
+
+  /** Stops the timer; what is still open is expired. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#watching;
+    for (const entry of this.#dueAt.keys()) entry.expire();
+    this.#dueAt.clear();
+  }
+
+  async #watch(): Promise<void> {
+    const { signal } = this.#closing;
+    while (this.#dueAt.size > 0 && !signal.aborted) {
+      const waitMs = this.#expireDue();
+      if (waitMs > 0) await this.#clock.wait(waitMs, signal).catch(() => undefined);
+    }
+    this.#watching = null;
+  }
+
+  /** Ms until the next deadline; 0 when none is left. */
+  #expireDue(): number {
+    const now = this.#clock.monotonic();
+    for (const [entry, dueAt] of this.#dueAt) {
+      if (dueAt > now) return dueAt - now;
+      this.#dueAt.delete(entry);
+      entry.expire();
+    }
+    return 0;
+  }
+}
+
+const capMs = 24 * 3_600_000;
+
+/**
+ * How long a `Retry-After` header asks to wait, in ms and at most a day; null without a readable one. A date is
+ * counted from the answer's own `Date` where it has one, so that a wrong clock here does no harm.
+ */
+export function retryAfterMs(
+  header: string | undefined,
+  dateHeader: string | undefined,
+  nowAt: number,
+): number | null {
+  const text = header?.trim() ?? "";
+  if (/^\d{1,9}(?:\.\d+)?$/.test(text)) return Math.min(capMs, Math.ceil(Number(text) * 1000));
+  if (!/^[A-Za-z]{3,9},? /.test(text)) return null;
+  const until = Date.parse(text);
+  if (!Number.isFinite(until)) return null;
+  const from = Date.parse(dateHeader ?? "");
+  return Math.min(capMs, Math.max(0, until - (Number.isFinite(from) ? from : nowAt)));
 }

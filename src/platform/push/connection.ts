@@ -1,11 +1,130 @@
-import { WebSocket, type RawData } from "ws";
+import { type RawData, WebSocket } from "ws";
 import type { Clock } from "../../runtime/clock.js";
-import { verifiedTls } from "../../runtime/tls-environment.js";
-import type { Handshake } from "./handshake.js";
-import { liveness } from "./liveness.js";
-import { FrameRate } from "./frame-rate.js";
-import type { End } from "./reconnect.js";
-import { brokenFrame, whyFailed } from "./trouble.js";
+import { fullJitter } from "../../runtime/random.js";
+import { verifiedTls } from "../../runtime/tls.js";
+import { troubleCode, troubleOf } from "../connection-trouble.js";
+import type { Credential } from "../session/credential.js";
+import type { PushSettings } from "../settings.js";
+
+/*
+ * Whether an open channel still stands. A network that vanished tells nobody, so the other side is asked; every sound of
+ * it counts as an answer. Pure; instants are monotonic ms.
+ */
+
+export const pingEveryMs = 20_000;
+/** Two pings go unanswered within it, and a connection found dead is gone within 45 s. */
+export const deadAfterMs = 44_000;
+
+export interface Heard {
+  /** Any frame, ping or pong. */
+  readonly heardAt: number;
+  readonly pingedAt: number | null;
+}
+
+export type Liveness =
+  | { readonly type: "dead" }
+  | { readonly type: "ping" }
+  /** Look again after so long. */
+  | { readonly type: "wait"; readonly ms: number };
+
+export function liveness({ heardAt, pingedAt }: Heard, now: number): Liveness {
+  const deadAt = heardAt + deadAfterMs;
+  if (now >= deadAt) return { type: "dead" };
+  const pingAt = Math.max(heardAt, pingedAt ?? heardAt) + pingEveryMs;
+  if (now >= pingAt) return { type: "ping" };
+  return { type: "wait", ms: Math.min(pingAt, deadAt) - now };
+}
+
+const windowMs = 1_000;
+const framesPerWindow = 200;
+const bytesPerWindow = 2 * 1024 * 1024;
+
+/** How much one channel may take of the bridge's time: 200 frames or 2 MiB a second. */
+export class FrameRate {
+  #windowAt = -Infinity;
+  #frames = 0;
+  #bytes = 0;
+
+  /** Counts a frame; ms to rest before the next one, 0 mostly. */
+  restMs(bytes: number, now: number): number {
+    if (now - this.#windowAt >= windowMs) {
+      this.#windowAt = now;
+      this.#frames = 0;
+      this.#bytes = 0;
+    }
+    this.#frames += 1;
+    this.#bytes += bytes;
+    const isFull = this.#frames >= framesPerWindow || this.#bytes >= bytesPerWindow;
+    return isFull ? this.#windowAt + windowMs - now : 0;
+  }
+}
+
+/*
+ * How long to stay away after a channel ended. Pure; `chance` is in [0, 1).
+ */
+
+/** How one try at a channel ended. */
+export type End =
+  /** It was open, and stood for so long. */
+  | { readonly type: "lost"; readonly livedMs: number; readonly why: string }
+  | { readonly type: "failed"; readonly why: string }
+  /** Answered with an HTTP status instead of the upgrade. */
+  | { readonly type: "refused"; readonly status: number };
+
+const range = { firstMs: 1_000, maxMs: 120_000 };
+/** A channel that stood for less is not taken for a good one. */
+export const goodLifeMs = 60_000;
+const refusedMs = 300_000;
+
+/** The number of tries since the last good life, after one more of them. */
+export const triesAfter = (tries: number, end: End): number =>
+  end.type === "lost" && end.livedMs >= goodLifeMs ? 1 : tries + 1;
+
+/** A channel that the platform does not have, or not for us, is asked for every five to ten minutes only. */
+export function pauseMs(end: End, tries: number, chance: number): number {
+  if (end.type === "refused" && isFinal(end.status)) return Math.round(refusedMs * (1 + chance));
+  return fullJitter(Math.max(0, tries - 1), range, chance);
+}
+
+export const isUnauthorized = (status: number): boolean => status === 401 || status === 403;
+
+/** Trying soon again would not help. */
+const isFinal = (status: number): boolean =>
+  status < 500 && status !== 408 && status !== 425 && status !== 429;
+
+const brokenFrames: ReadonlyMap<string, string> = new Map([
+  ["WS_ERR_UNSUPPORTED_MESSAGE_LENGTH", "a frame larger than 1 MiB"],
+  ["WS_ERR_INVALID_UTF8", "a text frame that is not UTF-8"],
+  ["WS_ERR_TOO_MANY_BUFFERED_PARTS", "a frame in too many pieces"],
+]);
+
+/** What was wrong with a frame that ended the connection; null when it was something else. */
+export function brokenFrame(error: Error): string | null {
+  const code = troubleCode(error);
+  const known = brokenFrames.get(code);
+  if (known !== undefined) return known;
+  return code.startsWith("WS_ERR_") ? "a frame that breaks the WebSocket protocol" : null;
+}
+
+export function whyFailed(error: Error): string {
+  const code = troubleCode(error);
+  if (code === "") return "what answers there does not speak WebSocket";
+  const { what, remedy } = troubleOf(code, false);
+  return `${what}; ${remedy.replace("{key}", "platform.realtime_url")}`;
+}
+
+/** Why a channel is not open, and what to do about it. Holds no part of the answer. */
+export function whyNotOpen(end: End, credentialKey: string): string {
+  if (end.type !== "refused") return end.why;
+  const { status } = end;
+  if (isUnauthorized(status))
+    return `HTTP ${status}: the credential is refused; check ${credentialKey}, and platform.push.credential for how it is carried`;
+  if (status >= 300 && status < 400)
+    return `HTTP ${status}: a redirect, which is not followed; check platform.realtime_url`;
+  if (status === 404)
+    return "HTTP 404: the platform has no such channel; platform.push.enabled: false stops asking for it";
+  return `HTTP ${status} instead of a WebSocket`;
+}
 
 export interface ConnectionEvents {
   readonly opened: () => void;
@@ -152,4 +271,31 @@ export class PushConnection {
     if (this.#status !== null) return { type: "refused", status: this.#status };
     return { type: "failed", why: this.#why ?? "the connection failed" };
   }
+}
+
+export interface Handshake {
+  /** May hold the token: never to be logged. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Where and how to open a channel: the real-time host's own origin and path prefix with scheme ws or wss. User name,
+ * password, query and fragment of the configured address are not used.
+ */
+export function handshakeOf(
+  realtimeUrl: string,
+  path: string,
+  credential: Pick<Credential, "token"> | null,
+  settings: PushSettings,
+): Handshake {
+  const base = new URL(realtimeUrl);
+  const scheme = base.protocol === "https:" || base.protocol === "wss:" ? "wss:" : "ws:";
+  const plain = `${scheme}//${base.host}${base.pathname.replace(/\/+$/, "")}${path}`;
+  const headers = { "user-agent": "greenhouse2mqtt" };
+  if (credential === null || settings.credential === "none") return { url: plain, headers };
+  if (settings.credential === "header")
+    return { url: plain, headers: { ...headers, authorization: `Bearer ${credential.token}` } };
+  const query = `${encodeURIComponent(settings.queryName)}=${encodeURIComponent(credential.token)}`;
+  return { url: `${plain}?${query}`, headers };
 }

@@ -1,5 +1,5 @@
-import { roleReader, type ReadRoles, type Roles } from "../decode/roles.js";
-import { isContainer, isFields, textOf, type Fields } from "../decode/wire.js";
+import { type ReadRoles, roleReader, type Roles } from "../decode/items.js";
+import { type Fields, isContainer, isFields, textOf } from "../decode/wire.js";
 
 /** The part of a frame that is about one device, with the time that stands nearest to it, as it was written. */
 export interface Scope {

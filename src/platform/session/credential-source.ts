@@ -1,19 +1,17 @@
 import type { Clock } from "../../runtime/clock.js";
-import type { Logger } from "../../runtime/logger.js";
+import type { Logger } from "../../runtime/log.js";
 import type { Caller } from "../caller.js";
-import type { ClockSkew } from "../clock-skew.js";
+import type { Tally } from "../counters.js";
 import { readSignIn, type SignInAnswer } from "../decode/sign-in.js";
 import type { Files } from "../files.js";
-import type { Tally } from "../counters.js";
 import type { LinkBook } from "../link.js";
 import { operations } from "../operations.js";
-import type { ReadTime } from "../platform-time.js";
 import type { PlatformSettings } from "../settings.js";
 import type { ShapeReports } from "../shape-reports.js";
-import { plainHeaders, type CredentialSource } from "./credential.js";
+import type { ClockSkew, ReadTime } from "../time.js";
+import { type CredentialSource, plainHeaders, staticToken } from "./credential.js";
 import { SessionStore } from "./session-store.js";
 import { SignIn } from "./sign-in.js";
-import { staticToken } from "./static-token.js";
 import { TokenFile } from "./token-file.js";
 
 export interface SourcePorts {

@@ -1,11 +1,11 @@
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { Logger } from "../../runtime/logger.js";
+import type { Logger } from "../../runtime/log.js";
 import { isFields, own } from "../decode/wire.js";
 import type { Files } from "../files.js";
 import { isToken } from "./credential.js";
-import { noHistory, type SignInHistory } from "./sign-in-backoff.js";
+import { noHistory, type SignInHistory } from "./sign-in-pace.js";
 
 export interface SavedToken {
   readonly token: string;

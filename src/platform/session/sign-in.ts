@@ -1,13 +1,50 @@
-import { PlatformError, type PlatformHost } from "../../greenhouse/platform-error.js";
+import { PlatformError, type PlatformErrorFacts, type PlatformHost } from "../../greenhouse/ports.js";
 import { abortReason, type Clock } from "../../runtime/clock.js";
-import type { Logger } from "../../runtime/logger.js";
-import type { SignInAnswer } from "../decode/sign-in.js";
+import type { Logger } from "../../runtime/log.js";
 import { textsIn } from "../../runtime/redaction.js";
+import type { SignInAnswer } from "../decode/sign-in.js";
 import { credential, type Credential, type CredentialSource } from "./credential.js";
 import type { SavedToken, SessionStore } from "./session-store.js";
-import type { SignInHistory } from "./sign-in-backoff.js";
-import { SignInPace } from "./sign-in-pace.js";
-import { isRefusal, signInHeldBack, signInRefused } from "./sign-in-refusal.js";
+import { type SignInHistory, SignInPace } from "./sign-in-pace.js";
+
+const place = { host: "business", operation: "POST /api/account/sign-in", sent: false } as const;
+
+/** Whether a failed sign-in was a "no" of the platform, as opposed to a line that did not hold. */
+export function isRefusal(error: unknown): error is PlatformError {
+  if (!(error instanceof PlatformError)) return false;
+  const { kind, status, sent } = error.facts;
+  if (kind === "server") return (status ?? 0) < 500;
+  // Held back because the host had asked to be left alone, it was not tried at all.
+  if (kind === "throttled") return sent;
+  return kind === "unauthorized" || kind === "rejected";
+}
+
+/**
+ * What waiting calls get when the sign-in was refused (`cause`), or answered without a token that could be found (null). Their own
+ * request was not sent.
+ */
+export function signInRefused(cause: PlatformError | null): PlatformError {
+  if (cause === null) {
+    return unauthorized(
+      "the platform answered the sign-in, but no token was found in the answer; set platform.sign_in.token_path to where it is",
+      {},
+    );
+  }
+  const { status, code, platformMessage, requestId, retryAfterMs } = cause.facts;
+  return unauthorized(cause.message, { status, code, platformMessage, requestId, retryAfterMs });
+}
+
+/** What calls get while the next sign-in has to wait. */
+export function signInHeldBack(refusals: number, waitMs: number): PlatformError {
+  const times = refusals === 1 ? "once" : `${refusals} times`;
+  return unauthorized(
+    `not sent; signing in did not help ${times} in a row, so the next try is in ${Math.ceil(waitMs / 1000)} s; check the account and password in platform.sign_in.body`,
+    { retryAfterMs: waitMs },
+  );
+}
+
+const unauthorized = (message: string, facts: Partial<PlatformErrorFacts>): PlatformError =>
+  new PlatformError(message, { ...facts, ...place, kind: "unauthorized" });
 
 export interface SignInPorts {
   readonly store: SessionStore;

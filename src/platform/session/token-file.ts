@@ -1,8 +1,8 @@
-import { PlatformError } from "../../greenhouse/platform-error.js";
+import { PlatformError } from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
-import type { Logger } from "../../runtime/logger.js";
+import type { Logger } from "../../runtime/log.js";
 import type { Files } from "../files.js";
-import { credential, isToken, type Credential, type CredentialSource } from "./credential.js";
+import { credential, type Credential, type CredentialSource, isToken } from "./credential.js";
 
 export interface TokenFilePorts {
   readonly files: Files;

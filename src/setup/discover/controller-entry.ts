@@ -1,18 +1,142 @@
-import { deviceRemarks } from "./device-text.js";
-import { actuatorIds, parameterIds } from "./entry-ids.js";
-import { stateWord } from "./evidence.js";
+import { isMap, YAMLMap } from "yaml";
+import { deviceTypes, isCamera, typeName } from "../../greenhouse/device-types.js";
+import { defineSensor } from "../../greenhouse/fold-sensors.js";
+import { statusState } from "../../greenhouse/fold-statuses.js";
+import type { SensorItem } from "../../greenhouse/ports.js";
 import {
-  findingsOf,
+  actuatorIds,
+  controllerIds,
   type DoubtfulAddress,
   type Findings,
+  findingsOf,
   type FoundActuator,
   type FoundParameter,
+  parameterIds,
+  stateWord,
 } from "./findings.js";
-import type { KnownController } from "./known-file.js";
-import { commentText } from "./safe-text.js";
-import type { DeviceSurvey } from "./survey.js";
-import { typeName } from "../../greenhouse/type-rows.js";
-import { flowText, keyText, plainNumber } from "./yaml-lines.js";
+import { type GivenFile, type KnownController, type KnownFile, nameOf, sectionIn } from "./given-file.js";
+import { type Answer, type DeviceSurvey, isUsableCode, type ListedDevice, type Survey } from "./survey.js";
+import { commentText, flowText, keyText, nameOr, nodeLines, plainNumber } from "./text.js";
+
+const width = 100;
+/** Enough for any real device; a broken answer must not make the file unreadable. */
+const mostItems = 200;
+
+/** Who a device is, for one comment line. */
+export function deviceLine({
+  code,
+  name,
+  type,
+  typeName: platforms,
+  stationName,
+  online,
+}: ListedDevice): string {
+  const meaning = type === null ? null : (deviceTypes.get(type) ?? platforms);
+  const kind = nameOr(meaning, "device of unknown type");
+  const state = online === null ? null : online ? "online" : "offline";
+  return [
+    nameOr(name, commentText(code)),
+    type === null ? kind : `${kind} (${commentText(type, 20)})`,
+    stationName === null ? null : `station ${commentText(stationName)}`,
+    state,
+  ]
+    .filter((part) => part !== null)
+    .join(", ");
+}
+
+/** Readings and running statuses, which the bridge mirrors by itself and a brief text leaves out, and what is missing. */
+export function deviceRemarks(survey: DeviceSurvey, isBrief: boolean): readonly string[] {
+  const { device, answers, unanswered, isOffline } = survey;
+  return [
+    ...(isBrief ? [] : [...sensorLines(answers.get("sensors")), ...statusLines(answers.get("statuses"))]),
+    ...(isOffline ? ["not connected, so its addresses could not be read: run discover again later"] : []),
+    ...(wasAskedForAddresses(survey)
+      ? []
+      : [
+          `not asked for addresses, \`discover --controller ${shellWord(commentText(device.code))}\` does that`,
+        ]),
+    ...refusedLines(answers),
+    ...unanswered.map(
+      ({ ask, why }) => `no answer about ${askName(ask)}, run discover again: ${commentText(why, 160)}`,
+    ),
+  ];
+}
+
+const wasAskedForAddresses = ({ answers, unanswered, isOffline }: DeviceSurvey): boolean =>
+  isOffline ||
+  [...answers.keys(), ...unanswered.map(({ ask }) => ask)].some((ask) => typeof ask === "number");
+
+const askName = (ask: DeviceSurvey["unanswered"][number]["ask"]): string =>
+  ask === "sensors" ? "readings" : ask === "statuses" ? "running statuses" : typeName(ask);
+
+function sensorLines(answer: Answer | undefined): readonly string[] {
+  if (answer?.type !== "sensors" || answer.items.length === 0) return [];
+  const read = answer.items.slice(0, mostItems).map(sensorText);
+  const known = read.flatMap(({ text, isKnown }) => (isKnown ? [text] : []));
+  const unknown = read.flatMap(({ text, isKnown }) => (isKnown ? [] : [text]));
+  return [
+    ...wrapped("readings: ", known),
+    ...wrapped("readings of unknown kind (say kind and unit under sensors): ", unknown),
+    ...moreThan(answer.items.length),
+  ];
+}
+
+/** `空气温度 temperature 17.3 °C`. */
+function sensorText(item: SensorItem): { readonly text: string; readonly isKnown: boolean } {
+  const { kind, unit } = defineSensor(item, { key: "", id: "" }, undefined);
+  const name = nameOr(item.name === "" ? item.factor : item.name, "without name");
+  const channel = item.channel === null ? "" : ` @${commentText(item.channel, 20)}`;
+  const isKnown = kind !== "other";
+  const value = item.value === null ? "--" : commentText(String(item.value), 30);
+  const parts = [name + channel, isKnown ? kind : "", value, commentText(unit ?? "", 20)];
+  return { text: parts.filter((part) => part !== "").join(" "), isKnown };
+}
+
+function statusLines(answer: Answer | undefined): readonly string[] {
+  if (answer?.type !== "statuses" || answer.items.length === 0) return [];
+  const texts = answer.items.slice(0, mostItems).map(({ number, name, value }) => {
+    const parts = [
+      number === null ? "" : String(number),
+      commentText(name),
+      commentText(statusState(value), 30),
+    ];
+    return parts.filter((part) => part !== "").join(" ");
+  });
+  return [...wrapped("running statuses: ", texts), ...moreThan(answer.items.length)];
+}
+
+const moreThan = (count: number): readonly string[] =>
+  count > mostItems ? [`and ${count - mostItems} more of them`] : [];
+
+/** Types refused with the same words in one line. */
+function refusedLines(answers: DeviceSurvey["answers"]): readonly string[] {
+  const byReason = new Map<string, string[]>();
+  for (const [ask, answer] of answers) {
+    if (answer.type !== "refused") continue;
+    const why = commentText(answer.why, 160);
+    byReason.set(why, [...(byReason.get(why) ?? []), typeof ask === "number" ? `type ${ask}` : askName(ask)]);
+  }
+  return [...byReason].flatMap(([why, asks]) => wrapped(`refused by the platform with ${why}: `, asks));
+}
+
+/** One word of a command line, in quotes where a shell would take it apart. */
+const shellWord = (text: string): string =>
+  /^[A-Za-z0-9._-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
+/** Items behind a title, in lines of a readable length. */
+export function wrapped(title: string, items: readonly string[]): readonly string[] {
+  const lines: string[] = [];
+  let line = title;
+  for (const [at, item] of items.entries()) {
+    const part = at === items.length - 1 ? item : `${item}, `;
+    if (line.length + part.length > width && line.trim() !== "" && line !== title) {
+      lines.push(line.trimEnd());
+      line = "  ";
+    }
+    line += part;
+  }
+  return items.length === 0 ? [] : [...lines, line.trimEnd()];
+}
 
 export type Language = "en" | "zh";
 
@@ -111,3 +235,116 @@ function parameterLines(
     return `# ${keyText(id)}: ${entry} # now ${commentText(String(raw), 40)}`;
   });
 }
+
+export interface ControllerPart {
+  readonly code: string;
+  /** One line about the device, for a comment. */
+  readonly title: string;
+  /** A topic id it needs, because its code alone would clash. */
+  readonly id: string | null;
+  readonly entry: ControllerEntry;
+  /** What the given file says about it already; null where it does not name it. */
+  readonly given: YAMLMap | null;
+}
+
+export const indented = (lines: readonly string[], by = "  "): readonly string[] =>
+  lines.map((line) => (line === "" ? "" : by + line));
+
+const parametersHead =
+  "# parameters: # shown only, never set: take away the # here and before each line to be mirrored";
+
+/** One controller below `controllers:`; what the given file holds comes first and is kept as it is. */
+export function controllerLines({ code, title, id, entry, given }: ControllerPart): readonly string[] {
+  const actuators = [...linesOf(sectionIn(given, "actuators")), ...entry.actuators];
+  const parameters = linesOf(sectionIn(given, "parameters"));
+  const shown = parameters.length === 0 ? indented(entry.parameters).map(inComment) : [];
+  const inside = [
+    ...entry.remarks.map((remark) => `# ${remark}`),
+    ...(id === null ? [] : [`id: ${id}`]),
+    ...linesOf(without(given, ["actuators", "parameters"])),
+    ...(actuators.length === 0 ? [] : ["actuators:", ...indented(actuators)]),
+    ...entry.doubtful,
+    ...(parameters.length === 0 ? [] : ["parameters:", ...indented([...parameters, ...entry.parameters])]),
+    ...(shown.length === 0 ? [] : [parametersHead, ...shown]),
+  ];
+  return [`# ${title}`, `${keyText(code)}:`, ...indented(inside)];
+}
+
+/** `#   key: …` instead of `  # key: …`, so that taking away the `#` leaves the indentation. */
+const inComment = (line: string): string => line.replace(/^( +)# /, "# $1");
+
+function linesOf(section: YAMLMap): readonly string[] {
+  if (section.items.length === 0) return [];
+  section.flow = false;
+  return nodeLines(section);
+}
+
+function without(section: YAMLMap | null, keys: readonly string[]): YAMLMap {
+  const rest = new YAMLMap();
+  rest.items = (section?.items ?? []).filter(({ key }) => !keys.includes(nameOf(key)));
+  return rest;
+}
+
+export interface PartSources {
+  readonly survey: Survey;
+  readonly known: KnownFile;
+  readonly style: Style;
+}
+
+/** Everything found that can have an entry, without what is known already. */
+export function foundParts({ survey, known, style }: PartSources): readonly ControllerPart[] {
+  const listed = survey.devices.filter(({ device }) => isEntry(device));
+  const fresh = listed.map(({ device }) => device.code).filter((code) => !known.controllers.has(code));
+  const ids = controllerIds(fresh, known.topicIds);
+  return listed.map((one) => {
+    const { code } = one.device;
+    const entry = controllerEntry(one, known.controllers.get(code) ?? nothingKnown, style);
+    return { code, title: deviceLine(one.device), id: ids.get(code) ?? null, entry, given: null };
+  });
+}
+
+/** Everything found, on top of what the given file holds; its controllers that were not asked come last. */
+export function controllerParts(
+  sources: PartSources & { readonly given: GivenFile },
+): readonly ControllerPart[] {
+  const section = sources.given.sections.get("controllers");
+  const controllers = isMap(section) ? section : null;
+  const { known } = sources;
+  const givenFor = (code: string) => (known.controllers.has(code) ? sectionIn(controllers, code) : null);
+  const found = foundParts(sources).map((part) => ({ ...part, given: givenFor(part.code) }));
+  const asked = new Set(found.map(({ code }) => code));
+  const others = [...known.controllers.keys()].filter((code) => !asked.has(code));
+  return [...found, ...others.map((code) => unasked(code, givenFor(code)))];
+}
+
+const unasked = (code: string, given: YAMLMap | null): ControllerPart => ({
+  code,
+  title: "not asked this time",
+  id: null,
+  entry: { remarks: [], actuators: [], doubtful: [], parameters: [] },
+  given,
+});
+
+/** Cameras need no entry, and some codes can have none. */
+const isEntry = ({ code, type }: ListedDevice): boolean => !isCamera(type) && isUsableCode(code);
+
+/** Comment lines about the devices without an entry. */
+export function otherDevices(
+  survey: Survey,
+  isNews: (code: string) => boolean = () => true,
+): readonly string[] {
+  const others = survey.devices
+    .map(({ device }) => device)
+    .filter((one) => !isEntry(one) && isNews(one.code));
+  const texts = (some: readonly ListedDevice[]) =>
+    some.map(({ code, name }) => `${commentText(code)} ${nameOr(name, "")}`.trim());
+  return [
+    ...wrapped("Cameras, which have neither readings nor addresses: ", texts(others.filter(isCameraDevice))),
+    ...wrapped(
+      "Devices whose code no configuration can hold, which are not asked: ",
+      texts(others.filter((one) => !isCameraDevice(one))),
+    ),
+  ].map((line) => `# ${line}`);
+}
+
+const isCameraDevice = ({ type }: ListedDevice): boolean => isCamera(type);

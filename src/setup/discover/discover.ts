@@ -1,23 +1,79 @@
 import { dirname } from "node:path";
-import { mostConfigurationBytes } from "../../config/read-text.js";
+import { readFile, type ReadFile } from "../../config/files.js";
+import { loadConfiguration, mostConfigurationBytes } from "../../config/load.js";
+import { formatProblem } from "../../config/problem.js";
 import type { Configuration } from "../../config/schema.js";
+import { isCamera } from "../../greenhouse/device-types.js";
 import type { PlatformClient } from "../../platform/client.js";
 import type { Clock } from "../../runtime/clock.js";
-import type { PartSources } from "./controller-parts.js";
-import { readGivenFile, type GivenFile } from "./given-file.js";
-import { knownFile } from "./known-file.js";
-import { movePaths } from "./moved-paths.js";
-import { newsText } from "./news-text.js";
-import { Pace } from "./pace.js";
-import type { Selection } from "./plan.js";
+import type { PartSources } from "./controller-entry.js";
+import { findingsOf } from "./findings.js";
+import { type GivenFile, knownFile, movePaths, readGivenFile, type ReplacedSecret } from "./given-file.js";
 import { Progress } from "./progress.js";
+import { Pace, type ScanWatcher } from "./scan-context.js";
 import { scanAccount } from "./scan.js";
-import { commentText } from "./safe-text.js";
-import type { ScanWatcher } from "./scan-context.js";
-import { verdictOn } from "./self-check.js";
-import { counted, summaryOf } from "./summary.js";
-import { isComplete, type Ask, type Survey } from "./survey.js";
-import { fittingText } from "./whole-file.js";
+import { type Ask, type DeviceSurvey, isComplete, type Selection, type Survey } from "./survey.js";
+import { commentText } from "./text.js";
+import { fittingText, newsText } from "./whole-file.js";
+
+export interface Verdict {
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** What `check` says about a text that is to lie at `file`, once the environment holds the secrets taken out of it. */
+export async function verdictOn(
+  text: string,
+  file: string,
+  env: Readonly<Record<string, string | undefined>>,
+  replaced: readonly ReplacedSecret[],
+): Promise<Verdict> {
+  const bytes = new TextEncoder().encode(text);
+  const read: ReadFile = (path, limit) =>
+    path === file ? Promise.resolve({ ok: true, bytes, mode: null }) : readFile(path, limit);
+  const secrets = Object.fromEntries(replaced.map(({ variable, value }) => [variable, value]));
+  const result = await loadConfiguration(file, { readFile: read, env: { ...env, ...secrets } });
+  return {
+    problems: result.ok ? [] : result.problems.map(formatProblem),
+    warnings: result.warnings.map(formatProblem),
+  };
+}
+
+/** What a scan found, in sentences for the person who started it. */
+export function summaryOf({ devices, stations }: Survey): readonly string[] {
+  const cameras = devices.filter(({ device }) => isCamera(device.type));
+  const findings = devices.map(findingsOf);
+  const sum = (count: (index: number) => number) => devices.reduce((total, _, at) => total + count(at), 0);
+  const actuators = sum((at) => findings[at]?.actuators.length ?? 0);
+  const parameters = sum((at) => findings[at]?.parameters.length ?? 0);
+  const doubtful = sum((at) => findings[at]?.doubtful.length ?? 0);
+  return [
+    `found ${counted(devices.length, "device")} (${counted(cameras.length, "camera")}) in ${counted(stations.length, "station")}: ` +
+      `${counted(actuators, "actuator")}, ${counted(parameters, "parameter")}, ` +
+      `${counted(doubtful, "address", "addresses")} of unknown meaning`,
+    ...incomplete(
+      "not connected",
+      devices.filter(({ isOffline }) => isOffline),
+    ),
+    ...incomplete(
+      "not every question answered",
+      devices.filter(({ unanswered }) => unanswered.length > 0),
+    ),
+  ];
+}
+
+/** `1 device`, `2 devices`. */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;
+
+const mostNamed = 10;
+
+function incomplete(what: string, devices: readonly DeviceSurvey[]): readonly string[] {
+  if (devices.length === 0) return [];
+  const named = devices.slice(0, mostNamed).map(({ device }) => commentText(device.code));
+  const more = devices.length > mostNamed ? ` and ${devices.length - mostNamed} more` : "";
+  return [`${what}: ${named.join(", ")}${more}; run discover again later, it asks only for what is missing`];
+}
 
 export interface DiscoverRequest extends Selection {
   /** The configuration that leads to the platform, and its file. */

@@ -1,15 +1,41 @@
-import { takesDegrees } from "../../config/kind-traits.js";
-import type { ParameterGroup } from "../../greenhouse/device-types.js";
-import type { RawValue } from "../../greenhouse/ports.js";
-import { evidenceFor } from "./evidence.js";
-import type { DeviceSurvey } from "./survey.js";
+import { controllerTopicId } from "../../config/schema.js";
+import { takesDegrees } from "../../config/values.js";
+import { type ActuatorKind, type KindRow, kindRows } from "../../greenhouse/actuator-kinds.js";
+import { decodeValue, sameValue, textOf } from "../../greenhouse/actuator-values.js";
 import {
-  typeName,
-  typeRows,
   type ActuatorRow,
+  type ParameterGroup,
   type ParameterRow,
+  typeName,
   type TypeRow,
-} from "../../greenhouse/type-rows.js";
+  typeRows,
+} from "../../greenhouse/device-types.js";
+import type { RawValue } from "../../greenhouse/ports.js";
+import { assignIds, freeId } from "../../greenhouse/topic-ids.js";
+import type { DeviceSurvey } from "./survey.js";
+
+/**
+ * What a register's value says about the kind of device behind it. `sure`: a control value of the kind, which hardly
+ * anything else holds. `possible`: one that settings hold as well, such as a degree or a lone 0. `none`: not of this kind.
+ */
+export type Evidence = "sure" | "possible" | "none";
+
+export function evidenceFor(kind: ActuatorKind, raw: RawValue): Evidence {
+  const row: KindRow = kindRows[kind];
+  const text = textOf(raw);
+  const controls = [...Object.values(row.values), ...(row.positionMode === null ? [] : [row.positionMode])];
+  const control = controls.find((value) => sameValue(value, text));
+  // A number loses its leading zeros; what is left of `00000` is no evidence.
+  if (control !== undefined) return control === text || Number(text) !== 0 ? "sure" : "possible";
+  return stateWord(kind, raw) === null ? "none" : "possible";
+}
+
+/** The state a value means for this kind, a degree as text; null where it means nothing. */
+export function stateWord(kind: ActuatorKind, raw: RawValue): string | null {
+  const { state, position } = decodeValue({ kind, values: {} }, raw);
+  if (state === "unknown") return null;
+  return position === null ? state : `${position} %`;
+}
 
 interface Found {
   readonly address: string;
@@ -121,3 +147,44 @@ export function byAddress(one: string, other: string): number {
 
 const numberOf = (address: string): number =>
   /^\d{1,15}$/.test(address) ? Number(address) : Number.MAX_SAFE_INTEGER;
+
+/**
+ * An id for each address. The first address of a type has the type's word, the others word and address; only the
+ * addresses and the ids in use decide, so every run gives the same, and a later address changes none of the earlier.
+ */
+export function actuatorIds(
+  found: readonly Pick<FoundActuator, "address" | "group" | "row">[],
+  taken: ReadonlySet<string>,
+): ReadonlyMap<string, string> {
+  const named = new Set(taken);
+  const wanted = found.map(({ address, row: { word } }) => {
+    const isFirst = !named.has(word);
+    named.add(word);
+    return { key: address, wanted: isFirst ? word : `${word}_${address}` };
+  });
+  return assignIds(wanted, { reserved: taken });
+}
+
+/** Parameters are many of a type, so each is named with its address. */
+export const parameterIds = (
+  found: readonly Pick<FoundParameter, "address" | "row">[],
+  taken: ReadonlySet<string>,
+): ReadonlyMap<string, string> =>
+  assignIds(
+    found.map(({ address, row }) => ({ key: address, wanted: `${row.word}_${address}` })),
+    { reserved: taken },
+  );
+
+/**
+ * Topic ids of new controllers that a reader could not tell from the code, or that another controller of the file was given. The others
+ * need none in the configuration.
+ */
+export const controllerIds = (
+  codes: readonly string[],
+  taken: ReadonlySet<string>,
+): ReadonlyMap<string, string> =>
+  new Map(
+    codes
+      .map((code) => [code, freeId(controllerTopicId(code), code, (id) => taken.has(id))] as const)
+      .filter(([code, id]) => id !== code.toLowerCase()),
+  );

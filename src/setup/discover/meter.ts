@@ -1,7 +1,6 @@
 import type { Clock } from "../../runtime/clock.js";
-import { gapFor } from "./pace.js";
-import { commentText } from "./safe-text.js";
-import type { ScanWatcher } from "./scan-context.js";
+import { gapFor, type ScanWatcher } from "./scan-context.js";
+import { commentText } from "./text.js";
 
 export interface Screen {
   readonly isTTY?: boolean;

@@ -1,9 +1,144 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { nodeFiles, type Files } from "../../platform/files.js";
+import { deviceType, parameterGroup, statusNumber } from "../../greenhouse/device-types.js";
+import type { RawValue, RunningStatusItem, SensorItem } from "../../greenhouse/ports.js";
+import { type Files, nodeFiles } from "../../platform/files.js";
 import type { Clock } from "../../runtime/clock.js";
-import { parseScan, scanText, type KeptAnswer } from "./progress-record.js";
-import type { AccountLists, Answer, Ask } from "./survey.js";
+import type { AccountLists, Answer, Ask, ListedDevice, ListedStation } from "./survey.js";
+
+/** One answer of a scan. `at` is epoch ms. */
+export interface KeptAnswer {
+  readonly code: string;
+  readonly ask: Ask;
+  readonly at: number;
+  readonly answer: Answer;
+}
+
+export interface KeptScan {
+  /** Business and realtime host: what was learnt from others says nothing about these. */
+  readonly hosts: readonly [string, string];
+  readonly lists: AccountLists | null;
+  readonly answers: readonly KeptAnswer[];
+}
+
+const version = 1;
+
+export function scanText({ hosts, lists, answers }: KeptScan): string {
+  const rows = answers.map(({ code, ask, at, answer }) => ({ code, ask, at, ...written(answer) }));
+  return `${JSON.stringify({ version, hosts, lists, answers: rows })}\n`;
+}
+
+const written = (answer: Answer): object =>
+  answer.type === "values" ? { type: answer.type, values: [...answer.values] } : answer;
+
+/** What a scan kept; null for a text that is none, so that the scan begins anew. Never throws. */
+export function parseScan(text: string): KeptScan | null {
+  const root = fieldsOf(parsed(text));
+  if (root?.version !== version || !Array.isArray(root.hosts) || !Array.isArray(root.answers)) return null;
+  const [business, realtime] = root.hosts as readonly unknown[];
+  const answers = all(root.answers, keptAnswer);
+  if (typeof business !== "string" || typeof realtime !== "string" || answers === null) return null;
+  return { hosts: [business, realtime], lists: keptLists(root.lists), answers };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+const fieldsOf = (value: unknown): Fields | null =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null;
+
+/** Null as soon as one of them cannot be read: half a scan would look like a whole one. */
+function all<T>(values: unknown, read: (fields: Fields) => T | null): readonly T[] | null {
+  if (!Array.isArray(values)) return null;
+  const found = values.map((value) => {
+    const fields = fieldsOf(value);
+    return fields === null ? null : read(fields);
+  });
+  const good = found.filter((one) => one !== null);
+  return good.length === found.length ? good : null;
+}
+
+const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
+const isScalar = (value: unknown): value is RawValue =>
+  typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+const scalar = (value: unknown): RawValue | null => (isScalar(value) ? value : null);
+
+function keptLists(value: unknown): AccountLists | null {
+  const fields = fieldsOf(value);
+  if (typeof fields?.takenAt !== "number") return null;
+  const stations = all(fields.stations, ({ id, name }): ListedStation | null =>
+    typeof id === "string" ? { id, name: text(name) } : null,
+  );
+  const devices = all(fields.devices, listedDevice);
+  return stations === null || devices === null ? null : { takenAt: fields.takenAt, stations, devices };
+}
+
+function listedDevice(fields: Fields): ListedDevice | null {
+  const { code, name, type, typeName, stationName, online, isController } = fields;
+  if (typeof code !== "string" || typeof isController !== "boolean") return null;
+  return {
+    code,
+    name: text(name),
+    type: typeof type === "string" ? deviceType(type) : null,
+    typeName: text(typeName),
+    stationName: text(stationName),
+    online: typeof online === "boolean" ? online : null,
+    isController,
+  };
+}
+
+function keptAnswer(fields: Fields): KeptAnswer | null {
+  const { code, ask, at } = fields;
+  const answer = answerOf(fields);
+  if (typeof code !== "string" || typeof at !== "number" || answer === null) return null;
+  if (ask === "sensors" || ask === "statuses") return { code, ask, at, answer };
+  return typeof ask === "number" ? { code, ask: parameterGroup(ask), at, answer } : null;
+}
+
+function answerOf({ type, items, values, why }: Fields): Answer | null {
+  if (type === "refused") return typeof why === "string" ? { type, why } : null;
+  if (type === "sensors") {
+    const read = all(items, sensorItem);
+    return read && { type, items: read };
+  }
+  if (type === "statuses") {
+    const read = all(items, statusItem);
+    return read && { type, items: read };
+  }
+  if (type !== "values" || !Array.isArray(values)) return null;
+  const pairs = values.filter((pair): pair is [string, RawValue] => isPair(pair));
+  return pairs.length === values.length ? { type, values: new Map(pairs) } : null;
+}
+
+const isPair = (pair: unknown): boolean =>
+  Array.isArray(pair) && pair.length === 2 && typeof pair[0] === "string" && isScalar(pair[1]);
+
+function sensorItem(fields: Fields): SensorItem | null {
+  const { name, factor, channel, value, raw, unit, measuredAt } = fields;
+  if (typeof name !== "string" || typeof value === "boolean") return null;
+  const reading = scalar(value);
+  return {
+    name,
+    factor: text(factor),
+    channel: text(channel),
+    value: typeof reading === "boolean" ? null : reading,
+    raw: scalar(raw),
+    unit: text(unit),
+    measuredAt: typeof measuredAt === "number" ? measuredAt : null,
+  };
+}
+
+function statusItem({ name, number, value }: Fields): RunningStatusItem | null {
+  if (typeof name !== "string") return null;
+  return { name, number: typeof number === "number" ? statusNumber(number) : null, value: scalar(value) };
+}
 
 /** The platform asks for 5 to 10 minutes between two lists of its controllers. */
 const listsKeptMs = 10 * 60_000;

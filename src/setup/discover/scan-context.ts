@@ -1,9 +1,46 @@
-import { PlatformError } from "../../greenhouse/platform-error.js";
-import type { PlatformReader } from "../../greenhouse/ports.js";
+import { PlatformError, type PlatformErrorFacts, type PlatformReader } from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
-import { afterFailure } from "./failure-policy.js";
-import type { Pace } from "./pace.js";
 import type { Progress } from "./progress.js";
+
+export type NextStep =
+  /** The platform's answer to this question; it is not asked again. */
+  | { readonly type: "refused" }
+  | { readonly type: "again"; readonly afterMs: number }
+  /** Go on without it. */
+  | { readonly type: "leave_out" }
+  /** Nothing else would be answered either. */
+  | { readonly type: "give_up" };
+
+const mostWaits = 6;
+const longestWaitMs = 60_000;
+/** So many questions in a row without an answer mean that there is nobody to answer. */
+export const mostLeftOut = 10;
+
+/** What a scan does after a failed request; the client has repeated what is worth repeating. `tries` counts from 0. */
+export function afterFailure(facts: PlatformErrorFacts, tries: number, leftOutInARow: number): NextStep {
+  const leaveOut: NextStep = leftOutInARow + 1 >= mostLeftOut ? { type: "give_up" } : { type: "leave_out" };
+  switch (facts.kind) {
+    case "rejected":
+      return { type: "refused" };
+    case "unauthorized":
+      return { type: "give_up" };
+    case "paused":
+    case "throttled": {
+      const afterMs = facts.retryAfterMs ?? 10_000;
+      if (tries >= mostWaits || afterMs > longestWaitMs) return { type: "give_up" };
+      return { type: "again", afterMs };
+    }
+    case "timeout":
+      return tries === 0 ? { type: "again", afterMs: 0 } : leaveOut;
+    case "invalid_request":
+      return { type: "leave_out" };
+    case "unreachable":
+    case "interrupted":
+    case "server":
+    case "protocol":
+      return leaveOut;
+  }
+}
 
 /** What the user sees of a scan while it runs. */
 export interface ScanWatcher {
@@ -102,3 +139,42 @@ export class Asker {
 }
 
 const stopped = (): ScanEnded => new ScanEnded("stopped", "stopped");
+
+const minuteMs = 60_000;
+/** Left free for what the client sends by itself, which is known only afterwards, and for the first one after a restart. */
+const shareUsed = 0.95;
+
+/**
+ * Spreads requests evenly over the minute, so that no 60 s hold more than the budget, not even over a restart. Requests
+ * the client makes by itself (repeats, sign-ins) are paid for with longer gaps.
+ */
+export class Pace {
+  readonly #gapMs: number;
+  readonly #clock: Clock;
+  readonly #extraRequests: () => number;
+  #paidExtras = 0;
+  #nextAt = 0;
+
+  /** `perMinute` 0 means no limit; `extraRequests` counts what the client sent besides what it was asked for. */
+  constructor(perMinute: number, clock: Clock, extraRequests: () => number) {
+    this.#gapMs = gapFor(perMinute);
+    this.#clock = clock;
+    this.#extraRequests = extraRequests;
+  }
+
+  /** Waits until a request may go out; rejects when the signal aborts first. */
+  async turn(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#gapMs === 0) return;
+    const now = this.#clock.monotonic();
+    const extras = this.#extraRequests();
+    const at = Math.max(now, this.#nextAt) + (extras - this.#paidExtras) * this.#gapMs;
+    this.#paidExtras = extras;
+    this.#nextAt = at + this.#gapMs;
+    if (at > now) await this.#clock.wait(at - now, signal);
+  }
+}
+
+/** Ms between two requests; 0 without a limit. */
+export const gapFor = (perMinute: number): number =>
+  perMinute === 0 ? 0 : minuteMs / (perMinute * shareUsed);

@@ -1,11 +1,182 @@
 import { setMaxListeners } from "node:events";
+import { type DeviceRecord, PlatformError, type PlatformReader } from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
-import { readLists } from "./account-lists.js";
-import { scanDevice } from "./device-scan.js";
-import { planScan, unknownNames, type PlannedDevice, type Selection } from "./plan.js";
-import { commentText } from "./safe-text.js";
-import { Asker, ScanEnded, type ScanPorts, type ScanSignals } from "./scan-context.js";
-import type { AccountLists, Ask, DeviceSurvey, Survey } from "./survey.js";
+import { Asker, type Reply, ScanEnded, type ScanPorts, type ScanSignals } from "./scan-context.js";
+import {
+  type AccountLists,
+  type Answer,
+  type Ask,
+  type DeviceSurvey,
+  type ListedDevice,
+  type ListedStation,
+  type PlannedDevice,
+  planScan,
+  type Selection,
+  type Survey,
+  unknownNames,
+} from "./survey.js";
+import { commentText } from "./text.js";
+
+export interface ListPorts {
+  readonly platform: PlatformReader;
+  readonly turn: () => Promise<void>;
+  readonly signal: AbortSignal;
+  readonly now: () => number;
+  /** Told what is missing from the lists, as one sentence. */
+  readonly note: (sentence: string) => void;
+}
+
+/**
+ * Stations and devices of the account. Rejects with the PlatformError where the list of controllers, or permission for
+ * anything, is missing; without the other lists a scan still makes sense.
+ */
+export async function readLists(ports: ListPorts): Promise<AccountLists> {
+  const { platform, signal, now } = ports;
+  await ports.turn();
+  const controllers = await platform.controllers(signal);
+  if (controllers.isPage === true) ports.note(pageNote);
+  const takenAt = now();
+  const others = [
+    ...(await orNone(ports, () => platform.devices("TEXT", signal))),
+    ...(await orNone(ports, () => platform.devices("STREAM", signal))),
+  ];
+  const stations = await orNone(ports, () => platform.stations(signal));
+  return { takenAt, stations: stations.map(station), devices: merged(controllers, others) };
+}
+
+async function orNone<Item>(
+  { turn, note }: ListPorts,
+  ask: () => Promise<readonly Item[]>,
+): Promise<readonly Item[]> {
+  await turn();
+  try {
+    return await ask();
+  } catch (error) {
+    const isBearable = error instanceof PlatformError && bearable.has(error.facts.kind);
+    if (!isBearable) throw error;
+    note(`going on without a list: ${error.message}`);
+    return [];
+  }
+}
+
+const pageNote =
+  "the list of controllers is a page of a longer one, so devices may be missing here; platform.shapes.control/mqtt.params can ask for all of it, such as { pageSize: 500 }";
+
+const bearable: ReadonlySet<string> = new Set(["rejected", "protocol", "server", "timeout"]);
+
+/** The list of controllers comes first: it alone tells who is online. */
+function merged(
+  controllers: readonly DeviceRecord[],
+  others: readonly DeviceRecord[],
+): readonly ListedDevice[] {
+  const byCode = new Map<string, ListedDevice>();
+  for (const record of controllers) byCode.set(record.code, listed(record, true));
+  for (const record of others) if (!byCode.has(record.code)) byCode.set(record.code, listed(record, false));
+  return [...byCode.values()].sort((one, other) => (one.code < other.code ? -1 : 1));
+}
+
+// Nothing else of a record is kept: a stream's address may carry a password.
+function listed(record: DeviceRecord, isController: boolean): ListedDevice {
+  const { code, name, type, typeName, stationName, online } = record;
+  return { code, name, type, typeName, stationName, online, isController };
+}
+
+const station = ({ id, name }: ListedStation): ListedStation => ({ id, name });
+
+type DevicePorts = Pick<ScanPorts, "platform" | "progress" | "watcher">;
+
+/**
+ * Asks one device what is planned and not known yet. Addresses are flushed from the device itself, so one that is not
+ * connected is not asked for them: its single-device status decides, as the list's flag may be minutes old.
+ */
+export async function scanDevice(
+  { device, asks }: PlannedDevice,
+  ports: DevicePorts,
+  asker: Asker,
+): Promise<DeviceSurvey> {
+  const { platform, progress, watcher } = ports;
+  const answers = new Map<Ask, Answer>();
+  const unanswered: { ask: Ask; why: string }[] = [];
+  const connection = new ConnectionCheck(device.code, platform, asker);
+  const open = asks.filter((ask) => {
+    const kept = progress.answer(device.code, ask);
+    if (kept !== null) answers.set(ask, kept);
+    return kept === null;
+  });
+  for (const [at, ask] of open.entries()) {
+    const reply = await replyTo(ask, device, platform, { asker, connection });
+    if (reply === "offline") {
+      watcher.spared(open.length - at);
+      return { device, answers, unanswered, isOffline: true };
+    }
+    if (reply.type === "unanswered") unanswered.push({ ask, why: reply.why });
+    else {
+      const answer = reply.type === "answer" ? reply.answer : reply;
+      answers.set(ask, answer);
+      progress.add(device.code, ask, answer);
+    }
+    watcher.asked(device.code);
+    await keep(ports);
+  }
+  return { device, answers, unanswered, isOffline: false };
+}
+
+interface DeviceQuestions {
+  readonly asker: Asker;
+  readonly connection: ConnectionCheck;
+}
+
+async function replyTo(
+  ask: Ask,
+  device: ListedDevice,
+  platform: PlatformReader,
+  { asker, connection }: DeviceQuestions,
+): Promise<Reply<Answer> | "offline"> {
+  const isAddress = typeof ask === "number";
+  if (isAddress && device.online === false && (await connection.isGone())) return "offline";
+  const reply = await asker.ask((signal) => answerTo(ask, device.code, platform, signal));
+  // A refusal may be about this type or about the whole device; only the device's status can tell.
+  return isAddress && reply.type === "refused" && (await connection.isGone()) ? "offline" : reply;
+}
+
+/** Asks for the single-device status at most once. */
+class ConnectionCheck {
+  readonly #code: string;
+  readonly #platform: PlatformReader;
+  readonly #asker: Asker;
+  #isGone: boolean | null = null;
+
+  constructor(code: string, platform: PlatformReader, asker: Asker) {
+    this.#code = code;
+    this.#platform = platform;
+    this.#asker = asker;
+  }
+
+  async isGone(): Promise<boolean> {
+    if (this.#isGone !== null) return this.#isGone;
+    const reply = await this.#asker.ask((signal) => this.#platform.connection(this.#code, signal));
+    this.#isGone = reply.type === "answer" && reply.answer.state === "offline";
+    return this.#isGone;
+  }
+}
+
+async function answerTo(
+  ask: Ask,
+  code: string,
+  platform: PlatformReader,
+  signal: AbortSignal,
+): Promise<Answer> {
+  if (ask === "sensors") return { type: "sensors", items: await platform.sensors(code, signal) };
+  if (ask === "statuses") return { type: "statuses", items: await platform.runningStatuses(code, signal) };
+  return { type: "values", values: await platform.values(code, ask, signal) };
+}
+
+/** A disk that takes nothing costs the resuming, not the scan. */
+async function keep({ progress, watcher }: DevicePorts): Promise<void> {
+  await progress.saveNowAndThen().catch((error: unknown) => {
+    watcher.note(`the progress cannot be kept, an interruption would start over: ${String(error)}`);
+  });
+}
 
 export interface ScanRequest extends Selection {
   /** Devices the configuration ignores; asked only when they are chosen by name. */

@@ -1,5 +1,13 @@
-import type { DeviceType, ParameterGroup } from "../../greenhouse/device-types.js";
+import { controllerTopicId } from "../../config/schema.js";
+import {
+  type DeviceType,
+  deviceType,
+  isCamera,
+  type ParameterGroup,
+  parameterGroup,
+} from "../../greenhouse/device-types.js";
 import type { RawValue, RunningStatusItem, SensorItem } from "../../greenhouse/ports.js";
+import { isDeviceCode } from "../../platform/operations.js";
 
 /** A device as the account's lists show it. */
 export interface ListedDevice {
@@ -54,3 +62,72 @@ export interface Survey {
 
 export const isComplete = (survey: Survey): boolean =>
   survey.devices.every(({ unanswered, isOffline }) => unanswered.length === 0 && !isOffline);
+
+/** What the user chose. */
+export interface Selection {
+  /** Device codes or topic ids; empty for the whole account. */
+  readonly controllers: readonly string[];
+  readonly types: readonly ParameterGroup[];
+}
+
+export interface PlannedDevice {
+  readonly device: ListedDevice;
+  readonly asks: readonly Ask[];
+}
+
+/** Requests for the account's lists: controllers, two device lists, stations. */
+export const listRequests = 4;
+
+const weatherStation = deviceType("W001");
+
+/**
+ * Whom to ask for what, with the fewest requests: one for the readings, one for the running statuses, and one for each
+ * type, which brings all its addresses. Cameras have nothing to ask for; weather stations and devices that are no
+ * controllers are asked for addresses only when they are chosen by name.
+ */
+export function planScan(
+  devices: readonly ListedDevice[],
+  { controllers, types }: Selection,
+  isLeftOut: (code: string) => boolean,
+): readonly PlannedDevice[] {
+  const chosen = controllers.length > 0;
+  const wanted = chosen
+    ? devices.filter((device) => controllers.some((name) => isCalled(device, name)))
+    : devices.filter(({ code }) => !isLeftOut(code));
+  return wanted.map((device) => {
+    const { code, type, isController } = device;
+    if (isCamera(type) || !isUsableCode(code)) return { device, asks: [] };
+    const hasAddresses = chosen || (isController && type !== weatherStation);
+    return { device, asks: ["sensors", "statuses", ...(hasAddresses ? types : [])] };
+  });
+}
+
+/** Whether a code may stand in a request and be a key of the configuration. */
+export const isUsableCode = (code: string): boolean => isDeviceCode(code) && code !== "__proto__";
+
+/** Chosen names that no device of the account has. */
+export function unknownNames(
+  devices: readonly ListedDevice[],
+  { controllers }: Selection,
+): readonly string[] {
+  return controllers.filter((name) => !devices.some((device) => isCalled(device, name)));
+}
+
+const isCalled = ({ code }: ListedDevice, name: string): boolean =>
+  code === name || controllerTopicId(code) === name;
+
+const highest = 1_000_000;
+const mostTypes = 1_000;
+
+/** Type ids as the command line takes them, `1,2` or `2,190-201`; null for anything else. */
+export function parseTypes(text: string): readonly ParameterGroup[] | null {
+  const found = new Set<number>();
+  for (const part of text.split(",")) {
+    const [, first, last = first] = /^\s*(\d{1,7})(?:-(\d{1,7}))?\s*$/.exec(part) ?? [];
+    const from = Number(first);
+    const to = Number(last);
+    if (first === undefined || from > to || to > highest || to - from >= mostTypes) return null;
+    for (let id = from; id <= to; id += 1) found.add(id);
+  }
+  return found.size > mostTypes ? null : [...found].map(parameterGroup);
+}

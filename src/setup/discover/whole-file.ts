@@ -1,14 +1,22 @@
-import { isMap, Pair, Scalar, YAMLMap, type Node } from "yaml";
-import { mostConfigurationBytes } from "../../config/read-text.js";
-import type { Style } from "./controller-entry.js";
-import { controllerLines, indented } from "./controller-lines.js";
-import { controllerParts, otherDevices } from "./controller-parts.js";
-import { wrapped } from "./device-text.js";
-import { nameOf, type GivenFile } from "./given-file.js";
-import type { KnownFile } from "./known-file.js";
-import { commentText, nameOr } from "./safe-text.js";
+import { open, unlink } from "node:fs/promises";
+import { dirname } from "node:path";
+import { isMap, type Node, Pair, Scalar, YAMLMap } from "yaml";
+import { mostConfigurationBytes } from "../../config/load.js";
+import {
+  controllerLines,
+  type ControllerPart,
+  controllerParts,
+  foundParts,
+  hasNothing,
+  indented,
+  otherDevices,
+  type PartSources,
+  type Style,
+  wrapped,
+} from "./controller-entry.js";
+import { type GivenFile, type KnownFile, nameOf } from "./given-file.js";
 import type { ListedStation, Survey } from "./survey.js";
-import { nodeLines } from "./yaml-lines.js";
+import { commentText, nameOr, nodeLines } from "./text.js";
 
 export interface WholeFile {
   readonly given: GivenFile;
@@ -87,4 +95,78 @@ function commandLines({ sections }: GivenFile): readonly string[] {
     "  read_only: true",
     ...(others.items.length === 0 ? [] : indented(nodeLines(others))),
   ];
+}
+
+export interface News {
+  readonly text: string;
+  readonly newControllers: number;
+  readonly newActuators: number;
+}
+
+/**
+ * What was found and does not stand in `file` yet: lines to be pasted under the same keys of it. What stands there in a
+ * comment counts as seen. The file itself is not touched.
+ */
+export function newsText(file: string, writtenBy: string, sources: PartSources): News {
+  const { known, survey } = sources;
+  const parts = foundParts(sources);
+  const isKnown = ({ code }: ControllerPart) => known.controllers.has(code);
+  const added = parts.filter((part) => !isKnown(part));
+  const grown = parts.filter((part) => isKnown(part) && !hasNothing(part.entry));
+  const controllers = [...grown.map(withoutRemarks), ...added];
+  const others = otherDevices(survey, (code) => !known.mentions(code));
+  const name = commentText(file, 200);
+  const title =
+    controllers.length === 0 && others.length === 0
+      ? `# Nothing new against ${name}: ${parts.length} devices compared by \`discover\` of ${writtenBy}.`
+      : `# New against ${name}, by \`discover\` of ${writtenBy}. Paste the lines under the same keys there.`;
+  const lines = [
+    title,
+    ...doubts(sources),
+    ...(controllers.length === 0 ? [] : ["controllers:", ...indented(controllers.flatMap(controllerLines))]),
+    ...others,
+    "",
+  ];
+  return {
+    text: lines.join("\n"),
+    newControllers: added.length,
+    newActuators: controllers.reduce((sum, { entry }) => sum + entry.actuators.length, 0),
+  };
+}
+
+/** Its readings are no news. */
+const withoutRemarks = (part: ControllerPart): ControllerPart => ({
+  ...part,
+  title: `${part.title}; stands in the file already, with other addresses`,
+  entry: { ...part.entry, remarks: [] },
+});
+
+/** A device that could not be read may have news of its own. */
+const doubts = ({ survey, known }: PartSources): readonly string[] =>
+  survey.devices
+    .filter(
+      ({ device, isOffline, unanswered }) =>
+        known.controllers.has(device.code) && (isOffline || unanswered.length > 0),
+    )
+    .map(({ device, isOffline }) => {
+      const why = isOffline ? "not connected" : "not every question was answered";
+      return `# ${commentText(device.code)} may have more: ${why}; run discover again.`;
+    });
+
+/** Writes a file that must not exist yet, for its owner's eyes only; on disk when it resolves. Rejects with Node's error. */
+export async function writeNewFile(path: string, text: string): Promise<void> {
+  const file = await open(path, "wx", 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } catch (error) {
+    await unlink(path).catch(() => undefined);
+    throw error;
+  } finally {
+    await file.close();
+  }
+  const folder = await open(dirname(path), "r");
+  // Not every file system can do this; the file itself is written.
+  await folder.sync().catch(() => undefined);
+  await folder.close();
 }

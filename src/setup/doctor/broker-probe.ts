@@ -1,17 +1,16 @@
 import { randomBytes } from "node:crypto";
-import { BrokerLink, openLink } from "../../mqtt/connection/link.js";
-import { afterAttempt, startWith } from "../../mqtt/connection/protocol-version.js";
+import { afterAttempt, BrokerLink, openLink, startWith } from "../../mqtt/connection/link.js";
 import {
-  defaultLimits,
   type BrokerFacts,
   type ConnectionSettings,
+  defaultLimits,
   type IncomingMessage,
   type LinkEnd,
   type ProtocolVersion,
 } from "../../mqtt/connection/settings.js";
 import { streamFrom } from "../../mqtt/connection/stream.js";
 import type { Clock } from "../../runtime/clock.js";
-import { cameWithin } from "./within.js";
+import { cameWithin } from "./finding.js";
 
 export type ProbeSettings = Pick<
   ConnectionSettings,

@@ -1,3 +1,6 @@
+import type { Clock } from "../../runtime/clock.js";
+import type { Logger } from "../../runtime/log.js";
+
 export type Status = "ok" | "warning" | "failed" | "skipped";
 
 /** What one check found. `remedy` says what to do, in the words of the configuration. */
@@ -28,3 +31,52 @@ export function countOf(findings: readonly Finding[]): Counts {
   for (const { status } of findings) counts[status] += 1;
   return counts;
 }
+
+/** Runs an errand with a signal that aborts after `ms`, or with `stop`; leaves no timer behind. */
+export async function within<T>(
+  clock: Clock,
+  ms: number,
+  stop: AbortSignal,
+  errand: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController();
+  const done = new AbortController();
+  const timer = clock.wait(ms, done.signal).then(
+    () => {
+      late.abort(new Error("out of time"));
+    },
+    () => undefined,
+  );
+  try {
+    return await errand(AbortSignal.any([stop, late.signal]));
+  } finally {
+    done.abort();
+    await timer;
+  }
+}
+
+/** Whether `event` came before `ms` were over. */
+export async function cameWithin(clock: Clock, ms: number, event: Promise<unknown>): Promise<boolean> {
+  const done = new AbortController();
+  const timer = clock.wait(ms, done.signal).then(
+    () => false,
+    () => false,
+  );
+  try {
+    return await Promise.race([event.then(() => true), timer]);
+  } finally {
+    done.abort();
+  }
+}
+
+const nothing = () => undefined;
+
+/** For parts whose own lines would only repeat what a finding says. */
+export const silentLog: Logger = {
+  trace: nothing,
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+  fatal: nothing,
+};

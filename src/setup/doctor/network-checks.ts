@@ -1,13 +1,135 @@
 import { lookup } from "node:dns/promises";
-import { isIP } from "node:net";
-import { isLoopback } from "../../runtime/loopback.js";
-import type { PlatformHost } from "../../greenhouse/platform-error.js";
+import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { checkServerIdentity, connect as connectTls, type PeerCertificate, type TLSSocket } from "node:tls";
+import type { PlatformHost } from "../../greenhouse/ports.js";
 import { troubleCode, troubleOf } from "../../platform/connection-trouble.js";
-import { endsSoon, factsOf, troublesOf } from "./certificate.js";
-import { failed, ok, warning, type Verdict } from "./finding.js";
-import { endpointOf, tryConnection, type Connected, type Endpoint } from "./host-connection.js";
-import { within } from "./within.js";
+import { isLoopback } from "../../runtime/sockets.js";
+import { failed, notTried, ok, type Verdict, warning, within } from "./finding.js";
 import type { Check, Scene } from "./scene.js";
+
+const dayMs = 86_400_000;
+const soonMs = 14 * dayMs;
+
+export interface CertificateFacts {
+  /** Epoch ms; NaN where the certificate's text cannot be read. */
+  readonly fromAt: number;
+  readonly untilAt: number;
+  /** Names it was made for, as a sentence shows them. */
+  readonly names: string;
+  readonly isForHost: boolean;
+  readonly isSelfSigned: boolean;
+}
+
+export interface CertificateTrouble {
+  readonly what: string;
+  readonly remedy: string;
+}
+
+export function factsOf(certificate: PeerCertificate, host: string): CertificateFacts {
+  const { subject, issuer, subjectaltname, valid_from, valid_to } = certificate;
+  return {
+    fromAt: Date.parse(valid_from),
+    untilAt: Date.parse(valid_to),
+    names: subjectaltname ?? [subject.CN].flat().join(", "),
+    isForHost: checkServerIdentity(host, certificate) === undefined,
+    isSelfSigned: JSON.stringify(subject) === JSON.stringify(issuer),
+  };
+}
+
+/** Everything that is wrong with a certificate that was refused; `key` is the configuration's key of the address. */
+export function troublesOf(
+  facts: CertificateFacts,
+  host: string,
+  now: number,
+  key: string,
+): CertificateTrouble[] {
+  const troubles: CertificateTrouble[] = [];
+  const day = (at: number) => new Date(at).toISOString().slice(0, 10);
+  if (facts.untilAt < now)
+    troubles.push({
+      what: `the certificate expired on ${day(facts.untilAt)}`,
+      remedy: "its operator must renew it (if that day is not over yet, set this computer's clock)",
+    });
+  if (facts.fromAt > now)
+    troubles.push({
+      what: `the certificate is not valid before ${day(facts.fromAt)}`,
+      remedy: "set this computer's clock",
+    });
+  if (!facts.isForHost)
+    troubles.push({
+      what: `the certificate is for another name (${facts.names}) than ${host}`,
+      remedy: `check the host name in ${key}`,
+    });
+  if (facts.isSelfSigned)
+    troubles.push({
+      what: "the certificate is self-signed",
+      remedy:
+        "if this is the right host, trust its certificate with the environment variable NODE_EXTRA_CA_CERTS; else its operator must get one from an authority",
+    });
+  return troubles;
+}
+
+/** Days until a good certificate ends, when that is soon; else null. */
+export function endsSoon({ untilAt }: CertificateFacts, now: number): number | null {
+  const left = untilAt - now;
+  return left < soonMs ? Math.max(0, Math.floor(left / dayMs)) : null;
+}
+
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+  readonly secure: boolean;
+}
+
+export function endpointOf(address: string): Endpoint {
+  const { protocol, hostname, port } = new URL(address);
+  const secure = protocol === "https:" || protocol === "wss:" || protocol === "mqtts:";
+  const host = hostname.replace(/^\[|\]$/g, "");
+  return { host, port: port === "" ? (secure ? 443 : 80) : Number(port), secure };
+}
+
+export type Connected =
+  | { readonly ok: true; readonly certificate: PeerCertificate | null; readonly protocol: string | null }
+  | { readonly ok: false; readonly error: unknown };
+
+/** Opens one connection and closes it; nothing is sent over it. `verify: false` only to look at a refused certificate. */
+export function tryConnection(
+  { host, port, secure }: Endpoint,
+  verify: boolean,
+  signal: AbortSignal,
+): Promise<Connected> {
+  return new Promise((resolve) => {
+    const socket: Socket | TLSSocket = secure
+      ? connectTls({
+          host,
+          port,
+          rejectUnauthorized: verify,
+          ...(isIP(host) === 0 ? { servername: host } : {}),
+        })
+      : connectTcp({ host, port });
+    const end = (result: Connected) => {
+      signal.removeEventListener("abort", stop);
+      resolve(result);
+      socket.destroy();
+    };
+    const stop = () => {
+      end({ ok: false, error: Object.assign(new Error("out of time"), { code: "ETIMEDOUT" }) });
+    };
+    signal.addEventListener("abort", stop, { once: true });
+    socket.on("error", (error) => {
+      end({ ok: false, error });
+    });
+    socket.once(secure ? "secureConnect" : "connect", () => {
+      const isTls = "getPeerCertificate" in socket;
+      end({
+        ok: true,
+        certificate: isTls ? socket.getPeerCertificate() : null,
+        protocol: isTls ? socket.getProtocol() : null,
+      });
+    });
+    if (signal.aborted) stop();
+  });
+}
 
 export const hostKey = (host: PlatformHost): "platform.business_url" | "platform.realtime_url" =>
   host === "business" ? "platform.business_url" : "platform.realtime_url";
@@ -106,4 +228,34 @@ async function refusalVerdict(
         `${host}:${port}: ${troubles.map((trouble) => trouble.what).join(", and ")}`,
         troubles.map((trouble) => trouble.remedy).join("; "),
       );
+}
+
+/** As the bridge itself judges: beyond this the clock is not trusted. */
+const trustedMs = 120_000;
+const exactMs = 30_000;
+
+export const clockCheck: Check = {
+  id: "clock",
+  needs: [],
+  run: ({ platform }) => Promise.resolve(clockVerdict(platform.clockSkewMs())),
+};
+
+/** `skewMs`: how far the platform's clock is ahead of ours; null while no answer carried a date. */
+export function clockVerdict(skewMs: number | null): Verdict {
+  if (skewMs === null) return notTried("no answer of the platform told its time");
+  const seconds = Math.round(Math.abs(skewMs) / 1000);
+  const off = `this computer's clock is ${spoken(seconds)} ${skewMs > 0 ? "behind" : "ahead of"} the platform's`;
+  if (Math.abs(skewMs) <= exactMs) return ok("this computer's clock agrees with the platform's");
+  const remedy = "switch on network time (`timedatectl set-ntp true`) and check this computer's clock";
+  return Math.abs(skewMs) <= trustedMs
+    ? warning(off, remedy)
+    : failed(`${off}: readings get a wrong age, and commands that carry a time are refused`, remedy);
+}
+
+/** `45 s`, `12 min`, `8.0 h`, `3 days`. */
+export function spoken(seconds: number): string {
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 172_800) return `${(seconds / 3600).toFixed(1)} h`;
+  return `${Math.round(seconds / 86_400)} days`;
 }

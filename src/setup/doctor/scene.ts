@@ -1,10 +1,9 @@
 import type { Configuration } from "../../config/schema.js";
-import type { DeviceRecord } from "../../greenhouse/ports.js";
+import type { DeviceRecord, PlatformReader, Query } from "../../greenhouse/ports.js";
 import type { PlatformClient } from "../../platform/client.js";
 import type { Clock } from "../../runtime/clock.js";
-import type { Logger } from "../../runtime/logger.js";
+import type { Logger } from "../../runtime/log.js";
 import type { Random } from "../../runtime/random.js";
-import type { AnswerBook } from "./answers.js";
 import type { BrokerProbe } from "./broker-probe.js";
 import type { Verdict } from "./finding.js";
 
@@ -86,4 +85,38 @@ export interface Check {
   /** Checks that must have passed (with a warning at most) before this one makes sense. */
   readonly needs: readonly string[];
   readonly run: (scene: Scene, signal: AbortSignal) => Promise<Verdict>;
+}
+
+/** An answer of the platform as it came, parsed. */
+export interface RawAnswer {
+  /** `sensor-data`, `control/mqtt`, … */
+  readonly operation: string;
+  /** With the parameter names of the interface document. */
+  readonly query: Query;
+  /** Epoch ms. */
+  readonly receivedAt: number;
+  readonly body: unknown;
+}
+
+/** Asks the platform each question once and keeps the answers. */
+export interface AnswerBook {
+  /** Rejects with a PlatformError. */
+  ask(operation: string, query: Query, signal: AbortSignal): Promise<RawAnswer>;
+  list(): readonly RawAnswer[];
+}
+
+export function answerBook(platform: Pick<PlatformReader, "get">, clock: Clock): AnswerBook {
+  const kept = new Map<string, RawAnswer>();
+  return {
+    ask: async (operation, query, signal) => {
+      const key = JSON.stringify([operation, query]);
+      const known = kept.get(key);
+      if (known !== undefined) return known;
+      const body = await platform.get(operation, query, signal);
+      const answer = { operation, query, receivedAt: clock.now(), body };
+      kept.set(key, answer);
+      return answer;
+    },
+    list: () => [...kept.values()],
+  };
 }

@@ -1,14 +1,16 @@
-import { PlatformError } from "../../greenhouse/platform-error.js";
-import type { Query } from "../../greenhouse/ports.js";
-import { pageProblem } from "../../platform/decode/devices.js";
+import { PlatformError, type Query } from "../../greenhouse/ports.js";
+import { pageProblem } from "../../platform/decode/lists.js";
 import type { OperationShape } from "../../platform/settings.js";
-import type { RawAnswer } from "./answers.js";
-import { decodedAnswer, devicesIn, type DecodedOperation } from "./decoded-answer.js";
-import { failed, notTried, ok, warning, type Verdict } from "./finding.js";
-import { sampleControllers } from "./platform-checks.js";
-import { platformVerdict } from "./platform-verdict.js";
-import type { Check, Scene } from "./scene.js";
-import { shapeLine, suggestedShape } from "./shape-suggestion.js";
+import { failed, notTried, ok, type Verdict, warning } from "./finding.js";
+import { platformVerdict, sampleControllers } from "./platform-checks.js";
+import type { Check, RawAnswer, Scene } from "./scene.js";
+import {
+  decodedAnswer,
+  type DecodedOperation,
+  devicesIn,
+  shapeLine,
+  suggestedShape,
+} from "./shape-suggestion.js";
 
 interface ShapeCheck {
   readonly operation: DecodedOperation;

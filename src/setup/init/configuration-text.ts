@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import type { Answers, BrokerAnswer, PlatformAnswer, Secret } from "./answers.js";
+import type { Answers, BrokerAnswer, PlatformAnswer, Secret } from "./given-answers.js";
 
 export interface FirstFiles {
   readonly configuration: string;

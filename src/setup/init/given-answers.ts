@@ -1,6 +1,5 @@
-import { isLoopback } from "../../runtime/loopback.js";
 import { urlOf } from "../../config/urls.js";
-import type { Answers, BrokerAnswer, CredentialAnswer } from "./answers.js";
+import { isLoopback } from "../../runtime/sockets.js";
 
 /** What the command line says already. A secret is never an option: it would stand in the list of processes. */
 export interface GivenAnswers {
@@ -77,4 +76,42 @@ export function addressObjection(address: string): string | null {
 export function isOpen(address: string): boolean {
   const url = urlOf(address);
   return url?.protocol === "http:" && !isLoopback(url.hostname);
+}
+
+/** A text that is kept in `secrets.yaml`, or taken from a variable of the environment at every start. */
+export type Secret =
+  { readonly from: "secrets"; readonly text: string } | { readonly from: "env"; readonly name: string };
+
+export type CredentialAnswer =
+  | { readonly type: "token"; readonly token: Secret }
+  | { readonly type: "token_file"; readonly path: string }
+  | {
+      readonly type: "sign_in";
+      /** The field names of the sign-in body are the platform's. */
+      readonly accountField: string;
+      readonly account: string;
+      readonly passwordField: string;
+      readonly password: Secret;
+    };
+
+export interface PlatformAnswer {
+  readonly businessUrl: string;
+  readonly realtimeUrl: string;
+  readonly allowInsecure: boolean;
+  readonly credential: CredentialAnswer;
+}
+
+export type BrokerAnswer =
+  | { readonly type: "embedded" }
+  | {
+      readonly type: "external";
+      readonly url: string;
+      readonly username?: string;
+      readonly password?: Secret;
+    };
+
+/** Everything a first configuration needs to know. */
+export interface Answers {
+  readonly platform: PlatformAnswer;
+  readonly broker: BrokerAnswer;
 }

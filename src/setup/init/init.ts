@@ -1,21 +1,78 @@
 import { lstat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { loadConfiguration, type ConfigurationSources } from "../../config/load.js";
-import type { ReadFile } from "../../config/files.js";
-import { readFile } from "../../config/files.js";
+import { platformSettings } from "../../compose/open.js";
+import { type ReadFile, readFile } from "../../config/files.js";
+import { type ConfigurationSources, loadConfiguration } from "../../config/load.js";
 import { formatProblem } from "../../config/problem.js";
 import type { Configuration } from "../../config/schema.js";
+import { PlatformError } from "../../greenhouse/ports.js";
+import { createPlatform } from "../../platform/client.js";
+import { nodeFiles } from "../../platform/files.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Random } from "../../runtime/random.js";
-import type { Answers } from "./answers.js";
-import { askBroker } from "./broker-questions.js";
-import { firstFiles, secretLines, type FirstFiles } from "./configuration-text.js";
-import { choose, GoneAway, type Dialogue } from "./dialogue.js";
-import { findBrokers } from "./find-broker.js";
-import { answersFrom, IncompleteAnswers, type GivenAnswers } from "./given-answers.js";
+import { probeSettings } from "../doctor/broker-checks.js";
+import { BrokerProbe, openProbe } from "../doctor/broker-probe.js";
+import { silentLog, within } from "../doctor/finding.js";
+import { firstFiles, type FirstFiles, secretLines } from "./configuration-text.js";
+import { choose, type Dialogue, GoneAway } from "./dialogue.js";
+import { type Answers, answersFrom, type GivenAnswers } from "./given-answers.js";
 import { addLines, FileExists, mustTakeFiles, secretNames, writeNew } from "./new-file.js";
-import { askPlatform } from "./platform-questions.js";
-import { tryBroker, tryPlatform, type Trial } from "./trials.js";
+import { askBroker, askPlatform, findBrokers } from "./questions.js";
+
+export interface Trial {
+  readonly ok: boolean;
+  /** A sentence for each thing that was tried. */
+  readonly lines: readonly string[];
+}
+
+const trialMs = 30_000;
+
+/** Asks both hosts one question each, with the credential of the configuration. */
+export async function tryPlatform(
+  configuration: Configuration,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  stop: AbortSignal,
+): Promise<Trial> {
+  const platform = createPlatform(platformSettings(configuration), {
+    clock,
+    random,
+    log: silentLog,
+    dataDir: configuration.data_dir,
+    onLink: () => undefined,
+    // A token that was got for the trial is not kept: nothing is written before everything is known.
+    files: { ...nodeFiles, writePrivate: () => Promise.resolve() },
+  });
+  try {
+    return await within(clock, trialMs, stop, async (signal) => {
+      const listed = await told(platform.controllers(signal), (controllers) => {
+        const { length } = controllers;
+        return `the business host lists ${length} ${length === 1 ? "controller" : "controllers"}`;
+      });
+      const asked = await told(platform.connection("init", signal), () => "the realtime host answers");
+      return { ok: listed.ok && asked.ok, lines: [listed.line, asked.line] };
+    });
+  } finally {
+    await platform.close();
+  }
+}
+
+async function told<T>(call: Promise<T>, sentence: (value: T) => string) {
+  try {
+    return { ok: true, line: sentence(await call) };
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error;
+    return { ok: false, line: error.message };
+  }
+}
+
+/** Connects to the configured broker once; the embedded one is never tried, it starts with the bridge. */
+export async function tryBroker(configuration: Configuration, clock: Clock): Promise<Trial> {
+  const settings = probeSettings({ configuration }, null);
+  const probe = await openProbe(settings, clock, 5_000);
+  if (!(probe instanceof BrokerProbe)) return { ok: false, lines: [probe.reason] };
+  await probe.close();
+  return { ok: true, lines: ["the broker lets us in"] };
+}
 
 export interface InitOptions {
   /** Path of the configuration to write. */
@@ -43,7 +100,7 @@ export class NotWritten extends Error {
 }
 
 /**
- * Asks, tries and writes a first configuration. Rejects with FileExists, IncompleteAnswers, GoneAway, PlaceUnusable or NotWritten; nothing was
+ * Asks, tries and writes a first configuration. Rejects with FileExists, GoneAway, PlaceUnusable or NotWritten; nothing was
  * written then.
  */
 export async function writeFirstConfiguration(options: InitOptions, ports: InitPorts): Promise<void> {
@@ -176,5 +233,3 @@ async function checked(files: FirstFiles, { file }: InitOptions, { env }: InitPo
       `nothing was written, because it would not pass a check:\n${loaded.problems.join("\n")}`,
     );
 }
-
-export { FileExists, GoneAway, IncompleteAnswers };

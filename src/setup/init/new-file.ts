@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { access, constants, link, open, readdir, readFile, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { parseDocument, isMap, isScalar } from "yaml";
+import { isMap, isScalar, parseDocument } from "yaml";
 
 /** File systems without hard links (FAT, some network mounts) answer with one of these. */
 const noLinks = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EINVAL"]);

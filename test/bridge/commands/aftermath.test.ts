@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { seeActuator, type Rest } from "../../../src/commands/outside-change.js";
+import { type Rest, seeActuator } from "../../../src/commands/aftermath.js";
 import { CommandBench } from "../../support/command-bench.js";
 
 const fan = {

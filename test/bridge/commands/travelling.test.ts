@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { travels } from "../../../src/greenhouse/command/travelling.js";
-import type { Step } from "../../../src/greenhouse/command/plan.js";
+import { type Step, travels } from "../../../src/greenhouse/command/plan.js";
 import { actuator } from "../../support/builders.js";
 import { CommandBench } from "../../support/command-bench.js";
 import { platformError } from "../../support/scripted-platform.js";

@@ -2,14 +2,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { BridgeSurroundings } from "../../../src/compose/bridge-parts.js";
 import { runBridge } from "../../../src/compose/bridge.js";
+import type { BridgeSurroundings } from "../../../src/compose/live-settings.js";
 import { loadConfiguration } from "../../../src/config/load.js";
 import { formatProblem } from "../../../src/config/problem.js";
 import type { Configuration } from "../../../src/config/schema.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { seededRandom } from "../../../src/runtime/random.js";
-import { startSimulator, type Simulator, type SimulatorOptions } from "../../../src/simulator/server.js";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../../../src/simulator/server.js";
 import { capturedLog } from "../../mqtt-connection/support.js";
 
 /* The whole bridge in the test's own process, against the simulated platform over real HTTP. */

@@ -1,4 +1,4 @@
-import { profileNames, type ProfileName } from "../../../src/simulator/profiles.js";
+import { type ProfileName, profileNames } from "../../../src/simulator/dialects.js";
 
 /* The brokers the bridge is meant for. */
 

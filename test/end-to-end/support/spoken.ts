@@ -1,5 +1,4 @@
-import { profileNames, profiles, type ProfileName } from "../../../src/simulator/profiles.js";
-import type { Dialect } from "../../../src/simulator/dialect.js";
+import { type Dialect, type ProfileName, profileNames, profiles } from "../../../src/simulator/dialects.js";
 import type { Configuration } from "./stage.js";
 
 /* What a platform of some dialect makes of the things the rules speak of: how it writes them, and what is mirrored then. */

@@ -1,11 +1,11 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ProfileName } from "../../../src/simulator/dialects.js";
 import { type Mosquitto, type MosquittoOptions, startMosquitto } from "../../support/mosquitto.js";
-import type { ProfileName } from "../../../src/simulator/profiles.js";
 import { platformOf, type SimulatedPlatform } from "./platform.js";
 import { type Program, type ProgramOptions, startProgram } from "./program.js";
-import { type Watch, type WatchOptions, watchBroker } from "./watch.js";
+import { type Watch, watchBroker, type WatchOptions } from "./watch.js";
 
 /* Everything one test starts, and its end. */
 

@@ -1,4 +1,4 @@
-import type { Logger } from "../../../src/runtime/logger.js";
+import type { Logger } from "../../../src/runtime/log.js";
 
 /** Keeps the messages, `level text`. */
 export function capturedLog(): { readonly log: Logger; readonly lines: string[] } {

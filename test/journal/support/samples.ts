@@ -1,3 +1,4 @@
+import type { CommandResult } from "../../../src/greenhouse/command/outcomes.js";
 import type {
   CommandTaken,
   JournalRecord,
@@ -6,7 +7,6 @@ import type {
   ResultRecord,
   StepSent,
 } from "../../../src/journal/records.js";
-import type { CommandResult } from "../../../src/journal/results.js";
 
 export const about = { controller: "GH-0001", actuator: "roof" } as const;
 

@@ -1,6 +1,5 @@
 import { onTestFinished } from "vitest";
-import type { JournalOptions } from "../../../src/journal/journal-options.js";
-import { Journal } from "../../../src/journal/journal.js";
+import { Journal, type JournalOptions } from "../../../src/journal/journal.js";
 import { readRecords } from "../../../src/journal/reader.js";
 import type { JournalRecord } from "../../../src/journal/records.js";
 import { capturedLog } from "./captured-log.js";

@@ -1,11 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { deviceType } from "../../../src/greenhouse/device-types.js";
-import { connectionReader } from "../../../src/platform/decode/connection.js";
 import { UnreadableShape } from "../../../src/platform/decode/decoding.js";
-import { deviceReader } from "../../../src/platform/decode/devices.js";
-import { runningStatusReader } from "../../../src/platform/decode/running-statuses.js";
-import { stationReader } from "../../../src/platform/decode/stations.js";
+import { deviceReader, stationReader } from "../../../src/platform/decode/lists.js";
+import { connectionReader, runningStatusReader } from "../../../src/platform/decode/statuses.js";
 import { anyAnswer, decoding } from "../support/decoding.js";
 
 function devices(answer: unknown) {

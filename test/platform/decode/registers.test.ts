@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { UnreadableShape } from "../../../src/platform/decode/decoding.js";
-import { manyValuesReader } from "../../../src/platform/decode/many-values.js";
-import { oneValueReader } from "../../../src/platform/decode/one-value.js";
+import { manyValuesReader, oneValueReader } from "../../../src/platform/decode/registers.js";
 import type { OperationShape } from "../../../src/platform/settings.js";
 import { anyAnswer, decoding, scalarsOf } from "../support/decoding.js";
 

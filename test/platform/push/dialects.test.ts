@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { PushChannel, PushNews } from "../../../src/greenhouse/push.js";
-import { timeReader } from "../../../src/platform/platform-time.js";
-import { frameDecoder } from "../../../src/platform/push/frame-decoder.js";
+import type { PushChannel, PushNews } from "../../../src/greenhouse/ports.js";
+import { frameDecoder } from "../../../src/platform/push/frames.js";
 import type { ShapeSettings } from "../../../src/platform/settings.js";
-import { zoneOffset } from "../../../src/platform/zone-offset.js";
-import { profileNames, type ProfileName } from "../../../src/simulator/profiles.js";
+import { timeReader, zoneOffset } from "../../../src/platform/time.js";
+import { type ProfileName, profileNames } from "../../../src/simulator/dialects.js";
 import { PushFeed } from "../../../src/simulator/push-feed.js";
 import { Asking, minuteMs } from "../../simulator/asking.js";
 

@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { PushChannel, PushNews } from "../../../src/greenhouse/push.js";
-import { timeReader } from "../../../src/platform/platform-time.js";
-import { frameDecoder } from "../../../src/platform/push/frame-decoder.js";
+import type { PushChannel, PushNews } from "../../../src/greenhouse/ports.js";
+import { frameDecoder } from "../../../src/platform/push/frames.js";
 import type { ShapeSettings } from "../../../src/platform/settings.js";
-import { zoneOffset } from "../../../src/platform/zone-offset.js";
+import { timeReader, zoneOffset } from "../../../src/platform/time.js";
 import { anyAnswer, scalarsOf } from "../support/decoding.js";
 
 const receivedAt = Date.parse("2026-03-01T08:00:30Z");

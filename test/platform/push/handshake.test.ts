@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { PlatformError } from "../../../src/greenhouse/platform-error.js";
-import { channelOperation } from "../../../src/platform/push/channels.js";
-import { handshakeOf } from "../../../src/platform/push/handshake.js";
+import { PlatformError } from "../../../src/greenhouse/ports.js";
+import { handshakeOf } from "../../../src/platform/push/connection.js";
+import { channelOperation } from "../../../src/platform/push/platform-push.js";
 import { credential } from "../../../src/platform/session/credential.js";
 
 const token = credential("s3cr3t/+&", 1);

@@ -1,12 +1,12 @@
-import { createServer, type Server } from "node:http";
 import { once } from "node:events";
+import { createServer, type Server } from "node:http";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
-import { WebSocketServer, type WebSocket } from "ws";
-import type { PushChannel, PushNews } from "../../../src/greenhouse/push.js";
+import { type WebSocket, WebSocketServer } from "ws";
+import type { PushChannel, PushNews } from "../../../src/greenhouse/ports.js";
 import { createPlatform, type PlatformClient } from "../../../src/platform/client.js";
 import type { PlatformSettings } from "../../../src/platform/settings.js";
-import { systemClock, type Clock } from "../../../src/runtime/clock.js";
+import { type Clock, systemClock } from "../../../src/runtime/clock.js";
 import { settingsFor } from "../support/client-under-test.js";
 
 export interface Listening {

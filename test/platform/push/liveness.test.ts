@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { liveness } from "../../../src/platform/push/liveness.js";
-import { pauseMs, triesAfter, type End } from "../../../src/platform/push/reconnect.js";
-import { FrameRate } from "../../../src/platform/push/frame-rate.js";
+import { type End, FrameRate, liveness, pauseMs, triesAfter } from "../../../src/platform/push/connection.js";
 
 describe("liveness of an open channel", () => {
   it.each([

@@ -3,13 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { pino } from "pino";
-import { PlatformError, type PlatformErrorFacts } from "../../../src/greenhouse/platform-error.js";
-import {
-  createPlatform,
-  type HostLink,
-  type PlatformClient,
-  type PlatformPorts,
-} from "../../../src/platform/client.js";
+import { PlatformError, type PlatformErrorFacts } from "../../../src/greenhouse/ports.js";
+import { createPlatform, type PlatformClient, type PlatformPorts } from "../../../src/platform/client.js";
+import type { HostLink } from "../../../src/platform/link.js";
 import type { PlatformSettings } from "../../../src/platform/settings.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import type { Decoding } from "../../../src/platform/decode/decoding.js";
-import { timeReader } from "../../../src/platform/platform-time.js";
-import { zoneOffset } from "../../../src/platform/zone-offset.js";
+import { timeReader, zoneOffset } from "../../../src/platform/time.js";
 
 export const receivedAt = Date.parse("2026-03-01T08:00:30Z");
 

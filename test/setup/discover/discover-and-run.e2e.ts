@@ -3,14 +3,13 @@ import { dirname, join } from "node:path";
 import mqtt from "mqtt";
 import { expect, it, onTestFailed, onTestFinished } from "vitest";
 import { runBridge } from "../../../src/compose/bridge.js";
+import { type Configuration, controllerTopicId } from "../../../src/config/schema.js";
 import type { ActuatorKind } from "../../../src/greenhouse/actuator-kinds.js";
-import { controllerTopicId } from "../../../src/config/controller-topic-id.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { seededRandom } from "../../../src/runtime/random.js";
-import type { Configuration } from "../../../src/config/schema.js";
 import { capturedLog } from "../../mqtt-connection/support.js";
-import { startMosquitto } from "../../support/mosquitto.js";
 import { running } from "../../simulator/running.js";
+import { startMosquitto } from "../../support/mosquitto.js";
 import { configuration, greenhouse2mqtt, loaded } from "./support/account.js";
 
 /* From an account of 50 controllers to commands that its platform confirms, as a grower would go. */

@@ -1,8 +1,8 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { controllerTopicId } from "../../../src/config/controller-topic-id.js";
-import { plainProfileNames } from "../../../src/simulator/profiles.js";
+import { controllerTopicId } from "../../../src/config/schema.js";
+import { plainProfileNames } from "../../../src/simulator/dialects.js";
 import { running } from "../../simulator/running.js";
 import { configuration, flushes, greenhouse2mqtt, loadedText, token, writes } from "./support/account.js";
 

@@ -1,9 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parameterGroup } from "../../../src/greenhouse/device-types.js";
-import { actuatorIds, controllerIds, parameterIds } from "../../../src/setup/discover/entry-ids.js";
-import { byAddress } from "../../../src/setup/discover/findings.js";
-import { typeRows, type ActuatorRow, type ParameterRow } from "../../../src/greenhouse/type-rows.js";
+import {
+  type ActuatorRow,
+  parameterGroup,
+  type ParameterRow,
+  typeRows,
+} from "../../../src/greenhouse/device-types.js";
+import { actuatorIds, byAddress, controllerIds, parameterIds } from "../../../src/setup/discover/findings.js";
 
 const none = new Set<string>();
 

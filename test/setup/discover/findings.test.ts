@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ActuatorKind } from "../../../src/greenhouse/actuator-kinds.js";
 import type { RawValue } from "../../../src/greenhouse/ports.js";
-import { evidenceFor, stateWord } from "../../../src/setup/discover/evidence.js";
-import { byAddress, findingsOf } from "../../../src/setup/discover/findings.js";
+import { byAddress, evidenceFor, findingsOf, stateWord } from "../../../src/setup/discover/findings.js";
 import { answers, type Groups } from "./support/surveys.js";
 
 const found = (groups: Groups) => {

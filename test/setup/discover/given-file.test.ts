@@ -1,10 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readGivenFile } from "../../../src/setup/discover/given-file.js";
-import { knownFile } from "../../../src/setup/discover/known-file.js";
-import { movePaths } from "../../../src/setup/discover/moved-paths.js";
-import { verdictOn } from "../../../src/setup/discover/self-check.js";
+import { verdictOn } from "../../../src/setup/discover/discover.js";
+import { knownFile, movePaths, readGivenFile } from "../../../src/setup/discover/given-file.js";
 import { wholeFileText } from "../../../src/setup/discover/whole-file.js";
 import { folder, loaded, loadedText } from "./support/account.js";
 import { survey } from "./support/surveys.js";

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { deviceType, parameterGroup } from "../../../src/greenhouse/device-types.js";
-import { planScan, unknownNames } from "../../../src/setup/discover/plan.js";
-import { scannedTypes } from "../../../src/greenhouse/type-rows.js";
+import { deviceType, parameterGroup, scannedTypes } from "../../../src/greenhouse/device-types.js";
+import { planScan, unknownNames } from "../../../src/setup/discover/survey.js";
 import { device } from "./support/surveys.js";
 
 const all = { controllers: [], types: scannedTypes };

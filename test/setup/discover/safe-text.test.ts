@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseDocument } from "yaml";
-import { commentText, nameOr } from "../../../src/setup/discover/safe-text.js";
+import { commentText, nameOr } from "../../../src/setup/discover/text.js";
 
 describe("names of the platform in comments", { timeout: 60_000 }, () => {
   it.each([

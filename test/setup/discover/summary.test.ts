@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { counted } from "../../../src/setup/discover/summary.js";
+import { counted } from "../../../src/setup/discover/discover.js";
 
 it.each([
   [0, "station", undefined, "0 stations"],

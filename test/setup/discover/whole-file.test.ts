@@ -2,10 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseDocument } from "yaml";
 import { deviceType, isCamera, parameterGroup, statusNumber } from "../../../src/greenhouse/device-types.js";
-import type { GivenFile } from "../../../src/setup/discover/given-file.js";
-import { isUsableCode } from "../../../src/setup/discover/plan.js";
-import type { KnownFile } from "../../../src/setup/discover/known-file.js";
-import type { Answer, DeviceSurvey, Survey } from "../../../src/setup/discover/survey.js";
+import type { GivenFile, KnownFile } from "../../../src/setup/discover/given-file.js";
+import {
+  type Answer,
+  type DeviceSurvey,
+  isUsableCode,
+  type Survey,
+} from "../../../src/setup/discover/survey.js";
 import { fittingText, wholeFileText } from "../../../src/setup/discover/whole-file.js";
 import { loaded } from "../../config/loading.js";
 import { item } from "../../support/builders.js";

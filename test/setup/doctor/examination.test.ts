@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/runtime/clock.js";
-import { examine } from "../../../src/setup/doctor/examination.js";
+import { examine } from "../../../src/setup/doctor/doctor.js";
 import { type Finding, ok } from "../../../src/setup/doctor/finding.js";
 import { type Check, defaultLimits, type Scene } from "../../../src/setup/doctor/scene.js";
 

@@ -1,12 +1,12 @@
-import type { Configuration } from "../../../src/config/schema.js";
-import { startBroker } from "../../../src/broker/broker.js";
-import { silentLog } from "../../../src/setup/doctor/silent-log.js";
-import { describe, expect, it, onTestFinished } from "vitest";
 import { connectAsync } from "mqtt";
-import { profileNames } from "../../../src/simulator/profiles.js";
-import { openProbe, BrokerProbe } from "../../../src/setup/doctor/broker-probe.js";
-import { probeSettings } from "../../../src/setup/doctor/broker-access.js";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { startBroker } from "../../../src/broker/broker.js";
+import type { Configuration } from "../../../src/config/schema.js";
 import { systemClock } from "../../../src/runtime/clock.js";
+import { probeSettings } from "../../../src/setup/doctor/broker-checks.js";
+import { BrokerProbe, openProbe } from "../../../src/setup/doctor/broker-probe.js";
+import { silentLog } from "../../../src/setup/doctor/finding.js";
+import { profileNames } from "../../../src/simulator/dialects.js";
 import {
   canaries,
   complaints,

@@ -1,12 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { troublesOf, endsSoon, type CertificateFacts } from "../../../src/setup/doctor/certificate.js";
-import { clockVerdict } from "../../../src/setup/doctor/clock-check.js";
-import { suggestedShape } from "../../../src/setup/doctor/shape-suggestion.js";
-import { readingsIn } from "../../../src/setup/doctor/decoded-answer.js";
-import { shapeOf } from "../../../src/setup/doctor/first-frame.js";
-import { judgeZone, offsetText, zoneWith } from "../../../src/setup/doctor/zone-judgement.js";
-import { zoneOffset } from "../../../src/platform/zone-offset.js";
+import { zoneOffset } from "../../../src/platform/time.js";
+import {
+  type CertificateFacts,
+  clockVerdict,
+  endsSoon,
+  troublesOf,
+} from "../../../src/setup/doctor/network-checks.js";
+import { shapeOf } from "../../../src/setup/doctor/push-checks.js";
+import { readingsIn, suggestedShape } from "../../../src/setup/doctor/shape-suggestion.js";
+import { judgeZone, offsetText, zoneWith } from "../../../src/setup/doctor/zone-check.js";
 
 const minute = 60_000;
 const hour = 60 * minute;

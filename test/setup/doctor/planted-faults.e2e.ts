@@ -1,14 +1,13 @@
-import { createServer } from "node:net";
 import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Journal } from "../../../src/journal/journal.js";
 import { DirectoryLock } from "../../../src/journal/lock.js";
 import { systemClock } from "../../../src/runtime/clock.js";
-import type { Status } from "../../../src/setup/doctor/finding.js";
+import { silentLog, type Status } from "../../../src/setup/doctor/finding.js";
 import type { DoctorPorts } from "../../../src/setup/doctor/scene.js";
-import { silentLog } from "../../../src/setup/doctor/silent-log.js";
 import type { Simulator } from "../../../src/simulator/server.js";
 import { taken } from "../../journal/support/samples.js";
 import { freePort, type MosquittoOptions } from "../../support/mosquitto.js";

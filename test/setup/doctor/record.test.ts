@@ -1,20 +1,18 @@
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { RawAnswer } from "../../../src/setup/doctor/answers.js";
-import { decodedAnswer, isDecoded, readingsIn } from "../../../src/setup/doctor/decoded-answer.js";
-import { answerOf } from "../../../src/setup/doctor/fixture.js";
-import { recordCheck } from "../../../src/setup/doctor/record-check.js";
-import { scrubbed, scrubBook } from "../../../src/setup/doctor/scrub.js";
-import { profileNames } from "../../../src/simulator/profiles.js";
+import { answerOf, recordCheck, scrubbed, scrubBook } from "../../../src/setup/doctor/recording.js";
+import type { RawAnswer } from "../../../src/setup/doctor/scene.js";
+import { decodedAnswer, isDecoded, readingsIn } from "../../../src/setup/doctor/shape-suggestion.js";
+import { profileNames } from "../../../src/simulator/dialects.js";
 import {
   canaries,
   examined,
+  type Examined,
   folder,
   loaded,
   plainConfiguration,
   platform,
-  type Examined,
 } from "./support/bench.js";
 
 const nowhere = { url: "mqtt://127.0.0.1:1" };

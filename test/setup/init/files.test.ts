@@ -5,8 +5,8 @@ import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { runProgram } from "../../../src/cli/program.js";
 import { loadConfiguration } from "../../../src/config/load.js";
-import type { Answers, BrokerAnswer, CredentialAnswer } from "../../../src/setup/init/answers.js";
 import { firstFiles, secretLines } from "../../../src/setup/init/configuration-text.js";
+import type { Answers, BrokerAnswer, CredentialAnswer } from "../../../src/setup/init/given-answers.js";
 import { addLines, FileExists, secretNames, writeNew } from "../../../src/setup/init/new-file.js";
 
 async function folder(): Promise<string> {

@@ -6,10 +6,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { runProgram } from "../../../src/cli/program.js";
 import { fileSources, loadConfiguration } from "../../../src/config/load.js";
 import { systemClock } from "../../../src/runtime/clock.js";
-import { GoneAway, type Dialogue } from "../../../src/setup/init/dialogue.js";
-import { writeFirstConfiguration, type InitPorts } from "../../../src/setup/init/init.js";
-import { terminalDialogue } from "../../../src/setup/init/terminal-dialogue.js";
-import { startSimulator, type Simulator, type SimulatorOptions } from "../../../src/simulator/server.js";
+import { type Dialogue, GoneAway, terminalDialogue } from "../../../src/setup/init/dialogue.js";
+import { type InitPorts, writeFirstConfiguration } from "../../../src/setup/init/init.js";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../../../src/simulator/server.js";
 import { testBroker } from "../../mqtt-connection/support.js";
 import { freePort } from "../../support/mosquitto.js";
 

@@ -1,6 +1,5 @@
+import { type HostSettings, Lane, type Outgoing } from "../../../src/platform/http/connections.js";
 import type { HttpAnswer } from "../../../src/platform/http/exchange.js";
-import type { HostSettings, Outgoing } from "../../../src/platform/http/host-connections.js";
-import { Lane } from "../../../src/platform/http/lane.js";
 import type { Clock } from "../../../src/runtime/clock.js";
 import { BootClock } from "../time.js";
 

@@ -8,17 +8,16 @@ import type { Configuration } from "../../../../src/config/schema.js";
 import { systemClock } from "../../../../src/runtime/clock.js";
 import { seededRandom } from "../../../../src/runtime/random.js";
 import { diagnose } from "../../../../src/setup/doctor/doctor.js";
-import type { Finding } from "../../../../src/setup/doctor/finding.js";
+import { type Finding, silentLog } from "../../../../src/setup/doctor/finding.js";
 import {
-  defaultLimits,
   type Check,
+  defaultLimits,
   type DoctorLimits,
   type DoctorPorts,
   type Scene,
 } from "../../../../src/setup/doctor/scene.js";
-import { silentLog } from "../../../../src/setup/doctor/silent-log.js";
-import { startSimulator, type Simulator, type SimulatorOptions } from "../../../../src/simulator/server.js";
-import { startMosquitto, type Mosquitto, type MosquittoOptions } from "../../../support/mosquitto.js";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../../../../src/simulator/server.js";
+import { type Mosquitto, type MosquittoOptions, startMosquitto } from "../../../support/mosquitto.js";
 
 /** Planted secrets and names: whatever is printed, they must not be in it. */
 export const canaries = {

@@ -1,0 +1,139 @@
+import type { Aedes, Client, Subscription } from "aedes";
+import type { BrokerLimits } from "./settings.js";
+
+type Limits = Pick<BrokerLimits, "filters" | "filterBytes" | "filterLevels">;
+
+interface Held {
+  readonly filters: Set<string>;
+  levels: number;
+}
+
+/**
+ * Counts the topic filters that clients hold. One owner holds a number of them, and never takes more of the room of all
+ * than it leaves to the others. Every level of a filter is a node of the broker's tree, so levels are what fills memory.
+ */
+export class FilterShare<Owner> {
+  readonly #limits: Limits;
+  readonly #owners = new Map<Owner, Held>();
+  #levels = 0;
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  /** Whether `owner` may hold this filter too; from then on it is counted, however often it is asked for again. */
+  take(owner: Owner, filter: string): boolean {
+    const held = this.#owners.get(owner) ?? { filters: new Set<string>(), levels: 0 };
+    if (held.filters.has(filter)) return true;
+    const { filters, filterBytes, filterLevels } = this.#limits;
+    const levels = levelsOf(filter);
+    if (held.filters.size >= filters || Buffer.byteLength(filter) > filterBytes) return false;
+    if (held.levels + levels > filterLevels - this.#levels) return false;
+    this.#owners.set(owner, held);
+    held.filters.add(filter);
+    held.levels += levels;
+    this.#levels += levels;
+    return true;
+  }
+
+  release(owner: Owner, filters: Iterable<string>): void {
+    const held = this.#owners.get(owner);
+    if (held === undefined) return;
+    for (const filter of filters) {
+      if (!held.filters.delete(filter)) continue;
+      held.levels -= levelsOf(filter);
+      this.#levels -= levelsOf(filter);
+    }
+    if (held.filters.size === 0) this.#owners.delete(owner);
+  }
+
+  /** The owner is gone. */
+  forget(owner: Owner): void {
+    this.#levels -= this.#owners.get(owner)?.levels ?? 0;
+    this.#owners.delete(owner);
+  }
+}
+
+const levelsOf = (filter: string) => filter.split("/").length;
+
+/** The topic filters of connections, and those of persistent sessions, which outlive them. */
+export class HeldFilters {
+  readonly #connections: FilterShare<Client>;
+  readonly #sessions: FilterShare<string>;
+  readonly #granted = new WeakMap<object, Subscription>();
+
+  constructor(limits: BrokerLimits) {
+    this.#connections = new FilterShare(limits);
+    this.#sessions = new FilterShare(limits);
+  }
+
+  /** Whether the client may hold one more filter; from then on it does. */
+  take(client: Client, { topic }: Subscription): boolean {
+    // A closed connection gives nothing back any more.
+    if (client.conn.destroyed || !this.#connections.take(client, topic)) return false;
+    return client.clean || this.#sessions.take(client.id, topic);
+  }
+
+  /** The subscription that the store is to keep next, because it was just granted. */
+  grant(client: Client, subscription: Subscription): void {
+    this.#granted.set(client, subscription);
+  }
+
+  takeGranted(client: object): Subscription | null {
+    const granted = this.#granted.get(client) ?? null;
+    this.#granted.delete(client);
+    return granted;
+  }
+
+  /** Gives filters back as connections drop them or end. */
+  follow(aedes: Aedes): void {
+    aedes.on("unsubscribe", (filters, client) => {
+      this.#connections.release(client, filters);
+    });
+  }
+
+  closed(client: Client): void {
+    this.#connections.forget(client);
+  }
+
+  sessionDropped(id: string, filters: readonly string[]): void {
+    this.#sessions.release(id, filters);
+  }
+
+  sessionEnded(id: string): void {
+    this.#sessions.forget(id);
+  }
+}
+
+/** Whether `filter` is a well-formed topic filter: wildcards fill whole levels, `#` only the last. */
+export function isTopicFilter(filter: string): boolean {
+  if (filter === "" || filter.includes("\0")) return false;
+  const levels = filter.split("/");
+  return levels.every((level, n) => {
+    if (level === "#") return n === levels.length - 1;
+    return level === "+" || !/[#+]/.test(level);
+  });
+}
+
+/** Whether a message on `topic` reaches a subscription to `filter` (MQTT 5, section 4.7). */
+export function topicMatches(filter: string, topic: string): boolean {
+  return filterCovers(filter, topic);
+}
+
+/**
+ * Whether everything that `asked` can match is matched by `allowed` too. A topic is a filter without wildcards, so this
+ * decides plain topics as well.
+ */
+export function filterCovers(allowed: string, asked: string): boolean {
+  // Topics of the server's own tree are never meant by a leading wildcard.
+  if (asked.startsWith("$") && !allowed.startsWith("$")) return false;
+  const allowedLevels = allowed.split("/");
+  const askedLevels = asked.split("/");
+  for (const [n, level] of allowedLevels.entries()) {
+    if (level === "#") return true;
+    const other = askedLevels[n];
+    if (other === undefined || other === "#") return false;
+    if (level !== "+" && level !== other) return false;
+  }
+  return askedLevels.length === allowedLevels.length;
+}

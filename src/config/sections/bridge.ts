@@ -1,0 +1,225 @@
+import { z } from "zod";
+import { brokerUrl } from "../urls.js";
+import {
+  choice,
+  duration,
+  expecting,
+  expectingOneOf,
+  flag,
+  list,
+  optional,
+  required,
+  section,
+  text,
+  topic,
+  topicFilter,
+  whole,
+  withDefault,
+  writtenText,
+} from "../values.js";
+
+const port = () => whole(0, 65_535);
+
+const user = () =>
+  section({
+    username: required(writtenText(), "Name to log in with.", { example: "ha" }),
+    password: required(writtenText(), "A hash made by `greenhouse2mqtt passwd`, or plain (warned).", {
+      example: "!secret ha",
+      secret: true,
+    }),
+    publish: optional(
+      list(topicFilter()),
+      "Topics the user may publish; default: commands, requests and what Home Assistant sends.",
+      { example: '["greenhouse/+/actuator/+/set"]', off: true },
+    ),
+    subscribe: optional(list(topicFilter()), "Topics the user may read.", {
+      example: '["#"]',
+      default: ["#"],
+    }),
+  });
+
+const tls = () =>
+  section({
+    cert: optional(text(), "File with the broker's certificate; read again at a reload.", {
+      example: "broker.pem",
+      off: true,
+    }),
+    key: optional(text(), "File with its key; read again at a reload.", { example: "broker.key", off: true }),
+    port: withDefault(port(), 8883, "Port of MQTT over TLS; opened when cert and key are given."),
+  });
+
+const limits = () =>
+  section({
+    clients: withDefault(whole(1, 10_000), 100, "Connections at the same time."),
+    packet_size: withDefault(whole(1024, 268_435_455), 262_144, "Largest packet in bytes."),
+    retained_topics: withDefault(
+      whole(1, 1_000_000),
+      1000,
+      "Retained topics of all clients together; the bridge's own do not count.",
+    ),
+    filters: withDefault(
+      whole(1, 100_000),
+      5000,
+      "Topic filters that one client may subscribe to; all together a few times as many.",
+    ),
+    filters_per_packet: withDefault(
+      whole(1, 65_535),
+      1000,
+      "Topic filters in one packet; a client that sends more is disconnected.",
+    ),
+    filter_length: withDefault(whole(16, 65_535), 512, "Length of a topic filter in bytes."),
+    login_attempts: withDefault(
+      whole(1, 1000),
+      10,
+      "Wrong logins a minute for a name from one address before its further logins wait for their turn.",
+    ),
+  });
+
+export const brokerSection = section({
+  host: withDefault(
+    text("a host name or address", /^[A-Za-z0-9._:[\]%-]{1,253}$/),
+    "127.0.0.1",
+    "Address to listen at; any but this computer's own needs users.",
+  ),
+  port: withDefault(port(), 1883, "Port of MQTT."),
+  websocket_port: optional(port(), "MQTT over WebSocket.", { example: "9001", off: true }),
+  users: withDefault(list(user()), [], "Who may connect; without users everybody on this computer."),
+  tls: withDefault(tls(), {}, "A second listener with TLS."),
+  limits: withDefault(limits(), {}, "What clients can take."),
+});
+
+export const commandsSection = section({
+  read_only: withDefault(flag(), false, "Refuse every command."),
+  dry_run: withDefault(flag(), false, "Check everything and send nothing."),
+  max_age: withDefault(
+    duration(1000),
+    "60s",
+    "From a command's arrival (or its `at`) to its first sending; a payload can only shorten it.",
+  ),
+  require_age: withDefault(flag(), false, "Refuse commands that carry neither `at` nor an MQTT 5 expiry."),
+  require_by: withDefault(
+    flag(),
+    false,
+    "Refuse commands that do not say who asks: `by`, or the embedded broker's user. A `stop` passes.",
+  ),
+  min_interval: withDefault(
+    duration(),
+    "2s",
+    "Least time between two commands to one actuator; a newer one waits.",
+  ),
+  raw_addresses: withDefault(flag(), false, "Allow .../address/<address>/set."),
+  response_topics: withDefault(
+    list(topic()),
+    [],
+    "Besides `<base>/response`: topics below which MQTT 5 answers may go.",
+  ),
+});
+
+export const homeAssistantSection = section({
+  enabled: withDefault(flag(), true, "Announce everything to Home Assistant."),
+  discovery_prefix: withDefault(topic(), "homeassistant", "As set in Home Assistant's MQTT integration."),
+  status_topic: withDefault(
+    topic(),
+    "homeassistant/status",
+    "Where Home Assistant says that it has started.",
+  ),
+  language: withDefault(choice(["en", "zh"]), "en", "Of the bridge's own entities and options."),
+  sensor_names: withDefault(
+    choice(["translated", "platform"]),
+    "translated",
+    "Names of sensors and running statuses: translated where the catalogue knows them, or the platform's.",
+  ),
+});
+
+const listener = section({
+  host: withDefault(
+    text("a host name or address", /^[A-Za-z0-9._:[\]%-]{1,253}$/),
+    "127.0.0.1",
+    "Address to listen at.",
+  ),
+  port: withDefault(whole(0, 65_535), 8099, "A busy port is a warning, not a reason to stop."),
+  token: optional(
+    writtenText("a token without blanks", /^[!-~]{1,1000}$/),
+    "Asked for anything but the health check.",
+    {
+      example: "!secret http_token",
+      off: true,
+      secret: true,
+    },
+  ),
+  allowed_hosts: withDefault(
+    list(text("a host name", /^[A-Za-z0-9._:[\]-]{1,253}$/)),
+    [],
+    "Further names a browser may use for this address.",
+  ),
+});
+
+/** `false`, or where to listen. */
+export const httpSection = z.union([z.literal(false), listener], {
+  error: expecting("false or a section of keys with values"),
+});
+
+export const logSection = section({
+  level: withDefault(
+    choice(["trace", "debug", "info", "warn", "error", "fatal"]),
+    "info",
+    "Least severity that is logged.",
+  ),
+  format: withDefault(
+    choice(["auto", "text", "json"]),
+    "auto",
+    "auto: text on a terminal, JSON lines elsewhere.",
+  ),
+});
+
+const mqttTls = () =>
+  section({
+    ca: optional(text(), "File with the certificate of the authority that signed the broker's.", {
+      example: "ca.pem",
+      off: true,
+    }),
+    cert: optional(text(), "File with a client certificate.", { example: "client.pem", off: true }),
+    key: optional(text(), "File with its key.", { example: "client.key", off: true }),
+    reject_unauthorized: withDefault(flag(), true, "Refuse a broker whose certificate cannot be verified."),
+  });
+
+export const mqttSection = section({
+  url: optional(brokerUrl(), "mqtt, mqtts, ws or wss. Without it the embedded broker is started and used.", {
+    example: "mqtt://localhost:1883",
+  }),
+  username: optional(writtenText(), "User at the broker; with the embedded one the login of `set`.", {
+    example: "bridge",
+  }),
+  password: optional(writtenText(), "Its password.", { example: "!secret mqtt_password", secret: true }),
+  client_id: withDefault(
+    writtenText('a client id of letters, digits, ".", "_", ":" and "-"', /^[A-Za-z0-9._:-]{1,100}$/),
+    "greenhouse2mqtt",
+    "Fixed, and of its own for each bridge at one broker.",
+  ),
+  base_topic: withDefault(topic(), "greenhouse", "First level(s) of every topic of the bridge."),
+  state_qos: withDefault(
+    z.literal([0, 1], { error: expectingOneOf([0, 1]) }),
+    0,
+    "QoS of retained states. Of QoS 1 a default Mosquitto keeps 1,000 back for a subscriber and drops the rest; 1 is for a historian with a persistent session, where its limits allow it.",
+  ),
+  protocol_version: withDefault(
+    z.literal([4, 5], { error: expectingOneOf([4, 5]) }),
+    5,
+    "Falls back to 4 (MQTT 3.1.1) only where the broker says that it does not speak 5, which is tried again at each connect.",
+  ),
+  tls: withDefault(mqttTls(), {}, "For mqtts and wss."),
+});
+
+const interval = () => duration(1000);
+
+export const pollingSection = section({
+  controllers: withDefault(
+    interval(),
+    "5m",
+    "Controller list with online flags; the platform asks for 5m or more.",
+  ),
+  sensors: withDefault(interval(), "1m", "Readings of one controller."),
+  running_status: withDefault(interval(), "5m", "Running statuses of one controller."),
+  actuators: withDefault(interval(), "2m", "Addresses of actuators and parameters."),
+  stale_after: withDefault(interval(), "15m", "A reading older than this is stale."),
+});

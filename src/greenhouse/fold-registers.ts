@@ -1,0 +1,126 @@
+import { type KindRow, kindRows } from "./actuator-kinds.js";
+import { decodeValue, sameValue, textOf } from "./actuator-values.js";
+import { ownerOf } from "./command/words.js";
+import type { Actuator, Controller, Parameter, RawAddress, Register } from "./model.js";
+import type { ActuatorSettings } from "./settings.js";
+
+/**
+ * A read from the platform's memory that agrees with what the device itself gave leaves the device's word standing: a later
+ * one that differs may still be older than it and has to be asked again.
+ */
+export const upheld = (held: Register | null | undefined, register: Register): Register =>
+  held?.fresh === true && !register.fresh && sameValue(textOf(held.raw), textOf(register.raw))
+    ? { ...register, fresh: true }
+    : register;
+
+export const unreadActuator = (settings: ActuatorSettings): Actuator => ({
+  settings,
+  registers: {},
+  postedAt: null,
+  between: null,
+  state: null,
+  position: null,
+  value: null,
+  readAt: null,
+  source: null,
+  quality: "stale",
+});
+
+export const modeAddress = (settings: ActuatorSettings): string => settings.modeAddress ?? settings.address;
+export const positionAddress = (settings: ActuatorSettings): string =>
+  settings.positionAddress ?? settings.address;
+
+/** Mode and position have an address each, so that a number at the mode address is no degree. */
+export const isApart = (settings: ActuatorSettings): boolean =>
+  modeAddress(settings) !== positionAddress(settings);
+
+/** The addresses whose values make up the actuator's state. */
+export function stateAddresses(settings: ActuatorSettings): readonly string[] {
+  const row: KindRow = kindRows[settings.kind];
+  if (row.positionMode === null) return [settings.address];
+  return [...new Set([modeAddress(settings), positionAddress(settings)])];
+}
+
+/** Folds one read register in. A read that began before the one already held changes nothing. */
+export function foldRegister(actuator: Actuator, address: string, register: Register): Actuator {
+  if (!stateAddresses(actuator.settings).includes(address)) return actuator;
+  const held = actuator.registers[address];
+  if (held !== undefined && register.startedAt < held.startedAt) return actuator;
+  if (actuator.postedAt !== null && register.startedAt < actuator.postedAt) return actuator;
+  const registers = { ...actuator.registers, [address]: upheld(held, register) };
+  const now = shown(actuator.settings, registers);
+  const isBetween = actuator.between !== null && actuator.between.until !== address;
+  return {
+    ...actuator,
+    registers,
+    ...(isBetween ? { value: now.value } : { ...now, between: null }),
+    readAt: register.readAt,
+    source: register.source,
+  };
+}
+
+/** No further step comes: what the registers hold is the state again. */
+export function foldStepsEnded(actuator: Actuator): Actuator {
+  if (actuator.between === null) return actuator;
+  return { ...actuator, between: null, ...shown(actuator.settings, actuator.registers) };
+}
+
+type Shown = Pick<Actuator, "state" | "position" | "value">;
+
+function shown(settings: ActuatorSettings, registers: Readonly<Record<string, Register>>): Shown {
+  const mode = registers[modeAddress(settings)];
+  const degree = registers[positionAddress(settings)];
+  if (mode === undefined)
+    return { state: null, position: null, value: degree === undefined ? null : textOf(degree.raw) };
+  const decoded = decodeValue(settings, mode.raw);
+  if (!isApart(settings)) return decoded;
+  if (decoded.position !== null) return { state: "unknown", position: null, value: decoded.value };
+  if (decoded.state !== "position" || degree === undefined) return decoded;
+  const position = decodeValue(settings, degree.raw);
+  return position.position === null ? decoded : position;
+}
+
+/** Folds one read address in; a parameter that is a number is scaled, anything else is shown as it is. */
+export function foldParameter(parameter: Parameter, address: string, register: Register): Parameter {
+  const { settings, register: held } = parameter;
+  if (settings.address !== address || (held !== null && register.startedAt < held.startedAt))
+    return parameter;
+  if (register.startedAt < (parameter.postedAt ?? -Infinity)) return parameter;
+  const text = textOf(register.raw);
+  const number = /^[+-]?(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : null;
+  const value = number === null ? text : scaledParameter(number, settings.scale, settings.decimals);
+  return { ...parameter, register: upheld(held, register), value };
+}
+
+function scaledParameter(number: number, scale: number, decimals: number | undefined): number {
+  const exact = scale === 1 ? number : Number((number * scale).toPrecision(12));
+  return decimals === undefined ? exact : Number(exact.toFixed(decimals));
+}
+
+type Addresses = Controller["addresses"];
+
+/**
+ * Folds one read address in that no actuator or parameter owns. Only what a command has read back is kept, and from
+ * then on followed; all other addresses of a group are nobody's business.
+ */
+export function foldRawAddress(
+  addresses: Addresses,
+  controller: Controller,
+  address: string,
+  register: Register,
+): Addresses {
+  const held = addresses.get(address);
+  if (held === undefined) {
+    if (register.source !== "read_back" || ownerOf(controller, address) !== null) return addresses;
+    return withAddress(addresses, address, { register, postedAt: null });
+  }
+  const since = Math.max(held.register?.startedAt ?? -Infinity, held.postedAt ?? -Infinity);
+  if (register.startedAt < since) return addresses;
+  return withAddress(addresses, address, { ...held, register: upheld(held.register, register) });
+}
+
+export const postedRawAddress = (addresses: Addresses, address: string, at: number): Addresses =>
+  withAddress(addresses, address, { register: addresses.get(address)?.register ?? null, postedAt: at });
+
+const withAddress = (addresses: Addresses, address: string, raw: RawAddress): Addresses =>
+  new Map([...addresses, [address, raw]]);

@@ -1,0 +1,153 @@
+import type { ControllerEvent } from "./events.js";
+import { foldReading, type ReadContext } from "./fold-sensors.js";
+import { futureToleranceMs } from "./freshness.js";
+import type { Controller, LayoutSlot, RunningStatus, Sensor, SensorDefinition } from "./model.js";
+import type { RunningStatusItem, SensorItem } from "./ports.js";
+import { statusWord } from "./sensor-name-tables.js";
+import { hash8, topicId, type Transliterate } from "./topic-ids.js";
+
+type StatusesRead = Extract<ControllerEvent, { type: "statuses_read" }>;
+
+const onWords = new Set(["1", "true", "on", "开", "开启", "运行"]);
+const offWords = new Set(["0", "false", "off", "关", "关闭", "停止"]);
+
+/** `on` and `off` where the value says so, else the value as text; `unknown` when there is none. */
+export function statusState(value: RunningStatusItem["value"]): string {
+  const text = value === null ? "" : String(value).trim();
+  if (text === "") return "unknown";
+  const word = text.toLowerCase();
+  if (onWords.has(word)) return "on";
+  return offWords.has(word) ? "off" : text;
+}
+
+/** A number may repeat within one device, so number and name identify a status together. */
+export function statusIdentity(
+  item: RunningStatusItem,
+  transliterate: Transliterate,
+): { key: string; id: string } {
+  const key = keyOf(item);
+  const name = statusWord(item.name) ?? item.name;
+  return {
+    key,
+    id: topicId(item.number === null ? name : `${item.number} ${name}`, transliterate),
+  };
+}
+
+/** What has been left out of so many whole answers in a row is not the device's any more. */
+const mostMissed = 3;
+
+/** One answer folded in. Where it is a whole one, what it does not list is missing, and with the third in a row gone. */
+export function foldStatuses(
+  held: ReadonlyMap<string, RunningStatus>,
+  { items, receivedAt, source }: StatusesRead,
+  transliterate: Transliterate,
+): ReadonlyMap<string, RunningStatus> {
+  const known = new Map([...held.values()].map((status) => [status.key, status]));
+  let changed: Map<string, RunningStatus> | null = null;
+  const seen = new Set<string>();
+  for (const item of inKeyOrder(items)) {
+    const key = keyOf(item);
+    if (seen.has(key)) continue;
+    seen.add(key);
+    const old = known.get(key);
+    if (old !== undefined && old.value === item.value && old.readAt === receivedAt && old.missed === 0)
+      continue;
+    changed ??= new Map(held);
+    const id = old?.id ?? uniqueStatusId(changed, statusIdentity(item, transliterate).id, key);
+    changed.set(id, listed(old, item, { id, key, readAt: receivedAt }));
+  }
+  if (source === "push") return changed ?? held;
+  for (const status of known.values()) {
+    if (seen.has(status.key)) continue;
+    changed ??= new Map(held);
+    const missed = status.missed + 1;
+    if (missed < mostMissed) changed.set(status.id, { ...status, missed });
+    else changed.delete(status.id);
+  }
+  return changed ?? held;
+}
+
+function listed(
+  old: RunningStatus | undefined,
+  { name, number, value }: RunningStatusItem,
+  { id, key, readAt }: Pick<RunningStatus, "id" | "key" | "readAt">,
+): RunningStatus {
+  const changedAt = old?.value === value ? old.changedAt : readAt;
+  const quality = old?.quality ?? "stale";
+  return { id, key, name, number, value, state: statusState(value), readAt, changedAt, missed: 0, quality };
+}
+
+const keyOf = (item: RunningStatusItem): string => `status:${item.number ?? ""}:${item.name}`;
+
+// Ids must not depend on the order of an answer; the first of two items with one key counts.
+const inKeyOrder = (items: readonly RunningStatusItem[]): readonly RunningStatusItem[] =>
+  items.length < 2
+    ? items
+    : items.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : keyOf(one) > keyOf(other) ? 1 : 0));
+
+/** Two names that clean to one id are told apart by a hash of the whole name. */
+function uniqueStatusId(taken: ReadonlyMap<string, RunningStatus>, id: string, key: string): string {
+  const holder = taken.get(id);
+  return holder === undefined || holder.key === key ? id : `${id.slice(0, 55)}_${hash8(key)}`;
+}
+
+/*
+ * What was pushed is folded into what reads have shown before: a push may bring a part only, so it never makes a new
+ * sensor or status and never changes what an old one is.
+ */
+
+/** The sensors after pushed readings; the same reference when they brought no news. */
+export function foldPushedReadings(
+  controller: Controller,
+  items: readonly SensorItem[],
+  context: ReadContext,
+): Controller["sensors"] {
+  let changed: Map<string, Sensor> | null = null;
+  for (const item of items) {
+    const definition = definitionOf(controller.layout, item);
+    if (definition === null) continue;
+    const held = (changed ?? controller.sensors).get(definition.id);
+    if (!isDated(item, context.now) && held?.measuredAt !== null) continue;
+    const next = foldReading(held, definition, item, context);
+    if (next === held) continue;
+    changed ??= new Map(controller.sensors);
+    changed.set(definition.id, next);
+  }
+  return changed ?? controller.sensors;
+}
+
+/** Whether a pushed reading says when it was measured; one without is no newer than a dated one for all we know. */
+export const isDated = ({ measuredAt }: SensorItem, now: number): boolean =>
+  measuredAt !== null && measuredAt <= now + futureToleranceMs;
+
+/** The one sensor that fits everything the item says of itself. */
+function definitionOf(layout: readonly LayoutSlot[], item: SensorItem): SensorDefinition | null {
+  const fitting = layout.filter((slot) => fits(slot, item));
+  const [slot] = fitting;
+  return fitting.length === 1 && slot?.provisional === false ? slot.definition : null;
+}
+
+const fits = (slot: LayoutSlot, { name, factor, channel, unit }: SensorItem): boolean =>
+  (name !== "" || factor !== null || channel !== null) &&
+  (name === "" || name === slot.name) &&
+  (factor === null || factor === slot.factor) &&
+  (channel === null || channel === slot.channel) &&
+  (unit === null || unit === slot.unit);
+
+/** The pushed items of statuses that a read has shown, named as it named them. */
+export function knownStatuses(
+  held: ReadonlyMap<string, RunningStatus>,
+  items: readonly RunningStatusItem[],
+): readonly RunningStatusItem[] {
+  return items.flatMap((item) => {
+    const fitting = [...held.values()].filter(
+      ({ name, number }) =>
+        (item.name !== "" || item.number !== null) &&
+        (item.name === "" || item.name === name) &&
+        (item.number === null || item.number === number),
+    );
+    const [status] = fitting;
+    if (fitting.length !== 1 || status === undefined) return [];
+    return [{ name: status.name, number: status.number, value: item.value }];
+  });
+}

@@ -1,0 +1,205 @@
+import { deviceType } from "../../greenhouse/device-types.js";
+import type { DeviceList, DeviceRecord } from "../../greenhouse/ports.js";
+import type { OperationShape } from "../settings.js";
+import type { ReportShape } from "../shape-reports.js";
+import { type Decoding, envelopeOf, UnreadableShape } from "./decoding.js";
+import { type ReadRoles, roleReader, type Roles, type RoleTable, visitItems } from "./items.js";
+import { at, type Fields, isFields, own, textOf } from "./wire.js";
+
+type DeviceRole =
+  | "code"
+  | "name"
+  | "type"
+  | "typeName"
+  | "stationId"
+  | "stationName"
+  | "brand"
+  | "hls"
+  | "version"
+  | "online";
+
+const deviceRoles: RoleTable<DeviceRole> = {
+  code: ["code", "deviceCode", "deviceSn", "sn"],
+  name: ["name", "deviceName", "title"],
+  type: ["deviceTypeId", "deviceTypeCode"],
+  typeName: ["deviceTypeName", "typeName"],
+  stationId: ["stationId"],
+  stationName: ["stationName"],
+  brand: ["deviceBrand", "brand"],
+  hls: ["hls", "hlsUrl"],
+  version: ["version"],
+  online: ["online", "isOnline", "onlineStatus"],
+};
+
+const extraNames = ["id", "customerId", "channel", "number", "sortOrder", "tag", "prefix", "type"] as const;
+
+/**
+ * Devices of `GET /api/control/mqtt` and `GET /api/device`. No data at all is an empty account; items of which none can be
+ * read are an unknown shape (throws UnreadableShape), so that a changed answer never looks like an empty account.
+ */
+export function deviceReader(shape: OperationShape): (answer: unknown, decoding: Decoding) => DeviceList {
+  const roles = roleReader(deviceRoles, { code: shape.code, name: shape.name });
+  return (answer, { report }) => readDevices(answer, shape.items, roles, report);
+}
+
+function readDevices(
+  answer: unknown,
+  path: string | undefined,
+  roles: ReadRoles<DeviceRole>,
+  report: ReportShape,
+): DeviceList {
+  const byCode = new Map<string, DeviceRecord>();
+  let unreadable = 0;
+  const skip = (problem: string, sample: unknown) => {
+    unreadable += 1;
+    report(problem, sample);
+  };
+  const isList = visitItems(answer, path, {
+    item: (fields) => {
+      const record = deviceOf(fields, roles(fields));
+      if (record === null) return false;
+      if (byCode.has(record.code)) skip("a device code that is listed twice", fields);
+      else byCode.set(record.code, record);
+      return true;
+    },
+    unreadable: skip,
+  });
+  const hasNothing = byCode.size === 0 && (unreadable > 0 || !isList || isForeign(answer));
+  if (hasNothing) throw new UnreadableShape("no device could be read from the answer");
+  const list: readonly DeviceRecord[] = [...byCode.values()];
+  if (!isPageOf(answer, list.length + unreadable)) return list;
+  report(pageProblem, frameOf(answer));
+  return Object.assign(list, { isPage: true });
+}
+
+/** Neither an envelope nor data: not what an account without devices would answer. */
+const isForeign = (answer: unknown): boolean =>
+  isFields(answer) &&
+  envelopeOf(answer).code === null &&
+  Object.keys(answer).length > 0 &&
+  !Object.hasOwn(answer, "data");
+
+function deviceOf(fields: Fields, roles: Roles<DeviceRole>): DeviceRecord | null {
+  const code = textOf(roles.code);
+  if (code === null || code.length > 256) return null;
+  const type = textOf(roles.type);
+  return {
+    code,
+    name: textOf(roles.name),
+    type: type === null ? null : deviceType(type),
+    typeName: textOf(roles.typeName),
+    stationId: textOf(roles.stationId),
+    stationName: textOf(roles.stationName),
+    brand: textOf(roles.brand),
+    hls: textOf(roles.hls),
+    version: textOf(roles.version),
+    online: readFlag(roles.online),
+    extra: extraOf(fields),
+  };
+}
+
+function extraOf(fields: Fields): Readonly<Record<string, string>> {
+  const extra: Record<string, string> = {};
+  for (const name of extraNames) {
+    const text = textOf(own(fields, name));
+    if (text !== null) extra[name] = text;
+  }
+  return extra;
+}
+
+const flags: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
+  [true, true],
+  [1, true],
+  ["1", true],
+  ["true", true],
+  ["online", true],
+  [false, false],
+  [0, false],
+  ["0", false],
+  ["false", false],
+  ["offline", false],
+]);
+
+/** Boolean or Int, as one or as text; null for anything else. */
+export function readFlag(value: unknown): boolean | null {
+  return flags.get(typeof value === "string" ? value.trim().toLowerCase() : value) ?? null;
+}
+
+/** With the remedy, which is none of the shapes of items. */
+export const pageProblem =
+  "only a page of a longer list, so what it leaves out is not taken for gone; params (such as { pageSize: 500 }) can ask for all of it";
+
+const totalNames = ["total", "totalCount", "totalElements", "totalSize", "totalNum", "totalRows", "count"];
+const pagesNames = ["pages", "totalPages", "totalPage", "pageCount"];
+const nextNames = ["hasNext", "hasNextPage", "hasMore"];
+const frames = [
+  "",
+  "data",
+  "page",
+  "pagination",
+  "pageInfo",
+  "data.page",
+  "data.pagination",
+  "data.pageInfo",
+];
+
+const frameOf = (answer: unknown): unknown => at(answer, "data") ?? answer;
+
+/** Some platforms answer a page at a time, although nobody asked them to; the answer's own count tells. */
+function isPageOf(answer: unknown, seen: number): boolean {
+  return frames.some((path) => {
+    const frame = path === "" ? answer : at(answer, path);
+    if (!isFields(frame)) return false;
+    const above = (names: readonly string[], limit: number) =>
+      names.some((name) => Number(textOf(own(frame, name)) ?? Number.NaN) > limit);
+    return (
+      above(totalNames, seen) ||
+      above(pagesNames, 1) ||
+      nextNames.some((name) => readFlag(own(frame, name)) === true)
+    );
+  });
+}
+
+export interface Station {
+  readonly id: string;
+  readonly name: string | null;
+}
+
+const stationRoles = {
+  id: ["id", "stationId", "code", "stationCode"],
+  name: ["name", "stationName", "title"],
+} as const;
+
+/** Stations of `GET /api/station`. Throws UnreadableShape when none of the items has an id. */
+export function stationReader(
+  shape: OperationShape,
+): (answer: unknown, decoding: Decoding) => readonly Station[] {
+  const roles = roleReader(stationRoles, { id: shape.code, name: shape.name });
+  return (answer, { report }) => readStations(answer, shape.items, roles, report);
+}
+
+function readStations(
+  answer: unknown,
+  path: string | undefined,
+  roles: ReadRoles<keyof typeof stationRoles>,
+  report: ReportShape,
+): readonly Station[] {
+  const stations: Station[] = [];
+  let unreadable = 0;
+  const isList = visitItems(answer, path, {
+    item: (fields) => {
+      const found = roles(fields);
+      const id = textOf(found.id);
+      if (id === null) return false;
+      stations.push({ id, name: textOf(found.name) });
+      return true;
+    },
+    unreadable: (problem, sample) => {
+      unreadable += 1;
+      report(problem, sample);
+    },
+  });
+  if (!isList || (unreadable > 0 && stations.length === 0))
+    throw new UnreadableShape("no station could be read from the answer");
+  return stations;
+}

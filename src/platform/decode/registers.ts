@@ -1,0 +1,200 @@
+import type { RawValue, WriteAccepted } from "../../greenhouse/ports.js";
+import type { OperationShape } from "../settings.js";
+import type { ReportShape } from "../shape-reports.js";
+import { type Decoding, type Envelope, isMetadata, UnreadableShape } from "./decoding.js";
+import { type Place, type ReadRoles, roleReader, type RoleTable, visitItems } from "./items.js";
+import { at, type Fields, isContainer, isFields, own, scalarOf, textOf } from "./wire.js";
+
+export type RegisterRole = "address" | "value" | "device";
+
+const registerRoles: RoleTable<RegisterRole> = {
+  address: ["address", "addr", "registerAddress", "addressCode", "paramAddress"],
+  value: ["value", "val", "currentValue", "setValue", "paramValue", "v", "data"],
+  device: ["deviceCode"],
+};
+
+export const registerReader = ({ code, value }: OperationShape) =>
+  roleReader(registerRoles, { address: code, value });
+
+const placeholders = new Set(["", "-", "--", "null", "undefined", "NaN"]);
+
+const plainRegister = roleReader(registerRoles, {});
+
+/** A register's value, plain or as `{value}`; null where there is none. Blanks around a text are no part of it. */
+export function registerValue(given: unknown, roles = plainRegister): RawValue | null {
+  const scalar = scalarOf(isFields(given) ? roles(given).value : given);
+  if (typeof scalar !== "string") return scalar;
+  const text = scalar.trim();
+  return placeholders.has(text) ? null : text;
+}
+
+/**
+ * All addresses of the answer of `GET /api/set-value/flush`: an object keyed by address (plain values or `{value}`), or a list of items
+ * `{address, value}`, the value plain or again as `{value}`. Addresses without a value are left out, as are those that stand there twice with different values.
+ * Throws UnreadableShape where nothing could hold them.
+ */
+export function manyValuesReader(
+  shape: OperationShape,
+): (answer: unknown, code: string, decoding: Decoding) => ReadonlyMap<string, RawValue> {
+  const roles = registerReader(shape);
+  return (answer, code, { report }) => readManyValues(answer, shape.items, code, roles, report);
+}
+
+function readManyValues(
+  answer: unknown,
+  path: string | undefined,
+  code: string,
+  roles: ReadRoles<RegisterRole>,
+  report: ReportShape,
+): ReadonlyMap<string, RawValue> {
+  const values = new Map<string, RawValue>();
+  const doubtful = new Set<string>();
+  const add = (address: string, given: unknown) => {
+    const value = registerValue(given);
+    if (value === null) return;
+    if (values.has(address) && String(values.get(address)) !== String(value)) doubtful.add(address);
+    values.set(address, value);
+  };
+  const isList = visitItems(answer, path, {
+    device: code,
+    unreadable: report,
+    item: (fields, place) => {
+      const found = roles(fields);
+      if (typeof found.device === "string" && found.device !== code) return true;
+      const address = textOf(found.address) ?? keyAddress(place);
+      const inner = own(fields, "value");
+      const value = "value" in found || !isFields(inner) ? found.value : inner;
+      if (address !== null && value !== undefined) add(address, value);
+      else for (const key of plainAddresses(fields)) add(key, fields[key]);
+      return address !== null && value !== undefined;
+    },
+    row: (fields) => plainAddresses(fields).length > 0,
+  });
+  if (!isList) throw new UnreadableShape("no addresses could be found in the answer");
+  for (const address of doubtful) {
+    values.delete(address);
+    report("an address that stands there twice with different values", { address });
+  }
+  return values;
+}
+
+const keyAddress = ({ key }: Place): string | null => (key !== null && isAddress(key) ? key : null);
+
+/** Digits, or a short word with a digit in it (`D101`, `M0.1`) that does not describe something else. */
+const isAddress = (key: string): boolean =>
+  /^\d{1,16}$/.test(key) || (/^[A-Za-z]{0,8}\d[A-Za-z0-9._-]{0,40}$/.test(key) && !isMetadata(key));
+
+/** Addresses of an object that keeps plain values under them. */
+const plainAddresses = (fields: Fields): readonly string[] =>
+  Object.keys(fields).filter(
+    (key) => isAddress(key) && (fields[key] === null || scalarOf(fields[key]) !== null),
+  );
+
+/** Found, or found to be empty, or nowhere. */
+type Found = { readonly value: RawValue | null } | null;
+
+const envelopeNames = new Set(["code", "message", "msg", "data", "requestId", "timestamp", "success"]);
+const doors = ["data", "list", "records", "rows", "items", "values", "result"] as const;
+const maxDepth = 4;
+
+/**
+ * The value of one address in the answer of `GET /api/get-value`: under the address itself, plain or as `{value}`, or in an item
+ * `{address, value}`. Null when the answer holds none. Another address's value is never taken for it.
+ */
+export function oneValueReader(
+  shape: OperationShape,
+): (answer: unknown, code: string, address: string, decoding: Decoding) => RawValue | null {
+  const roles = registerReader(shape);
+  return (answer, code, address, { report }) => {
+    const direct = atConfiguredPath(answer, address, shape);
+    if (direct !== null) return direct;
+    const root = shape.items === undefined ? answer : at(answer, shape.items);
+    const found = find(root, { code, address, roles }, 0, shape.items === undefined) ?? bareValue(answer);
+    if (found === null && holdsSomething(answer))
+      report("an answer without the address that was asked", answer);
+    return found?.value ?? null;
+  };
+}
+
+/** `value: data.{address}.current`: the whole way from the answer to the value. */
+function atConfiguredPath(answer: unknown, address: string, shape: OperationShape): RawValue | null {
+  if (shape.value === undefined || shape.items !== undefined || shape.code !== undefined) return null;
+  const direct = at(answer, shape.value.replaceAll("{address}", address));
+  return isContainer(direct) ? null : registerValue(direct);
+}
+
+interface Search {
+  readonly code: string;
+  readonly address: string;
+  readonly roles: ReadRoles<RegisterRole>;
+}
+
+function find(node: unknown, search: Search, depth: number, isEnvelope: boolean): Found {
+  if (depth > maxDepth) return null;
+  if (Array.isArray(node)) return findIn(node, search, depth);
+  if (!isFields(node)) return null;
+  const { address, code, roles } = search;
+  if (Object.hasOwn(node, address) && !(isEnvelope && envelopeNames.has(address)))
+    return { value: registerValue(node[address], roles) };
+  const item = asItem(node, search);
+  if (item !== null) return item;
+  return findIn([own(node, code), ...doors.map((door) => own(node, door))], search, depth);
+}
+
+function findIn(nodes: readonly unknown[], search: Search, depth: number): Found {
+  for (const node of nodes) {
+    const found = isContainer(node) ? find(node, search, depth + 1, false) : null;
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function asItem(fields: Fields, { address, roles, code }: Search): Found {
+  const found = roles(fields);
+  const isOther = typeof found.device === "string" && found.device !== code;
+  if (isOther || textOf(found.address) !== address || !("value" in found)) return null;
+  return { value: registerValue(found.value) };
+}
+
+/** `data` itself is the value: only digits can be, and neither 0 nor 1 as a number, which may be a flag. */
+function bareValue(answer: unknown): Found {
+  const data = at(answer, "data");
+  const isValue =
+    typeof data === "string" ? /^\d{1,16}$/.test(data) : Number.isInteger(data) && data !== 0 && data !== 1;
+  return isValue ? { value: registerValue(data) } : null;
+}
+
+/** An empty or absent `data` says plainly that there is no value; anything else was not understood. */
+function holdsSomething(answer: unknown): boolean {
+  const data = at(answer, "data");
+  if (data === undefined || data === null || data === "") return false;
+  return !isContainer(data) || Object.keys(data).length > 0;
+}
+
+/** What was sent, to be compared with the echo of the answer. */
+export interface Sent {
+  readonly deviceCode: string;
+  readonly address: string;
+  readonly value: string;
+}
+
+/**
+ * The answer to an accepted `POST /api/set-value`; the three echoed fields stand under `data` or beside the code. Null when the body has
+ * no code, for then nothing says that the value was accepted. An echo that differs is only reported: the read-back decides.
+ */
+export function readWriteAnswer(
+  answer: unknown,
+  envelope: Envelope,
+  sent: Sent,
+  report: ReportShape,
+): WriteAccepted | null {
+  if (envelope.code === null) return null;
+  const data = at(answer, "data");
+  const echo = isFields(data) ? data : isFields(answer) ? answer : {};
+  for (const name of ["deviceCode", "address", "value"] as const) {
+    const echoed = textOf(own(echo, name));
+    if (echoed !== null && echoed !== sent[name] && Number(echoed) !== Number(sent[name]))
+      report(`a set-value answer that echoes another ${name}`, echo);
+  }
+  return { requestId: envelope.requestId, code: envelope.code };
+}

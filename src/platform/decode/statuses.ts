@@ -1,0 +1,128 @@
+import { statusNumber } from "../../greenhouse/device-types.js";
+import type { ClientStatus, RunningStatusItem } from "../../greenhouse/ports.js";
+import type { OperationShape } from "../settings.js";
+import type { ReportShape } from "../shape-reports.js";
+import { type Decoding, isMetadata, UnreadableShape } from "./decoding.js";
+import { type ReadRoles, roleReader, type Roles, type RoleTable, visitItems } from "./items.js";
+import { readFlag } from "./lists.js";
+import { at, type Fields, isFields, own, type Scalar, scalarOf, textOf } from "./wire.js";
+
+type StatusRole = "name" | "number" | "status" | "device";
+
+const statusRoles: RoleTable<StatusRole> = {
+  name: ["name", "statusName", "title", "label"],
+  number: ["deviceTypeNumber", "deviceTypeNo", "typeNumber"],
+  status: ["status", "state", "running", "value", "val"],
+  device: ["deviceCode"],
+};
+
+/**
+ * Items of `GET /api/device_status`: name, type number (code system 3) and status. An item needs a name or a number, and a status.
+ * Throws UnreadableShape where nothing could hold items.
+ */
+export function runningStatusReader(
+  shape: OperationShape,
+): (answer: unknown, code: string, decoding: Decoding) => readonly RunningStatusItem[] {
+  const roles = roleReader(statusRoles, { name: shape.name, number: shape.code, status: shape.value });
+  return (answer, code, { report }) => readRunningStatuses(answer, shape.items, code, roles, report);
+}
+
+function readRunningStatuses(
+  answer: unknown,
+  path: string | undefined,
+  code: string,
+  roles: ReadRoles<StatusRole>,
+  report: ReportShape,
+): readonly RunningStatusItem[] {
+  const items: RunningStatusItem[] = [];
+  const seen = new Set<string>();
+  const add = (key: string | null, found: Roles<StatusRole>, sample: unknown) => {
+    const item = statusItem(key, found);
+    if (item === null) report("a running status without name or number", sample);
+    else {
+      const { size } = seen;
+      if (seen.add(`${item.number ?? ""}:${item.name}`).size === size) report(alike, sample);
+      items.push(item);
+    }
+  };
+  const isList = visitItems(answer, path, {
+    device: code,
+    unreadable: report,
+    item: (fields, { key }) => {
+      const found = roles(fields);
+      if (typeof found.device === "string" && found.device !== code) return true;
+      if (!("status" in found) || (key === null && !("name" in found) && !("number" in found))) return false;
+      add(key, found, fields);
+      return true;
+    },
+    row: (fields, { isFrame }) => {
+      const switches = isFrame ? switchesIn(fields) : [];
+      for (const [key, status] of switches) add(key, { status }, fields);
+      return switches.length > 0;
+    },
+  });
+  if (!isList) throw new UnreadableShape("no running statuses could be found in the answer");
+  return items;
+}
+
+const alike =
+  "running statuses that nothing tells apart: name and number are the same, so only the first is shown";
+
+function statusItem(key: string | null, found: Roles<StatusRole>): RunningStatusItem | null {
+  const isNumber = key !== null && /^\d{1,6}$/.test(key);
+  const numberText = textOf(found.number) ?? (isNumber ? key : null);
+  const number =
+    numberText !== null && /^\d{1,9}$/.test(numberText) ? statusNumber(Number(numberText)) : null;
+  const name = textOf(found.name) ?? (isNumber ? null : textOf(key)) ?? "";
+  if (name === "" && number === null) return null;
+  return { name, number, value: scalarOf(found.status) };
+}
+
+/** `{"16": 1, "湿帘": 0}`: scalars that are plainly on or off under the name or number of what they tell about. */
+function switchesIn(fields: Fields): readonly (readonly [string, Scalar])[] {
+  return Object.keys(fields).flatMap((key) => {
+    const value = scalarOf(fields[key]);
+    return value === null || isMetadata(key) || readFlag(value) === null ? [] : [[key, value] as const];
+  });
+}
+
+const factRoles: RoleTable<"version" | "description" | "lastOnline"> = {
+  version: ["version"],
+  description: ["description"],
+  lastOnline: ["latestOnlineDatetime", "latestOnlineDateTime", "latestOnlineTime", "lastOnlineTime"],
+};
+
+/**
+ * The single-device status: `data.status` 1 or 0, as number, text or Boolean. `message` is an Object with the code
+ * CLIENTID_NOT_FOUND for a device that is offline or does not exist. What cannot be read, or contradicts itself, is unknown.
+ */
+export const connectionReader = (shape: OperationShape) => {
+  const roles = roleReader(factRoles, {});
+  return (answer: unknown, decoding: Decoding): ClientStatus => {
+    const data = isFields(answer) ? own(answer, "data") : undefined;
+    const facts = isFields(data) ? roles(data) : {};
+    return {
+      state: stateOf(answer, shape, decoding),
+      version: textOf(facts.version),
+      description: textOf(facts.description),
+      lastOnlineAt: decoding.readTime(facts.lastOnline, decoding.receivedAt),
+    };
+  };
+};
+
+function stateOf(answer: unknown, shape: OperationShape, { report }: Decoding): ClientStatus["state"] {
+  const found =
+    shape.value === undefined
+      ? (at(answer, "data.status") ?? at(answer, "data.online") ?? at(answer, "status"))
+      : at(answer, shape.value);
+  const flag = readFlag(found);
+  const isNotFound = at(answer, "message.code") === "CLIENTID_NOT_FOUND";
+  if (flag === true && !isNotFound) return "online";
+  if (flag === false) return "offline";
+  if (isNotFound && found === undefined) return "offline";
+  report(
+    "a connection status that is neither 0 nor 1",
+    isFields(answer) ? (own(answer, "data") ?? answer) : answer,
+  );
+  return "unknown";
+}

@@ -1,0 +1,120 @@
+import zlib from "node:zlib";
+
+export class UndecodableBody extends Error {
+  override name = "UndecodableBody" as const;
+}
+
+type Inflate = (body: Buffer, options: { maxOutputLength: number }) => Buffer;
+
+const inflaters: ReadonlyMap<string, Inflate> = new Map<string, Inflate>([
+  ["gzip", zlib.gunzipSync],
+  ["x-gzip", zlib.gunzipSync],
+  ["br", zlib.brotliDecompressSync],
+  ["deflate", inflateEither],
+]);
+
+/** "deflate" means zlib framing, but raw streams are sent under that name too; the first nibble tells. */
+function inflateEither(body: Buffer, options: { maxOutputLength: number }): Buffer {
+  const isZlib = ((body[0] ?? 0) & 0x0f) === 8;
+  return isZlib ? zlib.inflateSync(body, options) : zlib.inflateRawSync(body, options);
+}
+
+/**
+ * The body without its content encoding. Throws UndecodableBody for an unknown or chained encoding, for broken data and
+ * for more than `maxMiB`. Synchronous, which is harmless as the output is bounded.
+ */
+export function inflated(body: Buffer, encoding: string | undefined, maxMiB: number): Buffer {
+  const name = (encoding ?? "").trim().toLowerCase();
+  if (name === "" || name === "identity" || body.length === 0) return body;
+  const inflate = inflaters.get(name);
+  if (!inflate)
+    throw new UndecodableBody(`content encoding ${JSON.stringify(name.slice(0, 40))} is not supported`);
+  try {
+    return inflate(body, { maxOutputLength: maxMiB * 1024 * 1024 });
+  } catch (error) {
+    const isTooLarge = error instanceof RangeError;
+    throw new UndecodableBody(isTooLarge ? `more than ${maxMiB} MiB when unpacked` : `broken ${name} data`);
+  }
+}
+
+export class UnreadableJson extends Error {
+  override name = "UnreadableJson" as const;
+}
+
+const maxDepth = 500;
+const longRun = 16;
+
+/**
+ * JSON text (a byte order mark is allowed) as a value. Integers beyond 2^53 come as text, without loss. Throws UnreadableJson
+ * for broken text and for more than 500 levels: deeper ones would overflow whoever walks them.
+ */
+export function parseJson(body: Buffer): unknown {
+  const decoded = body.toString("utf8");
+  const text = decoded.charCodeAt(0) === 0xfeff ? decoded.slice(1) : decoded;
+  const { depth, hasLongRun } = survey(text);
+  if (depth > maxDepth) throw new UnreadableJson(`nested deeper than ${maxDepth} levels`);
+  try {
+    const value: unknown = JSON.parse(hasLongRun ? withLongsQuoted(text) : text);
+    return value;
+  } catch {
+    throw new UnreadableJson("broken or cut JSON");
+  }
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/** Depth of nesting, and whether a run of digits outside strings is too long for a number. Strings are jumped over. */
+function survey(text: string): { depth: number; hasLongRun: boolean } {
+  let depth = 0;
+  let deepest = 0;
+  let run = 0;
+  let hasLongRun = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit >= 0x30 && unit <= 0x39) {
+      run += 1;
+      if (run === longRun) hasLongRun = true;
+      continue;
+    }
+    run = 0;
+    if (unit === quote) at = stringEnd(text, at);
+    else if (unit === 0x7b || unit === 0x5b) deepest = Math.max(deepest, (depth += 1));
+    else if (unit === 0x7d || unit === 0x5d) depth -= 1;
+  }
+  return { depth: deepest, hasLongRun };
+}
+
+/** Index of the quote that closes the string opened at `start`; the text's end when none does. */
+function stringEnd(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let slashes = 0;
+    while (text.charCodeAt(end - 1 - slashes) === backslash) slashes += 1;
+    if (slashes % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+const numberToken = /-?\d[\d.eE+-]*/y;
+
+function withLongsQuoted(text: string): string {
+  const parts: string[] = [];
+  let copied = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit === quote) {
+      at = stringEnd(text, at);
+    } else if (unit === 0x2d || (unit >= 0x30 && unit <= 0x39)) {
+      numberToken.lastIndex = at;
+      const token = numberToken.exec(text)?.[0] ?? "-";
+      if (isLossy(token)) {
+        parts.push(text.slice(copied, at), `"${token}"`);
+        copied = at + token.length;
+      }
+      at += token.length - 1;
+    }
+  }
+  return parts.join("") + text.slice(copied);
+}
+
+const isLossy = (token: string): boolean => /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token));

@@ -1,0 +1,46 @@
+import type { Socket } from "node:net";
+
+/** Whether a host name or address can only mean this computer. Brackets of IPv6 URLs are allowed. */
+export function isLoopback(host: string): boolean {
+  const name = host.toLowerCase().replace(/^\[|\]$/g, "");
+  if (name === "localhost" || name.endsWith(".localhost")) return true;
+  if (name === "::1" || name === "0:0:0:0:0:0:0:1") return true;
+  return /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/.test(name);
+}
+
+/**
+ * Sockets of a listener that say nothing. When there are too many, the one that has been silent for longest goes: whoever
+ * only holds sockets open then holds none for long, while a newcomer that speaks at once always gets in.
+ */
+export class SilentSockets {
+  readonly #max: number;
+  readonly #closed: () => void;
+  readonly #sockets = new Map<string, Socket>();
+
+  constructor(max: number, closed: () => void) {
+    this.#max = max;
+    this.#closed = closed;
+  }
+
+  /** A new socket, or one that has just spoken and may be silent from now on. */
+  add(socket: Socket): void {
+    const key = keyOf(socket);
+    if (!this.#sockets.delete(key)) socket.once("close", () => this.#sockets.delete(key));
+    this.#sockets.set(key, socket);
+    if (this.#sockets.size <= this.#max) return;
+    const [oldest] = this.#sockets;
+    if (oldest === undefined) return;
+    this.#sockets.delete(oldest[0]);
+    oldest[1].destroy();
+    this.#closed();
+  }
+
+  /** It is no longer silent. `socket` may also be the TLS socket on top of one that was added. */
+  spoke(socket: Socket): void {
+    this.#sockets.delete(keyOf(socket));
+  }
+}
+
+function keyOf({ remoteAddress, remotePort, localPort }: Socket): string {
+  return `${remoteAddress ?? ""} ${remotePort ?? 0} ${localPort ?? 0}`;
+}

@@ -1,0 +1,212 @@
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PlatformError, type Query } from "../../greenhouse/ports.js";
+import { readOnlyOperations } from "../../platform/operations.js";
+import { failed, ok, type Verdict, warning } from "./finding.js";
+import { sampleControllers } from "./platform-checks.js";
+import { deviceTexts, privateTexts, pseudonyms, type Pseudonyms } from "./report.js";
+import type { Check, RawAnswer, Scene } from "./scene.js";
+
+type Scalar = string | number | boolean | null;
+
+/** The replacements of one recording; ids are kept apart, as a small number is no name wherever else it stands. */
+export interface ScrubBook {
+  readonly names: Pseudonyms;
+  readonly ids: Pseudonyms;
+}
+
+/** Placeholders that decoders take like the originals: a device code stays one, an id stays digits. */
+export const scrubBook = (): ScrubBook => ({
+  names: pseudonyms((kind, number) => `${kind.toUpperCase()}-${number}`),
+  ids: pseudonyms((_, number) => String(900_000 + number)),
+});
+
+type Rule = (value: Scalar, book: ScrubBook) => Scalar;
+
+const as =
+  (kind: string): Rule =>
+  (value, { names }) =>
+    value === null || value === "" || typeof value !== "string" ? value : names.of(kind, value);
+
+const asId: Rule = (value, { ids, names }) => {
+  if (typeof value === "number") return Number(ids.of("id", String(value)));
+  if (typeof value !== "string" || value === "") return value;
+  return /^\d+$/.test(value) ? ids.of("id", value) : names.of("id", value);
+};
+
+/** What a field's name says about what it holds; the first that fits decides. */
+const rules: readonly (readonly [pattern: RegExp, rule: Rule])[] = [
+  [/^deviceType(Id|Code|Name|Number)$|^type(Name|Number)?$|^dataType$/i, (value) => value],
+  [/token|authorization|password|passwd|secret|appkey|accesskey|credential|cookie/i, as("token")],
+  [/^(requestId|traceId|uuid|guid)$/i, () => "00000000-0000-4000-8000-000000000000"],
+  [/^(lat|lng|lon|latitude|longitude)$/i, (value) => (typeof value === "number" ? 0 : "0")],
+  [/^deviceCode$/i, as("controller")],
+  [/^(device)?(sn|imei|iccid|mac|serial(no|number)?)$/i, (value, book) => asId(value, book)],
+  [/^(id|ID|[A-Za-z]*Id|[a-z_]+_id)$/, asId],
+  [
+    /^(phone|mobile|tel|telephone|e?mail|account|nick_?name|real_?name|user_?name|user|customer(_?name)?|owner|contacts?|company|province|city|county|location|detail_?address|remark|desc(ription)?|(create|update)_?by|tag|prefix)$/i,
+    (value, book) => (typeof value === "number" ? asId(value, book) : as("text")(value, book)),
+  ],
+];
+
+const personal: readonly (readonly [kind: string, pattern: RegExp])[] = [
+  ["url", /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+/gi],
+  ["mail", /[\w.+-]+@[\w-]+\.[\w.-]+/g],
+  ["host", /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\d.])/g],
+  ["token", /\b(?=[\w-]*[A-Za-z])(?=[\w-]*\d)[\w-]{24,}(?:\.[\w-]+)*\b/g],
+];
+
+/** Names in these operations are those of people, places and devices; elsewhere they say what is measured. */
+const namesAreOwn = new Set(["control/mqtt", "device", "station", "video-data/list"]);
+
+/** The same answer with codes, names, tokens and whereabouts replaced, and every measured value as it was. */
+export function scrubbed(value: unknown, operation: string, book: ScrubBook, field = ""): unknown {
+  if (Array.isArray(value)) return value.map((one) => scrubbed(one, operation, book, field));
+  if (typeof value === "object" && value !== null) {
+    const entries = Object.entries(value).map(([key, inner]): [string, unknown] => [
+      keyOf(key, book),
+      scrubbed(inner, operation, book, key),
+    ]);
+    return Object.fromEntries(entries);
+  }
+  if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") return null;
+  return scrubbedScalar(value, operation, book, field);
+}
+
+/** A short number is a channel or an address and a lower-case word a field, whatever else is called the same. */
+const keyOf = (key: string, { names }: ScrubBook): string =>
+  /^(?:\d{1,5}|[a-z]+)$/.test(key) ? key : names.replaced(key);
+
+function scrubbedScalar(value: Scalar, operation: string, book: ScrubBook, field: string): Scalar {
+  const rule = rules.find(([pattern]) => pattern.test(field));
+  if (rule !== undefined) return rule[1](value, book);
+  if (typeof value !== "string") return value;
+  const { names } = book;
+  if (namesAreOwn.has(operation)) {
+    if (/name$|^title$/i.test(field)) return as("name")(value, book);
+    // The envelope's own code is a status of three digits.
+    if (/^code$/i.test(field) && !/^\d{1,3}$/.test(value)) return as("controller")(value, book);
+  }
+  if (/^[\d.+-]*$/.test(value)) return value;
+  return personal.reduce(
+    (text, [kind, pattern]) => text.replace(pattern, (found) => names.of(kind, found)),
+    names.replaced(value),
+  );
+}
+
+const format = "greenhouse2mqtt answer 1";
+
+/** An answer as a file that may be passed on: scrubbed, with what a decoder needs beside it. */
+export function fixtureText(answer: RawAnswer, timeZone: string, book: ScrubBook): string {
+  const { operation, query, receivedAt, body } = answer;
+  const fixture = {
+    format,
+    operation,
+    query: scrubbed(query, operation, book),
+    received_at: new Date(receivedAt).toISOString(),
+    time_zone: timeZone,
+    body: scrubbed(body, operation, book),
+  };
+  return `${JSON.stringify(fixture, null, 1)}\n`;
+}
+
+/** The answer in such a file, with the zone it is to be read in; null when it is none. */
+export function answerOf(text: string): { readonly answer: RawAnswer; readonly timeZone: string } | null {
+  const parsed: unknown = JSON.parse(text);
+  if (typeof parsed !== "object" || parsed === null) return null;
+  const fields = new Map<string, unknown>(Object.entries(parsed));
+  const [operation, receivedAt, timeZone] = ["operation", "received_at", "time_zone"].map((name) =>
+    fields.get(name),
+  );
+  if (fields.get("format") !== format || typeof operation !== "string") return null;
+  if (typeof receivedAt !== "string" || typeof timeZone !== "string") return null;
+  const query: Record<string, string> = {};
+  const given = fields.get("query");
+  for (const [name, value] of Object.entries(typeof given === "object" && given !== null ? given : {}))
+    if (typeof value === "string") query[name] = value;
+  const asked: Query = query;
+  return {
+    answer: { operation, query: asked, receivedAt: Date.parse(receivedAt), body: fields.get("body") },
+    timeZone,
+  };
+}
+
+/** Saves the answers of every read operation, scrubbed, as files for tests. Existing files are never touched. */
+export const recordCheck = (directory: string): Check => ({
+  id: "record",
+  needs: [],
+  run: (scene, signal) => recordVerdict(directory, scene, signal),
+});
+
+async function recordVerdict(directory: string, scene: Scene, signal: AbortSignal): Promise<Verdict> {
+  const unanswered = await askTheRest(scene, signal);
+  const answers = scene.answers.list();
+  if (answers.length === 0)
+    return failed("there is no answer to save", "correct what failed above and try again");
+  const files = fileNames(answers);
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    if ((await readdir(directory)).length > 0) return occupied(directory);
+    const book = knownNames(scene);
+    const { time_zone: timeZone } = scene.configuration.platform;
+    for (const [index, answer] of answers.entries())
+      await writeFile(join(directory, files[index] ?? ""), fixtureText(answer, timeZone, book), {
+        flag: "wx",
+        mode: 0o600,
+      });
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+    return code === "EEXIST"
+      ? occupied(directory)
+      : failed(`${directory} cannot be written (${code})`, "name a folder that can be written");
+  }
+  const saved = `${answers.length} answers are in ${directory}, with codes, names and tokens replaced; look through them before you pass them on`;
+  return unanswered.length === 0
+    ? ok(saved)
+    : warning(
+        `${saved}; no answer to ${unanswered.join(", ")}`,
+        "these operations may need parameters the interface does not name",
+      );
+}
+
+const occupied = (directory: string): Verdict =>
+  failed(`${directory} is not empty, and nothing there is overwritten`, "name another folder");
+
+/** Operations that no check has asked yet. Their parameters are not known, so a refusal is no fault. */
+async function askTheRest(scene: Scene, signal: AbortSignal): Promise<readonly string[]> {
+  const asked = new Set(scene.answers.list().map(({ operation }) => operation));
+  const [first] = sampleControllers(scene, 1);
+  const query: Query = first === undefined ? {} : { deviceCode: first.code };
+  const unanswered: string[] = [];
+  for (const { name } of readOnlyOperations) {
+    if (asked.has(name) || name === "get-value" || name === "set-value/flush") continue;
+    try {
+      await scene.answers.ask(name, query, signal);
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error;
+      unanswered.push(name);
+    }
+  }
+  return unanswered;
+}
+
+function knownNames({ configuration, evidence }: Scene): ScrubBook {
+  const book = scrubBook();
+  const texts = [
+    ...privateTexts(configuration),
+    ...deviceTexts([...evidence.controllers, ...evidence.devices]),
+  ];
+  for (const [kind, text] of texts)
+    if (kind !== "path" && kind !== "user") book.names.of(kind === "secret" ? "token" : kind, text);
+  return book;
+}
+
+/** `sensor-data.json`, `sensor-data-2.json`, `set-value-flush.json`. */
+function fileNames(answers: readonly RawAnswer[]): readonly string[] {
+  const counts = new Map<string, number>();
+  return answers.map(({ operation }) => {
+    const number = (counts.get(operation) ?? 0) + 1;
+    counts.set(operation, number);
+    return `${operation.replaceAll("/", "-")}${number === 1 ? "" : `-${number}`}.json`;
+  });
+}

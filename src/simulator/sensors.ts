@@ -1,0 +1,199 @@
+import type { Dialect } from "./dialects.js";
+import { dewPointC, humidityPct, type Plant, saturation } from "./plant.js";
+import { type Fields, layOut } from "./register-shapes.js";
+import { chanceAt, clamp, type Weather, writeTime } from "./weather.js";
+
+export interface SensorRow {
+  /** As the platform shows it to a grower. */
+  readonly name: string;
+  /** The platform's own code of the quantity. */
+  readonly factor: string;
+  readonly channel: number;
+  readonly unit: string;
+  readonly decimals: number;
+  /** How far one sensor of this kind may be off. */
+  readonly spread: number;
+  readonly read: (plant: Plant, outside: Weather) => number;
+}
+
+type Row = readonly [
+  name: string,
+  factor: string,
+  unit: string,
+  decimals: number,
+  spread: number,
+  read: SensorRow["read"],
+];
+
+const rowsOf = (rows: readonly Row[]): readonly SensorRow[] =>
+  rows.map(([name, factor, unit, decimals, spread, read], index) => ({
+    name,
+    factor,
+    channel: index + 1,
+    unit,
+    decimals,
+    spread,
+    read,
+  }));
+
+const running = (plant: Plant): number => (plant.sample.plans > 0.5 ? 1 : 0);
+
+const sunlightGreenhouse = rowsOf([
+  ["空气温度", "airtemp", "℃", 1, 0.3, (plant) => plant.climate.temperatureC],
+  ["空气湿度", "airhumi", "%RH", 1, 1.5, (plant) => humidityPct(plant.climate)],
+  ["CO2", "co2", "ppm", 0, 12, (plant) => plant.climate.co2Ppm],
+  ["光照", "light", "klx", 2, 0, (plant) => plant.sample.sunWm2 * 0.11],
+  ["土壤温度", "soiltemp", "℃", 1, 0.3, (plant) => plant.climate.soilTemperatureC],
+  ["土壤湿度", "soilhumi", "%", 1, 1, (plant) => plant.climate.soilMoisturePct],
+  ["土壤电导率", "soilec", "mS/cm", 2, 0.1, (plant) => 2.3 - 0.035 * plant.climate.soilMoisturePct],
+  [
+    "露点温度",
+    "dewpoint",
+    "℃",
+    1,
+    0.2,
+    (plant) => dewPointC(plant.climate.temperatureC, humidityPct(plant.climate)),
+  ],
+  [
+    "饱和水汽压差",
+    "vpd",
+    "kPa",
+    2,
+    0,
+    ({ climate }) =>
+      (Math.max(0, saturation(climate.temperatureC) - climate.vapour) * (climate.temperatureC + 273.15)) /
+      2167,
+  ],
+  ["光合有效辐射", "par", "umol/m2s", 0, 0, (plant) => plant.sample.sunWm2 * 2.05],
+  ["室外温度", "outtemp", "℃", 1, 0.3, (_plant, outside) => outside.temperatureC],
+  ["室外风速", "windspeed", "m/s", 1, 0.2, (_plant, outside) => outside.windMs],
+]);
+
+const fertilizerMachine = rowsOf([
+  ["管道压力", "lp", "MPa", 2, 0.01, (plant) => 0.08 + 0.17 * running(plant)],
+  ["EC反馈", "ecfii", "mS/cm", 2, 0.05, (plant) => 0.6 + 1.2 * running(plant)],
+  ["pH反馈", "phfii", "", 2, 0.1, (plant) => 7.1 - 1.2 * running(plant)],
+  ["瞬时流量", "flow", "m3/h", 1, 0, (plant) => 6.5 * running(plant)],
+  ["累计流量", "tflow", "m3", 1, 0, (plant) => plant.climate.waterM3],
+  ["水温", "wt", "℃", 1, 0.3, (plant) => 0.7 * plant.climate.soilTemperatureC + 4],
+  ["液位", "level", "%", 0, 4, (plant) => clamp(90 - ((plant.climate.waterM3 * 1.7) % 70), 10, 100)],
+  ["供电电压", "voltage", "V", 1, 0.3, () => 24],
+]);
+
+const weatherStation = rowsOf([
+  ["空气温度", "airtemp", "℃", 1, 0.2, (_plant, outside) => outside.temperatureC],
+  ["空气湿度", "airhumi", "%RH", 1, 1, (_plant, outside) => outside.humidityPct],
+  ["大气压力", "pressure", "hPa", 1, 0.5, (_plant, outside) => outside.pressureHpa],
+  ["风速", "windspeed", "m/s", 1, 0.1, (_plant, outside) => outside.windMs],
+  ["风向", "winddir", "°", 0, 0, (_plant, outside) => outside.windDirectionDeg],
+  ["降雨量", "rain", "mm", 1, 0, (plant) => plant.climate.rainTodayMm],
+  ["雨强", "rainrate", "mm/h", 1, 0, (_plant, outside) => outside.rainMmH],
+  ["太阳辐射", "irradiance", "W/m2", 0, 0, (_plant, outside) => outside.irradianceWm2],
+  ["光照", "light", "klx", 1, 0, (_plant, outside) => outside.irradianceWm2 * 0.12],
+  [
+    "露点温度",
+    "dewpoint",
+    "℃",
+    1,
+    0.1,
+    (_plant, outside) => dewPointC(outside.temperatureC, outside.humidityPct),
+  ],
+  ["电池电压", "battery", "V", 2, 0.1, (_plant, outside) => 12.1 + outside.irradianceWm2 / 900],
+]);
+
+const pestMonitor = rowsOf([
+  ["害虫数量", "pestcount", "", 0, 3, (plant) => 20 + plant.climate.temperatureC],
+  ["空气温度", "airtemp", "℃", 1, 0.3, (_plant, outside) => outside.temperatureC],
+]);
+
+const tables = new Map<string, readonly SensorRow[]>([
+  ["C001", sunlightGreenhouse],
+  ["C003", fertilizerMachine],
+  ["W001", weatherStation],
+  ["V003", pestMonitor],
+]);
+
+/** The sensors of a device type (system 1); none for cameras but the pest monitor, where a dialect has it give readings. */
+export const sensorTable = (type: string): readonly SensorRow[] => tables.get(type) ?? [];
+
+export interface SampleItem {
+  readonly sensor: SensorRow;
+  /** In the sensor's unit and resolution, unless overridden by something to be written as it stands. */
+  readonly value: string | number | boolean | null;
+  readonly isOverridden: boolean;
+}
+
+/** One round of readings, all taken at the same simulated instant. */
+export interface Sample {
+  readonly at: number;
+  readonly items: readonly SampleItem[];
+}
+
+const limits: Readonly<Record<string, readonly [number, number]>> = { "%RH": [0, 100], "%": [0, 100] };
+
+/** What the sensors of a device show; each has its own small constant error. */
+export function sampleOf(type: string, seed: number, plant: Plant, outside: Weather): Sample {
+  const items = sensorTable(type).map((sensor) => {
+    const error = sensor.spread * (2 * chanceAt(seed, 100 + sensor.channel) - 1);
+    const [low, high] = limits[sensor.unit] ?? [-Infinity, Infinity];
+    const measured = Math.min(high, Math.max(low, sensor.read(plant, outside) + error));
+    const scale = 10 ** sensor.decimals;
+    return { sensor, value: Math.round(measured * scale) / scale + 0, isOverridden: false };
+  });
+  return { at: plant.sampledAt, items };
+}
+
+type SensorDialect = Dialect["sensors"];
+
+/** Channel of the sensor that has no reading in the dialects with gaps. */
+const gapChannel = 7;
+
+/** Real-time sensor data as the dialect shows them; `at` is when they were sampled, real epoch ms. */
+export function sensorAnswer(dialect: Dialect, items: readonly SampleItem[], at: number): Fields {
+  const shape = dialect.sensors;
+  const time = writeTime(at, shape.time);
+  const written = items.map((item) => sensorFields(shape, item, time));
+  const channel = (n: number) => String(items[n]?.sensor.channel ?? "");
+  switch (shape.layout) {
+    case "keyed_by_factor":
+      return {
+        data: Object.fromEntries(written.map((fields, n) => [items[n]?.sensor.factor ?? "", fields])),
+      };
+    case "by_channel":
+      return { data: Object.fromEntries(written.map((fields, n) => [channel(n), [fields]])) };
+    case "channel_entries":
+      return { data: written.map((fields, n) => ({ channel: channel(n), sensors: [fields] })) };
+    case "points":
+      return { payload: { points: written } };
+    case "keyed":
+      return { data: Object.fromEntries(written.map((fields, n) => [nameOf(shape, items[n]), fields])) };
+    case "array":
+    case "list":
+    case "records":
+    case "rows":
+      return layOut(written, shape.layout, () => "");
+  }
+}
+
+const nameOf = (shape: SensorDialect, item: SampleItem | undefined): string =>
+  (shape.names === "chinese" ? item?.sensor.name : item?.sensor.factor) ?? "";
+
+function sensorFields(shape: SensorDialect, item: SampleItem, time: string | number): Fields {
+  const { fields } = shape;
+  const written: Fields = {};
+  if (shape.layout !== "keyed") written[fields.name] = nameOf(shape, item);
+  if (fields.factor !== null) written[fields.factor] = item.sensor.factor;
+  if (fields.channel !== null) written[fields.channel] = item.sensor.channel;
+  written[fields.value] = sensorValue(shape, item);
+  if (fields.unit !== null) written[fields.unit] = item.sensor.unit;
+  written[fields.time] = time;
+  return written;
+}
+
+function sensorValue(shape: SensorDialect, item: SampleItem): unknown {
+  if (item.isOverridden) return item.value;
+  if (item.sensor.channel === gapChannel && shape.gaps !== "none") return shape.gaps === "null" ? null : "--";
+  if (shape.value === "number" || typeof item.value !== "number") return item.value;
+  const digits = item.value.toFixed(item.sensor.decimals);
+  return shape.value === "text" ? digits : `${digits}${item.sensor.unit}`;
+}

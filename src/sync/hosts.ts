@@ -1,0 +1,149 @@
+import type { BridgeEvent } from "../greenhouse/events.js";
+import type { PlatformState } from "../greenhouse/model.js";
+import type { PlatformHost } from "../greenhouse/ports.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+
+/** What is known of the way to a host. Instants are monotonic ms, null while it did not happen. */
+export interface HostFacts {
+  readonly contactAt: number | null;
+  readonly failures: number;
+  readonly failingSince: number | null;
+  /** Refused again after a sign-in. */
+  readonly unauthorized: boolean;
+}
+
+export interface LinkFacts {
+  readonly realtime: HostFacts;
+  readonly business: HostFacts;
+  /** The request budget stretches the polling intervals. */
+  readonly stretched: boolean;
+  readonly startedAt: number;
+}
+
+export const untriedHost: HostFacts = {
+  contactAt: null,
+  failures: 0,
+  failingSince: null,
+  unauthorized: false,
+};
+
+const patienceMs = 30_000;
+const patienceFailures = 2;
+
+/** A host counts as gone after two failed attempts, or after 30 s of failing. */
+export function isGone(host: HostFacts, now: number): boolean {
+  if (host.failures >= patienceFailures) return true;
+  return host.failingSince !== null && now - host.failingSince >= patienceMs;
+}
+
+/** The state to publish, or null while nothing has been learnt yet. The first that applies wins. */
+export function platformState(
+  { realtime, business, stretched, startedAt }: LinkFacts,
+  now: number,
+): PlatformState | null {
+  const untried = realtime.contactAt === null && realtime.failures === 0;
+  if (isGone(realtime, now)) return "unreachable";
+  // Without a credential nothing may be tried at all, which is not the host's doing.
+  if (realtime.unauthorized || business.unauthorized) return "unauthorized";
+  if (untried && now - startedAt >= patienceMs) return "unreachable";
+  if (realtime.contactAt === null) return null;
+  return isGone(business, now) || stretched ? "degraded" : "online";
+}
+
+export interface PlatformWatchPorts {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** The state to publish became another. */
+  readonly onState: (state: PlatformState) => void;
+  readonly onHost: (host: PlatformHost, reachable: boolean) => void;
+  readonly onEvent: (event: BridgeEvent) => void;
+}
+
+const checkMs = 1_000;
+
+/** Turns what the client learns about its hosts into the published state of the platform. */
+export class PlatformWatch {
+  readonly #ports: PlatformWatchPorts;
+  readonly #away = { realtime: false, business: false };
+  #facts: LinkFacts;
+  #state: PlatformState | null = null;
+
+  constructor(ports: PlatformWatchPorts) {
+    this.#ports = ports;
+    this.#facts = {
+      realtime: untriedHost,
+      business: untriedHost,
+      stretched: false,
+      startedAt: ports.clock.monotonic(),
+    };
+  }
+
+  get state(): PlatformState | null {
+    return this.#state;
+  }
+
+  host(host: PlatformHost): HostFacts {
+    return this.#facts[host];
+  }
+
+  learnt(host: PlatformHost, facts: HostFacts): void {
+    this.#facts = { ...this.#facts, [host]: facts };
+    this.#judge();
+  }
+
+  stretched(stretched: boolean): void {
+    this.#facts = { ...this.#facts, stretched };
+    this.#judge();
+  }
+
+  /** Judges again as time passes: 30 s without contact is news although nothing happened. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#judge();
+      await this.#ports.clock.wait(checkMs, signal).catch(() => undefined);
+    }
+  }
+
+  #judge(): void {
+    const now = this.#ports.clock.monotonic();
+    for (const host of ["realtime", "business"] as const) {
+      const away = isGone(this.#facts[host], now);
+      if (away === this.#away[host]) continue;
+      this.#away[host] = away;
+      this.#ports.onHost(host, !away);
+    }
+    const state = platformState(this.#facts, now);
+    if (state === null || state === this.#state) return;
+    const before = this.#state;
+    this.#state = state;
+    this.#ports.onState(state);
+    this.#tell(before, state);
+  }
+
+  #tell(before: PlatformState | null, state: PlatformState): void {
+    const { log, onEvent, clock } = this.#ports;
+    const message = sentences[state];
+    if (state === "online") {
+      log.info(before === null ? "the platform answers" : message);
+      if (before === "unreachable" || before === "unauthorized")
+        onEvent({ type: "platform_back", severity: "info", message, at: clock.now() });
+      return;
+    }
+    log.warn(message);
+    if (state === "degraded" && before !== "unreachable") return;
+    const type =
+      state === "unauthorized" ? "unauthorized" : state === "degraded" ? "platform_back" : "platform_lost";
+    onEvent({ type, severity: state === "degraded" ? "warning" : "error", message, at: clock.now() });
+  }
+}
+
+const sentences = {
+  online: "the platform answers again",
+  degraded:
+    "the business host is gone or the request budget stretches the intervals; readings and commands go on",
+  unauthorized:
+    "the platform refuses the credential: check platform.token, platform.token_file or platform.sign_in",
+  unreachable:
+    "the platform's real-time host does not answer; all readings are stale and commands are refused until it does",
+} as const satisfies Record<PlatformState, string>;

@@ -1,0 +1,280 @@
+import type { ParameterGroup } from "../greenhouse/device-types.js";
+import { stateAddresses } from "../greenhouse/fold-registers.js";
+import type { Controller } from "../greenhouse/model.js";
+import type { PlatformHost } from "../greenhouse/ports.js";
+import { hasOwnClient } from "../greenhouse/reduce.js";
+import { Schedule } from "./schedule.js";
+
+/** One thing to ask the platform again and again. */
+export type PollJob =
+  | { readonly kind: "controllers" }
+  | { readonly kind: "devices"; readonly dataType: "TEXT" | "STREAM" }
+  | { readonly kind: "sensors" | "running_status" | "connection"; readonly code: string }
+  | { readonly kind: "registers"; readonly code: string; readonly read: RegisterRead };
+
+/** One request for registers: a single address, or a whole parameter group at once. */
+export type RegisterRead =
+  | { readonly type: "address"; readonly address: string }
+  | { readonly type: "group"; readonly group: ParameterGroup };
+
+export interface PollIntervals {
+  readonly controllersMs: number;
+  readonly sensorsMs: number;
+  readonly runningStatusMs: number;
+  readonly actuatorsMs: number;
+}
+
+export function jobName(job: PollJob): string {
+  switch (job.kind) {
+    case "controllers":
+      return job.kind;
+    case "devices":
+      return `devices ${job.dataType}`;
+    case "sensors":
+    case "running_status":
+    case "connection":
+      return `${job.kind} ${job.code}`;
+    case "registers":
+      return `registers ${job.code} ${readName(job.read)}`;
+  }
+}
+
+const readName = (read: RegisterRead) => (read.type === "group" ? `group ${read.group}` : read.address);
+
+export const jobHost = (job: PollJob): PlatformHost =>
+  job.kind === "controllers" || job.kind === "devices" ? "business" : "realtime";
+
+/** Lists of devices hardly ever change; their online flags come with the controllers' list. */
+const devicesPerControllers = 12;
+/** A controller that is offline has nothing new to say. */
+const offlineSlowdown = 5;
+
+export function jobIntervalMs(
+  job: PollJob,
+  intervals: PollIntervals,
+  controller: Controller | undefined,
+): number {
+  const slower = controller?.availability === "offline" ? offlineSlowdown : 1;
+  switch (job.kind) {
+    case "controllers":
+      return intervals.controllersMs;
+    case "devices":
+      return intervals.controllersMs * devicesPerControllers;
+    case "sensors":
+      return intervals.sensorsMs * slower;
+    case "running_status":
+      return intervals.runningStatusMs * slower;
+    case "registers":
+      return intervals.actuatorsMs * slower;
+    // Lists tell about all others; these are asked once, and whenever a list is doubted.
+    case "connection":
+      return controller !== undefined && hasOwnClient(controller) ? intervals.controllersMs : Infinity;
+  }
+}
+
+/** The order of a first round: what others depend on and what people look at comes first. */
+export function jobRank(job: PollJob): number {
+  const ranks = {
+    controllers: 0,
+    devices: 1,
+    sensors: 2,
+    registers: 3,
+    running_status: 4,
+    connection: 5,
+  } satisfies Record<PollJob["kind"], number>;
+  return ranks[job.kind];
+}
+
+/** The fewest requests that read every register of the controller: one per group, one per address without a group. */
+export function registerReads(controller: Controller): readonly RegisterRead[] {
+  const groups = new Set<ParameterGroup>();
+  const addresses = new Set<string>();
+  for (const { settings } of controller.actuators.values()) {
+    if (settings.group !== undefined) groups.add(settings.group);
+    else for (const address of stateAddresses(settings)) addresses.add(address);
+  }
+  for (const { settings } of controller.parameters.values()) {
+    if (settings.group !== undefined) groups.add(settings.group);
+    else addresses.add(settings.address);
+  }
+  for (const address of controller.addresses.keys()) addresses.add(address);
+  return [
+    ...[...groups].map((group): RegisterRead => ({ type: "group", group })),
+    ...[...addresses].map((address): RegisterRead => ({ type: "address", address })),
+  ];
+}
+
+export function jobsOf(controller: Controller, hasReadings: boolean): readonly PollJob[] {
+  const { code } = controller.info;
+  const registers = registerReads(controller).map((read): PollJob => ({ kind: "registers", code, read }));
+  const readings: readonly PollJob[] = [
+    { kind: "sensors", code },
+    { kind: "running_status", code },
+  ];
+  return [...(hasReadings ? readings : []), ...registers, { kind: "connection", code }];
+}
+
+/** A host that is away is tried this often; the circuit decides which tries become requests. */
+const probeMs = 5_000;
+
+export interface DueJob {
+  readonly name: string;
+  readonly job: PollJob;
+}
+
+/**
+ * All jobs and when each runs next. While a host is away its jobs are parked, and one of them is tried now and then;
+ * when it comes back all of them are due at once.
+ */
+export class PollBook {
+  readonly #jobs = new Map<string, PollJob>();
+  readonly #schedule = new Schedule<string>();
+  readonly #parked = new Map<PlatformHost, Set<string>>();
+
+  jobs(): Iterable<PollJob> {
+    return this.#jobs.values();
+  }
+
+  has(name: string): boolean {
+    return this.#jobs.has(name);
+  }
+
+  add(job: PollJob): boolean {
+    const name = jobName(job);
+    if (this.#jobs.has(name)) return false;
+    this.#jobs.set(name, job);
+    this.#schedule.set(name, jobRank(job));
+    return true;
+  }
+
+  /** Drops the chosen jobs; returns their names. */
+  remove(chosen: (job: PollJob) => boolean): readonly string[] {
+    const removed: string[] = [];
+    for (const [name, job] of this.#jobs) {
+      if (!chosen(job)) continue;
+      removed.push(name);
+      this.#jobs.delete(name);
+      this.#schedule.delete(name);
+      this.#parked.get(jobHost(job))?.delete(name);
+    }
+    return removed;
+  }
+
+  namesOf(host: PlatformHost): readonly string[] {
+    return [...this.#jobs].filter(([, job]) => jobHost(job) === host).map(([name]) => name);
+  }
+
+  /**
+   * Makes the chosen jobs due now, first things first; returns their names. Those of a host that is away stay parked, and what is
+   * due already keeps its place: asked for again and again, it would never have its turn.
+   */
+  makeDue(now: number, chosen: (job: PollJob) => boolean): readonly string[] {
+    const due: string[] = [];
+    for (const [name, job] of this.#jobs) {
+      if (!chosen(job) || this.#parked.has(jobHost(job))) continue;
+      due.push(name);
+      const at = now - 10 + jobRank(job);
+      if ((this.#schedule.dueAt(name) ?? Infinity) > at) this.#schedule.set(name, at);
+    }
+    return due;
+  }
+
+  runAgainAt(name: string, at: number): void {
+    const job = this.#jobs.get(name);
+    if (!job) return;
+    const parked = this.#parked.get(jobHost(job));
+    if (parked) parked.add(name);
+    else this.#schedule.set(name, at);
+  }
+
+  hostAway(host: PlatformHost, now: number): void {
+    if (this.#parked.has(host)) return;
+    this.#parked.set(host, new Set());
+    this.#schedule.set(probeName(host), now + probeMs);
+  }
+
+  hostBack(host: PlatformHost, now: number): void {
+    const parked = this.#parked.get(host);
+    if (!parked) return;
+    this.#parked.delete(host);
+    this.#schedule.delete(probeName(host));
+    for (const name of parked) {
+      const job = this.#jobs.get(name);
+      if (job) this.#schedule.set(name, now - 10 + jobRank(job));
+    }
+  }
+
+  /** Ms until something is due, 0 when something is, null when nothing is planned. */
+  waitMs(now: number): number | null {
+    const first = this.#schedule.first();
+    return first === null ? null : Math.max(0, first.at - now);
+  }
+
+  /** Takes the next due job; null when the due entry was parked or had nothing to try. */
+  take(now: number): DueJob | null {
+    const key = this.#schedule.take();
+    if (key === null) return null;
+    const host = probeHost(key);
+    if (host !== null) return this.#probe(host, now);
+    const job = this.#jobs.get(key);
+    if (!job) return null;
+    const parked = this.#parked.get(jobHost(job));
+    if (!parked) return { name: key, job };
+    parked.add(key);
+    return null;
+  }
+
+  #probe(host: PlatformHost, now: number): DueJob | null {
+    this.#schedule.set(probeName(host), now + probeMs);
+    const parked = this.#parked.get(host);
+    for (const name of parked ?? []) {
+      parked?.delete(name);
+      const job = this.#jobs.get(name);
+      if (job) return { name, job };
+    }
+    return null;
+  }
+}
+
+const probeName = (host: PlatformHost) => `probe ${host}`;
+const probeHost = (key: string): PlatformHost | null =>
+  key === "probe business" ? "business" : key === "probe realtime" ? "realtime" : null;
+
+/** Reads that polling makes, in the words of health and metrics; `register` is one address, `registers` one parameter group of a controller. */
+export const pollOperations = [
+  "controllers",
+  "devices",
+  "connection",
+  "sensors",
+  "running_status",
+  "register",
+  "registers",
+] as const;
+
+export type PollOperation = (typeof pollOperations)[number];
+
+/** Calls an hour, by operation. */
+export type PollCost = Readonly<Record<PollOperation, number>>;
+
+const hourMs = 3_600_000;
+
+export function operationOf(job: PollJob): PollOperation {
+  if (job.kind !== "registers") return job.kind;
+  return job.read.type === "group" ? "registers" : "register";
+}
+
+/** What these jobs cost when each is asked for once in its interval (ms), as whole calls. */
+export function callsPerHour(jobs: Iterable<PollJob>, intervalMs: (job: PollJob) => number): PollCost {
+  const cost = {
+    controllers: 0,
+    devices: 0,
+    connection: 0,
+    sensors: 0,
+    running_status: 0,
+    register: 0,
+    registers: 0,
+  };
+  for (const job of jobs) cost[operationOf(job)] += hourMs / intervalMs(job);
+  const whole = pollOperations.map((operation) => [operation, Math.round(cost[operation])] as const);
+  return { ...cost, ...Object.fromEntries(whole) };
+}

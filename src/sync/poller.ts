@@ -1,0 +1,376 @@
+import { PlatformError, type PlatformErrorKind, type PlatformHost } from "../greenhouse/ports.js";
+import type { Logger } from "../runtime/log.js";
+import type { Random } from "../runtime/random.js";
+import {
+  callsPerHour,
+  type DueJob,
+  jobIntervalMs,
+  jobName,
+  jobsOf,
+  PollBook,
+  type PollCost,
+  type PollIntervals,
+  type PollJob,
+} from "./poll-plan.js";
+import { perform, type PollPorts } from "./poll-reads.js";
+import { nextDueAt, notBefore, type RequestBudget, stretchFactor } from "./schedule.js";
+
+/** Told of the host as a whole, by whoever watches it. */
+const ofTheHost = new Set<PlatformErrorKind>(["unreachable", "paused", "unauthorized"]);
+/** Once is bad luck, twice in a row is not. */
+const passing = new Set<PlatformErrorKind>(["timeout", "interrupted", "throttled"]);
+/** A kind of poll that fails every other time is not worth a line each time. */
+const tellAgainMs = 600_000;
+
+interface Trouble {
+  /** Failures in a row, by the job's name. */
+  readonly failing: Map<string, number>;
+  /** Its end is worth a line. */
+  isTold: boolean;
+  toldAt: number;
+}
+
+/**
+ * Tells once per kind of poll that it fails and once that it works again, however many controllers it concerns. What is wrong with a
+ * whole host is left out.
+ */
+export class PollTroubles {
+  readonly #log: Logger;
+  readonly #now: () => number;
+  readonly #byKind = new Map<PollJob["kind"], Trouble>();
+  readonly #away = new Set<PlatformHost>();
+
+  /** `now` is monotonic ms. */
+  constructor(log: Logger, now: () => number) {
+    this.#log = log;
+    this.#now = now;
+  }
+
+  hostReachable(host: PlatformHost, reachable: boolean): void {
+    if (reachable) this.#away.delete(host);
+    else this.#away.add(host);
+  }
+
+  failed(name: string, job: PollJob, error: unknown): void {
+    if (!(error instanceof PlatformError)) {
+      this.#log.error({ err: error, job: name }, "a poll failed unexpectedly");
+      return;
+    }
+    const { kind, host } = error.facts;
+    if (kind !== "paused") this.#log.debug({ job: name }, error.message);
+    if (ofTheHost.has(kind) || this.#away.has(host)) return;
+    const trouble = this.#of(job.kind);
+    const inARow = (trouble.failing.get(name) ?? 0) + 1;
+    trouble.failing.set(name, inARow);
+    if (inARow > 1 || !passing.has(kind)) this.#tell(job, trouble, error);
+  }
+
+  worked(name: string, { kind }: PollJob): void {
+    const trouble = this.#byKind.get(kind);
+    if (trouble?.failing.delete(name) !== true || trouble.failing.size > 0) return;
+    if (trouble.isTold) this.#log.info({ poll: kind }, `polling ${subjects[kind]} works again`);
+    trouble.isTold = false;
+  }
+
+  /** These are not asked for any more. */
+  forget(names: Iterable<string>): void {
+    for (const name of names)
+      for (const trouble of this.#byKind.values())
+        if (trouble.failing.delete(name) && trouble.failing.size === 0) trouble.isTold = false;
+  }
+
+  #of(kind: PollJob["kind"]): Trouble {
+    const known = this.#byKind.get(kind);
+    if (known) return known;
+    const made: Trouble = { failing: new Map(), isTold: false, toldAt: -Infinity };
+    this.#byKind.set(kind, made);
+    return made;
+  }
+
+  #tell(job: PollJob, trouble: Trouble, { message, facts }: PlatformError): void {
+    const now = this.#now();
+    if (trouble.isTold || now - trouble.toldAt < tellAgainMs) return;
+    trouble.isTold = true;
+    trouble.toldAt = now;
+    const controller = "code" in job ? job.code : undefined;
+    const first = controller === undefined ? "" : ` (${controller} was the first)`;
+    const { operation, code, platformMessage, requestId } = facts;
+    this.#log.warn(
+      {
+        poll: job.kind,
+        controller,
+        operation,
+        code,
+        platform_message: platformMessage,
+        request_id: requestId,
+      },
+      `polling ${subjects[job.kind]} fails${first}, so what is shown of them grows old: ${message}`,
+    );
+  }
+}
+
+const subjects = {
+  controllers: "the list of controllers",
+  devices: "the list of other devices",
+  connection: "the status of single devices",
+  sensors: "sensors",
+  running_status: "running statuses",
+  registers: "actuators and parameters",
+} as const satisfies Record<PollJob["kind"], string>;
+
+/**
+ * One run at a time for each key. Who asks while it goes on shares the next one with everybody else who does: a run that
+ * began earlier may have passed over what he wants to see.
+ */
+export class SharedRuns<Key> {
+  readonly #running = new Map<Key, Promise<void>>();
+  readonly #following = new Map<Key, Promise<void>>();
+
+  /** Resolves when a run that began with or after this call has ended. `work` must not reject. */
+  run(key: Key, work: () => Promise<void>): Promise<void> {
+    const following = this.#following.get(key);
+    if (following !== undefined) return following;
+    const running = this.#running.get(key);
+    if (running === undefined) return this.#start(key, work);
+    const next = running.then(() => {
+      this.#following.delete(key);
+      return this.#start(key, work);
+    });
+    this.#following.set(key, next);
+    return next;
+  }
+
+  #start(key: Key, work: () => Promise<void>): Promise<void> {
+    const run = work().then(() => {
+      this.#running.delete(key);
+    });
+    this.#running.set(key, run);
+    return run;
+  }
+}
+
+export interface PollerPorts extends PollPorts {
+  readonly budget: RequestBudget;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+export interface PollerSettings {
+  readonly intervals: PollIntervals;
+  readonly concurrency: number;
+  readonly requestsPerMinute: number;
+  /** Told when the demand changes: by how much intervals stretch. */
+  readonly onStretch: (factor: number) => void;
+}
+
+const idleMs = 60_000;
+/** Smaller changes of the stretch are not worth new intervals. */
+const noticeable = 0.1;
+
+/** Asks for everything in turn: one request per job at a time, spread over the interval, within the budget. */
+export class Poller {
+  readonly #settings: PollerSettings;
+  readonly #ports: PollerPorts;
+  readonly #book = new PollBook();
+  readonly #troubles: PollTroubles;
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #awaited = new Map<string, (() => void)[]>();
+  readonly #refreshes = new SharedRuns<string | undefined>();
+  #stretch = 1;
+  #demandChanged = true;
+  #wake: (() => void) | null = null;
+
+  constructor(settings: PollerSettings, ports: PollerPorts) {
+    this.#settings = settings;
+    this.#ports = ports;
+    this.#troubles = new PollTroubles(ports.log, () => ports.clock.monotonic());
+  }
+
+  get stretch(): number {
+    return this.#stretch;
+  }
+
+  /** What the jobs cost at the intervals in force. */
+  callsPerHour(): PollCost {
+    return callsPerHour(this.#book.jobs(), (job) => this.#plainIntervalMs(job) * this.#stretch);
+  }
+
+  /** Polls until the signal aborts; running requests are aborted with it. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#book.add({ kind: "controllers" });
+    this.#book.add({ kind: "devices", dataType: "TEXT" });
+    this.#book.add({ kind: "devices", dataType: "STREAM" });
+    for (const controller of this.#ports.store.controllers()) this.follow(controller.info.code);
+    const wake = () => this.#wake?.();
+    signal.addEventListener("abort", wake);
+    while (!signal.aborted) {
+      const pauseMs = this.#startDue(signal);
+      if (pauseMs > 0) await this.#pause(pauseMs, signal);
+    }
+    signal.removeEventListener("abort", wake);
+    await Promise.allSettled(this.#running.values());
+  }
+
+  /** Takes up a controller's jobs. */
+  follow(code: string): void {
+    const controller = this.#ports.store.get(code);
+    if (!controller) return;
+    for (const job of jobsOf(controller, this.#ports.inventory.hasReadings(code))) this.#book.add(job);
+    this.#demandChanged = true;
+    this.#wake?.();
+  }
+
+  forget(code: string): void {
+    const names = this.#book.remove((job) => concerns(job, code));
+    for (const name of names) this.#answerWaiting(name);
+    this.#troubles.forget(names);
+    this.#demandChanged = true;
+  }
+
+  /** Asks a controller's single-device status before everything else that is due. */
+  askConnection(code: string): void {
+    this.#book.runAgainAt(jobName({ kind: "connection", code }), 0);
+    this.#wake?.();
+  }
+
+  hostReachable(host: PlatformHost, reachable: boolean): void {
+    const now = this.#ports.clock.monotonic();
+    this.#troubles.hostReachable(host, reachable);
+    if (reachable) this.#book.hostBack(host, now);
+    else {
+      this.#book.hostAway(host, now);
+      // These are not asked before it is back, and whoever asked for a refresh would wait as long.
+      for (const name of this.#book.namesOf(host)) if (!this.#running.has(name)) this.#answerWaiting(name);
+    }
+    this.#wake?.();
+  }
+
+  /** Asks for everything (of one controller, where given) and resolves when each has been tried; repeats share one round. */
+  refresh(code?: string): Promise<void> {
+    return this.#refreshes.run(code, () => this.#readNow(code));
+  }
+
+  async #readNow(code: string | undefined): Promise<void> {
+    const now = this.#ports.clock.monotonic();
+    const names = this.#book.makeDue(now, (job) => code === undefined || concerns(job, code));
+    this.#wake?.();
+    await Promise.all(names.map((name) => this.#nextEnd(name)));
+  }
+
+  #nextEnd(name: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.#awaited.set(name, [...(this.#awaited.get(name) ?? []), resolve]);
+    });
+  }
+
+  /** Starts what is due; returns how long to sleep. */
+  #startDue(signal: AbortSignal): number {
+    this.#adjustStretch();
+    while (this.#running.size < this.#settings.concurrency) {
+      const now = this.#ports.clock.monotonic();
+      const waitMs = this.#book.waitMs(now) ?? idleMs;
+      if (waitMs > 0) return waitMs;
+      const budgetMs = this.#ports.budget.waitMs(now);
+      if (budgetMs > 0) return budgetMs;
+      const due = this.#book.take(now);
+      if (due !== null && !this.#running.has(due.name) && this.#isWanted(due)) this.#start(due, signal);
+    }
+    return idleMs;
+  }
+
+  /** A device may turn out to be a camera only after its jobs were taken up. */
+  #isWanted({ job }: DueJob): boolean {
+    if (job.kind !== "sensors" && job.kind !== "running_status") return true;
+    if (this.#ports.inventory.hasReadings(job.code)) return true;
+    const names = this.#book.remove((other) => other === job);
+    for (const name of names) this.#answerWaiting(name);
+    this.#troubles.forget(names);
+    return false;
+  }
+
+  #start({ name, job }: DueJob, signal: AbortSignal): void {
+    this.#ports.budget.spend(this.#ports.clock.monotonic());
+    const turn = () => this.#turn(signal);
+    const done = perform(job, { ...this.#ports, turn }, signal)
+      .then(() => {
+        this.#troubles.worked(name, job);
+        return true;
+      })
+      .catch((error: unknown) => {
+        if (!signal.aborted && this.#book.has(name)) this.#troubles.failed(name, job, error);
+        return false;
+      })
+      .then((worked) => {
+        this.#ended(name, job, worked);
+      });
+    this.#running.set(name, done);
+  }
+
+  /** Waits for another request of a job that needs more than one. */
+  async #turn(signal: AbortSignal): Promise<void> {
+    const { budget, clock } = this.#ports;
+    for (let ms = budget.waitMs(clock.monotonic()); ms > 0; ms = budget.waitMs(clock.monotonic()))
+      await clock.wait(ms, signal);
+    budget.spend(clock.monotonic());
+  }
+
+  #ended(name: string, job: PollJob, worked: boolean): void {
+    this.#running.delete(name);
+    const plainMs = this.#plainIntervalMs(job);
+    // What is asked once is asked again until it was answered.
+    const againMs = worked ? plainMs : Math.min(plainMs, this.#settings.intervals.controllersMs);
+    const next = job.kind === "controllers" ? notBefore : nextDueAt;
+    if (Number.isFinite(againMs)) {
+      const now = this.#ports.clock.monotonic();
+      this.#book.runAgainAt(name, next(name, now, againMs * this.#stretch, this.#ports.random()));
+    }
+    this.#answerWaiting(name);
+    this.#wake?.();
+  }
+
+  #answerWaiting(name: string): void {
+    for (const resolve of this.#awaited.get(name) ?? []) resolve();
+    this.#awaited.delete(name);
+  }
+
+  #adjustStretch(): void {
+    if (!this.#demandChanged) return;
+    this.#demandChanged = false;
+    let perMinute = 0;
+    for (const job of this.#book.jobs()) perMinute += 60_000 / this.#plainIntervalMs(job);
+    const stretch = stretchFactor(perMinute, this.#settings.requestsPerMinute);
+    const change = Math.abs(stretch - this.#stretch) / this.#stretch;
+    if (change < noticeable && (stretch === 1) === (this.#stretch === 1)) return;
+    this.#stretch = stretch;
+    this.#settings.onStretch(stretch);
+  }
+
+  #plainIntervalMs(job: PollJob): number {
+    const controller = "code" in job ? this.#ports.store.get(job.code) : undefined;
+    return jobIntervalMs(job, this.#settings.intervals, controller);
+  }
+
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    if (this.#running.size < this.#settings.concurrency) await this.#sleep(Math.min(ms, idleMs));
+    else await this.#nextWake();
+    this.#wake = null;
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    const sleep = new AbortController();
+    this.#wake = () => {
+      sleep.abort();
+    };
+    await this.#ports.clock.wait(ms, sleep.signal).catch(() => undefined);
+  }
+
+  // With every place taken only an end matters, and in a sweep that is each request's: no timer is worth making.
+  #nextWake(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+}
+
+const concerns = (job: PollJob, code: string) => "code" in job && job.code === code;

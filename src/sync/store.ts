@@ -1,0 +1,146 @@
+import type { ControllerEvent } from "../greenhouse/events.js";
+import type { Freshness } from "../greenhouse/freshness.js";
+import type { Controller } from "../greenhouse/model.js";
+import { newController, reduce } from "../greenhouse/reduce.js";
+import type { MirrorSettings } from "../greenhouse/settings.js";
+import { controllerTopicId, freeId, type Transliterate } from "../greenhouse/topic-ids.js";
+import type { Clock } from "../runtime/clock.js";
+
+export type Change = (before: Controller | undefined, after: Controller | undefined) => void;
+
+/** A wall clock that moved by more than this against the monotonic one has been set. */
+const clockJumpMs = 2_000;
+const sweepMs = 1_000;
+
+/**
+ * The one place where the mirror is held and replaced. Listeners are told each controller that became another; they
+ * must not throw and must not dispatch.
+ */
+export class GreenhouseStore {
+  readonly #controllers = new Map<string, Controller>();
+  readonly #codes = new Map<string, string>();
+  readonly #listeners = new Set<Change>();
+  readonly #settings: MirrorSettings;
+  readonly #clock: Clock;
+  readonly #transliterate: Transliterate;
+  #limits: Freshness;
+  #reachable = false;
+  #limitsChanged = false;
+
+  constructor(settings: MirrorSettings, clock: Clock, transliterate: Transliterate) {
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#transliterate = transliterate;
+    const floors = { sensorFloorMs: 0, registerFloorMs: 0, statusFloorMs: 0 };
+    this.#limits = { staleAfterMs: settings.staleAfterMs, ...floors };
+  }
+
+  get size(): number {
+    return this.#controllers.size;
+  }
+
+  controllers(): Iterable<Controller> {
+    return this.#controllers.values();
+  }
+
+  get(code: string): Controller | undefined {
+    return this.#controllers.get(code);
+  }
+
+  byId(id: string): Controller | undefined {
+    const code = this.#codes.get(id);
+    return code === undefined ? undefined : this.#controllers.get(code);
+  }
+
+  onChange(listener: Change): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Whether the mirror wants this code at all: not ignored, and listed where only listed ones are mirrored. */
+  wants(code: string): boolean {
+    const settings = this.#settings.controllers.get(code);
+    if (settings) return !settings.ignore;
+    return this.#settings.mirror === "all";
+  }
+
+  isConfigured(code: string): boolean {
+    return this.#settings.controllers.has(code);
+  }
+
+  /** The controller of this code, made when it is new. */
+  admit(code: string): Controller {
+    const held = this.#controllers.get(code);
+    if (held) return held;
+    const settings = this.#settings.controllers.get(code) ?? null;
+    const wanted = settings?.id ?? controllerTopicId(code, this.#transliterate);
+    const id = freeId(wanted, code, (taken) => this.#codes.has(taken) || this.#isConfiguredId(taken, code));
+    const controller = newController(code, id, settings, this.#reachable);
+    this.#codes.set(id, code);
+    this.#replace(code, undefined, controller);
+    return controller;
+  }
+
+  dispatch(code: string, event: ControllerEvent): void {
+    const before = this.#controllers.get(code);
+    if (!before) return;
+    const after = reduce(before, event, this.#context());
+    if (after !== before) this.#replace(code, before, after);
+  }
+
+  remove(code: string): void {
+    const before = this.#controllers.get(code);
+    if (!before) return;
+    this.#controllers.delete(code);
+    this.#codes.delete(before.info.id);
+    for (const listener of this.#listeners) listener(before, undefined);
+  }
+
+  /** The realtime host answers, or does not: without it nothing read stays good. */
+  setReachable(reachable: boolean): void {
+    if (reachable === this.#reachable) return;
+    this.#reachable = reachable;
+    for (const code of this.#controllers.keys()) this.dispatch(code, { type: "platform", reachable });
+  }
+
+  setLimits(limits: Freshness): void {
+    this.#limits = limits;
+    this.#limitsChanged = true;
+  }
+
+  /** Lets time pass: what grew too old becomes stale within a second, also after the clock was set. */
+  async run(signal: AbortSignal): Promise<void> {
+    let offset = this.#clock.now() - this.#clock.monotonic();
+    while (!signal.aborted) {
+      await this.#clock.wait(sweepMs, signal).catch(() => undefined);
+      const now = this.#clock.now();
+      const jumped = Math.abs(now - this.#clock.monotonic() - offset) > clockJumpMs;
+      offset = now - this.#clock.monotonic();
+      this.#sweep(now, jumped || this.#limitsChanged);
+      this.#limitsChanged = false;
+    }
+  }
+
+  #sweep(now: number, everything: boolean): void {
+    for (const [code, controller] of this.#controllers) {
+      const due = controller.nextJudgementAt !== null && now >= controller.nextJudgementAt;
+      if (due || everything) this.dispatch(code, { type: "time_passed" });
+    }
+  }
+
+  #isConfiguredId(id: string, code: string): boolean {
+    for (const settings of this.#settings.controllers.values()) {
+      if (settings.code !== code && settings.id === id) return true;
+    }
+    return false;
+  }
+
+  #context() {
+    return { now: this.#clock.now(), limits: this.#limits, transliterate: this.#transliterate };
+  }
+
+  #replace(code: string, before: Controller | undefined, after: Controller): void {
+    this.#controllers.set(code, after);
+    for (const listener of this.#listeners) listener(before, after);
+  }
+}
