@@ -6,10 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import mqtt from "mqtt";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { compiledProgram } from "../compose/support/program.js";
+import { programFile } from "../end-to-end/support/program.js";
 import { freePort } from "../support/mosquitto.js";
 
-const program = compiledProgram();
 const hasFullDevice = existsSync("/dev/full");
 
 const good =
@@ -26,7 +25,7 @@ async function folderWith(files: Readonly<Record<string, string>>): Promise<stri
 type Sink = "pipe" | "ignore" | number;
 
 function start(folder: string, args: readonly string[], [stdout, stderr]: readonly [Sink, Sink]) {
-  const child: ChildProcess = spawn(process.execPath, [program(), ...args], {
+  const child: ChildProcess = spawn(process.execPath, [programFile, ...args], {
     cwd: folder,
     env: { PATH: process.env["PATH"] ?? "", HOME: folder },
     stdio: ["ignore", stdout, stderr],

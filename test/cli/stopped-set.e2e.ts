@@ -5,10 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { MqttClient } from "mqtt";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { compiledProgram } from "../compose/support/program.js";
+import { programFile } from "../end-to-end/support/program.js";
 import { otherClient, stateTopic, testBroker } from "../mqtt-connection/support.js";
 
-const program = compiledProgram();
 const setTopic = "greenhouse/gh-0001/actuator/roof/set";
 
 /** `set` as a process, beside a bridge that takes the command and never answers. */
@@ -21,7 +20,7 @@ async function unanswered() {
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const platform = "{ business_url: https://b.example, realtime_url: https://r.example, token_file: t }";
   await writeFile(join(folder, "config.yaml"), `platform: ${platform}\nmqtt: { url: "${broker.url}" }\n`);
-  const child = spawn(process.execPath, [program(), "set", "gh-0001", "roof", "open"], {
+  const child = spawn(process.execPath, [programFile, "set", "gh-0001", "roof", "open"], {
     cwd: folder,
     env: { PATH: process.env["PATH"] ?? "", HOME: folder },
     stdio: ["ignore", "pipe", "pipe"],

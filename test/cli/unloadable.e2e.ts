@@ -1,14 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { compiledProgram } from "../compose/support/program.js";
+import { programFile } from "../end-to-end/support/program.js";
 
 describe("a start with very few file descriptors", () => {
-  const program = compiledProgram();
-
   it("says so in one line and asks for no package", async () => {
     const command = 'ulimit -n 30; exec "$0" "$1" run -c /nonexistent.yaml';
-    const child = spawn("sh", ["-c", command, process.execPath, program()], {
+    const child = spawn("sh", ["-c", command, process.execPath, programFile], {
       stdio: ["ignore", "ignore", "pipe"],
     });
     let said = "";

@@ -7,9 +7,7 @@ import { readRecords } from "../../src/journal/reader.js";
 import type { JournalRecord } from "../../src/journal/records.js";
 import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js";
 import { platform } from "./support/bridge.js";
-import { compiledProgram, type Process, says, startProcess } from "./support/program.js";
-
-const program = compiledProgram();
+import { type Process, says, startProcess } from "./support/program.js";
 
 /** Where the token stands. */
 type Credential = (folder: string) => Readonly<Record<string, string>>;
@@ -64,7 +62,7 @@ describe("an error that nobody caught (requirement 58)", () => {
     "%s: ends the process with code 1, is in the log, on disk, and in the journal of the next start, without the token",
     async (_, before, credential) => {
       const { folder, newest, online, records } = await scene(credential);
-      const first = startProcess(program(), { folder, before });
+      const first = startProcess({ folder, before });
       await online(first);
       await until(() => newest("bridge/platform") === "online", "the token was used", [first.stderr]);
       first.signal("SIGUSR2");
@@ -75,7 +73,7 @@ describe("an error that nobody caught (requirement 58)", () => {
       const left = await readFile(join(folder, "data", "last-error.json"), "utf8");
       expect(left).toContain("boom");
       expect(left + first.stderr).not.toContain("canary-token");
-      const second = startProcess(program(), { folder });
+      const second = startProcess({ folder });
       await online(second);
       const noted = (await records()).find((record) => record.type === "event");
       expect(noted).toMatchObject({ event: "uncaught_error", severity: "error" });
@@ -92,13 +90,13 @@ describe("a crash loop (requirement 58)", () => {
   it("starts read-only after five runs that ended badly, says so, and is over after a clean stop", async () => {
     const { folder, client, seen, newest, online } = await scene();
     for (let life = 0; life < 5; life += 1) {
-      const crashing = startProcess(program(), { folder });
+      const crashing = startProcess({ folder });
       await online(crashing);
       expect(says(crashing, "read-only")).toBe(false);
       crashing.signal("SIGKILL");
       await crashing.ended;
     }
-    const careful = startProcess(program(), { folder });
+    const careful = startProcess({ folder });
     await online(careful);
     await until(() => newest("bridge/health")?.includes('"read_only":true') ?? false, "said in health");
     expect(says(careful, "this one is read-only")).toBe(true);
@@ -119,7 +117,7 @@ describe("a crash loop (requirement 58)", () => {
     });
     careful.signal("SIGTERM");
     expect(await careful.ended).toEqual({ code: 0, signal: null });
-    const usual = startProcess(program(), { folder });
+    const usual = startProcess({ folder });
     await online(usual);
     expect(says(usual, "read-only")).toBe(false);
     await until(() => newest("bridge/info")?.includes('"read_only_because":null') ?? false, "said in info");

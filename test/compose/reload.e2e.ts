@@ -7,9 +7,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { freePort } from "../support/mosquitto.js";
 import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js";
 import { platform } from "./support/bridge.js";
-import { compiledProgram, type Process, says, startProcess } from "./support/program.js";
-
-const program = compiledProgram();
+import { programFile } from "../end-to-end/support/program.js";
+import { type Process, says, startProcess } from "./support/program.js";
 
 async function running() {
   const folder = await mkdtemp(join(tmpdir(), "reload-"));
@@ -29,7 +28,7 @@ async function running() {
     seen.push({ topic, payload: payload.toString() });
   });
   await client.subscribeAsync("greenhouse/#", { qos: 1 });
-  const bridge = startProcess(program(), { folder });
+  const bridge = startProcess({ folder });
   await until(() => seen.some(({ topic }) => topic.endsWith("/bridge/info")), "online", [bridge.stderr]);
   const reload = async (text: string) => {
     const from = bridge.lines.length;
@@ -104,7 +103,7 @@ describe("SIGHUP", () => {
       const hosts = { business_url: businessUrl, realtime_url: businessUrl, token: "canary-token-99" };
       const configuration = { platform: hosts, broker: { port: await freePort() }, http: false };
       await writeFile(join(folder, "config.yaml"), JSON.stringify(configuration), { mode: 0o600 });
-      const command = `echo $$ >pid; exec '${process.execPath}' '${program()}' run 2>log`;
+      const command = `echo $$ >pid; exec '${process.execPath}' '${programFile}' run 2>log`;
       const terminal = spawn("script", ["-qfec", command, "/dev/null"], { cwd: folder, stdio: "pipe" });
       onTestFinished(() => void terminal.kill("SIGKILL"));
       const textOf = (name: string) =>
@@ -125,7 +124,7 @@ describe("SIGHUP", () => {
   it("stops what cannot reload", async () => {
     const folder = await mkdtemp(join(tmpdir(), "hup-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const simulator = startProcess(program(), { folder, args: ["simulate", "--port", "0"] });
+    const simulator = startProcess({ folder, args: ["simulate", "--port", "0"] });
     await until(() => says(simulator, "simulated platform started"), "started", [simulator.stderr]);
     simulator.signal("SIGHUP");
     expect((await simulator.ended).signal).toBeNull();

@@ -6,7 +6,7 @@ import { serviceManager } from "../../src/runtime/systemd.js";
 import { until } from "../mqtt-connection/support.js";
 import { freePort } from "../support/mosquitto.js";
 import { notifySocket } from "./support/notify-socket.js";
-import { compiledProgram, says, startProcess } from "./support/program.js";
+import { says, startProcess } from "./support/program.js";
 
 describe("the service manager", () => {
   const failed = () => undefined;
@@ -56,8 +56,6 @@ describe("the service manager", () => {
   });
 });
 
-const program = compiledProgram();
-
 /** Without platform and broker: a boot with no network. */
 async function bootAlone(env: Readonly<Record<string, string>>, before?: string) {
   const folder = await mkdtemp(join(tmpdir(), "systemd-"));
@@ -69,7 +67,7 @@ async function bootAlone(env: Readonly<Record<string, string>>, before?: string)
     http: false,
   };
   await writeFile(join(folder, "config.yaml"), JSON.stringify(configuration), { mode: 0o600 });
-  return startProcess(program(), { folder, env, ...(before !== undefined && { before }) });
+  return startProcess({ folder, env, ...(before !== undefined && { before }) });
 }
 
 describe("the bridge as a service", () => {

@@ -1,19 +1,20 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname } from "node:path";
 import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { compileJournal } from "./support/compiled.js";
+import { programFile } from "../end-to-end/support/program.js";
 import { tempDirectory } from "./support/temp-directory.js";
 import { openJournal, recordsIn } from "./support/test-journal.js";
 
+const built = pathToFileURL(dirname(programFile)).href;
 const writer = `
-import { Journal } from "./journal/journal.js";
-import { systemClock } from "./runtime/clock.js";
+import { Journal } from "${built}/journal/journal.js";
+import { systemClock } from "${built}/runtime/clock.js";
 const quiet = () => {};
 const log = { trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet };
-const journal = await Journal.open(process.argv[2], { clock: systemClock, log, limits: { fileBytes: 20_000 } });
+const journal = await Journal.open(process.argv[1], { clock: systemClock, log, limits: { fileBytes: 20_000 } });
 for (let n = 0; ; n += 1) {
   const record = (name) => ({ type: "event", event: name, severity: "info", message: "x".repeat(n % 300) });
   await Promise.all([
@@ -24,8 +25,10 @@ for (let n = 0; ; n += 1) {
 `;
 
 /** Runs the writer until it has acknowledged `count` records, kills it with -9, and gives all it acknowledged. */
-async function killAfter(program: string, directory: string, count: number): Promise<readonly number[]> {
-  const child = spawn(process.execPath, [program, directory], { stdio: ["ignore", "pipe", "inherit"] });
+async function killAfter(directory: string, count: number): Promise<readonly number[]> {
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", writer, directory], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const exited = once(child, "exit");
   const acknowledged: number[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
@@ -39,11 +42,9 @@ async function killAfter(program: string, directory: string, count: number): Pro
 describe("kill -9 of a bridge that writes (requirement 52)", () => {
   it("loses no acknowledged durable record, over many lives in one directory", async () => {
     const directory = await tempDirectory();
-    const program = join(await compileJournal(await tempDirectory()), "writer.mjs");
-    await writeFile(program, writer);
     const acknowledged: number[] = [];
     for (let life = 0; life < 12; life += 1)
-      acknowledged.push(...(await killAfter(program, directory, 1 + life * 17)));
+      acknowledged.push(...(await killAfter(directory, 1 + life * 17)));
     const journal = await openJournal(directory);
     expect(journal.state()).toMatchObject({ available: true, unreadable: 0 });
     const numbers = (await recordsIn(directory)).map(({ seq }) => seq);

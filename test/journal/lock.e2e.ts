@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { DirectoryLock } from "../../src/journal/lock.js";
+import { programFile } from "../end-to-end/support/program.js";
 import { capturedLog } from "./support/captured-log.js";
-import { compileJournal } from "./support/compiled.js";
 import { tempDirectory } from "./support/temp-directory.js";
 
 const since = "2026-05-01T06:00:00.000Z";
@@ -25,10 +25,10 @@ async function acquire(directory: string, log = capturedLog().log) {
 
 describe("two processes on one data directory", () => {
   const program = `
-import { DirectoryLock } from "./journal/lock.js";
+import { DirectoryLock } from "${pathToFileURL(dirname(programFile)).href}/journal/lock.js";
 const quiet = () => {};
 const log = { trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet };
-const [, , directory, boot] = process.argv;
+const [, directory, boot] = process.argv;
 await DirectoryLock.acquire(directory, { boot, at: "now", pid: process.pid, log });
 process.stdout.write("locked");
 process.stdin.resume();
@@ -36,9 +36,7 @@ process.stdin.resume();
 
   it("refuse each other until the first is killed", async () => {
     const directory = await tempDirectory();
-    const script = join(await compileJournal(await tempDirectory()), "locker.mjs");
-    await writeFile(script, program);
-    const child = spawn(process.execPath, [script, directory, "child"], {
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", program, directory, "child"], {
       stdio: ["pipe", "pipe", "inherit"],
     });
     const exited = once(child, "exit");

@@ -1,47 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import ts from "typescript";
-import { afterAll, beforeAll, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
+import { programFile } from "../../end-to-end/support/program.js";
 
 /* The program in a process of its own, for what concerns a process: signals, crashes, restarts. */
-
-const root = fileURLToPath(new URL("../../../", import.meta.url));
-
-/** Turns the sources into JavaScript under `folder`, as the build does but without looking at types. */
-async function compileProgram(folder: string): Promise<string> {
-  const names = await readdir(join(root, "src"), { recursive: true });
-  for (const name of names.filter((one) => one.endsWith(".ts"))) {
-    const target = join(folder, "dist", name.replace(/\.ts$/, ".js"));
-    const { outputText } = ts.transpileModule(await readFile(join(root, "src", name), "utf8"), {
-      compilerOptions: {
-        module: ts.ModuleKind.ESNext,
-        target: ts.ScriptTarget.ES2023,
-        verbatimModuleSyntax: true,
-      },
-    });
-    await mkdir(dirname(target), { recursive: true });
-    await writeFile(target, outputText);
-  }
-  await cp(join(root, "package.json"), join(folder, "package.json"));
-  await symlink(join(root, "node_modules"), join(folder, "node_modules"));
-  return join(folder, "dist", "main.js");
-}
-
-/** Compiles the program once for a test file. Returns where it is. */
-export function compiledProgram(): () => string {
-  let folder = "";
-  let file = "";
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "program-"));
-    file = await compileProgram(folder);
-  }, 60_000);
-  afterAll(() => rm(folder, { recursive: true, force: true }));
-  return () => file;
-}
 
 export interface Process {
   /** One parsed line of the log each; what is no JSON is `{msg: <line>}`. */
@@ -61,11 +23,11 @@ export interface ProcessOptions {
 }
 
 /** Starts the program; killed with the test. */
-export function startProcess(file: string, options: ProcessOptions): Process {
+export function startProcess(options: ProcessOptions): Process {
   const { folder, args = ["run"], env = {}, before } = options;
   const imported =
     before === undefined ? [] : ["--import", `data:text/javascript,${encodeURIComponent(before)}`];
-  const child = spawn(process.execPath, [...imported, file, ...args], {
+  const child = spawn(process.execPath, [...imported, programFile, ...args], {
     cwd: folder,
     env: { PATH: process.env["PATH"] ?? "", HOME: folder, ...env },
     stdio: ["ignore", "ignore", "pipe"],
