@@ -1,14 +1,63 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
-/** `--mode fuzz`, `canary`, `soak` or `conformance` says which of the long proofs runs: test/<mode>/*.<mode>.ts. */
-export default defineConfig(({ mode }) => ({
-  test: {
-    include: [`test/${mode}/*.${mode}.ts`],
-    deps: { interopDefault: false },
-    testTimeout: 7_200_000,
-    hookTimeout: 120_000,
-    fileParallelism: false,
-    // The figures are the point of it.
-    disableConsoleIntercept: true,
-  },
-}));
+/*
+ * Everything that needs processes, brokers or patience; the unit tests have vitest.config.ts. `--mode e2e` is
+ * `npm run test:e2e`, every other mode one of the long proofs of `npm run proof`.
+ */
+
+const files: Readonly<Record<string, string>> = {
+  simulation: "test/simulation/{seeds,same-seed}.simulation.ts",
+  mutants: "test/simulation/mutants.simulation.ts",
+  campaign: "test/campaign/faults.campaign.ts",
+  planted: "test/campaign/planted/planted-bugs.campaign.ts",
+  kill: "test/end-to-end/kill.test.ts",
+};
+
+const patient = {
+  hookTimeout: 3_600_000,
+  expect: { poll: { timeout: 15_000 } },
+  // A default import of a CommonJS package is what Node makes of it.
+  deps: { interopDefault: false },
+};
+
+const proof = (mode: string) => ({
+  ...patient,
+  include: [files[mode] ?? `test/${mode}/*.${mode}.ts`],
+  testTimeout: 7_200_000,
+  maxConcurrency: Math.max(3, availableParallelism()),
+  fileParallelism: false,
+  // The figures are the point of it.
+  disableConsoleIntercept: true,
+});
+
+// What is said about seconds is not to be disturbed by other tests.
+const alone = ["command-line", "lifecycle", "mirror"].map((name) => `test/end-to-end/${name}.test.ts`);
+const endToEnd = {
+  projects: [
+    {
+      test: {
+        ...patient,
+        name: "alone",
+        include: alone,
+        testTimeout: 60_000,
+        fileParallelism: false,
+        sequence: { groupOrder: 0 },
+      },
+    },
+    // The others mostly wait for the platform or a process, so their files share the time.
+    {
+      test: {
+        ...patient,
+        name: "together",
+        include: ["test/end-to-end/**/*.test.ts", "test/**/*.e2e.ts"],
+        exclude: alone,
+        testTimeout: 60_000,
+        maxWorkers: 3,
+        sequence: { groupOrder: 1 },
+      },
+    },
+  ],
+};
+
+export default defineConfig(({ mode }) => ({ test: mode === "e2e" ? endToEnd : proof(mode) }));

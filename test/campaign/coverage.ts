@@ -46,7 +46,7 @@ export const mistaken = (requirements: readonly string[]): readonly string[] => 
   ),
   ...Object.values(elsewhere)
     .flat()
-    .flatMap((text) => /test\/\S+\.test\.ts/.exec(text)?.[0] ?? [])
+    .flatMap((text) => /test\/\S+\.(?:test|e2e)\.ts/.exec(text)?.[0] ?? [])
     .filter((path) => !existsSync(path)),
 ];
 

@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { beforeAll, describe, expect, it } from "vitest";
+import { tellFigures } from "../proof/figures.js";
 import { mistaken, notRun, uncovered } from "./coverage.js";
 import { longestMs, type Mode, planOf, table } from "./plan.js";
 import { type Report, reportOf, tableOf } from "./report.js";
@@ -7,7 +8,12 @@ import { runLane } from "./run-lane.js";
 
 /*
  * The fault campaign: the built program as a process, real sockets through a chaos proxy, real brokers. All worlds run
- * side by side; what is asserted is the recorded history. docs/campaign.md tells the environment variables.
+ * side by side; what is asserted is the recorded history. Rows about disks mount a small tmpfs, so they need root.
+ *
+ * CAMPAIGN=reduced makes every fault once, held shorter, shared out over the lanes; full, the default, every fault in
+ * every lane that can have it. CAMPAIGN_ONLY and CAMPAIGN_LANES are regular expressions on names of rows and lanes,
+ * CAMPAIGN_WORLDS the worlds per lane side by side (2), CAMPAIGN_REPORT a file for all outcomes and breaches,
+ * CAMPAIGN_LOGS a folder for what each bridge wrote, GREENHOUSE2MQTT_DIST another program than dist/main.js.
  */
 
 const mode: Mode = process.env["CAMPAIGN"] === "reduced" ? "reduced" : "full";
@@ -50,6 +56,10 @@ beforeAll(async () => {
   say(tableOf(report));
   const path = process.env["CAMPAIGN_REPORT"];
   if (path !== undefined) await writeFile(path, `${JSON.stringify(report, null, 1)}\n`);
+  await tellFigures("campaign", mode === "reduced", {
+    ...report.totals,
+    "not run": report.notRun.join("; "),
+  });
 }, 3_600_000);
 
 describe("every fault ends as its row says, and is over within its time", () => {

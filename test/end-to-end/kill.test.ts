@@ -1,12 +1,11 @@
-import { writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import { tellFigures } from "../proof/figures.js";
 import { type Kill, killRig, type Step, steps } from "./support/kill-rig.js";
 
 /*
  * kill -9 of the built program at each step of a command's path, with real files, a real Mosquitto and real HTTP. After the
  * restart nothing is sent for the old command; once it was journaled it gets exactly one outcome, and that outcome agrees
- * with what the platform really holds. KILL_RUNS says how many kills (2 at each step without it), PROOF_REPORT names a
- * file for the counts.
+ * with what the platform really holds. KILL_RUNS says how many kills (2 at each step without it).
  */
 
 const runs = Number(process.env["KILL_RUNS"] ?? steps.length * 2);
@@ -81,10 +80,8 @@ async function report(kills: readonly Kill[], wrong: readonly string[], seconds:
       outcomes,
     };
   });
-  const summary = { kills: kills.length, seconds: Math.round(seconds), wrong: wrong.length, steps: rows };
   for (const { step, outcomes, ...counts } of rows)
     console.log(`kill -9 ${step}: ${JSON.stringify(counts)} ${JSON.stringify(outcomes)}`);
-  console.log(`kill -9 in all: ${kills.length} kills in ${summary.seconds} s, ${wrong.length} wrong`);
-  const file = process.env["PROOF_REPORT"];
-  if (file !== undefined) await writeFile(file, `${JSON.stringify(summary, null, 2)}\n`);
+  const figures = { kills: kills.length, seconds: Math.round(seconds), wrong: wrong.length };
+  await tellFigures("kill", runs < 200, figures);
 }

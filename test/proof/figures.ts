@@ -1,10 +1,10 @@
 import { writeFile } from "node:fs/promises";
 
-/* What a proof measured, for people on stdout and for docs/proof.md in the file that PROOF_REPORT names. */
+/* What a proof measured, for people on stdout and for the report of `npm run proof` in the file that PROOF_REPORT names. */
 
 export type Figures = Readonly<Record<string, string | number | boolean | null>>;
 
-/** `part` is the name `npm run proof -- --only` knows; figures read well as `name: value`. */
+/** `part` is the name `npm run proof` knows; figures read well as `name: value`. */
 export async function tellFigures(part: string, reduced: boolean, figures: Figures): Promise<void> {
   const lines = Object.entries(figures).map(([name, value]) => `  ${name}: ${String(value)}`);
   process.stdout.write(`${part}${reduced ? " (reduced)" : ""}\n${lines.join("\n")}\n`);

@@ -1,173 +1,93 @@
-// npm run proof [-- --only fuzz,canary] [-- --reduced]
-// Runs every proof at full counts (or at those of the environment) and writes docs/proof.md. Figures of parts
-// that were not run this time stay, with their date.
+// npm run proof [-- NAME...]
+// Runs the named proofs, or all, at full counts or those of the environment, and writes proof/report.md and proof/report.json.
+// Figures of what was not run this time stay, with their date. Each proof's own head comment tells its environment variables.
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, tmpdir, totalmem } from "node:os";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, totalmem } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 
-const root = resolve(import.meta.dirname, "../..");
-const documentFile = join(root, "docs/proof.md");
-const storeFile = join(root, "docs/proof.json");
-const { values } = parseArgs({
-  options: { only: { type: "string" }, reduced: { type: "boolean", default: false } },
-});
-
-const vitest = (...more) => ["npx", "vitest", "run", ...more];
-const proof = (mode) => vitest("--config", "vitest.proof.config.ts", "--mode", mode);
-const simulation = ["--config", "vitest.simulation.config.ts"];
-
-/** `env` at full counts, `less` on top of it with --reduced. `figures` reads what the part wrote to its report. */
-const parts = {
-  simulation: {
-    title: "Simulation: seeds x 6 h",
-    run: vitest(...simulation),
-    env: { SEEDS: "500" },
-    less: { SEEDS: "20" },
-    report: "SIMULATION_REPORT",
-    figures: ({ seeds, commands, posts, programStarts, violations, minutes }) => ({
-      ...{ seeds, commands, POSTs: posts, "starts of the program": programStarts, violations, minutes },
-    }),
-  },
-  mutants: { title: "Planted bugs in the simulation", run: vitest(...simulation, "--mode", "mutants") },
-  kill: {
-    title: "kill -9 at every step of a command",
-    run: vitest("--config", "vitest.e2e.config.ts", "test/end-to-end/kill.test.ts"),
-    env: { KILL_RUNS: "200" },
-    less: { KILL_RUNS: "24" },
-    figures: ({ kills, seconds, wrong }) => ({ kills, seconds, wrong }),
-  },
-  campaign: {
-    title: "Fault campaign",
-    run: vitest("--config", "vitest.campaign.config.ts"),
-    less: { CAMPAIGN: "reduced" },
-    report: "CAMPAIGN_REPORT",
-    figures: ({ totals, tookS, rows, notRun }) => ({
-      ...totals,
-      seconds: tookS,
-      "kinds of faults": rows.length,
-      "not run": notRun.join("; ") || "nothing",
-    }),
-  },
-  soak: { title: "Soak", run: proof("soak"), less: { SOAK_MESSAGES: "60000", SOAK_COMMANDS: "300" } },
-  fuzz: {
-    title: "Packet fuzz of the embedded broker",
-    run: proof("fuzz"),
-    env: { FUZZ_SECONDS: "1800" },
-    less: { FUZZ_SECONDS: "20" },
-  },
-  canary: { title: "Planted secrets", run: proof("canary") },
-  conformance: { title: "Paho's conformance tests", run: proof("conformance") },
-  bench: {
-    title: "Speed and memory",
-    run: ["node", "bench/run.mjs", "--json", "$REPORT"],
-    less: { BENCH_REDUCED: "1" },
-    figures: ({ figures, reduced }) => ({
-      ...Object.fromEntries(
-        figures
-          .filter(({ target }) => target !== null)
-          .map(({ part, name, unit, value, met }) => [
-            `${part} ${name}`,
-            `${Number(value.toPrecision(3))} ${unit}, target ${met ? "met" : "missed"}`,
-          ]),
-      ),
-      reduced,
-    }),
-  },
+/** What is proved, with the full counts where the proof itself takes fewer. */
+const proofs = {
+  simulation: { title: "Simulation: seeds x 6 h" },
+  mutants: { title: "Planted bugs in the simulation" },
+  kill: { title: "kill -9 at every step of a command", full: { KILL_RUNS: "200" } },
+  campaign: { title: "Fault campaign" },
+  planted: { title: "Planted bugs in the fault campaign" },
+  soak: { title: "Soak" },
+  fuzz: { title: "Packet fuzz of the embedded broker", full: { FUZZ_SECONDS: "1800" } },
+  canary: { title: "Planted secrets" },
+  conformance: { title: "MQTT conformance of the embedded broker" },
 };
-
-const wanted = values.only?.split(",") ?? Object.keys(parts);
-const unknown = wanted.filter((name) => !(name in parts));
+const root = resolve(import.meta.dirname, "../..");
+const folder = join(root, "proof");
+const storeFile = join(folder, "report.json");
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(proofs);
+const unknown = wanted.filter((name) => !Object.hasOwn(proofs, name));
 if (unknown.length > 0) {
-  console.error(`there is no part ${unknown.join(", ")}; there are ${Object.keys(parts).join(", ")}`);
+  console.error(`there is no proof ${unknown.join(", ")}; there are ${Object.keys(proofs).join(", ")}`);
   process.exit(2);
 }
 
-const git = (...words) => execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
-const commit =
-  git("rev-parse", "--short", "HEAD") + (git("status", "--porcelain") === "" ? "" : " with changes");
-const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-const machine = `${cpus().length} x ${cpus()[0]?.model ?? "unknown"}, ${Math.round(totalmem() / 2 ** 30)} GiB`;
-const kept = existsSync(storeFile) ? JSON.parse(readFileSync(storeFile, "utf8")) : {};
-const work = mkdtempSync(join(tmpdir(), "greenhouse2mqtt-proof-"));
-
-async function runPart(name) {
-  const {
-    run,
-    env = {},
-    less = {},
-    report = "PROOF_REPORT",
-    figures = (written) => written.figures ?? {},
-  } = parts[name];
-  const file = join(work, `${name}.json`);
-  const planned = { ...env, ...(values.reduced ? less : {}) };
-  const given = Object.keys(planned).filter((key) => process.env[key] !== undefined);
-  const counts = { ...planned, ...Object.fromEntries(given.map((key) => [key, process.env[key]])) };
-  const [command, ...rest] = run.map((word) => (word === "$REPORT" ? file : word));
-  console.log(`\n== ${name} ${JSON.stringify(counts)}`);
+async function run(name) {
+  const report = join(folder, `${name}.part.json`);
+  rmSync(report, { force: true });
+  console.log(`\n== ${name}`);
   const began = performance.now();
-  const child = spawn(command, rest, {
+  const child = spawn("npx", ["vitest", "run", "--config", "vitest.proof.config.ts", "--mode", name], {
     cwd: root,
     stdio: "inherit",
-    env: { ...process.env, CI: process.env.CI ?? "1", ...counts, [report]: file },
+    env: { ...proofs[name].full, ...process.env, CI: process.env.CI ?? "1", PROOF_REPORT: report },
   });
   const code = await new Promise((done) => child.once("close", done).once("error", () => done(-1)));
-  const written = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
+  const { figures = {}, reduced = false } = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : {};
+  rmSync(report, { force: true });
   return {
     date: new Date().toISOString().slice(0, 10),
-    ...{ version, commit, machine, node: process.version },
-    reduced: values.reduced || given.length > 0,
+    ...surroundings,
     green: code === 0,
     minutes: Number(((performance.now() - began) / 60_000).toFixed(1)),
-    figures: { ...counts, ...(Object.keys(written).length > 0 ? figures(written) : {}) },
+    reduced,
+    figures,
   };
 }
 
+const git = (...words) => execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim();
+const surroundings = {
+  version: JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version,
+  commit: git("rev-parse", "--short", "HEAD") + (git("status", "--porcelain") === "" ? "" : " with changes"),
+  machine: `${cpus().length} x ${cpus()[0]?.model ?? "unknown"}, ${Math.round(totalmem() / 2 ** 30)} GiB`,
+  node: process.version,
+};
+
 function documentOf(results) {
-  const lines = [
-    "# Proof",
-    "",
-    "Written by `npm run proof`. Each part says when it was last run, on what, and what it measured; CI repeats all but the",
-    "planted bugs and the bench with reduced counts. `npm run proof -- --only fuzz,canary` runs some of them and keeps the others' figures.",
-    "",
-    "| part | result | date | commit | minutes |",
-    "| --- | --- | --- | --- | --- |",
-  ];
-  for (const [name, { title }] of Object.entries(parts)) {
+  const rows = [];
+  const parts = [];
+  for (const [name, { title }] of Object.entries(proofs)) {
     const result = results[name];
-    lines.push(
-      result === undefined
-        ? `| ${title} (\`${name}\`) | not run | | | |`
-        : `| ${title} (\`${name}\`) | ${result.green ? "green" : "**red**"}${result.reduced ? ", reduced" : ""} | ${result.date} | ${result.commit} | ${result.minutes} |`,
+    if (result === undefined) {
+      rows.push(`| ${title} (\`${name}\`) | not run | | | |`);
+      continue;
+    }
+    rows.push(
+      `| ${title} (\`${name}\`) | ${result.green ? "green" : "**red**"}${result.reduced ? ", reduced" : ""} | ${result.date} | ${result.commit} | ${result.minutes} |`,
     );
+    parts.push("", `## ${title}`, "", `Version ${result.version}, Node ${result.node}, ${result.machine}.`, "");
+    for (const [what, value] of Object.entries(result.figures)) parts.push(`- ${what}: ${value}`);
   }
-  for (const [name, { title }] of Object.entries(parts)) {
-    const result = results[name];
-    if (result === undefined) continue;
-    lines.push(
-      "",
-      `## ${title}`,
-      "",
-      `Version ${result.version}, Node ${result.node}, ${result.machine}.`,
-      "",
-    );
-    for (const [what, value] of Object.entries(result.figures)) lines.push(`- ${what}: ${value}`);
-  }
-  return `${lines.join("\n")}\n`;
+  const head = ["# Proof", "", "| proof | result | date | commit | minutes |", "| --- | --- | --- | --- | --- |"];
+  return `${[...head, ...rows, ...parts].join("\n")}\n`;
 }
 
-const results = { ...kept };
-try {
-  for (const name of wanted) {
-    results[name] = await runPart(name);
-    // After each part, so that an interrupted run loses only the one it was at.
-    writeFileSync(storeFile, `${JSON.stringify(results, null, 1)}\n`);
-    writeFileSync(documentFile, documentOf(results));
-  }
-} finally {
-  rmSync(work, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
+const known = () => (existsSync(storeFile) ? JSON.parse(readFileSync(storeFile, "utf8")) : {});
+const red = [];
+for (const name of wanted) {
+  const result = await run(name);
+  if (!result.green) red.push(name);
+  // After each one, so that an interrupted run loses only the one it was at.
+  const results = { ...known(), [name]: result };
+  writeFileSync(storeFile, `${JSON.stringify(results, null, 1)}\n`);
+  writeFileSync(join(folder, "report.md"), documentOf(results));
 }
-const red = wanted.filter((name) => !results[name].green);
 console.log(red.length === 0 ? `\nall green: ${wanted.join(", ")}` : `\nred: ${red.join(", ")}`);
 process.exitCode = red.length === 0 ? 0 : 1;

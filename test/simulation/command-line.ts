@@ -3,14 +3,13 @@ import { processesOfThisMachine, runSeeds } from "./seed-pool.js";
 import { simulate } from "./simulate.js";
 import { tallyOf, tell } from "./tally.js";
 
-const usage = `npm run simulate:seeds -- [options]
+const usage = `node test/simulation/simulate-seeds.mjs [options]
   --seeds N       how many (500)
   --from F        the first (1)
   --hours H       simulated hours of each (6)
   --seed S        this one alone, with its whole history; the same as in the run that told of it
   --processes P   side by side (one for each processor)
-  --failures K    stop after so many (3)
-SIMULATION_REPORT=path writes the counts as JSON.`;
+  --failures K    stop after so many (3)`;
 
 function numbers(): Record<string, number> & { readonly help?: never } {
   const number = { type: "string" } as const;

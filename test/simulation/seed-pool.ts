@@ -96,6 +96,6 @@ const brokenRun = ({ seed, hours }: SeedAsked, message: string): Run => ({
   posts: 0,
   boots: 0,
   sometimes: {},
-  failure: `seed ${seed}: ${message}\nreplay: npm run simulate:seeds -- --seed ${seed} --hours ${hours}`,
+  failure: `seed ${seed}: ${message}\nreplay: node test/simulation/simulate-seeds.mjs --seed ${seed} --hours ${hours}`,
   invariant: "crash",
 });

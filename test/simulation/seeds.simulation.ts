@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { tellFigures } from "../proof/figures.js";
 import { processesOfThisMachine, runSeeds } from "./seed-pool.js";
 import { tallyOf, tell } from "./tally.js";
 
@@ -15,6 +16,15 @@ it(`no rule is broken in ${count} seeds x ${hours} h, and every rare path occurs
   const lines: string[] = [];
   tell(tally, (line) => lines.push(line));
   console.log(lines.join("\n"));
+  const { commands, posts, programStarts, violations, minutes } = tally;
+  await tellFigures("simulation", count < 500, {
+    seeds: count,
+    commands,
+    posts,
+    programStarts,
+    violations,
+    minutes,
+  });
   expect(runs.flatMap(({ failure }) => failure ?? []).join("\n\n")).toBe("");
   expect(tally.missing).toEqual([]);
 });

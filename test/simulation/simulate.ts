@@ -43,7 +43,7 @@ export async function simulate(seed: number, hours: number, onLine?: (line: stri
   const failure = [
     `seed ${seed}: ${error.message}`,
     `faults: ${scenario.exists.join(", ")}`,
-    `replay: npm run simulate:seeds -- --seed ${seed} --hours ${hours}`,
+    `replay: node test/simulation/simulate-seeds.mjs --seed ${seed} --hours ${hours}`,
     ...(invariant === "crash" ? [error.stack ?? ""] : []),
     ...world.linesAtFailure,
   ].join("\n");

@@ -1,4 +1,3 @@
-import { writeFileSync } from "node:fs";
 import type { Run } from "./simulate.js";
 import { alwaysSeen } from "./sometimes.js";
 
@@ -47,7 +46,7 @@ export function tallyOf(
   };
 }
 
-/** The tally as lines for a person, and as JSON where SIMULATION_REPORT says. */
+/** The tally as lines for a person. */
 export function tell(tally: Tally, print: (line: string) => void): void {
   const rarest = Object.entries(tally.sometimes).sort(([, one], [, other]) => one - other);
   for (const [name, count] of rarest) print(`${String(count).padStart(8)} x ${name}`);
@@ -57,6 +56,4 @@ export function tell(tally: Tally, print: (line: string) => void): void {
       `${tally.programStarts} starts of the program, ${tally.violations} violations, ` +
       `${tally.minutes} min in ${tally.processes} processes`,
   );
-  const path = process.env["SIMULATION_REPORT"];
-  if (path) writeFileSync(path, `${JSON.stringify(tally, null, 2)}\n`);
 }

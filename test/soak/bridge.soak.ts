@@ -14,8 +14,9 @@ import { flappingLink } from "./flapping-link.js";
 
 /*
  * The built bridge between the simulated platform, whose time runs sixty times as fast, and a real Mosquitto behind a
- * link that breaks now and then. SOAK_MESSAGES and SOAK_COMMANDS say how much (1,000,000 and 20,000 without them);
- * docs/soak.md describes the variant that takes a day.
+ * link that breaks now and then. SOAK_MESSAGES and SOAK_COMMANDS say how much (1,000,000 and 20,000 without them, some 36
+ * minutes), SOAK_CONTROLLERS the controllers of 12 sensors each (100), SOAK_POLL_SECONDS the interval of readings (1). A day is
+ * SOAK_POLL_SECONDS=10 SOAK_MESSAGES=20000000 SOAK_COMMANDS=200000.
  */
 
 const messagesWanted = countFrom("SOAK_MESSAGES", 1_000_000);

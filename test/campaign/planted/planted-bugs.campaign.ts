@@ -40,18 +40,22 @@ interface Outcome {
 async function campaign(program: string, name: string, { rows, lanes }: Pick<PlantedBug, "rows" | "lanes">) {
   const report = join(folder, `${name}.json`);
   const vitest = resolve("node_modules/vitest/vitest.mjs");
-  const child = spawn(process.execPath, [vitest, "run", "--config", "vitest.campaign.config.ts"], {
-    env: {
-      ...{ PATH: process.env["PATH"] ?? "", CAMPAIGN: "reduced", CAMPAIGN_WORLDS: "1" },
-      ...{
-        CAMPAIGN_ONLY: rows,
-        CAMPAIGN_LANES: lanes,
-        CAMPAIGN_REPORT: report,
-        GREENHOUSE2MQTT_DIST: program,
+  const child = spawn(
+    process.execPath,
+    [vitest, "run", "--config", "vitest.proof.config.ts", "--mode", "campaign"],
+    {
+      env: {
+        ...{ PATH: process.env["PATH"] ?? "", CAMPAIGN: "reduced", CAMPAIGN_WORLDS: "1" },
+        ...{
+          CAMPAIGN_ONLY: rows,
+          CAMPAIGN_LANES: lanes,
+          CAMPAIGN_REPORT: report,
+          GREENHOUSE2MQTT_DIST: program,
+        },
       },
+      stdio: ["ignore", "pipe", "pipe"],
     },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  );
   let output = "";
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (text: string) => {

@@ -3,7 +3,7 @@ import type { HttpAnswer } from "../../../src/platform/http/exchange.js";
 import type { Clock } from "../../../src/runtime/clock.js";
 import { BootClock } from "../time.js";
 
-/** Stands where the product opens connections (see the plugin of vitest.simulation.config.ts); all above it is the product's own. */
+/** Stands where the product opens connections; all above it is the product's own. */
 export class HostConnections {
   readonly url: URL;
   readonly lane: Lane;
