@@ -20,6 +20,8 @@ interface Row {
 }
 
 const core = { greenhouse: "all", runtime: "all" } as const;
+/** A part takes its section of the parsed configuration as it is; nothing of how it was read. */
+const section = { config: { files: ["schema.ts"], typesOnly: true } } as const;
 const edges = {
   platform: "all",
   mqtt: "all",
@@ -34,24 +36,25 @@ const table: Readonly<Record<string, Row>> = {
   runtime: { npm: ["pino"], node: "any", folders: {} },
   greenhouse: { node: [], folders: {} },
   config: { npm: ["zod", "yaml", "fastest-levenshtein", "any-ascii"], node: "any", folders: core },
-  platform: { npm: ["undici", "ws"], node: "any", folders: core },
-  journal: { node: "any", folders: core },
-  mqtt: { npm: ["mqtt", "ws"], node: "any", folders: core },
-  broker: { npm: ["aedes", "ws"], node: "any", folders: { runtime: "all" } },
-  http: { node: "any", folders: core },
+  platform: { npm: ["undici", "ws"], node: "any", folders: { ...core, ...section } },
+  journal: { node: "any", folders: { ...core, ...section } },
+  mqtt: { npm: ["mqtt", "ws"], node: "any", folders: { ...core, ...section } },
+  broker: { npm: ["aedes", "ws"], node: "any", folders: { runtime: "all", ...section } },
+  http: { node: "any", folders: { ...core, ...section } },
   homeassistant: {
     node: ["crypto"],
-    folders: { ...core, mqtt: { files: ["topics.ts"], typesOnly: false } },
+    folders: { ...core, ...section, mqtt: { files: ["topics.ts"], typesOnly: false } },
   },
-  simulator: { npm: ["ws"], node: "any", folders: core },
+  simulator: { npm: ["ws"], node: "any", folders: { ...core, ...section } },
   sync: {
     node: [],
-    folders: { ...core, journal: { files: ["records.ts"], typesOnly: true } },
+    folders: { ...core, ...section, journal: { files: ["records.ts"], typesOnly: true } },
   },
   commands: {
     node: [],
     folders: {
       ...core,
+      ...section,
       sync: { files: ["store.ts", "push-mirror.ts"], typesOnly: true },
       journal: { files: ["records.ts"], typesOnly: true },
     },
