@@ -1,0 +1,337 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { runProgram } from "../src/cli/program.js";
+import { formatProblem } from "../src/config/problem.js";
+import { referenceTable } from "../src/config/reference.js";
+import { actuatorKinds } from "../src/greenhouse/actuator-kinds.js";
+import { outcomes, refusalReasons } from "../src/greenhouse/command/outcomes.js";
+import { alertTypes } from "../src/homeassistant/alert-types.js";
+import { bridgeRequests, topicsUnder } from "../src/mqtt/topics.js";
+import { load } from "./config/loading.js";
+
+/*
+ * What README, CONTRIBUTING and the pages name exists: links, command lines, topics, keys, words. Each page is a row.
+ */
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+const filesBelow = (folder: string, end: string): string[] =>
+  readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(end))
+    .map((path) => `${folder}/${path}`)
+    .sort();
+
+/** Reports of a run are made for each release and are no pages. */
+const reports = ["docs/proof.md", "docs/campaign.md", "docs/soak.md"];
+const pages = [
+  ...["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"],
+  ...[...filesBelow("docs", ".md"), ...filesBelow("deploy", ".md")].filter((path) => !reports.includes(path)),
+];
+
+interface Fence {
+  readonly language: string;
+  readonly code: string;
+}
+
+const fencePattern = /^( *)```(\w*)\n([\s\S]*?)^ *```$/gm;
+const fencesOf = (text: string): Fence[] =>
+  [...text.matchAll(fencePattern)].map(([, , language = "", code = ""]) => ({ language, code }));
+const prose = (text: string) => text.replace(fencePattern, "");
+const spansOf = (text: string) =>
+  [...prose(text).matchAll(/`([^`\n]+(?:\n[^`\n]+)?)`/g)].map(([, code = ""]) => code.replace(/\n\s*/g, " "));
+const codeOf = (page: string) => [
+  ...fencesOf(read(page)).flatMap(({ code }) => code.split("\n")),
+  ...spansOf(read(page)),
+];
+const rows = (text: string) =>
+  [...text.matchAll(/^\| (.*) \|$/gm)].map(([, cells = ""]) =>
+    cells.split(/(?<!\\)\|/).map((cell) => cell.trim()),
+  );
+const firstColumn = (text: string) => rows(text).flatMap(([first = ""]) => spansOf(first));
+
+/** The text below a heading, up to the next one of its level or above. */
+function section(page: string, title: string): string {
+  const text = read(page);
+  const [whole = "", level = ""] = new RegExp(`^(#+) ${title}$`, "m").exec(text) ?? [];
+  expect(whole, `${page} has a heading "${title}"`).not.toBe("");
+  const below = text.slice(text.indexOf(whole) + whole.length);
+  return below.split(new RegExp(`^#{1,${level.length}} `, "m"))[0] ?? "";
+}
+
+describe("links", () => {
+  const anchors = (page: string) =>
+    [...prose(read(page)).matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
+      title
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+        .replace(/\s/g, "-"),
+    );
+
+  it.each(pages)("of %s lead to files and headings that exist", (page) => {
+    const text = prose(read(page)).replace(/`[^`\n]*`/g, "");
+    const broken = [...text.matchAll(/\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].filter(
+      ([, path = "", anchor]) => {
+        const target = path === "" ? page : relative(root, join(root, dirname(page), path));
+        if (!existsSync(join(root, target)) || reports.includes(target)) return true;
+        return (
+          anchor !== undefined &&
+          (statSync(join(root, target)).isDirectory() || !anchors(target).includes(anchor))
+        );
+      },
+    );
+    expect(broken.map(([link]) => link)).toEqual([]);
+  });
+
+  it("lead from README to every page", () => {
+    const linked = [...read("README.md").matchAll(/\]\(([^)#]+)/g)].map(([, path = ""]) => path);
+    const unlinked = pages.filter((page) => page.startsWith("docs/") && !linked.includes(page));
+    expect(unlinked).toEqual([]);
+  });
+});
+
+/** What `--help` says of the program, or of one of its commands. */
+async function help(...command: readonly string[]): Promise<string> {
+  let text = "";
+  const out = (more: string) => {
+    text += more;
+  };
+  const around = {
+    ...{ env: {}, out, err: { write: () => true }, isTerminal: false },
+    stop: new AbortController().signal,
+  };
+  await runProgram(["node", "greenhouse2mqtt", ...command, "--help"], around);
+  return text;
+}
+
+describe("command lines", async () => {
+  const [groups = ""] = (await help()).split("Every command takes");
+  const commands = [...groups.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = ""]) => name);
+  const helps = new Map<string, string>([["", await help()]]);
+  for (const name of commands) helps.set(name, await help(name));
+  const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+
+  /** Calls of the program, without the places where a user, a group or a service has the same name. */
+  const callsIn = (page: string) =>
+    codeOf(page)
+      .filter((line) => !/systemctl|useradd|journalctl|mkdir|install -d/.test(line))
+      .map((line) => line.replace(/-[ugo] greenhouse2mqtt\b/g, ""))
+      .flatMap((line) => [
+        ...line.matchAll(
+          /(?<![/\w-])(?:greenhouse2mqtt|node dist\/main\.js|npm run demo --)((?: (?:[^|&;#→]*))?)/g,
+        ),
+      ])
+      .map(([call, rest = ""]) => {
+        const words = `${call.startsWith("npm") ? " demo" : ""}${rest}`.trim().split(/\s+/);
+        const name = /^[a-z]+$/.test(words[0] ?? "") ? (words[0] ?? "") : "";
+        return { name, options: words.filter((word) => /^--?[a-z][a-z-]*$/.test(word)) };
+      });
+
+  it("of the program are looked at", () => {
+    const named = new Set(pages.flatMap((page) => callsIn(page).map(({ name }) => name)));
+    expect(commands.filter((name) => name !== "help" && !named.has(name))).toEqual([]);
+  });
+
+  it.each(pages)("in %s name commands and options that exist", (page) => {
+    const wrong = callsIn(page).flatMap(({ name, options }) => {
+      const text = helps.get(name);
+      if (text === undefined) return [name];
+      const offered = text.split("\n").filter((line) => /^(?: {2}-|\()/.test(line));
+      const known = new Set(offered.flatMap((line) => line.match(/(?<![\w-])--?[a-z][a-z-]*/gi) ?? []));
+      return options.filter((option) => !known.has(option)).map((option) => `${name} ${option}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it.each(pages)("in %s name scripts of package.json", (page) => {
+    const named = codeOf(page).flatMap((line) => [
+      ...[...line.matchAll(/\bnpm run (?:--silent )?([\w:-]+)/g)].map(([, name = ""]) => name),
+      ...(/\bnpm test\b/.test(line) ? ["test"] : []),
+    ]);
+    expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
+  });
+
+  it.each(["README.md", "CONTRIBUTING.md"])("in %s set the project up and test it", (page) => {
+    expect(codeOf(page)).toEqual(expect.arrayContaining(["npm ci", "npm test"]));
+  });
+});
+
+describe("topics", () => {
+  const tree = topicsUnder("greenhouse");
+  const { request, response, answers, ...bridge } = tree.bridge;
+  const own = [
+    ...Object.values<string>(bridge),
+    ...[request("n"), response("n")].map((topic) => topic.replace(/n$/, "<name>")),
+    ...[tree.controller("c"), tree.sensor("c", "s"), tree.status("c", "r"), tree.actuator("c", "a")].flatMap(
+      Object.values<string>,
+    ),
+    ...[tree.parameter("c", "p"), tree.address("c", "n")].flatMap(Object.values<string>),
+  ];
+  const marked = own.map((topic) => topic.replace(/(?<=\/)[csrapn](?=\/|$)/g, "<$&>"));
+  const known = [
+    ...marked,
+    ...[answers, `${answers}/<name>`, "homeassistant/status", "homeassistant/device/<id>/config"],
+  ].map((topic) => topic.split("/"));
+
+  const isPlaceholder = (level: string) => /^<.*>$/.test(level);
+  const fits = (named: string, level: string | undefined) =>
+    level !== undefined &&
+    (named === level ||
+      named === "+" ||
+      named === "…" ||
+      (isPlaceholder(level) && /^(?:<\w+>|[a-z0-9_-]+)$/.test(named)));
+  /** Whether a topic or filter, or with `…` in front the end of one, is in the tree. */
+  const exists = (named: readonly string[], topic: readonly string[]): boolean => {
+    const [first, ...rest] = named;
+    if (first === "#") return true;
+    // What follows `…` is spelt as in the tree; an id would fit any end.
+    if (first === "…" && rest.length > 0)
+      return topic.some((level, index) => level === rest[0] && exists(rest, topic.slice(index)));
+    if (first === undefined) return topic.length === 0;
+    return fits(first, topic[0]) && exists(rest, topic.slice(1));
+  };
+  const whole = (named: string): string[] => {
+    const topic = named.replace(/\.\.\.(?=\/)/, "…").replace(/^<base>|^\+(?=\/bridge)/, "greenhouse");
+    return (/^(?:bridge|<c>|\+)\//.test(topic) ? `greenhouse/${topic}` : topic).split("/");
+  };
+  const pattern =
+    /(?<![\w/.@-])(?:greenhouse|homeassistant|<base>|…|\.\.\.|bridge|<c>)(?:\/(?:<\w+>|\{[\w,]+\}|[\w+#…-]+))+(?![\w./])/g;
+  const namedIn = (page: string) => [
+    ...new Set(codeOf(page).flatMap((line) => [...line.matchAll(pattern)].map(([topic]) => topic))),
+  ];
+
+  it.each(pages)("named in %s are in the tree", (page) => {
+    const strange = namedIn(page).filter((named) => !known.some((topic) => exists(whole(named), topic)));
+    expect(strange).toEqual([]);
+  });
+
+  it("are all in docs/topics.md", () => {
+    const listed = firstColumn(read("docs/topics.md")).filter((one) => one.startsWith("<base>"));
+    expect(listed.sort()).toEqual(
+      [...marked, answers].map((one) => one.replace("greenhouse", "<base>")).sort(),
+    );
+  });
+});
+
+describe("configuration", () => {
+  const keys = [...referenceTable().matchAll(/^\| `([^`]+)`/gm)].map(([, path = ""]) => path);
+  const sections = new Set(keys.map((path) => path.split(/[.[]/)[0] ?? ""));
+  const exact = new Set(keys.map((path) => path.replace(/<\w+>|\[\]/g, "*")));
+  const isKey = (named: string): boolean => {
+    const [head = "", ...rest] = named.split(".");
+    const tries = rest.reduce<string[]>(
+      (paths, part) => paths.flatMap((path) => [`${path}.${part}`, `${path}.*`, `${path}*.${part}`]),
+      [head],
+    );
+    return tries.some((path) => exact.has(path));
+  };
+  const paths = (page: string) =>
+    spansOf(read(page))
+      .map((span) => /^([a-z_]+(?:\.[\w<>-]+)+)(?::.*)?$/.exec(span)?.[1] ?? "")
+      .filter((path) => sections.has(path.split(".")[0] ?? "") && !/\.(?:json|yaml|md|ts|local)$/.test(path));
+
+  it.each(pages)("keys with their path in %s exist", (page) => {
+    expect(paths(page).filter((path) => !isKey(path))).toEqual([]);
+  });
+
+  const env = {
+    ...{
+      GREENHOUSE_TOKEN: "t-1",
+      MQTT_URL: "mqtt://localhost",
+      MQTT_USERNAME: "bridge",
+      MQTT_PASSWORD: "p-1",
+    },
+  };
+  const names = ["platform_token", "platform_password", "mqtt_password", "http_token"];
+  const hash = "scrypt:15:8:1:24ReGaklfabWVCWSPYsyQg:neENzhWDEdeRe4ULlQ0YUD6kVuD5tPwBLLRkObKf4tY";
+  const secrets = `${names.map((name) => `${name}: secret-of-the-test-1`).join("\n")}\nhomeassistant: ${hash}\n`;
+  /** A part of a configuration with the hosts and the token that a whole one needs. */
+  const completed = (code: string): string => {
+    const hosts =
+      "\n  business_url: https://b.example.com\n  realtime_url: https://r.example.com\n  token: t-1";
+    if (/^ {2}business_url:/m.test(code)) return code;
+    return /^platform:$/m.test(code)
+      ? code.replace(/^platform:$/m, `$&${hosts}`)
+      : `platform:${hosts}\n${code}`;
+  };
+  const blocks = pages.flatMap((page) =>
+    fencesOf(read(page))
+      .filter(({ language }) => language === "yaml")
+      .map(({ code }, index) => ({ name: `block ${index + 1} of ${page}`, code })),
+  );
+  const foreign = ["scrape_configs", "automation", "platform_token", "mqtt_password"];
+
+  it.each(blocks)("$name loads without a problem or warning", async ({ code }) => {
+    const top = Object.keys(parse(code.replace(/!(?:env|secret) /g, "")) as object);
+    if (top.every((key) => foreign.includes(key))) return;
+    const result = await load(completed(code), { env, secrets });
+    const told = result.ok ? result.warnings : result.problems;
+    // The token of a part is not kept in a file of its own.
+    expect(told.map(formatProblem).filter((line) => !/platform\.token|polling costs/.test(line))).toEqual([]);
+  });
+
+  it("begins with an example", () => {
+    expect(blocks.filter(({ name }) => name.endsWith("docs/configuration.md")).length).toBeGreaterThan(4);
+  });
+});
+
+describe("words", () => {
+  const sources = [...filesBelow("src", ".ts"), ...filesBelow("deploy", ".yaml"), "package.json"];
+  /** Of other programs, and of an expression that stands as an example. */
+  const others = ["mosquitto_passwd", "set_tcp_nodelay", "addon_configs", "bridge_state"];
+  const said = new Set([...others, ...sources.flatMap((path) => read(path).match(/[A-Za-z]\w*/g) ?? [])]);
+
+  it.each(pages)("with an underscore that %s names are words of the program", (page) => {
+    const named = spansOf(read(page)).flatMap(
+      (span) => span.match(/(?<![\w/.-])[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?![\w/.-])/g) ?? [],
+    );
+    expect(
+      named.filter((word) => !said.has(word) && !said.has(word.replace(/^greenhouse2mqtt_/, ""))),
+    ).toEqual([]);
+  });
+
+  it.each([
+    ["outcomes", outcomes, () => firstColumn(section("docs/commands.md", "Outcomes"))],
+    ["refusals", refusalReasons, () => firstColumn(section("docs/commands.md", "Refusals")).slice(1)],
+    ["kinds", actuatorKinds, () => firstColumn(section("docs/commands.md", "Kinds"))],
+    ["requests", bridgeRequests, () => firstColumn(section("docs/operations.md", "Requests"))],
+    ["events", alertTypes, () => firstColumn(section("docs/operations.md", "Events"))],
+  ] as const)("%s are all explained, and no others", (_, words, explained) => {
+    expect([...explained()].sort()).toEqual([...words].sort());
+  });
+
+  it("of the Chinese page are the outcomes, refusals and kinds", () => {
+    const [, results = ""] = section("docs/zh.md", "命令的结果").split("| `outcome`");
+    const [first = "", second = ""] = results.split("| `reason`");
+    expect(firstColumn(first).sort()).toEqual([...outcomes].sort());
+    expect(firstColumn(second).sort()).toEqual([...refusalReasons].sort());
+    const listed = firstColumn(section("docs/zh.md", "配置")).filter((word) => /^[a-z_0-9]+$/.test(word));
+    expect(
+      listed.filter((word) => word !== "kind" && !(actuatorKinds as readonly string[]).includes(word)),
+    ).toEqual([]);
+  });
+});
+
+describe("the front door", () => {
+  it("is README with at most 200 lines", () => {
+    expect(read("README.md").trimEnd().split("\n").length).toBeLessThanOrEqual(200);
+  });
+
+  it("leads to getting-started and its Chinese twin, with the same steps and the same commands", () => {
+    const commandsOf = (page: string, end: string) =>
+      fencesOf(read(page).split(end)[0] ?? "")
+        .filter(({ language }) => language === "")
+        .map(({ code }) =>
+          code
+            .replace(/ -- --language \w+| --language \w+/g, "")
+            .replace(/--by .*/g, "--by")
+            .replace(/(?<= )(?:anna|张工) +/g, "X "),
+        );
+    const english = commandsOf("docs/getting-started.md", "\n## Step 9");
+    const chinese = commandsOf("docs/zh.md", "\n## Home Assistant");
+    expect(english.length).toBeGreaterThan(15);
+    expect(chinese).toEqual(english);
+  });
+});
