@@ -8,7 +8,7 @@ import { formatProblem } from "../src/config/problem.js";
 import { referenceTable } from "../src/config/reference.js";
 import { actuatorKinds } from "../src/greenhouse/actuator-kinds.js";
 import { outcomes, refusalReasons } from "../src/greenhouse/command/outcomes.js";
-import { alertTypes } from "../src/homeassistant/alert-types.js";
+import { alertTypes } from "../src/homeassistant/device-documents.js";
 import { bridgeRequests, topicsUnder } from "../src/mqtt/topics.js";
 import { load } from "./config/loading.js";
 
@@ -24,11 +24,9 @@ const filesBelow = (folder: string, end: string): string[] =>
     .map((path) => `${folder}/${path}`)
     .sort();
 
-/** Reports of a run are made for each release and are no pages. */
-const reports = ["docs/proof.md", "docs/campaign.md", "docs/soak.md"];
 const pages = [
   ...["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"],
-  ...[...filesBelow("docs", ".md"), ...filesBelow("deploy", ".md")].filter((path) => !reports.includes(path)),
+  ...[...filesBelow("docs", ".md"), ...filesBelow("deploy", ".md")],
 ];
 
 interface Fence {
@@ -75,7 +73,7 @@ describe("links", () => {
     const broken = [...text.matchAll(/\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].filter(
       ([, path = "", anchor]) => {
         const target = path === "" ? page : relative(root, join(root, dirname(page), path));
-        if (!existsSync(join(root, target)) || reports.includes(target)) return true;
+        if (!existsSync(join(root, target))) return true;
         return (
           anchor !== undefined &&
           (statSync(join(root, target)).isDirectory() || !anchors(target).includes(anchor))
