@@ -3,11 +3,11 @@ import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type ParameterGroup, scannedTypes } from "../greenhouse/device-types.js";
 import { systemClock } from "../runtime/clock.js";
+import { createFile } from "../runtime/durable-file.js";
 import { discover as discoverAccount, type DiscoverRequest } from "../setup/discover/discover.js";
 import { Meter } from "../setup/discover/meter.js";
 import { ScanEnded } from "../setup/discover/scan-context.js";
 import { UnknownController } from "../setup/discover/scan.js";
-import { writeNewFile } from "../setup/discover/whole-file.js";
 import { codeOf } from "./read.js";
 import {
   CommandFailure,
@@ -98,7 +98,8 @@ async function deliver(text: string, out: string | undefined, around: Surroundin
     return;
   }
   try {
-    await writeNewFile(out, text);
+    if (!(await createFile(out, text)))
+      throw new Error(`EEXIST: file already exists, open '${out}'`);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new CommandFailure(

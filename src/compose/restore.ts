@@ -6,7 +6,7 @@ import { type Abandoned, type Ending, refused } from "../commands/report.js";
 import { controllerTopicId } from "../config/schema.js";
 import type { CommandResult, StepReport } from "../greenhouse/command/outcomes.js";
 import { readWanted, targetOf } from "../greenhouse/command/words.js";
-import { type FileSystem, nodeFileSystem } from "../journal/file-system.js";
+import { type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import type { Journal } from "../journal/journal.js";
 import { newestRecords, readRecentCommands } from "../journal/reader.js";
 import { type RecentCommand, undeliveredResults } from "../journal/recent-commands.js";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import { errorCode, type FileSystem, nodeFileSystem } from "./file-system.js";
+import { errorCode, type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import { DirectoryInUse } from "./lock.js";
 import type { About, HistoryParts, RecordBody, Stamp } from "./records.js";
 import { journalLimits, type JournalLimits, JournalUnreadable } from "./segment-files.js";

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
-import { link, mkdir, readFile, readlink, rename, unlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readlink, rename, unlink } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "../runtime/log.js";
-import { errorCode } from "./file-system.js";
+import { createFile } from "../runtime/durable-file.js";
+import { errorCode } from "../runtime/file-system.js";
 
 export interface LockHolder extends ProcessIdentity {
   readonly boot: string;
@@ -173,11 +174,9 @@ export interface LockOptions {
 }
 
 const lockName = "bridge.lock";
+const lockMode = 0o640;
 /** Each try removes one stale lock or loses a race to another start; nobody loses this often. */
 const mostTries = 10;
-/** File systems without hard links (FAT, some network mounts) answer with one of these. */
-const noLinks = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EINVAL"]);
-
 /** One bridge per data directory; held until released or until the process ends, however it ends. */
 export class DirectoryLock {
   readonly #path: string;
@@ -201,7 +200,7 @@ export class DirectoryLock {
     const socket = `bridge-${boot.slice(0, 16)}.sock`;
     const life = await showLife(join(directory, socket));
     const text = holderText({ ...identity, boot, since: at, socket: life === null ? null : socket });
-    const start = { directory, path, text, identity, boot, log };
+    const start = { directory, path, text, identity, log };
     try {
       for (let tries = 0; tries < mostTries; tries += 1)
         if (await takeFree(start)) return new DirectoryLock(path, text, life);
@@ -231,45 +230,18 @@ async function readLock(path: string): Promise<string | null> {
   });
 }
 
-/** Makes the lock appear with all its content at once, so that nobody takes a half-written one for stale. */
-async function createWhole(path: string, { text, boot }: Pick<Start, "text" | "boot">): Promise<boolean> {
-  const temporary = `${path}.${boot}`;
-  try {
-    await writeFile(temporary, text, { mode: 0o640 });
-    await link(temporary, path);
-    return true;
-  } catch (error) {
-    if (errorCode(error) === "EEXIST") return false;
-    if (noLinks.has(errorCode(error))) return await createInPlace(path, text);
-    throw error;
-  } finally {
-    await unlink(temporary).catch(() => undefined);
-  }
-}
-
-async function createInPlace(path: string, text: string): Promise<boolean> {
-  try {
-    await writeFile(path, text, { flag: "wx", mode: 0o640 });
-    return true;
-  } catch (error) {
-    if (errorCode(error) === "EEXIST") return false;
-    throw error;
-  }
-}
-
 interface Start {
   readonly directory: string;
   readonly path: string;
   readonly text: string;
   readonly identity: ProcessIdentity;
-  readonly boot: string;
   readonly log: Logger;
 }
 
 /** False when another start changed the lock meanwhile. Throws DirectoryInUse when its holder lives. */
 async function takeFree(start: Start): Promise<boolean> {
   const root = await readLock(start.path);
-  return root === null ? createWhole(start.path, start) : takeOver(root, start);
+  return root === null ? createFile(start.path, start.text, lockMode) : takeOver(root, start);
 }
 
 /**
@@ -280,7 +252,7 @@ async function takeFree(start: Start): Promise<boolean> {
 async function takeOver(root: string, start: Start): Promise<boolean> {
   const dead: string[] = [];
   let successor = await successorOf(root, start);
-  while (!(await createWhole(successor, start))) {
+  while (!(await createFile(successor, start.text, lockMode))) {
     const other = await readLock(successor);
     if (other === null) return false;
     dead.push(successor);

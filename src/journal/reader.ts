@@ -1,5 +1,5 @@
 import type { Clock } from "../runtime/clock.js";
-import { errorCode, type FileSystem, nodeFileSystem } from "./file-system.js";
+import { errorCode, type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import { historyOf } from "./history.js";
 import { addToRecent, emptyRecent, type RecentCommand, recentOf } from "./recent-commands.js";
 import { matches, type RecordFilter } from "./record-line.js";

@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { errorCode, type FileSystem, writeFully } from "./file-system.js";
+import { errorCode, type FileSystem, writeFully } from "../runtime/file-system.js";
 import { addToHistory, emptyHistory, type HistoryDraft } from "./history.js";
 import { longestLineBytes } from "./record-line.js";
 import { fileProblem, listSegments, type SegmentName, setAside } from "./segment-files.js";

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from "node:path";
-import { errorCode, type FileSystem, nodeFileSystem, writeFully } from "./file-system.js";
+import { errorCode, type FileSystem, nodeFileSystem, writeFully } from "../runtime/file-system.js";
 import { aboutKey } from "./history.js";
 import { encodeLine } from "./record-line.js";
 import type { JournalRecord } from "./records.js";

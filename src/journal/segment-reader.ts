@@ -1,4 +1,4 @@
-import type { FileSystem, OpenFile } from "./file-system.js";
+import type { FileSystem, OpenFile } from "../runtime/file-system.js";
 import { decodeLine, longestLineBytes } from "./record-line.js";
 import type { JournalRecord } from "./records.js";
 

@@ -18,7 +18,7 @@ export const elsewhere: Readonly<Record<string, readonly string[]>> = {
   E40: ["test/broker/start.test.ts"],
   E41: ["test/broker/login.test.ts", "test/broker/password.test.ts"],
   E44: ["30 min of packets: test/fuzz/broker.fuzz.ts; here 200 connections"],
-  G54: ["test/journal/durable-file.test.ts", "and the judgement of every control value in every lane here"],
+  G54: ["test/runtime/durable-file.test.ts", "and the judgement of every control value in every lane here"],
   G55: ["test/journal/journal.test.ts", "wear over a day: the soak"],
   G56: ["memory over a day: test/soak/bridge.soak.ts"],
   G59: ["systemd's watchdog: test/compose/systemd.e2e.ts"],

@@ -1,7 +1,7 @@
 import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { nodeFileSystem } from "../../src/journal/file-system.js";
+import { nodeFileSystem } from "../../src/runtime/file-system.js";
 import { JournalUnavailable } from "../../src/journal/journal.js";
 import { encodeLine } from "../../src/journal/record-line.js";
 import { capturedLog } from "./support/captured-log.js";

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type FileSystem, nodeFileSystem } from "../../src/journal/file-system.js";
+import { type FileSystem, nodeFileSystem } from "../../src/runtime/file-system.js";
 import { newestRecords, readRecentCommands } from "../../src/journal/reader.js";
 import { encodeLine } from "../../src/journal/record-line.js";
 import { JournalUnreadable } from "../../src/journal/segment-files.js";

@@ -1,4 +1,4 @@
-import type { FileFacts, FileSystem, OpenFile } from "../../src/journal/file-system.js";
+import type { FileFacts, FileSystem, OpenFile } from "../../src/runtime/file-system.js";
 import type { Chance } from "./chance.js";
 import type { BootClock, WallClock, WorldTime } from "./time.js";
 

@@ -1,5 +1,3 @@
-import { open, unlink } from "node:fs/promises";
-import { dirname } from "node:path";
 import { isMap, type Node, Pair, Scalar, YAMLMap } from "yaml";
 import { mostConfigurationBytes } from "../../config/load.js";
 import {
@@ -152,21 +150,3 @@ const doubts = ({ survey, known }: PartSources): readonly string[] =>
       const why = isOffline ? "not connected" : "not every question was answered";
       return `# ${commentText(device.code)} may have more: ${why}; run discover again.`;
     });
-
-/** Writes a file that must not exist yet, for its owner's eyes only; on disk when it resolves. Rejects with Node's error. */
-export async function writeNewFile(path: string, text: string): Promise<void> {
-  const file = await open(path, "wx", 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } catch (error) {
-    await unlink(path).catch(() => undefined);
-    throw error;
-  } finally {
-    await file.close();
-  }
-  const folder = await open(dirname(path), "r");
-  // Not every file system can do this; the file itself is written.
-  await folder.sync().catch(() => undefined);
-  await folder.close();
-}

@@ -1,10 +1,8 @@
-import { randomBytes } from "node:crypto";
-import { access, constants, link, open, readdir, readFile, rename, unlink } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { access, constants, readdir, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { isMap, isScalar, parseDocument } from "yaml";
-
-/** File systems without hard links (FAT, some network mounts) answer with one of these. */
-const noLinks = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EINVAL"]);
+import { createFile, replaceFile } from "../../runtime/durable-file.js";
+import { errorCode } from "../../runtime/file-system.js";
 
 /** Somebody else's file stands there. */
 export class FileExists extends Error {
@@ -32,7 +30,7 @@ const remedies: Readonly<Record<string, string>> = {
 
 /** `place` is a file or folder; what is no error of the file system stays as it is. */
 function unusable(place: string, error: unknown): unknown {
-  const code = codeOf(error);
+  const code = errorCode(error);
   if (!(error instanceof Error) || !("syscall" in error)) return error;
   return new PlaceUnusable(`${place}: ${remedies[code] ?? `it cannot be used (${code})`}`, { cause: error });
 }
@@ -49,26 +47,10 @@ export async function mustTakeFiles(folder: string): Promise<void> {
 
 /** Makes a file appear with all its content at once, mode 600. Rejects with FileExists where there is one, or PlaceUnusable. */
 export async function writeNew(path: string, text: string): Promise<void> {
-  await placed(path, text).catch((error: unknown) => {
+  const isNew = await createFile(path, text).catch((error: unknown) => {
     throw unusable(dirname(path), error);
   });
-}
-
-async function placed(path: string, text: string): Promise<void> {
-  const draft = await drafted(path, text);
-  try {
-    await link(draft, path);
-  } catch (error) {
-    const code = codeOf(error);
-    if (code === "EEXIST") throw new FileExists(path);
-    if (!noLinks.has(code)) throw error;
-    await writeWhole(path, text).catch((other: unknown) => {
-      throw codeOf(other) === "EEXIST" ? new FileExists(path) : other;
-    });
-  } finally {
-    await unlink(draft).catch(() => undefined);
-  }
-  await syncFolder(dirname(path));
+  if (!isNew) throw new FileExists(path);
 }
 
 /** Adds lines to the end of a file, or makes it, mode 600; what it held stays byte by byte. Rejects with PlaceUnusable. */
@@ -80,19 +62,15 @@ export async function addLines(path: string, lines: string): Promise<void> {
   }
   const joint = before === "" || before.endsWith("\n") ? "" : "\n";
   // It holds a secret now, whoever could read it before.
-  try {
-    const draft = await drafted(path, `${before}${joint}${lines}`);
-    await rename(draft, path);
-  } catch (error) {
+  await replaceFile(path, `${before}${joint}${lines}`).catch((error: unknown) => {
     throw unusable(dirname(path), error);
-  }
-  await syncFolder(dirname(path));
+  });
 }
 
 /** Null where there is no file. */
 async function textIn(path: string): Promise<string | null> {
   return readFile(path, "utf8").catch((error: unknown) => {
-    if (codeOf(error) === "ENOENT") return null;
+    if (errorCode(error) === "ENOENT") return null;
     throw unusable(path, error);
   });
 }
@@ -106,29 +84,3 @@ export async function secretNames(path: string): Promise<ReadonlySet<string> | n
   if (!isMap(contents) || contents.flow === true) return null;
   return new Set(contents.items.map(({ key }) => String(isScalar(key) ? key.value : key)));
 }
-
-async function drafted(path: string, text: string): Promise<string> {
-  const draft = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}`);
-  await writeWhole(draft, text);
-  return draft;
-}
-
-async function writeWhole(path: string, text: string): Promise<void> {
-  const file = await open(path, "wx", 0o600);
-  try {
-    await file.chmod(0o600);
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r").catch(() => null);
-  await folder?.sync().catch(() => undefined);
-  await folder?.close();
-}
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && "code" in error ? String(error.code) : "";

@@ -1,4 +1,4 @@
-import { nodeFileSystem, type FileSystem, type OpenFile } from "../../../src/journal/file-system.js";
+import { nodeFileSystem, type FileSystem, type OpenFile } from "../../../src/runtime/file-system.js";
 
 const failure = (code: string): Error => Object.assign(new Error(code), { code });
 

@@ -1,4 +1,4 @@
-import { nodeFileSystem, type FileSystem } from "../../../src/journal/file-system.js";
+import { nodeFileSystem, type FileSystem } from "../../../src/runtime/file-system.js";
 
 const nothing = () => Promise.resolve();
 

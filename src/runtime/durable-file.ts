@@ -1,0 +1,100 @@
+import { randomBytes } from "node:crypto";
+import { link, unlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { errorCode, type FileSystem, nodeFileSystem, writeFully } from "./file-system.js";
+
+/** File systems without hard links (FAT, some network mounts) answer with one of these. */
+const noLinks = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EINVAL"]);
+
+const privateMode = 0o600;
+
+/**
+ * Replaces `path` as a whole: after a power cut at any moment it holds the old content or the new. Rejects with the file
+ * system's error, the old file untouched.
+ */
+export async function replaceFile(
+  path: string,
+  text: string,
+  files: FileSystem = nodeFileSystem,
+): Promise<void> {
+  await withDraft(files, path, text, privateMode, (draft) => files.rename(draft, path));
+  await files.syncDirectory(dirname(path));
+}
+
+/**
+ * Makes a file appear with all its content at once; false where something stands there already, which is never touched.
+ * Rejects with the file system's error.
+ */
+export async function createFile(path: string, text: string, mode = privateMode): Promise<boolean> {
+  try {
+    await withDraft(nodeFileSystem, path, text, mode, async (draft) => {
+      try {
+        await link(draft, path);
+      } catch (error) {
+        if (!noLinks.has(errorCode(error))) throw error;
+        await writeNew(nodeFileSystem, path, text, mode);
+      }
+      await unlink(draft).catch(() => undefined);
+    });
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return false;
+    throw error;
+  }
+  // The file stands there whole, so it would be wrong to report that it could not be made.
+  await nodeFileSystem.syncDirectory(dirname(path)).catch(() => undefined);
+  return true;
+}
+
+/** Writes the text aside and has it put in its place; what is left of it afterwards is removed. */
+async function withDraft(
+  files: FileSystem,
+  path: string,
+  text: string,
+  mode: number,
+  place: (draft: string) => Promise<void>,
+): Promise<void> {
+  const draft = `${path}.${randomBytes(6).toString("hex")}.tmp`;
+  try {
+    const writtenAt = await writeNew(files, draft, text, mode);
+    await place(draft);
+    await removeLeftovers(files, path, writtenAt);
+  } catch (error) {
+    await files.remove(draft).catch(() => undefined);
+    // Whoever reads the message knows the file and not its draft.
+    if (error instanceof Error) error.message = error.message.replaceAll(draft, path);
+    throw error;
+  }
+}
+
+/** Resolves with when the file system says that it was written. */
+async function writeNew(files: FileSystem, path: string, text: string, mode: number): Promise<number> {
+  const file = await files.open(path, "wx", mode);
+  try {
+    await file.chmod(mode);
+    await writeFully(file, Buffer.from(text));
+    await file.sync();
+    return (await file.facts()).modifiedAt;
+  } catch (error) {
+    await files.remove(path).catch(() => undefined);
+    throw error;
+  } finally {
+    await file.close();
+  }
+}
+
+const leftoverAgeMs = 60_000;
+
+/**
+ * Removes the drafts of writes that a power cut ended: those a minute older than ours by the file system's own clock.
+ * They are only clutter, so nothing depends on it.
+ */
+async function removeLeftovers(files: FileSystem, path: string, writtenAt: number): Promise<void> {
+  const [name, directory] = [basename(path), dirname(path)];
+  for (const entry of await files.list(directory).catch(() => [])) {
+    if (!entry.startsWith(`${name}.`) || !/^\.[0-9a-f]{12}\.tmp$/.test(entry.slice(name.length))) continue;
+    const leftover = join(directory, entry);
+    const facts = await files.facts(leftover).catch(() => null);
+    if (facts !== null && writtenAt - facts.modifiedAt > leftoverAgeMs)
+      await files.remove(leftover).catch(() => undefined);
+  }
+}
