@@ -98,8 +98,7 @@ async function deliver(text: string, out: string | undefined, around: Surroundin
     return;
   }
   try {
-    if (!(await createFile(out, text)))
-      throw new Error(`EEXIST: file already exists, open '${out}'`);
+    if (!(await createFile(out, text))) throw new Error(`EEXIST: file already exists, open '${out}'`);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new CommandFailure(

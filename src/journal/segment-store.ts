@@ -1,5 +1,11 @@
 import type { Logger } from "../runtime/log.js";
-import { errorCode, type FileFacts, type FileSystem, type OpenFile, writeFully } from "../runtime/file-system.js";
+import {
+  errorCode,
+  type FileFacts,
+  type FileSystem,
+  type OpenFile,
+  writeFully,
+} from "../runtime/file-system.js";
 import { addToHistory, emptyHistory, type HistoryDraft, historyOf, openKey } from "./history.js";
 import { DirectoryInUse } from "./lock.js";
 import { encodeLine } from "./record-line.js";

@@ -36,9 +36,7 @@ describe("a file replaced durably", () => {
     for (let free = 0; free < 20; free += 1) {
       const disk = faultyDisk();
       disk.freeBytes = free;
-      await expect(
-        replaceFile(path, "the whole new content", disk.files),
-      ).rejects.toMatchObject({
+      await expect(replaceFile(path, "the whole new content", disk.files)).rejects.toMatchObject({
         code: "ENOSPC",
       });
       expect(await readFile(path, "utf8")).toBe("the old content");
