@@ -12,7 +12,7 @@ const cache = join(root, "node_modules/.cache/simulation");
 
 /** Where the product opens connections or works on another thread, a double leads into the simulated world. */
 const doubles = [
-  [/\/http\/host-connections\.js$/, "host-connections.ts"],
+  [/\/http\/connections\.js$/, "host-connections.ts"],
   [/\/session-store\.js$/, "session-store.ts"],
 ];
 
