@@ -60,7 +60,7 @@ const table: Readonly<Record<string, Row>> = {
     },
   },
   setup: {
-    npm: ["yaml", "ws"],
+    npm: ["yaml", "ws", "@clack/prompts"],
     node: "any",
     folders: { ...core, platform: "all", mqtt: "all", config: "all", compose: "all" },
   },

@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline/promises";
+import type { Readable } from "node:stream";
 import { hashPassword } from "../broker/passwords.js";
 import { clashes } from "../config/clashes.js";
 import { fileSources, loadConfiguration } from "../config/load.js";
@@ -34,14 +35,10 @@ export function schema({ out }: Surroundings): void {
   out(`${JSON.stringify(jsonSchema(), null, 2)}\n`);
 }
 
-export interface PasswordInput {
-  readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
-}
-
 /** `greenhouse2mqtt passwd`: a password from the terminal, unseen, or one line of a pipe, becomes the hash for `broker.users`. */
 export async function passwd(
   around: Surroundings,
-  { input }: PasswordInput = { input: process.stdin },
+  input: Readable & { readonly isTTY?: boolean } = process.stdin,
 ): Promise<void> {
   const password = input.isTTY === true ? await typed(input, around) : await firstLine(input, around.stop);
   if (around.stop.aborted || password === null) throw new CommandFailure("stopped; no hash was made");
@@ -50,26 +47,21 @@ export async function passwd(
 }
 
 /** Asked for twice, as nobody sees what is typed; null when the person went away. */
-async function typed(input: NodeJS.ReadableStream, { err, stop }: Surroundings): Promise<string | null> {
-  const dialogue = terminalDialogue({ input, output: err });
-  stop.addEventListener("abort", () => {
-    dialogue.close();
-  });
+async function typed(input: Readable, { err, stop }: Surroundings): Promise<string | null> {
+  const dialogue = terminalDialogue({ input, output: err, stop });
+  const notEmpty = (answer: string) => (answer === "" ? "it cannot be empty" : null);
   try {
-    const password = await dialogue.secret("Password for the embedded broker");
-    if (password === "") return "";
-    if ((await dialogue.secret("The same again")) !== password)
+    const password = await dialogue.secret("Password for the embedded broker", notEmpty);
+    if ((await dialogue.secret("The same again", notEmpty)) !== password)
       throw new CommandFailure("these were two different passwords; no hash was made", exitCodes.usage);
     return password;
   } catch (error) {
     if (error instanceof GoneAway) return null;
     throw error;
-  } finally {
-    dialogue.close();
   }
 }
 
-async function firstLine(input: NodeJS.ReadableStream, stop: AbortSignal): Promise<string> {
+async function firstLine(input: Readable, stop: AbortSignal): Promise<string> {
   for await (const line of createInterface({ input, signal: stop })) return line;
   return "";
 }
@@ -82,7 +74,8 @@ export interface InitCommandOptions extends CommonOptions, GivenAnswers {
 export async function init(options: InitCommandOptions, around: Surroundings): Promise<void> {
   const { config: file, try: tries, ...given } = options;
   const isAsked = process.stdin.isTTY && around.isTerminal;
-  const dialogue = isAsked ? terminalDialogue({ input: process.stdin, output: process.stdout }) : null;
+  const { stdin: input, stdout: output } = process;
+  const dialogue = isAsked ? terminalDialogue({ input, output, stop: around.stop }) : null;
   const say = (text: string) => {
     around.out(`${text}\n`);
   };
@@ -101,8 +94,6 @@ export async function init(options: InitCommandOptions, around: Surroundings): P
     );
   } catch (error) {
     throw failureOf(error);
-  } finally {
-    dialogue?.close();
   }
 }
 

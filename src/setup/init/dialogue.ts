@@ -1,16 +1,26 @@
-import { createInterface } from "node:readline/promises";
-import { Writable } from "node:stream";
+import { type Readable, Writable } from "node:stream";
+import { confirm, log, password, select, text } from "@clack/prompts";
 
-/** Who is asked. Every question may reject when the person goes away. */
+/** The objection to an answer, or null. */
+export type Judge = (answer: string) => string | null;
+
+/** Who is asked. Every question may reject with GoneAway. */
 export interface Dialogue {
-  say(text: string): void;
-  /** Trimmed; the suggestion where nothing was typed. */
-  ask(question: string, suggestion?: string): Promise<string>;
-  /** As it was typed, blanks and all; it is not shown. */
-  secret(question: string): Promise<string>;
+  say(words: string): void;
+  /** Asks until an answer passes; trimmed. The suggestion stands where nothing is typed. */
+  ask(question: string, judge: Judge, suggestion?: string): Promise<string>;
+  /** Asks until an answer passes; as it was typed, blanks and all, and not shown. */
+  secret(question: string, judge: Judge): Promise<string>;
+  /** `before` is the one to begin with, or the first. */
+  choose<const Word extends string>(
+    question: string,
+    options: readonly (readonly [word: Word, text: string])[],
+    before?: NoInfer<Word>,
+  ): Promise<Word>;
+  agreed(question: string, before: boolean): Promise<boolean>;
 }
 
-/** The person went away: end of input, or Ctrl-C. */
+/** The person went away: end of input, Ctrl-C, or the program was stopped. */
 export class GoneAway extends Error {
   override name = "GoneAway" as const;
 
@@ -19,106 +29,54 @@ export class GoneAway extends Error {
   }
 }
 
-/** Asks until an answer passes; `judge` gives the objection, or null. */
-export async function askUntil(
-  dialogue: Dialogue,
-  question: string,
-  judge: (answer: string) => string | null,
-  suggestion?: string,
-): Promise<string> {
-  for (;;) {
-    const answer = await dialogue.ask(question, suggestion);
-    const objection = judge(answer);
-    if (objection === null) return answer;
-    dialogue.say(objection);
-  }
-}
-
-/** A choice by number; `before` is the suggestion, or the first. */
-export async function choose<const Word extends string>(
-  dialogue: Dialogue,
-  question: string,
-  options: readonly (readonly [word: Word, text: string])[],
-  before?: NoInfer<Word>,
-): Promise<Word> {
-  dialogue.say(question);
-  options.forEach(([, text], index) => {
-    dialogue.say(`  ${index + 1}  ${text}`);
-  });
-  for (;;) {
-    const suggested = Math.max(
-      0,
-      options.findIndex(([word]) => word === before),
-    );
-    const answer = await dialogue.ask("Number", String(suggested + 1));
-    const chosen = /^\d{1,2}$/.test(answer) ? options[Number(answer) - 1] : undefined;
-    if (chosen !== undefined) return chosen[0];
-    dialogue.say(`a number from 1 to ${options.length}`);
-  }
-}
-
-export async function agreed(dialogue: Dialogue, question: string, suggestion: "y" | "n"): Promise<boolean> {
-  const isYesOrNo = (answer: string) => (/^(y|yes|n|no)$/i.test(answer) ? null : "y or n");
-  return /^y/i.test(await askUntil(dialogue, `${question} (y/n)`, isYesOrNo, suggestion));
-}
-
 export interface Terminal {
-  readonly input: NodeJS.ReadableStream;
+  readonly input: Readable;
   readonly output: { write(text: string): unknown };
+  readonly stop: AbortSignal;
 }
 
-export interface TerminalDialogue extends Dialogue {
-  close(): void;
-}
-
-/** Questions over a terminal. The echo of readline goes through a writer that falls silent while a secret is typed. */
-export function terminalDialogue({ input, output }: Terminal): TerminalDialogue {
-  let isSilent = false;
-  const echo = new Writable({
+/** Questions over a terminal. */
+export function terminalDialogue({ input, output: screen, stop }: Terminal): Dialogue {
+  const ended = new AbortController();
+  input.once("end", () => {
+    ended.abort();
+  });
+  const output = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
-      if (!isSilent) output.write(chunk.toString());
+      screen.write(chunk.toString());
       done();
     },
   });
-  const { line, close } = lineReader(input, echo);
+  const common = { input, output, signal: AbortSignal.any([stop, ended.signal]) };
   return {
-    close,
-    say: (text) => {
-      output.write(`${text}\n`);
+    say: (words) => {
+      log.message(words, { output });
     },
-    ask: async (question, suggestion) => {
-      const answer = (
-        await line(`${question}${suggestion === undefined ? "" : ` [${suggestion}]`}: `)
-      ).trim();
-      return answer === "" ? (suggestion ?? "") : answer;
+    ask: async (question, judge, suggestion = "") => {
+      const whole = (answer = "") => (answer.trim() === "" ? suggestion : answer.trim());
+      const shown = suggestion === "" ? {} : { placeholder: suggestion, defaultValue: suggestion };
+      const validate = (answer?: string) => judge(whole(answer)) ?? undefined;
+      return whole(await given(text({ ...common, ...shown, message: question, validate })));
     },
-    secret: async (question) => {
-      output.write(`${question} (not shown): `);
-      isSilent = true;
-      try {
-        return await line("");
-      } finally {
-        isSilent = false;
-        output.write("\n");
-      }
+    secret: (question, judge) =>
+      given(
+        password({ ...common, message: question, validate: (answer = "") => judge(answer) ?? undefined }),
+      ),
+    choose: async (question, words, before) => {
+      const options = words.map(([value, label]): { value: string; label: string } => ({ value, label }));
+      const chosen = await given(
+        select<string>({ ...common, message: question, options, initialValue: before }),
+      );
+      const found = words.find(([word]) => word === chosen);
+      if (found === undefined) throw new GoneAway();
+      return found[0];
     },
+    agreed: (question, before) => given(confirm({ ...common, message: question, initialValue: before })),
   };
 }
 
-/** Lines as they are typed; a line still awaited when the input ends rejects with GoneAway. */
-function lineReader(input: NodeJS.ReadableStream, output: Writable) {
-  const lines = createInterface({ input, output, terminal: true, historySize: 0 });
-  const gone = new AbortController();
-  lines.once("close", () => {
-    gone.abort();
-  });
-  return {
-    line: (prompt: string): Promise<string> =>
-      lines.question(prompt, { signal: gone.signal }).catch(() => {
-        throw new GoneAway();
-      }),
-    close: () => {
-      lines.close();
-    },
-  };
+async function given<Answer>(asked: Promise<Answer>): Promise<Exclude<Answer, symbol>> {
+  const answer = await asked;
+  if (typeof answer === "symbol") throw new GoneAway();
+  return answer as Exclude<Answer, symbol>;
 }

@@ -14,7 +14,7 @@ import { probeSettings } from "../doctor/broker-checks.js";
 import { BrokerProbe, openProbe } from "../doctor/broker-probe.js";
 import { silentLog, within } from "../doctor/finding.js";
 import { firstFiles, type FirstFiles, secretLines } from "./configuration-text.js";
-import { choose, type Dialogue, GoneAway } from "./dialogue.js";
+import { type Dialogue, GoneAway } from "./dialogue.js";
 import { type Answers, answersFrom, type GivenAnswers } from "./given-answers.js";
 import { addLines, FileExists, mustTakeFiles, secretNames, writeNew } from "./new-file.js";
 import { askBroker, askPlatform, findBrokers } from "./questions.js";
@@ -171,7 +171,7 @@ async function wantsOther(run: () => Promise<Trial | null>, dialogue: Dialogue):
   const result = await run();
   for (const line of result?.lines ?? []) dialogue.say(`  ${line}`);
   if (result?.ok !== false) return false;
-  const way = await choose(dialogue, "That did not work.", [
+  const way = await dialogue.choose("That did not work.", [
     ["again", "answer again"],
     ["keep", "keep it as it is"],
     ["stop", "stop, and write nothing"],

@@ -2,7 +2,7 @@ import { urlOf } from "../../config/urls.js";
 import type { Clock } from "../../runtime/clock.js";
 import { BrokerProbe, openProbe, probeId } from "../doctor/broker-probe.js";
 import { cameWithin } from "../doctor/finding.js";
-import { agreed, askUntil, choose, type Dialogue } from "./dialogue.js";
+import type { Dialogue, Judge } from "./dialogue.js";
 import {
   addressObjection,
   type BrokerAnswer,
@@ -30,7 +30,7 @@ export async function askPlatform(
   const allowInsecure =
     given.allowInsecure ??
     ([businessUrl, realtimeUrl].some(isOpen) &&
-      (await agreed(dialogue, insecure, before?.allowInsecure === true ? "y" : "n")));
+      (await dialogue.agreed(insecure, before?.allowInsecure === true)));
   const credential = credentialFrom(given) ?? (await askCredential(dialogue, before?.credential));
   return { businessUrl, realtimeUrl, allowInsecure, credential };
 }
@@ -38,7 +38,7 @@ export async function askPlatform(
 /** A bare name means https. */
 async function askAddress(dialogue: Dialogue, what: string, before?: string): Promise<string> {
   const whole = (answer: string) => (answer.includes("://") ? answer : `https://${answer}`);
-  const answer = await askUntil(dialogue, what, (given) => addressObjection(whole(given)), before);
+  const answer = await dialogue.ask(what, (given) => addressObjection(whole(given)), before);
   return whole(answer).replace(/\/+$/, "");
 }
 
@@ -56,7 +56,7 @@ function wayOf(credential: CredentialAnswer): (typeof ways)[number][0] {
 
 async function askCredential(dialogue: Dialogue, before?: CredentialAnswer): Promise<CredentialAnswer> {
   const suggested = before && wayOf(before);
-  const way = await choose(dialogue, "How does the bridge prove who it is?", ways, suggested);
+  const way = await dialogue.choose("How does the bridge prove who it is?", ways, suggested);
   const token = before?.type === "token" ? before.token : undefined;
   switch (way) {
     case "token":
@@ -65,7 +65,7 @@ async function askCredential(dialogue: Dialogue, before?: CredentialAnswer): Pro
       return { type: "token", token: { from: "env", name: await askVariable(dialogue, token) } };
     case "file": {
       const path = before?.type === "token_file" ? before.path : undefined;
-      return { type: "token_file", path: await askUntil(dialogue, "Path of the file", notEmpty, path) };
+      return { type: "token_file", path: await dialogue.ask("Path of the file", notEmpty, path) };
     }
     case "sign_in":
       return await askAccount(dialogue, before?.type === "sign_in" ? before : undefined);
@@ -80,15 +80,13 @@ const ownAccount =
 /** The interface does not name the fields of the sign-in body. */
 async function askAccount(dialogue: Dialogue, before?: SignIn): Promise<CredentialAnswer> {
   dialogue.say(ownAccount);
-  const accountField = await askUntil(
-    dialogue,
+  const accountField = await dialogue.ask(
     "Name of the account's field in the sign-in",
     fieldObjection,
     before?.accountField ?? "account",
   );
-  const account = await askUntil(dialogue, "Account", notEmpty, before?.account);
-  const passwordField = await askUntil(
-    dialogue,
+  const account = await dialogue.ask("Account", notEmpty, before?.account);
+  const passwordField = await dialogue.ask(
     "Name of the password's field",
     fieldObjection,
     before?.passwordField ?? "password",
@@ -98,28 +96,23 @@ async function askAccount(dialogue: Dialogue, before?: SignIn): Promise<Credenti
 }
 
 const askVariable = (dialogue: Dialogue, before?: Secret): Promise<string> =>
-  askUntil(
-    dialogue,
+  dialogue.ask(
     "Name of the variable",
     (name) => (/^[A-Za-z_]\w{0,199}$/.test(name) ? null : "letters, digits and _"),
     before?.from === "env" ? before.name : "GREENHOUSE_TOKEN",
   );
 
-export async function askSecret(
+async function askSecret(
   dialogue: Dialogue,
   question: string,
-  judge: (answer: string) => string | null,
+  judge: Judge,
   before?: Secret,
 ): Promise<Secret> {
   const kept = before?.from === "secrets" ? before : null;
-  for (;;) {
-    if (kept !== null) dialogue.say("Enter keeps the one given before.");
-    const text = (await dialogue.secret(question)).trim();
-    if (text === "" && kept !== null) return kept;
-    const objection = judge(text);
-    if (objection === null) return { from: "secrets", text };
-    dialogue.say(objection);
-  }
+  if (kept !== null) dialogue.say("Enter keeps the one given before.");
+  const isKept = (answer: string) => kept !== null && answer.trim() === "";
+  const answer = await dialogue.secret(question, (text) => (isKept(text) ? null : judge(text.trim())));
+  return kept !== null && isKept(answer) ? kept : { from: "secrets", text: answer.trim() };
 }
 
 const notEmpty = (answer: string): string | null => (answer === "" ? "it cannot be empty" : null);
@@ -145,8 +138,7 @@ export async function askBroker(
   const found = await find();
   const earlier = before?.type === "external" ? before : undefined;
   const isAmong = found.some(({ url }) => url === earlier?.url);
-  const way = await choose(
-    dialogue,
+  const way = await dialogue.choose(
     found.length === 0 ? "No broker was found." : "Which broker?",
     [
       ...found.map(
@@ -160,7 +152,7 @@ export async function askBroker(
   if (way === "embedded") return { type: "embedded" };
   const url =
     way === "other"
-      ? await askUntil(dialogue, "Its address", brokerObjection, earlier?.url ?? "mqtt://localhost:1883")
+      ? await dialogue.ask("Its address", brokerObjection, earlier?.url ?? "mqtt://localhost:1883")
       : way;
   const isLocked = found.find((one) => one.url === url)?.isLocked;
   return await askLogin(dialogue, url, isLocked, earlier?.url === url ? earlier : undefined);
@@ -172,11 +164,10 @@ async function askLogin(
   isLocked: boolean | undefined,
   before: External | undefined,
 ): Promise<BrokerAnswer> {
-  const suggested = before !== undefined && before.username === undefined ? "n" : "y";
-  const hasLogin = isLocked ?? (await agreed(dialogue, "Does it want a user name and password?", suggested));
+  const had = before === undefined || before.username !== undefined;
+  const hasLogin = isLocked ?? (await dialogue.agreed("Does it want a user name and password?", had));
   if (!hasLogin) return { type: "external", url };
-  const notEmpty = (answer: string) => (answer === "" ? "it cannot be empty" : null);
-  const username = await askUntil(dialogue, "User name at the broker", notEmpty, before?.username);
+  const username = await dialogue.ask("User name at the broker", notEmpty, before?.username);
   const password = await askSecret(dialogue, "Its password", notEmpty, before?.password);
   return { type: "external", url, username, password };
 }

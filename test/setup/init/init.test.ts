@@ -33,21 +33,49 @@ function person(
 ): Dialogue & { readonly said: string[] } {
   const said: string[] = [];
   const queues = answers.map(([pattern, ...given]) => ({ pattern, given: [...given] }));
-  const answer = (question: string, suggestion?: string): Promise<string> => {
-    const heading = said.findLast((line) => !/^(?:  |> |a number)/.test(line)) ?? "";
-    const asked = question === "Number" ? heading : question;
-    const queue = queues.find(({ pattern }) => pattern.test(asked));
-    if (queue === undefined) {
-      if (suggestion !== undefined) return Promise.resolve(suggestion);
-      return Promise.reject(new Error(`nobody answers: ${asked}`));
-    }
-    const next = queue.given.length > 1 ? queue.given.shift() : queue.given[0];
-    if (said.length > 300) return Promise.reject(new Error(`asked again and again: ${asked}`));
+  const typed = (question: string): string | undefined => {
+    const queue = queues.find(({ pattern }) => pattern.test(question));
+    if (said.length > 300) throw new Error(`asked again and again: ${question}`);
     said.push(`> ${question}`);
-    return Promise.resolve(next === undefined || next === "" ? (suggestion ?? "") : next);
+    return queue && ((queue.given.length > 1 ? queue.given.shift() : queue.given[0]) ?? "");
   };
-  return { said, say: (text) => said.push(text), ask: answer, secret: (question) => answer(question) };
+  /** As a terminal does: what does not pass is objected to, and asked again. */
+  const until = (question: string, judge: (answer: string) => string | null, suggestion = ""): string => {
+    for (;;) {
+      const words = typed(question);
+      if (words === undefined && suggestion === "") throw new Error(`nobody answers: ${question}`);
+      const answer = words === undefined || words === "" ? suggestion : words;
+      const objection = judge(answer);
+      if (objection === null) return answer;
+      said.push(objection);
+    }
+  };
+  const soon = <T>(answer: () => T) =>
+    new Promise<T>((resolve) => {
+      resolve(answer());
+    });
+  return {
+    said,
+    say: (words) => said.push(words),
+    ask: (question, judge, suggestion) => soon(() => until(question, judge, suggestion)),
+    secret: (question, judge) => soon(() => until(question, judge)),
+    choose: (question, options, before) =>
+      soon(() => {
+        const number = typed(question);
+        const chosen = number ? options[Number(number) - 1] : options.find(([word]) => word === before);
+        return (chosen ?? options[0])?.[0] ?? unanswered(question);
+      }),
+    agreed: (question, before) =>
+      soon(() => {
+        const words = typed(question);
+        return words ? words === "y" : before;
+      }),
+  };
 }
+
+const unanswered = (question: string): never => {
+  throw new Error(`nothing to choose: ${question}`);
+};
 
 const portsFor = (dialogue: Dialogue | null, said: string[], more: Partial<InitPorts> = {}): InitPorts => ({
   clock: systemClock,
@@ -211,44 +239,81 @@ describe("asking", () => {
 
 describe("a terminal", () => {
   function terminal() {
-    const input = new PassThrough();
-    const output = new PassThrough();
+    const input = Object.assign(new PassThrough(), {
+      isTTY: true,
+      setRawMode: () => undefined,
+    });
     let shown = "";
-    output.on("data", (chunk: Buffer) => {
-      shown += chunk.toString();
-    });
-    const dialogue = terminalDialogue({ input, output });
-    onTestFinished(() => {
-      dialogue.close();
-    });
-    return { input, dialogue, shown: () => shown };
+    const output = { write: (text: string) => (shown += text) };
+    const stop = new AbortController();
+    return {
+      input,
+      stop,
+      dialogue: terminalDialogue({ input, output, stop: stop.signal }),
+      shown: () => shown,
+    };
   }
+  const any = () => null;
 
-  it("shows what is typed, but not a secret", async () => {
+  it("shows what is typed, but not a secret, and takes the suggestion for Enter", async () => {
     const { input, dialogue, shown } = terminal();
-    const name = dialogue.ask("Name");
+    const name = dialogue.ask("Name", any);
     input.write("visible\r");
     expect(await name).toBe("visible");
-    const secret = dialogue.secret("Token");
+    const secret = dialogue.secret("Token", any);
     for (const character of `${token}\r`) input.write(character);
     expect(await secret).toBe(token);
-    const after = dialogue.ask("Again", "suggested");
+    const after = dialogue.ask("Again", any, "suggested");
     input.write("\r");
     expect(await after).toBe("suggested");
     expect(shown()).toContain("visible");
     expect(shown()).not.toContain(token.slice(0, 6));
-    expect(shown()).toContain("Again [suggested]");
+    expect(shown()).toContain("suggested");
+  });
+
+  it("asks until the answer passes, and says why it did not", async () => {
+    const { input, dialogue, shown } = terminal();
+    const asked = dialogue.ask("Number", (answer) => (/^\d+$/.test(answer) ? null : "digits are wanted"));
+    input.write("no\r");
+    input.write("\u0015");
+    input.write("7\r");
+    expect(await asked).toBe("7");
+    expect(shown()).toContain("digits are wanted");
+  });
+
+  it("offers a choice with the earlier one first, and a question of yes or no", async () => {
+    const { input, dialogue } = terminal();
+    const words = [
+      ["one", "the first"],
+      ["two", "the second"],
+      ["three", "the third"],
+    ] as const;
+    const chosen = dialogue.choose("Which?", words, "two");
+    input.write("\r");
+    expect(await chosen).toBe("two");
+    const next = dialogue.choose("Which?", words, "two");
+    input.write("\u001b[B");
+    input.write("\r");
+    expect(await next).toBe("three");
+    const agreed = dialogue.agreed("Sure?", false);
+    input.write("\r");
+    expect(await agreed).toBe(false);
   });
 
   it.each([
-    ["the end of input", (input: PassThrough) => input.end()],
-    ["Ctrl-C", (input: PassThrough) => input.write("\u0003")],
+    ["the end of input", ({ input }: ReturnType<typeof terminal>) => input.end()],
+    ["Ctrl-C", ({ input }: ReturnType<typeof terminal>) => input.write("\u0003")],
+    [
+      "the end of the program",
+      ({ stop }: ReturnType<typeof terminal>) => {
+        stop.abort();
+      },
+    ],
   ])("%s ends a question, also that for a secret", async (_, leave) => {
-    const { input, dialogue } = terminal();
-    const waiting = dialogue.secret("Token");
-    leave(input);
+    const here = terminal();
+    const waiting = here.dialogue.secret("Token", any);
+    leave(here);
     await expect(waiting).rejects.toBeInstanceOf(GoneAway);
-    await expect(dialogue.ask("More")).rejects.toBeInstanceOf(GoneAway);
   });
 });
 
