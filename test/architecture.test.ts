@@ -62,7 +62,7 @@ const table: Readonly<Record<string, Row>> = {
   setup: {
     npm: ["yaml", "ws", "@clack/prompts"],
     node: "any",
-    folders: { ...core, platform: "all", mqtt: "all", config: "all", compose: "all" },
+    folders: { ...core, platform: "all", mqtt: "all", config: "all", broker: "all" },
   },
   compose: {
     npm: ["any-ascii"],

@@ -1,3 +1,5 @@
+import type { Configuration } from "../config/schema.js";
+
 export interface BrokerUser {
   readonly username: string;
   /** Plain, or a hash made by `hashPassword`. */
@@ -142,4 +144,32 @@ export function reachable(host: string): string {
   if (bare === "0.0.0.0") return "127.0.0.1";
   if (bare === "::") return "[::1]";
   return bare.includes(":") ? `[${bare}]` : bare;
+}
+
+/** The configuration in this folder's words. */
+export function brokerSettings({ broker, mqtt, homeassistant }: Pick<Configuration, "broker" | "mqtt" | "homeassistant">): BrokerSettings {
+  const { cert, key, port: tlsPort } = broker.tls;
+  return {
+    host: broker.host,
+    port: broker.port,
+    websocketPort: broker.websocket_port,
+    tls: cert !== undefined && key !== undefined ? { cert, key, port: tlsPort } : undefined,
+    users: broker.users,
+    limits: {
+      clients: broker.limits.clients,
+      packetBytes: broker.limits.packet_size,
+      retainedTopics: broker.limits.retained_topics,
+      filters: broker.limits.filters,
+      // Four clients that take all they may, of filters as long as the bridge's topics are.
+      filterLevels: broker.limits.filters * 32,
+      filtersPerPacket: broker.limits.filters_per_packet,
+      filterBytes: broker.limits.filter_length,
+      loginAttempts: broker.limits.login_attempts,
+    },
+    topics: {
+      base: mqtt.base_topic,
+      status: homeassistant.status_topic,
+      discoveryPrefix: homeassistant.discovery_prefix,
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { connectionSettings } from "../compose/open.js";
+import { connectionSettings } from "../mqtt/connection/settings.js";
 import type { Configuration } from "../config/schema.js";
 import { discoveryFilter, foundDocument } from "../homeassistant/removal.js";
 import { BrokerConnection } from "../mqtt/connection.js";
@@ -44,7 +44,7 @@ export async function withBroker<Answer>(
   const isConnected = new Promise<void>((resolve) => {
     connected = resolve;
   });
-  const own = connectionSettings(configuration, topicsUnder(configuration.mqtt.base_topic), null, {
+  const own = connectionSettings(configuration.mqtt, topicsUnder(configuration.mqtt.base_topic), null, [], {
     connected,
     message: given.onMessage,
     disconnected: given.onDisconnected,

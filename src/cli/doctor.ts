@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { arch, platform, release } from "node:os";
 import { join } from "node:path";
-import { journalDirectory } from "../compose/open.js";
+import { journalDirectory } from "../journal/open.js";
 import { type ConfigurationResult, fileSources, loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import { identityOf, isRunning, parseHolder, showsLife } from "../journal/lock.js";

@@ -1,4 +1,4 @@
-import { journalDirectory } from "../compose/open.js";
+import { journalDirectory } from "../journal/open.js";
 import { followRecords, newestRecords, parseSince } from "../journal/reader.js";
 import { commandOutcomes } from "../journal/record-line.js";
 import { listingProblem } from "../journal/segment-files.js";

@@ -1,5 +1,5 @@
 import { runBridge } from "../compose/bridge.js";
-import { LiveSettings } from "../compose/live-settings.js";
+import { LiveSettings } from "../config/live-settings.js";
 import { guardProcess } from "../compose/status/process-guard.js";
 import { secretValues } from "../config/load.js";
 import type { Configuration } from "../config/schema.js";

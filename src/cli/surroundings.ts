@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { openPlatform } from "../compose/open.js";
+import { createPlatform } from "../platform/client.js";
+import { platformSettings } from "../platform/settings.js";
 import { fileSources, loadConfiguration, secretValues } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
@@ -112,8 +113,10 @@ export async function withPlatform<Answer>(
   errand: (platform: PlatformClient) => Promise<Answer>,
 ): Promise<Answer> {
   const log = loggerFor(configuration, around);
-  const parts = { configuration, clock: systemClock, random: systemRandom, log };
-  const platform = openPlatform(parts, () => undefined);
+  const platform = createPlatform(platformSettings(configuration.platform), {
+    ...{ clock: systemClock, random: systemRandom, log, dataDir: configuration.data_dir },
+    onLink: () => undefined,
+  });
   try {
     return await errand(platform);
   } catch (error) {

@@ -1,5 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { EmbeddedBroker } from "../broker/broker.js";
+import type { RefusedLogin } from "../broker/logins.js";
+import { brokerSettings } from "../broker/settings.js";
 import { readVia } from "../broker/via.js";
 import type { Configuration } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
@@ -7,14 +9,15 @@ import type { Controller } from "../greenhouse/model.js";
 import type { Journal } from "../journal/journal.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
 import { topicsUnder } from "../mqtt/topics.js";
-import { afterRequests } from "../runtime/clock.js";
+import { afterRequests, clockAgrees } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { isLoopback } from "../runtime/sockets.js";
 import type { AccountNews } from "../sync/inventory.js";
 import { CommandDesk } from "./command-desk.js";
-import { type BridgeSurroundings, LiveSettings } from "./live-settings.js";
+import type { BridgeSurroundings } from "./surroundings.js";
+import { LiveSettings } from "../config/live-settings.js";
 import { createMirror, createPush, type Mirror } from "./mirror.js";
-import { openJournal, startEmbeddedBroker } from "./open.js";
+import { openJournal } from "../journal/open.js";
 import { Outputs } from "./outputs.js";
 import { RequestDesk, requestHandlers } from "./requests.js";
 import { restoreCommands } from "./restore.js";
@@ -41,14 +44,15 @@ export function logActuators(log: Logger, { info, actuators }: Controller): void
 
 /** The whole bridge: builds every part, joins them, and runs until `stop` aborts or a part fails. */
 export async function runBridge(around: BridgeSurroundings, stop: AbortSignal): Promise<void> {
-  const opened = await openJournal(around);
+  const { configuration, clock, log } = around;
+  const opened = await openJournal({ dataDir: configuration.data_dir, clock, log });
   try {
     const broker = await startEmbeddedBroker(around, opened.journal);
     around.onListening?.();
     const live = around.live ?? new LiveSettings(around.configuration);
     const life = await beginLife(opened.journal, around, live);
     const bridge = new Bridge({ ...around, live }, broker, opened.journal, live);
-    opened.compareClock(() => bridge.clockSkewMs());
+    opened.compareClock(() => clockAgrees(bridge.clockSkewMs()));
     try {
       await bridge.run(stop);
       await life.stopped();
@@ -59,6 +63,23 @@ export async function runBridge(around: BridgeSurroundings, stop: AbortSignal): 
   } finally {
     await opened.close();
   }
+}
+
+/** Starts the embedded broker where no other is configured; null where one is. Its code is loaded only then. */
+export async function startEmbeddedBroker(
+  { configuration, clock, log, live }: Pick<BridgeSurroundings, "configuration" | "clock" | "log" | "live">,
+  journal: Pick<Journal, "append">,
+): Promise<EmbeddedBroker | null> {
+  if (configuration.mqtt.url !== undefined) return null;
+  const { startBroker } = await import("../broker/broker.js");
+  // People type passwords into the wrong field, so the name is left out.
+  const onRefusedLogin = (refused: RefusedLogin) => {
+    const record = { type: "login_failed", listener: "broker", user: null, ...refused } as const;
+    journal.append(record, { durable: false }).catch(() => undefined);
+  };
+  const broker = await startBroker(brokerSettings(configuration), { clock, log, onRefusedLogin });
+  live?.onReload(() => void broker.renewCertificate());
+  return broker;
 }
 
 class Bridge {

@@ -12,7 +12,7 @@ import { ResultOutbox } from "../mqtt/result-outbox.js";
 import type { Incoming } from "../mqtt/topics.js";
 import { CommandPhases, EarlierPhases, type PhaseTarget, type Told } from "./command-phases.js";
 import { createCommander } from "./direct-command.js";
-import type { BridgeSurroundings } from "./live-settings.js";
+import type { BridgeSurroundings } from "./surroundings.js";
 import type { Mirror } from "./mirror.js";
 import type { Outputs } from "./outputs.js";
 

@@ -14,12 +14,14 @@ import { parseDuration } from "../config/values.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { Journal } from "../journal/journal.js";
 import type { PlatformClient } from "../platform/client.js";
-import type { Clock } from "../runtime/clock.js";
+import { type Clock, clockAgrees } from "../runtime/clock.js";
 import { GreenhouseStore } from "../sync/store.js";
-import type { BridgeSurroundings, LiveSettings } from "./live-settings.js";
+import type { BridgeSurroundings } from "./surroundings.js";
+import type { LiveSettings } from "../config/live-settings.js";
 import { mirrorSettings } from "./mirror.js";
-import { openJournal, openPlatform } from "./open.js";
-import { clockAgrees } from "./status/watchdog.js";
+import { openJournal } from "../journal/open.js";
+import { createPlatform } from "../platform/client.js";
+import { platformSettings } from "../platform/settings.js";
 
 export function createCommander(
   { configuration, live, clock, log, commandLog }: BridgeSurroundings,
@@ -88,10 +90,12 @@ export async function commandDirectly(
   request: DirectRequest,
   onPhase: (phase: Phase) => void,
 ): Promise<CommandResult> {
-  const { configuration, clock } = around;
-  const opened = await openJournal(around);
-  const platform = openPlatform(around, () => undefined);
-  opened.compareClock(() => platform.clockSkewMs());
+  const { configuration, clock, random, log } = around;
+  const dataDir = configuration.data_dir;
+  const opened = await openJournal({ dataDir, clock, log });
+  const ports = { clock, random, log, dataDir, onLink: () => undefined };
+  const platform = createPlatform(platformSettings(configuration.platform), ports);
+  opened.compareClock(() => clockAgrees(platform.clockSkewMs()));
   const settings = mirrorSettings(configuration);
   const store = new GreenhouseStore(settings, clock, anyAscii);
   store.setReachable(true);

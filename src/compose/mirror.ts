@@ -28,8 +28,9 @@ import { type PushBell, PushMirror } from "../sync/push-mirror.js";
 import { PushReads, PushRecovery } from "../sync/push-reads.js";
 import { RequestBudget } from "../sync/schedule.js";
 import { GreenhouseStore } from "../sync/store.js";
-import type { BridgeSurroundings } from "./live-settings.js";
-import { openPlatform } from "./open.js";
+import type { BridgeSurroundings } from "./surroundings.js";
+import { createPlatform } from "../platform/client.js";
+import { platformSettings } from "../platform/settings.js";
 
 type ControllerSection = Configuration["controllers"][string];
 type ActuatorSection = ControllerSection["actuators"][string];
@@ -170,8 +171,11 @@ export function createMirror(around: BridgeSurroundings, listeners: MirrorListen
     },
     onEvent: listeners.onEvent,
   });
-  const platform = openPlatform(around, (link) => {
-    watch.learnt(link.host, link);
+  const platform = createPlatform(platformSettings(configuration.platform), {
+    ...{ clock, random, log, dataDir: configuration.data_dir },
+    onLink: (link) => {
+      watch.learnt(link.host, link);
+    },
   });
   const inventory = new Inventory(store, settings.removeAfterMs, (news) => {
     if (news.type === "added") poller.follow(news.code);

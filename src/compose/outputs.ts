@@ -15,9 +15,9 @@ import { type StateGate, StateOutput } from "../mqtt/state-output.js";
 import type { Topics } from "../mqtt/topics.js";
 import { nodeFiles } from "../platform/files.js";
 import type { Logger } from "../runtime/log.js";
-import type { BridgeSurroundings } from "./live-settings.js";
+import type { BridgeSurroundings } from "./surroundings.js";
 import type { Mirror } from "./mirror.js";
-import { connectionSettings } from "./open.js";
+import { connectionSettings } from "../mqtt/connection/settings.js";
 
 export interface BirthPorts {
   /** Publishes `online`, retained; rejects with a PublishError. */
@@ -218,7 +218,9 @@ export class Outputs {
       },
       beforeEnd: () => this.connection.publish(topics.bridge.state, "offline", retained),
     };
-    this.connection = new BrokerConnection(connectionSettings(configuration, topics, embedded, on), {
+    const { enabled, status_topic: status, discovery_prefix: prefix } = configuration.homeassistant;
+    const others = enabled ? [status, discoveryFilter(prefix)] : [];
+    this.connection = new BrokerConnection(connectionSettings(configuration.mqtt, topics, embedded, others, on), {
       clock,
       random,
       log,

@@ -21,7 +21,7 @@ import { JournalUnreadable } from "../journal/segment-files.js";
 import type { Clock } from "../runtime/clock.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import type { CommandDesk } from "./command-desk.js";
-import type { BridgeSurroundings } from "./live-settings.js";
+import type { BridgeSurroundings } from "./surroundings.js";
 import type { Mirror } from "./mirror.js";
 import { refuseForUnread } from "./status/crash-loop.js";
 

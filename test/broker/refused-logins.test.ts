@@ -2,10 +2,9 @@ import mqtt from "mqtt";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startBroker } from "../../src/broker/broker.js";
 import { type RefusedLogin, RefusedLogins } from "../../src/broker/logins.js";
-import { startEmbeddedBroker } from "../../src/compose/open.js";
+import { startEmbeddedBroker } from "../../src/compose/bridge.js";
 import type { RecordBody } from "../../src/journal/records.js";
 import { systemClock } from "../../src/runtime/clock.js";
-import { systemRandom } from "../../src/runtime/random.js";
 import { load } from "../config/loading.js";
 import { capturedLog, manualClock, otherClient, topics } from "../mqtt-connection/support.js";
 
@@ -72,8 +71,7 @@ describe("the embedded broker", () => {
     };
     const around = {
       configuration: { ...result.configuration, broker: { ...result.configuration.broker, port: 0 } },
-      ...{ clock: systemClock, random: systemRandom, log: capturedLog().log },
-      ...{ setLogLevel: () => undefined, version: "0.0.0" },
+      ...{ clock: systemClock, log: capturedLog().log },
     };
     const broker = await startEmbeddedBroker(around, journal);
     onTestFinished(() => broker?.close());

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { connectionSettings } from "../../src/compose/open.js";
+import { connectionSettings } from "../../src/mqtt/connection/settings.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { loaded, platform } from "../config/loading.js";
 
@@ -15,7 +15,7 @@ describe("messages larger than 256 KiB", () => {
     ["other/east/actuator/roof/set", false],
   ])("are taken from command topics only, for every command has an outcome: %s %s", async (topic, taken) => {
     const { configuration } = await loaded(platform);
-    const settings = connectionSettings(configuration, topicsUnder("greenhouse"), null, {});
+    const settings = connectionSettings(configuration.mqtt, topicsUnder("greenhouse"), null, [], {});
     expect(settings.anySize?.(topic)).toBe(taken);
   });
 });

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { journalDirectory } from "../../src/compose/open.js";
+import { journalDirectory } from "../../src/journal/open.js";
 import { readRecords } from "../../src/journal/reader.js";
 import type { JournalRecord } from "../../src/journal/records.js";
 import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { commandDirectly } from "../../src/compose/direct-command.js";
-import { journalDirectory } from "../../src/compose/open.js";
+import { journalDirectory } from "../../src/journal/open.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { seededRandom } from "../../src/runtime/random.js";
 import { silentLog } from "../support/builders.js";

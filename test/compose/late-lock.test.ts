@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { LiveSettings } from "../../src/compose/live-settings.js";
-import { journalDirectory, openJournal } from "../../src/compose/open.js";
+import { LiveSettings } from "../../src/config/live-settings.js";
+import { journalDirectory, openJournal } from "../../src/journal/open.js";
 import { beginLife } from "../../src/compose/status/crash-loop.js";
 import { DirectoryInUse, DirectoryLock } from "../../src/journal/lock.js";
 import { seededRandom } from "../../src/runtime/random.js";
@@ -24,7 +24,7 @@ async function startWithoutLock() {
   const clock = manualClock();
   const { log, lines } = capturedLog();
   const around = { configuration, clock, log, random: seededRandom(1), version: "test" };
-  const opened = await openJournal({ ...around, setLogLevel: () => undefined });
+  const opened = await openJournal({ dataDir: folder, clock, log });
   onTestFinished(() => opened.close());
   const { journal } = opened;
   /** The journal tries again with the next record, a second later. */

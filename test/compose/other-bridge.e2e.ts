@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { journalDirectory } from "../../src/compose/open.js";
+import { journalDirectory } from "../../src/journal/open.js";
 import { readRecords } from "../../src/journal/reader.js";
 import type { JournalRecord } from "../../src/journal/records.js";
 import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { changedKeys, LiveSettings, reloadableKeys } from "../../src/compose/live-settings.js";
+import { changedKeys, LiveSettings, reloadableKeys } from "../../src/config/live-settings.js";
 import { configurationOf, platform } from "./support/bridge.js";
 
 describe("what changed between two configurations", () => {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { journalDirectory } from "../../src/compose/open.js";
+import { journalDirectory } from "../../src/journal/open.js";
 import { Journal } from "../../src/journal/journal.js";
 import type { RecordBody } from "../../src/journal/records.js";
 import { systemClock } from "../../src/runtime/clock.js";

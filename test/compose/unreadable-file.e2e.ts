@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { journalDirectory } from "../../src/compose/open.js";
+import { journalDirectory } from "../../src/journal/open.js";
 import { encodeLine } from "../../src/journal/record-line.js";
 import { ended, stamped } from "../journal/support/samples.js";
 import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js";

@@ -1,6 +1,6 @@
 import anyAscii from "any-ascii";
 import { type Mirror, mirrorSettings, pollIntervals } from "../../src/compose/mirror.js";
-import { platformSettings } from "../../src/compose/open.js";
+import { platformSettings } from "../../src/platform/settings.js";
 import { PlatformWatch } from "../../src/sync/hosts.js";
 import { Inventory } from "../../src/sync/inventory.js";
 import { Poller } from "../../src/sync/poller.js";
@@ -34,7 +34,7 @@ export function simulatedMirror(world: World, bridge: Bridge): Mirror {
     onEvent: () => undefined,
   });
   const platform = simulatedClient({
-    settings: platformSettings(configuration),
+    settings: platformSettings(configuration.platform),
     clock,
     chance: world.bridgeChance,
     files: world.files,

@@ -4,7 +4,8 @@ import { newestRecords } from "../../journal/reader.js";
 import type { JournalRecord, RecordBody } from "../../journal/records.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/log.js";
-import type { BridgeSurroundings, LiveSettings } from "../live-settings.js";
+import type { BridgeSurroundings } from "../surroundings.js";
+import type { LiveSettings } from "../../config/live-settings.js";
 import { takeLastError, uncaughtError } from "./process-guard.js";
 
 /** A run this old is not one of a crash loop, whatever ends it later. */

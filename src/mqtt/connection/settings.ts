@@ -1,7 +1,9 @@
 import type { Duplex } from "node:stream";
+import type { Configuration } from "../../config/schema.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/log.js";
 import type { BackoffRange, Random } from "../../runtime/random.js";
+import type { Topics } from "../topics.js";
 
 export type ProtocolVersion = 4 | 5;
 
@@ -177,6 +179,39 @@ export interface ConnectionCounters {
   readonly protocolVersion: ProtocolVersion | null;
   readonly inFlight: number;
   readonly waiting: number;
+}
+
+/** The link the bridge makes to the configured broker, or to the embedded one. */
+export function connectionSettings(
+  mqtt: Configuration["mqtt"],
+  topics: Topics,
+  embedded: {
+    readonly url: string;
+    readonly credential: { readonly username: string; readonly password: string };
+  } | null,
+  /** Filters of others that the bridge listens to. */
+  others: readonly string[],
+  on: ConnectionListeners,
+): ConnectionSettings {
+  const { ca, cert, key, reject_unauthorized: rejectUnauthorized } = mqtt.tls;
+  return {
+    url: embedded?.url ?? mqtt.url ?? "",
+    username: embedded?.credential.username ?? mqtt.username,
+    password: embedded?.credential.password ?? mqtt.password,
+    clientId: mqtt.client_id,
+    protocolVersion: mqtt.protocol_version,
+    tls: { ca, cert, key, rejectUnauthorized },
+    will: { topic: topics.bridge.state, payload: "offline" },
+    markTopic: topics.bridge.mark,
+    subscriptions: [...topics.subscriptions, topics.bridge.selfTest],
+    // No command depends on these being granted. Of a birth that Home Assistant publishes with the retain flag only the copy kept by the
+    // broker carries it here, so the two can be told apart.
+    withRetained: [...topics.othersSelfTest, ...others],
+    // A command is refused with its size instead of vanishing: every one has an outcome.
+    anySize: (topic) => topics.parse(topic)?.type === "command",
+    guard: { topic: topics.bridge.state, expected: "online" },
+    on,
+  };
 }
 
 /**

@@ -1,5 +1,7 @@
+import type { EmbeddedBroker } from "../../broker/broker.js";
+import { brokerSettings } from "../../broker/settings.js";
 import { createServer } from "node:net";
-import { connectionSettings, startEmbeddedBroker } from "../../compose/open.js";
+import { connectionSettings } from "../../mqtt/connection/settings.js";
 import type { Configuration } from "../../config/schema.js";
 import { versionName, versionReason } from "../../mqtt/connection/link.js";
 import { brokerName } from "../../mqtt/connection/stream.js";
@@ -18,8 +20,6 @@ export type Access =
     }
   | { readonly ok: false; readonly verdict: Verdict };
 
-type Embedded = NonNullable<Awaited<ReturnType<typeof startEmbeddedBroker>>>;
-
 /** A link to the broker the bridge would use: the configured one, or the embedded one. */
 export async function openAtBroker(scene: Scene): Promise<Access> {
   const { url } = scene.configuration.mqtt;
@@ -31,10 +31,10 @@ export async function openAtBroker(scene: Scene): Promise<Access> {
 /** What the bridge would connect with, but under another client id, and without its will: that would say "offline". */
 export function probeSettings(
   { configuration }: Pick<Scene, "configuration">,
-  embedded: Embedded | null,
+  embedded: EmbeddedBroker | null,
 ): ProbeSettings {
   const topics = topicsUnder(configuration.mqtt.base_topic);
-  const settings = connectionSettings(configuration, topics, embedded, {});
+  const settings = connectionSettings(configuration.mqtt, topics, embedded, [], {});
   const { url, username, password, tls, protocolVersion } = settings;
   return { url, username, password, tls, protocolVersion, clientId: probeId(configuration.mqtt.client_id) };
 }
@@ -64,15 +64,11 @@ async function openAtEmbedded(scene: Scene): Promise<Access> {
   const busy = await whyBusy(host, port);
   if (busy !== null) return { ok: false, verdict: busy };
   try {
-    const embedded = await startEmbeddedBroker({
-      configuration: onFreePorts(configuration),
+    const { startBroker } = await import("../../broker/broker.js");
+    const embedded = await startBroker(brokerSettings(onFreePorts(configuration)), {
       clock: scene.ports.clock,
-      random: scene.ports.random,
       log: silentLog,
-      setLogLevel: () => undefined,
-      version: scene.ports.version,
     });
-    if (embedded === null) return { ok: false, verdict: failed("it was not started", "set mqtt.url") };
     scene.evidence.endings.push(() => embedded.close());
     const access = await opened(scene, probeSettings(scene, embedded), "broker");
     return access.ok ? { ...access, name: `the embedded broker (port ${port} is free)` } : access;

@@ -1,4 +1,4 @@
-import { platformSettings } from "../../compose/open.js";
+import { platformSettings } from "../../platform/settings.js";
 import type { Configuration } from "../../config/schema.js";
 import { createPlatform } from "../../platform/client.js";
 import { nextTurn } from "../../runtime/clock.js";
@@ -105,7 +105,7 @@ export interface Errand {
 /** Yields a finding for each check. Only reads the platform; nothing is ever sent to an actuator. */
 export async function* diagnose(errand: Errand, use: (scene: Scene) => void): AsyncGenerator<Finding> {
   const { configuration, ports, limits, stop, begun, more = [] } = errand;
-  const platform = createPlatform(platformSettings(configuration), {
+  const platform = createPlatform(platformSettings(configuration.platform), {
     clock: ports.clock,
     random: ports.random,
     log: ports.log,

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { access, open, rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { platformSettings } from "../../compose/open.js";
+import { platformSettings } from "../../platform/settings.js";
 import { PlatformError } from "../../greenhouse/ports.js";
 import { createPlatform } from "../../platform/client.js";
 import { isDeviceCode } from "../../platform/operations.js";
@@ -105,7 +105,7 @@ function areSwapped(scene: Scene, signal: AbortSignal): Promise<boolean> {
 
 /** Neither host knows less of what the other is asked for, and one knows more. */
 async function triedSwapped(scene: Scene, signal: AbortSignal): Promise<boolean> {
-  const { businessUrl, realtimeUrl } = platformSettings(scene.configuration);
+  const { businessUrl, realtimeUrl } = platformSettings(scene.configuration.platform);
   const [own, other] = [
     await knowledgeOf(scene, { businessUrl, realtimeUrl }, signal),
     await knowledgeOf(scene, { businessUrl: realtimeUrl, realtimeUrl: businessUrl }, signal),
@@ -122,7 +122,7 @@ async function knowledgeOf(
   hosts: Hosts,
   signal: AbortSignal,
 ): Promise<readonly number[]> {
-  const settings = platformSettings(configuration);
+  const settings = platformSettings(configuration.platform);
   // Signing in has its own pace and its own saved token for each business host; what is swapped is seen without it.
   const credential = settings.credential.type === "sign_in" ? noCredential : settings.credential;
   const platform = createPlatform(

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { WebSocket } from "ws";
-import { platformSettings } from "../../compose/open.js";
+import { platformSettings } from "../../platform/settings.js";
 import type { PushChannel } from "../../greenhouse/ports.js";
 import { nodeFiles } from "../../platform/files.js";
 import { isPlainCode } from "../../platform/operations.js";
@@ -16,7 +16,7 @@ import type { Check, Scene } from "./scene.js";
  * client shows its token to nobody, so one that was got by signing in is read where the client saved it.
  */
 export async function tokenAtHand({ configuration }: Scene): Promise<string | null> {
-  const { credential, businessUrl } = platformSettings(configuration);
+  const { credential, businessUrl } = platformSettings(configuration.platform);
   switch (credential.type) {
     case "token":
       return credential.token;

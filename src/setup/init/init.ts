@@ -1,6 +1,6 @@
 import { lstat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { platformSettings } from "../../compose/open.js";
+import { platformSettings } from "../../platform/settings.js";
 import { type ReadFile, readFile } from "../../config/files.js";
 import { type ConfigurationSources, loadConfiguration } from "../../config/load.js";
 import { formatProblem } from "../../config/problem.js";
@@ -33,7 +33,7 @@ export async function tryPlatform(
   { clock, random }: { readonly clock: Clock; readonly random: Random },
   stop: AbortSignal,
 ): Promise<Trial> {
-  const platform = createPlatform(platformSettings(configuration), {
+  const platform = createPlatform(platformSettings(configuration.platform), {
     clock,
     random,
     log: silentLog,

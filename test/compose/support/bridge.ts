@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { runBridge } from "../../../src/compose/bridge.js";
-import type { BridgeSurroundings } from "../../../src/compose/live-settings.js";
+import type { BridgeSurroundings } from "../../../src/compose/surroundings.js";
 import { loadConfiguration } from "../../../src/config/load.js";
 import { formatProblem } from "../../../src/config/problem.js";
 import type { Configuration } from "../../../src/config/schema.js";
