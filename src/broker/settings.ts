@@ -147,7 +147,11 @@ export function reachable(host: string): string {
 }
 
 /** The configuration in this folder's words. */
-export function brokerSettings({ broker, mqtt, homeassistant }: Pick<Configuration, "broker" | "mqtt" | "homeassistant">): BrokerSettings {
+export function brokerSettings({
+  broker,
+  mqtt,
+  homeassistant,
+}: Pick<Configuration, "broker" | "mqtt" | "homeassistant">): BrokerSettings {
   const { cert, key, port: tlsPort } = broker.tls;
   return {
     host: broker.host,

@@ -220,11 +220,14 @@ export class Outputs {
     };
     const { enabled, status_topic: status, discovery_prefix: prefix } = configuration.homeassistant;
     const others = enabled ? [status, discoveryFilter(prefix)] : [];
-    this.connection = new BrokerConnection(connectionSettings(configuration.mqtt, topics, embedded, others, on), {
-      clock,
-      random,
-      log,
-    });
+    this.connection = new BrokerConnection(
+      connectionSettings(configuration.mqtt, topics, embedded, others, on),
+      {
+        clock,
+        random,
+        log,
+      },
+    );
     this.#events = createEvents(this.connection, topics, log);
     const discovery = createDiscovery(around, mirror, topics, this.connection, this.#announcedStates());
     this.#discovery = discovery;

@@ -11,7 +11,9 @@ it("a record says whether our clock agreed with the platform's, and null while n
   const folder = await mkdtemp(join(tmpdir(), "journal-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const opened = await openJournal({
-    dataDir: folder, clock: systemClock, log: silentLog,
+    dataDir: folder,
+    clock: systemClock,
+    log: silentLog,
   });
   const note = () => opened.journal.append({ type: "delivered", through: 1 }, { durable: true });
   await note();
