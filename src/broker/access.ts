@@ -1,7 +1,8 @@
 import type { Client, PublishPacket, Subscription } from "aedes";
 import type { Logger } from "../runtime/log.js";
+import { filterCovers } from "../runtime/topic-filter.js";
 import { claimed, viaProperty } from "../runtime/user-properties.js";
-import { filterCovers, type HeldFilters, topicMatches } from "./filters.js";
+import type { HeldFilters } from "./filters.js";
 import type { BrokerLimits, BrokerSettings, BrokerTally, BrokerTopics, BrokerUser } from "./settings.js";
 import { bytesOf, owned } from "./store.js";
 import { stamp } from "./via.js";
@@ -47,7 +48,7 @@ export function rightsOf(
     mayPublish: (topic, payloadBytes) =>
       isOrdinary(topic) &&
       publish.some(
-        ({ filter, emptyOnly }) => (!emptyOnly || payloadBytes === 0) && topicMatches(filter, topic),
+        ({ filter, emptyOnly }) => (!emptyOnly || payloadBytes === 0) && filterCovers(filter, topic),
       ),
     maySubscribe: (filter) => subscribe.some((allowed) => filterCovers(allowed, filter)),
   };
@@ -204,7 +205,7 @@ export class Gatekeeper {
 
   #isCommand(topic: string): boolean {
     const { base } = this.#settings.topics;
-    return topic.startsWith(`${base}/`) && commandFilters(base).some((filter) => topicMatches(filter, topic));
+    return topic.startsWith(`${base}/`) && commandFilters(base).some((filter) => filterCovers(filter, topic));
   }
 
   /** Counts the retained topics of everybody but the bridge; what the bridge writes over becomes its own. */

@@ -1,7 +1,8 @@
 import { Readable } from "node:stream";
 import type { PublishPacket } from "aedes";
 import { nextTurn } from "../runtime/clock.js";
-import { type HeldFilters, topicMatches } from "./filters.js";
+import { filterCovers } from "../runtime/topic-filter.js";
+import type { HeldFilters } from "./filters.js";
 import type { BrokerLimits } from "./settings.js";
 
 /** Roughly what the objects of a message without content take; were it nothing, empty messages could be kept without end. */
@@ -68,7 +69,7 @@ export class RetainedStore {
       for (const packet of packets) {
         tried += 1;
         if (tried % matchesAtOnce === 0) await nextTurn();
-        if (topicMatches(filter, packet.topic)) yield packet;
+        if (filterCovers(filter, packet.topic)) yield packet;
       }
     }
   }

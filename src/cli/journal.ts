@@ -1,9 +1,10 @@
 import { journalDirectory } from "../journal/open.js";
-import { followRecords, newestRecords, parseSince } from "../journal/reader.js";
+import { followRecords, newestRecords } from "../journal/reader.js";
 import { commandOutcomes } from "../journal/record-line.js";
 import { listingProblem } from "../journal/segment-files.js";
 import { formatTable, growingTable, jsonLine } from "../journal/table.js";
 import { systemClock } from "../runtime/clock.js";
+import { parseSince } from "../runtime/duration.js";
 import { codeOf } from "./read.js";
 import {
   CommandFailure,

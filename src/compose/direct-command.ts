@@ -10,7 +10,7 @@ import {
 import { Commander } from "../commands/commander.js";
 import { nearest } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
-import { parseDuration } from "../config/values.js";
+import { parseDuration } from "../runtime/duration.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { Journal } from "../journal/journal.js";
 import type { PlatformClient } from "../platform/client.js";

@@ -4,9 +4,10 @@ import type { Controller } from "../greenhouse/model.js";
 import type { Query } from "../greenhouse/ports.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import type { Journal } from "../journal/journal.js";
-import { newestRecords, parseSince } from "../journal/reader.js";
+import { newestRecords } from "../journal/reader.js";
 import { commandOutcomes } from "../journal/record-line.js";
 import { listingProblem } from "../journal/segment-files.js";
+import { parseSince } from "../runtime/duration.js";
 import { PublishError } from "../mqtt/connection/publish.js";
 import type { PublishOptions } from "../mqtt/connection/settings.js";
 import {

@@ -1,10 +1,10 @@
 import { digitsSent } from "../greenhouse/command/setpoints.js";
 import { contradiction, contradictionRemedy, parameterGroup } from "../greenhouse/device-types.js";
+import { formatDuration } from "../runtime/duration.js";
 import { isPasswordHash } from "../runtime/passwords.js";
 import { isLoopback } from "../runtime/sockets.js";
 import type { Finding } from "./problem.js";
 import type { Configuration, ControllerConfiguration } from "./schema.js";
-import { formatDuration } from "./values.js";
 
 type ActuatorConfiguration = ControllerConfiguration["actuators"][string];
 

@@ -1,4 +1,5 @@
 import type { PlatformHost } from "../greenhouse/ports.js";
+import { parseDuration } from "../runtime/duration.js";
 import { type Random, seededRandom } from "../runtime/random.js";
 import { type OperationName, operationNames } from "./operations.js";
 import { mix } from "./weather.js";
@@ -230,14 +231,11 @@ export interface ParsedFaults {
 /** Gives the value the program works with, or what was expected instead. */
 type Reader = (value: unknown) => { readonly value: unknown } | { readonly expected: string };
 
-const durationUnits: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
-const duration: Reader = (value) => {
-  const [, digits, unit] =
-    (typeof value === "string" ? /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(value) : null) ?? [];
-  if (typeof value === "number" && value >= 0) return { value };
-  if (digits === undefined) return { expected: "a duration such as 30s, 5m or milliseconds as a number" };
-  return { value: Number(digits) * (durationUnits[unit ?? "ms"] ?? 1) };
+const duration: Reader = (given) => {
+  const value = typeof given === "string" ? parseDuration(given) : given;
+  return typeof value === "number" && value >= 0
+    ? { value }
+    : { expected: "a duration such as 30s, 5m or milliseconds as a number" };
 };
 
 const number =

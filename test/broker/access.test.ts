@@ -1,7 +1,5 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bridgeRights, rightsOf } from "../../src/broker/access.js";
-import { filterCovers, isTopicFilter, topicMatches } from "../../src/broker/filters.js";
 
 const topics = { base: "site/greenhouse", status: "homeassistant/status", discoveryPrefix: "homeassistant" };
 
@@ -59,54 +57,5 @@ describe("the rights of a user", () => {
     expect(rightsOf({ publish: ["#"] }, topics).mayPublish("$SYS/a", 4)).toBe(false);
     expect(bridgeRights.mayPublish("$SYS/a", 4)).toBe(false);
     expect(bridgeRights.mayPublish("homeassistant/device/x/config", 4)).toBe(true);
-  });
-});
-
-describe("a topic filter", () => {
-  it.each([
-    ["#", true],
-    ["a/+/b/#", true],
-    ["+", true],
-    ["/a//b", true],
-    ["", false],
-    ["a#", false],
-    ["a/#/b", false],
-    ["a+/b", false],
-    ["a\0", false],
-  ])("%j is well-formed: %s", (filter, valid) => {
-    expect(isTopicFilter(filter)).toBe(valid);
-  });
-
-  it.each([
-    ["a/#", "a", true],
-    ["a/#", "a/b/c", true],
-    ["a/+", "a", false],
-    ["a/+", "a/", true],
-    ["+/b", "a/b", true],
-    ["+", "$SYS", false],
-    ["#", "$SYS/a", false],
-    ["$SYS/#", "$SYS/a", true],
-    ["a/b", "a/b/c", false],
-  ])("%s matches %s: %s", (filter, topic, matches) => {
-    expect(topicMatches(filter, topic)).toBe(matches);
-  });
-
-  it("covers another only if it matches every topic the other matches", () => {
-    const level = fc.constantFrom("a", "b", "", "+");
-    const filter = fc
-      .tuple(fc.array(level, { minLength: 1, maxLength: 4 }), fc.boolean())
-      .map(([levels, open]) => {
-        return open ? [...levels, "#"].join("/") : levels.join("/");
-      });
-    const topic = fc
-      .array(fc.constantFrom("a", "b", "c", ""), { minLength: 1, maxLength: 6 })
-      .map((parts) => parts.join("/"));
-    fc.assert(
-      fc.property(filter, filter, topic, (allowed, asked, some) => {
-        if (filterCovers(allowed, asked) && topicMatches(asked, some))
-          expect(topicMatches(allowed, some)).toBe(true);
-      }),
-      { numRuns: 5_000 },
-    );
   });
 });

@@ -72,7 +72,7 @@ const cases: readonly (readonly [string, string, readonly string[]])[] = [
   ],
   [
     "durations",
-    "polling: { controllers: 5, sensors: 1 m, actuators: 2d, running_status: [1m], stale_after: 999ms }\n",
+    "polling: { controllers: 5, sensors: 1 x, actuators: 2y, running_status: [1m], stale_after: 999ms }\n",
     [
       `config.yaml:5:25 polling.controllers: ${seconds}, at least 1s`,
       `config.yaml:5:37 polling.sensors: ${seconds}, at least 1s`,

@@ -1,46 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatPath, formatProblem, nearest } from "../../src/config/problem.js";
-import { formatDuration, parseDuration } from "../../src/config/values.js";
+import { topicFilter } from "../../src/config/values.js";
 import { isPasswordHash } from "../../src/runtime/passwords.js";
 import { isLoopback } from "../../src/runtime/sockets.js";
-
-describe("durations", () => {
-  it.each([
-    ["500ms", 500],
-    ["30s", 30_000],
-    ["5m", 300_000],
-    ["1h", 3_600_000],
-    ["24h", 86_400_000],
-    ["1.5s", 1500],
-    ["0s", 0],
-    [" 2s ", 2000],
-  ])("%j is %d ms", (text, ms) => {
-    expect(parseDuration(text)).toBe(ms);
-  });
-
-  it.each(["", "5", "5 s", "-1s", "1d", "1S", "s", "1e3s", ".5s", "1.s", "1s1s", "∞s", "１s", "0x1s"])(
-    "%j is none",
-    (text) => {
-      expect(parseDuration(text)).toBeNull();
-    },
-  );
-
-  it("are written so that they are read as the same", () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 0, max: 10_000_000 }), (ms) => {
-        expect(parseDuration(formatDuration(ms))).toBe(ms);
-      }),
-    );
-    expect([0, 1500, 90_000, 300_000, 7_200_000].map(formatDuration)).toEqual([
-      "0s",
-      "1500ms",
-      "90s",
-      "5m",
-      "2h",
-    ]);
-  });
-});
 
 describe("loopback", () => {
   it.each([
@@ -129,5 +92,21 @@ describe("a problem is one line", () => {
         expect(formatProblem(problem)).not.toMatch(/[\r\n\u2028\u2029]/);
       }),
     );
+  });
+});
+
+describe("a topic filter of a broker's user", () => {
+  it.each([
+    ["#", true],
+    ["a/+/b/#", true],
+    ["+", true],
+    ["/a//b", true],
+    ["", false],
+    ["a#", false],
+    ["a/#/b", false],
+    ["a+/b", false],
+    ["a\0", false],
+  ])("%j is well-formed: %s", (filter, valid) => {
+    expect(topicFilter().safeParse(filter).success).toBe(valid);
   });
 });

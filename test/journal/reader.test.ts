@@ -1,13 +1,7 @@
 import { appendFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import {
-  newestRecords,
-  parseSince,
-  readHistory,
-  readRecentCommands,
-  readRecords,
-} from "../../src/journal/reader.js";
+import { newestRecords, readHistory, readRecentCommands, readRecords } from "../../src/journal/reader.js";
 import { commandOutcomes, encodeLine, type RecordFilter } from "../../src/journal/record-line.js";
 import type { JournalRecord } from "../../src/journal/records.js";
 import { manualClock } from "./support/manual-clock.js";
@@ -104,28 +98,5 @@ describe("reading the journal", () => {
     expect((await readHistory(directory)).open).toMatchObject([{ taken: { id: "open" } }]);
     const recent = await readRecentCommands(directory, clock.now() - 12 * 3_600_000);
     expect(recent.map(({ id }) => id)).toEqual(["open"]);
-  });
-});
-
-describe("since", () => {
-  const now = Date.UTC(2026, 4, 1, 12);
-  it.each([
-    ["2h", now - 7_200_000],
-    ["30m", now - 1_800_000],
-    ["90 s", now - 90_000],
-    ["500ms", now - 500],
-    ["7d", now - 7 * 86_400_000],
-    [" 1w ", now - 7 * 86_400_000],
-    ["2026-05-01T06:00:00Z", Date.UTC(2026, 4, 1, 6)],
-    ["2026-05-01T06:00:00.250+08:00", Date.UTC(2026, 3, 30, 22, 0, 0, 250)],
-    ["2026-05-01", new Date(2026, 4, 1).getTime()],
-    ["2026-05-01 06:00", new Date(2026, 4, 1, 6).getTime()],
-    ["yesterday", null],
-    ["2", null],
-    ["-2h", null],
-    ["2026-13-45", null],
-    ["", null],
-  ])("%j is %s", (text, expected) => {
-    expect(parseSince(text, now)).toBe(expected);
   });
 });

@@ -1,4 +1,5 @@
 import type { Logger } from "../../runtime/log.js";
+import { filterCovers } from "../../runtime/topic-filter.js";
 import type { BrokerLink } from "./link.js";
 import { contradicts } from "./session.js";
 import type {
@@ -75,17 +76,6 @@ export class Inbox {
   }
 }
 
-/** Whether a topic falls under a subscription's filter (`+` one level, `#` the rest). */
-export function matchesFilter(filter: string, topic: string): boolean {
-  const wanted = filter.split("/");
-  const levels = topic.split("/");
-  for (const [place, level] of wanted.entries()) {
-    if (level === "#") return true;
-    if (place >= levels.length || (level !== "+" && level !== levels[place])) return false;
-  }
-  return wanted.length === levels.length;
-}
-
 export type RetainedFound = (topic: string, payload: Buffer) => void;
 
 /** A broker that serves from several threads may answer a mark while retained messages are still to come; hardly two in a row. */
@@ -104,7 +94,7 @@ export class RetainedScan {
 
   /** Whether a message came because of this scan. Live ones under its filters, our own publishes too, are not shown. */
   takes({ topic, payload, retain }: IncomingMessage): boolean {
-    if (!this.#filters.some((filter) => matchesFilter(filter, topic))) return false;
+    if (!this.#filters.some((filter) => filterCovers(filter, topic))) return false;
     if (retain) {
       this.#count += 1;
       this.#found(topic, payload);

@@ -1,4 +1,4 @@
-import { formatDuration } from "../../config/values.js";
+import { formatDuration } from "../../runtime/duration.js";
 import { zoneOffset } from "../../platform/time.js";
 import { failed, notTried, ok, type Verdict, warning } from "./finding.js";
 import { spoken } from "./network-checks.js";

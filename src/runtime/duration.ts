@@ -1,0 +1,44 @@
+/*
+ * Lengths of time as people write them, in configurations, commands and on the command line: `500ms`, `1.5m`, `7d`.
+ */
+
+const unitMs: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+
+export const durationPattern = /^\s*(\d{1,9}(?:\.\d{1,3})?)\s*(ms|s|m|h|d|w)\s*$/;
+
+/** `500ms`, `30s`, `1.5m`, `1h`, `7d` in ms (rounded); null for anything else. */
+export function parseDuration(text: string): number | null {
+  const [, amount, unit = ""] = durationPattern.exec(text) ?? [];
+  return amount === undefined ? null : Math.round(Number(amount) * (unitMs[unit] ?? 1));
+}
+
+/** The shortest exact spelling: 90000 → `90s`, 300000 → `5m`. */
+export function formatDuration(ms: number): string {
+  if (ms === 0) return "0s";
+  const unit = ["h", "m", "s"].find((name) => ms % (unitMs[name] ?? 1) === 0) ?? "ms";
+  return `${ms / (unitMs[unit] ?? 1)}${unit}`;
+}
+
+const isoTime = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?\s?(?:Z|[+-]\d{2}:?\d{2})?)?$/i;
+
+/**
+ * A duration back from `now` (epoch ms), or an ISO date or time (local time when it names no zone). Epoch ms; null when
+ * it is neither.
+ */
+export function parseSince(text: string, now: number): number | null {
+  const back = parseDuration(text);
+  if (back !== null) return now - back;
+  const trimmed = text.trim();
+  if (!isoTime.test(trimmed)) return null;
+  // A bare date means that day here, as a bare time does; the language reads it as UTC.
+  const withTime = /^\d{4}-\d{2}-\d{2}$/.test(trimmed) ? `${trimmed}T00:00` : trimmed;
+  const at = Date.parse(withTime);
+  return Number.isNaN(at) ? null : at;
+}
