@@ -15,7 +15,7 @@ const { createCommander } = await module("compose/create-commander.js");
 const { mirrorSettings } = await module("compose/mirror-settings.js");
 const { fileSources, loadConfiguration } = await module("config/load.js");
 const { GreenhouseStore } = await module("bridge/store.js");
-const { incomingCommand } = await module("mqtt/command-messages.js");
+const { incomingCommand } = await module("commands/messages.js");
 const { topicsUnder } = await module("mqtt/topics.js");
 
 /** Slow enough for the 60 commands a minute that each actuator takes. */

@@ -51,12 +51,16 @@ const table: Readonly<Record<string, Row>> = {
     folders: { ...core, ...section, journal: { files: ["records.ts"], typesOnly: true } },
   },
   commands: {
-    node: [],
+    node: ["crypto"],
     folders: {
       ...core,
-      ...section,
+      config: { files: ["schema.ts", "problem.ts"], typesOnly: false },
       sync: { files: ["store.ts", "push-mirror.ts"], typesOnly: true },
-      journal: { files: ["records.ts"], typesOnly: true },
+      journal: "all",
+      mqtt: {
+        files: ["topics.ts", "result-outbox.ts", "connection/settings.ts", "connection/publish.ts"],
+        typesOnly: false,
+      },
     },
   },
   setup: {
@@ -70,7 +74,7 @@ const table: Readonly<Record<string, Row>> = {
     folders: { ...core, ...edges, sync: "all", commands: "all", config: "all", simulator: "all" },
   },
   cli: {
-    npm: ["commander"],
+    npm: ["commander", "any-ascii"],
     node: "any",
     folders: {
       ...core,

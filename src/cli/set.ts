@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { userInfo } from "node:os";
 import { reachable } from "../broker/settings.js";
-import { commandDirectly } from "../compose/direct-command.js";
+import { commandDirectly } from "./direct-command.js";
 import { type Configuration, controllerTopicId } from "../config/schema.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { addressPattern } from "../greenhouse/model.js";

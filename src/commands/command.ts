@@ -1,6 +1,6 @@
+import type { Configuration } from "../config/schema.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
-import type { PayloadRules } from "../greenhouse/command/payload.js";
-import type { TargetRules, Wanted } from "../greenhouse/command/words.js";
+import type { Wanted } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { PlatformReader, PlatformWriter } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
@@ -93,17 +93,8 @@ export interface CommanderPorts extends CommandPorts {
   readonly commandLog?: Pick<Logger, "info"> | undefined;
   readonly clockTrusted: () => boolean;
   readonly otherBridge: () => boolean;
+  /** Looked up for every command, so that a reloaded configuration counts at once. */
+  readonly rules: () => CommandRules;
 }
 
-export interface CommanderSettings {
-  readonly rules: CommandRules;
-  readonly text: PayloadRules;
-}
-
-export interface CommandRules extends TargetRules {
-  readonly readOnly: boolean;
-  readonly dryRun: boolean;
-  readonly maxAgeMs: number;
-  readonly requireAge: boolean;
-  readonly requireBy: boolean;
-}
+export type CommandRules = Configuration["commands"];

@@ -7,13 +7,7 @@ import type { Logger } from "../runtime/log.js";
 import type { PushBell } from "../sync/push-mirror.js";
 import { Aftermath, type Awaited } from "./aftermath.js";
 import type { HeldCommand, Interrupted } from "./book.js";
-import {
-  type Command,
-  type CommanderPorts,
-  type CommanderSettings,
-  type CommandRequest,
-  laneKey,
-} from "./command.js";
+import { type Command, type CommanderPorts, type CommandRequest, laneKey } from "./command.js";
 import { Duplicates, payloadKey } from "./duplicates.js";
 import { CommandAllowances } from "./flood.js";
 import {
@@ -48,7 +42,6 @@ export function logResult(log: Log, result: CommandResult): void {
 
 /** Takes commands, runs them one at a time per actuator, and gives each exactly one result. */
 export class Commander {
-  readonly #settings: CommanderSettings;
   readonly #ports: CommanderPorts;
   readonly #lanes: Lanes;
   readonly #duplicates = new Duplicates();
@@ -62,8 +55,7 @@ export class Commander {
   readonly #recovered = new Set<string>();
   #shuttingDown = false;
 
-  constructor(settings: CommanderSettings, ports: CommanderPorts) {
-    this.#settings = settings;
+  constructor(ports: CommanderPorts) {
     this.#ports = ports;
     this.#ledger = new RefusalLedger(ports.journal, ports.clock, ports.commandLog);
     this.#results = new ResultLedger(ports);
@@ -117,23 +109,20 @@ export class Commander {
     const receivedAt = this.#ports.clock.now();
     const receivedMono = this.#ports.clock.monotonic();
     const controller = this.#ports.store.byId(request.controllerId);
-    const target = targetOf(controller, request, this.#settings.rules);
+    const rules = this.#ports.rules();
+    const target = targetOf(controller, request, rules);
     const settings = "reason" in target ? null : target;
     const code = controller?.info.code ?? request.controllerId;
-    const understood = understand(
-      request,
-      {
-        rules: this.#settings.rules,
-        target,
-        now: receivedAt,
-        clockTrusted: this.#ports.clockTrusted(),
-        otherBridge: this.#ports.otherBridge(),
-        shuttingDown: this.#shuttingDown,
-        takesAllowance: (isStop) =>
-          this.#allowances.take({ ...request, code }, { isKnown: settings !== null, isStop }, receivedMono),
-      },
-      this.#settings.text,
-    );
+    const understood = understand(request, {
+      rules,
+      target,
+      now: receivedAt,
+      clockTrusted: this.#ports.clockTrusted(),
+      otherBridge: this.#ports.otherBridge(),
+      shuttingDown: this.#shuttingDown,
+      takesAllowance: (isStop) =>
+        this.#allowances.take({ ...request, code }, { isKnown: settings !== null, isStop }, receivedMono),
+    });
     const arrived = { request, receivedAt, receivedMono, settings, code };
     if ("refusal" in understood) this.#refuse(arrived, understood);
     else if (settings) this.#take(arrived, understood, settings);
@@ -169,7 +158,7 @@ export class Commander {
     }
     const command = {
       ...commandFrom(arrived, understood, settings, own.payloadKey, this.#ports.newId),
-      dryRun: payload.dryRun || this.#settings.rules.dryRun,
+      dryRun: payload.dryRun || this.#ports.rules().dry_run,
     };
     this.#seen.set(seenKey(command), this.#duplicates.taken(lane, own, command.id));
     if (!command.isOfFlood) logTaken(this.#ports.commandLog, command);

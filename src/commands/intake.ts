@@ -1,15 +1,10 @@
 import type { CommandResult, Refusal } from "../greenhouse/command/outcomes.js";
-import {
-  claimedId,
-  type CommandPayload,
-  type PayloadRules,
-  readPayload,
-} from "../greenhouse/command/payload.js";
 import { ageAllowance } from "../greenhouse/command/plan.js";
 import { canonical, readWanted, type Wanted } from "../greenhouse/command/words.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Command, CommanderPorts, CommandRequest, CommandRules } from "./command.js";
 import type { Duplicate } from "./duplicates.js";
+import { claimedId, type CommandPayload, readPayload } from "./payload.js";
 import { type Asked, refused, resultOf } from "./report.js";
 
 /** What the rules of taking a command look at; gathered by the commander, judged here. */
@@ -51,12 +46,8 @@ const notTaken = (
 });
 
 /** Takes a request apart and refuses what must not be taken; everything else is understood but not yet checked. */
-export function understand(
-  request: CommandRequest,
-  around: Circumstances,
-  text: PayloadRules,
-): Understood | NotTaken {
-  const payload = readPayload(request.payload, text);
+export function understand(request: CommandRequest, around: Circumstances): Understood | NotTaken {
+  const payload = readPayload(request.payload);
   const wanted = "reason" in payload ? payload : wantedOf(payload, around.target);
   const isStop = "type" in wanted && wanted.type === "stop";
   // No flood keeps a stop back, and stops have an allowance of their own.
@@ -67,7 +58,7 @@ export function understand(
   if ("reason" in around.target) return notTaken(around.target, payload);
   if ("reason" in wanted) return notTaken(wanted, payload);
   const word = canonical(wanted);
-  if (around.rules.requireBy && !isStop && !hasSender(payload, request))
+  if (around.rules.require_by && !isStop && !hasSender(payload, request))
     return notTaken(noSender, payload, word);
   const standing = standingRefusal(around, around.target, isStop);
   if (standing) return notTaken(standing, payload, word);
@@ -75,8 +66,8 @@ export function understand(
     at: payload.at,
     expiryMs: request.expiryMs,
     payloadMaxAgeMs: payload.maxAgeMs,
-    maxAgeMs: around.rules.maxAgeMs,
-    requireAge: around.rules.requireAge,
+    maxAgeMs: around.rules.max_age,
+    requireAge: around.rules.require_age,
     now: around.now,
     clockTrusted: around.clockTrusted,
   });
@@ -117,7 +108,7 @@ function standingRefusal(around: Circumstances, target: ActuatorSettings, isStop
       reason: "shutting_down",
       message: "The bridge is shutting down; send the command again when it is back.",
     };
-  if (around.rules.readOnly)
+  if (around.rules.read_only)
     return {
       reason: "read_only",
       message:

@@ -3,6 +3,8 @@ import type { EmbeddedBroker } from "../broker/broker.js";
 import type { RefusedLogin } from "../broker/logins.js";
 import { brokerSettings } from "../broker/settings.js";
 import { readVia } from "../broker/via.js";
+import { CommandDesk } from "../commands/desk.js";
+import { restoreCommands } from "../commands/restore.js";
 import type { Configuration } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Controller } from "../greenhouse/model.js";
@@ -13,15 +15,13 @@ import { afterRequests, clockAgrees } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { isLoopback } from "../runtime/sockets.js";
 import type { AccountNews } from "../sync/inventory.js";
-import { CommandDesk } from "./command-desk.js";
 import type { BridgeSurroundings } from "./surroundings.js";
 import { LiveSettings } from "../config/live-settings.js";
 import { createMirror, createPush, type Mirror } from "./mirror.js";
 import { openJournal } from "../journal/open.js";
 import { Outputs } from "./outputs.js";
 import { RequestDesk, requestHandlers } from "./requests.js";
-import { restoreCommands } from "./restore.js";
-import { beginLife } from "./status/crash-loop.js";
+import { beginLife, refuseForUnread } from "./status/crash-loop.js";
 import { BridgeReport } from "./status/health.js";
 import { Operations } from "./status/operations.js";
 import { ReadBook } from "./status/overdue.js";
@@ -113,13 +113,18 @@ class Bridge {
     around.onSecrets?.(() => this.#mirror.platform.secrets());
     this.#outputs = this.#createOutputs(broker);
     const parts = { around, journal, live, onEvent, mirror: this.#mirror, outputs: this.#outputs };
+    const { store, platform } = this.#mirror;
+    const { topics, connection } = this.#outputs;
+    const { clock, log, commandLog } = around;
     this.#desk = new CommandDesk({
-      ...parts,
+      ...{ platform, store, journal, topics, link: connection, outputs: this.#outputs },
+      ...{ clock, log, commandLog, onEvent, later: afterRequests },
+      rules: () => live.current.commands,
+      clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
       onResult: (result) => {
         this.#operations.resulted(result);
       },
       otherBridge: () => this.#operations.hasOtherBridge,
-      later: afterRequests,
     });
     const lagMs = () => this.#report.lagMs();
     const onNews = () => {
@@ -174,8 +179,13 @@ class Bridge {
     setMaxListeners(0, signal, stop);
     this.#stopping = signal;
     this.#around.log.info(mayDo(this.#live.current.commands));
-    await restoreCommands(this.#desk, this.#journal, this.#mirror, this.#around);
     const { store, poller, watch } = this.#mirror;
+    const { clock, log } = this.#around;
+    const journal = this.#journal;
+    const onUnreadable = (problem: Error) => {
+      refuseForUnread(problem, journal, log, this.#live);
+    };
+    await restoreCommands(this.#desk, { journal, store, clock, log, onUnreadable });
     const watched = (part: Promise<void>) =>
       part.catch((error: unknown) => {
         failed.abort();

@@ -2,18 +2,17 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { kindRows } from "../../src/greenhouse/actuator-kinds.js";
 import { valueTable } from "../../src/greenhouse/actuator-values.js";
-import { readPayload } from "../../src/greenhouse/command/payload.js";
+import { readPayload } from "../../src/commands/payload.js";
 import { readWanted, type Target } from "../../src/greenhouse/command/words.js";
 
 const skylight: Target = { kind: "skylight", values: {}, address: "101" };
 const fan: Target = { kind: "fan_wet_curtain", values: {}, address: "140" };
 const motor: Target = { kind: "motor", values: { open: "00000001" }, address: "300" };
 const stoppable: Target = { ...skylight, stop: { address: "109", value: "00000100" } };
-const rules = { durationMs: (text: string) => (text === "30s" ? 30_000 : null), nearest: () => "command" };
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 const understood = (text: string, target: Target) => {
-  const payload = readPayload(bytes(text), rules);
+  const payload = readPayload(bytes(text));
   return "reason" in payload ? payload : readWanted(payload.command, target);
 };
 
@@ -83,7 +82,7 @@ describe("a payload", () => {
     ['{"command":"open","at":"2026-00-10T06:00:00Z"}', "does not exist"],
     ['{"command":"open","at":"2026-03-01T25:00:00Z"}', "does not exist"],
   ])("%j is bad_payload and says why", (text, why) => {
-    const refusal = readPayload(bytes(text), rules);
+    const refusal = readPayload(bytes(text));
     expect(refusal).toMatchObject({ reason: "bad_payload" });
     expect("message" in refusal ? refusal.message : "").toContain(why);
   });
@@ -130,17 +129,17 @@ describe("a payload", () => {
     ['{ "command" : "close" , "by" : "a, \\"by\\": b" }', "close"],
     ['{"command":"open","at":"2028-02-29T06:00:00Z"}', "open"],
   ])("%j has each key once", (text, command) => {
-    expect(readPayload(bytes(text), rules)).toMatchObject({ command });
+    expect(readPayload(bytes(text))).toMatchObject({ command });
   });
 
   it("that is not UTF-8 is bad_payload", () => {
-    expect(readPayload(new Uint8Array([0xff, 0xfe, 0x41]), rules)).toMatchObject({ reason: "bad_payload" });
+    expect(readPayload(new Uint8Array([0xff, 0xfe, 0x41]))).toMatchObject({ reason: "bad_payload" });
   });
 
   it("keeps every field of a JSON command; a numeric id becomes text", () => {
     const text =
       '{"command":" open ","id":7,"by":"ha","at":"2026-03-01T08:00:00Z","max_age":"30s","force":true,"dry_run":true}';
-    expect(readPayload(bytes(text), rules)).toEqual({
+    expect(readPayload(bytes(text))).toEqual({
       command: "open",
       id: "7",
       by: "ha",
@@ -180,7 +179,7 @@ describe("100,000 generated payloads (7)", () => {
   it("give a declared value or a refusal, and never an error", () => {
     fc.assert(
       fc.property(texts, targets, (text, target) => {
-        const payload = readPayload(bytes(text), rules);
+        const payload = readPayload(bytes(text));
         if ("reason" in payload) return;
         const wanted = readWanted(payload.command, target);
         if ("reason" in wanted) return;

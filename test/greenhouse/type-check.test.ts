@@ -89,7 +89,7 @@ describe("a command to an actuator whose type contradicts its kind", () => {
         availability: "online",
       }),
       { controllerId: "gh-0001", target: "actuator", targetId: "roof" },
-      { rawAddresses: false, minIntervalMs: 0 },
+      { raw_addresses: false, min_interval: 0 },
     );
 
   it("is refused, with what contradicts and what to do", () => {

@@ -1,7 +1,7 @@
-import { CommandDesk } from "../../src/compose/command-desk.js";
+import { CommandDesk, type CommandDeskParts } from "../../src/commands/desk.js";
 import type { Mirror } from "../../src/compose/mirror.js";
-import type { Outputs } from "../../src/compose/outputs.js";
-import { restoreCommands } from "../../src/compose/restore.js";
+import { restoreCommands } from "../../src/commands/restore.js";
+import { clockAgrees } from "../../src/runtime/clock.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { Journal } from "../../src/journal/journal.js";
 import type { IncomingMessage } from "../../src/mqtt/connection/settings.js";
@@ -52,14 +52,6 @@ export class Bridge {
   async run(): Promise<void> {
     const { configuration } = this.#world.scenario;
     const { clock } = this;
-    const around = {
-      configuration,
-      clock,
-      random: this.#world.bridgeChance.random,
-      log: silentLog,
-      setLogLevel: () => undefined,
-      version: "simulated",
-    };
     const journal = await Journal.open(directory, {
       clock,
       log: silentLog,
@@ -69,31 +61,12 @@ export class Bridge {
     this.#journal = journal;
     const mirror = simulatedMirror(this.#world, this);
     this.#mirror = mirror;
-    const outputs: Pick<Outputs, "topics" | "send" | "showAgain" | "hasten"> & {
-      readonly connection: object;
-    } = {
-      topics,
-      connection: {
-        publish: (topic: string, payload: string) => this.#publish(topic, payload),
-        ready: () => Promise.resolve(),
-        scan: (_: readonly string[], found: (topic: string, payload: Uint8Array) => void) => {
-          for (const [topic, payload] of this.#world.commandTopics) found(topic, Buffer.from(payload));
-          return Promise.resolve();
-        },
-      },
-      send: (topic: string, payload: string) => {
-        if (this.isLinked && this.clock.isAlive && topic.endsWith("/command"))
-          this.#world.commandTopics.set(topic, payload);
-      },
-      showAgain: () => undefined,
-      hasten: () => undefined,
-    };
+    const { platform, store } = mirror;
     const desk = new CommandDesk({
-      around,
-      mirror,
-      // Of the publishing half only the desk's side of it is simulated.
-      outputs: outputs as unknown as Outputs,
-      journal,
+      ...{ platform, store, journal, topics, clock, log: silentLog, ...this.#broker() },
+      rules: () => configuration.commands,
+      clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
+      otherBridge: () => false,
       onEvent: (event) => {
         this.#world.journalist.note("event", event);
         this.#world.checks.event(event);
@@ -104,7 +77,8 @@ export class Bridge {
     this.#watchPhases(desk);
     const recovered = journal.history().open.length;
     const files = this.#world.disk.mount(clock);
-    await restoreCommands(desk, journal, mirror, { clock, log: silentLog }, files);
+    const onUnreadable = () => undefined;
+    await restoreCommands(desk, { journal, store, clock, log: silentLog, onUnreadable, files });
     if (recovered > 0) this.#world.journalist.saw("a command is recovered after a crash");
     const { signal } = this.#stopping;
     this.#running = Promise.all([
@@ -115,6 +89,27 @@ export class Bridge {
     ]);
     this.isStarting = false;
     this.connect();
+  }
+
+  #broker(): Pick<CommandDeskParts, "link" | "outputs"> {
+    return {
+      link: {
+        publish: (topic, payload) => this.#publish(topic, payload),
+        ready: () => Promise.resolve(),
+        scan: (_, found) => {
+          for (const [topic, payload] of this.#world.commandTopics) found(topic, Buffer.from(payload));
+          return Promise.resolve();
+        },
+      },
+      outputs: {
+        send: (topic, payload) => {
+          if (this.isLinked && this.clock.isAlive && topic.endsWith("/command"))
+            this.#world.commandTopics.set(topic, payload);
+        },
+        showAgain: () => undefined,
+        hasten: () => undefined,
+      },
+    };
   }
 
   /** The broker's side of the link comes up; retained commands are handed over again. */

@@ -48,13 +48,13 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     breaks: ["S7"],
   },
   checked_is_read_back: {
-    file: "src/compose/restore.ts",
+    file: `${commands}/restore.ts`,
     from: '(phase === "sending" || steps.length > 0)',
     to: "steps.length >= 0",
     breaks: ["S7"],
   },
   unknown_commands_stay_on_their_way: {
-    file: "src/compose/command-phases.ts",
+    file: `${commands}/phases.ts`,
     from: "return own ?? toldBy(seen) ?? newest;",
     to: "return own ?? newest;",
     breaks: ["L5"],

@@ -55,58 +55,51 @@ export class CommandBench {
     this.store = new GreenhouseStore(mirror, this.clock, (text) => text);
     this.store.setReachable(true);
     this.store.admit("GH-0001");
-    this.commander = new Commander(
-      {
-        rules: {
-          readOnly: options.readOnly ?? false,
-          dryRun: options.dryRun ?? false,
-          maxAgeMs: 60_000,
-          requireAge: options.requireAge ?? false,
-          requireBy: options.requireBy ?? false,
-          rawAddresses: options.rawAddresses ?? false,
-          minIntervalMs: 2_000,
+    this.commander = new Commander({
+      rules: () => ({
+        read_only: options.readOnly ?? false,
+        dry_run: options.dryRun ?? false,
+        max_age: 60_000,
+        require_age: options.requireAge ?? false,
+        require_by: options.requireBy ?? false,
+        raw_addresses: options.rawAddresses ?? false,
+        min_interval: 2_000,
+        response_topics: [],
+      }),
+      platform: this.platform,
+      store: this.store,
+      journal: {
+        append: (record, { durable }) => {
+          if (durable) this.durable.push(record);
+          if (this.journalProblem !== null) return Promise.reject(new Error(this.journalProblem));
+          this.records.push(record);
+          return Promise.resolve(this.records.length);
         },
-        text: {
-          durationMs: (text) => (/^\d+s$/.test(text) ? Number(text.slice(0, -1)) * 1000 : null),
-          nearest: () => null,
+        isOpen: (_, id) =>
+          this.records.some((record) => record.type === "command_taken" && record.id === id) ||
+          this.openBefore.has(id),
+        state: () => ({
+          available: this.journalAvailable ?? this.journalProblem === null,
+          reason: this.journalProblem,
+        }),
+      },
+      audience: {
+        phase: (command, phase) => this.phases.push(`${command.id} ${phase}`),
+        result: (result) => this.results.push(result),
+        event: (event) => this.events.push(event),
+        showAgain: () => undefined,
+      },
+      clock: this.clock,
+      log: silentLog,
+      commandLog: {
+        info: (facts: Readonly<Record<string, unknown>>, message?: string) => {
+          this.lines.push([message ?? "", facts]);
         },
       },
-      {
-        platform: this.platform,
-        store: this.store,
-        journal: {
-          append: (record, { durable }) => {
-            if (durable) this.durable.push(record);
-            if (this.journalProblem !== null) return Promise.reject(new Error(this.journalProblem));
-            this.records.push(record);
-            return Promise.resolve(this.records.length);
-          },
-          isOpen: (_, id) =>
-            this.records.some((record) => record.type === "command_taken" && record.id === id) ||
-            this.openBefore.has(id),
-          state: () => ({
-            available: this.journalAvailable ?? this.journalProblem === null,
-            reason: this.journalProblem,
-          }),
-        },
-        audience: {
-          phase: (command, phase) => this.phases.push(`${command.id} ${phase}`),
-          result: (result) => this.results.push(result),
-          event: (event) => this.events.push(event),
-          showAgain: () => undefined,
-        },
-        clock: this.clock,
-        log: silentLog,
-        commandLog: {
-          info: (facts: Readonly<Record<string, unknown>>, message?: string) => {
-            this.lines.push([message ?? "", facts]);
-          },
-        },
-        newId: () => `c${++this.#ids}`,
-        clockTrusted: () => this.clockTrusted,
-        otherBridge: () => this.otherBridge,
-      },
-    );
+      newId: () => `c${++this.#ids}`,
+      clockTrusted: () => this.clockTrusted,
+      otherBridge: () => this.otherBridge,
+    });
   }
 
   /** A poll of `GH-0001` that shows this value now. */

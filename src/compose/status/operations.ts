@@ -4,7 +4,7 @@ import type { PlatformState } from "../../greenhouse/model.js";
 import type { Journal } from "../../journal/journal.js";
 import type { RecordBody } from "../../journal/records.js";
 import type { IncomingMessage } from "../../mqtt/connection/settings.js";
-import type { CommandDesk } from "../command-desk.js";
+import type { CommandDesk } from "../../commands/desk.js";
 import type { BridgeSurroundings } from "../surroundings.js";
 import type { LiveSettings } from "../../config/live-settings.js";
 import type { Mirror } from "../mirror.js";

@@ -99,9 +99,9 @@ export interface Addressee {
 }
 
 export interface TargetRules {
-  readonly rawAddresses: boolean;
-  /** Least time between two commands to one parameter or raw address. */
-  readonly minIntervalMs: number;
+  readonly raw_addresses: boolean;
+  /** Least time, in ms, between two commands to one parameter or raw address. */
+  readonly min_interval: number;
 }
 
 const settleMs = 2_000;
@@ -134,7 +134,11 @@ function actuatorTarget(
   };
 }
 
-const plain = (id: string, address: string, { minIntervalMs }: TargetRules): ActuatorSettings => ({
+const plain = (
+  id: string,
+  address: string,
+  { min_interval: minIntervalMs }: TargetRules,
+): ActuatorSettings => ({
   id,
   kind: "custom",
   address,
@@ -167,7 +171,7 @@ function rawTarget(
 ): ActuatorSettings | Refusal {
   const { targetId: address } = addressee;
   if (controller === undefined || !addressPattern.test(address)) return unknown(addressee);
-  if (!rules.rawAddresses) {
+  if (!rules.raw_addresses) {
     return {
       reason: "unknown_actuator",
       message: "Raw addresses take no commands here; set commands.raw_addresses to true to allow them.",

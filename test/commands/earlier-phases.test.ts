@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { EarlierPhases, type PhaseTarget, type Told } from "../../src/compose/command-phases.js";
+import { EarlierPhases, type PhaseTarget, type Told } from "../../src/commands/phases.js";
 
 const fan: PhaseTarget = { controllerId: "east", target: "actuator", targetId: "fan" };
 const fanTopic = "greenhouse/east/actuator/fan/command";

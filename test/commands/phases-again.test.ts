@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Told } from "../../src/compose/command-phases.js";
-import { command, fan, phases } from "./support/command-phases.js";
+import type { Told } from "../../src/commands/phases.js";
+import { command, fan, phases } from "../support/command-phases.js";
 
 const told = (id: string): Told => ({
   ...{ id, command: "on", value: "1010", by: null, via: null },

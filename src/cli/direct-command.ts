@@ -1,80 +1,16 @@
 import { randomUUID } from "node:crypto";
 import anyAscii from "any-ascii";
-import {
-  type CommandAudience,
-  type CommandRequest,
-  type CommandRules,
-  laneKey,
-  type Phase,
-} from "../commands/command.js";
+import { type CommandRequest, laneKey, type Phase } from "../commands/command.js";
 import { Commander } from "../commands/commander.js";
-import { nearest } from "../config/problem.js";
-import type { Configuration } from "../config/schema.js";
-import { parseDuration } from "../runtime/duration.js";
+import type { BridgeSurroundings } from "../compose/surroundings.js";
+import { mirrorSettings } from "../compose/mirror.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { Journal } from "../journal/journal.js";
-import type { PlatformClient } from "../platform/client.js";
-import { type Clock, clockAgrees } from "../runtime/clock.js";
-import { GreenhouseStore } from "../sync/store.js";
-import type { BridgeSurroundings } from "./surroundings.js";
-import type { LiveSettings } from "../config/live-settings.js";
-import { mirrorSettings } from "./mirror.js";
 import { openJournal } from "../journal/open.js";
 import { createPlatform } from "../platform/client.js";
 import { platformSettings } from "../platform/settings.js";
-
-export function createCommander(
-  { configuration, live, clock, log, commandLog }: BridgeSurroundings,
-  {
-    otherBridge = () => false,
-    ...parts
-  }: {
-    readonly platform: PlatformClient;
-    readonly store: GreenhouseStore;
-    readonly journal: Journal;
-    readonly otherBridge?: () => boolean;
-  },
-  audience: CommandAudience,
-): Commander {
-  const rules = rulesInForce(configuration, live);
-  return new Commander(
-    { rules, text: { durationMs: parseDuration, nearest } },
-    {
-      ...parts,
-      audience,
-      clock,
-      log,
-      commandLog,
-      newId: randomUUID,
-      clockTrusted: () => clockAgrees(parts.platform.clockSkewMs()) === true,
-      otherBridge,
-    },
-  );
-}
-
-/** Looked up for every command, so that a reloaded configuration counts at once. */
-function rulesInForce(configuration: Configuration, live: LiveSettings | undefined): CommandRules {
-  const { raw_addresses: rawAddresses, min_interval: minIntervalMs } = configuration.commands;
-  const inForce = () => (live?.current ?? configuration).commands;
-  return {
-    ...{ rawAddresses, minIntervalMs },
-    get readOnly() {
-      return inForce().read_only;
-    },
-    get dryRun() {
-      return inForce().dry_run;
-    },
-    get maxAgeMs() {
-      return inForce().max_age;
-    },
-    get requireAge() {
-      return inForce().require_age;
-    },
-    get requireBy() {
-      return inForce().require_by;
-    },
-  };
-}
+import { type Clock, clockAgrees } from "../runtime/clock.js";
+import { GreenhouseStore } from "../sync/store.js";
 
 export type DirectRequest = Pick<
   CommandRequest,
@@ -100,18 +36,22 @@ export async function commandDirectly(
   const store = new GreenhouseStore(settings, clock, anyAscii);
   store.setReachable(true);
   for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
-  const parts = { platform, store, journal: opened.journal };
   try {
     return await new Promise((resolve, reject) => {
-      // Whoever waits is told the result itself.
-      const commander = createCommander({ ...around, commandLog: undefined }, parts, {
-        phase: (_, phase) => {
-          onPhase(phase);
-          if (phase === "done") void untilTold(commander, opened.journal, clock).catch(reject);
+      const commander = new Commander({
+        ...{ platform, store, journal: opened.journal, clock, log, newId: randomUUID },
+        rules: () => configuration.commands,
+        clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
+        otherBridge: () => false,
+        audience: {
+          phase: (_, phase) => {
+            onPhase(phase);
+            if (phase === "done") void untilTold(commander, opened.journal, clock).catch(reject);
+          },
+          result: resolve,
+          event: () => undefined,
+          showAgain: () => undefined,
         },
-        result: resolve,
-        event: () => undefined,
-        showAgain: () => undefined,
       });
       commander.restoreUnread(unreadLanes(opened.journal.history()));
       commander.submit({ ...request, retained: false, expiryMs: null, response: null });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { CommandBench } from "../../support/command-bench.js";
+import { CommandBench } from "../support/command-bench.js";
 
 it("a stop whose journal record is still being written when the program ends is refused, not sent", async () => {
   const bench = new CommandBench({ actuators: [{ stop: { address: "109", value: "00000100" } }] });

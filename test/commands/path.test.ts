@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { CommandBench } from "../../support/command-bench.js";
-import { platformError, type Post } from "../../support/scripted-platform.js";
+import { CommandBench } from "../support/command-bench.js";
+import { platformError, type Post } from "../support/scripted-platform.js";
 
 const fan = { id: "roof", kind: "circulation_fan", address: "140", confirmWithinMs: 60_000 } as const;
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { type Step, travels } from "../../../src/greenhouse/command/plan.js";
-import { actuator } from "../../support/builders.js";
-import { CommandBench } from "../../support/command-bench.js";
-import { platformError } from "../../support/scripted-platform.js";
+import { type Step, travels } from "../../src/greenhouse/command/plan.js";
+import { actuator } from "../support/builders.js";
+import { CommandBench } from "../support/command-bench.js";
+import { platformError } from "../support/scripted-platform.js";
 
 const apart = { actuators: [{ modeAddress: "101", positionAddress: "102", confirmWithinMs: 120_000 }] };
 const together = { actuators: [{ confirmWithinMs: 120_000 }] };

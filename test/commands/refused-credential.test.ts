@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { CommandBench } from "../../support/command-bench.js";
-import { platformError } from "../../support/scripted-platform.js";
+import { CommandBench } from "../support/command-bench.js";
+import { platformError } from "../support/scripted-platform.js";
 
 const stoppable = { stop: { address: "109", value: "00000100" } };
 const refused = () => Promise.reject(platformError({ kind: "unauthorized", status: 401 }));

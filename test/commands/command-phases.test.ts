@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { command, fan, phases } from "./support/command-phases.js";
+import { command, fan, phases } from "../support/command-phases.js";
 
 describe("the topic of the newest command", () => {
   it("shows nothing of an older command once a newer one has been shown, also when the older ends last", () => {

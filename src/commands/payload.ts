@@ -1,4 +1,6 @@
-import type { Refusal } from "./outcomes.js";
+import { nearest } from "../config/problem.js";
+import { parseDuration } from "../runtime/duration.js";
+import type { Refusal } from "../greenhouse/command/outcomes.js";
 
 /** A payload as it was written, before the target says what its command means. */
 export interface CommandPayload {
@@ -10,12 +12,6 @@ export interface CommandPayload {
   readonly maxAgeMs: number | null;
   readonly force: boolean;
   readonly dryRun: boolean;
-}
-
-/** What text rules the pure core borrows from outside: a duration's ms, and the key nearest to a misspelt one. */
-export interface PayloadRules {
-  readonly durationMs: (text: string) => number | null;
-  readonly nearest: (key: string, known: readonly string[]) => string | null;
 }
 
 const keys = ["command", "id", "by", "at", "max_age", "force", "dry_run"] as const;
@@ -30,13 +26,13 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
  * Reads plain text or a JSON object; everything else is `bad_payload` with what is wrong about it, and a JSON number too
  * large to be exact `out_of_range`.
  */
-export function readPayload(bytes: Uint8Array, rules: PayloadRules): CommandPayload | Refusal {
+export function readPayload(bytes: Uint8Array): CommandPayload | Refusal {
   if (bytes.byteLength > maxBytes)
     return bad(`The payload has ${bytes.byteLength} bytes; a command has at most ${maxBytes}.`);
   const text = decode(bytes);
   if (text === null) return bad("The payload is not valid UTF-8.");
   if (text === "") return bad("The payload is empty; send a command word, a degree, or a JSON object.");
-  if (/^[[{"]/.test(text)) return readJson(text, rules);
+  if (/^[[{"]/.test(text)) return readJson(text);
   return { command: text, id: null, by: null, at: null, maxAgeMs: null, force: false, dryRun: false };
 }
 
@@ -61,7 +57,7 @@ function decode(bytes: Uint8Array): string | null {
   }
 }
 
-function readJson(text: string, rules: PayloadRules): CommandPayload | Refusal {
+function readJson(text: string): CommandPayload | Refusal {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
@@ -77,10 +73,10 @@ function readJson(text: string, rules: PayloadRules): CommandPayload | Refusal {
   const fields = new Map(Object.entries(parsed));
   for (const key of fields.keys()) {
     if ((keys as readonly string[]).includes(key)) continue;
-    const nearest = rules.nearest(key, keys);
-    return bad(`Unknown key "${key.slice(0, 40)}"${nearest === null ? "" : `, did you mean "${nearest}"?`}`);
+    const meant = nearest(key, keys);
+    return bad(`Unknown key "${key.slice(0, 40)}"${meant === null ? "" : `, did you mean "${meant}"?`}`);
   }
-  return readFields(fields, rules);
+  return readFields(fields);
 }
 
 /** The keys of the outermost object of valid JSON, as often as they stand there. */
@@ -108,12 +104,12 @@ class Wrong {
   }
 }
 
-function readFields(fields: ReadonlyMap<string, unknown>, rules: PayloadRules): CommandPayload | Refusal {
+function readFields(fields: ReadonlyMap<string, unknown>): CommandPayload | Refusal {
   const command = commandField(fields.get("command"));
   const id = idField(fields.get("id"));
   const by = textField("by", fields.get("by"));
   const at = atField(fields.get("at"));
-  const maxAgeMs = maxAgeField(fields.get("max_age"), rules);
+  const maxAgeMs = maxAgeField(fields.get("max_age"));
   const force = flagField("force", fields.get("force"));
   const dryRun = flagField("dry_run", fields.get("dry_run"));
   if (command instanceof Wrong) return command.refusal;
@@ -176,9 +172,9 @@ function atField(value: unknown): number | null | Wrong {
 /** A day too many would be read as one of the next month. */
 const daysOf = (year: number, month: number): number => new Date(Date.UTC(year, month, 0)).getUTCDate();
 
-function maxAgeField(value: unknown, rules: PayloadRules): number | null | Wrong {
+function maxAgeField(value: unknown): number | null | Wrong {
   if (value === undefined || value === null) return null;
-  const ms = typeof value === "string" ? rules.durationMs(value) : null;
+  const ms = typeof value === "string" ? parseDuration(value) : null;
   return ms === null ? new Wrong('"max_age" must be a duration such as "30s".') : ms;
 }
 

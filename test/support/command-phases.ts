@@ -1,6 +1,6 @@
-import type { Command, Phase } from "../../../src/commands/command.js";
-import { CommandPhases } from "../../../src/compose/command-phases.js";
-import { actuator } from "../../support/builders.js";
+import type { Command, Phase } from "../../src/commands/command.js";
+import { CommandPhases } from "../../src/commands/phases.js";
+import { actuator } from "./builders.js";
 
 export const command = (id: string, over: Partial<Command> = {}): Command => ({
   id,

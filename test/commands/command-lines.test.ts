@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CommandBench } from "../../support/command-bench.js";
+import { CommandBench } from "../support/command-bench.js";
 
 const fan = { id: "roof", kind: "circulation_fan", address: "140" } as const;
 

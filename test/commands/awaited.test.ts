@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { awaitedFrom, awaitedSince, heldResults, lateResults } from "../../src/compose/restore.js";
+import { awaitedFrom, awaitedSince, heldResults, lateResults } from "../../src/commands/restore.js";
 import type { RecordBody } from "../../src/journal/records.js";
 import { ended, sent, stamped } from "../journal/support/samples.js";
 import { CommandBench } from "../support/command-bench.js";

@@ -1,35 +1,42 @@
-import type { CommandAudience } from "../commands/command.js";
-import type { Commander } from "../commands/commander.js";
-import { DeliveryMarks } from "../commands/duplicates.js";
+import { randomUUID } from "node:crypto";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 import { targetOf } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournaledResult } from "../journal/recent-commands.js";
-import { incomingCommand } from "../mqtt/command-messages.js";
-import type { IncomingMessage } from "../mqtt/connection/settings.js";
+import type { IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";
 import { ResultOutbox } from "../mqtt/result-outbox.js";
-import type { Incoming } from "../mqtt/topics.js";
-import { CommandPhases, EarlierPhases, type PhaseTarget, type Told } from "./command-phases.js";
-import { createCommander } from "./direct-command.js";
-import type { BridgeSurroundings } from "./surroundings.js";
-import type { Mirror } from "./mirror.js";
-import type { Outputs } from "./outputs.js";
+import type { Incoming, Topics } from "../mqtt/topics.js";
+import type { CommandAudience, CommanderPorts } from "./command.js";
+import { Commander } from "./commander.js";
+import { DeliveryMarks } from "./duplicates.js";
+import { incomingCommand } from "./messages.js";
+import { CommandPhases, EarlierPhases, type PhaseTarget, type Told } from "./phases.js";
 
 const marksEveryMs = 5_000;
 const mostUnanswerable = 100;
 // A command that was taken stays one, whatever the configuration allows by now.
-const anyTarget = { rawAddresses: true, minIntervalMs: 0 };
+const anyTarget = { raw_addresses: true, min_interval: 0 };
 
-export interface CommandDeskParts {
-  readonly around: BridgeSurroundings;
-  readonly mirror: Mirror;
-  readonly outputs: Outputs;
+export interface CommandDeskParts extends Omit<CommanderPorts, "audience" | "newId"> {
   readonly journal: Journal;
+  readonly topics: Topics;
+  readonly link: {
+    publish(topic: string, payload: string, options: PublishOptions): Promise<void>;
+    /** Resolves when the next of many messages need not wait in line. */
+    ready(): Promise<void>;
+    /** Shows what the broker holds under these filters; resolves early when the link is lost. */
+    scan(filters: readonly string[], found: (topic: string, payload: Uint8Array) => void): Promise<unknown>;
+  };
+  readonly outputs: {
+    /** Publishes one retained state. */
+    send(topic: string, payload: string): void;
+    /** Publishes what a controller has shown before anything else. */
+    hasten(controllerId: string): void;
+    showAgain: CommandAudience["showAgain"];
+  };
   readonly onEvent: (event: BridgeEvent) => void;
   readonly onResult?: (result: CommandResult) => void;
-  /** Whether another bridge works for the same account, so that nothing may be sent. */
-  readonly otherBridge?: () => boolean;
   /** Calls back when the requests under way have left; at once when absent. */
   readonly later?: (tell: () => void) => void;
 }
@@ -54,34 +61,32 @@ export class CommandDesk {
 
   constructor(parts: CommandDeskParts) {
     this.#parts = parts;
-    const { around, outputs, mirror, journal, otherBridge } = parts;
-    const { topics, connection } = outputs;
+    const { topics, link, outputs, clock, log, store } = parts;
     this.outbox = new ResultOutbox({
       topics,
-      publisher: connection,
-      monotonic: () => around.clock.monotonic(),
-      log: around.log,
+      publisher: link,
+      monotonic: () => clock.monotonic(),
+      log,
     });
     this.phases = new CommandPhases({
       base: topics.base,
       send: (topic, payload) => {
         outputs.send(topic, payload);
       },
-      ready: () => connection.ready(),
-      isMirrored: (controllerId) => mirror.store.byId(controllerId) !== undefined,
+      ready: () => link.ready(),
+      isMirrored: (controllerId) => store.byId(controllerId) !== undefined,
       later: parts.later,
     });
     this.#earlier = new EarlierPhases({
       base: topics.base,
       phases: this.phases,
       scan: async (filters, found) => {
-        await connection.scan(filters, found);
+        await link.scan(filters, found);
         // Where a lost link cut it short, everybody has been told by then.
         await new Promise<void>(parts.later ?? tellNow);
       },
     });
-    const { platform, store } = mirror;
-    this.commander = createCommander(around, { platform, store, journal, otherBridge }, this.#audience());
+    this.commander = new Commander({ ...parts, audience: this.#audience(), newId: randomUUID });
   }
 
   connected(): void {
@@ -110,9 +115,9 @@ export class CommandDesk {
       if (message.payload.length === 0 || this.#retainedAnswered.has(message.topic)) return;
       this.#retainedAnswered.add(message.topic);
     }
-    const { outputs, around } = this.#parts;
-    const { response_topics: responseTopics } = around.configuration.commands;
-    const command = incomingCommand(message, where, via, { topics: outputs.topics, responseTopics });
+    const { topics, rules } = this.#parts;
+    const { response_topics: responseTopics } = rules();
+    const command = incomingCommand(message, where, via, { topics, responseTopics });
     const { responseTopic } = message.properties;
     if (responseTopic !== undefined && command.response === null) this.#unanswerable(responseTopic);
     this.commander.submit(command);
@@ -120,13 +125,13 @@ export class CommandDesk {
 
   /** Said once a topic, and for no more topics than anybody reads about. */
   #unanswerable(asked: string): void {
-    const { around, outputs } = this.#parts;
+    const { log, topics } = this.#parts;
     const topic = asked.slice(0, 200);
     if (this.#unanswerableTopics.has(topic) || this.#unanswerableTopics.size >= mostUnanswerable) return;
     this.#unanswerableTopics.add(topic);
-    around.log.warn(
+    log.warn(
       { topic },
-      `a command asks for its answer on a topic where the bridge answers nobody: name one below ${outputs.topics.bridge.answers}/ of at most 512 bytes without wildcards, or allow its first levels in commands.response_topics; the result is on .../result`,
+      `a command asks for its answer on a topic where the bridge answers nobody: name one below ${topics.bridge.answers}/ of at most 512 bytes without wildcards, or allow its first levels in commands.response_topics; the result is on .../result`,
     );
   }
 
@@ -142,7 +147,7 @@ export class CommandDesk {
 
   /** A command of an earlier run that may never have been shown to have ended. */
   endedBefore(about: PhaseTarget, command: Told): void {
-    const target = targetOf(this.#parts.mirror.store.byId(about.controllerId), about, anyTarget);
+    const target = targetOf(this.#parts.store.byId(about.controllerId), about, anyTarget);
     if (!("reason" in target)) this.#earlier.ended(about, command);
   }
 
@@ -154,7 +159,7 @@ export class CommandDesk {
   /** Notes now and then in the journal which results have arrived. */
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
-      await this.#parts.around.clock.wait(marksEveryMs, signal).catch(() => undefined);
+      await this.#parts.clock.wait(marksEveryMs, signal).catch(() => undefined);
       if (signal.aborted) break;
       await this.commander.journalAgain();
       this.#noteDelivered();
@@ -168,7 +173,7 @@ export class CommandDesk {
 
   /** A POST in flight is let finish, and what ends now is told before the link does; for five seconds at most. */
   async #lastOutcomes(): Promise<void> {
-    const { clock } = this.#parts.around;
+    const { clock } = this.#parts;
     const until = clock.monotonic() + 5_000;
     while (this.commander.isBusy && clock.monotonic() < until) await clock.wait(50);
     // A slow disk may still hold outcomes back when the last POST was given up.

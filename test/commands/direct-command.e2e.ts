@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { commandDirectly } from "../../src/compose/direct-command.js";
+import { commandDirectly } from "../../src/cli/direct-command.js";
 import { journalDirectory } from "../../src/journal/open.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { seededRandom } from "../../src/runtime/random.js";
 import { silentLog } from "../support/builders.js";
-import { configurationOf, platform } from "./support/bridge.js";
+import { configurationOf, platform } from "../compose/support/bridge.js";
 
 it("a command without a bridge whose outcome the journal cannot take ends with an error, and tells no outcome", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "direct-"));

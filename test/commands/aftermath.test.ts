@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Rest, seeActuator } from "../../../src/commands/aftermath.js";
-import { CommandBench } from "../../support/command-bench.js";
+import { type Rest, seeActuator } from "../../src/commands/aftermath.js";
+import { CommandBench } from "../support/command-bench.js";
 
 const fan = {
   id: "roof",

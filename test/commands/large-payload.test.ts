@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CommandBench } from "../../support/command-bench.js";
+import { CommandBench } from "../support/command-bench.js";
 
 describe("a command with a payload that is too large", () => {
   it.each([16 * 1024 + 1, 256 * 1024 + 1, 1024 * 1024])(

@@ -1,5 +1,5 @@
-import type { Command, Phase } from "../commands/command.js";
-import { askedBy } from "../commands/report.js";
+import type { Command, Phase } from "./command.js";
+import { askedBy } from "./report.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 
 export interface CommandPhasesPorts {

@@ -1,8 +1,8 @@
-import { type Awaited, isAwaited } from "../commands/aftermath.js";
-import type { Interrupted } from "../commands/book.js";
-import { type Command, laneKey } from "../commands/command.js";
-import { recordedKey } from "../commands/duplicates.js";
-import { type Abandoned, type Ending, refused } from "../commands/report.js";
+import { type Awaited, isAwaited } from "./aftermath.js";
+import type { Interrupted } from "./book.js";
+import { type Command, laneKey } from "./command.js";
+import { recordedKey } from "./duplicates.js";
+import { type Abandoned, type Ending, refused } from "./report.js";
 import { controllerTopicId } from "../config/schema.js";
 import type { CommandResult, StepReport } from "../greenhouse/command/outcomes.js";
 import { readWanted, targetOf } from "../greenhouse/command/words.js";
@@ -19,11 +19,9 @@ import type {
 } from "../journal/records.js";
 import { JournalUnreadable } from "../journal/segment-files.js";
 import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
 import type { GreenhouseStore } from "../sync/store.js";
-import type { CommandDesk } from "./command-desk.js";
-import type { BridgeSurroundings } from "./surroundings.js";
-import type { Mirror } from "./mirror.js";
-import { refuseForUnread } from "./status/crash-loop.js";
+import type { CommandDesk } from "./desk.js";
 
 const dayMs = 24 * 3_600_000;
 /** A clock that was set back a little must not hide the record of a problem. */
@@ -63,7 +61,7 @@ export function awaitedFrom({ code, target, result }: LateResult, store: Greenho
   const sent = result.steps.at(-1);
   if (!controller || !sent) return null;
   const addressee = { controllerId: controller.info.id, target, targetId: result.actuator };
-  const settings = targetOf(controller, addressee, { rawAddresses: true, minIntervalMs: 0 });
+  const settings = targetOf(controller, addressee, { raw_addresses: true, min_interval: 0 });
   if ("reason" in settings) return null;
   const { purpose, address, value } = sent;
   return {
@@ -100,7 +98,7 @@ export function heldResults(records: Iterable<JournalRecord>): readonly LateResu
 }
 
 // What was sent stays sent, whatever the configuration allows by now.
-const readBackRules = { rawAddresses: true, minIntervalMs: 0 };
+const readBackRules = { raw_addresses: true, min_interval: 0 };
 
 /**
  * An open command of the journal as the commander can take it up; null when there is nothing to read back: the
@@ -244,13 +242,8 @@ const mostHeld = 10_000;
  * values that may still come. All of it is read before this run writes outcomes of its own there. Where records cannot be read,
  * nothing of them is taken up or told, nor counted as told.
  */
-export async function restoreCommands(
-  desk: CommandDesk,
-  journal: Journal,
-  mirror: Mirror,
-  around: Around,
-  files: FileSystem = nodeFileSystem,
-): Promise<void> {
+export async function restoreCommands(desk: CommandDesk, past: Past): Promise<void> {
+  const { journal } = past;
   const { unread, problems } = journal.history();
   const { commander } = desk;
   commander.restoreUnread(
@@ -261,20 +254,28 @@ export async function restoreCommands(
   for (const { controller, target, actuator } of problems) {
     commander.problems.raise({ code: controller, target, targetId: actuator });
   }
-  const past = await readPast(journal, around, files);
-  if (past === null || journal.unread !== null) desk.leaveDeliveryMarks();
-  if (past !== null) {
-    rememberIds(commander, past.recent, around.clock.now());
-    for (const one of undeliveredResults(past.told, mostUndelivered)) desk.restoreResult(one);
-    restoreAwaited(commander, past.results, mirror);
-    restoreHeld(commander, past.held, mirror);
+  const records = await readPast(past);
+  if (records === null || journal.unread !== null) desk.leaveDeliveryMarks();
+  if (records !== null) {
+    rememberIds(commander, records.recent, past.clock.now());
+    for (const one of undeliveredResults(records.told, mostUndelivered)) desk.restoreResult(one);
+    restoreAwaited(commander, records.results, past.store);
+    restoreHeld(commander, records.held, past.store);
   }
-  takeUpOpen(desk, { journal, mirror, around, recent: past?.recent ?? [] });
+  takeUpOpen(desk, past, records?.recent ?? []);
 }
 
-type Around = Pick<BridgeSurroundings, "clock" | "log" | "live">;
+export interface Past {
+  readonly journal: Journal;
+  readonly store: GreenhouseStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** A file of the journal cannot be read, which nobody knew until now. */
+  readonly onUnreadable: (problem: JournalUnreadable) => void;
+  readonly files?: FileSystem;
+}
 
-interface Past {
+interface Records {
   readonly recent: readonly RecentCommand[];
   /** What says which results were told, and which not. */
   readonly told: readonly JournalRecord[];
@@ -285,11 +286,12 @@ interface Past {
 }
 
 /** Null where a file cannot be read: this run then mirrors only. */
-async function readPast(
-  journal: Journal,
-  { clock, log, live }: Around,
-  files: FileSystem,
-): Promise<Past | null> {
+async function readPast({
+  journal,
+  clock,
+  onUnreadable,
+  files = nodeFileSystem,
+}: Past): Promise<Records | null> {
   const { directory } = journal;
   const now = clock.now();
   const newest = (types: ReadonlySet<RecordType>, sinceMs: number, limit: number) =>
@@ -305,31 +307,21 @@ async function readPast(
     };
   } catch (error) {
     if (!(error instanceof JournalUnreadable)) throw error;
-    if (journal.unread === null) refuseForUnread(error, journal, log, live);
+    if (journal.unread === null) onUnreadable(error);
     return null;
   }
 }
 
 function takeUpOpen(
   desk: CommandDesk,
-  {
-    journal,
-    mirror,
-    around,
-    recent,
-  }: {
-    readonly journal: Journal;
-    readonly mirror: Mirror;
-    readonly around: Around;
-    readonly recent: readonly RecentCommand[];
-  },
+  { journal, store, clock, log }: Past,
+  recent: readonly RecentCommand[],
 ): void {
-  const { clock, log } = around;
   const { commander, phases } = desk;
   const interrupted: Interrupted[] = [];
   for (const one of journal.history().open) {
-    const known = interruptedFrom(one, mirror.store, clock);
-    if (known === null) abandon(desk, abandonedFrom(one, mirror.store, clock));
+    const known = interruptedFrom(one, store, clock);
+    if (known === null) abandon(desk, abandonedFrom(one, store, clock));
     else interrupted.push(known);
   }
   if (interrupted.length > 0)
@@ -378,7 +370,7 @@ function rememberIds(
 function restoreAwaited(
   commander: CommandDesk["commander"],
   records: readonly JournalRecord[],
-  { store }: Mirror,
+  store: GreenhouseStore,
 ): void {
   for (const late of lateResults(records)) {
     const awaited = awaitedFrom(late, store);
@@ -389,7 +381,7 @@ function restoreAwaited(
 function restoreHeld(
   commander: CommandDesk["commander"],
   records: readonly JournalRecord[],
-  { store }: Mirror,
+  store: GreenhouseStore,
 ): void {
   for (const one of heldResults(records)) {
     const held = awaitedFrom(one, store);

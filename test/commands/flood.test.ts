@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Allowances } from "../../../src/commands/flood.js";
+import { Allowances } from "../../src/commands/flood.js";
 
 describe("the allowance of a target", () => {
   it("is 60 in any minute: one more has its place when the oldest is a minute old", () => {

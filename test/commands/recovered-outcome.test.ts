@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { stepsOf } from "../../../src/greenhouse/command/plan.js";
-import { CommandBench } from "../../support/command-bench.js";
+import { stepsOf } from "../../src/greenhouse/command/plan.js";
+import { CommandBench } from "../support/command-bench.js";
 
 /** A bridge that starts with a command to open the roof, which an earlier run had sent, on a disk it cannot write. */
 async function restartedOnReadOnlyDisk(): Promise<CommandBench> {

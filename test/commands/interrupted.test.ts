@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { payloadKey } from "../../src/commands/duplicates.js";
-import { abandonedFrom, interruptedFrom } from "../../src/compose/restore.js";
+import { abandonedFrom, interruptedFrom } from "../../src/commands/restore.js";
 import type { OpenCommand } from "../../src/journal/records.js";
 import { CommandBench } from "../support/command-bench.js";
 

@@ -1,7 +1,7 @@
 import type { Via } from "../greenhouse/command/outcomes.js";
-import { publishProblem, sizeOf } from "./connection/publish.js";
-import type { IncomingMessage } from "./connection/settings.js";
-import type { Incoming, Topics } from "./topics.js";
+import { publishProblem, sizeOf } from "../mqtt/connection/publish.js";
+import type { IncomingMessage } from "../mqtt/connection/settings.js";
+import type { Incoming, Topics } from "../mqtt/topics.js";
 
 /** Where answers may go that a command asks for. */
 export interface AnswerRules {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Interrupted } from "../../../src/commands/book.js";
-import { CommandBench } from "../../support/command-bench.js";
+import type { Interrupted } from "../../src/commands/book.js";
+import { CommandBench } from "../support/command-bench.js";
 
 const fan = { id: "roof", kind: "circulation_fan", address: "140", confirmWithinMs: 60_000 } as const;
 
