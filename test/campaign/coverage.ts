@@ -14,7 +14,7 @@ export const elsewhere: Readonly<Record<string, readonly string[]>> = {
     "the contract knows no alarms of the platform; what repeats is told once, test/compose/notices.test.ts",
   ],
   D34: ["24 h without a broker: the soak; here 60 s"],
-  E39: ["test/conformance/paho.conformance.ts"],
+  E39: ["test/conformance/statements.md"],
   E40: ["test/broker/start.test.ts"],
   E41: ["test/broker/login.test.ts", "test/broker/password.test.ts"],
   E44: ["30 min of packets: test/fuzz/broker.fuzz.ts; here 200 connections"],

@@ -1,0 +1,95 @@
+import { once } from "node:events";
+import net from "node:net";
+import type { Duplex } from "node:stream";
+import { WebSocket } from "ws";
+import { type BrokerLimits, type EmbeddedBroker, startBroker } from "../../src/broker/broker.js";
+import { systemClock } from "../../src/runtime/clock.js";
+import { capturedLog, topics } from "../mqtt-connection/support.js";
+import type { Connect } from "./packets.js";
+import { Peer } from "./peer.js";
+import type { Version } from "./properties.js";
+
+/** May do everything, and as much of it as the tests together want. */
+export const login = { username: "anything", password: "conformance-anything" };
+/** May publish and subscribe below `allowed` only. */
+export const limited = { username: "limited", password: "conformance-limited" };
+
+const limits: Partial<BrokerLimits> = { clients: 2_000, retainedTopics: 10_000, silentSockets: 500 };
+
+export const startConformanceBroker = (): Promise<EmbeddedBroker> =>
+  startBroker(
+    {
+      host: "127.0.0.1",
+      port: 0,
+      websocketPort: 0,
+      users: [
+        { ...login, publish: ["#"], subscribe: ["#"] },
+        { ...limited, publish: ["allowed/#"], subscribe: ["allowed/#"] },
+      ],
+      limits,
+      topics,
+    },
+    { clock: systemClock, log: capturedLog().log },
+  );
+
+/** What a test of a statement has: a broker, clients of one version, and names that no other test uses. */
+export interface Bench {
+  readonly version: Version;
+  /** A socket on which nothing was sent yet. */
+  readonly raw: () => Promise<Peer>;
+  /** A client that was let in; with a clean session unless it is told otherwise. */
+  readonly client: (connect?: Connect) => Promise<Peer>;
+  readonly webSocket: (protocols?: readonly string[]) => Promise<WebSocket>;
+  /** A peer on a stream that a test has made itself. */
+  readonly on: (stream: Duplex) => Peer;
+  /** A topic or client id; the same for the same words. */
+  readonly name: (words?: string) => string;
+}
+
+export type Check = (bench: Bench) => Promise<void>;
+
+let tests = 0;
+
+export function benchFor(
+  version: Version,
+  broker: EmbeddedBroker,
+  atEnd: (action: () => void) => void,
+): Bench {
+  tests += 1;
+  const [own, port, webSocketPort] = [`t${tests}`, broker.port, broker.webSocketPort];
+  let clients = 0;
+  const on = (stream: Duplex) => {
+    const peer = new Peer(stream, version);
+    atEnd(() => {
+      peer.drop();
+    });
+    return peer;
+  };
+  const raw = async () => {
+    const socket = net.connect({ port, host: "127.0.0.1", noDelay: true });
+    const peer = on(socket);
+    await once(socket, "connect");
+    return peer;
+  };
+  return {
+    version,
+    raw,
+    on,
+    client: async (connect = {}) => {
+      clients += 1;
+      const peer = await raw();
+      const { code } = await peer.connect({ id: `${own}c${clients}`, ...login, ...connect });
+      if (code !== 0) throw new Error(`refused with ${code}`);
+      return peer;
+    },
+    webSocket: async (protocols = ["mqtt"]) => {
+      const socket = new WebSocket(`ws://127.0.0.1:${webSocketPort ?? 0}`, [...protocols]);
+      atEnd(() => {
+        socket.terminate();
+      });
+      await once(socket, "open");
+      return socket;
+    },
+    name: (words = "") => `${own}${words}`,
+  };
+}

@@ -1,0 +1,234 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { expect } from "vitest";
+import { type Bench, type Check, login } from "./bench.js";
+import { lasting, leftSession, retainedOn, subscriber } from "./expectations.js";
+import { acknowledgePacket, type Connect, disconnectPacket, type Will } from "./packets.js";
+import type { Peer } from "./peer.js";
+import type { Property } from "./properties.js";
+
+/* What outlives a connection: sessions, what they missed and what they did not acknowledge, and wills. */
+
+async function comesBack({ raw, ...bench }: Bench, connect: Connect = {}): Promise<Peer> {
+  const peer = await raw();
+  const { sessionPresent } = await peer.connect({ ...login, ...lasting({ raw, ...bench }), ...connect });
+  expect(sessionPresent).toBe(true);
+  return peer;
+}
+
+export const sessionGoesOn: Check = async (bench) => {
+  await leftSession(bench, [bench.name(), 1]);
+  const peer = await comesBack(bench);
+  const sender = await bench.client();
+  await sender.publish({ topic: bench.name(), payload: "live" });
+  expect((await peer.message()).payload).toBe("live");
+};
+
+export const sessionIsMade: Check = async (bench) => {
+  const peer = await bench.raw();
+  const { code, sessionPresent } = await peer.connect({ ...login, ...lasting(bench) });
+  expect([code, sessionPresent]).toEqual([0, false]);
+  await peer.subscribe([[bench.name(), 1]]);
+  peer.drop();
+  await comesBack(bench);
+};
+
+export const sessionOfNothingIsForgotten: Check = async (bench) => {
+  (await bench.client(lasting(bench))).drop();
+  expect((await (await bench.raw()).connect({ ...login, ...lasting(bench) })).sessionPresent).toBe(false);
+};
+
+export const missedMessagesWait: Check = async (bench) => {
+  await leftSession(bench, [bench.name(), 2]);
+  const sender = await bench.client();
+  for (const qos of [1, 2]) await sender.publish({ topic: bench.name(), payload: `of ${qos}`, qos });
+  const peer = await comesBack(bench);
+  expect([(await peer.message()).payload, (await peer.message()).payload]).toEqual(["of 1", "of 2"]);
+};
+
+export const missedIsLostWithoutExpiry: Check = async (bench) => {
+  await leftSession(bench, [bench.name(), 1]);
+  const sender = await bench.client();
+  await sender.publish({ topic: bench.name(), qos: 1 });
+  const peer = await comesBack(bench, { properties: [] });
+  await peer.getsNothingFrom(sender);
+};
+
+export const cleanStartDiscards: Check = async (bench) => {
+  await leftSession(bench, [bench.name(), 1]);
+  const sender = await bench.client();
+  await sender.publish({ topic: bench.name(), qos: 1 });
+  const peer = await bench.raw();
+  const { sessionPresent } = await peer.connect({ ...login, ...lasting(bench), clean: true });
+  expect(sessionPresent).toBe(false);
+  await sender.publish({ topic: bench.name(), qos: 1 });
+  await peer.getsNothingFrom(sender);
+};
+
+export const cleanSessionEnds: Check = async (bench) => {
+  const first = await bench.client({ ...lasting(bench), clean: true, properties: [] });
+  await first.subscribe([[bench.name(), 1]]);
+  first.drop();
+  const { sessionPresent } = await (await bench.raw()).connect({ ...login, ...lasting(bench) });
+  expect(sessionPresent).toBe(false);
+};
+
+export const retainedOutlivesSession: Check = async (bench) => {
+  const peer = await bench.client(lasting(bench));
+  await peer.publish({ topic: bench.name(), payload: "kept", qos: 1, retain: true });
+  peer.drop();
+  (await bench.client({ ...lasting(bench), clean: true })).drop();
+  expect(await retainedOn(bench, bench.name())).toMatchObject({ payload: "kept" });
+};
+
+export const unacknowledgedReturns: Check = async (bench) => {
+  const first = await bench.client(lasting(bench));
+  await first.subscribe([[bench.name(), 2]]);
+  const sender = await bench.client();
+  for (const qos of [1, 2, 2]) await sender.publish({ topic: bench.name(), qos });
+  const ids = [
+    (await first.next("publish")).id,
+    (await first.next("publish")).id,
+    (await first.next("publish")).id,
+  ];
+  first.send(acknowledgePacket("pubrec", ids[2] ?? 0));
+  expect((await first.next("pubrel")).id).toBe(ids[2]);
+  first.drop();
+  const again = await comesBack(bench);
+  expect([(await again.next("publish")).id, (await again.next("publish")).id]).toEqual(ids.slice(0, 2));
+  expect((await again.next("pubrel")).id).toBe(ids[2]);
+};
+
+export const redeliveredWithoutDup: Check = async (bench) => {
+  const first = await bench.client(lasting(bench));
+  await first.subscribe([[bench.name(), 1]]);
+  await first.publish({ topic: bench.name(), qos: 1 });
+  expect((await first.next("publish")).dup).toBe(false);
+  first.drop();
+  expect((await (await comesBack(bench)).next("publish")).dup).toBe(false);
+};
+
+export const redeliveryInOrder: Check = async (bench) => {
+  const payloads = ["1", "2", "3", "4"];
+  const first = await bench.client(lasting(bench));
+  await first.subscribe([[bench.name(), 1]]);
+  const sender = await bench.client();
+  for (const payload of payloads) await sender.publish({ topic: bench.name(), payload, qos: 1 });
+  for (const payload of payloads) expect((await first.next("publish")).payload).toBe(payload);
+  first.drop();
+  const again = await comesBack(bench);
+  for (const payload of payloads) expect((await again.next("publish")).payload).toBe(payload);
+};
+
+export const refusedIsNotRedelivered: Check = async (bench) => {
+  const first = await bench.client(lasting(bench));
+  await first.subscribe([[bench.name(), 2]]);
+  const sender = await bench.client();
+  await sender.publish({ topic: bench.name(), qos: 2 });
+  first.send(acknowledgePacket("pubrec", (await first.next("publish")).id, 0x80));
+  await first.ping();
+  first.drop();
+  await (await comesBack(bench)).getsNothingFrom(sender);
+};
+
+export const sessionExpires: Check = async (bench) => {
+  const properties = [["session expiry", 1]] as const;
+  const first = await bench.client({ ...lasting(bench), properties });
+  await first.subscribe([[bench.name(), 1]]);
+  first.drop();
+  (await comesBack(bench, { properties })).drop();
+  await delay(2_500);
+  const { sessionPresent } = await (await bench.raw()).connect({ ...login, ...lasting(bench) });
+  expect(sessionPresent).toBe(false);
+};
+
+/** Somebody who watches the will's topic, and the client whose will it is. */
+async function withWill(
+  bench: Bench,
+  will: Partial<Will> = {},
+  connect: Connect = {},
+): Promise<{ readonly watcher: Peer; readonly peer: Peer }> {
+  const topic = bench.name("/will");
+  const watcher = await subscriber(bench, [topic, 2]);
+  const peer = await bench.client({ id: bench.name("willing"), ...connect, will: { topic, ...will } });
+  return { watcher, peer };
+}
+
+export const willWhenLost: Check = async (bench) => {
+  for (const qos of [0, 1, 2]) {
+    const { watcher, peer } = await withWill(bench, { payload: `lost ${qos}`, qos });
+    peer.drop();
+    expect(await watcher.message()).toMatchObject({ payload: `lost ${qos}`, qos });
+  }
+};
+
+export const willWhenAsked: Check = async (bench) => {
+  await willWhenLost(bench);
+  const { watcher, peer } = await withWill(bench, { payload: "asked for" });
+  peer.send(disconnectPacket(0x04));
+  expect((await watcher.message()).payload).toBe("asked for");
+};
+
+export const willIsRemoved: Check = async (bench) => {
+  const { watcher, peer } = await withWill(bench);
+  peer.drop();
+  await watcher.message();
+  const again = await bench.client({ id: bench.name("willing") });
+  again.drop();
+  await bench.client({ id: bench.name("willing") });
+  await watcher.getsNothingFrom(watcher);
+};
+
+export const noWillNoMessage: Check = async (bench) => {
+  const watcher = await subscriber(bench, [bench.name("/#"), 0]);
+  (await bench.client({ id: bench.name("unwilling") })).drop();
+  await bench.client({ id: bench.name("unwilling") });
+  await watcher.getsNothingFrom(watcher);
+};
+
+export const willNotRetained: Check = async (bench) => {
+  const { watcher, peer } = await withWill(bench);
+  peer.drop();
+  expect((await watcher.message()).retain).toBe(false);
+  expect(await retainedOn(bench, bench.name("/will"))).toBe(null);
+};
+
+export const willRetained: Check = async (bench) => {
+  const { watcher, peer } = await withWill(bench, { payload: "lost", qos: 1, retain: true });
+  peer.drop();
+  await watcher.message();
+  expect(await retainedOn(bench, bench.name("/will"))).toMatchObject({ payload: "lost", qos: 1 });
+};
+
+export const noWillAfterDisconnect: Check = async (bench) => {
+  const { watcher, peer } = await withWill(bench);
+  peer.send(disconnectPacket());
+  expect(await peer.untilEnd()).toEqual([]);
+  await watcher.getsNothingFrom(watcher);
+};
+
+const delayed: Partial<Will> = { properties: [["will delay", 1]] };
+
+export const willDelayed: Check = async (bench) => {
+  const { watcher, peer } = await withWill(bench, delayed, { properties: [["session expiry", 60]] });
+  const droppedAt = performance.now();
+  peer.drop();
+  await watcher.message();
+  expect(performance.now() - droppedAt).toBeGreaterThan(900);
+};
+
+export const willTakenBack: Check = async (bench) => {
+  const properties = [["session expiry", 60]] as const;
+  const { watcher, peer } = await withWill(bench, delayed, { properties });
+  peer.drop();
+  await bench.client({ id: bench.name("willing"), clean: false, properties });
+  await delay(1_500);
+  await watcher.getsNothingFrom(watcher);
+};
+
+export const willKeepsWhoAsks: Check = async (bench) => {
+  const by: Property = ["user property", ["by", "Li"]];
+  const properties = [["user property", ["a", "1"]], by, ["user property", ["b", "2"]]] as const;
+  const { watcher, peer } = await withWill(bench, { properties });
+  peer.drop();
+  expect((await watcher.message()).properties).toEqual([by]);
+};
