@@ -25,7 +25,8 @@ const proof = (mode: string) => ({
   ...patient,
   include: [files[mode] ?? `test/${mode}/*.${mode}.ts`],
   testTimeout: 7_200_000,
-  maxConcurrency: Math.max(3, availableParallelism()),
+  // The tests of the broker's conformance mostly wait.
+  maxConcurrency: mode === "conformance" ? 40 : Math.max(3, availableParallelism()),
   fileParallelism: false,
   // The figures are the point of it.
   disableConsoleIntercept: true,

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import net from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocket } from "ws";
-import { type BrokerLimits, type EmbeddedBroker, startBroker } from "../../src/broker/broker.js";
+import { type EmbeddedBroker, startBroker } from "../../src/broker/broker.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { capturedLog, topics } from "../mqtt-connection/support.js";
 import type { Connect } from "./packets.js";
@@ -14,7 +14,7 @@ export const login = { username: "anything", password: "conformance-anything" };
 /** May publish and subscribe below `allowed` only. */
 export const limited = { username: "limited", password: "conformance-limited" };
 
-const limits: Partial<BrokerLimits> = { clients: 2_000, retainedTopics: 10_000, silentSockets: 500 };
+const limits = { clients: 2_000, retainedTopics: 10_000, silentSockets: 500 };
 
 export const startConformanceBroker = (): Promise<EmbeddedBroker> =>
   startBroker(
