@@ -186,7 +186,7 @@ export const nothingAfterRefusal: Check = async (bench) => {
   );
   expect((await peer.next("connack")).code).not.toBe(0);
   expect(await peer.untilEnd()).toEqual([]);
-  await watcher.getsNothingFrom(watcher);
+  await watcher.getsNothingFrom(await bench.client());
 };
 
 export const connackComesFirst: Check = async ({ raw, version, name }) => {

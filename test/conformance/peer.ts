@@ -123,7 +123,7 @@ export class Peer {
     }
   }
 
-  /** Nothing of what `sender` published is still on its way: what it publishes last is what comes next. */
+  /** Nothing of what `sender`, another client, published is still on its way: what it publishes last comes next. */
   async getsNothingFrom(sender: Peer): Promise<void> {
     fences += 1;
     const topic = `fence/${fences}`;

@@ -101,7 +101,7 @@ export const unacknowledgedReturns: Check = async (bench) => {
 export const redeliveredWithoutDup: Check = async (bench) => {
   const first = await bench.client(lasting(bench));
   await first.subscribe([[bench.name(), 1]]);
-  await first.publish({ topic: bench.name(), qos: 1 });
+  await (await bench.client()).publish({ topic: bench.name(), qos: 1 });
   expect((await first.next("publish")).dup).toBe(false);
   first.drop();
   expect((await (await comesBack(bench)).next("publish")).dup).toBe(false);
@@ -175,14 +175,14 @@ export const willIsRemoved: Check = async (bench) => {
   const again = await bench.client({ id: bench.name("willing") });
   again.drop();
   await bench.client({ id: bench.name("willing") });
-  await watcher.getsNothingFrom(watcher);
+  await watcher.getsNothingFrom(await bench.client());
 };
 
 export const noWillNoMessage: Check = async (bench) => {
   const watcher = await subscriber(bench, [bench.name("/#"), 0]);
   (await bench.client({ id: bench.name("unwilling") })).drop();
   await bench.client({ id: bench.name("unwilling") });
-  await watcher.getsNothingFrom(watcher);
+  await watcher.getsNothingFrom(await bench.client());
 };
 
 export const willNotRetained: Check = async (bench) => {
@@ -203,7 +203,7 @@ export const noWillAfterDisconnect: Check = async (bench) => {
   const { watcher, peer } = await withWill(bench);
   peer.send(disconnectPacket());
   expect(await peer.untilEnd()).toEqual([]);
-  await watcher.getsNothingFrom(watcher);
+  await watcher.getsNothingFrom(await bench.client());
 };
 
 const delayed: Partial<Will> = { properties: [["will delay", 1]] };
@@ -222,7 +222,7 @@ export const willTakenBack: Check = async (bench) => {
   peer.drop();
   await bench.client({ id: bench.name("willing"), clean: false, properties });
   await delay(1_500);
-  await watcher.getsNothingFrom(watcher);
+  await watcher.getsNothingFrom(await bench.client());
 };
 
 export const willKeepsWhoAsks: Check = async (bench) => {

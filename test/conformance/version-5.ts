@@ -114,14 +114,14 @@ export const retainHandling1: Check = async (bench) => {
   await peer.subscribe([[bench.name(), retainHandling(1)]]);
   expect((await peer.next("publish")).payload).toBe("kept");
   await peer.subscribe([[bench.name(), retainHandling(1)]]);
-  await peer.getsNothingFrom(peer);
+  await peer.getsNothingFrom(await bench.client());
 };
 
 export const retainHandling2: Check = async (bench) => {
   const peer = await bench.client();
   await peer.publish({ topic: bench.name(), payload: "kept", qos: 1, retain: true });
   await peer.subscribe([[bench.name(), retainHandling(2)]]);
-  await peer.getsNothingFrom(peer);
+  await peer.getsNothingFrom(await bench.client());
 };
 
 export const retainedAsPublished: Check = async (bench) => {
