@@ -29,29 +29,14 @@ async function available(
   }
 }
 
-const pip = [
-  "-m",
-  "pip",
-  "install",
-  "--quiet",
-  "--disable-pip-version-check",
-  "--retries",
-  "1",
-  "--timeout",
-  "10",
-];
+const mosquittoPrograms = "command -v mosquitto_pub && command -v mosquitto_sub && command -v stdbuf";
+const pip = "-m pip install --quiet --disable-pip-version-check --no-deps --retries 1 --timeout 10".split(
+  " ",
+);
 const kinds: readonly ClientKind[] = [
   mqttJs,
-  ...(await available(mosquittoClients, "sh", "-c", "command -v mosquitto_pub mosquitto_sub stdbuf")),
-  ...(await available(
-    pahoClients(folder),
-    "python3",
-    ...pip,
-    "--no-deps",
-    "--target",
-    folder,
-    "paho-mqtt==2.1.0",
-  )),
+  ...(await available(mosquittoClients, "sh", "-c", mosquittoPrograms)),
+  ...(await available(pahoClients(folder), "python3", ...pip, "--target", folder, "paho-mqtt==2.1.0")),
 ];
 
 const brokers: EmbeddedBroker[] = [];
