@@ -71,7 +71,7 @@ const table: Readonly<Record<string, Row>> = {
   compose: {
     npm: ["any-ascii"],
     node: "any",
-    folders: { ...core, ...edges, sync: "all", commands: "all", config: "all", simulator: "all" },
+    folders: { ...core, ...edges, sync: "all", commands: "all", config: "all" },
   },
   cli: {
     npm: ["commander", "any-ascii"],
@@ -82,7 +82,7 @@ const table: Readonly<Record<string, Row>> = {
       sync: "all",
       commands: "all",
       config: "all",
-      simulator: "all",
+      simulator: { files: ["simulator.ts"], typesOnly: false },
       compose: "all",
       setup: "all",
     },

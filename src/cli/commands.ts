@@ -98,7 +98,7 @@ export const getHelp = [
 ].join("\n");
 
 /** By name only: the simulated platform is loaded by the commands that use it. */
-export const profileNames = [
+const profileNames: readonly NonNullable<SimulateOptions["profile"]>[] = [
   "default",
   "list",
   "records",
@@ -109,7 +109,7 @@ export const profileNames = [
   "entries",
   "mode_stays",
   "odd",
-] as const;
+];
 
 /* Each command is a file of its own, loaded only when it is called: start-up time is a feature on a small computer. */
 
@@ -168,10 +168,10 @@ export function addTrials(root: Command, around: Surroundings): void {
     .option("--controllers <n>", "controllers of the account", wholeNumber(1, 10_000), 20)
     .option("--seed <n>", "repeats a run exactly", wholeNumber(0, 2 ** 31 - 1), 1)
     .option("--speed <factor>", "how much faster than real time the greenhouses live", positive, 1)
-    .option(
-      "--profile <name>",
-      `dialect of everything the interface leaves open: ${profileNames.join(", ")}`,
-      "default",
+    .addOption(
+      new Option("--profile <name>", "dialect of everything the interface leaves open")
+        .choices(profileNames)
+        .default("default"),
     )
     .option("--faults <file>", "JSON file of faults to come")
     .action(async (options: CommonOptions & SimulateOptions) => {

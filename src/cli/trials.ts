@@ -10,11 +10,7 @@ import type { Configuration } from "../config/schema.js";
 import { systemClock } from "../runtime/clock.js";
 import { adjustableLogs, createLogger, type Logger } from "../runtime/log.js";
 import { systemRandom } from "../runtime/random.js";
-import type { NameLanguage } from "../simulator/account.js";
-import { profileNames } from "../simulator/dialects.js";
-import { type FaultSpec, parseFaults } from "../simulator/faults.js";
-import { printableConfiguration } from "../simulator/printable-configuration.js";
-import { startSimulator } from "../simulator/server.js";
+import { FaultFileError, type SimulatorOptions, startSimulator } from "../simulator/simulator.js";
 import { withBroker } from "./cleanup.js";
 import {
   CommandFailure,
@@ -173,7 +169,7 @@ export async function demo(options: CommonOptions & DemoOptions, around: Surroun
   try {
     const ports = { port: await freePort(1883), httpPort: await freePort(8099) };
     const configuration = overridden(
-      await demoConfiguration(printableConfiguration(simulator), { ...ports, language }),
+      await demoConfiguration(simulator.configuration(), { ...ports, language }),
       // On a terminal what happens is shown as such, and only what goes wrong as a line of the log.
       { ...options, dataDir, logLevel: options.logLevel ?? (around.isTerminal ? "warn" : undefined) },
     );
@@ -255,8 +251,8 @@ export interface SimulateOptions {
   readonly controllers: number;
   readonly seed: number;
   readonly speed: number;
-  readonly profile: string;
-  readonly language: NameLanguage;
+  readonly profile: SimulatorOptions["profile"];
+  readonly language: "en" | "zh";
   readonly faults?: string;
 }
 
@@ -265,38 +261,25 @@ export async function simulate(
   options: CommonOptions & SimulateOptions,
   around: Surroundings,
 ): Promise<void> {
-  const profile = profileNames.find((name) => name === options.profile);
-  if (profile === undefined) {
-    throw new CommandFailure(
-      `there is no profile "${options.profile}"; use one of ${profileNames.join(", ")}`,
-      exitCodes.usage,
-    );
-  }
   const log = createLogger(
     { level: options.logLevel ?? "info", format: "auto", secrets: () => [] },
     around.err,
   );
-  const faults = await readFaults(options.faults);
-  const { port, controllers, seed, speed, language } = options;
+  const { port, controllers, seed, speed, language, profile, faults } = options;
+  const faultFile = faults === undefined ? undefined : parseFile(faults, await contentOf(faults));
   const simulator = await startSimulator(
-    { port, controllers, seed, speed, language, profile, faults },
+    { port, controllers, seed, speed, language, profile, faultFile },
     { clock: systemClock, log },
   ).catch((error: unknown) => {
+    if (error instanceof FaultFileError)
+      throw new CommandFailure(error.message.replaceAll(/^/gm, `${faults ?? ""}: `), exitCodes.usage);
     throw new CommandFailure(
       `port ${port} cannot be opened (${error instanceof Error ? error.message : String(error)}); choose another with --port`,
     );
   });
-  around.out(printableConfiguration(simulator));
+  around.out(simulator.configuration());
   await untilStopped(endOfUse(around));
   await simulator.close();
-}
-
-async function readFaults(file: string | undefined): Promise<readonly FaultSpec[]> {
-  if (file === undefined) return [];
-  const { faults, errors } = parseFaults(parseFile(file, await contentOf(file)));
-  if (errors.length > 0)
-    throw new CommandFailure(errors.map((error) => `${file}: ${error}`).join("\n"), exitCodes.usage);
-  return faults;
 }
 
 async function contentOf(file: string): Promise<string> {

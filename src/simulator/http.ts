@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import type { PlatformHost } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import { type Decision, parseJson } from "./call.js";
-import { type ControlReply, controlView, performControl, type ServerControl } from "./control-requests.js";
+import { type ControlReply, controlView, performControl, type SimulatorControl } from "./control.js";
 import { hostOf } from "./operations.js";
 import { respond } from "./platform-model.js";
 import type { PlatformState } from "./platform-state.js";
@@ -91,7 +91,7 @@ export interface RouterParts {
   readonly state: PlatformState;
   readonly clock: Clock;
   readonly push: PushServer;
-  readonly control: ServerControl;
+  readonly control: SimulatorControl;
   /** Told about anything that went wrong in the simulator itself. */
   readonly failed: (error: unknown) => void;
 }

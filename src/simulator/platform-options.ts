@@ -28,21 +28,10 @@ export interface PlatformOptions {
   readonly postLimit?: number;
 }
 
-export interface PlatformSettings {
-  readonly controllers: number;
-  readonly mix: AccountMix;
-  readonly seed: number;
-  readonly speed: number;
-  readonly startAt: number;
-  readonly profile: ProfileName;
-  readonly language: NameLanguage;
+export type PlatformSettings = Required<Omit<PlatformOptions, "dialect" | "auth">> & {
   readonly dialect: Dialect;
-  readonly faults: readonly FaultSpec[];
   readonly auth: AuthRules;
-  readonly registerLagMs: number;
-  readonly historyLimit: number;
-  readonly postLimit: number;
-}
+};
 
 /** The options with what was left out filled in; `now` is the real instant of the start. */
 export function settingsOf(options: PlatformOptions, now: number): PlatformSettings {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Simulator } from "../../src/simulator/server.js";
+import type { Simulator } from "../../src/simulator/simulator.js";
 import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js";
 import { bridge, platform } from "./support/bridge.js";
 

@@ -4,7 +4,7 @@ import { sameValue } from "../../src/greenhouse/actuator-values.js";
 import { type Clock, systemClock } from "../../src/runtime/clock.js";
 import { seededRandom } from "../../src/runtime/random.js";
 import type { ProfileName } from "../../src/simulator/dialects.js";
-import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/server.js";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/simulator.js";
 import { nobodyWaits, silentLog } from "../support/builders.js";
 import { configurationOf } from "./support/bridge.js";
 

@@ -6,7 +6,7 @@ import { journalDirectory } from "../../src/journal/open.js";
 import { Journal } from "../../src/journal/journal.js";
 import type { RecordBody } from "../../src/journal/records.js";
 import { systemClock } from "../../src/runtime/clock.js";
-import type { Simulator } from "../../src/simulator/server.js";
+import type { Simulator } from "../../src/simulator/simulator.js";
 import { ended, sent, taken } from "../journal/support/samples.js";
 import { otherClient, received, testMosquitto, until } from "../mqtt-connection/support.js";
 import { silentLog } from "../support/builders.js";

@@ -160,7 +160,7 @@ export class Accidents {
     if (torn) journalist.saw("a torn tail of the journal");
     journalist.note("crash", { isPowerCut, torn });
     // What took the power may have taken the way to the platform too.
-    if (this.#crashChance.hits(0.05)) this.#world.control.hostDown("both", "hang", 20 * 60_000);
+    if (this.#crashChance.hits(0.05)) void this.#world.control.hostDown("both", "hang", 20 * 60_000);
     this.#startLater();
   }
 

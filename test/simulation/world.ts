@@ -200,7 +200,7 @@ export class World {
 
   #calmDown(): void {
     this.journalist.note("calm", {});
-    this.control.clearFaults();
+    void this.control.clearFaults();
     for (const code of this.control.codes()) this.control.setOnline(code, true);
     this.wire.manners = calmNetwork;
     this.disk.full = false;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { controlWords } from "../../src/simulator/control-requests.js";
+import { controlWords } from "../../src/simulator/control.js";
 import { Asking, hourMs, list, minuteMs } from "./asking.js";
 import { call, post, running } from "./running.js";
 

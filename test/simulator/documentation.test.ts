@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { addressTable } from "../../src/simulator/address-table.js";
-import { controlWords } from "../../src/simulator/control-requests.js";
+import { controlWords } from "../../src/simulator/control.js";
 import { profileNames } from "../../src/simulator/dialects.js";
 import { faultNames, parseFaults, pushModes } from "../../src/simulator/faults.js";
 import { sensorTable } from "../../src/simulator/sensors.js";

@@ -373,9 +373,9 @@ describe("when a fault hits", () => {
         { fault: "moved_by_hand", perHour: 3600 },
       ],
     });
-    asking.control.hostDown("both", "hang");
+    void asking.control.hostDown("both", "hang");
     asking.control.push("silent");
-    asking.control.clearFaults();
+    void asking.control.clearFaults();
     asking.pass(hourMs).post(code, "101", "10010");
     expect(asking.read(code, "101")).toBe("10010");
     expect(asking.state.pushMode).toBe("normal");

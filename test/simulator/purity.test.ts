@@ -29,6 +29,6 @@ describe("the platform itself", () => {
   );
 
   it("is told apart from the server, which does", () => {
-    expect(outside("server.ts")).toEqual(expect.arrayContaining(["node:http", "ws"]));
+    expect(outside("simulator.ts")).toEqual(expect.arrayContaining(["node:http", "ws"]));
   });
 });

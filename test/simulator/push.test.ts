@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { type ProfileName, profileNames } from "../../src/simulator/dialects.js";
 import { PushFeed } from "../../src/simulator/push-feed.js";
-import type { SimulatorOptions } from "../../src/simulator/server.js";
+import type { SimulatorOptions } from "../../src/simulator/simulator.js";
 import { Asking, json, type Json, minuteMs } from "./asking.js";
 import { anyNumber, anyText } from "./matchers.js";
 import { running } from "./running.js";

@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../src/runtime/clock.js";
-import { startSimulator, type Simulator, type SimulatorOptions } from "../../src/simulator/server.js";
+import { startSimulator, type Simulator, type SimulatorOptions } from "../../src/simulator/simulator.js";
 import { json, type Json } from "./asking.js";
 
 /** A simulator on free ports that is closed when the test ends. */

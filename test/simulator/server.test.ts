@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.js";
-import { startSimulator } from "../../src/simulator/server.js";
+import { startSimulator } from "../../src/simulator/simulator.js";
 import { list, object } from "./asking.js";
 import { bearer, call, failureOf, post, running } from "./running.js";
 import { anyText, matching } from "./matchers.js";

@@ -9,7 +9,7 @@ import { formatProblem } from "../../../src/config/problem.js";
 import type { Configuration } from "../../../src/config/schema.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { seededRandom } from "../../../src/runtime/random.js";
-import { type Simulator, type SimulatorOptions, startSimulator } from "../../../src/simulator/server.js";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../../../src/simulator/simulator.js";
 import { capturedLog } from "../../mqtt-connection/support.js";
 
 /* The whole bridge in the test's own process, against the simulated platform over real HTTP. */

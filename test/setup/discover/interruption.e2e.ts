@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Simulator } from "../../../src/simulator/server.js";
+import type { Simulator } from "../../../src/simulator/simulator.js";
 import { running } from "../../simulator/running.js";
 import { configuration, flushes, greenhouse2mqtt, loadedText, writes } from "./support/account.js";
 import { isFlush, watched, type WatchedPlatform } from "./support/watched.js";

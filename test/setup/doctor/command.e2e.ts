@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runProgram } from "../../../src/cli/program.js";
-import type { Simulator } from "../../../src/simulator/server.js";
+import type { Simulator } from "../../../src/simulator/simulator.js";
 import { canaries, folder, mosquitto, plainConfiguration, platform, type Section } from "./support/bench.js";
 
 interface Run {

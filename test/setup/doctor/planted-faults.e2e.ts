@@ -8,7 +8,7 @@ import { DirectoryLock } from "../../../src/journal/lock.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { silentLog, type Status } from "../../../src/setup/doctor/finding.js";
 import type { DoctorPorts } from "../../../src/setup/doctor/scene.js";
-import type { Simulator } from "../../../src/simulator/server.js";
+import type { Simulator } from "../../../src/simulator/simulator.js";
 import { taken } from "../../journal/support/samples.js";
 import { freePort, type MosquittoOptions } from "../../support/mosquitto.js";
 import {

@@ -8,7 +8,7 @@ import { fileSources, loadConfiguration } from "../../../src/config/load.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { type Dialogue, GoneAway, terminalDialogue } from "../../../src/setup/init/dialogue.js";
 import { type InitPorts, writeFirstConfiguration } from "../../../src/setup/init/init.js";
-import { type Simulator, type SimulatorOptions, startSimulator } from "../../../src/simulator/server.js";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../../../src/simulator/simulator.js";
 import { testBroker } from "../../mqtt-connection/support.js";
 import { freePort } from "../../support/mosquitto.js";
 

@@ -6,7 +6,7 @@ import { runProgram } from "../../../../src/cli/program.js";
 import { fileSources, loadConfiguration } from "../../../../src/config/load.js";
 import { formatProblem } from "../../../../src/config/problem.js";
 import type { Configuration } from "../../../../src/config/schema.js";
-import type { Simulator } from "../../../../src/simulator/server.js";
+import type { Simulator } from "../../../../src/simulator/simulator.js";
 import type { WatchedPlatform } from "./watched.js";
 
 /* The command as a user calls it, in this process, against a simulated platform over real HTTP. */

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, request } from "node:http";
 import { onTestFinished } from "vitest";
-import type { Simulator } from "../../../../src/simulator/server.js";
+import type { Simulator } from "../../../../src/simulator/simulator.js";
 
 export interface SeenRequest {
   /** Monotonic ms. */

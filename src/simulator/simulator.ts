@@ -2,15 +2,16 @@ import type { PlatformHost } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { Random } from "../runtime/random.js";
-import type { ServerControl } from "./control-requests.js";
 import { createControl, type SimulatorControl } from "./control.js";
 import { Listener, type PortRole, routerFor, type RouterParts } from "./http.js";
+import { type FaultSpec, parseFaults } from "./faults.js";
 import { createPlatform } from "./platform-model.js";
 import type { PlatformOptions } from "./platform-options.js";
 import type { PlatformState } from "./platform-state.js";
+import { printableConfiguration } from "./printable-configuration.js";
 import { PushServer } from "./push-server.js";
 
-export interface LifeParts {
+interface LifeParts {
   readonly state: PlatformState;
   readonly clock: Clock;
   readonly push: PushServer;
@@ -19,7 +20,7 @@ export interface LifeParts {
 }
 
 /** Keeps the ports as the outages want them and the push channels talking, from `open` to `close`. */
-export class ServerLife {
+class ServerLife {
   readonly #parts: LifeParts;
   readonly #ports: { readonly listener: Listener; readonly role: PortRole }[] = [];
   readonly #stopped = new AbortController();
@@ -117,6 +118,13 @@ export interface SimulatorOptions extends PlatformOptions {
   readonly controlPort?: number | null;
   /** How often the push channels look for news, real ms. Default 250. */
   readonly pushIntervalMs?: number;
+  /** A fault file as parsed JSON; its faults come beside those of `faults`. */
+  readonly faultFile?: unknown;
+}
+
+/** A fault file that is not right, a line for each mistake. */
+export class FaultFileError extends Error {
+  override name = "FaultFileError" as const;
 }
 
 export interface SimulatorParts {
@@ -132,9 +140,11 @@ export interface Simulator {
   readonly realtimeUrl: string;
   /** Where `/_simulator/` is served; null when it is not. */
   readonly controlUrl: string | null;
-  readonly control: ServerControl;
+  readonly control: SimulatorControl;
   /** The platform itself, for whoever runs it in the same process. */
   readonly state: PlatformState;
+  /** Lines of YAML to paste into a configuration: where it is, a token it takes, the actuators of its first greenhouses. */
+  configuration(): string;
   /** Push connections that are open now. */
   pushConnections(): number;
   /** Ends every connection; resolves when all ports are free again. */
@@ -143,32 +153,45 @@ export interface Simulator {
 
 /**
  * Starts the simulated platform over real HTTP and WebSocket; resolves once both hosts answer, rejects when a port is
- * taken.
+ * taken, or with a FaultFileError.
  */
 export async function startSimulator(options: SimulatorOptions, parts: SimulatorParts): Promise<Simulator> {
   const { clock, log } = parts;
   const seed = options.seed ?? (parts.random ? Math.floor(parts.random() * 2 ** 31) : 1);
-  const state = createPlatform({ ...options, seed }, clock.now());
+  const faults = [...(options.faults ?? []), ...faultsIn(options.faultFile)];
+  const state = createPlatform({ ...options, seed, faults }, clock.now());
   const push = new PushServer(state);
   const failed = (error: unknown) => log?.error({ err: error }, "the simulator failed to serve a request");
   const life = new ServerLife({ state, clock, push, tickMs: options.pushIntervalMs ?? 250, failed });
-  const plain = createControl(state, () => clock.now());
-  const control = controlOver(plain, () => life.obeyOutages());
+  const control = createControl(
+    state,
+    () => clock.now(),
+    () => life.obeyOutages(),
+  );
   const ports = addPorts(life, options, { state, clock, push, control, failed });
   await life.open();
   warnOfStrangers(state, log);
   const businessUrl = urlOf(ports.business, options);
+  const realtimeUrl = urlOf(ports.realtime, options);
   log?.info({ seed, profile: state.settings.profile, url: businessUrl }, "simulated platform started");
   return {
     port: ports.business.port,
     businessUrl,
-    realtimeUrl: urlOf(ports.realtime, options),
+    realtimeUrl,
     controlUrl: ports.controls && urlOf(ports.controls, options),
     control,
     state,
+    configuration: () => printableConfiguration({ businessUrl, realtimeUrl, state }),
     pushConnections: () => push.count,
     close: () => life.close(),
   };
+}
+
+function faultsIn(file: unknown): readonly FaultSpec[] {
+  if (file === undefined) return [];
+  const { faults, errors } = parseFaults(file);
+  if (errors.length > 0) throw new FaultFileError(errors.join("\n"));
+  return faults;
 }
 
 const usualAddress = "127.0.0.1";
@@ -197,23 +220,4 @@ function warnOfStrangers(state: PlatformState, log: Logger | undefined): void {
   for (const { controller } of state.settings.faults)
     if (controller !== undefined && !state.devices.has(controller))
       log?.warn(`a fault names ${controller}, which the simulated account does not have; it does nothing`);
-}
-
-/** The controls that open or close ports wait until that is done. */
-function controlOver(plain: SimulatorControl, obeyOutages: () => Promise<void>): ServerControl {
-  return {
-    ...plain,
-    hostDown: (...args) => {
-      plain.hostDown(...args);
-      return obeyOutages();
-    },
-    hostUp: (...args) => {
-      plain.hostUp(...args);
-      return obeyOutages();
-    },
-    clearFaults: () => {
-      plain.clearFaults();
-      return obeyOutages();
-    },
-  };
 }
