@@ -16,7 +16,11 @@ import {
   type DoctorPorts,
   type Scene,
 } from "../../../../src/setup/doctor/scene.js";
-import { type Simulator, type SimulatorOptions, startSimulator } from "../../../../src/simulator/simulator.js";
+import {
+  type Simulator,
+  type SimulatorOptions,
+  startSimulator,
+} from "../../../../src/simulator/simulator.js";
 import { type Mosquitto, type MosquittoOptions, startMosquitto } from "../../../support/mosquitto.js";
 
 /** Planted secrets and names: whatever is printed, they must not be in it. */
