@@ -1,18 +1,9 @@
 import type { Logger } from "../runtime/log.js";
 import { fullJitter } from "../runtime/random.js";
-import { Inbox, type RetainedFound, RetainedScan } from "./connection/inbox.js";
-import {
-  afterAttempt,
-  BrokerLink,
-  openLink,
-  startWith,
-  type VersionMemory,
-  versionName,
-  versionReason,
-} from "./connection/link.js";
-import { Outbox } from "./connection/outbox.js";
-import { publishProblem, sizeOf, supportedOptions } from "./connection/publish.js";
-import { Session } from "./connection/session.js";
+import { BrokerLink, openLink, versionAfter, versionName, versionReason } from "./connection/link.js";
+import { sizeOf, publishProblem, supportedOptions } from "./connection/publish.js";
+import { PublishQueue } from "./connection/publish-queue.js";
+import { type RetainedFound, Session } from "./connection/session.js";
 import {
   type BrokerFacts,
   type ConnectionCounters,
@@ -20,10 +11,9 @@ import {
   type ConnectionPorts,
   type ConnectionSettings,
   type ConnectionState,
-  Contained,
   defaultLimits,
-  type IncomingMessage,
   type LinkEnd,
+  type ProtocolVersion,
   type PublishOptions,
 } from "./connection/settings.js";
 import { brokerName, streamFrom } from "./connection/stream.js";
@@ -32,7 +22,7 @@ const suspiciousCloses = 3;
 const shortLifeMs = 60_000;
 
 /** Logs the ups and downs of the link: each new reason once as a warning, repetitions only at debug level. */
-export class LinkReport {
+class LinkReport {
   readonly #log: Logger;
   readonly #broker: string;
   #reason: string | null = null;
@@ -95,9 +85,6 @@ export class LinkReport {
   }
 }
 
-/** At a broker that acknowledges nothing (MQTT 5, maximum QoS 0) a scan can only wait until nothing comes any more. */
-const quietMs = 1_000;
-
 /**
  * The bridge's connection to its broker, kept up for as long as `run` runs. A lost or refused link is never an error of
  * `run`; it is tried again with full jitter, the first time at once.
@@ -106,14 +93,7 @@ export class BrokerConnection {
   readonly #settings: ConnectionSettings;
   readonly #limits: ConnectionLimits;
   readonly #ports: ConnectionPorts;
-  readonly #contained: Contained;
-  readonly #inbox: Inbox;
-  readonly #outbox: Outbox;
-  #versions: VersionMemory;
-  #state: ConnectionState = "idle";
-  #link: BrokerLink | null = null;
-  #session: Session | null = null;
-  #facts: BrokerFacts | null = null;
+  readonly #queue: PublishQueue;
   readonly #report: LinkReport;
   readonly #tally = {
     connects: 0,
@@ -121,20 +101,24 @@ export class BrokerConnection {
     refused: 0,
     takenOver: 0,
     repairs: 0,
+    received: 0,
+    oversized: 0,
+    listenerErrors: 0,
   };
+  #version: ProtocolVersion;
+  #state: ConnectionState = "idle";
+  #link: BrokerLink | null = null;
+  #session: Session | null = null;
+  #facts: BrokerFacts | null = null;
   #lastConnectedAt: number | null = null;
-  /** Publishes that the newest link's end cut off. */
-  #lost = 0;
 
   constructor(settings: ConnectionSettings, ports: ConnectionPorts) {
     this.#settings = settings;
     this.#limits = { ...defaultLimits, ...settings.limits };
     this.#ports = ports;
-    this.#contained = new Contained(ports.log);
     this.#report = new LinkReport(ports.log, brokerName(settings.url));
-    this.#inbox = new Inbox({ settings, limits: this.#limits, log: ports.log, contained: this.#contained });
-    this.#outbox = new Outbox(this.#limits, ports.clock, settings.markTopic);
-    this.#versions = startWith(settings.protocolVersion);
+    this.#queue = new PublishQueue(this.#limits, ports.clock, settings.markTopic);
+    this.#version = settings.protocolVersion;
   }
 
   get state(): ConnectionState {
@@ -148,7 +132,7 @@ export class BrokerConnection {
 
   /** Why the current link speaks its version of MQTT; null while there is none. */
   get versionReason(): string | null {
-    return this.#facts && versionReason(this.#versions.preferred, this.#facts.protocolVersion);
+    return this.#facts && versionReason(this.#settings.protocolVersion, this.#facts.protocolVersion);
   }
 
   /** Why the newest link ended or did not come about; null before the first and while connected. */
@@ -159,10 +143,7 @@ export class BrokerConnection {
   counters(): ConnectionCounters {
     return {
       ...this.#tally,
-      ...this.#outbox.counters,
-      ...this.#inbox.counters,
-      repairs: this.#tally.repairs + (this.#session?.repairs ?? 0),
-      listenerErrors: this.#contained.errors,
+      ...this.#queue.counters,
       lastConnectedAt: this.#lastConnectedAt,
       protocolVersion: this.#facts?.protocolVersion ?? null,
     };
@@ -174,13 +155,17 @@ export class BrokerConnection {
     let attempt = 0;
     while (!signal.aborted) {
       const startedAt = clock.monotonic();
-      const end = await this.#attempt(signal);
+      const { end, lost } = await this.#attempt(signal);
       if (isAborted(signal)) {
         if (end.kind === "ended") this.#report.ended(end);
         break;
       }
       const lifeMs = clock.monotonic() - startedAt;
-      if (this.#learn(end, lifeMs)) continue;
+      if (this.#fallsBack(end)) {
+        this.#report.fellBack();
+        continue;
+      }
+      this.#report.ended(end, { lost, lifeMs });
       const settled = end.connected && lifeMs >= this.#limits.settledMs;
       const delayMs = fullJitter(settled ? 0 : attempt, this.#limits.backoff, random());
       attempt = settled ? 1 : attempt + 1;
@@ -195,28 +180,22 @@ export class BrokerConnection {
    * PublishError. Nothing is kept for later: without a link it rejects at once. Await `ready()` between publishes of a large batch.
    */
   publish(topic: string, payload: string | Buffer, options: PublishOptions = {}): Promise<void> {
-    const size = sizeOf(topic, payload, options);
-    const problem = publishProblem(size, {
-      maxPayloadBytes: this.#limits.maxPayloadBytes,
-      maximumPacketSize: this.#facts?.maximumPacketSize ?? null,
-    });
-    if (problem !== null) return this.#outbox.refuse("invalid", `not published: ${problem}`);
-    return this.#outbox.publish({
-      topic,
-      payload,
-      options: supportedOptions(options, this.#facts),
-      bytes: size.packetBytes,
-    });
+    const sized = sizeOf(topic, payload, options);
+    const { maxPayloadBytes } = this.#limits;
+    const maximumPacketSize = this.#facts?.maximumPacketSize ?? null;
+    const problem = publishProblem(sized, { maxPayloadBytes, maximumPacketSize });
+    if (problem !== null) return this.#queue.refuse("invalid", `not published: ${problem}`);
+    return this.#queue.publish({ ...sized, options: supportedOptions(options, this.#facts) });
   }
 
   /** The link stands, but the broker acknowledges nothing of what is published. */
   get isMute(): boolean {
-    return this.#outbox.isMute;
+    return this.#queue.isMute;
   }
 
   /** Resolves when the next publish need not wait in line; at once while there is no link. */
   ready(): Promise<void> {
-    return this.#outbox.ready();
+    return this.#queue.ready();
   }
 
   /**
@@ -225,12 +204,7 @@ export class BrokerConnection {
    * twice.
    */
   async scan(filters: readonly string[], found: RetainedFound): Promise<boolean> {
-    const link = this.#link;
-    if (link === null) return false;
-    const scan = new RetainedScan(filters, found);
-    const prove = () =>
-      this.#facts?.maximumQos === 0 ? this.#ports.clock.wait(quietMs) : this.#outbox.prove();
-    return await this.#inbox.during(scan, () => scan.run(link, prove));
+    return (await this.#session?.scan(filters, found)) ?? false;
   }
 
   /** Cuts the link as if it were lost, so that a new one is made; for a link found deaf by other means. */
@@ -238,16 +212,17 @@ export class BrokerConnection {
     this.#link?.destroy(because);
   }
 
-  async #attempt(signal: AbortSignal): Promise<LinkEnd> {
+  async #attempt(signal: AbortSignal): Promise<{ readonly end: LinkEnd; readonly lost: number }> {
     this.#state = "connecting";
     const settings = this.#settings;
-    const version = this.#versions.current;
-    const openStream = settings.openStream ?? streamFrom(settings, this.#limits.connectTimeoutMs);
-    const message = (incoming: IncomingMessage) => {
-      this.#inbox.accept(incoming, version, () => this.#session?.contradicted());
-    };
-    const link = await openLink({ settings, limits: this.#limits, version, message, openStream });
-    if (!(link instanceof BrokerLink)) return link;
+    const link = await openLink({
+      settings,
+      limits: this.#limits,
+      version: this.#version,
+      message: (message) => this.#session?.receive(message),
+      openStream: streamFrom(settings, this.#limits.connectTimeoutMs),
+    });
+    if (!(link instanceof BrokerLink)) return { end: link, lost: 0 };
     this.#link = link;
     const abandon = () => {
       link.destroy(null);
@@ -256,51 +231,59 @@ export class BrokerConnection {
     if (signal.aborted) abandon();
     const facts = await link.accepted;
     signal.removeEventListener("abort", abandon);
-    const end = facts === null ? await link.closed : await this.#serve(link, facts, signal);
+    const ended =
+      facts === null ? { end: await link.closed, lost: 0 } : await this.#serve(link, facts, signal);
     this.#link = null;
-    return end;
+    return ended;
   }
 
-  async #serve(link: BrokerLink, facts: BrokerFacts, signal: AbortSignal): Promise<LinkEnd> {
-    const ports = this.#ports;
+  async #serve(link: BrokerLink, facts: BrokerFacts, signal: AbortSignal) {
     this.#facts = facts;
     this.#state = "subscribing";
     this.#tally.connects += 1;
-    this.#lastConnectedAt = ports.clock.now();
+    this.#lastConnectedAt = this.#ports.clock.now();
     this.#report.connected(facts);
-    this.#session = new Session({
-      link,
-      facts,
-      outbox: this.#outbox,
+    this.#session = new Session(link, facts, {
+      queue: this.#queue,
       settings: this.#settings,
       limits: this.#limits,
-      ports,
-      contained: this.#contained,
+      ports: this.#ports,
+      tally: this.#tally,
+      contain: (what, listener) => this.#contain(what, listener),
       enter: (state) => {
         this.#state = state;
       },
     });
-    const end = await this.#session.run(signal);
+    const ended = await this.#session.run(signal);
     this.#tally.disconnects += 1;
-    this.#tally.repairs += this.#session.repairs;
-    this.#lost = this.#session.lost;
     this.#session = null;
     this.#facts = null;
-    this.#contained.call("disconnected", () => this.#settings.on?.disconnected?.(end));
-    return end;
+    void this.#contain("disconnected", () => this.#settings.on?.disconnected?.(ended.end));
+    return ended;
   }
 
-  /** Draws the conclusions from an ended link. True when the next attempt should not wait. */
-  #learn(end: LinkEnd, lifeMs: number): boolean {
+  /** What a listener throws must not get into the MQTT library, which would stop reading until the keepalive notices. */
+  async #contain(what: string, listener: () => unknown): Promise<boolean> {
+    try {
+      await listener();
+      return true;
+    } catch (error) {
+      this.#tally.listenerErrors += 1;
+      this.#ports.log.error(
+        { err: error },
+        `the ${what} listener of the broker connection failed; please report this`,
+      );
+      return false;
+    }
+  }
+
+  /** Draws the conclusions from an ended link. True when the next attempt speaks an older version and should not wait. */
+  #fallsBack(end: LinkEnd): boolean {
     if (end.kind === "refused") this.#tally.refused += 1;
     if (end.kind === "taken_over") this.#tally.takenOver += 1;
-    const before = this.#versions.current;
-    this.#versions = afterAttempt(this.#versions, end);
-    const fallsBack = this.#versions.current < before;
-    if (fallsBack) this.#report.fellBack();
-    else this.#report.ended(end, { lost: this.#lost, lifeMs });
-    this.#lost = 0;
-    return fallsBack;
+    const before = this.#version;
+    this.#version = versionAfter(before, end, this.#settings.protocolVersion);
+    return this.#version < before;
   }
 }
 

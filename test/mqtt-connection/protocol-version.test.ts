@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { afterAttempt, startWith, versionReason } from "../../src/mqtt/connection/link.js";
+import { versionAfter, versionReason } from "../../src/mqtt/connection/link.js";
 import type { LinkEnd } from "../../src/mqtt/connection/settings.js";
 
 const end = (kind: LinkEnd["kind"], code: number | null = null, connected = false): LinkEnd => ({
@@ -23,9 +23,9 @@ describe("the MQTT version", () => {
     ["is 5 again where 4 is refused as well", 5, [refusal5, end("refused", 1)], 5],
     ["is never raised to 5 where 4 is configured", 4, [end("refused", 1), early, early], 4],
   ] as const)("%s", (_, preferred, ends, expected) => {
-    let memory = startWith(preferred);
-    for (const ended of ends) memory = afterAttempt(memory, ended);
-    expect(memory.current).toBe(expected);
+    let version: 4 | 5 = preferred;
+    for (const ended of ends) version = versionAfter(version, ended, preferred);
+    expect(version).toBe(expected);
   });
 
   it.each([

@@ -1,9 +1,9 @@
 import type { Duplex } from "node:stream";
-import type { IClientOptions, IPublishPacket, ISubscriptionMap, MqttClient } from "mqtt";
+import type { IClientOptions, IConnackPacket, IPublishPacket, ISubscriptionMap, MqttClient } from "mqtt";
 import library from "mqtt/lib/client";
 import { nextTurn } from "../../runtime/clock.js";
 import { understood } from "../../runtime/user-properties.js";
-import type { Exit, Parcel } from "./outbox.js";
+import type { Publish } from "./publish.js";
 import { describeEnd, type LinkFacts } from "./reasons.js";
 import type {
   BrokerFacts,
@@ -11,12 +11,12 @@ import type {
   ConnectionSettings,
   IncomingMessage,
   LinkEnd,
+  OpenStream,
   ProtocolVersion,
-  PublishOptions,
 } from "./settings.js";
 import { brokerName } from "./stream.js";
 
-export function clientOptions({ settings, limits, version }: LinkOptions): IClientOptions {
+function clientOptions({ settings, limits, version }: LinkOptions): IClientOptions {
   const { username, password, will } = settings;
   const url = credentialsOf(settings.url);
   return {
@@ -57,7 +57,7 @@ const maxCorrelationBytes = 1_024;
  * Copies what the bridge needs out of a packet of the MQTT library, for a part of a packet keeps all of it in memory. A
  * sender can repeat a property, which the library then hands over as an array; such a one counts as absent.
  */
-export function incomingMessage(topic: string, payload: Buffer, packet: IPublishPacket): IncomingMessage {
+function incomingMessage(topic: string, payload: Buffer, packet: IPublishPacket): IncomingMessage {
   const { messageExpiryInterval, ...given } = packet.properties ?? {};
   const userProperties = understood(given.userProperties);
   return {
@@ -81,18 +81,8 @@ function answerTo(responseTopic: unknown, correlationData: unknown): Partial<Inc
   return { responseTopic, ...(data && { correlationData: Buffer.from(data) }) };
 }
 
-interface ConnackProperties {
-  readonly maximumPacketSize?: number;
-  readonly receiveMaximum?: number;
-  readonly maximumQoS?: number;
-  readonly retainAvailable?: boolean;
-}
-
 /** The limits of a CONNACK; 3.1.1 announces none. */
-export function brokerFacts(
-  version: ProtocolVersion,
-  properties: ConnackProperties | undefined,
-): BrokerFacts {
+function brokerFacts(version: ProtocolVersion, properties: IConnackPacket["properties"]): BrokerFacts {
   const maximumQos = properties?.maximumQoS;
   return {
     protocolVersion: version,
@@ -150,21 +140,20 @@ const noRetained = 2;
 // A CommonJS module with a default of its own: some loaders unwrap it, Node does not.
 const Client = "default" in library ? library.default : library;
 
-export type LinkSettings = Pick<ConnectionSettings, "url" | "username" | "password" | "clientId" | "will">;
-
-export interface LinkOptions {
-  readonly settings: LinkSettings;
+interface LinkOptions {
+  readonly settings: Pick<ConnectionSettings, "url" | "username" | "password" | "clientId" | "will">;
   readonly limits: ConnectionLimits;
   readonly version: ProtocolVersion;
   /** Called for every message; must not throw, or the MQTT library goes deaf. */
   readonly message: (message: IncomingMessage) => void;
+  readonly openStream: OpenStream;
 }
 
 /**
  * One network connection to the broker, from CONNECT to the closed socket. Each has an MQTT client of its own, so that
  * nothing of an old link, least of all a publish that cut it, is ever sent again on the next.
  */
-export class BrokerLink implements Exit {
+export class BrokerLink {
   /** The broker's facts once it has accepted us; null when the link closed before that. */
   readonly accepted: Promise<BrokerFacts | null>;
   readonly closed: Promise<LinkEnd>;
@@ -187,12 +176,12 @@ export class BrokerLink implements Exit {
     this.closed = life.closed;
   }
 
-  send({ topic, payload, options }: Parcel, done: (error: Error | null) => void): number {
-    const { retain = false, qos = 1, responseProperties } = options;
-    const properties = responseProperties && { properties: sendable(responseProperties) };
+  /** QoS 1: calls back once the broker acknowledged or refused it. Returns the packet id. */
+  send({ topic, payload, options }: Omit<Publish, "bytes">, done: (error: Error | null) => void): number {
+    const { retain = false, responseProperties: properties } = options;
     this.#flush();
     try {
-      this.#client.publish(topic, payload, { qos, retain, ...properties } as object, (error) => {
+      this.#client.publish(topic, payload, { qos: 1, retain, ...(properties && { properties }) }, (error) => {
         if (!error) done(null);
         // Any other error means that the link is going down, which rejects everything at once.
         else if ("code" in error) done(error);
@@ -205,12 +194,12 @@ export class BrokerLink implements Exit {
     }
   }
 
-  write({ topic, payload, options }: Parcel): void {
-    const { retain = false, responseProperties } = options;
-    if (responseProperties !== undefined) {
+  /** QoS 0: nothing ever answers it. */
+  write({ topic, payload, options }: Publish): void {
+    const { retain = false, responseProperties: properties } = options;
+    if (properties !== undefined) {
       this.#flush();
-      const properties = sendable(responseProperties);
-      this.#client.publish(topic, payload, { qos: 0, retain, properties } as object);
+      this.#client.publish(topic, payload, { qos: 0, retain, properties });
       return;
     }
     if (this.#unwritten.length === 0)
@@ -220,6 +209,7 @@ export class BrokerLink implements Exit {
     this.#unwritten.push(publishPacket({ topic, payload, retain }, this.#facts.version));
   }
 
+  /** Frees what the MQTT library keeps for a publish that is given up. */
   forget(id: number): void {
     this.#client.removeOutgoingMessage(id);
   }
@@ -288,10 +278,8 @@ export class BrokerLink implements Exit {
 
 type Facts = { -readonly [Key in keyof LinkFacts]: LinkFacts[Key] };
 
-/** Connects over `settings.openStream`. Never rejects: a link that cannot come about is one that closed at once. */
-export async function openLink(
-  options: LinkOptions & { openStream: ConnectionSettings["openStream"] & object },
-) {
+/** Connects over `openStream`. Never rejects: a link that cannot come about is one that closed at once. */
+export async function openLink(options: LinkOptions) {
   const facts: Facts = {
     broker: brokerName(options.settings.url),
     version: options.version,
@@ -347,31 +335,17 @@ function connect(options: LinkOptions, stream: Duplex, facts: Facts): BrokerLink
   });
 }
 
-/** The packet library silently sends nothing at all when it is given user properties without a single one. */
-function sendable(properties: NonNullable<PublishOptions["responseProperties"]>): object {
-  const { userProperties, ...others } = properties;
-  const some = userProperties && Object.keys(userProperties).length > 0;
-  return some ? { ...others, userProperties } : others;
-}
-
-/** Which MQTT version to speak next. */
-export interface VersionMemory {
-  readonly preferred: ProtocolVersion;
-  readonly current: ProtocolVersion;
-}
-
 /** The protocol's own refusals: CONNACK of 3.1.1 with code 1, of MQTT 5 with 0x84. */
 const unsupportedVersion = new Set([1, 0x84]);
 
-export const startWith = (preferred: ProtocolVersion): VersionMemory => ({ preferred, current: preferred });
-
 /**
- * After an attempt: 5 gives way to 4 only where the broker says that it does not speak 5, and for one attempt only. A socket
- * closed without a word says nothing of versions, and with 4 a live command with the retain flag is taken for an ordinary one.
+ * The version of the attempt after one that ended so: 5 gives way to 4 only where the broker says that it does not speak 5, and
+ * for one attempt only. A socket closed without a word says nothing of versions, and with 4 a live command with the retain flag
+ * is taken for an ordinary one.
  */
-export function afterAttempt({ preferred, current }: VersionMemory, end: LinkEnd): VersionMemory {
-  const isRefused = end.kind === "refused" && end.code !== null && unsupportedVersion.has(end.code);
-  return isRefused && current === 5 ? { preferred, current: 4 } : startWith(preferred);
+export function versionAfter(used: ProtocolVersion, { kind, code }: LinkEnd, preferred: ProtocolVersion) {
+  const isRefused = kind === "refused" && code !== null && unsupportedVersion.has(code);
+  return isRefused && used === 5 ? 4 : preferred;
 }
 
 export const versionName = (version: ProtocolVersion): string => (version === 5 ? "MQTT 5" : "MQTT 3.1.1");

@@ -5,29 +5,20 @@ const maxTopicBytes = 512;
 const maxLevels = 64;
 const forbidden = /[#+\0]|\p{Cs}/u;
 
-/** A publish with its size as it will stand on the wire, rounded up. */
-export interface SizedPublish {
+/** A message to be published; `bytes` as it will stand on the wire, rounded up. */
+export interface Publish {
   readonly topic: string;
-  readonly payloadBytes: number;
-  readonly packetBytes: number;
+  readonly payload: string | Buffer;
+  readonly options: PublishOptions;
+  readonly bytes: number;
 }
 
-/** Sizes in bytes; the fixed header, packet id and property headers are counted with a small reserve. */
-export function sizeOf(topic: string, payload: string | Buffer, options: PublishOptions): SizedPublish {
-  const payloadBytes = typeof payload === "string" ? Buffer.byteLength(payload) : payload.length;
-  const packetBytes =
-    payloadBytes + Buffer.byteLength(topic) + 16 + propertyBytes(options.responseProperties);
-  return { topic, payloadBytes, packetBytes };
-}
-
-function propertyBytes(properties: PublishOptions["responseProperties"]): number {
-  if (!properties) return 0;
-  let bytes =
-    32 + (properties.correlationData?.length ?? 0) + Buffer.byteLength(properties.contentType ?? "");
-  for (const [name, value] of Object.entries(properties.userProperties ?? {})) {
-    bytes += 5 + Buffer.byteLength(name) + Buffer.byteLength(value);
-  }
-  return bytes;
+/** The fixed header, packet id and property headers are counted with a small reserve. */
+export function sizeOf(topic: string, payload: string | Buffer, options: PublishOptions) {
+  const { responseProperties } = options;
+  const properties = responseProperties ? 32 + (responseProperties.correlationData?.length ?? 0) : 0;
+  const bytes = Buffer.byteLength(payload) + Buffer.byteLength(topic) + 16 + properties;
+  return { topic, payload, bytes };
 }
 
 /**
@@ -35,10 +26,22 @@ function propertyBytes(properties: PublishOptions["responseProperties"]): number
  * sent is named here instead. Returns a sentence, or null when it may be sent.
  */
 export function publishProblem(
-  publish: SizedPublish,
+  { topic, payload, bytes }: ReturnType<typeof sizeOf>,
   limits: { readonly maxPayloadBytes: number; readonly maximumPacketSize: number | null },
 ): string | null {
-  return topicProblem(publish.topic) ?? sizeProblem(publish, limits);
+  const wrongTopic = topicProblem(topic);
+  if (wrongTopic !== null) return wrongTopic;
+  const { maxPayloadBytes, maximumPacketSize } = limits;
+  // The packet is larger than its payload, so the payload is counted again only where it may be too large.
+  const payloadBytes = bytes > maxPayloadBytes ? Buffer.byteLength(payload) : 0;
+  if (payloadBytes > maxPayloadBytes)
+    return `the payload for ${topic} has ${payloadBytes} bytes; at most ${maxPayloadBytes} are sent`;
+  if (maximumPacketSize !== null && bytes > maximumPacketSize)
+    return (
+      `the message for ${topic} has ${bytes} bytes, the broker takes at most ${maximumPacketSize}: ` +
+      `raise its packet limit (Mosquitto: max_packet_size)`
+    );
+  return null;
 }
 
 function topicProblem(topic: string): string | null {
@@ -50,21 +53,6 @@ function topicProblem(topic: string): string | null {
   // Most topics are too short for that many levels, and this is asked for every message.
   if (topic.length >= maxLevels && topic.split("/", maxLevels + 1).length > maxLevels)
     return `the topic ${shown()} has more than ${maxLevels} levels`;
-  return null;
-}
-
-function sizeProblem(
-  publish: SizedPublish,
-  limits: { readonly maxPayloadBytes: number; readonly maximumPacketSize: number | null },
-): string | null {
-  const { topic, payloadBytes, packetBytes } = publish;
-  if (payloadBytes > limits.maxPayloadBytes)
-    return `the payload for ${topic} has ${payloadBytes} bytes; at most ${limits.maxPayloadBytes} are sent`;
-  if (limits.maximumPacketSize !== null && packetBytes > limits.maximumPacketSize)
-    return (
-      `the message for ${topic} has ${packetBytes} bytes, the broker takes at most ${limits.maximumPacketSize}: ` +
-      `raise its packet limit (Mosquitto: max_packet_size)`
-    );
   return null;
 }
 

@@ -1,257 +1,219 @@
-import type { Clock } from "../../runtime/clock.js";
+import { filterCovers } from "../../runtime/topic-filter.js";
 import type { BrokerLink } from "./link.js";
-import type { Outbox } from "./outbox.js";
+import type { PublishQueue } from "./publish-queue.js";
 import type {
   BrokerFacts,
   ConnectionLimits,
   ConnectionPorts,
   ConnectionSettings,
   ConnectionState,
-  Contained,
   IncomingMessage,
   LinkEnd,
 } from "./settings.js";
 
-export interface StatusRepair {
-  readonly guard: NonNullable<ConnectionSettings["guard"]>;
-  readonly clock: Clock;
-  readonly everyMs: number;
-  readonly publish: (topic: string, payload: string) => Promise<void>;
-  readonly failed: (error: unknown) => void;
-}
+export type RetainedFound = (topic: string, payload: Buffer) => void;
 
-/**
- * Whether a message on the own status topic contradicts us. On 3.1.1 a set retain flag means an old message that came
- * with the subscription; the birth message has overwritten it or is about to.
- */
-export function contradicts(message: IncomingMessage, expected: string, protocolVersion: 4 | 5): boolean {
-  if (protocolVersion === 4 && message.retain) return false;
-  return message.payload.toString() !== expected;
-}
+/** A broker that serves from several threads may answer a mark while retained messages are still to come; hardly two in a row. */
+const quietMarks = 2;
 
-/** Publishes the expected status again, at most once per `everyMs`, so that two bridges at odds make no storm. */
-export class StatusGuard {
-  readonly #repair: StatusRepair;
-  readonly #signal: AbortSignal;
-  #lastAt: number | null = null;
-  #wanted = false;
-  #busy = false;
-  #repairs = 0;
-
-  constructor(repair: StatusRepair, signal: AbortSignal) {
-    this.#repair = repair;
-    this.#signal = signal;
-  }
-
-  get repairs(): number {
-    return this.#repairs;
-  }
-
-  /** Asked again while a repair is under way, it follows up: the foreign message may be newer than ours. */
-  async repair(): Promise<void> {
-    this.#wanted = true;
-    if (this.#busy) return;
-    this.#busy = true;
-    try {
-      while (this.#wanted) {
-        this.#wanted = false;
-        await this.#publishOnce();
-      }
-    } catch (error) {
-      if (!this.#signal.aborted) this.#repair.failed(error);
-    } finally {
-      this.#busy = false;
-    }
-  }
-
-  async #publishOnce(): Promise<void> {
-    const { clock, everyMs, guard, publish } = this.#repair;
-    const due = this.#lastAt === null ? 0 : this.#lastAt + everyMs - clock.monotonic();
-    if (due > 0) await clock.wait(due, this.#signal);
-    this.#lastAt = clock.monotonic();
-    this.#repairs += 1;
-    await publish(guard.topic, guard.expected);
-  }
-}
-
-export interface SubscriptionPlan {
-  readonly filters: readonly string[];
-  readonly limits: Pick<ConnectionLimits, "subackTimeoutMs" | "subscribeRetryMs">;
-  readonly clock: Clock;
-  /** Resolves with the filters not granted. */
-  readonly subscribe: (filters: readonly string[]) => Promise<readonly string[]>;
-  readonly granted: () => void;
-  /** These were refused or not answered in time; they are asked for again. */
-  readonly missing: (filters: readonly string[]) => void;
-}
-
-/** Asks until every filter is granted or `signal` aborts; then it simply returns. */
-export async function subscribeUntilGranted(plan: SubscriptionPlan, signal: AbortSignal): Promise<void> {
-  let filters = plan.filters;
-  while (!signal.aborted) {
-    filters = filters.length === 0 ? [] : await withinTime(plan, filters, signal);
-    if (isAborted(signal)) return;
-    if (filters.length === 0) {
-      plan.granted();
-      return;
-    }
-    plan.missing(filters);
-    await plan.clock.wait(plan.limits.subscribeRetryMs, signal).catch(() => undefined);
-  }
-}
-
-/** A broker that does not answer has granted nothing. */
-async function withinTime(
-  { subscribe, clock, limits }: SubscriptionPlan,
-  filters: readonly string[],
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  const answered = new AbortController();
-  const late = clock.wait(limits.subackTimeoutMs, AbortSignal.any([signal, answered.signal]));
-  try {
-    return await Promise.race([subscribe(filters).catch(() => filters), late.then(() => filters)]);
-  } catch {
-    return filters;
-  } finally {
-    answered.abort();
-    await late.catch(() => undefined);
-  }
-}
-
-// The signal changes during the awaits, which the compiler's narrowing of `aborted` does not know.
-function isAborted(signal: AbortSignal): boolean {
-  return signal.aborted;
-}
-
-export interface SessionParts {
-  readonly link: BrokerLink;
-  readonly facts: BrokerFacts;
-  readonly outbox: Outbox;
+/** What outlives a link. */
+interface Surroundings {
+  readonly queue: PublishQueue;
   readonly settings: ConnectionSettings;
   readonly limits: ConnectionLimits;
   readonly ports: ConnectionPorts;
-  readonly contained: Contained;
+  readonly tally: { received: number; oversized: number; repairs: number };
+  /** Calls a listener; resolves with whether it ended well. */
+  readonly contain: (what: string, listener: () => unknown) => Promise<boolean>;
   readonly enter: (state: ConnectionState) => void;
 }
 
-/** The life of an accepted link: subscriptions, acknowledgement sweep, status guard, and the orderly end. */
+/** The life of an accepted link: subscriptions, what arrives, scans, overdue acknowledgements, the own status, the orderly end. */
 export class Session {
-  readonly #parts: SessionParts;
+  readonly #link: BrokerLink;
+  readonly #facts: BrokerFacts;
+  readonly #around: Surroundings;
   readonly #life = new AbortController();
-  readonly #guard: StatusGuard | null;
+  /** Each takes the messages that came because of it. */
+  readonly #scans = new Set<(message: IncomingMessage) => boolean>();
   #online = false;
-  #lost = 0;
+  #isRepairDue = false;
+  #repairedAt = -Infinity;
 
-  constructor(parts: SessionParts) {
-    this.#parts = parts;
-    const { settings, ports, limits, outbox } = parts;
-    const { guard } = settings;
-    const publish = (topic: string, payload: string) =>
-      // Nothing may follow the last words.
-      this.#online
-        ? outbox.publish({ topic, payload, options: { qos: 1, retain: true }, bytes: payload.length })
-        : Promise.resolve();
-    const failed = (error: unknown) => {
-      ports.log.warn({ err: error }, "could not repair the bridge's status");
-    };
-    this.#guard =
-      guard && parts.facts.maximumQos > 0 && parts.facts.retainAvailable
-        ? new StatusGuard(
-            { guard, clock: ports.clock, everyMs: limits.repairEveryMs, publish, failed },
-            this.#life.signal,
-          )
-        : null;
+  constructor(link: BrokerLink, facts: BrokerFacts, around: Surroundings) {
+    this.#link = link;
+    this.#facts = facts;
+    this.#around = around;
   }
 
-  get repairs(): number {
-    return this.#guard?.repairs ?? 0;
-  }
-
-  /** Publishes that the end of the link cut off. */
-  get lost(): number {
-    return this.#lost;
-  }
-
-  /** Somebody else wrote our status: say the truth again, unless the birth message is still to come or we are leaving. */
-  contradicted(): void {
-    if (this.#online && this.#guard) void this.#guard.repair();
-  }
-
-  /** Until the link closes; an abort ends it in order. Resolves with the link's end. */
-  async run(signal: AbortSignal): Promise<LinkEnd> {
-    const { link, outbox, facts } = this.#parts;
-    outbox.open(link, facts);
+  /** Until the link closes; an abort ends it in order. Resolves with the link's end and the number of publishes it cut off. */
+  async run(signal: AbortSignal): Promise<{ readonly end: LinkEnd; readonly lost: number }> {
+    const { queue } = this.#around;
+    queue.open(this.#link, this.#facts);
     const chores = Promise.all([this.#sweep(), this.#subscribe()]);
-    await Promise.race([link.closed, aborted(signal, this.#life.signal)]);
+    await Promise.race([this.#link.closed, aborted(signal, this.#life.signal)]);
     if (signal.aborted) await this.#endInOrder();
-    const end = await link.closed;
+    const end = await this.#link.closed;
     this.#online = false;
-    this.#lost += outbox.close(`the link to the broker is gone: ${end.reason}`);
+    const lost = queue.close(`the link to the broker is gone: ${end.reason}`);
     this.#life.abort();
     await chores;
-    return end;
+    return { end, lost };
   }
 
-  async #subscribe(): Promise<void> {
-    const { settings, limits, ports, link } = this.#parts;
-    const own = settings.guard?.topic;
-    const filters = [...new Set([...settings.subscriptions, ...(own === undefined ? [] : [own])])];
-    const plan = {
-      filters,
-      limits,
-      clock: ports.clock,
-      subscribe: (asked: readonly string[]) => link.subscribe(asked, own),
-      granted: () => {
-        this.#granted();
-      },
-      missing: (missing: readonly string[]) => {
-        this.#degraded(missing);
-      },
+  receive(message: IncomingMessage): void {
+    const { settings, limits, ports, tally, contain } = this.#around;
+    const { topic, payload } = message;
+    const { guard, subscriptions, on } = settings;
+    tally.received += 1;
+    if (payload.length > limits.maxPayloadBytes) {
+      tally.oversized += 1;
+      if (!settings.anySize?.(topic)) {
+        ports.log.warn({ topic, bytes: payload.length }, "dropped a message that is too large");
+        return;
+      }
+    } else {
+      let isTaken = false;
+      for (const takes of this.#scans) if (takes(message)) isTaken = true;
+      if (isTaken) return;
+      if (topic === guard?.topic) {
+        if (this.#contradicts(message, guard.expected)) void this.#repair(guard);
+        if (!subscriptions.includes(topic)) return;
+      }
+    }
+    void contain("message", () => on?.message?.(message));
+  }
+
+  /**
+   * The broker sends what it holds behind its answer to the subscription, and answers in order: what it holds has come when marks
+   * sent after that are acknowledged and nothing came before them. Resolves with whether it was seen through.
+   */
+  async scan(filters: readonly string[], found: RetainedFound): Promise<boolean> {
+    let count = 0;
+    const takes = ({ topic, payload, retain }: IncomingMessage) => {
+      if (!filters.some((filter) => filterCovers(filter, topic))) return false;
+      // Live ones under its filters, our own publishes too, are not shown.
+      if (!retain) return true;
+      count += 1;
+      void this.#around.contain("scan", () => {
+        found(topic, payload);
+      });
+      return true;
     };
-    await subscribeUntilGranted(plan, this.#life.signal);
+    const whole = async () => {
+      const refused = await this.#link.subscribeWithRetained(filters);
+      for (let quiet = 0; quiet < quietMarks;) {
+        const before = count;
+        await this.#prove();
+        quiet = count === before ? quiet + 1 : 0;
+      }
+      return refused.length === 0;
+    };
+    this.#scans.add(takes);
+    const closed = this.#link.closed.then(() => false);
+    const isThrough = await Promise.race([whole(), closed]).catch(() => false);
+    const unsubscribed = this.#link.unsubscribe(filters);
+    // A broker that did not answer so far need not answer this.
+    if (isThrough) await Promise.race([unsubscribed, closed]);
+    this.#scans.delete(takes);
+    return isThrough;
+  }
+
+  /** A broker that acknowledges no publish answers in order to this all the same. */
+  #prove(): Promise<void> {
+    const { queue, settings } = this.#around;
+    return this.#facts.maximumQos > 0 ? queue.prove() : this.#link.unsubscribe([settings.markTopic]);
+  }
+
+  /**
+   * On 3.1.1 a set retain flag means an old message that came with the subscription; the birth message has overwritten it or is
+   * about to.
+   */
+  #contradicts({ payload, retain }: IncomingMessage, expected: string): boolean {
+    const { protocolVersion, maximumQos, retainAvailable } = this.#facts;
+    if (!this.#online || maximumQos === 0 || !retainAvailable) return false;
+    return !(protocolVersion === 4 && retain) && payload.toString() !== expected;
+  }
+
+  /** Somebody else wrote our status: says the truth again, now and then only, so that two bridges at odds make no storm. */
+  async #repair({ topic, expected: payload }: NonNullable<ConnectionSettings["guard"]>): Promise<void> {
+    if (this.#isRepairDue) return;
+    this.#isRepairDue = true;
+    const { ports, limits, tally, queue } = this.#around;
+    const dueInMs = this.#repairedAt + limits.repairEveryMs - ports.clock.monotonic();
+    if (!(await waited(ports.clock.wait(Math.max(0, dueInMs), this.#life.signal)))) return;
+    this.#isRepairDue = false;
+    // Nothing may follow the last words.
+    if (!this.#online) return;
+    this.#repairedAt = ports.clock.monotonic();
+    tally.repairs += 1;
+    const options = { qos: 1, retain: true } as const;
+    await queue.publish({ topic, payload, options, bytes: payload.length }).catch((error: unknown) => {
+      if (!this.#life.signal.aborted) ports.log.warn({ err: error }, "could not repair the bridge's status");
+    });
+  }
+
+  /** Asks until every filter is granted. */
+  async #subscribe(): Promise<void> {
+    const { settings, limits, ports } = this.#around;
+    const own = settings.guard?.topic;
+    let filters: readonly string[] = [
+      ...new Set([...settings.subscriptions, ...(own === undefined ? [] : [own])]),
+    ];
+    while (filters.length > 0) {
+      filters = await this.#missing(filters, own);
+      if (this.#life.signal.aborted) return;
+      if (filters.length === 0) break;
+      this.#degraded(filters);
+      if (!(await waited(ports.clock.wait(limits.subscribeRetryMs, this.#life.signal)))) return;
+    }
+    this.#granted();
+  }
+
+  /** A broker that does not answer in time has granted nothing. */
+  async #missing(filters: readonly string[], own: string | undefined): Promise<readonly string[]> {
+    const answered = new AbortController();
+    const signal = AbortSignal.any([this.#life.signal, answered.signal]);
+    const late = waited(this.#around.ports.clock.wait(this.#around.limits.subackTimeoutMs, signal));
+    const subscribed = this.#link.subscribe(filters, own).catch(() => filters);
+    const missing = await Promise.race([subscribed, late.then(() => filters)]);
+    answered.abort();
+    return missing;
   }
 
   #granted(): void {
-    const { settings, contained, facts, enter } = this.#parts;
+    const { settings, contain, enter } = this.#around;
     this.#online = true;
     enter("online");
-    contained.call("connected", () => settings.on?.connected?.(facts));
+    void contain("connected", () => settings.on?.connected?.(this.#facts));
     const { withRetained = [] } = settings;
     // It only fails when the link goes, and then the next link asks again.
-    if (withRetained.length > 0)
-      void this.#parts.link.subscribeWithRetained(withRetained).catch(() => undefined);
+    if (withRetained.length > 0) void this.#link.subscribeWithRetained(withRetained).catch(() => undefined);
   }
 
-  #degraded(missing: readonly string[]): void {
-    const { settings, contained, ports, enter } = this.#parts;
+  #degraded(filters: readonly string[]): void {
+    const { ports, enter } = this.#around;
     enter("degraded");
     ports.log.warn(
-      { filters: missing },
+      { filters },
       "the broker did not grant these subscriptions, so commands cannot arrive: allow them in its access list; asking again",
     );
-    contained.call("degraded", () => settings.on?.degraded?.(missing));
   }
 
   async #sweep(): Promise<void> {
-    const { ports, limits, outbox } = this.#parts;
+    const { ports, limits, queue } = this.#around;
     const everyMs = Math.max(50, limits.ackTimeoutMs / 10);
     let wasMute = false;
-    for (;;) {
-      if (!(await waited(ports.clock.wait(everyMs, this.#life.signal)))) return;
-      const expired = outbox.sweep();
-      if (expired > 0) this.#unacknowledged(expired, wasMute);
-      if (wasMute && !outbox.isMute) ports.log.info("the broker acknowledges what we publish again");
-      wasMute = outbox.isMute;
+    while (await waited(ports.clock.wait(everyMs, this.#life.signal))) {
+      const count = queue.sweep();
+      const text = queue.isMute
+        ? "the broker acknowledges nothing that we publish, so it may have none of it: look at its log and load; /healthz answers 503 until it does"
+        : "the broker left publishes unacknowledged";
+      if (count > 0 && wasMute) ports.log.debug({ count }, text);
+      else if (count > 0) ports.log.warn({ count }, text);
+      if (wasMute && !queue.isMute) ports.log.info("the broker acknowledges what we publish again");
+      wasMute = queue.isMute;
     }
-  }
-
-  #unacknowledged(count: number, isKnown: boolean): void {
-    const { ports, outbox } = this.#parts;
-    const text = outbox.isMute
-      ? "the broker acknowledges nothing that we publish, so it may have none of it: look at its log and load; /healthz answers 503 until it does"
-      : "the broker left publishes unacknowledged";
-    if (isKnown) ports.log.debug({ count }, text);
-    else ports.log.warn({ count }, text);
   }
 
   /**
@@ -260,19 +222,17 @@ export class Session {
    * say for ever that we are online.
    */
   async #endInOrder(): Promise<void> {
-    const { settings, limits, ports, contained, link, outbox, enter } = this.#parts;
+    const { settings, limits, ports, contain, queue, enter } = this.#around;
     enter("ending");
     this.#online = false;
-    const { on } = settings;
-    const lastWords = () => on?.beforeEnd?.() ?? Promise.resolve();
-    const late = () => waited(ports.clock.wait(limits.endTimeoutMs, this.#life.signal));
-    const said = contained.settle("beforeEnd", lastWords);
-    const isSaid = await Promise.race([said, link.closed.then(() => false), late().then(() => false)]);
-    outbox.close("the connection to the broker is being closed");
-    if (isSaid) link.end();
-    else link.destroy(null);
-    await Promise.race([link.closed, late()]);
-    link.destroy(null);
+    const late = () => waited(ports.clock.wait(limits.endTimeoutMs, this.#life.signal)).then(() => false);
+    const said = contain("beforeEnd", () => settings.on?.beforeEnd?.());
+    const isSaid = await Promise.race([said, this.#link.closed.then(() => false), late()]);
+    queue.close("the connection to the broker is being closed");
+    if (isSaid) this.#link.end();
+    else this.#link.destroy(null);
+    await Promise.race([this.#link.closed, late()]);
+    this.#link.destroy(null);
   }
 }
 
@@ -287,9 +247,8 @@ function aborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
 }
 
 /** Whether a wait ran to its end. */
-function waited(wait: Promise<void>): Promise<boolean> {
-  return wait.then(
+const waited = (wait: Promise<void>): Promise<boolean> =>
+  wait.then(
     () => true,
     () => false,
   );
-}

@@ -99,8 +99,6 @@ export interface ConnectionListeners {
   message?(message: IncomingMessage): void;
   /** Every subscription is acknowledged: publish the birth message now. Once per link. */
   connected?(facts: BrokerFacts): void | Promise<void>;
-  /** The link is up, but these filters were refused or not answered; the connection keeps asking. */
-  degraded?(filters: readonly string[]): void;
   /** A link that had its CONNACK is gone. */
   disconnected?(end: LinkEnd): void;
   /** Last publishes before the DISCONNECT of a wanted end, such as `offline`. */
@@ -131,8 +129,6 @@ export interface ConnectionSettings {
   readonly guard?: { readonly topic: string; readonly expected: string };
   readonly limits?: Partial<ConnectionLimits>;
   readonly on?: ConnectionListeners;
-  /** Instead of a socket made from `url`. */
-  readonly openStream?: OpenStream;
 }
 
 export interface ConnectionPorts {
@@ -145,12 +141,7 @@ export interface PublishOptions {
   readonly retain?: boolean;
   readonly qos?: 0 | 1;
   /** MQTT 5 only; left out on 3.1.1. */
-  readonly responseProperties?: {
-    readonly correlationData?: Buffer;
-    readonly contentType?: string;
-    readonly messageExpiryInterval?: number;
-    readonly userProperties?: Readonly<Record<string, string>>;
-  };
+  readonly responseProperties?: { readonly correlationData?: Buffer };
 }
 
 export type ConnectionState =
@@ -180,7 +171,6 @@ export interface ConnectionCounters {
   readonly inFlight: number;
   readonly waiting: number;
 }
-
 /** The link the bridge makes to the configured broker, or to the embedded one. */
 export function connectionSettings(
   mqtt: Configuration["mqtt"],
@@ -212,52 +202,4 @@ export function connectionSettings(
     guard: { topic: topics.bridge.state, expected: "online" },
     on,
   };
-}
-
-/**
- * Runs listeners of the connection so that nothing they throw gets into the MQTT library, which would stop reading from
- * the socket until the keepalive notices.
- */
-export class Contained {
-  readonly #log: Logger;
-  #errors = 0;
-
-  constructor(log: Logger) {
-    this.#log = log;
-  }
-
-  get errors(): number {
-    return this.#errors;
-  }
-
-  call(what: string, listener: () => void | Promise<void>): void {
-    try {
-      const result = listener();
-      if (result instanceof Promise)
-        result.catch((error: unknown) => {
-          this.#report(what, error);
-        });
-    } catch (error) {
-      this.#report(what, error);
-    }
-  }
-
-  /** Like `call`, but waits for the end of it. Resolves with whether it ended well. */
-  async settle(what: string, listener: () => Promise<void>): Promise<boolean> {
-    try {
-      await listener();
-      return true;
-    } catch (error) {
-      this.#report(what, error);
-      return false;
-    }
-  }
-
-  #report(what: string, error: unknown): void {
-    this.#errors += 1;
-    this.#log.error(
-      { err: error },
-      `the ${what} listener of the broker connection failed; please report this`,
-    );
-  }
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { afterAttempt, BrokerLink, openLink, startWith } from "../../mqtt/connection/link.js";
+import { BrokerLink, openLink, versionAfter } from "../../mqtt/connection/link.js";
 import {
   type BrokerFacts,
   type ConnectionSettings,
@@ -51,7 +51,7 @@ export class BrokerProbe {
   /** Resolves once the broker acknowledged it; rejects with what it said, or with why the link ended. */
   publish(topic: string, payload: string, retain: boolean): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#link.send({ topic, payload, options: { qos: 1, retain }, bytes: payload.length }, (error) => {
+      this.#link.send({ topic, payload, options: { retain } }, (error) => {
         if (error === null) resolve();
         else reject(error);
       });
@@ -154,13 +154,13 @@ export async function openProbe(
   clock: Clock,
   connectMs: number,
 ): Promise<BrokerProbe | LinkEnd> {
-  let versions = startWith(settings.protocolVersion);
+  let version = settings.protocolVersion;
   for (;;) {
-    const tried = versions.current;
-    const result = await attempt(settings, tried, clock, connectMs);
+    const result = await attempt(settings, version, clock, connectMs);
     if (result instanceof BrokerProbe) return result;
-    versions = afterAttempt(versions, result);
-    if (versions.current >= tried) return result;
+    const next = versionAfter(version, result, settings.protocolVersion);
+    if (next >= version) return result;
+    version = next;
   }
 }
 
