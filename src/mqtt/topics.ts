@@ -142,3 +142,25 @@ function parse(base: string, topic: string): Incoming | null {
   if (folder !== "actuator" && folder !== "parameter" && folder !== "address") return null;
   return { type: "command", controllerId, target: folder, id: name };
 }
+
+/** What a retained topic of a controller is about. */
+export interface Place {
+  readonly controllerId: string;
+  readonly folder: string;
+  readonly id: string;
+  readonly leaf: string;
+}
+
+const rootLeaves = new Set(["availability", "info", "problem"]);
+const folders = new Set(["sensor", "status", "actuator", "parameter", "address"]);
+
+/** Null for what is not a retained topic of a controller of ours; commands are never touched. */
+export function placeOf(base: string, topic: string): Place | null {
+  if (!topic.startsWith(`${base}/`)) return null;
+  const [controllerId = "", folder = "", id = "", leaf = "", ...rest] = topic
+    .slice(base.length + 1)
+    .split("/");
+  if (controllerId === "bridge" || rest.length > 0 || leaf === "set") return null;
+  if (id === "") return rootLeaves.has(folder) ? { controllerId, folder: "", id: "", leaf: folder } : null;
+  return folders.has(folder) ? { controllerId, folder, id, leaf } : null;
+}
