@@ -8,10 +8,9 @@ import { discoveryFilter, foundDocument } from "../homeassistant/removal.js";
 import { BrokerConnection } from "../mqtt/connection.js";
 import { PublishError } from "../mqtt/connection/publish.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
-import { Leftovers } from "../mqtt/leftovers.js";
 import { controllersDocument } from "../mqtt/projection.js";
 import { EventOutbox } from "../mqtt/result-outbox.js";
-import { type StateGate, StateOutput } from "../mqtt/state-output.js";
+import { RetainedStates } from "../mqtt/retained-states.js";
 import type { Topics } from "../mqtt/topics.js";
 import { nodeFiles } from "../platform/files.js";
 import type { Logger } from "../runtime/log.js";
@@ -79,17 +78,26 @@ export function createEvents(connection: BrokerConnection, topics: Topics, log: 
   });
 }
 
-export const createStates = (
-  { configuration, log }: BridgeSurroundings,
+export function createStates(
+  { configuration, clock, log }: BridgeSurroundings,
   mirror: Mirror,
   topics: Topics,
   connection: BrokerConnection,
-  gate: StateGate | undefined,
-): StateOutput =>
-  new StateOutput({
-    ...{ topics, publisher: connection, view: mirror.store, gate, log },
+  discovery: DiscoveryOutput | null,
+): RetainedStates {
+  const ignored = ignoredIds(configuration);
+  return new RetainedStates({
+    topics,
     qos: configuration.mqtt.state_qos,
+    publish: (topic, payload, options) => connection.publish(topic, payload, options),
+    view: mirror.store,
+    gate: discovery?.gate,
+    isIgnored: (id) => ignored.has(id),
+    isAccountKnown: () => mirror.inventory.isKnown,
+    platformHadTime: () => platformHadTime(mirror, clock),
+    log,
   });
+}
 
 /** Null where nothing is announced. */
 export function createDiscovery(
@@ -133,29 +141,6 @@ export function createDiscovery(
   );
 }
 
-export function createLeftovers(
-  { configuration, clock, log }: BridgeSurroundings,
-  mirror: Mirror,
-  topics: Topics,
-  connection: BrokerConnection,
-  mayClear: () => boolean,
-): Leftovers {
-  const ignored = ignoredIds(configuration);
-  return new Leftovers({
-    base: topics.base,
-    view: mirror.store,
-    publish: (topic, payload) =>
-      connection.publish(topic, payload, { retain: true, qos: configuration.mqtt.state_qos }),
-    isUnwanted: (id) => ignored.has(id),
-    isAccountKnown: () => mirror.inventory.isKnown,
-    platformHadTime: () => platformHadTime(mirror, clock),
-    mayClear,
-    failed: (topic, error) => {
-      log.debug({ topic, reason: String(error) }, "could not mark or clear a topic of an earlier run");
-    },
-  });
-}
-
 const platformHadTime = ({ inventory }: Mirror, clock: BridgeSurroundings["clock"]): boolean =>
   inventory.knownForMs(clock.monotonic()) >= patienceMs;
 
@@ -185,9 +170,8 @@ export class Outputs {
   readonly connection: BrokerConnection;
   readonly topics: Topics;
   readonly #events: EventOutbox;
-  readonly #state: StateOutput;
+  readonly #state: RetainedStates;
   readonly #discovery: DiscoveryOutput | null;
-  readonly #leftovers: Leftovers;
   readonly #around: BridgeSurroundings;
   readonly #mirror: Mirror;
   readonly #listeners: OutputListeners;
@@ -231,9 +215,7 @@ export class Outputs {
     this.#events = createEvents(this.connection, topics, log);
     const discovery = createDiscovery(around, mirror, topics, this.connection, this.#announcedStates());
     this.#discovery = discovery;
-    this.#state = createStates(around, mirror, topics, this.connection, discovery?.gate);
-    const mayClear = () => discovery?.mayEmptyTopics() ?? true;
-    this.#leftovers = createLeftovers(around, mirror, topics, this.connection, mayClear);
+    this.#state = createStates(around, mirror, topics, this.connection, discovery);
     mirror.store.onChange((before, after) => {
       this.#changed(before, after);
     });
@@ -274,7 +256,7 @@ export class Outputs {
     this.#publishPlatformState();
   }
 
-  showAgain(about: Parameters<StateOutput["showAgain"]>[0]): void {
+  showAgain(about: Parameters<RetainedStates["showAgain"]>[0]): void {
     this.#state.showAgain(about);
   }
 
@@ -334,7 +316,7 @@ export class Outputs {
   /** Looks once at what an earlier run left on the broker. */
   async #scanRetained(): Promise<void> {
     const isSeen = await this.connection.scan(this.topics.retained, (topic, payload) => {
-      this.#leftovers.found(topic, payload.toString());
+      this.#state.found(topic, payload.toString());
     });
     const isWithdrawn = this.#discovery !== null || (await this.#withdrawAnnouncements());
     // What was not seen through is looked at again with the next link.
@@ -369,7 +351,7 @@ export class Outputs {
       this.#workedAt = this.#around.clock.monotonic();
       if (this.connection.state !== "online") continue;
       if (this.#controllersDue) this.#publishControllers();
-      const cleared = this.#leftovers.sweep();
+      const cleared = this.#state.sweep();
       if (cleared > 0)
         this.#around.log.info({ topics: cleared }, "cleared topics that nothing stands for any more");
     }

@@ -60,7 +60,7 @@ const repeat = "repeat ";
  */
 export class DiscoveryOutput {
   /** What may be published of a controller before and while its announcement changes. */
-  readonly gate = new StateGate();
+  readonly gate = new StateGate(() => this.#mayEmptyTopics());
   readonly #ports: DiscoveryPorts;
   readonly #announcements: Announcements;
   readonly #withdrawals: Withdrawals;
@@ -145,7 +145,7 @@ export class DiscoveryOutput {
    * Whether topics of an earlier run may be emptied: every component that may be removed is, and Home Assistant had time
    * to take that in. What is still in the way goes first.
    */
-  mayEmptyTopics(): boolean {
+  #mayEmptyTopics(): boolean {
     if (this.#tasks.isPaused) return false;
     const strays = this.#strays.isAnyDue;
     if (strays) this.#due("sweep", 0);

@@ -13,6 +13,13 @@ export class StateGate {
   /** Removed for good, with an announcement that still stands. */
   readonly #leaving = new Set<string>();
 
+  readonly #mayEmptyEarlier: () => boolean;
+
+  /** `mayEmptyEarlier`: whether topics of an earlier run may be emptied. */
+  constructor(mayEmptyEarlier: () => boolean) {
+    this.#mayEmptyEarlier = mayEmptyEarlier;
+  }
+
   /** A controller appeared, changed, or was removed for good (`after` undefined). */
   changed(before: Controller | undefined, after: Controller | undefined): void {
     const code = (after ?? before)?.info.code;
@@ -37,8 +44,9 @@ export class StateGate {
     this.#leaving.delete(code);
   }
 
-  mayClear(code: string): boolean {
-    return !this.#leaving.has(code);
+  /** `null` stands for what an earlier run left. */
+  mayClear(code: string | null): boolean {
+    return code === null ? this.#mayEmptyEarlier() : !this.#leaving.has(code);
   }
 
   /** The controller as far as it may be shown; null where nothing of it may be yet. `shown` is what the broker holds. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Controller } from "../../src/greenhouse/model.js";
-import { Leftovers, placeOf } from "../../src/mqtt/leftovers.js";
-import { actuator, controller, controllerSettings, item } from "../support/builders.js";
+import { RetainedStates } from "../../src/mqtt/retained-states.js";
+import { placeOf, topicsUnder } from "../../src/mqtt/topics.js";
+import { actuator, controller, controllerSettings, item, silentLog } from "../support/builders.js";
 import { after, registersRead, sensorsRead, start } from "../support/folding.js";
 import { RetainedBroker } from "../support/retained-broker.js";
 import { settled } from "../support/virtual-clock.js";
@@ -14,32 +15,33 @@ const settings = controllerSettings({
 function kept() {
   const controllers = new Map<string, Controller>([["gh-0001", controller(settings)]]);
   const broker = new RetainedBroker();
-  const failed: string[] = [];
   const state = { hadTime: false, isKnown: false, mayClear: true };
-  const leftovers = new Leftovers({
-    base: "greenhouse",
-    view: { byId: (id) => controllers.get(id) },
+  const states = new RetainedStates({
+    topics: topicsUnder("greenhouse"),
+    qos: 0,
+    view: {
+      byId: (id) => controllers.get(id),
+      get: () => undefined,
+      controllers: () => controllers.values(),
+    },
     publish: (topic, payload) => broker.publish(topic, payload),
-    isUnwanted: (id) => id === "ignored",
+    gate: { visible: (_, one) => one, mayClear: () => state.mayClear },
+    isIgnored: (id) => id === "ignored",
     isAccountKnown: () => state.isKnown,
     platformHadTime: () => state.hadTime,
-    mayClear: () => state.mayClear,
-    failed: (topic) => failed.push(topic),
+    log: silentLog,
   });
   const find = (...topics: string[]) => {
     for (const topic of topics) {
       broker.kept.set(`greenhouse/${topic}`, "x");
-      leftovers.found(
-        `greenhouse/${topic}`,
-        topic.endsWith("json") ? '{"value":1,"quality":"good"}' : "good",
-      );
+      states.found(`greenhouse/${topic}`, topic.endsWith("json") ? '{"value":1,"quality":"good"}' : "good");
     }
   };
   /** Sweeps, before or after the platform had its time; the topics it cleared. */
   const cleared = async (hadTime: boolean) => {
     state.hadTime = hadTime;
     broker.log.length = 0;
-    leftovers.sweep();
+    states.sweep();
     await settled();
     return broker.log
       .filter(({ payload }) => payload === "")
@@ -49,7 +51,7 @@ function kept() {
   const known = () => {
     state.isKnown = true;
   };
-  return { controllers, broker, leftovers, failed, find, cleared, known, state };
+  return { controllers, broker, states, find, cleared, known, state };
 }
 
 it("nothing is cleared before whatever reads it was told", async () => {
@@ -80,14 +82,14 @@ describe("what an earlier run left is marked stale at once (27)", () => {
     ["gh-0001/availability", "online", null],
     ["gh-0001/sensor/air/quality", "", null],
   ])("%s %s becomes %s", async (topic, payload, marked) => {
-    const { leftovers, broker } = kept();
-    leftovers.found(`greenhouse/${topic}`, payload);
+    const { states, broker } = kept();
+    states.found(`greenhouse/${topic}`, payload);
     await settled();
     expect(broker.log).toEqual(marked === null ? [] : [{ topic: `greenhouse/${topic}`, payload: marked }]);
   });
 
   it("what this run has read already is left alone", async () => {
-    const { controllers, leftovers, broker, find, cleared, known } = kept();
+    const { controllers, broker, find, cleared, known } = kept();
     const read = after(
       controller(settings),
       start,
@@ -96,17 +98,17 @@ describe("what an earlier run left is marked stale at once (27)", () => {
     );
     controllers.set("gh-0001", read);
     find("gh-0001/sensor/air_temperature/quality", "gh-0001/actuator/roof/json", "gh-0001/parameter/ec/json");
-    expect([broker.log, leftovers.size]).toEqual([[], 0]);
+    expect(broker.log).toEqual([]);
     known();
     expect(await cleared(true)).toEqual([]);
   });
 
   it("marking that failed is done again", async () => {
-    const { broker, find, cleared, known, failed } = kept();
+    const { broker, find, cleared, known } = kept();
     broker.refuses = () => true;
     find("gh-0001/sensor/air/quality");
     await settled();
-    expect(failed).toHaveLength(1);
+    expect(broker.log).toHaveLength(1);
     broker.refuses = () => false;
     known();
     await cleared(false);
@@ -124,7 +126,7 @@ describe("what is no longer wanted is cleared", () => {
   });
 
   it("at once where the configuration decides: ignored controllers, actuators and parameters it has no more", async () => {
-    const { find, cleared, known, leftovers } = kept();
+    const { find, cleared, known } = kept();
     find(...all, "gh-0001/parameter/old", "gh-0001/actuator/roof/state", "gh-0001/parameter/ec");
     known();
     expect(await cleared(false)).toEqual([
@@ -132,7 +134,12 @@ describe("what is no longer wanted is cleared", () => {
       "gh-0001/parameter/old",
       "ignored/availability",
     ]);
-    expect(leftovers.size).toBe(4);
+    expect(await cleared(true)).toEqual([
+      "gh-0001/actuator/roof/state",
+      "gh-0001/parameter/ec",
+      "gone/info",
+      "gone/sensor/air",
+    ]);
   });
 
   it("when the platform had the time to show it again and did not, once", async () => {
@@ -161,12 +168,11 @@ describe("what is no longer wanted is cleared", () => {
   });
 
   it("again where clearing failed", async () => {
-    const { broker, find, cleared, known, failed } = kept();
+    const { broker, find, cleared, known } = kept();
     find("ignored/availability");
     known();
     broker.refuses = () => true;
-    await cleared(false);
-    expect(failed).toEqual(["greenhouse/ignored/availability"]);
+    expect(await cleared(false)).toEqual(["ignored/availability"]);
     broker.refuses = () => false;
     expect(await cleared(false)).toEqual(["ignored/availability"]);
     expect(await cleared(false)).toEqual([]);
@@ -190,8 +196,8 @@ describe("never touched", () => {
     "other/gone/sensor/air/quality",
     "homeassistant/device/x/config",
   ])("%s", async (topic) => {
-    const { leftovers, broker, cleared, known } = kept();
-    leftovers.found(topic, "good");
+    const { states, broker, cleared, known } = kept();
+    states.found(topic, "good");
     known();
     await cleared(false);
     await cleared(true);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { ControllerEvent } from "../../src/greenhouse/events.js";
 import type { Controller } from "../../src/greenhouse/model.js";
-import { Leftovers } from "../../src/mqtt/leftovers.js";
+import { RetainedStates } from "../../src/mqtt/retained-states.js";
 import { controllerMessages, targetMessages } from "../../src/mqtt/projection.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { registerReads } from "../../src/sync/poll-plan.js";
-import { actuator, controller, controllerSettings } from "../support/builders.js";
+import { actuator, controller, controllerSettings, silentLog } from "../support/builders.js";
 import { after, registersRead, start } from "../support/folding.js";
 import { RetainedBroker } from "../support/retained-broker.js";
 import { settled } from "../support/virtual-clock.js";
@@ -51,24 +51,26 @@ describe("a raw address", () => {
   it("of an earlier run is cleared once the account is known: nobody knows how old it is", async () => {
     const broker = new RetainedBroker();
     const state = { isKnown: false };
-    const leftovers = new Leftovers({
-      base: "greenhouse",
-      view: { byId: (id) => (id === "gh-0001" ? fresh : undefined) },
+    const states = new RetainedStates({
+      ...{ topics, qos: 0, log: silentLog },
+      view: {
+        byId: (id) => (id === "gh-0001" ? fresh : undefined),
+        get: () => undefined,
+        controllers: () => [],
+      },
       publish: (topic, payload) => broker.publish(topic, payload),
-      isUnwanted: () => false,
+      isIgnored: () => false,
       isAccountKnown: () => state.isKnown,
       platformHadTime: () => false,
-      mayClear: () => true,
-      failed: () => undefined,
     });
     const topic = "greenhouse/gh-0001/address/900";
     broker.kept.set(topic, "0110");
-    leftovers.found(topic, "0110");
-    leftovers.sweep();
+    states.found(topic, "0110");
+    states.sweep();
     await settled();
     expect(broker.kept.has(topic)).toBe(true);
     state.isKnown = true;
-    leftovers.sweep();
+    states.sweep();
     await settled();
     expect(broker.kept.has(topic)).toBe(false);
   });

@@ -1,4 +1,3 @@
-import type { RetainedPublisher } from "../../src/mqtt/state-output.js";
 import { settled } from "./virtual-clock.js";
 
 export interface Published {
@@ -7,7 +6,7 @@ export interface Published {
 }
 
 /** What a broker keeps of retained publishes; acknowledges at once unless held back, refuses what the test says. */
-export class RetainedBroker implements RetainedPublisher {
+export class RetainedBroker {
   readonly log: Published[] = [];
   readonly kept = new Map<string, string>();
   refuses: (topic: string) => boolean = () => false;
