@@ -33,21 +33,16 @@ export function judgeAnswer(
   url: URL,
   nowAt: number,
   maxMiB: number,
-  blank: Blank = asItIs,
+  blank: Blank = (bytes) => bytes,
 ): GoodAnswer | BadAnswer {
   const { status } = answer;
   if (status >= 300 && status < 400)
     return bad(answer, nowAt, "protocol", "redirect", redirectTarget(answer, url));
   const read = readBody(answer, maxMiB, blank);
   if (read.problem !== null) {
-    const kind = status >= 400 ? kindOfStatus(status) : "protocol";
-    return bad(
-      answer,
-      nowAt,
-      kind,
-      status >= 400 && read.problem !== "html" ? "status" : read.problem,
-      read.detail,
-    );
+    if (status < 400) return bad(answer, nowAt, "protocol", read.problem, read.detail);
+    const what = read.problem === "html" ? "html" : "status";
+    return bad(answer, nowAt, refusedKind(status, null), what, read.detail);
   }
   const envelope = envelopeOf(read.body);
   if (envelope.code === "200" || (envelope.code === null && status < 300)) {
@@ -77,10 +72,6 @@ function refusedKind(status: number, code: string | null): BadAnswer["kind"] {
   if (codes.includes("429")) return "throttled";
   return code === null ? "server" : "rejected";
 }
-
-const kindOfStatus = (status: number): BadAnswer["kind"] => refusedKind(status, null);
-
-const asItIs: Blank = (bytes) => bytes;
 
 type Body =
   | { readonly problem: null; readonly body: unknown }
@@ -122,62 +113,55 @@ export function oneLine(text: string, max: number): string {
 }
 
 /** What an error has to know about where it happened. */
-export interface FailureScene {
+export interface Scene {
   readonly operation: Operation;
   readonly url: URL;
   /** The configuration key of the credential: `platform.token`, `platform.token_file` or `platform.sign_in`. */
   readonly credentialKey: string;
   readonly redact: Redact;
-  readonly deadlineMs: number;
 }
 
-export const urlKey = (operation: Operation): string =>
+const urlKey = (operation: Operation): string =>
   operation.host === "business" ? "platform.business_url" : "platform.realtime_url";
 
 /** The error of a request to which no whole answer came. */
-export function transportError(failure: TransportFailure, scene: FailureScene): PlatformError {
-  const { sent, status } = failure;
-  const facts = { ...placeOf(scene), sent, ...(status === 0 ? {} : { status }) };
+export function transportError(failure: TransportFailure, scene: Scene, deadlineMs: number): PlatformError {
+  const { sent, status, cause } = failure;
+  const facts = { sent, ...(status === 0 ? {} : { status }) };
+  const seconds = deadlineMs / 1000;
   switch (failure.reason) {
     case "timeout":
-      return made(
-        sent
-          ? `no whole answer within ${scene.deadlineMs / 1000} s; the platform is slow or the line is bad`
-          : `no connection within ${scene.deadlineMs / 1000} s; check this machine's network and router`,
-        { ...facts, kind: sent ? "timeout" : "unreachable" },
-        scene,
-      );
+      return sent
+        ? errorAt(scene, `no whole answer within ${seconds} s; the platform is slow or the line is bad`, {
+            ...facts,
+            kind: "timeout",
+          })
+        : errorAt(scene, `no connection within ${seconds} s; check this machine's network and router`, {
+            ...facts,
+            kind: "unreachable",
+          });
     case "aborted":
-      return made("given up by the caller", { ...facts, kind: "interrupted" }, scene);
-    case "too_large":
-      return made(
-        `the answer is larger than ${scene.operation.maxAnswerMiB} MiB; check that ${urlKey(scene.operation)} is the platform's address`,
-        { ...facts, kind: "protocol" },
-        scene,
-      );
-    case "connection":
-      return connectionError(failure, facts, scene);
+      return errorAt(scene, "given up by the caller", { ...facts, kind: "interrupted" });
+    case "too_large": {
+      const { operation } = scene;
+      const text = `the answer is larger than ${operation.maxAnswerMiB} MiB; check that ${urlKey(operation)} is the platform's address`;
+      return errorAt(scene, text, { ...facts, kind: "protocol" });
+    }
+    case "connection": {
+      const code = troubleCode(cause);
+      const { what, remedy } = troubleOf(code, sent);
+      const kind = !sent ? "unreachable" : isNotHttp(code) ? "protocol" : "interrupted";
+      const text = `${what}; ${remedy.replace("{key}", urlKey(scene.operation))}`;
+      return errorAt(scene, text, { ...facts, kind }, plainCause(cause, scene.redact));
+    }
   }
 }
 
-function connectionError(
-  failure: TransportFailure,
-  facts: Omit<PlatformErrorFacts, "kind">,
-  scene: FailureScene,
-): PlatformError {
-  const code = troubleCode(failure.cause);
-  const { what, remedy } = troubleOf(code, failure.sent);
-  const kind = !failure.sent ? "unreachable" : isNotHttp(code) ? "protocol" : "interrupted";
-  const text = `${what}; ${remedy.replace("{key}", urlKey(scene.operation))}`;
-  return made(text, { ...facts, kind }, scene, plainCause(failure.cause, scene.redact));
-}
-
 /** The error of an answer that is no success. */
-export function answerError(answer: BadAnswer, status: number, scene: FailureScene): PlatformError {
+export function answerError(answer: BadAnswer, status: number, scene: Scene): PlatformError {
   const { code, message, requestId } = answer.envelope;
   const { redact } = scene;
-  const facts: PlatformErrorFacts = {
-    ...placeOf(scene),
+  const facts = {
     kind: answer.kind,
     status,
     sent: true,
@@ -186,25 +170,26 @@ export function answerError(answer: BadAnswer, status: number, scene: FailureSce
     ...(requestId === null ? {} : { requestId: oneLine(redact(requestId), 100) }),
     ...(answer.retryAfterMs === null ? {} : { retryAfterMs: answer.retryAfterMs }),
   };
-  return made(remedyOf(answer, facts, scene), facts, scene);
+  return errorAt(scene, remedyOf(answer, facts, scene), facts);
 }
 
-/** An error of our own about this operation: an answer that cannot be read, a call that is held back. */
-export function made(
+type Facts = Omit<PlatformErrorFacts, "host" | "operation">;
+
+/** An error about this operation; `text` says what happened and what to do. */
+export function errorAt(
+  { operation, url, redact }: Scene,
   text: string,
-  facts: PlatformErrorFacts,
-  scene: Pick<FailureScene, "operation" | "url" | "redact">,
+  facts: Facts,
   cause?: unknown,
 ): PlatformError {
-  const { operation, url } = scene;
-  const message = `${operation.label} at the ${operation.host} host (${url.host}): ${text}`;
-  return new PlatformError(scene.redact(message), facts, cause === undefined ? undefined : { cause });
+  const { host, label } = operation;
+  const message = redact(`${label} at the ${host} host (${url.host}): ${text}`);
+  return new PlatformError(
+    message,
+    { host, operation: label, ...facts },
+    cause === undefined ? undefined : { cause },
+  );
 }
-
-export const placeOf = ({ operation }: Pick<FailureScene, "operation">) => ({
-  host: operation.host,
-  operation: operation.label,
-});
 
 /** Name, code and message only: the original may hold headers, sockets and pieces of the answer. */
 function plainCause(cause: unknown, redact: Redact): Error | undefined {
@@ -216,7 +201,7 @@ function plainCause(cause: unknown, redact: Redact): Error | undefined {
 }
 
 /** What came and what to do about it, for one answer that is no success. */
-export function remedyOf(answer: BadAnswer, facts: PlatformErrorFacts, scene: FailureScene): string {
+function remedyOf(answer: BadAnswer, facts: Facts, scene: Scene): string {
   const key = urlKey(scene.operation);
   if (answer.kind === "unauthorized") return `${said(facts)}; ${credentialRemedy(scene)}`;
   if (answer.kind === "throttled") return `${said(facts)}; ${patience(facts)}`;
@@ -240,7 +225,7 @@ export function remedyOf(answer: BadAnswer, facts: PlatformErrorFacts, scene: Fa
   }
 }
 
-function statusRemedy(facts: PlatformErrorFacts, key: string): string {
+function statusRemedy(facts: Facts, key: string): string {
   const status = facts.status ?? 0;
   if (status === 404)
     return `${said(facts)}; the host does not know this path: check ${key} (are the two hosts swapped?)`;
@@ -249,7 +234,7 @@ function statusRemedy(facts: PlatformErrorFacts, key: string): string {
 }
 
 /** "code 500, "device busy", request 8f…", as far as the platform said so. */
-function said(facts: PlatformErrorFacts): string {
+function said(facts: Facts): string {
   const parts = [
     facts.status === undefined || (facts.status === 200 && facts.code !== undefined)
       ? null
@@ -261,18 +246,18 @@ function said(facts: PlatformErrorFacts): string {
   return parts.filter((part) => part !== null).join(", ");
 }
 
-function credentialRemedy({ operation, credentialKey }: FailureScene): string {
+function credentialRemedy({ operation, credentialKey }: Scene): string {
   if (operation.name === "account/sign-in") return "check the account and password in platform.sign_in.body";
   return `the token is missing, wrong or expired (check ${credentialKey}), or the operator must first register this machine's address`;
 }
 
-function patience(facts: PlatformErrorFacts): string {
+function patience(facts: Facts): string {
   const { retryAfterMs } = facts;
   const wait = retryAfterMs === undefined ? "" : ` It asks to wait ${Math.ceil(retryAfterMs / 1000)} s.`;
   return `the platform says there are too many requests; lower platform.requests_per_minute or lengthen the polling intervals.${wait}`;
 }
 
-function redirected(answer: BadAnswer, { operation, url }: FailureScene): string {
+function redirected(answer: BadAnswer, { operation, url }: Scene): string {
   const key = urlKey(operation);
   if (answer.detail === null) return `a redirect without a usable target; check ${key}`;
   const isUpgrade = url.protocol === "http:" && answer.detail.startsWith("https:");

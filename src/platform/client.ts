@@ -1,36 +1,24 @@
-import { setMaxListeners } from "node:events";
 import type { PlatformHost, PlatformReader, PlatformWriter } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { Random } from "../runtime/random.js";
 import { blanker, withoutSecrets } from "../runtime/redaction.js";
-import { Authorized } from "./authorized.js";
-import { Caller } from "./caller.js";
-import { newTally, type PlatformCounters } from "./counters.js";
+import { newTally, type PlatformCounters, type Tally } from "./counters.js";
+import { readSignIn, type SignInAnswer } from "./decode/sign-in.js";
 import { type Files, nodeFiles } from "./files.js";
 import { HostConnections } from "./http/connections.js";
-import { type HostLink, LinkBook, type OnLink } from "./link.js";
-import type { Operation } from "./operations.js";
+import { type HostLink, HostLinks, type OnLink } from "./link.js";
+import { operations } from "./operations.js";
 import { createPush, type PushClient } from "./push/platform-push.js";
-import { Reader, Writer } from "./reader.js";
-import { credentialSource } from "./session/credential-source.js";
+import { platformReader, platformWriter } from "./reads.js";
+import { Requests } from "./requests.js";
 import type { CredentialSource } from "./session/credential.js";
+import { staticToken, TokenFile } from "./session/given-token.js";
+import { SessionStore } from "./session/session-store.js";
+import { SignIn } from "./session/sign-in.js";
 import type { PlatformSettings } from "./settings.js";
 import { type ShapeReport, ShapeReports } from "./shape-reports.js";
 import { ClockSkew, timeReader, zoneOffset } from "./time.js";
-
-/**
- * Callers pass one signal to any number of calls, and Node warns of a leak from the eleventh listener on. Returns the function
- * that tells it once per signal that this is meant.
- */
-export function sharedSignals(): (signal: AbortSignal) => void {
-  const known = new WeakSet<AbortSignal>();
-  return (signal) => {
-    if (known.has(signal)) return;
-    known.add(signal);
-    setMaxListeners(0, signal);
-  };
-}
 
 export interface PlatformPorts {
   readonly clock: Clock;
@@ -62,66 +50,71 @@ export interface PlatformClient extends PlatformReader, PlatformWriter, Omit<Pus
 
 /** Builds the client; throws only for URLs that are none. */
 export function createPlatform(settings: PlatformSettings, ports: PlatformPorts): PlatformClient {
-  const { clock, random, log, onLink } = ports;
-  const parts = sharedParts(settings, ports);
-  const { tally, hosts, skew, reports, readTime } = parts;
-  const link = new LinkBook(clock, onLink);
-  // The source asks through the caller, which must not show what the source knows.
-  const known: { source: CredentialSource | null } = { source: null };
-  const redact = withoutSecrets(() => known.source?.secrets() ?? []);
-  const blank = blanker(() => known.source?.tokens() ?? []);
-  const credentialKey = `platform.${settings.credential.type}`;
-  const caller = new Caller({ hosts, link, skew, clock, random, tally, credentialKey, redact, blank });
-  const source = credentialSource(settings, {
-    ...{ caller, link, skew, readTime, reports, clock, log, tally },
-    files: ports.files ?? nodeFiles,
-    dataDir: ports.dataDir,
-  });
-  known.source = source;
-  const authorized = new Authorized(caller, source);
-  const scene = (operation: Operation) => ({ operation, url: hosts[operation.host].url, redact });
-  const share = sharedSignals();
-  const reader = new Reader({ authorized, reports, readTime, clock, scene, share }, settings.shapes);
-  const writer = new Writer({ authorized, reports, scene, share });
+  const { clock, random, log } = ports;
+  const { shapes } = settings;
+  const tally = newTally();
+  const links = new HostLinks(clock, ports.onLink);
+  const skew = new ClockSkew(clock);
+  const readTime = timeReader(zoneOffset(settings.timeZone));
+  const signIn: PostSignIn = async (body, tokenPath, signal) => {
+    const answer = await requests.signIn(body, signal);
+    const nowAt = clock.now() + (skew.skewMs() ?? 0);
+    const path = tokenPath ?? shapes[operations.signIn.name]?.value;
+    const found = readSignIn(answer.body, path, nowAt, (value) => readTime(value, nowAt));
+    if (found === null) reports.of(operations.signIn.name)("a sign-in answer without a token", answer.body);
+    return found;
+  };
+  const source = credentialSource(settings, ports, { links, tally, signIn });
+  const redact = withoutSecrets(() => source.secrets());
+  const blank = blanker(() => source.tokens());
+  const reports = new ShapeReports("answer", log, clock, redact);
+  const hosts = hostsOf(settings, clock);
+  const requests = new Requests({ hosts, links, source, skew, tally, clock, random, redact, blank });
   const push = createPush(settings, { source, readTime, clock, random, log, redact, blank });
   return {
-    ...readsOf(reader),
-    write: (code, address, value, signal, manner) => writer.write(code, address, value, signal, manner),
-    renewCredential: (signal) => authorized.renewForWrite(signal),
-    link: (host) => link.link(host),
-    lastContact: (host) => link.link(host).contactAt,
+    ...platformReader(shapes, { requests, reports, readTime, clock }),
+    ...platformWriter({ requests, reports }),
+    ...push,
+    renewCredential: (signal) => requests.renewForWrite(signal),
+    link: (host) => links.link(host),
+    lastContact: (host) => links.link(host).contactAt,
     clockSkewMs: () => skew.skewMs(),
     counters: () => ({ ...tally }),
     shapeReports: () => [...reports.list(), ...push.frameReports()],
-    listen: (channel, listener, signal) => push.listen(channel, listener, signal),
-    pushCounters: () => push.pushCounters(),
     secrets: () => source.secrets(),
     close: async () => {
-      await Promise.all([caller.close(), source.close()]);
+      await Promise.all([requests.close(), source.close()]);
     },
   };
 }
 
-function sharedParts(settings: PlatformSettings, { clock, log }: PlatformPorts) {
-  const { timeouts, concurrency } = settings;
-  const connections = (url: string) => new HostConnections({ url, timeouts, concurrency }, clock);
-  return {
-    tally: newTally(),
-    hosts: { business: connections(settings.businessUrl), realtime: connections(settings.realtimeUrl) },
-    skew: new ClockSkew(clock),
-    reports: new ShapeReports(log, clock),
-    readTime: timeReader(zoneOffset(settings.timeZone)),
-  };
-}
-
-const readsOf = (reader: Reader): PlatformReader => ({
-  controllers: (signal) => reader.controllers(signal),
-  devices: (dataType, signal) => reader.devices(dataType, signal),
-  stations: (signal) => reader.stations(signal),
-  connection: (code, signal, pace) => reader.connection(code, signal, pace),
-  sensors: (code, signal) => reader.sensors(code, signal),
-  runningStatuses: (code, signal) => reader.runningStatuses(code, signal),
-  value: (code, address, fresh, signal) => reader.value(code, address, fresh, signal),
-  values: (code, group, signal) => reader.values(code, group, signal),
-  get: (operation, query, signal) => reader.get(operation, query, signal),
+const hostsOf = ({ businessUrl, realtimeUrl, timeouts, concurrency }: PlatformSettings, clock: Clock) => ({
+  business: new HostConnections(businessUrl, timeouts, concurrency, clock),
+  realtime: new HostConnections(realtimeUrl, timeouts, concurrency, clock),
 });
+
+type PostSignIn = (
+  body: unknown,
+  tokenPath: string | undefined,
+  signal: AbortSignal,
+) => Promise<SignInAnswer | null>;
+
+/** The configured source of the token. */
+function credentialSource(
+  { credential, businessUrl }: PlatformSettings,
+  { files = nodeFiles, dataDir, clock, log }: PlatformPorts,
+  { links, tally, signIn }: { links: HostLinks; tally: Tally; signIn: PostSignIn },
+): CredentialSource {
+  switch (credential.type) {
+    case "token":
+      return staticToken(credential.token);
+    case "token_file":
+      return new TokenFile(credential.path, { files, clock, log, links });
+    case "sign_in": {
+      const { body, tokenPath } = credential;
+      const store = new SessionStore(dataDir, JSON.stringify([businessUrl, body]), files, log);
+      const post = (signal: AbortSignal) => signIn(body, tokenPath, signal);
+      return new SignIn(body, { store, clock, log, links, tally, post });
+    }
+  }
+}

@@ -39,7 +39,7 @@ interface Contact {
 const untried = (): Contact => ({ reachable: null, contactAt: null, accepted: false, told: null });
 
 /** Keeps the circuit and tells the listener whenever a host's link changes; plain success tells nothing new. */
-export class LinkBook {
+export class HostLinks {
   readonly #clock: Clock;
   readonly #onLink: OnLink;
   readonly #contacts: Readonly<Record<PlatformHost, Contact>> = { business: untried(), realtime: untried() };

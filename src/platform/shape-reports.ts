@@ -1,40 +1,44 @@
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
+import type { Redact } from "../runtime/redaction.js";
+import { oneLine } from "./answer.js";
+import type { ReportShape } from "./decode/decoding.js";
 import { isContainer } from "./decode/wire.js";
-import type { Operation } from "./operations.js";
 
-/** Something in the answers of one operation that could not be read, with the names it had and never its values. */
+/** Something in answers or frames that could not be read, with the names it had and never its values. */
 export interface ShapeReport {
+  /** As the configuration names it: `sensor-data`, `ws/set-value`. */
   readonly operation: string;
   readonly problem: string;
-  /** Names of the first such item's fields, or its type where it has none. */
+  /** Names of the first such item's fields, its type where it has none, or the look of a text that is no JSON. */
   readonly sample: readonly string[];
   readonly count: number;
   readonly firstAt: number;
   readonly lastAt: number;
 }
 
-/** Takes what decoders of one operation could not read. */
-export type ReportShape = (problem: string, sample: unknown) => void;
-
-const maxReports = 200;
+const mostKept = { answer: 200, frame: 60 } as const;
 const maxNames = 20;
 
 /** Counts unreadable shapes and logs each kind of them once. */
 export class ShapeReports {
+  readonly #of: keyof typeof mostKept;
   readonly #log: Logger;
   readonly #clock: Clock;
+  readonly #redact: Redact;
   readonly #reports = new Map<string, ShapeReport>();
   #isFull = false;
 
-  constructor(log: Logger, clock: Clock) {
+  constructor(of: keyof typeof mostKept, log: Logger, clock: Clock, redact: Redact) {
+    this.#of = of;
     this.#log = log;
     this.#clock = clock;
+    this.#redact = redact;
   }
 
-  of(operation: Operation): ReportShape {
+  of(operation: string): ReportShape {
     return (problem, sample) => {
-      this.#add(operation.name, problem, sampleOf(sample));
+      this.#add(operation, problem, sample);
     };
   }
 
@@ -42,34 +46,45 @@ export class ShapeReports {
     return [...this.#reports.values()];
   }
 
-  #add(operation: string, problem: string, sample: readonly string[]): void {
-    const key = JSON.stringify([operation, problem, sample]);
+  #add(operation: string, problem: string, found: unknown): void {
+    const sample = this.#sampleOf(found);
+    // Objects that differ in their names are shapes of their own; texts are not.
+    const key = JSON.stringify([operation, problem, isContainer(found) ? sample : typeof found]);
     const now = this.#clock.now();
     const known = this.#reports.get(key);
     if (known) {
       this.#reports.set(key, { ...known, count: known.count + 1, lastAt: now });
       return;
     }
-    if (this.#reports.size >= maxReports) {
-      if (!this.#isFull) this.#log.warn("more than 200 unreadable shapes; further ones are not kept");
+    const most = mostKept[this.#of];
+    if (this.#reports.size >= most) {
+      if (!this.#isFull) this.#log.warn(`more than ${most} unreadable shapes; further ones are not kept`);
       this.#isFull = true;
       return;
     }
     this.#reports.set(key, { operation, problem, sample, count: 1, firstAt: now, lastAt: now });
-    this.#log.warn(
-      { operation, problem, sample },
-      `an answer of ${operation} holds something that cannot be read: ${problem}; platform.shapes.${operation} can say where things are`,
-    );
+    const help = `platform.shapes.${operation} can say where things are`;
+    if (this.#of === "answer") {
+      const text = `an answer of ${operation} holds something that cannot be read: ${problem}; ${help}`;
+      this.#log.warn({ operation, problem, sample }, text);
+    } else {
+      const text = `a frame of ${operation} holds something that cannot be read; it is left out. ${help}`;
+      this.#log.warn({ channel: operation, problem, sample }, text);
+    }
+  }
+
+  #sampleOf(found: unknown): readonly string[] {
+    if (Array.isArray(found)) return ["(list)"];
+    if (typeof found === "string" && this.#of === "frame") return [lookOf(found)];
+    if (!isContainer(found)) return [found === null ? "(null)" : `(${typeof found})`];
+    const names: string[] = [];
+    for (const name in found) {
+      if (names.length === maxNames) break;
+      names.push(oneLine(this.#redact(name), 40));
+    }
+    return names;
   }
 }
 
-function sampleOf(value: unknown): readonly string[] {
-  if (Array.isArray(value)) return ["(list)"];
-  if (!isContainer(value)) return [value === null ? "(null)" : `(${typeof value})`];
-  const names: string[] = [];
-  for (const name in value) {
-    if (names.length === maxNames) break;
-    names.push(name.length > 40 ? `${name.slice(0, 40)}…` : name);
-  }
-  return names;
-}
+/** Every letter of a value is an `x`, every digit a `0`. */
+const lookOf = (text: string): string => oneLine(text, 60).replace(/\p{L}/gu, "x").replace(/\p{N}/gu, "0");

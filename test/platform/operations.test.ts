@@ -38,7 +38,7 @@ describe("operations", () => {
   it("the client's code names no path of the platform anywhere else", async () => {
     const source = await readFile(new URL("../../src/platform/operations.ts", import.meta.url), "utf8");
     expect(source.match(/\/api\//g)?.length).toBeGreaterThan(0);
-    for (const file of ["reader.ts", "authorized.ts", "caller.ts"]) {
+    for (const file of ["reads.ts", "requests.ts", "client.ts"]) {
       const text = await readFile(new URL(`../../src/platform/${file}`, import.meta.url), "utf8");
       expect(text).not.toContain("/api/");
     }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { PlatformErrorFacts } from "../../src/greenhouse/ports.js";
-import { commandRetries, pollingRetries, retryDelayMs } from "../../src/platform/caller.js";
+import { commandRetries, pollingRetries, retryDelayMs } from "../../src/platform/requests.js";
 import { retryAfterMs } from "../../src/platform/http/exchange.js";
 
 const facts = (over: Partial<PlatformErrorFacts>): PlatformErrorFacts => ({

@@ -60,9 +60,9 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     breaks: ["L5"],
   },
   post_retried_by_transport: {
-    file: "src/platform/authorized.ts",
-    from: "const answer = await this.#caller.once(call, headers);",
-    to: "const answer = await this.#caller.read(call, headers);",
+    file: "src/platform/requests.ts",
+    from: "const answer = await this.#once(call, [...credential.headers, ...jsonBody]);",
+    to: "const answer = await this.#repeated(call, [...credential.headers, ...jsonBody]);",
     breaks: ["S1", "S7"],
   },
   second_post_without_read: {

@@ -1,5 +1,5 @@
 import type { PlatformHost } from "../../src/greenhouse/ports.js";
-import type { Outgoing } from "../../src/platform/http/connections.js";
+import type { Call } from "../../src/platform/http/connections.js";
 import { type HttpAnswer, TransportFailure } from "../../src/platform/http/exchange.js";
 import type { Decision } from "../../src/simulator/call.js";
 import { respond } from "../../src/simulator/platform-model.js";
@@ -65,7 +65,7 @@ export class Wire {
 
   exchange(
     host: PlatformHost,
-    outgoing: Outgoing,
+    outgoing: Call,
     headers: string[],
     clock: BootClock,
     limitMs: number,
@@ -188,10 +188,10 @@ class Trip {
   status = 0;
   deadline: (() => void) | null = null;
 
-  readonly #outgoing: Outgoing;
+  readonly #outgoing: Call;
   readonly #headers: readonly string[];
 
-  constructor(outgoing: Outgoing, headers: readonly string[], host: PlatformHost) {
+  constructor(outgoing: Call, headers: readonly string[], host: PlatformHost) {
     const { operation, path, body } = outgoing;
     this.#outgoing = outgoing;
     this.#headers = headers;

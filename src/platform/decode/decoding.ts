@@ -1,14 +1,22 @@
-import type { ReportShape } from "../shape-reports.js";
 import type { ReadTime } from "../time.js";
 import { type Fields, isContainer, isFields, own, textOf } from "./wire.js";
 
-/** What every decoder is given beside the answer. The operation's shape is known before, once. */
+/** Takes what decoders of one operation could not read. */
+export type ReportShape = (problem: string, sample: unknown) => void;
+
+/** What every decoder is given beside the answer. */
 export interface Decoding {
+  /** The device and the address that were asked for; empty where none was. */
+  readonly code: string;
+  readonly address: string;
   readonly report: ReportShape;
   readonly readTime: ReadTime;
   /** Epoch ms. */
   readonly receivedAt: number;
 }
+
+/** Made once for the shape of an operation. Throws UnreadableShape for an answer that is not the operation's at all. */
+export type Decode<T> = (answer: unknown, decoding: Decoding) => T;
 
 /** An answer as a whole is not what the operation returns. */
 export class UnreadableShape extends Error {

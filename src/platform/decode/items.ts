@@ -1,26 +1,30 @@
 import { isMetadata } from "./decoding.js";
 import { at, type Fields, isContainer, isFields, own } from "./wire.js";
 
-/** Where an item stood: its key in a keyed object, and the objects and keyed lists around it, innermost first. */
-export interface Place {
+/** An object of an answer, with what it says and where it stood. */
+export interface Item<R extends string> {
+  readonly fields: Fields;
+  readonly found: Roles<R>;
+  /** Its key in a keyed object. */
   readonly key: string | null;
-  readonly group: Group | null;
+  /** The object or keyed list around it. */
+  readonly group: Item<R> | null;
   /** The answer's frame (`data`, `data.page`): what it says is about the whole answer. */
   readonly isFrame: boolean;
 }
 
-export interface Group extends Place {
-  readonly fields: Fields;
-}
-
 /** What one decoder makes of what the walk finds. */
-export interface ItemVisitor {
+export interface ItemVisitor<R extends string> {
+  readonly roles: ReadRoles<R>;
   /** Takes an object as an item; false when it is none, so that what is inside is looked at. */
-  readonly item: (fields: Fields, place: Place) => boolean;
+  readonly item: (item: Item<R>) => boolean;
   /** Takes an object whose own scalars are items by their keys; false when they are not. */
-  readonly row?: (fields: Fields, place: Place) => boolean;
+  readonly row?: (item: Item<R>) => boolean;
   readonly unreadable: (problem: string, sample: unknown) => void;
-  /** Where several devices answer at once, only what stands under this key is looked at. */
+  /**
+   * Some platforms answer for several devices whatever was asked: items that name another one are passed over, and where the
+   * devices are keys, only what stands under this one is looked at.
+   */
   readonly device?: string;
 }
 
@@ -51,7 +55,11 @@ const maxDepth = 6;
  * path is followed instead where given. Returns false when there is nothing that could hold items, which an absent, null or
  * empty `data` is not: that is no items.
  */
-export function visitItems(answer: unknown, path: string | undefined, visitor: ItemVisitor): boolean {
+export function visitItems<R extends string>(
+  answer: unknown,
+  path: string | undefined,
+  visitor: ItemVisitor<R>,
+): boolean {
   const root = path === undefined ? behindDoor(answer) : at(answer, path);
   if (root === null || (root === undefined && path === undefined)) return true;
   if (!isContainer(root)) return false;
@@ -71,54 +79,74 @@ function behindDoor(answer: unknown): unknown {
   return found === "" ? null : found;
 }
 
-/** False when nothing in it could be made sense of and nobody has been told yet. */
-function walk(node: object, place: Place, visitor: ItemVisitor, depth: number): boolean {
+type Place<R extends string> = Pick<Item<R>, "key" | "group" | "isFrame">;
+
+/** False when nothing in it could be made sense of and that was not told yet. */
+function walk<R extends string>(
+  node: object,
+  place: Place<R>,
+  visitor: ItemVisitor<R>,
+  depth: number,
+): boolean {
   if (depth > maxDepth) visitor.unreadable("nested too deeply", node);
   else if (Array.isArray(node)) walkList(node, place, visitor, depth);
   else if (isFields(node)) return walkFields(node, place, visitor, depth);
   return true;
 }
 
-const noFields: Fields = {};
 const strange = "an item without the fields it needs";
 
-function walkList(list: readonly unknown[], place: Place, visitor: ItemVisitor, depth: number): void {
-  const group = place.key === null ? place.group : { ...place, fields: noFields };
-  const inside: Place = { key: null, group, isFrame: false };
+function walkList<R extends string>(
+  list: readonly unknown[],
+  place: Place<R>,
+  visitor: ItemVisitor<R>,
+  depth: number,
+): void {
+  const group = place.key === null ? place.group : { ...place, fields: {}, found: visitor.roles({}) };
+  const inside = { key: null, group, isFrame: false };
   for (const element of list) {
     if (!isContainer(element)) visitor.unreadable("a list element that is no object", element);
     else if (!walk(element, inside, visitor, depth + 1)) visitor.unreadable(strange, element);
   }
 }
 
-function walkFields(fields: Fields, place: Place, visitor: ItemVisitor, depth: number): boolean {
-  if (visitor.item(fields, place)) return true;
-  const asked = visitor.device === undefined ? undefined : own(fields, visitor.device);
-  if (isContainer(asked)) return walk(asked, { ...place, isFrame: true }, visitor, depth + 1);
-  const names = Object.keys(fields);
-  const inside = names.filter((name) => isContainer(fields[name]));
-  if (inside.length > 0) return walkInside(fields, inside, place, visitor, depth);
-  if (visitor.row?.(fields, place) === true) return true;
-  return place.isFrame && names.every((name) => fields[name] === null || isMetadata(name));
-}
-
-/** Beside a list of items other objects only describe it; without one, each of them should have been an item. */
-function walkInside(
+function walkFields<R extends string>(
   fields: Fields,
-  names: readonly string[],
-  place: Place,
-  visitor: ItemVisitor,
+  place: Place<R>,
+  visitor: ItemVisitor<R>,
   depth: number,
 ): boolean {
-  const group: Group = { ...place, fields };
+  const { key, group, isFrame } = place;
+  const { device } = visitor;
+  const item = { fields, found: visitor.roles(fields), key, group, isFrame };
+  if (isForeign(item.found, device) || visitor.item(item)) return true;
+  const asked = device === undefined ? undefined : own(fields, device);
+  if (isContainer(asked)) return walk(asked, { key, group, isFrame: true }, visitor, depth + 1);
+  const names = Object.keys(fields);
+  const inside = names.filter((name) => isContainer(fields[name]));
+  if (inside.length > 0) return walkInside(item, inside, visitor, depth);
+  if (visitor.row?.(item) === true) return true;
+  return isFrame && names.every((name) => fields[name] === null || isMetadata(name));
+}
+
+const isForeign = ({ device: named }: Readonly<{ device?: unknown }>, device: string | undefined): boolean =>
+  device !== undefined && typeof named === "string" && named !== "" && named !== device;
+
+/** Beside a list of items other objects only describe it; without one, each of them should have been an item. */
+function walkInside<R extends string>(
+  group: Item<R>,
+  names: readonly string[],
+  visitor: ItemVisitor<R>,
+  depth: number,
+): boolean {
   const odd: unknown[] = [];
   let hasList = false;
   for (const name of names) {
-    const child = fields[name];
+    const child = group.fields[name];
     if (!isContainer(child)) continue;
     const isStructure = structure.has(name);
-    const where = { key: isStructure ? null : name, group, isFrame: isStructure && place.isFrame };
-    if (!walk(child, where, visitor, depth + 1)) odd.push(child);
+    const place = { key: isStructure ? null : name, group, isFrame: isStructure && group.isFrame };
+    if (!walk(child, place, visitor, depth + 1)) odd.push(child);
     else if (isStructure) hasList = true;
   }
   if (!hasList) for (const child of odd) visitor.unreadable(strange, child);
@@ -126,15 +154,15 @@ function walkInside(
 }
 
 /** The nearest group for which `find` gives something. */
-export function inGroups<T>(place: Place, find: (group: Group) => T | null): T | null {
-  for (let group = place.group; group !== null; group = group.group) {
+export function inGroups<R extends string, T>(item: Item<R>, find: (group: Item<R>) => T | null): T | null {
+  for (let group = item.group; group !== null; group = group.group) {
     const found = find(group);
     if (found !== null) return found;
   }
   return null;
 }
 
-/** For each role of an item, the names platforms give it; earlier ones win. */
+/** For each role of an item, the names platforms give it; earlier ones win. `device` names the device an item is about. */
 export type RoleTable<R extends string> = Readonly<Record<R, readonly string[]>>;
 export type Roles<R extends string> = Readonly<Partial<Record<R, unknown>>>;
 export type ReadRoles<R extends string> = (fields: Fields) => Roles<R>;

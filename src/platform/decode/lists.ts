@@ -1,24 +1,11 @@
 import { deviceType } from "../../greenhouse/device-types.js";
 import type { DeviceList, DeviceRecord } from "../../greenhouse/ports.js";
 import type { OperationShape } from "../settings.js";
-import type { ReportShape } from "../shape-reports.js";
-import { type Decoding, envelopeOf, UnreadableShape } from "./decoding.js";
-import { type ReadRoles, roleReader, type Roles, type RoleTable, visitItems } from "./items.js";
+import { type Decode, envelopeOf, UnreadableShape } from "./decoding.js";
+import { roleReader, type Roles, visitItems } from "./items.js";
 import { at, type Fields, isFields, own, textOf } from "./wire.js";
 
-type DeviceRole =
-  | "code"
-  | "name"
-  | "type"
-  | "typeName"
-  | "stationId"
-  | "stationName"
-  | "brand"
-  | "hls"
-  | "version"
-  | "online";
-
-const deviceRoles: RoleTable<DeviceRole> = {
+const deviceRoles = {
   code: ["code", "deviceCode", "deviceSn", "sn"],
   name: ["name", "deviceName", "title"],
   type: ["deviceTypeId", "deviceTypeCode"],
@@ -29,7 +16,7 @@ const deviceRoles: RoleTable<DeviceRole> = {
   hls: ["hls", "hlsUrl"],
   version: ["version"],
   online: ["online", "isOnline", "onlineStatus"],
-};
+} as const;
 
 const extraNames = ["id", "customerId", "channel", "number", "sortOrder", "tag", "prefix", "type"] as const;
 
@@ -37,39 +24,33 @@ const extraNames = ["id", "customerId", "channel", "number", "sortOrder", "tag",
  * Devices of `GET /api/control/mqtt` and `GET /api/device`. No data at all is an empty account; items of which none can be
  * read are an unknown shape (throws UnreadableShape), so that a changed answer never looks like an empty account.
  */
-export function deviceReader(shape: OperationShape): (answer: unknown, decoding: Decoding) => DeviceList {
+export function deviceReader(shape: OperationShape): Decode<DeviceList> {
   const roles = roleReader(deviceRoles, { code: shape.code, name: shape.name });
-  return (answer, { report }) => readDevices(answer, shape.items, roles, report);
-}
-
-function readDevices(
-  answer: unknown,
-  path: string | undefined,
-  roles: ReadRoles<DeviceRole>,
-  report: ReportShape,
-): DeviceList {
-  const byCode = new Map<string, DeviceRecord>();
-  let unreadable = 0;
-  const skip = (problem: string, sample: unknown) => {
-    unreadable += 1;
-    report(problem, sample);
+  return (answer, { report }) => {
+    const byCode = new Map<string, DeviceRecord>();
+    let unreadable = 0;
+    const skip = (problem: string, sample: unknown) => {
+      unreadable += 1;
+      report(problem, sample);
+    };
+    const isList = visitItems(answer, shape.items, {
+      roles,
+      item: ({ fields, found }) => {
+        const record = deviceOf(fields, found);
+        if (record === null) return false;
+        if (byCode.has(record.code)) skip("a device code that is listed twice", fields);
+        else byCode.set(record.code, record);
+        return true;
+      },
+      unreadable: skip,
+    });
+    const hasNothing = byCode.size === 0 && (unreadable > 0 || !isList || isForeign(answer));
+    if (hasNothing) throw new UnreadableShape("no device could be read from the answer");
+    const list: readonly DeviceRecord[] = [...byCode.values()];
+    if (!isPageOf(answer, list.length + unreadable)) return list;
+    report(pageProblem, at(answer, "data") ?? answer);
+    return Object.assign(list, { isPage: true });
   };
-  const isList = visitItems(answer, path, {
-    item: (fields) => {
-      const record = deviceOf(fields, roles(fields));
-      if (record === null) return false;
-      if (byCode.has(record.code)) skip("a device code that is listed twice", fields);
-      else byCode.set(record.code, record);
-      return true;
-    },
-    unreadable: skip,
-  });
-  const hasNothing = byCode.size === 0 && (unreadable > 0 || !isList || isForeign(answer));
-  if (hasNothing) throw new UnreadableShape("no device could be read from the answer");
-  const list: readonly DeviceRecord[] = [...byCode.values()];
-  if (!isPageOf(answer, list.length + unreadable)) return list;
-  report(pageProblem, frameOf(answer));
-  return Object.assign(list, { isPage: true });
 }
 
 /** Neither an envelope nor data: not what an account without devices would answer. */
@@ -79,7 +60,7 @@ const isForeign = (answer: unknown): boolean =>
   Object.keys(answer).length > 0 &&
   !Object.hasOwn(answer, "data");
 
-function deviceOf(fields: Fields, roles: Roles<DeviceRole>): DeviceRecord | null {
+function deviceOf(fields: Fields, roles: Roles<keyof typeof deviceRoles>): DeviceRecord | null {
   const code = textOf(roles.code);
   if (code === null || code.length > 256) return null;
   const type = textOf(roles.type);
@@ -143,8 +124,6 @@ const frames = [
   "data.pageInfo",
 ];
 
-const frameOf = (answer: unknown): unknown => at(answer, "data") ?? answer;
-
 /** Some platforms answer a page at a time, although nobody asked them to; the answer's own count tells. */
 function isPageOf(answer: unknown, seen: number): boolean {
   return frames.some((path) => {
@@ -160,11 +139,6 @@ function isPageOf(answer: unknown, seen: number): boolean {
   });
 }
 
-export interface Station {
-  readonly id: string;
-  readonly name: string | null;
-}
-
 const stationRoles = {
   id: ["id", "stationId", "code", "stationCode"],
   name: ["name", "stationName", "title"],
@@ -173,33 +147,25 @@ const stationRoles = {
 /** Stations of `GET /api/station`. Throws UnreadableShape when none of the items has an id. */
 export function stationReader(
   shape: OperationShape,
-): (answer: unknown, decoding: Decoding) => readonly Station[] {
+): Decode<readonly { readonly id: string; readonly name: string | null }[]> {
   const roles = roleReader(stationRoles, { id: shape.code, name: shape.name });
-  return (answer, { report }) => readStations(answer, shape.items, roles, report);
-}
-
-function readStations(
-  answer: unknown,
-  path: string | undefined,
-  roles: ReadRoles<keyof typeof stationRoles>,
-  report: ReportShape,
-): readonly Station[] {
-  const stations: Station[] = [];
-  let unreadable = 0;
-  const isList = visitItems(answer, path, {
-    item: (fields) => {
-      const found = roles(fields);
-      const id = textOf(found.id);
-      if (id === null) return false;
-      stations.push({ id, name: textOf(found.name) });
-      return true;
-    },
-    unreadable: (problem, sample) => {
-      unreadable += 1;
-      report(problem, sample);
-    },
-  });
-  if (!isList || (unreadable > 0 && stations.length === 0))
-    throw new UnreadableShape("no station could be read from the answer");
-  return stations;
+  return (answer, { report }) => {
+    const stations: { readonly id: string; readonly name: string | null }[] = [];
+    let unreadable = 0;
+    const isList = visitItems(answer, shape.items, {
+      roles,
+      item: ({ found }) => {
+        const id = textOf(found.id);
+        if (id !== null) stations.push({ id, name: textOf(found.name) });
+        return id !== null;
+      },
+      unreadable: (problem, sample) => {
+        unreadable += 1;
+        report(problem, sample);
+      },
+    });
+    if (!isList || (unreadable > 0 && stations.length === 0))
+      throw new UnreadableShape("no station could be read from the answer");
+    return stations;
+  };
 }

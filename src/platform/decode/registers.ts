@@ -1,19 +1,16 @@
 import type { RawValue, WriteAccepted } from "../../greenhouse/ports.js";
 import type { OperationShape } from "../settings.js";
-import type { ReportShape } from "../shape-reports.js";
-import { type Decoding, type Envelope, isMetadata, UnreadableShape } from "./decoding.js";
-import { type Place, type ReadRoles, roleReader, type RoleTable, visitItems } from "./items.js";
+import { type Decode, type Envelope, isMetadata, type ReportShape, UnreadableShape } from "./decoding.js";
+import { type ReadRoles, roleReader, visitItems } from "./items.js";
 import { at, type Fields, isContainer, isFields, own, scalarOf, textOf } from "./wire.js";
 
-export type RegisterRole = "address" | "value" | "device";
-
-const registerRoles: RoleTable<RegisterRole> = {
+const registerRoles = {
   address: ["address", "addr", "registerAddress", "addressCode", "paramAddress"],
   value: ["value", "val", "currentValue", "setValue", "paramValue", "v", "data"],
   device: ["deviceCode"],
-};
+} as const;
 
-export const registerReader = ({ code, value }: OperationShape) =>
+const registerReader = ({ code, value }: OperationShape) =>
   roleReader(registerRoles, { address: code, value });
 
 const placeholders = new Set(["", "-", "--", "null", "undefined", "NaN"]);
@@ -33,52 +30,39 @@ export function registerValue(given: unknown, roles = plainRegister): RawValue |
  * `{address, value}`, the value plain or again as `{value}`. Addresses without a value are left out, as are those that stand there twice with different values.
  * Throws UnreadableShape where nothing could hold them.
  */
-export function manyValuesReader(
-  shape: OperationShape,
-): (answer: unknown, code: string, decoding: Decoding) => ReadonlyMap<string, RawValue> {
+export function manyValuesReader(shape: OperationShape): Decode<ReadonlyMap<string, RawValue>> {
   const roles = registerReader(shape);
-  return (answer, code, { report }) => readManyValues(answer, shape.items, code, roles, report);
-}
-
-function readManyValues(
-  answer: unknown,
-  path: string | undefined,
-  code: string,
-  roles: ReadRoles<RegisterRole>,
-  report: ReportShape,
-): ReadonlyMap<string, RawValue> {
-  const values = new Map<string, RawValue>();
-  const doubtful = new Set<string>();
-  const add = (address: string, given: unknown) => {
-    const value = registerValue(given);
-    if (value === null) return;
-    if (values.has(address) && String(values.get(address)) !== String(value)) doubtful.add(address);
-    values.set(address, value);
+  return (answer, { code, report }) => {
+    const values = new Map<string, RawValue>();
+    const doubtful = new Set<string>();
+    const add = (address: string, given: unknown) => {
+      const value = registerValue(given);
+      if (value === null) return;
+      if (values.has(address) && String(values.get(address)) !== String(value)) doubtful.add(address);
+      values.set(address, value);
+    };
+    const isList = visitItems(answer, shape.items, {
+      roles,
+      device: code,
+      unreadable: report,
+      item: ({ fields, found, key }) => {
+        const address = textOf(found.address) ?? (key !== null && isAddress(key) ? key : null);
+        const inner = own(fields, "value");
+        const value = "value" in found || !isFields(inner) ? found.value : inner;
+        if (address !== null && value !== undefined) add(address, value);
+        else for (const plain of plainAddresses(fields)) add(plain, fields[plain]);
+        return address !== null && value !== undefined;
+      },
+      row: ({ fields }) => plainAddresses(fields).length > 0,
+    });
+    if (!isList) throw new UnreadableShape("no addresses could be found in the answer");
+    for (const address of doubtful) {
+      values.delete(address);
+      report("an address that stands there twice with different values", { address });
+    }
+    return values;
   };
-  const isList = visitItems(answer, path, {
-    device: code,
-    unreadable: report,
-    item: (fields, place) => {
-      const found = roles(fields);
-      if (typeof found.device === "string" && found.device !== code) return true;
-      const address = textOf(found.address) ?? keyAddress(place);
-      const inner = own(fields, "value");
-      const value = "value" in found || !isFields(inner) ? found.value : inner;
-      if (address !== null && value !== undefined) add(address, value);
-      else for (const key of plainAddresses(fields)) add(key, fields[key]);
-      return address !== null && value !== undefined;
-    },
-    row: (fields) => plainAddresses(fields).length > 0,
-  });
-  if (!isList) throw new UnreadableShape("no addresses could be found in the answer");
-  for (const address of doubtful) {
-    values.delete(address);
-    report("an address that stands there twice with different values", { address });
-  }
-  return values;
 }
-
-const keyAddress = ({ key }: Place): string | null => (key !== null && isAddress(key) ? key : null);
 
 /** Digits, or a short word with a digit in it (`D101`, `M0.1`) that does not describe something else. */
 const isAddress = (key: string): boolean =>
@@ -101,11 +85,9 @@ const maxDepth = 4;
  * The value of one address in the answer of `GET /api/get-value`: under the address itself, plain or as `{value}`, or in an item
  * `{address, value}`. Null when the answer holds none. Another address's value is never taken for it.
  */
-export function oneValueReader(
-  shape: OperationShape,
-): (answer: unknown, code: string, address: string, decoding: Decoding) => RawValue | null {
+export function oneValueReader(shape: OperationShape): Decode<RawValue | null> {
   const roles = registerReader(shape);
-  return (answer, code, address, { report }) => {
+  return (answer, { code, address, report }) => {
     const direct = atConfiguredPath(answer, address, shape);
     if (direct !== null) return direct;
     const root = shape.items === undefined ? answer : at(answer, shape.items);
@@ -126,7 +108,7 @@ function atConfiguredPath(answer: unknown, address: string, shape: OperationShap
 interface Search {
   readonly code: string;
   readonly address: string;
-  readonly roles: ReadRoles<RegisterRole>;
+  readonly roles: ReadRoles<keyof typeof registerRoles>;
 }
 
 function find(node: unknown, search: Search, depth: number, isEnvelope: boolean): Found {
@@ -171,13 +153,6 @@ function holdsSomething(answer: unknown): boolean {
   return !isContainer(data) || Object.keys(data).length > 0;
 }
 
-/** What was sent, to be compared with the echo of the answer. */
-export interface Sent {
-  readonly deviceCode: string;
-  readonly address: string;
-  readonly value: string;
-}
-
 /**
  * The answer to an accepted `POST /api/set-value`; the three echoed fields stand under `data` or beside the code. Null when the body has
  * no code, for then nothing says that the value was accepted. An echo that differs is only reported: the read-back decides.
@@ -185,7 +160,7 @@ export interface Sent {
 export function readWriteAnswer(
   answer: unknown,
   envelope: Envelope,
-  sent: Sent,
+  sent: Readonly<Record<"deviceCode" | "address" | "value", string>>,
   report: ReportShape,
 ): WriteAccepted | null {
   if (envelope.code === null) return null;

@@ -1,153 +1,11 @@
 import type { SensorItem } from "../../greenhouse/ports.js";
 import { isMeasurementText, measurement } from "../measurement.js";
 import type { OperationShape } from "../settings.js";
-import { type Decoding, isMetadata, UnreadableShape } from "./decoding.js";
-import {
-  type Group,
-  inGroups,
-  type Place,
-  type ReadRoles,
-  roleReader,
-  type Roles,
-  type RoleTable,
-  visitItems,
-} from "./items.js";
-import { type Fields, isContainer, own, scalarOf, textOf } from "./wire.js";
+import { type Decode, type Decoding, isMetadata, UnreadableShape } from "./decoding.js";
+import { inGroups, type Item, type ReadRoles, roleReader, visitItems } from "./items.js";
+import { isContainer, own, scalarOf, textOf } from "./wire.js";
 
-/**
- * The readings of an object that keeps them under their names (`{temperature: 23.5, humidity: 60, dateTime}`); null when it is not
- * one. A text that is no number shows that its keys are not quantities, so then nothing is taken.
- */
-export function readWideRow(
-  fields: Fields,
-  roles: ReadRoles<SensorRole>,
-): readonly (readonly [string, unknown])[] | null {
-  const readings: (readonly [string, unknown])[] = [];
-  let hasValue = false;
-  for (const key of Object.keys(fields)) {
-    const value = fields[key];
-    if (key.trim() === "" || isMetadata(key) || hasRole(key, value, roles)) continue;
-    if (typeof value === "boolean" || (typeof value === "string" && !isMeasurementText(value))) return null;
-    hasValue ||= value !== null;
-    readings.push([key, value]);
-  }
-  return hasValue ? readings : null;
-}
-
-const hasRole = (key: string, value: unknown, roles: ReadRoles<SensorRole>): boolean =>
-  Object.keys(roles({ [key]: value })).length > 0;
-
-interface Naming {
-  readonly name: string | null;
-  readonly factor: string | null;
-  readonly channel: string | null;
-}
-
-type Reading = Pick<SensorItem, "value" | "raw" | "unit" | "measuredAt">;
-
-/** One item of the platform as ours; null when nothing says what it measures. */
-export function sensorItem(
-  found: Roles<SensorRole>,
-  place: Place,
-  roles: ReadRoles<SensorRole>,
-  decoding: Decoding,
-): SensorItem | null {
-  const { name, factor, channel } = naming(found, place, roles);
-  if (name === null && factor === null && channel === null) return null;
-  const { value, raw, unit, measuredAt } = reading(found.value, found, place, roles, decoding);
-  return { name: name ?? "", factor, channel, value, raw, unit, measuredAt };
-}
-
-/** What a key in an object of items means depends on how it looks: digits are a channel, ASCII a factor, the rest a name. */
-function naming(found: Roles<SensorRole>, place: Place, roles: ReadRoles<SensorRole>): Naming {
-  const outer = place.key === null ? nestedIn(place, roles) : null;
-  if (outer !== null) return naming({ ...roles(outer.fields), ...found }, outer, roles);
-  const ownName = textOf(found.name);
-  const ownFactor = textOf(found.factor);
-  const key = place.key ?? (ownName === null && ownFactor === null ? (place.group?.key ?? null) : null);
-  const keyed = namedByKey(key);
-  return {
-    name: ownName ?? keyed.name,
-    factor: ownFactor ?? keyed.factor,
-    channel: textOf(found.channel) ?? keyed.channel ?? groupChannel(place, roles, key),
-  };
-}
-
-const isAscii = (key: string): boolean => /^[\x21-\x7e]{1,64}$/.test(key);
-
-const unnamed: Naming = { name: null, factor: null, channel: null };
-
-function namedByKey(key: string | null): Naming {
-  const text = key?.trim() ?? "";
-  if (text === "") return unnamed;
-  if (/^\d{1,4}$/.test(text)) return { name: null, factor: null, channel: text };
-  return isAscii(text)
-    ? { name: null, factor: text, channel: null }
-    : { name: text, factor: null, channel: null };
-}
-
-/** `{name, value: {value, unit}}`: the inner object is the reading, the outer one says of what. */
-function nestedIn(place: Place, roles: ReadRoles<SensorRole>): Group | null {
-  const outer = place.group;
-  if (outer === null || outer.isFrame || !isContainer(own(outer.fields, "value"))) return null;
-  return "value" in roles(outer.fields) ? null : outer;
-}
-
-/** Channel of the group an item stands in, or what tells the group from its neighbours; not the key already used as its name. */
-function groupChannel(place: Place, roles: ReadRoles<SensorRole>, used: string | null): string | null {
-  return inGroups(place, (group) => {
-    if (group.isFrame) return null;
-    const found = roles(group.fields);
-    const key = group.key === used ? null : group.key;
-    return textOf(found.channel) ?? key ?? textOf(found.name) ?? textOf(found.factor);
-  });
-}
-
-/** A number that stands under its name. */
-export function rowItem(
-  key: string,
-  raw: unknown,
-  fields: Fields,
-  place: Place,
-  roles: ReadRoles<SensorRole>,
-  decoding: Decoding,
-): SensorItem {
-  const found = roles(fields);
-  const isFactor = isAscii(key);
-  const told = place.isFrame ? null : (textOf(found.name) ?? place.key);
-  return {
-    name: isFactor ? "" : key,
-    factor: isFactor ? key : null,
-    channel: textOf(found.channel) ?? told ?? groupChannel(place, roles, null),
-    ...reading(raw, { time: found.time }, place, roles, decoding),
-  };
-}
-
-function reading(
-  given: unknown,
-  found: Roles<SensorRole>,
-  place: Place,
-  roles: ReadRoles<SensorRole>,
-  { readTime, receivedAt, report }: Decoding,
-): Reading {
-  const raw = scalarOf(given);
-  const unit = textOf(found.unit);
-  const time = found.time ?? groupTime(place, roles);
-  const measuredAt = readTime(time, receivedAt);
-  if (measuredAt === null && time !== null && time !== "") report("a time that cannot be read", { time });
-  const measured = typeof raw === "string" ? measurement(raw, unit) : { value: plain(raw), unit: null };
-  return { value: measured.value, raw, unit: unit ?? measured.unit, measuredAt };
-}
-
-const groupTime = (place: Place, roles: ReadRoles<SensorRole>): unknown =>
-  inGroups(place, ({ fields }) => roles(fields).time ?? null);
-
-const plain = (raw: number | boolean | null): number | string | null =>
-  typeof raw === "boolean" ? String(raw) : raw;
-
-export type SensorRole = "name" | "factor" | "value" | "unit" | "channel" | "time" | "device";
-
-const sensorRoles: RoleTable<SensorRole> = {
+const sensorRoles = {
   name: [
     "name",
     "sensorName",
@@ -209,55 +67,48 @@ const sensorRoles: RoleTable<SensorRole> = {
     ],
   ],
   device: ["deviceCode", "deviceSn"],
-};
+} as const;
+
+type SensorRole = keyof typeof sensorRoles;
+
+type SensorObject = Item<SensorRole>;
 
 /**
  * Items of `GET /api/sensor-data` for one device: list, keyed object, grouped by channel or sensor, or one object whose numbers
  * stand under their names. Throws UnreadableShape where nothing could hold items.
  */
-export function sensorReader(
-  shape: OperationShape,
-): (answer: unknown, code: string, decoding: Decoding) => readonly SensorItem[] {
+export function sensorReader(shape: OperationShape): Decode<readonly SensorItem[]> {
   const { name, value, unit, time, channel, code: factor } = shape;
   const roles = roleReader(sensorRoles, { name, value, unit, time, channel, factor });
-  return (answer, code, decoding) => readSensors(answer, shape.items, code, roles, decoding);
-}
-
-function readSensors(
-  answer: unknown,
-  path: string | undefined,
-  code: string,
-  roles: ReadRoles<SensorRole>,
-  decoding: Decoding,
-): readonly SensorItem[] {
-  const { report } = decoding;
-  const items: SensorItem[] = [];
-  const seen = new Set<string>();
-  const add = (item: SensorItem, sample: unknown) => {
-    const { size } = seen;
-    if (seen.add(traits(item)).size === size) report(alike, sample);
-    items.push(item);
+  return (answer, decoding) => {
+    const { report } = decoding;
+    const items: SensorItem[] = [];
+    const seen = new Set<string>();
+    const add = (item: SensorItem, sample: unknown) => {
+      const { size } = seen;
+      if (seen.add(traits(item)).size === size) report(alike, sample);
+      items.push(item);
+    };
+    const isList = visitItems(answer, shape.items, {
+      roles,
+      device: decoding.code,
+      unreadable: report,
+      item: (given) => {
+        if (!("value" in given.found)) return false;
+        const item = sensorItem(given, decoding);
+        if (item === null) report("a reading without name, factor or channel", given.fields);
+        else add(item, given.fields);
+        return true;
+      },
+      row: (row) => {
+        const readings = readWideRow(row, roles);
+        for (const [key, raw] of readings ?? []) add(rowItem(key, raw, row, decoding), row.fields);
+        return readings !== null;
+      },
+    });
+    if (!isList) throw new UnreadableShape("no readings could be found in the answer");
+    return items;
   };
-  const isList = visitItems(answer, path, {
-    device: code,
-    unreadable: report,
-    item: (fields, place) => {
-      const found = roles(fields);
-      if (isForeign(found, code)) return true;
-      if (!("value" in found)) return false;
-      const item = sensorItem(found, place, roles, decoding);
-      if (item === null) report("a reading without name, factor or channel", fields);
-      else add(item, fields);
-      return true;
-    },
-    row: (fields, place) => {
-      const row = readWideRow(fields, roles);
-      for (const [key, raw] of row ?? []) add(rowItem(key, raw, fields, place, roles, decoding), fields);
-      return row !== null;
-    },
-  });
-  if (!isList) throw new UnreadableShape("no readings could be found in the answer");
-  return items;
 }
 
 const alike =
@@ -265,6 +116,105 @@ const alike =
 
 const traits = ({ name, factor, channel }: SensorItem): string => JSON.stringify([name, factor, channel]);
 
-/** Belongs to another device: some platforms answer for all of them whatever was asked. */
-const isForeign = (found: Roles<SensorRole>, code: string): boolean =>
-  typeof found.device === "string" && found.device !== "" && found.device !== code;
+/** One item of the platform as ours; null when nothing says what it measures. */
+function sensorItem(given: SensorObject, decoding: Decoding): SensorItem | null {
+  const { name, factor, channel } = naming(given);
+  if (name === null && factor === null && channel === null) return null;
+  const { value, unit, time } = given.found;
+  return { name: name ?? "", factor, channel, ...reading(value, unit, time, given, decoding) };
+}
+
+type Naming = Readonly<Record<"name" | "factor" | "channel", string | null>>;
+
+/** What a key in an object of items means depends on how it looks: digits are a channel, ASCII a factor, the rest a name. */
+function naming(item: SensorObject): Naming {
+  const outer = item.key === null ? nestedIn(item) : null;
+  if (outer !== null) return naming({ ...outer, found: { ...outer.found, ...item.found } });
+  const name = textOf(item.found.name);
+  const factor = textOf(item.found.factor);
+  const key = item.key ?? (name === null && factor === null ? (item.group?.key ?? null) : null);
+  const keyed = namedByKey(key);
+  return {
+    name: name ?? keyed.name,
+    factor: factor ?? keyed.factor,
+    channel: textOf(item.found.channel) ?? keyed.channel ?? groupChannel(item, key),
+  };
+}
+
+const isAscii = (key: string): boolean => /^[\x21-\x7e]{1,64}$/.test(key);
+
+function namedByKey(key: string | null): Naming {
+  const text = key?.trim() ?? "";
+  const unnamed = { name: null, factor: null, channel: null };
+  if (text === "") return unnamed;
+  if (/^\d{1,4}$/.test(text)) return { ...unnamed, channel: text };
+  return isAscii(text) ? { ...unnamed, factor: text } : { ...unnamed, name: text };
+}
+
+/** `{name, value: {value, unit}}`: the inner object is the reading, the outer one says of what. */
+function nestedIn({ group }: SensorObject): SensorObject | null {
+  const isOuter = group !== null && !group.isFrame && isContainer(own(group.fields, "value"));
+  return isOuter && !("value" in group.found) ? group : null;
+}
+
+/** Channel of the group an item stands in, or what tells the group from its neighbours; not the key already used as its name. */
+function groupChannel(item: SensorObject, used: string | null): string | null {
+  return inGroups(item, ({ isFrame, found, key }) => {
+    if (isFrame) return null;
+    const other = key === used ? null : key;
+    return textOf(found.channel) ?? other ?? textOf(found.name) ?? textOf(found.factor);
+  });
+}
+
+/**
+ * The readings of an object that keeps them under their names (`{temperature: 23.5, humidity: 60, dateTime}`); null when it is not
+ * one. A text that is no number shows that its keys are not quantities, so then nothing is taken.
+ */
+function readWideRow(
+  { fields }: SensorObject,
+  roles: ReadRoles<SensorRole>,
+): readonly (readonly [string, unknown])[] | null {
+  const readings: (readonly [string, unknown])[] = [];
+  let hasValue = false;
+  for (const key of Object.keys(fields)) {
+    const value = fields[key];
+    const hasRole = () => Object.keys(roles({ [key]: value })).length > 0;
+    if (key.trim() === "" || isMetadata(key) || hasRole()) continue;
+    if (typeof value === "boolean" || (typeof value === "string" && !isMeasurementText(value))) return null;
+    hasValue ||= value !== null;
+    readings.push([key, value]);
+  }
+  return hasValue ? readings : null;
+}
+
+/** A number that stands under its name. */
+function rowItem(key: string, raw: unknown, row: SensorObject, decoding: Decoding): SensorItem {
+  const { found } = row;
+  const isFactor = isAscii(key);
+  const told = row.isFrame ? null : (textOf(found.name) ?? row.key);
+  return {
+    name: isFactor ? "" : key,
+    factor: isFactor ? key : null,
+    channel: textOf(found.channel) ?? told ?? groupChannel(row, null),
+    ...reading(raw, undefined, found.time, row, decoding),
+  };
+}
+
+function reading(
+  given: unknown,
+  givenUnit: unknown,
+  ownTime: unknown,
+  item: SensorObject,
+  { readTime, receivedAt, report }: Decoding,
+): Pick<SensorItem, "value" | "raw" | "unit" | "measuredAt"> {
+  const raw = scalarOf(given);
+  const unit = textOf(givenUnit);
+  const time = ownTime ?? inGroups(item, ({ found }) => found.time ?? null);
+  const measuredAt = readTime(time, receivedAt);
+  if (measuredAt === null && time !== null && time !== "") report("a time that cannot be read", { time });
+  if (typeof raw === "string") {
+    const measured = measurement(raw, unit);
+    return { value: measured.value, raw, unit: unit ?? measured.unit, measuredAt };
+  }
+  return { value: typeof raw === "boolean" ? String(raw) : raw, raw, unit, measuredAt };
+}

@@ -1,68 +1,58 @@
 import { statusNumber } from "../../greenhouse/device-types.js";
 import type { ClientStatus, RunningStatusItem } from "../../greenhouse/ports.js";
 import type { OperationShape } from "../settings.js";
-import type { ReportShape } from "../shape-reports.js";
-import { type Decoding, isMetadata, UnreadableShape } from "./decoding.js";
-import { type ReadRoles, roleReader, type Roles, type RoleTable, visitItems } from "./items.js";
+import { type Decode, type Decoding, isMetadata, UnreadableShape } from "./decoding.js";
+import { roleReader, type Roles, visitItems } from "./items.js";
 import { readFlag } from "./lists.js";
 import { at, type Fields, isFields, own, type Scalar, scalarOf, textOf } from "./wire.js";
 
-type StatusRole = "name" | "number" | "status" | "device";
-
-const statusRoles: RoleTable<StatusRole> = {
+const statusRoles = {
   name: ["name", "statusName", "title", "label"],
   number: ["deviceTypeNumber", "deviceTypeNo", "typeNumber"],
   status: ["status", "state", "running", "value", "val"],
   device: ["deviceCode"],
-};
+} as const;
+
+type StatusRole = keyof typeof statusRoles;
 
 /**
  * Items of `GET /api/device_status`: name, type number (code system 3) and status. An item needs a name or a number, and a status.
  * Throws UnreadableShape where nothing could hold items.
  */
-export function runningStatusReader(
-  shape: OperationShape,
-): (answer: unknown, code: string, decoding: Decoding) => readonly RunningStatusItem[] {
+export function runningStatusReader(shape: OperationShape): Decode<readonly RunningStatusItem[]> {
   const roles = roleReader(statusRoles, { name: shape.name, number: shape.code, status: shape.value });
-  return (answer, code, { report }) => readRunningStatuses(answer, shape.items, code, roles, report);
-}
-
-function readRunningStatuses(
-  answer: unknown,
-  path: string | undefined,
-  code: string,
-  roles: ReadRoles<StatusRole>,
-  report: ReportShape,
-): readonly RunningStatusItem[] {
-  const items: RunningStatusItem[] = [];
-  const seen = new Set<string>();
-  const add = (key: string | null, found: Roles<StatusRole>, sample: unknown) => {
-    const item = statusItem(key, found);
-    if (item === null) report("a running status without name or number", sample);
-    else {
+  return (answer, { code, report }) => {
+    const items: RunningStatusItem[] = [];
+    const seen = new Set<string>();
+    const add = (key: string | null, found: Roles<StatusRole>, sample: unknown) => {
+      const item = statusItem(key, found);
+      if (item === null) {
+        report("a running status without name or number", sample);
+        return;
+      }
       const { size } = seen;
       if (seen.add(`${item.number ?? ""}:${item.name}`).size === size) report(alike, sample);
       items.push(item);
-    }
+    };
+    const isList = visitItems(answer, shape.items, {
+      roles,
+      device: code,
+      unreadable: report,
+      item: ({ fields, found, key }) => {
+        const isNamed = key !== null || "name" in found || "number" in found;
+        if (!("status" in found) || !isNamed) return false;
+        add(key, found, fields);
+        return true;
+      },
+      row: ({ fields, isFrame }) => {
+        const switches = isFrame ? switchesIn(fields) : [];
+        for (const [key, status] of switches) add(key, { status }, fields);
+        return switches.length > 0;
+      },
+    });
+    if (!isList) throw new UnreadableShape("no running statuses could be found in the answer");
+    return items;
   };
-  const isList = visitItems(answer, path, {
-    device: code,
-    unreadable: report,
-    item: (fields, { key }) => {
-      const found = roles(fields);
-      if (typeof found.device === "string" && found.device !== code) return true;
-      if (!("status" in found) || (key === null && !("name" in found) && !("number" in found))) return false;
-      add(key, found, fields);
-      return true;
-    },
-    row: (fields, { isFrame }) => {
-      const switches = isFrame ? switchesIn(fields) : [];
-      for (const [key, status] of switches) add(key, { status }, fields);
-      return switches.length > 0;
-    },
-  });
-  if (!isList) throw new UnreadableShape("no running statuses could be found in the answer");
-  return items;
 }
 
 const alike =
@@ -86,19 +76,19 @@ function switchesIn(fields: Fields): readonly (readonly [string, Scalar])[] {
   });
 }
 
-const factRoles: RoleTable<"version" | "description" | "lastOnline"> = {
+const factRoles = {
   version: ["version"],
   description: ["description"],
   lastOnline: ["latestOnlineDatetime", "latestOnlineDateTime", "latestOnlineTime", "lastOnlineTime"],
-};
+} as const;
 
 /**
  * The single-device status: `data.status` 1 or 0, as number, text or Boolean. `message` is an Object with the code
  * CLIENTID_NOT_FOUND for a device that is offline or does not exist. What cannot be read, or contradicts itself, is unknown.
  */
-export const connectionReader = (shape: OperationShape) => {
+export const connectionReader = (shape: OperationShape): Decode<ClientStatus> => {
   const roles = roleReader(factRoles, {});
-  return (answer: unknown, decoding: Decoding): ClientStatus => {
+  return (answer, decoding) => {
     const data = isFields(answer) ? own(answer, "data") : undefined;
     const facts = isFields(data) ? roles(data) : {};
     return {

@@ -26,8 +26,10 @@ export interface HttpAnswer {
   readonly body: Buffer;
 }
 
+/** What undici keeps of a request beside what is sent. */
 export interface ExchangeLimits {
   readonly deadlines: DeadlineQueue;
+  /** Of the answer, on the wire. */
   readonly maxBytes: number;
   readonly signal: AbortSignal;
   /** Whether undici may begin it again on another connection. */
@@ -40,10 +42,12 @@ type Controller = Dispatcher.DispatchController;
  * One request and its answer, below undici's `request` because only a dispatch handler learns the moment the request
  * goes onto the wire, and because its promise must not wait for a connection that stalls.
  */
-export class Exchange implements Dispatcher.DispatchHandler, Expirable {
+export class Exchange implements Dispatcher.DispatchHandler {
+  /** Rejects with a TransportFailure. */
+  readonly answer: Promise<HttpAnswer>;
   readonly #limits: ExchangeLimits;
-  readonly #resolve: (answer: HttpAnswer) => void;
-  readonly #reject: (failure: TransportFailure) => void;
+  #resolve: (answer: HttpAnswer) => void = () => undefined;
+  #reject: (failure: TransportFailure) => void = () => undefined;
   #controller: Controller | null = null;
   #started = false;
   #ended = false;
@@ -52,19 +56,14 @@ export class Exchange implements Dispatcher.DispatchHandler, Expirable {
   #chunks: Buffer[] = [];
   #size = 0;
 
-  constructor(
-    limits: ExchangeLimits,
-    resolve: (answer: HttpAnswer) => void,
-    reject: (failure: TransportFailure) => void,
-  ) {
+  constructor(limits: ExchangeLimits) {
     this.#limits = limits;
-    this.#resolve = resolve;
-    this.#reject = reject;
-  }
-
-  begin(): void {
-    this.#limits.deadlines.add(this);
-    this.#limits.signal.addEventListener("abort", this);
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    limits.deadlines.add(this);
+    limits.signal.addEventListener("abort", this);
   }
 
   /** The caller's signal. */
@@ -74,11 +73,6 @@ export class Exchange implements Dispatcher.DispatchHandler, Expirable {
 
   expire(): void {
     this.#fail("timeout");
-  }
-
-  /** Undici refused to take the request at all. */
-  refuse(cause: unknown): void {
-    this.#fail("connection", cause);
   }
 
   onRequestStart(controller: Controller): void {
@@ -109,7 +103,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Expirable {
     this.#resolve({ status: this.#status, headers: this.#headers, body });
   }
 
-  onResponseError(_controller: Controller, error: Error): void {
+  /** Also told when undici refuses to take the request at all, with no controller. */
+  onResponseError(_controller: Controller | null, error: unknown): void {
     this.#fail("connection", error);
   }
 
@@ -130,10 +125,6 @@ export class Exchange implements Dispatcher.DispatchHandler, Expirable {
   }
 }
 
-export interface Expirable {
-  expire(): void;
-}
-
 /**
  * Total deadlines of one length. As all are equally long they end in the order they began, so one timer serves
  * any number of requests.
@@ -141,7 +132,7 @@ export interface Expirable {
 export class DeadlineQueue {
   readonly #clock: Clock;
   readonly #lengthMs: number;
-  readonly #dueAt = new Map<Expirable, number>();
+  readonly #dueAt = new Map<{ expire(): void }, number>();
   readonly #closing = new AbortController();
   #watching: Promise<void> | null = null;
 
@@ -150,12 +141,12 @@ export class DeadlineQueue {
     this.#lengthMs = lengthMs;
   }
 
-  add(entry: Expirable): void {
+  add(entry: { expire(): void }): void {
     this.#dueAt.set(entry, this.#clock.monotonic() + this.#lengthMs);
     if (this.#watching === null && !this.#closing.signal.aborted) this.#watching = this.#watch();
   }
 
-  delete(entry: Expirable): void {
+  delete(entry: { expire(): void }): void {
     this.#dueAt.delete(entry);
   }
 

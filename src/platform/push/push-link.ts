@@ -8,6 +8,7 @@ import type { Operation } from "../operations.js";
 import type { Credential, CredentialSource } from "../session/credential.js";
 import type { PushSettings } from "../settings.js";
 import {
+  type ConnectionEvents,
   type End,
   goodLifeMs,
   handshakeOf,
@@ -17,7 +18,7 @@ import {
   whyNotOpen,
 } from "./connection.js";
 
-export interface LinkPorts {
+interface LinkParts {
   readonly realtimeUrl: string;
   readonly settings: PushSettings;
   readonly credential: PushCredential;
@@ -28,29 +29,22 @@ export interface LinkPorts {
   readonly redact: Redact;
 }
 
-export interface LinkEvents {
-  readonly opened: () => void;
-  readonly frame: (data: Buffer) => void;
-  readonly unusable: (problem: string) => void;
-  readonly lost: () => void;
-}
-
 /** Keeps one connection of one channel open: tries, waits with full jitter, and tries again. */
 export class PushLink {
   readonly #operation: Operation;
-  readonly #ports: LinkPorts;
-  readonly #events: LinkEvents;
+  readonly #parts: LinkParts;
+  readonly #events: ConnectionEvents & { lost(): void };
   #complained = false;
   #announced = false;
 
-  constructor(operation: Operation, events: LinkEvents, ports: LinkPorts) {
+  constructor(operation: Operation, events: ConnectionEvents & { lost(): void }, parts: LinkParts) {
     this.#operation = operation;
     this.#events = events;
-    this.#ports = ports;
+    this.#parts = parts;
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, random, tally } = this.#ports;
+    const { clock, random, tally } = this.#parts;
     const isOver = () => signal.aborted;
     for (let tries = 0; !isOver();) {
       const end = await this.#try(signal);
@@ -66,7 +60,7 @@ export class PushLink {
 
   /** One try; a refused credential is replaced once. */
   async #try(signal: AbortSignal): Promise<End> {
-    const { credential, settings } = this.#ports;
+    const { credential, settings } = this.#parts;
     const kind = this.#operation.name;
     try {
       if (settings.credential === "none") return await this.#connect(null, signal);
@@ -81,7 +75,7 @@ export class PushLink {
       return again;
     } catch (error) {
       if (!(error instanceof PlatformError) && !signal.aborted)
-        this.#ports.log.error({ err: error, channel: kind }, "a push channel failed unexpectedly");
+        this.#parts.log.error({ err: error, channel: kind }, "a push channel failed unexpectedly");
       return {
         type: "failed",
         why: error instanceof PlatformError ? error.message : "it failed unexpectedly",
@@ -90,13 +84,13 @@ export class PushLink {
   }
 
   async #connect(credential: Credential | null, signal: AbortSignal): Promise<End> {
-    const { realtimeUrl, settings, tally, clock } = this.#ports;
+    const { realtimeUrl, settings, tally, clock } = this.#parts;
     const { name, path } = this.#operation;
     const handshake = handshakeOf(realtimeUrl, path, credential, settings);
     const opened = () => {
       tally.open += 1;
       tally.connects += 1;
-      this.#ports.credential.accepted(name);
+      this.#parts.credential.accepted(name);
       this.#announce();
       this.#events.opened();
     };
@@ -113,13 +107,13 @@ export class PushLink {
 
   #announce(): void {
     if (!this.#announced)
-      this.#ports.log.info({ channel: this.#operation.label }, "the push channel is open");
+      this.#parts.log.info({ channel: this.#operation.label }, "the push channel is open");
     this.#announced = true;
   }
 
   /** A lasting trouble is told once; a channel that comes and goes must not fill the log. */
   #tell(end: End, pause: number): void {
-    const { log, credential, redact } = this.#ports;
+    const { log, credential, redact } = this.#parts;
     const channel = this.#operation.label;
     const why = redact(whyNotOpen(end, credential.key));
     const isGood = end.type === "lost" && end.livedMs >= goodLifeMs;

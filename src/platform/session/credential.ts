@@ -1,4 +1,4 @@
-import { PlatformError, type PlatformHost } from "../../greenhouse/ports.js";
+import type { PlatformHost } from "../../greenhouse/ports.js";
 
 /** A token in use. A later one has a higher generation. */
 export interface Credential {
@@ -51,26 +51,3 @@ export function credential(token: string, generation: number): Credential {
 
 /** Whether a text can be a bearer token in a header: visible ASCII of a sane length. */
 export const isToken = (text: string): boolean => /^[\x21-\x7e]{1,8192}$/.test(text);
-
-/** A token of the configuration: there is never another one. */
-export function staticToken(token: string): CredentialSource {
-  const only: Credential | null = isToken(token) ? credential(token, 1) : null;
-  return {
-    key: "platform.token",
-    current: () => only,
-    atHand: () => Promise.resolve(only),
-    obtain: () => (only ? Promise.resolve(only) : Promise.reject(unusable())),
-    renew: () => Promise.resolve(false),
-    accepted: () => undefined,
-    refusedAgain: () => undefined,
-    secrets: () => [token],
-    tokens: () => [token],
-    close: () => Promise.resolve(),
-  };
-}
-
-const unusable = () =>
-  new PlatformError(
-    "not sent; platform.token is empty or holds characters that cannot be sent (a line break, a blank?)",
-    { kind: "unauthorized", host: "business", operation: "credential", sent: false },
-  );

@@ -2,7 +2,9 @@ import { PlatformError, type PlatformErrorFacts, type PlatformHost } from "../..
 import { abortReason, type Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/log.js";
 import { textsIn } from "../../runtime/redaction.js";
+import type { Tally } from "../counters.js";
 import type { SignInAnswer } from "../decode/sign-in.js";
+import type { HostLinks } from "../link.js";
 import { credential, type Credential, type CredentialSource } from "./credential.js";
 import type { SavedToken, SessionStore } from "./session-store.js";
 import { type SignInHistory, SignInPace } from "./sign-in-pace.js";
@@ -10,7 +12,7 @@ import { type SignInHistory, SignInPace } from "./sign-in-pace.js";
 const place = { host: "business", operation: "POST /api/account/sign-in", sent: false } as const;
 
 /** Whether a failed sign-in was a "no" of the platform, as opposed to a line that did not hold. */
-export function isRefusal(error: unknown): error is PlatformError {
+function isRefusal(error: unknown): error is PlatformError {
   if (!(error instanceof PlatformError)) return false;
   const { kind, status, sent } = error.facts;
   if (kind === "server") return (status ?? 0) < 500;
@@ -23,7 +25,7 @@ export function isRefusal(error: unknown): error is PlatformError {
  * What waiting calls get when the sign-in was refused (`cause`), or answered without a token that could be found (null). Their own
  * request was not sent.
  */
-export function signInRefused(cause: PlatformError | null): PlatformError {
+function signInRefused(cause: PlatformError | null): PlatformError {
   if (cause === null) {
     return unauthorized(
       "the platform answered the sign-in, but no token was found in the answer; set platform.sign_in.token_path to where it is",
@@ -35,7 +37,7 @@ export function signInRefused(cause: PlatformError | null): PlatformError {
 }
 
 /** What calls get while the next sign-in has to wait. */
-export function signInHeldBack(refusals: number, waitMs: number): PlatformError {
+function signInHeldBack(refusals: number, waitMs: number): PlatformError {
   const times = refusals === 1 ? "once" : `${refusals} times`;
   return unauthorized(
     `not sent; signing in did not help ${times} in a row, so the next try is in ${Math.ceil(waitMs / 1000)} s; check the account and password in platform.sign_in.body`,
@@ -46,16 +48,14 @@ export function signInHeldBack(refusals: number, waitMs: number): PlatformError 
 const unauthorized = (message: string, facts: Partial<PlatformErrorFacts>): PlatformError =>
   new PlatformError(message, { ...facts, ...place, kind: "unauthorized" });
 
-export interface SignInPorts {
+interface SignInParts {
   readonly store: SessionStore;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly links: HostLinks;
+  readonly tally: Tally;
   /** Sends the one POST; rejects with a PlatformError. Null: answered with code 200, but no token was found. */
   readonly post: (signal: AbortSignal) => Promise<SignInAnswer | null>;
-  readonly onRenewed: () => void;
-  readonly onRefused: () => void;
-  /** Tokens are refused soon after they were issued, again and again. */
-  readonly onContested: () => void;
 }
 
 interface Token {
@@ -73,7 +73,7 @@ const saveAgainMs = 600_000;
 /** A token got with an account: one sign-in at a time, as seldom as can be, remembered over restarts. */
 export class SignIn implements CredentialSource {
   readonly key = "platform.sign_in";
-  readonly #ports: SignInPorts;
+  readonly #parts: SignInParts;
   readonly #secrets: readonly string[];
   readonly #pace: SignInPace;
   readonly #closing = new AbortController();
@@ -88,10 +88,10 @@ export class SignIn implements CredentialSource {
   #countedGeneration = 0;
   #savedAttempt: { readonly refusals: number; readonly at: number } | null = null;
 
-  constructor(body: unknown, ports: SignInPorts) {
-    this.#ports = ports;
+  constructor(body: unknown, parts: SignInParts) {
+    this.#parts = parts;
     this.#secrets = textsIn(body);
-    this.#pace = new SignInPace(ports.clock);
+    this.#pace = new SignInPace(parts.clock);
   }
 
   current(): Credential | null {
@@ -131,7 +131,8 @@ export class SignIn implements CredentialSource {
     if (refused.generation < this.#generation) return true;
     if (this.#now() < (this.#barredUntil.get(operation) ?? 0)) return false;
     const hasEnded = this.#renewing === null && this.#acceptedBy.has(host);
-    if (hasEnded && this.#pace.ended(this.#generation, this.#token?.since ?? 0)) this.#ports.onContested();
+    if (hasEnded && this.#pace.ended(this.#generation, this.#token?.since ?? 0))
+      this.#parts.tally.contested += 1;
     try {
       await this.#renewed(signal);
     } catch (error) {
@@ -157,7 +158,7 @@ export class SignIn implements CredentialSource {
     this.#countedGeneration = used.generation;
     this.#pace.refusedBy(host);
     this.#saveLater();
-    this.#ports.log.error(
+    this.#parts.log.error(
       { host, operation },
       "the platform refuses a token it has just issued; the account may lack the right, or this machine's address must be registered",
     );
@@ -179,7 +180,7 @@ export class SignIn implements CredentialSource {
   }
 
   #now(): number {
-    return this.#ports.clock.monotonic();
+    return this.#parts.clock.monotonic();
   }
 
   #loaded(): Promise<void> {
@@ -187,7 +188,7 @@ export class SignIn implements CredentialSource {
   }
 
   async #load(): Promise<void> {
-    const { token, history } = await this.#ports.store.load();
+    const { token, history } = await this.#parts.store.load();
     this.#pace.resume(history);
     if (token !== null) this.#useSaved(token);
   }
@@ -218,7 +219,7 @@ export class SignIn implements CredentialSource {
     const attempt = this.#pace.attempt();
     await this.#saveAttempt(attempt);
     try {
-      const answer = await this.#ports.post(this.#closing.signal);
+      const answer = await this.#parts.post(this.#closing.signal);
       if (answer === null) throw signInRefused(null);
       this.#pace.succeeded(attempt);
       this.#use(answer.token, answer.lifetimeMs);
@@ -227,25 +228,25 @@ export class SignIn implements CredentialSource {
     }
     this.#savedAttempt = null;
     await this.#save(this.#pace.history);
-    this.#ports.log.info("signed in to the platform");
+    this.#parts.log.info("signed in to the platform");
   }
 
   #refused(attempt: SignInHistory, error: PlatformError): PlatformError {
     const pauseMs = this.#pace.refused(attempt, error.facts.retryAfterMs ?? 0);
-    this.#ports.log.error({ refusals: attempt.refusals, nextTryInS: pauseMs / 1000 }, error.message);
-    this.#ports.onRefused();
+    this.#parts.log.error({ refusals: attempt.refusals, nextTryInS: pauseMs / 1000 }, error.message);
+    this.#parts.links.credentialMissing();
     return signInRefused(error);
   }
 
   /** A token that another program of this account has got meanwhile. */
   async #adoptSaved(): Promise<boolean> {
     if (this.#generation === 0) return false;
-    const { token } = await this.#ports.store.load();
+    const { token } = await this.#parts.store.load();
     return token !== null && !this.tokens().includes(token.token) && this.#useSaved(token);
   }
 
   #useSaved({ token, expiresAt }: SavedToken): boolean {
-    const leftMs = expiresAt === null ? null : expiresAt - this.#ports.clock.now();
+    const leftMs = expiresAt === null ? null : expiresAt - this.#parts.clock.now();
     if (leftMs !== null && leftMs <= 0) return false;
     this.#use(token, leftMs);
     return true;
@@ -263,7 +264,7 @@ export class SignIn implements CredentialSource {
       endsAt: lifetimeMs === null ? null : since + lifetimeMs,
       renewFrom: lifetimeMs === null ? null : since + lifetimeMs - earlyMs,
     };
-    this.#ports.onRenewed();
+    this.#parts.links.credentialRenewed();
   }
 
   /** Before the POST, so that a crash in the middle counts too; a platform that is away for days costs few writes. */
@@ -280,7 +281,7 @@ export class SignIn implements CredentialSource {
   }
 
   #save(history: SignInHistory): Promise<void> {
-    const { store, clock } = this.#ports;
+    const { store, clock } = this.#parts;
     if (this.#token === null) return store.save({ token: null, history });
     const { endsAt, credential: used } = this.#token;
     const expiresAt = endsAt === null ? null : clock.now() + endsAt - this.#now();

@@ -18,26 +18,21 @@ export interface Decoded {
   readonly problems: readonly string[];
 }
 
-type Read = (answer: RawAnswer, shape: OperationShape, decoding: Decoding) => readonly unknown[];
+type Read = (body: unknown, shape: OperationShape, decoding: Decoding) => readonly unknown[];
 
-const codeOf = ({ query }: RawAnswer): string => query["deviceCode"] ?? "";
 const unless = <T>(value: T, nothing: T): readonly T[] => (value === nothing ? [] : [value]);
 
 /** The operations whose answers the bridge reads. */
 const decoders = {
-  "control/mqtt": ({ body }, shape, decoding) => deviceReader(shape)(body, decoding),
-  device: ({ body }, shape, decoding) => deviceReader(shape)(body, decoding),
-  station: ({ body }, shape, decoding) => stationReader(shape)(body, decoding),
-  "mqtt-client-status": ({ body }, shape, decoding) =>
+  "control/mqtt": (body, shape, decoding) => deviceReader(shape)(body, decoding),
+  device: (body, shape, decoding) => deviceReader(shape)(body, decoding),
+  station: (body, shape, decoding) => stationReader(shape)(body, decoding),
+  "mqtt-client-status": (body, shape, decoding) =>
     unless(connectionReader(shape)(body, decoding).state, "unknown"),
-  "sensor-data": (answer, shape, decoding) => sensorReader(shape)(answer.body, codeOf(answer), decoding),
-  device_status: (answer, shape, decoding) =>
-    runningStatusReader(shape)(answer.body, codeOf(answer), decoding),
-  "get-value": (answer, shape, decoding) =>
-    unless(oneValueReader(shape)(answer.body, codeOf(answer), answer.query["address"] ?? "", decoding), null),
-  "set-value/flush": (answer, shape, decoding) => [
-    ...manyValuesReader(shape)(answer.body, codeOf(answer), decoding),
-  ],
+  "sensor-data": (body, shape, decoding) => sensorReader(shape)(body, decoding),
+  device_status: (body, shape, decoding) => runningStatusReader(shape)(body, decoding),
+  "get-value": (body, shape, decoding) => unless(oneValueReader(shape)(body, decoding), null),
+  "set-value/flush": (body, shape, decoding) => [...manyValuesReader(shape)(body, decoding)],
 } as const satisfies Partial<Record<ShapedOperation, Read>>;
 
 export type DecodedOperation = keyof typeof decoders;
@@ -45,7 +40,19 @@ export type DecodedOperation = keyof typeof decoders;
 export const isDecoded = (operation: string): operation is DecodedOperation =>
   Object.hasOwn(decoders, operation);
 
-const noTime = () => null;
+const decodingOf = (
+  { query, receivedAt }: RawAnswer,
+  timeZone: string,
+  report: Decoding["report"],
+): Decoding => ({
+  code: query["deviceCode"] ?? "",
+  address: query["address"] ?? "",
+  report,
+  readTime: timeReader(zoneOffset(timeZone)),
+  receivedAt,
+});
+
+const unreported = () => undefined;
 
 /** Reads an answer as the bridge would with this shape. */
 export function decodedAnswer(
@@ -55,13 +62,10 @@ export function decodedAnswer(
   timeZone: string,
 ): Decoded {
   const problems = new Set<string>();
-  const decoding: Decoding = {
-    report: (problem, sample) => problems.add(`${problem}${fieldsOf(sample)}`),
-    readTime: timeReader(zoneOffset(timeZone)),
-    receivedAt: answer.receivedAt,
-  };
+  const report = (problem: string, sample: unknown) => problems.add(`${problem}${fieldsOf(sample)}`);
+  const decoding = decodingOf(answer, timeZone, report);
   try {
-    return { found: decoders[operation](answer, shape, decoding), problems: [...problems] };
+    return { found: decoders[operation](answer.body, shape, decoding), problems: [...problems] };
   } catch (error) {
     if (!(error instanceof UnreadableShape)) throw error;
     return { found: [], problems: [...problems, `${error.message}${fieldsOf(answer.body)}`] };
@@ -69,10 +73,9 @@ export function decodedAnswer(
 }
 
 /** Devices of an answer, as far as they can be read. */
-export function devicesIn({ body, receivedAt }: RawAnswer, shapes: ShapeSettings): DeviceList {
+export function devicesIn(answer: RawAnswer, shapes: ShapeSettings): DeviceList {
   try {
-    const decoding = { report: () => undefined, readTime: noTime, receivedAt };
-    return deviceReader(shapes["control/mqtt"] ?? {})(body, decoding);
+    return deviceReader(shapes["control/mqtt"] ?? {})(answer.body, decodingOf(answer, "UTC", unreported));
   } catch (error) {
     if (error instanceof UnreadableShape) return [];
     throw error;
@@ -85,13 +88,9 @@ export function readingsIn(
   shapes: ShapeSettings,
   timeZone: string,
 ): readonly SensorItem[] {
-  const decoding: Decoding = {
-    report: () => undefined,
-    readTime: timeReader(zoneOffset(timeZone)),
-    receivedAt: answer.receivedAt,
-  };
   try {
-    return sensorReader(shapes["sensor-data"] ?? {})(answer.body, codeOf(answer), decoding);
+    const decoding = decodingOf(answer, timeZone, unreported);
+    return sensorReader(shapes["sensor-data"] ?? {})(answer.body, decoding);
   } catch (error) {
     if (error instanceof UnreadableShape) return [];
     throw error;

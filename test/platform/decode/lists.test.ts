@@ -200,7 +200,7 @@ describe("single-device status", () => {
 describe("running statuses", () => {
   const read = (answer: unknown) => {
     const given = decoding();
-    return { items: runningStatusReader({})(answer, "GH-1", given), problems: given.problems };
+    return { items: runningStatusReader({})(answer, given), problems: given.problems };
   };
   const fan = { name: "一级风机", number: 16, value: 1 };
 
@@ -264,7 +264,7 @@ describe("req 49: lists, any answer", () => {
   const readers: readonly ((answer: unknown) => unknown)[] = [
     (answer) => deviceReader({})(answer, decoding()),
     (answer) => stationReader({})(answer, decoding()),
-    (answer) => runningStatusReader({})(answer, "GH-1", decoding()),
+    (answer) => runningStatusReader({})(answer, decoding()),
     (answer) => connectionReader({})(answer, decoding()),
   ];
 

@@ -6,8 +6,8 @@ import type { OperationShape } from "../../../src/platform/settings.js";
 import { anyAnswer, decoding, scalarsOf } from "../support/decoding.js";
 
 function one(answer: unknown, address = "101", shape: OperationShape = {}) {
-  const given = decoding();
-  const value = oneValueReader(shape)(answer, "GH-1", address, given);
+  const given = decoding(address);
+  const value = oneValueReader(shape)(answer, given);
   return { value, problems: given.problems };
 }
 
@@ -91,7 +91,7 @@ describe("get-value: data is keyed by the address string and holds that address'
         anyAnswer,
         fc.constantFrom("101", "1", "__proto__", "constructor", "value"),
         (answer, address) => {
-          const value = reader(answer, "GH-1", address, decoding());
+          const value = reader(answer, decoding(address));
           if (value !== null) expect(scalarsOf(answer)).toContain(String(value).trim());
         },
       ),
@@ -102,7 +102,7 @@ describe("get-value: data is keyed by the address string and holds that address'
 
 function many(answer: unknown, shape: OperationShape = {}) {
   const given = decoding();
-  const values = manyValuesReader(shape)(answer, "GH-1", given);
+  const values = manyValuesReader(shape)(answer, given);
   return { values: Object.fromEntries(values), problems: given.problems };
 }
 
@@ -186,7 +186,7 @@ describe("set-value/flush: all addresses of a parameter group", () => {
       fc.property(anyAnswer, (answer) => {
         const scalars = scalarsOf(answer);
         try {
-          for (const [address, value] of reader(answer, "GH-1", decoding())) {
+          for (const [address, value] of reader(answer, decoding())) {
             expect(scalars).toContain(address);
             expect(scalars).toContain(String(value).trim());
           }

@@ -10,7 +10,7 @@ const at = Date.parse("2026-03-01T08:00:00Z");
 
 function read(answer: unknown, shape: OperationShape = {}) {
   const given = decoding();
-  const items = sensorReader(shape)(answer, "GH-1", given);
+  const items = sensorReader(shape)(answer, given);
   return { items, problems: given.problems };
 }
 
@@ -214,7 +214,7 @@ describe("req 49: sensor-data, any answer", () => {
         const scalars = scalarsOf(answer);
         let items: ReturnType<typeof reader> = [];
         try {
-          items = reader(answer, "GH-1", decoding());
+          items = reader(answer, decoding());
         } catch (error) {
           if (!(error instanceof UnreadableShape)) throw error;
         }

@@ -4,10 +4,12 @@ import { timeReader, zoneOffset } from "../../../src/platform/time.js";
 
 export const receivedAt = Date.parse("2026-03-01T08:00:30Z");
 
-/** A decoding that keeps what could not be read. */
-export function decoding(): Decoding & { readonly problems: readonly string[] } {
+/** A decoding of an answer about GH-1 that keeps what could not be read. */
+export function decoding(address = ""): Decoding & { readonly problems: readonly string[] } {
   const problems: string[] = [];
   return {
+    code: "GH-1",
+    address,
     report: (problem) => problems.push(problem),
     readTime: timeReader(zoneOffset("Asia/Shanghai")),
     receivedAt,

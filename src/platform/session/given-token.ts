@@ -2,38 +2,63 @@ import { PlatformError } from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/log.js";
 import type { Files } from "../files.js";
+import type { HostLinks } from "../link.js";
 import { credential, type Credential, type CredentialSource, isToken } from "./credential.js";
 
-export interface TokenFilePorts {
+/** A token of the configuration: there is never another one. */
+export function staticToken(token: string): CredentialSource {
+  const only: Credential | null = isToken(token) ? credential(token, 1) : null;
+  return {
+    key: "platform.token",
+    current: () => only,
+    atHand: () => Promise.resolve(only),
+    obtain: () => (only ? Promise.resolve(only) : Promise.reject(notSent(unusable))),
+    renew: () => Promise.resolve(false),
+    accepted: () => undefined,
+    refusedAgain: () => undefined,
+    secrets: () => [token],
+    tokens: () => [token],
+    close: () => Promise.resolve(),
+  };
+}
+
+const unusable = "platform.token is empty or holds characters that cannot be sent (a line break, a blank?)";
+
+const notSent = (why: string): PlatformError =>
+  new PlatformError(`not sent; ${why}`, {
+    kind: "unauthorized",
+    host: "business",
+    operation: "credential",
+    sent: false,
+  });
+
+const lookEveryMs = 5_000;
+
+interface TokenFileParts {
   readonly files: Files;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Told when a new token is in use. */
-  readonly onRenewed: () => void;
-  /** Told when there is none. */
-  readonly onMissing: () => void;
+  readonly links: HostLinks;
 }
-
-const lookEveryMs = 5_000;
 
 /** A token that something else writes into a file; looked at every few seconds and after each refusal. */
 export class TokenFile implements CredentialSource {
   readonly key = "platform.token_file";
   readonly #path: string;
-  readonly #ports: TokenFilePorts;
+  readonly #parts: TokenFileParts;
   #credential: Credential | null = null;
   #previous: string | null = null;
   #version: string | null = null;
   #lookedAt: number | null = null;
   #looking: Promise<void> | null = null;
 
-  constructor(path: string, ports: TokenFilePorts) {
+  constructor(path: string, parts: TokenFileParts) {
     this.#path = path;
-    this.#ports = ports;
+    this.#parts = parts;
   }
 
   current(): Credential | null {
-    const isFresh = this.#lookedAt !== null && this.#ports.clock.monotonic() - this.#lookedAt < lookEveryMs;
+    const isFresh = this.#lookedAt !== null && this.#parts.clock.monotonic() - this.#lookedAt < lookEveryMs;
     return isFresh ? this.#credential : null;
   }
 
@@ -45,17 +70,14 @@ export class TokenFile implements CredentialSource {
   async obtain(): Promise<Credential> {
     const found = await this.atHand();
     if (found !== null) return found;
-    this.#ports.onMissing();
-    throw new PlatformError(
-      `not sent; platform.token_file ${this.#path} is missing, unreadable or does not hold a token alone`,
-      { kind: "unauthorized", host: "business", operation: "credential", sent: false },
-    );
+    this.#parts.links.credentialMissing();
+    throw notSent(`platform.token_file ${this.#path} is missing, unreadable or does not hold a token alone`);
   }
 
   async renew(refused: Credential): Promise<boolean> {
-    if (this.#credential !== null && this.#credential.generation > refused.generation) return true;
-    await this.#look(true);
-    return this.#credential !== null && this.#credential.generation > refused.generation;
+    const isNewer = () => (this.#credential?.generation ?? 0) > refused.generation;
+    if (!isNewer()) await this.#look(true);
+    return isNewer();
   }
 
   accepted(): void {
@@ -86,7 +108,7 @@ export class TokenFile implements CredentialSource {
   }
 
   async #read(always: boolean): Promise<void> {
-    const { files, clock, log } = this.#ports;
+    const { files, clock, log } = this.#parts;
     try {
       const version = await files.version(this.#path);
       if (always || version === null || version !== this.#version) await this.#take(version);
@@ -97,15 +119,12 @@ export class TokenFile implements CredentialSource {
   }
 
   async #take(version: string | null): Promise<void> {
-    const token = (await this.#ports.files.read(this.#path))?.trim() ?? "";
+    const token = (await this.#parts.files.read(this.#path))?.trim() ?? "";
     this.#version = version;
-    if (!isToken(token)) {
-      // An empty file is a writer at work: the old token is worth keeping until there is another.
-      return;
-    }
-    if (token === this.#credential?.token) return;
+    // An empty file is a writer at work: the old token is worth keeping until there is another.
+    if (!isToken(token) || token === this.#credential?.token) return;
     this.#previous = this.#credential?.token ?? null;
     this.#credential = credential(token, (this.#credential?.generation ?? 0) + 1);
-    this.#ports.onRenewed();
+    this.#parts.links.credentialRenewed();
   }
 }

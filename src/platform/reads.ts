@@ -1,0 +1,121 @@
+import { PlatformError, type PlatformReader, type PlatformWriter, type Query } from "../greenhouse/ports.js";
+import type { Clock } from "../runtime/clock.js";
+import { errorAt } from "./answer.js";
+import { type Decode, UnreadableShape, withoutHostileNames } from "./decode/decoding.js";
+import { deviceReader, stationReader } from "./decode/lists.js";
+import { manyValuesReader, oneValueReader, readWriteAnswer } from "./decode/registers.js";
+import { sensorReader } from "./decode/sensors.js";
+import { connectionReader, runningStatusReader } from "./decode/statuses.js";
+import {
+  deviceCode,
+  type Operation,
+  operations,
+  plainText,
+  readOnlyOperation,
+  readOnlyOperations,
+  requestPath,
+  userQuery,
+} from "./operations.js";
+import type { Requests } from "./requests.js";
+import type { OperationShape, ShapeSettings } from "./settings.js";
+import type { ShapeReports } from "./shape-reports.js";
+import type { ReadTime } from "./time.js";
+
+interface Parts {
+  readonly requests: Requests;
+  readonly reports: ShapeReports;
+  readonly readTime: ReadTime;
+  readonly clock: Clock;
+}
+
+type Question<T> = (query: Query, signal: AbortSignal, urgent?: boolean) => Promise<T>;
+
+/** Asks and decodes. An answer that is none of the operation's is an error which names the setting that helps. */
+function question<T>(
+  operation: Operation,
+  decode: Decode<T>,
+  shape: OperationShape | undefined,
+  { requests, reports, readTime, clock }: Parts,
+): Question<T> {
+  return async (query, signal, urgent = false) => {
+    const path = requestPath(operation, userQuery(operation, query), shape);
+    const { body } = await requests.read({ operation, path, signal, urgent });
+    const report = reports.of(operation.name);
+    const { deviceCode: code = "", address = "" } = query;
+    try {
+      return decode(body, { code, address, report, readTime, receivedAt: clock.now() });
+    } catch (error) {
+      if (!(error instanceof UnreadableShape)) throw error;
+      report(error.message, body);
+      const text = `${error.message}; platform.shapes.${operation.name}.items can say where they are`;
+      throw errorAt(requests.scene(operation), text, { kind: "protocol", status: 200, sent: true });
+    }
+  };
+}
+
+/** The reads of the platform: which request, and which decoder for its answer. */
+export function platformReader(shapes: ShapeSettings, parts: Parts): PlatformReader {
+  const reading = <T>(operation: Operation, reader: (shape: OperationShape) => Decode<T>): Question<T> => {
+    const shape = shapes[operation.name];
+    return question(operation, reader(shape ?? {}), shape, parts);
+  };
+  const controllers = reading(operations.controllers, deviceReader);
+  const devices = reading(operations.devices, deviceReader);
+  const stations = reading(operations.stations, stationReader);
+  const connection = reading(operations.connection, connectionReader);
+  const sensors = reading(operations.sensors, sensorReader);
+  const statuses = reading(operations.runningStatuses, runningStatusReader);
+  const value = reading(operations.value, oneValueReader);
+  const values = reading(operations.values, manyValuesReader);
+  return {
+    controllers: (signal) => controllers({}, signal),
+    devices: (dataType, signal) => devices({ dataType }, signal),
+    stations: (signal) => stations({}, signal),
+    connection: (code, signal, pace = "urgent") =>
+      connection({ deviceCode: code }, signal, pace === "urgent"),
+    sensors: (code, signal) => sensors({ deviceCode: code }, signal),
+    runningStatuses: (code, signal) => statuses({ deviceCode: code }, signal),
+    value: async (code, address, fresh, signal) => {
+      const text = plainText(address, "address", operations.value);
+      return value({ deviceCode: code, address: text, ...(fresh ? { flush: "1" } : {}) }, signal, fresh);
+    },
+    values: (code, group, signal) => values({ deviceTypeId: String(group), deviceCode: code }, signal),
+    get: async (name, query, signal) => {
+      const operation = knownOperation(name);
+      return question(operation, withoutHostileNames, shapes[operation.name], parts)(query, signal);
+    },
+  };
+}
+
+function knownOperation(name: string): Operation {
+  const operation = readOnlyOperation(name);
+  if (operation !== null) return operation;
+  const known = readOnlyOperations.map((one) => one.name).join(", ");
+  throw new PlatformError(
+    `not sent; ${JSON.stringify(name.slice(0, 80))} is no read-only operation of the platform; they are ${known}`,
+    { kind: "invalid_request", host: "business", operation: "get", sent: false },
+  );
+}
+
+/** The only operation that moves something. Whatever happens, one call is one POST at most. */
+export function platformWriter({ requests, reports }: Pick<Parts, "requests" | "reports">): PlatformWriter {
+  const operation = operations.setValue;
+  return {
+    write: async (code, address, value, signal, manner = {}) => {
+      const sent = {
+        address: plainText(address, "address", operation),
+        value: plainText(value, "value", operation),
+        deviceCode: deviceCode(code, operation),
+      };
+      const call = { operation, path: operation.path, body: JSON.stringify(sent), signal, urgent: true };
+      const { body, envelope } = await requests.write({ ...call, ...manner });
+      const accepted = readWriteAnswer(body, envelope, sent, reports.of(operation.name));
+      if (accepted !== null) return accepted;
+      throw errorAt(
+        requests.scene(operation),
+        "the answer has no code, so nothing says whether the value was accepted; it is read back",
+        { kind: "protocol", status: 200, sent: true },
+      );
+    },
+  };
+}

@@ -1,0 +1,332 @@
+import { setMaxListeners } from "node:events";
+import { PlatformError, type PlatformErrorFacts, type PlatformHost } from "../greenhouse/ports.js";
+import type { Clock } from "../runtime/clock.js";
+import { type BackoffRange, fullJitter, type Random } from "../runtime/random.js";
+import type { Blank, Redact } from "../runtime/redaction.js";
+import {
+  answerError,
+  type BadAnswer,
+  errorAt,
+  type GoodAnswer,
+  judgeAnswer,
+  type Scene,
+  transportError,
+} from "./answer.js";
+import type { Admission, Outcome } from "./circuit.js";
+import type { Tally } from "./counters.js";
+import type { Call, HostConnections } from "./http/connections.js";
+import { type HttpAnswer, TransportFailure } from "./http/exchange.js";
+import type { HostLinks } from "./link.js";
+import { type Operation, operations } from "./operations.js";
+import { type Credential, type CredentialSource, plainHeaders } from "./session/credential.js";
+import type { ClockSkew } from "./time.js";
+
+/** How often a read may be repeated within one call, and how fast. */
+interface RetryPolicy {
+  readonly retries: number;
+  readonly range: BackoffRange;
+  /** A longer `Retry-After` ends the call; its caller comes back later. */
+  readonly maxRetryAfterMs: number;
+}
+
+export const pollingRetries: RetryPolicy = {
+  retries: 2,
+  range: { firstMs: 1_000, maxMs: 60_000 },
+  maxRetryAfterMs: 30_000,
+};
+/** Someone waits for the answer: once more, soon. */
+export const commandRetries: RetryPolicy = {
+  retries: 1,
+  range: { firstMs: 1_000, maxMs: 1_000 },
+  maxRetryAfterMs: 2_000,
+};
+
+/**
+ * How long to wait before a failed read is tried again; null when it is not. A time-out is not repeated: the time was
+ * the try. Neither is what we held back ourselves. `attempt` counts from 0, `chance` is in [0, 1).
+ */
+export function retryDelayMs(
+  policy: RetryPolicy,
+  attempt: number,
+  { kind, status = 0, sent, retryAfterMs = 0 }: PlatformErrorFacts,
+  chance: number,
+): number | null {
+  if (attempt >= policy.retries) return null;
+  const jitterMs = fullJitter(attempt, policy.range, chance);
+  if (kind === "unreachable" || kind === "interrupted") return jitterMs;
+  if (kind === "server") return status >= 500 ? jitterMs : null;
+  const isShort = kind === "throttled" && sent && retryAfterMs <= policy.maxRetryAfterMs;
+  return isShort ? retryAfterMs + jitterMs : null;
+}
+
+/** What an answer says about the way to the host. */
+function outcomeOf(answer: GoodAnswer | BadAnswer, status: number): Outcome {
+  if (answer.ok || answer.kind === "rejected") return { type: "answered" };
+  if (answer.kind === "unauthorized") return { type: "challenged" };
+  if (answer.kind === "throttled")
+    return answer.retryAfterMs === null ? { type: "answered" } : { type: "held", ms: answer.retryAfterMs };
+  if (answer.kind === "server" && status < 500) return { type: status === 404 ? "misplaced" : "answered" };
+  return { type: "failed" };
+}
+
+/** Polling leaves a host alone for a day where it asks for that; signing in, which commands need, for less. */
+const signInHeldMs = 15 * 60_000;
+
+const heldBackWords = {
+  lost: ["paused", "the host did not answer several times in a row"],
+  refused: ["unauthorized", "the host refused the credential several times in a row"],
+  held: ["throttled", "the platform asked to be left alone for a while"],
+} as const;
+
+type HeldBack = Extract<Admission, { go: false }>;
+
+interface RequestParts {
+  readonly hosts: Readonly<Record<PlatformHost, HostConnections>>;
+  readonly links: HostLinks;
+  readonly source: CredentialSource;
+  readonly skew: ClockSkew;
+  readonly tally: Tally;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly redact: Redact;
+  readonly blank: Blank;
+}
+
+/**
+ * Sends requests as circuit and connections allow, and turns every bad end into a PlatformError. Puts the credential on them and
+ * answers refusals: one renewal for all who wait, one replay for each read.
+ */
+export class Requests {
+  readonly #parts: RequestParts;
+  readonly #closing = new AbortController();
+  #refusedWrite: Credential | null = null;
+  #renewedForWrite = 0;
+
+  constructor(parts: RequestParts) {
+    this.#parts = parts;
+  }
+
+  async read(call: Call): Promise<GoodAnswer> {
+    // Callers pass one signal to any number of calls, where Node warns of a leak from the eleventh listener on.
+    setMaxListeners(0, call.signal);
+    const credential = this.#parts.source.current() ?? (await this.#obtain(call));
+    try {
+      return await this.#readWith(call, credential);
+    } catch (error) {
+      if (!wasRefused(error)) throw error;
+      if (!(await this.#renew(call, credential))) throw this.#final(call, error);
+    }
+    const renewed = this.#parts.source.current() ?? (await this.#obtain(call));
+    try {
+      return await this.#readWith(call, renewed);
+    } catch (error) {
+      if (!wasRefused(error)) throw error;
+      this.#parts.source.refusedAgain(renewed, call.operation.host, call.operation.label);
+      throw this.#final(call, error);
+    }
+  }
+
+  /** One POST. Without a credential at hand nothing is sent, as signing in could take longer than the command may. */
+  async write(call: Call): Promise<GoodAnswer> {
+    setMaxListeners(0, call.signal);
+    const { host, label } = call.operation;
+    const credential = this.#parts.source.current() ?? (await this.#parts.source.atHand());
+    if (credential === null) {
+      this.#refusedWrite = null;
+      const why = "not sent; there is no credential at hand, it has to be renewed first";
+      throw notSent(call, "unauthorized", why);
+    }
+    const wasJustRenewed = credential.generation === this.#renewedForWrite;
+    try {
+      const answer = await this.#once(call, [...credential.headers, ...jsonBody]);
+      this.#parts.source.accepted(credential, host);
+      return answer;
+    } catch (error) {
+      if (!wasRefused(error)) throw error;
+      this.#refusedWrite = credential;
+      if (!wasJustRenewed) throw error;
+      this.#parts.source.refusedAgain(credential, host, label);
+      throw this.#final(call, error);
+    } finally {
+      // One POST tries a renewed credential; a refusal after that is its end, which the next renewal is for.
+      if (wasJustRenewed && credential.generation === this.#renewedForWrite) this.#renewedForWrite = 0;
+    }
+  }
+
+  /** After a refused write: whether another credential is ready now. Never rejects but for the signal. */
+  async renewForWrite(signal: AbortSignal): Promise<boolean> {
+    const { host, label } = operations.setValue;
+    const refused = this.#refusedWrite;
+    try {
+      const isReady =
+        refused === null
+          ? (await this.#parts.source.obtain(signal)).token !== ""
+          : await this.#parts.source.renew(refused, host, label, signal);
+      if (isReady) this.#renewedForWrite = this.#parts.source.current()?.generation ?? 0;
+      else this.#parts.links.settle(host, { type: "refused" }, null);
+      return isReady;
+    } catch {
+      return false;
+    }
+  }
+
+  /** The one call without a credential. */
+  signIn(body: unknown, signal: AbortSignal): Promise<GoodAnswer> {
+    const operation = operations.signIn;
+    const call = { operation, path: operation.path, body: JSON.stringify(body), urgent: false, signal };
+    return this.#once(call, [...plainHeaders, ...jsonBody]);
+  }
+
+  /** What an error about an operation has to know. */
+  scene(operation: Operation): Scene {
+    const { url } = this.#parts.hosts[operation.host];
+    return { operation, url, credentialKey: this.#parts.source.key, redact: this.#parts.redact };
+  }
+
+  /** Ends every open request and every pause between retries. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.all(Object.values(this.#parts.hosts).map((host) => host.close()));
+  }
+
+  async #readWith(call: Call, credential: Credential): Promise<GoodAnswer> {
+    const answer = await this.#repeated(call, credential.headers);
+    this.#parts.source.accepted(credential, call.operation.host);
+    this.#parts.links.credentialAccepted(call.operation.host);
+    return answer;
+  }
+
+  async #renew(call: Call, refused: Credential): Promise<boolean> {
+    const { host, label } = call.operation;
+    try {
+      return await this.#parts.source.renew(refused, host, label, call.signal);
+    } catch (error) {
+      throw asPlatformError(call, error);
+    }
+  }
+
+  async #obtain(call: Call): Promise<Credential> {
+    try {
+      return await this.#parts.source.obtain(call.signal);
+    } catch (error) {
+      throw asPlatformError(call, error);
+    }
+  }
+
+  /** No new credential helps this host's refusal. */
+  #final({ operation }: Call, error: unknown): unknown {
+    this.#parts.links.settle(operation.host, { type: "refused" }, null);
+    return error;
+  }
+
+  /** A read, tried again as the retry policy says. */
+  async #repeated(call: Call, headers: string[]): Promise<GoodAnswer> {
+    const policy = call.urgent ? commandRetries : pollingRetries;
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await this.#once(call, headers);
+      } catch (error) {
+        const isOver = call.signal.aborted || this.#parts.links.isPaused(call.operation.host);
+        if (!(error instanceof PlatformError) || isOver) throw error;
+        const delayMs = retryDelayMs(policy, attempt, error.facts, this.#parts.random());
+        if (delayMs === null) throw error;
+        this.#parts.tally.retries += 1;
+        const signal = AbortSignal.any([call.signal, this.#closing.signal]);
+        await this.#parts.clock.wait(delayMs, signal).catch(() => {
+          throw error;
+        });
+      }
+    }
+  }
+
+  /** One request at most; one that nobody waits for takes its turn. */
+  async #once(call: Call, headers: string[]): Promise<GoodAnswer> {
+    if (call.urgent) return this.#send(call, headers);
+    const { lane } = this.#parts.hosts[call.operation.host];
+    await lane.enter(call.signal)?.catch(() => {
+      throw transportError(new TransportFailure("aborted", false, 0), this.scene(call.operation), 0);
+    });
+    try {
+      return await this.#send(call, headers);
+    } finally {
+      lane.leave();
+    }
+  }
+
+  async #send(call: Call, headers: string[]): Promise<GoodAnswer> {
+    const { operation } = call;
+    const { host } = operation;
+    const { hosts, links, skew, tally } = this.#parts;
+    const admission = links.admit(host, call.urgent);
+    if (!admission.go && !this.#isRemedy(operation, admission)) throw this.#heldBack(operation, admission);
+    tally.requests += 1;
+    if (operation === operations.setValue) tally.writes += 1;
+    if (operation === operations.signIn) tally.signins += 1;
+    let answer: HttpAnswer;
+    try {
+      answer = await hosts[host].exchange(call, headers);
+    } catch (error) {
+      throw this.#lost(call, error);
+    }
+    skew.note(answer.headers.date);
+    const judged = this.#judged(operation, answer);
+    const outcome = outcomeOf(judged, answer.status);
+    if (outcome.type === "failed") tally.failures += 1;
+    links.settle(host, outcome, true);
+    if (judged.ok) return judged;
+    throw answerError(judged, answer.status, this.scene(operation));
+  }
+
+  #judged(operation: Operation, answer: HttpAnswer): GoodAnswer | BadAnswer {
+    const { url } = this.#parts.hosts[operation.host];
+    // A new sign-in may well bring the token we have; there it is what was asked for.
+    const blank = operation === operations.signIn ? undefined : this.#parts.blank;
+    return judgeAnswer(answer, url, this.#parts.clock.now(), operation.maxAnswerMiB, blank);
+  }
+
+  #lost(call: Call, error: unknown): unknown {
+    if (!(error instanceof TransportFailure)) return error;
+    const { host } = call.operation;
+    const wasGivenUp = error.reason === "aborted" || this.#closing.signal.aborted;
+    if (wasGivenUp) this.#parts.links.settle(host, { type: "abandoned" }, null);
+    else {
+      this.#parts.tally.failures += 1;
+      this.#parts.links.settle(host, { type: "failed" }, error.status > 0);
+    }
+    return transportError(error, this.scene(call.operation), this.#parts.hosts[host].deadlineMs(call));
+  }
+
+  /** Signing in keeps to pauses of its own, and is what ends the refusals of a credential. */
+  #isRemedy(operation: Operation, { because }: HeldBack): boolean {
+    if (operation !== operations.signIn) return false;
+    const hasWaited = because === "held" && this.#parts.links.heldForMs(operation.host) >= signInHeldMs;
+    return because === "refused" || hasWaited;
+  }
+
+  #heldBack(operation: Operation, { because, retryInMs }: HeldBack): PlatformError {
+    this.#parts.tally.paused += 1;
+    const [kind, why] = heldBackWords[because];
+    const text = `not sent; ${why}, the next try is possible in ${Math.ceil(retryInMs / 1000)} s`;
+    return errorAt(this.scene(operation), text, { kind, sent: false, retryAfterMs: retryInMs });
+  }
+}
+
+const jsonBody = ["content-type", "application/json"] as const;
+
+const wasRefused = (error: unknown): boolean =>
+  error instanceof PlatformError && error.facts.kind === "unauthorized" && error.facts.sent;
+
+/** Waiting for a credential ended otherwise than with one; this call itself was not sent. */
+function asPlatformError(call: Call, error: unknown): PlatformError {
+  if (error instanceof PlatformError)
+    return new PlatformError(error.message, { ...error.facts, sent: false }, { cause: error.cause });
+  return notSent(call, "interrupted", "given up by the caller");
+}
+
+const notSent = ({ operation }: Call, kind: "unauthorized" | "interrupted", why: string): PlatformError =>
+  new PlatformError(`${operation.label}: ${why}`, {
+    kind,
+    host: operation.host,
+    operation: operation.label,
+    sent: false,
+  });
