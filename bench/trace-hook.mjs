@@ -1,0 +1,22 @@
+// Loaded into the traced program: answers each message of its parent with what ran since the last one.
+import { Session } from "node:inspector";
+
+const session = new Session();
+session.connect();
+session.post("Profiler.enable");
+session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+
+process.on("message", (id) => {
+  session.post("Profiler.takePreciseCoverage", (error, taken) => {
+    const ours = (taken?.result ?? []).filter(({ url }) => url.includes("/dist/"));
+    const calls = ours.flatMap(({ url, functions }) =>
+      functions
+        .map(({ functionName, ranges: [whole] }) => [url.split("/dist/")[1], functionName, whole])
+        .filter(([, , { count }]) => count > 0)
+        .map(([file, name, { count, startOffset }]) => ({ file, name, at: startOffset, count })),
+    );
+    process.send({ id, calls });
+  });
+});
+// The program ends by itself when it is told to, whether or not anybody traces it.
+process.channel?.unref();

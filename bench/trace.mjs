@@ -1,0 +1,156 @@
+// npm run trace [-- --files] [-- --json FILE]
+// How much of the built program runs for a start, a poll, a command and an idle second: files, functions and calls by
+// V8's own coverage, beside their budgets. --files lists the files of each with their calls.
+import { fork } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { Aedes } from "aedes";
+import mqtt from "mqtt";
+import { here, newFile, stopAll } from "./processes.mjs";
+
+const { values } = parseArgs({ options: { files: { type: "boolean" }, json: { type: "string" } } });
+const { startSimulator } = await import(here("../dist/simulator/simulator.js"));
+const { systemClock } = await import(here("../dist/runtime/clock.js"));
+
+const budgets = {
+  "start to the first states": { files: 160 },
+  "a poll of one controller's 12 sensors": { files: 30 },
+  "a set to its result": { files: 45, functions: 200 },
+  "an idle second": { calls: 5 },
+};
+
+const until = async (what, test) => {
+  for (const end = performance.now() + 30_000; !test(); await wait(20))
+    if (performance.now() > end) throw new Error(`never came: ${what}`);
+};
+
+/** What ran between two questions, per file. */
+class Traced {
+  constructor(child) {
+    this.child = child;
+    this.asked = 0;
+  }
+
+  take() {
+    const id = ++this.asked;
+    return new Promise((resolve) => {
+      const listen = (answer) => {
+        if (answer.id !== id) return;
+        this.child.off("message", listen);
+        resolve(answer.calls);
+      };
+      this.child.on("message", listen);
+      this.child.send(id);
+    });
+  }
+}
+
+function summary(calls) {
+  const files = new Map();
+  for (const { file, count } of calls) files.set(file, (files.get(file) ?? 0) + count);
+  return {
+    files: files.size,
+    functions: calls.length,
+    calls: calls.reduce((sum, { count }) => sum + count, 0),
+    byFile: Object.fromEntries([...files].sort(([, one], [, other]) => other - one)),
+  };
+}
+
+async function brokerAt() {
+  const broker = await Aedes.createBroker();
+  const server = createServer(broker.handle);
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const close = () => new Promise((resolve) => broker.close(() => server.close(resolve)));
+  return { url: `mqtt://127.0.0.1:${server.address().port}`, close };
+}
+
+/** Intervals with quiet seconds between them: only sensors are polled, every eight seconds. */
+function configuration(simulator, url) {
+  const lines = simulator.configuration().replace("platform:\n", "platform:\n  push: { enabled: false }\n");
+  const file = newFile("config.yaml");
+  const data = newFile("data");
+  writeFileSync(
+    file,
+    `${lines}mqtt: { url: "${url}" }\nhttp: false\ndata_dir: ${data}\nlog: { level: warn }\n` +
+      "polling: { controllers: 1h, sensors: 8s, running_status: 1h, actuators: 1h }\n",
+    { mode: 0o600 },
+  );
+  return file;
+}
+
+async function measure() {
+  const simulator = await startSimulator({ controllers: 1 }, { clock: systemClock });
+  const broker = await brokerAt();
+  const client = await mqtt.connectAsync(broker.url, { protocolVersion: 5 });
+  const seen = new Map();
+  client.on("message", (topic, payload) => seen.set(topic, payload.toString()));
+  await client.subscribeAsync("greenhouse/#", { qos: 1 });
+  const child = fork(here("../dist/main.js"), ["-c", configuration(simulator, broker.url)], {
+    execArgv: ["--import", new URL("./trace-hook.mjs", import.meta.url).href],
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  const traced = new Traced(child);
+  const said = (end) => [...seen.keys()].some((topic) => topic.endsWith(end));
+  try {
+    await until("readings", () => said("sensor/airtemp") && said("left_skylight/state"));
+    const start = await traced.take();
+    await wait(35_000);
+    const polls = () => simulator.control.requests()["sensor-data"] ?? 0;
+    const found = await windows(traced, polls);
+    const polled = polls();
+    await until("the next poll", () => polls() > polled);
+    await wait(500);
+    await traced.take();
+    await client.publishAsync("greenhouse/gh-0001/actuator/circulation_fan/set", "on", { qos: 1 });
+    await until("a result", () => said("circulation_fan/result"));
+    await wait(100);
+    return {
+      "start to the first states": start,
+      "a poll of one controller's 12 sensors": found.poll,
+      "a set to its result": await traced.take(),
+      "an idle second": found.idle,
+    };
+  } finally {
+    child.kill("SIGTERM");
+    await new Promise((resolve) => child.once("exit", resolve));
+    await client.endAsync();
+    await broker.close();
+    await simulator.close();
+  }
+}
+
+/** The quietest second without a poll, and the quietest stretch with exactly one. */
+async function windows(traced, polls) {
+  const count = (calls) => calls.reduce((sum, one) => sum + one.count, 0);
+  const quieter = (before, now) => (before === null || count(now) < count(before) ? now : before);
+  let [idle, poll] = [null, null];
+  for (let second = 0; second < 34; second += 1) {
+    const before = polls();
+    await traced.take();
+    await wait(1_000);
+    const calls = await traced.take();
+    const made = polls() - before;
+    if (made === 0) idle = quieter(idle, calls);
+    if (made === 1) poll = quieter(poll, calls);
+  }
+  if (idle === null || poll === null) throw new Error("no second without a poll, or none with exactly one");
+  return { idle, poll };
+}
+
+const report = Object.entries(await measure().finally(stopAll)).map(([what, calls]) => ({
+  what,
+  ...summary(calls),
+}));
+console.log(["", "files", "functions", "calls", "budget"].join("\t"));
+for (const { what, files, functions, calls, byFile } of report) {
+  const budget = Object.entries(budgets[what])
+    .map(
+      ([name, most]) => `${name} <= ${most}: ${{ files, functions, calls }[name] <= most ? "met" : "missed"}`,
+    )
+    .join(", ");
+  console.log([what, files, functions, calls, budget].join("\t"));
+  if (values.files) for (const [file, number] of Object.entries(byFile)) console.log(`\t${number}\t${file}`);
+}
+if (values.json) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
