@@ -1,7 +1,7 @@
 import { journalDirectory } from "../journal/open.js";
 import { followRecords, newestRecords } from "../journal/reader.js";
-import { commandOutcomes } from "../journal/record-line.js";
-import { listingProblem } from "../journal/segment-files.js";
+import { commandOutcomes } from "../journal/records.js";
+import { listingProblem } from "../journal/segments.js";
 import { formatTable, growingTable, jsonLine } from "../journal/table.js";
 import { systemClock } from "../runtime/clock.js";
 import { parseSince } from "../runtime/duration.js";

@@ -3,7 +3,7 @@ import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 import { targetOf } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
-import type { JournaledResult } from "../journal/recent-commands.js";
+import type { JournaledResult } from "../journal/history.js";
 import type { IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";
 import { ResultOutbox } from "../mqtt/result-outbox.js";
 import type { Incoming, Topics } from "../mqtt/topics.js";

@@ -9,7 +9,7 @@ import { readWanted, targetOf } from "../greenhouse/command/words.js";
 import { type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import type { Journal } from "../journal/journal.js";
 import { newestRecords, readRecentCommands } from "../journal/reader.js";
-import { type RecentCommand, undeliveredResults } from "../journal/recent-commands.js";
+import { type RecentCommand, undeliveredResults } from "../journal/history.js";
 import type {
   CommandTarget,
   HistoryParts,
@@ -17,7 +17,7 @@ import type {
   OpenCommand,
   RecordType,
 } from "../journal/records.js";
-import { JournalUnreadable } from "../journal/segment-files.js";
+import { JournalUnreadable } from "../journal/segments.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { GreenhouseStore } from "../sync/store.js";

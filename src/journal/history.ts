@@ -1,260 +1,287 @@
-import type { Outcome } from "../greenhouse/command/outcomes.js";
-import type {
-  About,
-  Acknowledged,
-  CommandTaken,
-  ConfirmedLate,
-  HistoryParts,
-  JournalRecord,
-  OpenCommand,
-  Problem,
-  RecordedStart,
-  Refusal,
-  ResultRecord,
-  Reverted,
-  SentStep,
-  Stamp,
-  Started,
-  StepAnswered,
-  StepSent,
-  Stopped,
-  UnreadPost,
+import type { CommandResult, Outcome } from "../greenhouse/command/outcomes.js";
+import {
+  type About,
+  aboutKey,
+  commandKey,
+  type CommandTaken,
+  type CommandTarget,
+  type HistoryParts,
+  type JournalRecord,
+  type OpenCommand,
+  type Problem,
+  type RecordedStart,
+  type Refusal,
+  type ResultRecord,
+  type Stamp,
+  type StepAnswered,
+  type StepSent,
+  type UnreadPost,
 } from "./records.js";
-
-/** Sets and keeps the newest `most` entries, so that no history grows without end. */
-export function setBounded<T>(map: Map<string, T>, key: string, value: T, most: number): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size <= most) return;
-  for (const oldest of map.keys()) {
-    map.delete(oldest);
-    return;
-  }
-}
-
-/** `before`: the equal command whose POSTs it waits for. Without the stamp: it is written again inside another record and must not look like the start of a line. */
-export function opened(record: Stamp & CommandTaken, before: OpenCommand | undefined): OpenCommand {
-  const { at, boot } = record;
-  const { controller, actuator, target, id, command, value } = record;
-  const { by, via, payload_hash, received_at, max_age_ms, force, own_id, dry_run } = record;
-  const asked = { by, via, payload_hash, received_at, max_age_ms, force, own_id, dry_run };
-  const taken: CommandTaken = {
-    type: "command_taken",
-    controller,
-    actuator,
-    target,
-    id,
-    command,
-    value,
-    steps: record.steps,
-    ...asked,
-  };
-  return { taken, taken_at: at, boot, phase: before?.phase ?? null, steps: before?.steps ?? [] };
-}
-
-export function withSent(steps: readonly SentStep[], record: Stamp & StepSent): readonly SentStep[] {
-  const { purpose, address, value, attempt, at } = record;
-  return [...steps, { purpose, address, value, attempt, sent_at: at, answered: null }];
-}
-
-export function withAnswer(steps: readonly SentStep[], record: StepAnswered): readonly SentStep[] {
-  const { code, request_id, error, sent } = record;
-  const index = steps.findLastIndex(
-    (step) => step.address === record.address && step.attempt === record.attempt && step.answered === null,
-  );
-  return steps.map((step, at) =>
-    at === index ? { ...step, answered: { code, request_id, error, sent } } : step,
-  );
-}
-
-export function unreadPost(record: Stamp & StepSent, before: UnreadPost | undefined): UnreadPost {
-  const { controller, actuator, target = "actuator", id, address, value, at } = record;
-  return { controller, actuator, target, id, address, value, sent_at: at, earlier: before !== undefined };
-}
-
-export function problemOf(record: ResultRecord): Problem {
-  const { controller, actuator, target = "actuator", result } = record;
-  const { id, outcome, reason, finished_at } = result;
-  return { controller, actuator, target, id, outcome, reason, finished_at };
-}
-
-/*
- * What a restarted bridge must know: which commands were interrupted, which POSTs nobody has read back, which actuators
- * have a problem. The draft changes in place because every record passes through it; everything handed out is a copy.
- */
-
-export interface HistoryDraft {
-  readonly open: Map<string, OpenCommand>;
-  readonly unread: Map<string, UnreadPost>;
-  readonly problems: Map<string, Problem>;
-  starts: readonly RecordedStart[];
-}
 
 const mostOpen = 1_000;
 const mostPerActuator = 5_000;
 const mostStarts = 20;
+/** More ids than this among the recent commands means a flood; the oldest are forgotten. */
+const mostRecent = 50_000;
+
+/** Sets and keeps the newest `most` entries, so that nothing grows without end. */
+function setBounded<T>(map: Map<string, T>, key: string, value: T, most: number): void {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > most && oldest !== undefined) map.delete(oldest);
+}
+
+const required = ({ controller, actuator, target = "actuator" }: About): Required<About> => ({
+  controller,
+  actuator,
+  target,
+});
 
 const bad: ReadonlySet<Outcome> = new Set(["rejected", "unconfirmed", "failed", "unknown"]);
 
-/** One key per thing that can be commanded, the same in every part of the history. */
-export const aboutKey = (about: Omit<About, "actuator"> & { readonly actuator: string | null }): string =>
-  `${about.controller}/${about.target ?? "actuator"}/${about.actuator ?? ""}`;
+/**
+ * What a restarted bridge must know: which commands were interrupted, which POSTs nobody has read back, which actuators
+ * have a problem. Every record passes through it; most types say nothing that outlives them.
+ */
+export class History {
+  readonly #open = new Map<string, OpenCommand>();
+  readonly #unread = new Map<string, UnreadPost>();
+  readonly #problems = new Map<string, Problem>();
+  #starts: readonly RecordedStart[] = [];
 
-/** A sender may use one id for several actuators, as a scene does. */
-export const openKey = (about: About, id: string): string => `${aboutKey(about)} ${id}`;
+  /** A copy that later records do not change. */
+  parts(): HistoryParts {
+    return {
+      open: [...this.#open.values()],
+      unread: [...this.#unread.values()],
+      problems: [...this.#problems.values()],
+      starts: this.#starts,
+    };
+  }
 
-export const emptyHistory = (): HistoryDraft => ({
-  open: new Map(),
-  unread: new Map(),
-  problems: new Map(),
-  starts: [],
-});
+  /** Whether a command was taken and has no result. */
+  isOpen(about: About, id: string): boolean {
+    return this.#open.has(commandKey(about, id));
+  }
 
-/** Takes the next record into the draft; most types say nothing that outlives them. */
-export function addToHistory(draft: HistoryDraft, record: JournalRecord): void {
-  const { type } = record;
-  if (type === "command_taken") addTaken(draft, record);
-  else if (type === "phase")
-    changeOpen(draft, openKey(record, record.id), (open) => ({ ...open, phase: record.phase }));
-  else if (type === "step_sent") addSent(draft, record);
-  else if (type === "step_answered") addAnswer(draft, record);
-  else if (type === "read_back") draft.unread.delete(aboutKey(record));
-  else if (type === "confirmed_late") addConfirmedLate(draft, record);
-  else if (type === "reverted") addReverted(draft, record);
-  else if (type === "result") addResult(draft, record);
-  else if (type === "refusal") addRefusal(draft, record);
-  else if (type === "acknowledged") addAcknowledged(draft, record);
-  else if (type === "carried") restore(draft, record);
-  else if (type === "start" || type === "stop") draft.starts = withRun(draft.starts, record);
-}
+  add(record: JournalRecord): void {
+    const { type } = record;
+    if (type === "command_taken") this.#addTaken(record);
+    else if (type === "phase") this.#change(record, (open) => ({ ...open, phase: record.phase }));
+    else if (type === "step_sent") this.#addSent(record);
+    else if (type === "step_answered") this.#addAnswer(record);
+    else if (type === "read_back") this.#unread.delete(aboutKey(record));
+    else if (type === "result") this.#addResult(record);
+    else if (type === "refusal") this.#addRefusal(record);
+    else if (type === "carried") this.#restore(record);
+    else if (type === "start")
+      this.#starts = [...this.#starts, { boot: record.boot, at: record.at, stopped: false }].slice(
+        -mostStarts,
+      );
+    else if (type === "stop")
+      this.#starts = this.#starts.map((one) => (one.boot === record.boot ? { ...one, stopped: true } : one));
+    else if (type === "confirmed_late") {
+      this.#unread.delete(aboutKey(record));
+      this.#problems.delete(aboutKey(record));
+    } else if (type === "reverted") {
+      const { id, at } = record;
+      this.#addProblem({
+        ...required(record),
+        id,
+        outcome: "confirmed",
+        reason: "reverted",
+        finished_at: at,
+      });
+    } else if (type === "acknowledged") {
+      for (const [key, { controller, actuator }] of this.#problems)
+        if (controller === record.controller && (record.actuator ?? actuator) === actuator)
+          this.#problems.delete(key);
+    }
+  }
 
-function withRun(starts: readonly RecordedStart[], record: Stamp & (Started | Stopped)) {
-  const { boot, at } = record;
-  if (record.type === "start") return [...starts, { boot, at, stopped: false }].slice(-mostStarts);
-  return starts.map((start) => (start.boot === boot ? { ...start, stopped: true } : start));
-}
+  /** What was sent for an equal command before was sent for this one too. */
+  #addTaken(record: Stamp & CommandTaken): void {
+    const { took_over: tookOver, at, boot } = record;
+    const before = tookOver === undefined ? undefined : this.#open.get(commandKey(record, tookOver));
+    const { phase = null, steps = [] } = before ?? {};
+    const command = { taken: unstamped(record), taken_at: at, boot, phase, steps };
+    setBounded(this.#open, commandKey(record, record.id), command, mostOpen);
+  }
 
-/** What was sent for an equal command before was sent for this one too. */
-function addTaken(draft: HistoryDraft, record: Stamp & CommandTaken): void {
-  const before =
-    record.took_over === undefined ? undefined : draft.open.get(openKey(record, record.took_over));
-  setBounded(draft.open, openKey(record, record.id), opened(record, before), mostOpen);
-}
+  #change(record: About & { readonly id: string }, change: (command: OpenCommand) => OpenCommand): void {
+    const key = commandKey(record, record.id);
+    const command = this.#open.get(key);
+    if (command !== undefined) this.#open.set(key, change(command));
+  }
 
-function addAcknowledged(draft: HistoryDraft, record: Acknowledged): void {
-  for (const [key, problem] of draft.problems) {
-    const named = record.actuator === null || problem.actuator === record.actuator;
-    if (named && problem.controller === record.controller) draft.problems.delete(key);
+  #addSent(record: Stamp & StepSent): void {
+    const { id, purpose, address, value, attempt, at } = record;
+    const step = { purpose, address, value, attempt, sent_at: at, answered: null };
+    this.#change(record, (command) => ({ ...command, steps: [...command.steps, step] }));
+    const key = aboutKey(record);
+    const post = { ...required(record), id, address, value, sent_at: at, earlier: this.#unread.has(key) };
+    setBounded(this.#unread, key, post, mostPerActuator);
+  }
+
+  #addAnswer(record: StepAnswered): void {
+    const { address, attempt, code, request_id, error, sent } = record;
+    this.#change(record, (command) => {
+      const answeredAt = command.steps.findLastIndex(
+        (step) => step.address === address && step.attempt === attempt && step.answered === null,
+      );
+      const answered = { code, request_id, error, sent };
+      const steps = command.steps.map((step, at) => (at === answeredAt ? { ...step, answered } : step));
+      return { ...command, steps };
+    });
+    if (!sent) this.#forgetUnsent(record);
+  }
+
+  #forgetUnsent(about: About): void {
+    const key = aboutKey(about);
+    if (this.#unread.get(key)?.earlier === false) this.#unread.delete(key);
+  }
+
+  #addResult(record: ResultRecord): void {
+    const { id, outcome, reason, finished_at, steps } = record.result;
+    const key = aboutKey(record);
+    this.#open.delete(commandKey(record, id));
+    if (outcome === "confirmed" || outcome === "already") this.#problems.delete(key);
+    // One interrupted before anything was sent is no problem of the actuator.
+    else if (bad.has(outcome) && !(outcome === "failed" && steps.length === 0))
+      this.#addProblem({ ...required(record), id, outcome, reason, finished_at });
+    if (restsOnRead(record.result)) this.#unread.delete(key);
+    else if (reason === "not_sent") this.#forgetUnsent(record);
+  }
+
+  #addProblem(problem: Problem): void {
+    setBounded(this.#problems, aboutKey(problem), problem, mostPerActuator);
+  }
+
+  /** A command refused because its own record could not be made durable may nevertheless have left that record behind. */
+  #addRefusal(record: Refusal): void {
+    const key = commandKey(record, record.result.id);
+    if (record.result.reason === "journal_unavailable" && this.#open.get(key)?.steps.length === 0)
+      this.#open.delete(key);
+  }
+
+  #restore(carried: HistoryParts): void {
+    for (const map of [this.#open, this.#unread, this.#problems]) map.clear();
+    for (const command of carried.open) this.#open.set(commandKey(command.taken, command.taken.id), command);
+    for (const post of carried.unread) this.#unread.set(aboutKey(post), post);
+    for (const problem of carried.problems) this.#problems.set(aboutKey(problem), problem);
+    this.#starts = carried.starts;
   }
 }
 
-function addConfirmedLate(draft: HistoryDraft, record: ConfirmedLate): void {
-  draft.unread.delete(aboutKey(record));
-  draft.problems.delete(aboutKey(record));
+/** It is written again inside another record and must not look like the start of a line. */
+function unstamped(record: Stamp & CommandTaken): CommandTaken {
+  const { type, controller, actuator, target, id, command, value, steps } = record;
+  const { by, via, payload_hash, received_at, max_age_ms, force, own_id, dry_run } = record;
+  const asked = { by, via, payload_hash, received_at, max_age_ms, force, own_id, dry_run };
+  return { type, controller, actuator, target, id, command, value, steps, ...asked };
 }
 
-function addReverted(draft: HistoryDraft, record: Stamp & Reverted): void {
-  const { controller, actuator, target = "actuator", id, at } = record;
-  const about = { controller, actuator, target, id, finished_at: at };
-  const problem: Problem = { ...about, outcome: "confirmed", reason: "reverted" };
-  setBounded(draft.problems, aboutKey(record), problem, mostPerActuator);
+/** Whether the outcome rests on a valid read after the last POST. */
+function restsOnRead({ outcome, read_back, reason }: CommandResult): boolean {
+  if (outcome === "rejected" || outcome === "failed") return read_back !== null && reason !== "not_sent";
+  return outcome === "confirmed" || outcome === "already" || outcome === "unconfirmed";
 }
 
-function changeOpen(draft: HistoryDraft, key: string, change: (command: OpenCommand) => OpenCommand): void {
-  const command = draft.open.get(key);
-  if (command !== undefined) draft.open.set(key, change(command));
+/** A command id the bridge has seen. */
+export interface RecentCommand {
+  readonly id: string;
+  /** A sender may use one id for several targets, as a scene does: each is a command of its own. */
+  readonly about: Required<About>;
+  /** A refusal at the door takes nothing; a command that waited and was never sent was taken. */
+  readonly isTaken: boolean;
+  /** null when it ended before anything was about to be sent. */
+  readonly taken: CommandTaken | null;
+  /** Its first outcome; null while it is open. */
+  readonly result: CommandResult | null;
 }
 
-function addSent(draft: HistoryDraft, record: Stamp & StepSent): void {
-  const key = aboutKey(record);
-  changeOpen(draft, openKey(record, record.id), (command) => ({
-    ...command,
-    steps: withSent(command.steps, record),
-  }));
-  setBounded(draft.unread, key, unreadPost(record, draft.unread.get(key)), mostPerActuator);
-}
+/** Commands that came at or after `sinceMs` (epoch ms), to tell duplicates. Every record passes through it. */
+export class RecentCommands {
+  readonly #sinceMs: number;
+  readonly #entries = new Map<string, RecentCommand & { readonly stamp: Stamp }>();
+  /** Per boot: wall clock minus monotonic clock, from its newest record with a trusted clock. */
+  readonly #offsets = new Map<string, number>();
 
-function addAnswer(draft: HistoryDraft, record: StepAnswered): void {
-  changeOpen(draft, openKey(record, record.id), (command) => ({
-    ...command,
-    steps: withAnswer(command.steps, record),
-  }));
-  if (!record.sent) forgetUnsent(draft, aboutKey(record));
-}
+  constructor(sinceMs: number) {
+    this.#sinceMs = sinceMs;
+  }
 
-function forgetUnsent(draft: HistoryDraft, key: string): void {
-  if (draft.unread.get(key)?.earlier === false) draft.unread.delete(key);
-}
+  list(): readonly RecentCommand[] {
+    return [...this.#entries.values()].flatMap(({ stamp, ...command }) =>
+      this.#timeOf(stamp) >= this.#sinceMs ? command : [],
+    );
+  }
 
-function addResult(draft: HistoryDraft, record: ResultRecord & { readonly at: string }): void {
-  const { result } = record;
-  const key = aboutKey(record);
-  draft.open.delete(openKey(record, result.id));
-  if (result.outcome === "confirmed" || result.outcome === "already") draft.problems.delete(key);
-  else if (bad.has(result.outcome) && !neverSent(result))
-    setBounded(draft.problems, key, problemOf(record), mostPerActuator);
-  if (readBackProven(record)) draft.unread.delete(key);
-  else if (result.reason === "not_sent") forgetUnsent(draft, key);
-}
+  add(record: JournalRecord): void {
+    if (record.clock_synced === true) this.#offsets.set(record.boot, Date.parse(record.at) - record.mono);
+    if (this.#timeOf(record) < this.#sinceMs) return;
+    if (record.type === "command_taken") {
+      const { id } = record;
+      this.#put({ id, about: required(record), isTaken: true, taken: record, result: null }, record);
+    } else if (record.type === "result" || record.type === "refusal") this.#addOutcome(record);
+  }
 
-/** Interrupted before anything was sent: no problem of the actuator. */
-const neverSent = ({ outcome, steps }: ResultRecord["result"]): boolean =>
-  outcome === "failed" && steps.length === 0;
+  /** The first outcome counts; the answer to a duplicate repeats the id and is not one. */
+  #addOutcome(record: Stamp & (ResultRecord | Refusal)): void {
+    const { result } = record;
+    const isTaken = record.type === "result";
+    const key = commandKey(record, result.id);
+    const known = this.#entries.get(key);
+    if (known === undefined || (known.result?.outcome === "refused" && isTaken))
+      this.#put({ id: result.id, about: required(record), isTaken, taken: null, result }, record);
+    else if (known.result === null && (isTaken || result.reason === "journal_unavailable"))
+      this.#entries.set(key, { ...known, result });
+  }
 
-/** The outcomes that rest on a valid read after the last POST. */
-function readBackProven({ result }: ResultRecord): boolean {
-  switch (result.outcome) {
-    case "confirmed":
-    case "already":
-    case "unconfirmed":
-      return true;
-    case "rejected":
-    case "failed":
-      return result.read_back !== null && result.reason !== "not_sent";
-    case "dry_run":
-    case "refused":
-    case "superseded":
-    case "unknown":
-      return false;
+  #put(command: RecentCommand, stamp: Stamp): void {
+    setBounded(this.#entries, commandKey(command.about, command.id), { ...command, stamp }, mostRecent);
+  }
+
+  /**
+   * Epoch ms by a trusted clock. A record made before the clock was set is placed by a later one of the same boot; where
+   * none exists it counts as new, because repeating a command is worse than refusing a repeat.
+   */
+  #timeOf(stamp: Stamp): number {
+    if (stamp.clock_synced === true) return Date.parse(stamp.at);
+    return (this.#offsets.get(stamp.boot) ?? Number.POSITIVE_INFINITY) + stamp.mono;
   }
 }
 
-/** A command refused because its own record could not be made durable may nevertheless have left that record behind. */
-function addRefusal(draft: HistoryDraft, record: Refusal): void {
-  if (record.result.reason !== "journal_unavailable") return;
-  const key = openKey(record, record.result.id);
-  if (draft.open.get(key)?.steps.length === 0) draft.open.delete(key);
+export interface JournaledResult {
+  readonly seq: number;
+  readonly target: CommandTarget;
+  /** False for what was refused before it was taken. */
+  readonly isTaken: boolean;
+  readonly result: CommandResult;
 }
 
-function restore(draft: HistoryDraft, carried: HistoryParts): void {
-  draft.open.clear();
-  draft.unread.clear();
-  draft.problems.clear();
-  for (const command of carried.open) draft.open.set(openKey(command.taken, command.taken.id), command);
-  for (const post of carried.unread) draft.unread.set(aboutKey(post), post);
-  for (const problem of carried.problems) draft.problems.set(aboutKey(problem), problem);
-  draft.starts = carried.starts;
+/**
+ * Results the broker has not been known to have taken, oldest first, the newest `limit`: those after the last
+ * `delivered` record. Some may have been published, so they are to be repeated as such.
+ */
+export function undeliveredResults(
+  records: Iterable<JournalRecord>,
+  limit: number,
+): readonly JournaledResult[] {
+  let waiting: JournaledResult[] = [];
+  for (const record of records) {
+    const { type, seq } = record;
+    if (type === "delivered") waiting = waiting.filter((one) => one.seq > record.through);
+    else if (type === "result" || (type === "refusal" && !isCut(record.result))) {
+      const { target = "actuator", result } = record;
+      waiting.push({ seq, target, isTaken: type === "result", result });
+    }
+    if (waiting.length > limit * 2) waiting = waiting.slice(-limit);
+  }
+  return waiting.slice(-limit);
 }
 
-/** A copy that later records do not change. */
-export const historyOf = (draft: HistoryDraft): HistoryParts => ({
-  open: [...draft.open.values()],
-  unread: [...draft.unread.values()],
-  problems: [...draft.problems.values()],
-  starts: draft.starts,
-});
-
-function fold(records: Iterable<JournalRecord>): HistoryParts {
-  const draft = emptyHistory();
-  for (const record of records) addToHistory(draft, record);
-  return historyOf(draft);
-}
-
-/** Commands taken without a result, oldest first: what a crash interrupted, and what had been sent by then. */
-export const openCommands = (records: Iterable<JournalRecord>) => fold(records).open;
-
-/** Actuators whose last POST has not been read back since. */
-export const unreadPosts = (records: Iterable<JournalRecord>) => fold(records).unread;
-
-/** Actuators whose newest sent command ended badly and was neither made good nor acknowledged. */
-export const newestProblems = (records: Iterable<JournalRecord>) => fold(records).problems;
+/** An invented name was too long to be kept whole: where its refusal belongs is not known any more. */
+const isCut = ({ controller, actuator }: CommandResult): boolean =>
+  controller.endsWith("…") || actuator.endsWith("…");

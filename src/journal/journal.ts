@@ -4,8 +4,9 @@ import type { Logger } from "../runtime/log.js";
 import { errorCode, type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import { DirectoryInUse } from "./lock.js";
 import type { About, HistoryParts, RecordBody, Stamp } from "./records.js";
-import { journalLimits, type JournalLimits, JournalUnreadable } from "./segment-files.js";
-import { type Draft, SegmentStore, type Written } from "./segment-store.js";
+import type { RetentionLimits } from "./retention.js";
+import { JournalUnreadable } from "./segments.js";
+import { type Draft, JournalWriter, type Written } from "./writer.js";
 
 const remedies: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full; free some space on it",
@@ -65,13 +66,34 @@ interface Outage {
 const tryAgainMs = 1_000;
 const mostPerWrite = 1_000;
 
+export interface JournalLimits extends RetentionLimits {
+  /** While the disk cannot be written, how often to try. */
+  readonly retryMs: number;
+  /** A record waiting longer than this for the disk makes the journal unavailable. */
+  readonly stallMs: number;
+  /** Records waiting for the disk at once; more are refused. */
+  readonly waiting: number;
+}
+
+const day = 86_400_000;
+
+export const journalLimits: JournalLimits = {
+  fileBytes: 5 * 1024 * 1024,
+  totalBytes: 50 * 1024 * 1024,
+  ageMs: 90 * day,
+  youngMs: day,
+  retryMs: 15_000,
+  stallMs: 10_000,
+  waiting: 20_000,
+};
+
 /** Append-only record of everything that concerns commands. Kept by one process at a time (see lock.ts). */
 export class Journal {
   readonly boot: string;
   readonly directory: string;
   readonly #options: JournalOptions;
   readonly #limits: JournalLimits;
-  readonly #store: SegmentStore;
+  readonly #writer: JournalWriter;
   readonly #closed = new AbortController();
   readonly #waiting = new Set<Waiting>();
   #queue: Waiting[] = [];
@@ -88,7 +110,7 @@ export class Journal {
     this.boot = options.boot ?? randomBytes(8).toString("hex");
     this.#options = options;
     this.#limits = { ...journalLimits, ...options.limits };
-    this.#store = new SegmentStore(directory, {
+    this.#writer = new JournalWriter(directory, {
       files: options.files ?? nodeFileSystem,
       limits: this.#limits,
       log: options.log,
@@ -114,16 +136,16 @@ export class Journal {
 
   /** What earlier runs and this one left open; as of the last readable record. */
   history(): HistoryParts {
-    return this.#store.history;
+    return this.#writer.history.parts();
   }
 
   isOpen(about: About, id: string): boolean {
-    return this.#store.isOpen(about, id);
+    return this.#writer.history.isOpen(about, id);
   }
 
   /** Why this run does not know all that others wrote, for as long as it runs; null when it does. */
   get unread(): Error | null {
-    return this.#store.unread;
+    return this.#writer.unread;
   }
 
   state(): JournalState {
@@ -131,9 +153,9 @@ export class Journal {
     return {
       available: reason === null,
       reason,
-      sequence: this.#store.sequence,
-      bytes: this.#store.bytes,
-      unreadable: this.#store.unreadable,
+      sequence: this.#writer.sequence,
+      bytes: this.#writer.retention.bytes,
+      unreadable: this.#writer.unreadable,
       lastError: this.#lastError,
     };
   }
@@ -161,7 +183,7 @@ export class Journal {
   async close(): Promise<void> {
     this.#closed.abort();
     while (this.#draining !== null) await this.#draining;
-    await this.#store.close();
+    await this.#writer.close();
   }
 
   #hindrance(): JournalUnavailable | null {
@@ -211,7 +233,7 @@ export class Journal {
       if (this.#outage !== null) await this.#recover();
       const outage = this.#outage;
       const own = outage === null ? this.#own : [...this.#own, this.#resumed(outage)];
-      const written = await this.#store.write([...own, ...batch]);
+      const written = await this.#writer.write([...own, ...batch]);
       if (outage !== null) {
         await written.sync();
         this.#outage = null;
@@ -244,7 +266,7 @@ export class Journal {
   }
 
   async #recover(): Promise<void> {
-    const damage = await this.#store.recover();
+    const damage = await this.#writer.recover();
     if (!damage || this.#own.length > 0) return;
     // A line torn by our own failed write was refused and is told with the outage.
     if (this.#outage !== null && damage.unreadable + damage.corrupt_files.length === 0) return;

@@ -1,12 +1,9 @@
 import type { Clock } from "../runtime/clock.js";
 import { errorCode, type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
-import { historyOf } from "./history.js";
-import { addToRecent, emptyRecent, type RecentCommand, recentOf } from "./recent-commands.js";
-import { matches, type RecordFilter } from "./record-line.js";
-import type { HistoryParts, JournalRecord } from "./records.js";
+import { type RecentCommand, RecentCommands } from "./history.js";
+import { type HistoryParts, type JournalRecord, matches, type RecordFilter } from "./records.js";
 import { scanJournal } from "./recovery.js";
-import { fileProblem, listSegments, type SegmentName } from "./segment-files.js";
-import { type Block, readBlocks } from "./segment-reader.js";
+import { fileProblem, listSegments, readLines, type SegmentName } from "./segments.js";
 
 /*
  * Reading needs no lock and changes nothing: it works beside the bridge, from another process, on a read-only disk.
@@ -19,24 +16,13 @@ import { type Block, readBlocks } from "./segment-reader.js";
 const segmentsOf = (files: FileSystem, directory: string): Promise<readonly SegmentName[]> =>
   listSegments(files, directory).catch(() => []);
 
-/** A file deleted between listing and reading was too old to be missed. */
-async function* blocksOf(files: FileSystem, { path }: SegmentName): AsyncGenerator<Block> {
+/** The records of one file. Broken lines are passed over; a file deleted meanwhile was too old to be missed. */
+async function* recordsOf(files: FileSystem, { path }: SegmentName): AsyncGenerator<JournalRecord> {
   try {
-    yield* readBlocks(files, path);
+    for await (const { records } of readLines(files, path)) yield* records;
   } catch (error) {
-    if (errorCode(error) !== "ENOENT") throw fileProblem(path, error);
+    if (errorCode(error) !== "ENOENT") throw error;
   }
-}
-
-/** Every matching record, oldest first, with one block of one file in memory. Broken lines are passed over. */
-export async function* readRecords(
-  directory: string,
-  filter: RecordFilter = {},
-  files: FileSystem = nodeFileSystem,
-): AsyncGenerator<JournalRecord> {
-  for (const segment of await segmentsOf(files, directory))
-    for await (const { records } of blocksOf(files, segment))
-      for (const record of records) if (matches(record, filter)) yield record;
 }
 
 /**
@@ -48,32 +34,22 @@ export async function newestRecords(
   filter: RecordFilter & { readonly limit: number },
   files: FileSystem = nodeFileSystem,
 ): Promise<readonly JournalRecord[]> {
+  const { limit, sinceMs } = filter;
   let found: readonly JournalRecord[] = [];
-  if (filter.limit < 1) return found;
+  if (limit < 1) return found;
   for (const segment of (await segmentsOf(files, directory)).toReversed()) {
-    const { matching, anyInTime } = await newestOf(files, segment, filter);
-    found = [...matching, ...found].slice(-filter.limit);
-    if (found.length >= filter.limit || !anyInTime) break;
-  }
-  return found.slice(-filter.limit);
-}
-
-async function newestOf(
-  files: FileSystem,
-  segment: SegmentName,
-  filter: RecordFilter & { readonly limit: number },
-) {
-  const { sinceMs } = filter;
-  let matching: JournalRecord[] = [];
-  let anyInTime = sinceMs === undefined;
-  for await (const { records } of blocksOf(files, segment))
-    for (const record of records) {
-      if (!anyInTime) anyInTime = matches(record, sinceMs === undefined ? {} : { sinceMs });
+    let matching: JournalRecord[] = [];
+    let anyInTime = sinceMs === undefined;
+    for await (const record of recordsOf(files, segment)) {
+      anyInTime ||= sinceMs !== undefined && Date.parse(record.at) >= sinceMs;
       if (!matches(record, filter)) continue;
       matching.push(record);
-      if (matching.length > filter.limit * 2) matching = matching.slice(-filter.limit);
+      if (matching.length > limit * 2) matching = matching.slice(-limit);
     }
-  return { matching: matching.slice(-filter.limit), anyInTime };
+    found = [...matching, ...found].slice(-limit);
+    if (found.length >= limit || !anyInTime) break;
+  }
+  return found;
 }
 
 /** What earlier runs left open, for a program that does not write the journal itself. */
@@ -81,7 +57,7 @@ export async function readHistory(
   directory: string,
   files: FileSystem = nodeFileSystem,
 ): Promise<HistoryParts> {
-  return historyOf((await scanJournal(files, directory)).history);
+  return (await scanJournal(files, directory)).history.parts();
 }
 
 /**
@@ -93,14 +69,13 @@ export async function readRecentCommands(
   sinceMs: number,
   files: FileSystem = nodeFileSystem,
 ): Promise<readonly RecentCommand[]> {
-  const draft = emptyRecent(sinceMs);
+  const recent = new RecentCommands(sinceMs);
   const segments = await segmentsOf(files, directory);
   for (const [index, segment] of segments.entries()) {
     if (index < segments.length - 2 && (await writtenBefore(files, segment, sinceMs))) continue;
-    for await (const { records } of blocksOf(files, segment))
-      for (const record of records) addToRecent(draft, record);
+    for await (const record of recordsOf(files, segment)) recent.add(record);
   }
-  return recentOf(draft);
+  return recent.list();
 }
 
 async function writtenBefore(files: FileSystem, { path }: SegmentName, at: number): Promise<boolean> {
@@ -166,7 +141,7 @@ async function* newRecords(
       if (first < place.first || (next !== undefined && next.first <= place.sequence)) continue;
       if (first > place.first) Object.assign(place, { first, offset: 0 });
       if ((await files.facts(path)).bytes < place.offset) place.offset = 0;
-      for await (const { records, endAt } of readBlocks(files, path, place.offset)) {
+      for await (const { records, endAt } of readLines(files, path, place.offset)) {
         for (const record of records) {
           if (record.seq <= place.sequence) continue;
           place.sequence = record.seq;

@@ -1,32 +1,36 @@
 import type { CommandResult, Outcome, StepPurpose, Via } from "../greenhouse/command/outcomes.js";
 
 /*
- * One line of the journal. Field names are those of the published payloads; `controller` is the device code, which
- * unlike a topic id never changes. Times are ISO texts, durations ms.
+ * What the lines of the journal hold. Field names are those of the published payloads; `controller` is the device code,
+ * which unlike a topic id never changes. Times are ISO texts, durations ms.
+ *
+ * The table gives both the types and what a line must show before it is believed to be a record. The checksum of a line
+ * already proves that the bridge wrote it; the checks guard against another version having meant something else.
  */
 
+type Check<T> = (value: unknown) => value is T;
+
+const text = (value: unknown): value is string => typeof value === "string";
+const number = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
+const flag = (value: unknown): value is boolean => typeof value === "boolean";
+const textOrNull = (value: unknown): value is string | null => value === null || text(value);
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const counts = (value: unknown): value is Readonly<Record<string, number>> => isObject(value);
+const list = <T>(): Check<readonly T[]> => Array.isArray as Check<readonly T[]>;
+/** Believed as it stands; may be left out where `T` includes undefined. */
+const unchecked = <T>(): Check<T> => (() => true) as unknown as Check<T>;
+const commandResult = (value: unknown): value is CommandResult =>
+  isObject(value) && text(value["id"]) && text(value["outcome"]) && text(value["finished_at"]);
+
+type Guarded<Check> = Check extends (value: unknown) => value is infer T ? T : never;
+type Fields<Checks> = {
+  readonly [K in keyof Checks as undefined extends Guarded<Checks[K]> ? never : K]: Guarded<Checks[K]>;
+} & {
+  readonly [K in keyof Checks as undefined extends Guarded<Checks[K]> ? K : never]?: Guarded<Checks[K]>;
+};
+
 export type CommandTarget = "actuator" | "parameter" | "address";
-
-/** What every record carries. `mono` (ms since an arbitrary start of this boot) puts records in order whatever the clock did. */
-export interface Stamp {
-  readonly seq: number;
-  readonly at: string;
-  readonly mono: number;
-  /** A random id of this run of the program. */
-  readonly boot: string;
-  /** Whether the wall clock agreed with the platform's; null when nothing was there to compare it with. */
-  readonly clock_synced: boolean | null;
-  /** Texts or lists in it were too long and are not whole. */
-  readonly cut?: true;
-}
-
-export interface About {
-  readonly controller: string;
-  /** The id of the actuator, parameter or address. */
-  readonly actuator: string;
-  /** `actuator` when absent. */
-  readonly target?: CommandTarget;
-}
 
 export interface PlannedStep {
   readonly purpose: StepPurpose;
@@ -34,235 +38,151 @@ export interface PlannedStep {
   readonly value: string;
 }
 
-/** At its arrival; on disk before the first byte of its first POST. */
-export interface CommandTaken extends About {
-  readonly type: "command_taken";
-  readonly id: string;
-  readonly command: string;
-  readonly value: string;
-  readonly steps: readonly PlannedStep[];
-  readonly by: string | null;
-  readonly via: Via;
-  readonly payload_hash: string;
-  readonly received_at: string;
-  readonly max_age_ms: number;
-  readonly force?: boolean;
-  /** The id came from the sender, so it tells duplicates apart. */
-  readonly own_id?: boolean;
-  /** It was not to be sent. */
-  readonly dry_run?: boolean;
-  /** The equal command whose POST it waited for, instead of one of its own. */
-  readonly took_over?: string;
-}
+const stamp = {
+  seq: (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0,
+  at: text,
+  /** Ms since an arbitrary start of this boot: puts records in order whatever the clock did. */
+  mono: number,
+  /** A random id of this run of the program. */
+  boot: text,
+  /** Whether the wall clock agreed with the platform's; null when nothing was there to compare it with. */
+  clock_synced: (value: unknown): value is boolean | null => value === null || flag(value),
+  /** Texts or lists in it were too long and are not whole. */
+  cut: unchecked<true | undefined>(),
+};
 
-/** `sending` is on disk before the first byte of the first POST: without it nothing was sent. */
-export interface PhaseEntered extends About {
-  readonly type: "phase";
-  readonly id: string;
-  readonly phase: "waiting" | "checking" | "sending" | "confirming" | "done";
-}
+/** `actuator` is the id of the actuator, parameter or address; `target` is `actuator` when absent. */
+const about = { controller: text, actuator: text, target: unchecked<CommandTarget | undefined>() };
+const aboutCommand = { ...about, id: text };
 
-/** About to POST; `attempt` counts from 1. */
-export interface StepSent extends About {
-  readonly type: "step_sent";
-  readonly id: string;
-  readonly purpose: StepPurpose;
-  readonly address: string;
-  readonly value: string;
-  readonly attempt: number;
-}
-
-export interface StepAnswered extends About {
-  readonly type: "step_answered";
-  readonly id: string;
-  readonly address: string;
-  readonly attempt: number;
-  /** The body's code; null when no answer could be read. */
-  readonly code: string | null;
-  readonly request_id: string | null;
-  readonly error: string | null;
-  /** False only when it is certain that no byte reached the platform. */
-  readonly sent: boolean;
-}
-
-/** A valid read begun after the actuator's last POST; `id` when a command was waiting for it. */
-export interface ReadBack extends About {
-  readonly type: "read_back";
-  readonly id: string | null;
-  readonly address: string;
-  readonly value: string;
-}
-
-/** The one outcome of a command. */
-export interface ResultRecord extends About {
-  readonly type: "result";
-  readonly result: CommandResult;
-}
-
-/** The outcome of a command that was never taken; it closes nothing. */
-export interface Refusal extends About {
-  readonly type: "refusal";
-  readonly result: CommandResult;
-}
-
-export interface RefusalsCounted {
-  readonly type: "refusals_counted";
-  readonly controller: string | null;
-  readonly actuator: string | null;
-  readonly count: number;
-  readonly reasons: Readonly<Record<string, number>>;
-  /** ISO time of the first refusal that was only counted. */
-  readonly since: string;
-}
-
-export interface ConfirmedLate extends About {
-  readonly type: "confirmed_late";
-  readonly id: string;
-  readonly value: string;
-}
-
-/** Confirmed, and showing another value when its travel time was over. */
-export interface Reverted extends About {
-  readonly type: "reverted";
-  readonly id: string;
-  readonly value: string;
-}
-
-export interface ChangedElsewhere extends About {
-  readonly type: "changed_elsewhere";
-  readonly from: string | null;
-  readonly to: string | null;
-}
-
-export interface Acknowledged {
-  readonly type: "acknowledged";
-  readonly controller: string;
-  /** null: every actuator of the controller. */
-  readonly actuator: string | null;
-  readonly target?: CommandTarget;
-  readonly by: string | null;
-  readonly via: Via;
-}
-
-/** Every result up to this sequence number has reached the broker. */
-export interface Delivered {
-  readonly type: "delivered";
-  readonly through: number;
-}
-
-export interface Started {
-  readonly type: "start";
-  readonly version: string;
-  readonly read_only?: boolean;
-}
-
-export interface Stopped {
-  readonly type: "stop";
-  readonly reason: string;
-}
-
-export interface ClockJump {
-  readonly type: "clock_jump";
+const schema = {
+  /** At its arrival; on disk before the first byte of its first POST. */
+  command_taken: {
+    ...aboutCommand,
+    command: text,
+    value: text,
+    steps: list<PlannedStep>(),
+    by: unchecked<string | null>(),
+    via: unchecked<Via>(),
+    payload_hash: unchecked<string>(),
+    received_at: text,
+    max_age_ms: unchecked<number>(),
+    force: unchecked<boolean | undefined>(),
+    /** The id came from the sender, so it tells duplicates apart. */
+    own_id: unchecked<boolean | undefined>(),
+    /** It was not to be sent. */
+    dry_run: unchecked<boolean | undefined>(),
+    /** The equal command whose POST it waited for, instead of one of its own. */
+    took_over: unchecked<string | undefined>(),
+  },
+  /** `sending` is on disk before the first byte of the first POST: without it nothing was sent. */
+  phase: {
+    ...aboutCommand,
+    phase: (value: unknown): value is "waiting" | "checking" | "sending" | "confirming" | "done" =>
+      text(value),
+  },
+  /** About to POST; `attempt` counts from 1. */
+  step_sent: {
+    ...aboutCommand,
+    purpose: unchecked<StepPurpose>(),
+    address: text,
+    value: text,
+    attempt: number,
+  },
+  /** `code` is the body's, null when no answer could be read. `sent` is false only when certainly no byte reached the platform. */
+  step_answered: {
+    ...aboutCommand,
+    address: text,
+    attempt: number,
+    code: textOrNull,
+    request_id: unchecked<string | null>(),
+    error: unchecked<string | null>(),
+    sent: flag,
+  },
+  /** A valid read begun after the actuator's last POST; `id` when a command was waiting for it. */
+  read_back: { ...about, id: textOrNull, address: text, value: text },
+  /** The one outcome of a command. */
+  result: { ...about, result: commandResult },
+  /** The outcome of a command that was never taken; it closes nothing. */
+  refusal: { ...about, result: commandResult },
+  /** `since` is the time of the first refusal that was only counted. */
+  refusals_counted: {
+    controller: textOrNull,
+    actuator: textOrNull,
+    count: number,
+    reasons: counts,
+    since: unchecked<string>(),
+  },
+  confirmed_late: { ...aboutCommand, value: text },
+  /** Confirmed, and showing another value when its travel time was over. */
+  reverted: { ...aboutCommand, value: text },
+  changed_elsewhere: { ...about, from: textOrNull, to: textOrNull },
+  /** `actuator` is null for every actuator of the controller. */
+  acknowledged: {
+    controller: text,
+    actuator: textOrNull,
+    target: unchecked<CommandTarget | undefined>(),
+    by: unchecked<string | null>(),
+    via: unchecked<Via>(),
+  },
+  /** Every result up to this sequence number has reached the broker. */
+  delivered: { through: number },
+  start: { version: text, read_only: unchecked<boolean | undefined>() },
+  stop: { reason: text },
   /** Positive when the wall clock went forward. */
-  readonly by_ms: number;
-}
+  clock_jump: { by_ms: number },
+  login_failed: {
+    listener: (value: unknown): value is "broker" | "http" => text(value),
+    client: unchecked<string | null>(),
+    user: unchecked<string | null>(),
+    address: unchecked<string | null>(),
+  },
+  other_bridge: { present: flag, client: unchecked<string | null>() },
+  configuration_changed: { changes: list<string>() },
+  /** Anything else worth keeping that `bridge/event` also says. */
+  event: {
+    event: text,
+    severity: (value: unknown): value is "info" | "warning" | "error" => text(value),
+    message: text,
+    controller: unchecked<string | undefined>(),
+    actuator: unchecked<string | undefined>(),
+  },
+  /** The journal about itself: what a start found broken. */
+  journal_damaged: { unreadable: number, truncated_bytes: number, corrupt_files: list<string>() },
+  /** The journal about itself: it can write again. `lost` records had been refused meanwhile. */
+  journal_resumed: { reason: text, since: text, lost: number },
+  /** First line of every file: all that older files still have to say, so that they may be deleted. */
+  carried: {
+    open: list<OpenCommand>(),
+    unread: list<UnreadPost>(),
+    problems: list<Problem>(),
+    /** Newest last, at most 20. */
+    starts: list<RecordedStart>(),
+  },
+};
 
-export interface LoginFailed {
-  readonly type: "login_failed";
-  readonly listener: "broker" | "http";
-  readonly client: string | null;
-  readonly user: string | null;
-  readonly address: string | null;
-}
-
-export interface OtherBridge {
-  readonly type: "other_bridge";
-  readonly present: boolean;
-  readonly client: string | null;
-}
-
-export interface ConfigurationChanged {
-  readonly type: "configuration_changed";
-  readonly changes: readonly string[];
-}
-
-/** Anything else worth keeping that `bridge/event` also says. */
-export interface EventNoted {
-  readonly type: "event";
-  readonly event: string;
-  readonly severity: "info" | "warning" | "error";
-  readonly message: string;
-  readonly controller?: string;
-  readonly actuator?: string;
-}
-
-/** The journal about itself: what a start found broken. */
-export interface JournalDamaged {
-  readonly type: "journal_damaged";
-  readonly unreadable: number;
-  readonly truncated_bytes: number;
-  readonly corrupt_files: readonly string[];
-}
-
-/** The journal about itself: it can write again. `lost` records had been refused meanwhile. */
-export interface JournalResumed {
-  readonly type: "journal_resumed";
-  readonly reason: string;
-  readonly since: string;
-  readonly lost: number;
-}
-
-/** First line of every file: all that older files still have to say, so that they may be deleted. */
-export interface Carried extends HistoryParts {
-  readonly type: "carried";
-}
-
-export type RecordBody =
-  | CommandTaken
-  | PhaseEntered
-  | StepSent
-  | StepAnswered
-  | ReadBack
-  | ResultRecord
-  | Refusal
-  | RefusalsCounted
-  | ConfirmedLate
-  | ChangedElsewhere
-  | Reverted
-  | Acknowledged
-  | Delivered
-  | Started
-  | Stopped
-  | ClockJump
-  | LoginFailed
-  | OtherBridge
-  | ConfigurationChanged
-  | EventNoted
-  | JournalDamaged
-  | JournalResumed
-  | Carried;
-
-export type RecordType = RecordBody["type"];
+export type RecordType = keyof typeof schema;
+type Bodies = { readonly [T in RecordType]: { readonly type: T } & Fields<(typeof schema)[T]> };
+export type RecordBody = Bodies[RecordType];
+export type Stamp = Fields<typeof stamp>;
 export type JournalRecord = Stamp & RecordBody;
 
-/*
- * What outlives a file of the journal. Plain JSON, because it is written at the head of the next file.
- */
+export type About = Fields<typeof about>;
+export type CommandTaken = Bodies["command_taken"];
+export type PhaseEntered = Bodies["phase"];
+export type StepSent = Bodies["step_sent"];
+export type StepAnswered = Bodies["step_answered"];
+export type ResultRecord = Bodies["result"];
+export type Refusal = Bodies["refusal"];
+
+/* What outlives a file of the journal. Plain JSON, because it is written at the head of the next file. */
 
 /** The last POST of one step. */
-export interface SentStep {
-  readonly purpose: StepPurpose;
-  readonly address: string;
-  readonly value: string;
+export interface SentStep extends PlannedStep {
   readonly attempt: number;
   readonly sent_at: string;
   /** null until an answer or an error was recorded: it may or may not have reached the platform. */
-  readonly answered: {
-    readonly code: string | null;
-    readonly request_id: string | null;
-    readonly error: string | null;
-    readonly sent: boolean;
-  } | null;
+  readonly answered: Pick<StepAnswered, "code" | "request_id" | "error" | "sent"> | null;
 }
 
 /** A command that was taken and has no result. `steps` are in the order sent; empty means that nothing was. */
@@ -274,12 +194,12 @@ export interface OpenCommand {
   readonly steps: readonly SentStep[];
 }
 
-/** An actuator whose last POST no later read has shown yet. */
-export interface UnreadPost {
-  readonly controller: string;
-  readonly actuator: string;
-  readonly target: CommandTarget;
+interface AboutCommand extends Required<About> {
   readonly id: string;
+}
+
+/** An actuator whose last POST no later read has shown yet. */
+export interface UnreadPost extends AboutCommand {
   readonly address: string;
   readonly value: string;
   readonly sent_at: string;
@@ -288,11 +208,7 @@ export interface UnreadPost {
 }
 
 /** An actuator whose newest sent command ended badly. */
-export interface Problem {
-  readonly controller: string;
-  readonly actuator: string;
-  readonly target: CommandTarget;
-  readonly id: string;
+export interface Problem extends AboutCommand {
   readonly outcome: Outcome;
   readonly reason: string | null;
   readonly finished_at: string;
@@ -305,10 +221,58 @@ export interface RecordedStart {
   readonly stopped: boolean;
 }
 
-export interface HistoryParts {
-  readonly open: readonly OpenCommand[];
-  readonly unread: readonly UnreadPost[];
-  readonly problems: readonly Problem[];
-  /** Newest last, at most 20. */
-  readonly starts: readonly RecordedStart[];
+export type HistoryParts = Fields<(typeof schema)["carried"]>;
+
+const checksOf = new Map<string, Readonly<Record<string, (value: unknown) => boolean>>>(
+  Object.entries(schema),
+);
+
+export function isRecord(value: unknown): value is JournalRecord {
+  if (!isObject(value) || !text(value["type"])) return false;
+  const checks = checksOf.get(value["type"]);
+  return checks !== undefined && fits(value, stamp) && fits(value, checks);
+}
+
+function fits(
+  value: Readonly<Record<string, unknown>>,
+  checks: Readonly<Record<string, (value: unknown) => boolean>>,
+): boolean {
+  for (const field in checks) if (checks[field]?.(value[field]) !== true) return false;
+  return true;
+}
+
+/** One key per thing that can be commanded, the same in every part of the history. */
+export const aboutKey = (of: Omit<About, "actuator"> & { readonly actuator: string | null }): string =>
+  JSON.stringify([of.controller, of.target ?? "actuator", of.actuator]);
+
+/** A sender may use one id for several actuators, as a scene does. */
+export const commandKey = (of: About, id: string): string => JSON.stringify([aboutKey(of), id]);
+
+/** All that is given must hold. */
+export interface RecordFilter {
+  /** Device codes or topic ids; a record matches when any of its own is among them. */
+  readonly controllers?: ReadonlySet<string>;
+  readonly types?: ReadonlySet<RecordType>;
+  /** Epoch ms. */
+  readonly sinceMs?: number;
+}
+
+/** What a person means by "past commands". */
+export const commandOutcomes: ReadonlySet<RecordType> = new Set([
+  "result",
+  "refusal",
+  "refusals_counted",
+  "confirmed_late",
+  "reverted",
+]);
+
+export function matches(record: JournalRecord, { controllers, types, sinceMs }: RecordFilter): boolean {
+  if (types !== undefined && !types.has(record.type)) return false;
+  if (sinceMs !== undefined && !(Date.parse(record.at) >= sinceMs)) return false;
+  return controllers === undefined || controllersOf(record).some((id) => controllers.has(id));
+}
+
+function controllersOf(record: JournalRecord): readonly string[] {
+  const own = "controller" in record && typeof record.controller === "string" ? [record.controller] : [];
+  return "result" in record ? [...own, record.result.controller] : own;
 }

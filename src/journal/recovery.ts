@@ -1,9 +1,8 @@
 import { dirname } from "node:path";
 import { errorCode, type FileSystem, writeFully } from "../runtime/file-system.js";
-import { addToHistory, emptyHistory, type HistoryDraft } from "./history.js";
+import { History } from "./history.js";
 import { longestLineBytes } from "./record-line.js";
-import { fileProblem, listSegments, type SegmentName, setAside } from "./segment-files.js";
-import { readBlocks } from "./segment-reader.js";
+import { fileProblem, listSegments, readLines, type SegmentName, setAside } from "./segments.js";
 
 /** No record is shorter, so a stretch of lost bytes held at most one sequence number per this many. */
 const shortestRecordBytes = 100;
@@ -22,7 +21,7 @@ interface ScannedSegment extends SegmentName {
 export interface Scan {
   /** The highest sequence number that may have been used. */
   readonly sequence: number;
-  readonly history: HistoryDraft;
+  readonly history: History;
   /** Newest last; only those read, from the newest checkpoint on. */
   readonly segments: readonly ScannedSegment[];
   readonly unreadable: number;
@@ -35,19 +34,17 @@ export interface Repair {
   readonly corruptFiles: readonly string[];
 }
 
-/** Makes the directory durable; rejects with the file system's error when it cannot be used. */
-export async function prepareDirectory(files: FileSystem, directory: string): Promise<void> {
-  if (await files.makeDirectory(directory, directoryMode)) await files.syncDirectory(dirname(directory));
-}
-
 /** Reads what the journal knows; changes nothing, so it also serves a read-only disk. */
 export async function scanJournal(files: FileSystem, directory: string): Promise<Scan> {
-  const names = await segmentsIn(files, directory);
-  const history = emptyHistory();
+  const names = await listSegments(files, directory).catch((error: unknown) => {
+    if (errorCode(error) === "ENOENT") return [];
+    throw error;
+  });
+  const history = new History();
   const segments: ScannedSegment[] = [];
   let sequence = 0;
   for (const name of names.slice(await newestCheckpoint(files, names))) {
-    const { segment, last } = await naming(name, () => scanSegment(files, name, history));
+    const { segment, last } = await scanSegment(files, name, history);
     segments.push(segment);
     const lost = Math.ceil((segment.bytes - segment.goodEndAt - 1) / shortestRecordBytes);
     sequence = Math.max(sequence, Math.max(last, name.first - 1) + Math.max(lost, 0));
@@ -56,62 +53,46 @@ export async function scanJournal(files: FileSystem, directory: string): Promise
   return { sequence, history, segments, unreadable };
 }
 
-async function segmentsIn(files: FileSystem, directory: string): Promise<readonly SegmentName[]> {
-  try {
-    return await listSegments(files, directory);
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return [];
-    throw error;
-  }
-}
-
 /** Index of the newest file that begins with what all older ones have to say. */
 async function newestCheckpoint(files: FileSystem, names: readonly SegmentName[]): Promise<number> {
-  for (let index = names.length - 1; index > 0; index -= 1) {
-    const name = names[index];
-    if (name === undefined) continue;
-    if (await naming(name, () => beginsWithCheckpoint(files, name))) return index;
-  }
+  for (const [index, { path }] of [...names.entries()].slice(1).toReversed())
+    for await (const { records } of readLines(files, path)) {
+      if (records[0]?.type === "carried") return index;
+      break;
+    }
   return 0;
 }
 
-async function beginsWithCheckpoint(files: FileSystem, { path }: SegmentName): Promise<boolean> {
-  for await (const { records } of readBlocks(files, path)) return records[0]?.type === "carried";
-  return false;
-}
-
-/** An error of the file system does not always say in which file it was met. */
-const naming = <T>({ path }: SegmentName, read: () => Promise<T>): Promise<T> =>
-  read().catch((error: unknown) => {
-    throw fileProblem(path, error);
+async function scanSegment(files: FileSystem, name: SegmentName, history: History) {
+  const { bytes } = await files.facts(name.path).catch((error: unknown) => {
+    throw fileProblem(name.path, error);
   });
-
-async function scanSegment(files: FileSystem, name: SegmentName, history: HistoryDraft) {
-  const { bytes } = await files.facts(name.path);
   const segment = { ...name, bytes, intact: 0, unreadable: 0, endAt: 0, goodEndAt: 0 };
   let last = 0;
-  for await (const block of readBlocks(files, name.path)) {
-    for (const record of block.records) {
-      addToHistory(history, record);
+  for await (const line of readLines(files, name.path)) {
+    for (const record of line.records) {
+      history.add(record);
       last = Math.max(last, record.seq);
     }
-    segment.intact += block.records.length + block.foreign;
-    if (block.terminated) segment.unreadable += block.unreadable;
-    segment.endAt = block.endAt;
-    segment.goodEndAt = block.goodEndAt;
+    segment.intact += line.records.length + line.foreign;
+    if (line.isWhole && line.unreadable) segment.unreadable += 1;
+    segment.endAt = line.endAt;
+    segment.goodEndAt = line.goodEndAt ?? segment.goodEndAt;
   }
   return { segment, last };
 }
 
 /**
- * Sets wholly corrupt files aside, cuts a torn last line off the newest one, and brings what was read to the disk: a run
- * that was killed may have left it in the kernel's memory, and what is acted on now must outlive a power cut.
+ * Makes the directory where there is none, sets wholly corrupt files aside, cuts a torn last line off the newest one, and
+ * brings what was read to the disk: a run that was killed may have left it in the kernel's memory, and what is acted on now
+ * must outlive a power cut.
  */
 export async function repairJournal(
   files: FileSystem,
   directory: string,
   { segments }: Scan,
 ): Promise<Repair> {
+  if (await files.makeDirectory(directory, directoryMode)) await files.syncDirectory(dirname(directory));
   const corruptFiles: string[] = [];
   let isDurable = true;
   for (const segment of segments)

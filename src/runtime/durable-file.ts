@@ -14,10 +14,13 @@ const privateMode = 0o600;
  */
 export async function replaceFile(
   path: string,
-  text: string,
-  files: FileSystem = nodeFileSystem,
+  content: string | Uint8Array,
+  {
+    mode = privateMode,
+    files = nodeFileSystem,
+  }: { readonly mode?: number; readonly files?: FileSystem } = {},
 ): Promise<void> {
-  await withDraft(files, path, text, privateMode, (draft) => files.rename(draft, path));
+  await withDraft(files, path, content, mode, (draft) => files.rename(draft, path));
   await files.syncDirectory(dirname(path));
 }
 
@@ -45,17 +48,17 @@ export async function createFile(path: string, text: string, mode = privateMode)
   return true;
 }
 
-/** Writes the text aside and has it put in its place; what is left of it afterwards is removed. */
+/** Writes the content aside and has it put in its place; what is left of it afterwards is removed. */
 async function withDraft(
   files: FileSystem,
   path: string,
-  text: string,
+  content: string | Uint8Array,
   mode: number,
   place: (draft: string) => Promise<void>,
 ): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString("hex")}.tmp`;
   try {
-    const writtenAt = await writeNew(files, draft, text, mode);
+    const writtenAt = await writeNew(files, draft, content, mode);
     await place(draft);
     await removeLeftovers(files, path, writtenAt);
   } catch (error) {
@@ -67,11 +70,16 @@ async function withDraft(
 }
 
 /** Resolves with when the file system says that it was written. */
-async function writeNew(files: FileSystem, path: string, text: string, mode: number): Promise<number> {
+async function writeNew(
+  files: FileSystem,
+  path: string,
+  content: string | Uint8Array,
+  mode: number,
+): Promise<number> {
   const file = await files.open(path, "wx", mode);
   try {
     await file.chmod(mode);
-    await writeFully(file, Buffer.from(text));
+    await writeFully(file, Buffer.from(content));
     await file.sync();
     return (await file.facts()).modifiedAt;
   } catch (error) {

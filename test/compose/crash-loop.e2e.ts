@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { journalDirectory } from "../../src/journal/open.js";
-import { readRecords } from "../../src/journal/reader.js";
-import type { JournalRecord } from "../../src/journal/records.js";
+import { newestRecords } from "../../src/journal/reader.js";
 import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js";
 import { platform } from "./support/bridge.js";
 import { type Process, says, startProcess } from "./support/program.js";
@@ -42,11 +41,8 @@ async function scene(credential = inTheConfiguration) {
       one.stderr,
     ]);
   };
-  const records = async () => {
-    const found: JournalRecord[] = [];
-    for await (const record of readRecords(journalDirectory(join(folder, "data")))) found.push(record);
-    return found;
-  };
+  const records = () =>
+    newestRecords(journalDirectory(join(folder, "data")), { limit: Number.POSITIVE_INFINITY });
   return { folder, client, seen, newest, online, records };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { journalDirectory } from "../../src/journal/open.js";
-import { readRecords } from "../../src/journal/reader.js";
+import { newestRecords } from "../../src/journal/reader.js";
 import type { JournalRecord } from "../../src/journal/records.js";
 import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js";
 import { bridge, platform, type RunningBridge } from "./support/bridge.js";
@@ -49,10 +49,9 @@ async function resultOf(watched: Watch, base: string, command: string, id: strin
   return results()[0];
 }
 
-async function records({ configuration }: RunningBridge): Promise<readonly JournalRecord[]> {
-  const found: JournalRecord[] = [];
-  for await (const record of readRecords(journalDirectory(configuration.data_dir))) found.push(record);
-  return found.filter(({ type }) => type === "other_bridge");
+function records({ configuration }: RunningBridge): Promise<readonly JournalRecord[]> {
+  const filter = { types: new Set(["other_bridge"] as const), limit: 1_000 };
+  return newestRecords(journalDirectory(configuration.data_dir), filter);
 }
 
 const isOnline = (watched: Watch, base: string) => () => watched.on(`${base}/bridge/info`).length > 0;

@@ -1,15 +1,20 @@
 import { describe, expect, it } from "vitest";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
-import {
-  addToHistory,
-  emptyHistory,
-  newestProblems,
-  openCommands,
-  unreadPosts,
-} from "../../src/journal/history.js";
-import { recentResults, undeliveredResults } from "../../src/journal/recent-commands.js";
-import type { RecordBody, StepAnswered } from "../../src/journal/records.js";
+import { History, RecentCommands, undeliveredResults } from "../../src/journal/history.js";
+import type { JournalRecord, RecordBody, StepAnswered } from "../../src/journal/records.js";
 import { about, ended, refused, sent, stamped, taken } from "./support/samples.js";
+
+const historyOf = (records: readonly JournalRecord[]) => {
+  const history = new History();
+  for (const record of records) history.add(record);
+  return history.parts();
+};
+
+const recentOf = (records: readonly JournalRecord[], sinceMs: number) => {
+  const recent = new RecentCommands(sinceMs);
+  for (const record of records) recent.add(record);
+  return recent.list();
+};
 
 const answered = (id: string, changes: Partial<StepAnswered> = {}): StepAnswered => ({
   type: "step_answered",
@@ -50,11 +55,11 @@ describe("open commands", () => {
     },
     { rule: "an id used again is open again", records: [taken("a"), ended("a"), taken("a")], open: ["a"] },
   ])("$rule", ({ records, open }) => {
-    expect(openCommands(stamped(records)).map(({ taken: { id } }) => id)).toEqual(open);
+    expect(historyOf(stamped(records)).open.map(({ taken: { id } }) => id)).toEqual(open);
   });
 
   it("say what was sent last and whether an answer came", () => {
-    const [command] = openCommands(
+    const [command] = historyOf(
       stamped([
         taken("a", { command: "40" }),
         { type: "phase", ...about, id: "a", phase: "sending" },
@@ -62,7 +67,7 @@ describe("open commands", () => {
         answered("a"),
         sent("a", { value: "40" }),
       ]),
-    );
+    ).open;
     expect(command).toMatchObject({
       taken: { command: "40" },
       boot: "boot-a",
@@ -76,13 +81,13 @@ describe("open commands", () => {
 
   it("that took over an equal one have what was sent for it, after its result too", () => {
     const records = [taken("a"), sent("a"), answered("a"), taken("b", { took_over: "a" }), ended("a")];
-    expect(openCommands(stamped(records))).toMatchObject([
+    expect(historyOf(stamped(records)).open).toMatchObject([
       { taken: { id: "b" }, steps: [{ address: "101", attempt: 1, answered: { code: "200" } }] },
     ]);
   });
 
   it("that nothing was sent for have no steps", () => {
-    expect(openCommands(stamped([taken("a")]))).toMatchObject([{ steps: [] }]);
+    expect(historyOf(stamped([taken("a")])).open).toMatchObject([{ steps: [] }]);
   });
 });
 
@@ -134,7 +139,7 @@ describe("posts that nobody has read back", () => {
       unread: ["a"],
     },
   ])("$rule: $unread", ({ records, unread }) => {
-    expect(unreadPosts(stamped(records)).map(({ id }) => id)).toEqual(unread);
+    expect(historyOf(stamped(records)).unread.map(({ id }) => id)).toEqual(unread);
   });
 });
 
@@ -168,20 +173,18 @@ describe("the newest problem of an actuator", () => {
     { rule: "acknowledging the controller ends it", records: [bad("a"), acknowledged(null)], problem: [] },
     { rule: "acknowledging another does not", records: [bad("a"), acknowledged("vent")], problem: ["a"] },
   ])("$rule", ({ records, problem }) => {
-    expect(newestProblems(stamped(records)).map(({ id }) => id)).toEqual(problem);
+    expect(historyOf(stamped(records)).problems.map(({ id }) => id)).toEqual(problem);
   });
 });
 
 describe("starts", () => {
   it("without a stop are told apart, so that a crash loop can be seen", () => {
-    const draft = emptyHistory();
     const start: RecordBody = { type: "start", version: "1" };
     const runs = [
       ...stamped([start, { type: "stop", reason: "SIGTERM" }], { boot: "b1" }),
       ...stamped([start], { boot: "b2" }),
     ];
-    for (const record of runs) addToHistory(draft, record);
-    expect(draft.starts).toMatchObject([
+    expect(historyOf(runs).starts).toMatchObject([
       { boot: "b1", stopped: true },
       { boot: "b2", stopped: false },
     ]);
@@ -190,23 +193,19 @@ describe("starts", () => {
 
 describe("memory of the history", () => {
   it("is bounded whatever the records hold (S16)", () => {
-    const draft = emptyHistory();
-    for (const record of stamped(Array.from({ length: 8_000 }, (_, n) => taken(`${n}`))))
-      addToHistory(draft, record);
-    for (const record of stamped(
-      Array.from({ length: 8_000 }, (_, n) => ({ ...sent("x"), actuator: `${n}` })),
-    ))
-      addToHistory(draft, record);
-    expect(draft.open.size).toBe(1_000);
-    expect(draft.unread.size).toBe(5_000);
-    expect([...draft.open.values()].at(-1)?.taken.id).toBe("7999");
+    const many = Array.from({ length: 8_000 }, (_, n) => `${n}`);
+    const posts = many.map((actuator) => ({ ...sent("x"), actuator }));
+    const { open, unread } = historyOf([...stamped(many.map((id) => taken(id))), ...stamped(posts)]);
+    expect(open).toHaveLength(1_000);
+    expect(unread).toHaveLength(5_000);
+    expect(open.at(-1)?.taken.id).toBe("7999");
   });
 });
 
 describe("recent commands, to tell duplicates", () => {
   const at = (seconds: number) => Date.UTC(2026, 4, 1, 6, 0, seconds);
   const seen = (records: readonly RecordBody[], since = 0) => {
-    const found = recentResults(stamped(records), at(since));
+    const found = recentOf(stamped(records), at(since));
     return found.map(({ id, result }) => `${id} ${result?.outcome ?? "open"}`);
   };
   it.each<{ rule: string; records: readonly RecordBody[]; since?: number; found: readonly string[] }>([
@@ -238,7 +237,7 @@ describe("recent commands, to tell duplicates", () => {
   it("of several targets under one id are commands of their own", () => {
     const vent = { actuator: "vent" };
     const records = [taken("a"), { ...taken("a"), ...vent }, ended("a"), { ...ended("a"), ...vent }];
-    const found = recentResults(stamped(records), 0);
+    const found = recentOf(stamped(records), 0);
     expect(found.map(({ about, result }) => [about.actuator, result?.outcome])).toEqual([
       ["roof", "confirmed"],
       ["vent", "confirmed"],
@@ -247,7 +246,7 @@ describe("recent commands, to tell duplicates", () => {
 
   it("count as taken when they waited and were never sent, and not when they were refused at the door", () => {
     const records = [ended("a", { outcome: "superseded" }), refused("b", "expired"), taken("c")];
-    expect(recentResults(stamped(records), 0).map(({ id, isTaken }) => [id, isTaken])).toEqual([
+    expect(recentOf(stamped(records), 0).map(({ id, isTaken }) => [id, isTaken])).toEqual([
       ["a", true],
       ["b", false],
       ["c", true],
@@ -265,8 +264,8 @@ describe("recent commands, to tell duplicates", () => {
       at: "1970-01-01T00:00:01.000Z",
     }));
     const later = stamped([{ type: "clock_jump", by_ms: 1 }], { from: 10 });
-    expect(recentResults([...early, ...later], at(0)).map(({ id }) => id)).toEqual(["a"]);
-    expect(recentResults([...early, ...later], at(5)).map(({ id }) => id)).toEqual([]);
+    expect(recentOf([...early, ...later], at(0)).map(({ id }) => id)).toEqual(["a"]);
+    expect(recentOf([...early, ...later], at(5)).map(({ id }) => id)).toEqual([]);
   });
 
   it("made in a boot whose clock was never set count as new", () => {
@@ -274,7 +273,7 @@ describe("recent commands, to tell duplicates", () => {
       ...record,
       at: "1970-01-01T00:00:01.000Z",
     }));
-    expect(recentResults(early, at(5)).map(({ id }) => id)).toEqual(["a"]);
+    expect(recentOf(early, at(5)).map(({ id }) => id)).toEqual(["a"]);
   });
 });
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type FileSystem, nodeFileSystem } from "../../src/runtime/file-system.js";
 import { newestRecords, readRecentCommands } from "../../src/journal/reader.js";
 import { encodeLine } from "../../src/journal/record-line.js";
-import { JournalUnreadable } from "../../src/journal/segment-files.js";
+import { JournalUnreadable } from "../../src/journal/segments.js";
 import { capturedLog } from "./support/captured-log.js";
 import { manualClock } from "./support/manual-clock.js";
 import { ended, stamped, taken } from "./support/samples.js";

@@ -9,7 +9,7 @@ describe("a file replaced durably", () => {
   it("is written aside, fsynced, renamed, and its directory fsynced, in this order (requirement 54)", async () => {
     const disk = faultyDisk();
     const directory = await tempDirectory();
-    await replaceFile(join(directory, "token.json"), "{}", disk.files);
+    await replaceFile(join(directory, "token.json"), "{}", { files: disk.files });
     const temporary = /token\.json\.[0-9a-f]{12}\.tmp/;
     expect(disk.calls.map((call) => call.replace(temporary, "<temporary>"))).toEqual([
       "open <temporary>",
@@ -36,7 +36,7 @@ describe("a file replaced durably", () => {
     for (let free = 0; free < 20; free += 1) {
       const disk = faultyDisk();
       disk.freeBytes = free;
-      await expect(replaceFile(path, "the whole new content", disk.files)).rejects.toMatchObject({
+      await expect(replaceFile(path, "the whole new content", { files: disk.files })).rejects.toMatchObject({
         code: "ENOSPC",
       });
       expect(await readFile(path, "utf8")).toBe("the old content");

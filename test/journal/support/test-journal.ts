@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import { Journal, type JournalOptions } from "../../../src/journal/journal.js";
-import { readRecords } from "../../../src/journal/reader.js";
+import { newestRecords } from "../../../src/journal/reader.js";
 import type { JournalRecord } from "../../../src/journal/records.js";
 import { capturedLog } from "./captured-log.js";
 import { manualClock } from "./manual-clock.js";
@@ -16,7 +16,6 @@ export async function openJournal(
 
 /** All but the checkpoints at the heads of files. */
 export async function recordsIn(directory: string): Promise<readonly JournalRecord[]> {
-  const records: JournalRecord[] = [];
-  for await (const record of readRecords(directory)) if (record.type !== "carried") records.push(record);
-  return records;
+  const records = await newestRecords(directory, { limit: Number.POSITIVE_INFINITY });
+  return records.filter(({ type }) => type !== "carried");
 }

@@ -1,0 +1,175 @@
+import { replaceFile } from "../runtime/durable-file.js";
+import { errorCode, type FileSystem } from "../runtime/file-system.js";
+import type { Logger } from "../runtime/log.js";
+import { encodeLine } from "./record-line.js";
+import { commandKey, type JournalRecord } from "./records.js";
+import { listCorrupt, listSegments, readLines, segmentMode, type SegmentName } from "./segments.js";
+
+interface SegmentSize extends SegmentName {
+  readonly bytes: number;
+  readonly modifiedAt: number;
+}
+
+export interface RetentionLimits {
+  /** A file this large is closed and a new one begun. */
+  readonly fileBytes: number;
+  readonly totalBytes: number;
+  readonly ageMs: number;
+  /** Files written to within this time are kept although the total is passed, up to twice the total. */
+  readonly youngMs: number;
+}
+
+/** A flood fills these: what was sent before is kept as if they were always full. No start has to read the others. */
+const newest = 2;
+const mostCorruptFiles = 5;
+
+/**
+ * The files to delete, oldest first. The last of `segments` is being written and never among them. Age alone deletes
+ * only while the clock is trusted: a clock ten years ahead must not empty the journal. For their size none are deleted
+ * while some may still be stripped.
+ */
+export function segmentsToDelete(
+  segments: readonly SegmentSize[],
+  clock: { readonly now: number; readonly trusted: boolean },
+  limits: RetentionLimits,
+  isStripped: (path: string) => boolean = () => true,
+): readonly SegmentSize[] {
+  const older = segments.slice(0, -newest);
+  const bySize = older.every(({ path }) => isStripped(path));
+  let total = older.reduce((sum, segment) => sum + segment.bytes, newest * limits.fileBytes);
+  const doomed: SegmentSize[] = [];
+  for (const segment of segments.slice(0, -1)) {
+    const age = clock.now - segment.modifiedAt;
+    const isOver = total > limits.totalBytes && (age > limits.youngMs || total > 2 * limits.totalBytes);
+    const tooOld = clock.trusted && age > limits.ageMs;
+    if (!(bySize && isOver) && !tooOld) break;
+    doomed.push(segment);
+    total -= segment.bytes;
+  }
+  return doomed;
+}
+
+const neverSent: ReadonlySet<string> = new Set(["refused", "dry_run", "superseded"]);
+
+const neverKept: ReadonlySet<string> = new Set(["refusal", "refusals_counted", "carried"]);
+
+/** The command a record is about; null where it is about none. */
+function keyOf(record: JournalRecord): string | null {
+  if (record.type === "result") return commandKey(record, record.result.id);
+  return "id" in record && typeof record.id === "string" ? commandKey(record, record.id) : null;
+}
+
+/**
+ * Rewrites an older file without what was refused, only tried or never sent, so that no flood of that pushes commands that
+ * were sent out of the journal. A checkpoint goes too: it counts only at the head of the newest file. Resolves with the new
+ * length; a file of which nothing is left is removed. One with lines that cannot be read stays as it is.
+ */
+async function stripFile(files: FileSystem, path: string): Promise<number> {
+  const { bytes } = await files.facts(path);
+  const unsent = new Set<string | null>();
+  for await (const { records, unreadable, foreign } of readLines(files, path)) {
+    if (unreadable || foreign > 0) return bytes;
+    for (const one of records)
+      if (one.type === "result" && one.result.sent_at === null && neverSent.has(one.result.outcome))
+        unsent.add(keyOf(one));
+  }
+  const kept: Buffer[] = [];
+  for await (const { records } of readLines(files, path))
+    for (const one of records)
+      if (!neverKept.has(one.type) && !unsent.has(keyOf(one))) kept.push(encodeLine(one));
+  const content = Buffer.concat(kept);
+  if (content.length === 0) await files.remove(path);
+  else if (content.length < bytes) await replaceFile(path, content, { mode: segmentMode, files });
+  return Math.min(content.length, bytes);
+}
+
+/** Two may have found the same file too old. */
+const removed = (files: FileSystem, path: string): Promise<void> =>
+  files.remove(path).catch((error: unknown) => {
+    if (errorCode(error) !== "ENOENT") throw error;
+  });
+
+interface RetentionParts {
+  readonly directory: string;
+  readonly files: FileSystem;
+  readonly limits: RetentionLimits;
+  readonly log: Logger;
+  /** For ages of files: epoch ms, and whether to believe it. */
+  readonly clock: () => { readonly now: number; readonly trusted: boolean };
+  /** The file being written. */
+  readonly current: () => { readonly path: string; readonly bytes: number } | null;
+}
+
+/** Keeps the files of a journal within their limits. What cannot be deleted or stripped is logged and stays. */
+export class Retention {
+  readonly #parts: RetentionParts;
+  /** Files that hold only what is worth keeping, as far as this run knows. */
+  readonly #stripped = new Set<string>();
+  #olderBytes = 0;
+  #stripping: Promise<void> | null = null;
+  #isClosed = false;
+
+  constructor(parts: RetentionParts) {
+    this.#parts = parts;
+  }
+
+  /** Of all files. */
+  get bytes(): number {
+    return this.#olderBytes + (this.#parts.current()?.bytes ?? 0);
+  }
+
+  async prune(): Promise<void> {
+    const { totalBytes } = this.#parts.limits;
+    await this.#deleteSome();
+    if (this.bytes <= totalBytes) return;
+    this.#stripping ??= this.#strip();
+    // Where more is written than is stripped meanwhile, writing has to wait: the disk is not the journal's alone.
+    if (this.bytes > 2 * totalBytes) await this.#stripping;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#stripping;
+  }
+
+  async #deleteSome(): Promise<void> {
+    const { directory, files, limits, log, clock, current } = this.#parts;
+    try {
+      const segments = await this.#sizes();
+      const doomed = segmentsToDelete(segments, clock(), limits, (path) => this.#stripped.has(path));
+      const corrupt = await listCorrupt(files, directory);
+      for (const path of [...doomed.map((one) => one.path), ...corrupt.slice(0, -mostCorruptFiles)]) {
+        await removed(files, path);
+        this.#stripped.delete(path);
+      }
+      const older = segments.slice(doomed.length).filter(({ path }) => path !== current()?.path);
+      this.#olderBytes = older.reduce((sum, { bytes }) => sum + bytes, 0);
+    } catch (error) {
+      log.warn({ err: error }, "old journal files could not be deleted; the journal goes on");
+    }
+  }
+
+  /** Makes room beside the writing, oldest files first, until there is enough or nothing more to strip. */
+  async #strip(): Promise<void> {
+    const { files, limits, log } = this.#parts;
+    while (!this.#isClosed && this.bytes > limits.totalBytes) {
+      const segments = await this.#sizes().catch(() => []);
+      const next = segments.slice(0, -newest).find(({ path }) => !this.#stripped.has(path));
+      if (next === undefined) break;
+      this.#stripped.add(next.path);
+      try {
+        this.#olderBytes -= next.bytes - (await stripFile(files, next.path));
+      } catch (error) {
+        log.warn({ err: error, path: next.path }, "an old journal file could not be made smaller; it stays");
+      }
+    }
+    if (!this.#isClosed) await this.#deleteSome();
+    this.#stripping = null;
+  }
+
+  async #sizes(): Promise<readonly SegmentSize[]> {
+    const { files, directory } = this.#parts;
+    const names = await listSegments(files, directory);
+    return Promise.all(names.map(async (name) => ({ ...name, ...(await files.facts(name.path)) })));
+  }
+}

@@ -1,0 +1,166 @@
+import { errorCode, type FileSystem } from "../runtime/file-system.js";
+import type { Logger } from "../runtime/log.js";
+import { AppendFile } from "./append-file.js";
+import { History } from "./history.js";
+import { DirectoryInUse } from "./lock.js";
+import { encodeLine } from "./record-line.js";
+import type { JournalRecord, RecordBody, Stamp } from "./records.js";
+import { repairJournal, type Scan, scanJournal } from "./recovery.js";
+import { Retention, type RetentionLimits } from "./retention.js";
+import { JournalUnreadable, segmentPath } from "./segments.js";
+
+/** A record before it has its number. */
+export interface Draft {
+  readonly stamp: Omit<Stamp, "seq">;
+  readonly body: RecordBody;
+}
+
+export interface Written {
+  /** In the order of the drafts. */
+  readonly sequences: readonly number[];
+  /** Resolves when these records are on disk. */
+  readonly sync: () => Promise<void>;
+}
+
+interface WriterParts {
+  readonly files: FileSystem;
+  readonly limits: RetentionLimits;
+  readonly log: Logger;
+  readonly admit?: (() => Promise<void>) | undefined;
+  readonly stamp: () => Omit<Stamp, "seq">;
+  /** For ages of files: epoch ms, and whether to believe it. */
+  readonly clock: () => { readonly now: number; readonly trusted: boolean };
+}
+
+/** The files of one journal directory. One call at a time, except `sync`; rejections are the file system's errors. */
+export class JournalWriter {
+  readonly #directory: string;
+  readonly #parts: WriterParts;
+  readonly retention: Retention;
+  /** What earlier runs and this one left open; as of the last readable record. */
+  history = new History();
+  /** Of the newest record. */
+  sequence = 0;
+  /** Broken lines in the files read at the last recovery. */
+  unreadable = 0;
+  /** Why records are there that this run does not know: it could not read them at first, or another process wrote them since. */
+  unread: Error | null = null;
+  #current: AppendFile | null = null;
+  #closing: Promise<void> = Promise.resolve();
+  #hasRead = false;
+  /** An fsync of the newest file failed; nothing more goes into it. */
+  #beginNew = false;
+
+  constructor(directory: string, parts: WriterParts) {
+    this.#directory = directory;
+    this.#parts = parts;
+    const current = () =>
+      this.#current === null ? null : { ...this.#current.name, bytes: this.#current.bytes };
+    this.retention = new Retention({ ...parts, directory, current });
+  }
+
+  /**
+   * Reads the files, repairs them and opens the one to go on with. Reading comes first: on a read-only disk the history
+   * is known although this rejects. Resolves with what was broken, or null.
+   */
+  async recover(): Promise<Extract<RecordBody, { type: "journal_damaged" }> | null> {
+    const { files } = this.#parts;
+    this.#beginNew ||= this.#current?.doubtful ?? false;
+    this.#letGo();
+    await this.#closing;
+    const barred = await this.#barred();
+    const scan = await this.#scan();
+    this.sequence = Math.max(this.sequence, scan.sequence);
+    this.history = scan.history;
+    this.unreadable = scan.unreadable;
+    if (barred !== null) throw barred;
+    const { current, truncatedBytes, corruptFiles } = await repairJournal(files, this.#directory, scan);
+    if (current !== null && !this.#beginNew) this.#current = await AppendFile.open(files, current);
+    await this.retention.prune();
+    const { unreadable } = scan;
+    return unreadable === 0 && truncatedBytes === 0 && corruptFiles.length === 0
+      ? null
+      : {
+          type: "journal_damaged",
+          unreadable,
+          truncated_bytes: truncatedBytes,
+          corrupt_files: corruptFiles,
+        };
+  }
+
+  /** Why no file may be changed. Asked before the files are read, so that nobody writes to them in between. */
+  async #barred(): Promise<Error | null> {
+    try {
+      await this.#parts.admit?.();
+      return null;
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      if (error instanceof DirectoryInUse) this.unread ??= error;
+      return error;
+    }
+  }
+
+  async #scan(): Promise<Scan> {
+    try {
+      const scan = await scanJournal(this.#parts.files, this.#directory);
+      this.#hasRead = true;
+      return scan;
+    } catch (error) {
+      // Where no directory ever was there is nothing to know.
+      if (!this.#hasRead && errorCode(error) !== "ENOTDIR")
+        this.unread ??=
+          error instanceof JournalUnreadable ? error : new JournalUnreadable(this.#directory, error);
+      throw error;
+    }
+  }
+
+  /** Appends the drafts in one write. After a rejection `recover` comes before anything else. */
+  async write(drafts: readonly Draft[]): Promise<Written> {
+    const file = await this.#writable();
+    const records = drafts.map((draft) => this.#number(draft));
+    await file.write(Buffer.concat(records.map(encodeLine)));
+    for (const record of records) this.history.add(record);
+    return { sequences: records.map(({ seq }) => seq), sync: () => file.sync() };
+  }
+
+  /** Sequence numbers of records that could not be written are not used again. */
+  #number({ stamp, body }: Draft): JournalRecord {
+    this.sequence += 1;
+    return { seq: this.sequence, ...stamp, ...body };
+  }
+
+  /** The file to write to; a new one begins with what the older ones still have to say. */
+  async #writable(): Promise<AppendFile> {
+    const current = this.#current;
+    if (current !== null && current.bytes > 0 && current.bytes < this.#parts.limits.fileBytes) return current;
+    const file = current?.bytes === 0 ? current : await this.#begin();
+    const body = { type: "carried" as const, ...this.history.parts() };
+    await file.write(encodeLine(this.#number({ stamp: this.#parts.stamp(), body })));
+    await this.retention.prune();
+    return file;
+  }
+
+  async #begin(): Promise<AppendFile> {
+    const { files } = this.#parts;
+    const first = this.sequence + 1;
+    const file = await AppendFile.open(files, { path: segmentPath(this.#directory, first), first });
+    this.#letGo();
+    this.#current = file;
+    this.#beginNew = false;
+    await files.syncDirectory(this.#directory);
+    return file;
+  }
+
+  #letGo(): void {
+    const old = this.#current;
+    this.#current = null;
+    if (old !== null) this.#closing = Promise.all([this.#closing, old.close()]).then(() => undefined);
+  }
+
+  async close(): Promise<void> {
+    await this.retention.close();
+    await this.#current?.sync().catch(() => undefined);
+    this.#letGo();
+    await this.#closing;
+  }
+}
