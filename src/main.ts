@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import { guardStreams, isOnTerminal, runProgram } from "./cli/program.js";
 
 const stop = new AbortController();
