@@ -1,63 +1,52 @@
 import { resolve } from "node:path";
 import { isLoopback } from "../runtime/sockets.js";
 import type { LoadedConfiguration } from "./load.js";
-import { formatProblem, inOrder, type Path, type Problem } from "./problem.js";
+import {
+  atKey,
+  atValue,
+  type Finding,
+  formatProblem,
+  inOrder,
+  type Path,
+  type Problem,
+  repeats,
+} from "./problem.js";
 import type { Configuration } from "./schema.js";
-import { urlOf } from "./urls.js";
-
-/** Something only one running bridge can have. */
-interface Claim {
-  readonly what: string;
-  readonly key: string;
-  readonly path: Path;
-  readonly on: "key" | "value";
-}
+import { urlOf } from "./values.js";
 
 /**
  * What two configurations claim both, although each needs its own: client id and base topic at one broker, data
  * directory, ports, controllers. Each problem stands in the later file and names the place in the earlier one.
  */
 export function clashes(loaded: readonly LoadedConfiguration[]): Problem[] {
-  const owners = new Map<string, Problem>();
-  const found: Problem[] = [];
-  for (const file of loaded) {
-    const own = claimsOf(file.configuration).map((claim) => ({
-      claim,
-      place: file.problemAt({ path: claim.path, on: claim.on, message: claim.what }),
-    }));
-    for (const { claim, place } of own) {
-      const owner = owners.get(claim.key);
-      if (owner !== undefined) found.push({ ...place, message: `${claim.what} as ${placeOf(owner)}` });
-    }
-    for (const { claim, place } of own) if (!owners.has(claim.key)) owners.set(claim.key, place);
-  }
-  return inOrder(found);
+  const claims = loaded.flatMap((file) =>
+    claimsOf(file.configuration).map(({ key, finding }) => ({ file, key, place: file.problemAt(finding) })),
+  );
+  const found = repeats(claims, ({ key }) => key).filter(([again, first]) => again.file !== first.file);
+  return inOrder(
+    found.map(([{ place }, first]) => ({ ...place, message: `${place.message} as ${placeOf(first.place)}` })),
+  );
 }
 
 /** `east.yaml:3:5 mqtt.client_id` */
 const placeOf = (problem: Problem) => formatProblem({ ...problem, message: "" }).replace(/: $/, "");
 
-function claimsOf(configuration: Configuration): Claim[] {
+/** What only one running bridge can have. */
+function claimsOf(configuration: Configuration) {
   const { mqtt } = configuration;
   const broker = brokerOf(configuration);
-  const claim = (
-    what: string,
-    key: readonly unknown[],
-    path: Path,
-    on: "key" | "value" = "value",
-  ): Claim => ({
-    what,
-    key: JSON.stringify([what, ...key]),
-    path,
-    on,
+  const claim = (finding: Finding, ...key: readonly unknown[]) => ({
+    finding,
+    key: JSON.stringify([finding.message, ...key]),
   });
+  const value = (what: string, path: Path, ...key: readonly unknown[]) => claim(atValue(path, what), ...key);
   return [
-    claim("the same client_id at the same broker", [broker, mqtt.client_id], ["mqtt", "client_id"]),
-    claim("the same base_topic at the same broker", [broker, mqtt.base_topic], ["mqtt", "base_topic"]),
-    claim("the same data_dir", [resolve(configuration.data_dir)], ["data_dir"]),
-    ...portsOf(configuration).map(([path, port]) => claim("the same port", [port], path)),
+    value("the same client_id at the same broker", ["mqtt", "client_id"], broker, mqtt.client_id),
+    value("the same base_topic at the same broker", ["mqtt", "base_topic"], broker, mqtt.base_topic),
+    value("the same data_dir", ["data_dir"], resolve(configuration.data_dir)),
+    ...portsOf(configuration).map(([path, port]) => value("the same port", path, port)),
     ...Object.entries(configuration.controllers).flatMap(([code, { ignore }]) =>
-      ignore ? [] : claim("the same controller", [code], ["controllers", code], "key"),
+      ignore ? [] : claim(atKey(["controllers", code], "the same controller"), code),
     ),
   ];
 }

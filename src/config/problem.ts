@@ -21,6 +21,24 @@ export interface Finding {
   readonly message: string;
 }
 
+export const atKey = (path: Path, message: string): Finding => ({ path, on: "key", message });
+export const atValue = (path: Path, message: string): Finding => ({ path, on: "value", message });
+
+/** Of all that claim the same, each after the first, beside that first one. */
+export function repeats<Claim>(
+  claims: readonly Claim[],
+  claimed: (claim: Claim) => unknown,
+): (readonly [again: Claim, first: Claim])[] {
+  const firsts = new Map<unknown, Claim>();
+  return claims.flatMap((claim) => {
+    const key = claimed(claim);
+    const first = firsts.get(key);
+    if (first !== undefined) return [[claim, first] as const];
+    firsts.set(key, claim);
+    return [];
+  });
+}
+
 /** A problem of a file that has no key to point at. */
 export function fileProblem(
   file: string,

@@ -25,9 +25,7 @@ export const configurationSchema = section({
     brokerSection,
     {},
     "The embedded broker, used when mqtt.url is absent; keeps nothing over a restart.",
-    {
-      off: true,
-    },
+    { off: true },
   ),
   homeassistant: withDefault(homeAssistantSection, {}, "Announcements to Home Assistant."),
   polling: withDefault(pollingSection, {}, "How often the platform is read."),

@@ -1,11 +1,9 @@
 import { z } from "zod";
-import { type ActuatorKind, actuatorKinds, kindRows } from "../greenhouse/actuator-kinds.js";
+import { type ActuatorKind, kindRows } from "../greenhouse/actuator-kinds.js";
 import { addressPattern, deviceCodePattern } from "../greenhouse/model.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import { durationPattern, formatDuration, parseDuration } from "../runtime/duration.js";
 import { suggestion } from "./problem.js";
-
-type Complaint = Parameters<z.core.$ZodErrorMap>[0];
 
 /** The sentence of a value that is missing or is not what it should be. The value itself is never repeated. */
 export function expecting(what: string): z.core.$ZodErrorMap {
@@ -16,7 +14,7 @@ export function expecting(what: string): z.core.$ZodErrorMap {
 export function expectingOneOf(words: readonly (string | number)[]): z.core.$ZodErrorMap {
   const say = expecting(words.length === 1 ? String(words[0]) : `one of ${words.join(", ")}`);
   const texts = words.map(String);
-  return (complaint: Complaint) => {
+  return (complaint) => {
     const guess = typeof complaint.input === "string" ? suggestion(complaint.input, texts) : "";
     const said = say(complaint);
     return typeof said === "string" ? said + guess : said;
@@ -54,7 +52,7 @@ export const typeFacts = z.registry<TypeFacts>();
 
 /* The kinds of value a key can have. Every error sentence says what was expected in the words of the file. */
 
-function named<T extends z.ZodType>(schema: T, name: string, written = false): T {
+export function named<T extends z.ZodType>(schema: T, name: string, written = false): T {
   typeFacts.add(schema, written ? { name, written } : { name });
   return schema;
 }
@@ -69,8 +67,7 @@ export const text = (what = "text of one line", pattern = /^[^\u0000-\u001f\u007
   named(matching(pattern, what), "text");
 
 /** Text that is often digits: taken as written, quotes or not. */
-export const writtenText = (what = "text of one line", pattern = /^[^\u0000-\u001f\u007f-\u009f]{1,500}$/) =>
-  named(matching(pattern, what), "text", true);
+export const writtenText = (...rule: Parameters<typeof text>) => named(text(...rule), "text", true);
 
 export const address = () =>
   named(matching(addressPattern, 'an address of letters, digits, ".", "_" and "-"'), "address", true);
@@ -144,6 +141,40 @@ export const list = <T extends z.ZodType>(item: T) => z.array(item, { error: exp
 export const map = <K extends z.ZodType<string, string>, V extends z.ZodType>(key: K, value: V) =>
   z.record(key, value, { error: expecting("a section of keys with values") });
 
+/** The parsed address, or null when it is none. */
+export function urlOf(text: string): URL | null {
+  try {
+    return new URL(text);
+  } catch {
+    return null;
+  }
+}
+
+/** `http://` or `https://` and a host; the path is kept without a last slash. */
+export const webUrl = (example: string) =>
+  named(
+    url(["http:", "https:"], example).transform((given) => given.replace(/\/+$/, "")),
+    "URL",
+  );
+
+export const brokerUrl = () => named(url(["mqtt:", "mqtts:", "ws:", "wss:"], "mqtt://localhost:1883"), "URL");
+
+function url(schemes: readonly string[], example: string) {
+  const names = schemes.map((scheme) => `${scheme}//`);
+  const what = `an address that starts with ${names.join(" or ")}, such as ${example}`;
+  return z.string({ error: expecting(what) }).superRefine((given, context) => {
+    const parsed = urlOf(given);
+    const fail = (message: string) => {
+      context.addIssue({ code: "custom", message });
+    };
+    if (/\s/.test(given) || parsed === null || !schemes.includes(parsed.protocol) || parsed.hostname === "")
+      fail(`expected ${what}`);
+    else if (parsed.username !== "" || parsed.password !== "")
+      fail("expected an address without user and password; give them under keys of their own");
+    else if (parsed.search !== "" || parsed.hash !== "") fail('expected an address without "?" and "#"');
+  });
+}
+
 /* Levels without wildcards and control characters; `$` at the start belongs to the broker. */
 const topicPattern = /^(?![$/])(?!.*\/(?:\/|$))[^+#\u0000-\u001f\u007f-\u009f\ud800-\udfff]{1,200}$/;
 
@@ -213,9 +244,3 @@ export function withDefault<T extends z.ZodType>(
 }
 
 export const takesDegrees = (kind: ActuatorKind): boolean => kindRows[kind].positionMode !== null;
-
-/** Its words come from `values` of the configuration. */
-export const takesValues = (kind: ActuatorKind): boolean => kindRows[kind].configured;
-
-export const actuatorKindOf = (text: unknown): ActuatorKind | null =>
-  actuatorKinds.find((kind) => kind === text) ?? null;

@@ -3,13 +3,13 @@ import { contradiction, contradictionRemedy, parameterGroup } from "../greenhous
 import { formatDuration } from "../runtime/duration.js";
 import { isPasswordHash } from "../runtime/passwords.js";
 import { isLoopback } from "../runtime/sockets.js";
-import type { Finding } from "./problem.js";
+import { atKey, atValue, type Finding } from "./problem.js";
 import type { Configuration, ControllerConfiguration } from "./schema.js";
 
 type ActuatorConfiguration = ControllerConfiguration["actuators"][string];
 
 /** What one sweep over the account reads, besides the controller list. */
-export interface ReadLoad {
+interface ReadLoad {
   readonly controllers: number;
   /** Reads of addresses, each of one address or of one control-parameter type of a controller. */
   readonly addressReads: number;
@@ -31,12 +31,8 @@ export function callsPerHourNeeded(intervals: Intervals, load: ReadLoad): number
 }
 
 /** Calls an hour for the readings and running statuses of one controller. */
-export const callsPerController = (intervals: Intervals): number =>
+const callsPerController = (intervals: Intervals): number =>
   hourMs / intervals.sensors + hourMs / intervals.running_status;
-
-/** Requests a minute that polling at these intervals (ms) takes. */
-export const requestsPerMinuteNeeded = (intervals: Intervals, load: ReadLoad): number =>
-  callsPerHourNeeded(intervals, load) / 60;
 
 /** What polling costs by this configuration, in a sentence; an account may hold controllers it does not name. */
 export function costSentence(configuration: Configuration): string {
@@ -49,7 +45,7 @@ export function costSentence(configuration: Configuration): string {
 }
 
 /** Fewest reads for the addresses of a controller: those with a type together, every other one alone. */
-export function addressReadsOf(controller: ControllerConfiguration): number {
+function addressReadsOf(controller: ControllerConfiguration): number {
   const reads = new Set<string>();
   const add = (type: number | undefined, addresses: readonly string[]) => {
     for (const address of addresses) reads.add(type === undefined ? `address ${address}` : `type ${type}`);
@@ -90,57 +86,48 @@ export function doubtsAbout(
   ];
 }
 
-const value = (path: Finding["path"], message: string): Finding => ({ path, on: "value", message });
-
 const advisedControlMs = 30_000;
 
 function platformDoubts({ platform }: Configuration): Finding[] {
-  const { control } = platform.timeouts;
-  const hasty =
-    control < advisedControlMs
-      ? [
-          value(
-            ["platform", "timeouts", "control"],
-            `the platform advises to wait at least ${formatDuration(advisedControlMs)} for a control value; giving up earlier leaves open whether it was done`,
-          ),
-        ]
-      : [];
+  const findings: Finding[] = [];
   const open = [platform.business_url, platform.realtime_url].some(
     (url) => url.startsWith("http:") && !isLoopback(new URL(url).hostname),
   );
-  return open
-    ? [
-        value(["platform", "allow_insecure"], "the token travels unencrypted and can be read on the way"),
-        ...hasty,
-      ]
-    : hasty;
+  if (open)
+    findings.push(
+      atValue(["platform", "allow_insecure"], "the token travels unencrypted and can be read on the way"),
+    );
+  if (platform.timeouts.control < advisedControlMs)
+    findings.push(
+      atValue(
+        ["platform", "timeouts", "control"],
+        `the platform advises to wait at least ${formatDuration(advisedControlMs)} for a control value; giving up earlier leaves open whether it was done`,
+      ),
+    );
+  return findings;
 }
 
 function brokerDoubts({ mqtt, broker }: Configuration, has: (path: readonly string[]) => boolean): Finding[] {
-  const plain = broker.users.flatMap(({ password }, at) =>
+  const findings = broker.users.flatMap(({ password }, at) =>
     isPasswordHash(password)
       ? []
-      : [
-          value(
-            ["broker", "users", at, "password"],
-            "plain password; `greenhouse2mqtt passwd` makes a hash that can stand here instead",
-          ),
-        ],
+      : atValue(
+          ["broker", "users", at, "password"],
+          "plain password; `greenhouse2mqtt passwd` makes a hash that can stand here instead",
+        ),
   );
-  const unused: Finding[] =
-    mqtt.url !== undefined && has(["broker"])
-      ? [
-          {
-            path: ["broker"],
-            on: "key",
-            message: "without effect, because mqtt.url names another broker; the embedded one is not started",
-          },
-        ]
-      : [];
-  const unverified = mqtt.tls.reject_unauthorized
-    ? []
-    : [value(["mqtt", "tls", "reject_unauthorized"], "the broker's certificate is not verified")];
-  return [...plain, ...unused, ...unverified];
+  if (mqtt.url !== undefined && has(["broker"]))
+    findings.push(
+      atKey(
+        ["broker"],
+        "without effect, because mqtt.url names another broker; the embedded one is not started",
+      ),
+    );
+  if (!mqtt.tls.reject_unauthorized)
+    findings.push(
+      atValue(["mqtt", "tls", "reject_unauthorized"], "the broker's certificate is not verified"),
+    );
+  return findings;
 }
 
 function pollingDoubts(configuration: Configuration): Finding[] {
@@ -148,19 +135,19 @@ function pollingDoubts(configuration: Configuration): Finding[] {
   const findings: Finding[] = [];
   if (polling.controllers < 300_000)
     findings.push(
-      value(["polling", "controllers"], "the platform asks for 5m or more between controller lists"),
+      atValue(["polling", "controllers"], "the platform asks for 5m or more between controller lists"),
     );
   if (polling.stale_after < polling.sensors)
     findings.push(
-      value(
+      atValue(
         ["polling", "stale_after"],
         `readings would be stale before the next poll (polling.sensors is ${formatDuration(polling.sensors)})`,
       ),
     );
-  const needed = Math.ceil(requestsPerMinuteNeeded(polling, configuredLoad(configuration)));
+  const needed = Math.ceil(callsPerHourNeeded(polling, configuredLoad(configuration)) / 60);
   if (platform.requests_per_minute > 0 && needed > platform.requests_per_minute)
     findings.push(
-      value(
+      atValue(
         ["platform", "requests_per_minute"],
         `polling the controllers below takes about ${needed} requests a minute; all intervals will be stretched`,
       ),
@@ -171,9 +158,11 @@ function pollingDoubts(configuration: Configuration): Finding[] {
 function reachDoubts({ http, mirror, controllers }: Configuration): Finding[] {
   const findings: Finding[] = [];
   if (http !== false && !isLoopback(http.host) && http.token === undefined)
-    findings.push(value(["http", "host"], "other machines can reach this address and http.token is not set"));
+    findings.push(
+      atValue(["http", "host"], "other machines can reach this address and http.token is not set"),
+    );
   if (mirror === "listed" && Object.values(controllers).every(({ ignore }) => ignore))
-    findings.push(value(["mirror"], "nothing is mirrored, because no controller is listed below"));
+    findings.push(atValue(["mirror"], "nothing is mirrored, because no controller is listed below"));
   return findings;
 }
 
@@ -184,7 +173,7 @@ function typeDoubts({ controllers }: Configuration): Finding[] {
       const group = type_id === undefined ? undefined : parameterGroup(type_id);
       const why = contradiction({ kind, group, acceptType: accept_type }, null);
       const path = ["controllers", code, "actuators", id, "type_id"];
-      return why === null ? [] : [value(path, `${why}; ${contradictionRemedy}`)];
+      return why === null ? [] : [atValue(path, `${why}; ${contradictionRemedy}`)];
     }),
   );
 }
@@ -201,7 +190,7 @@ function roundingDoubts({ controllers }: Configuration): Finding[] {
       const [key, wanted] = rounded;
       const told = `${exact(wanted)} would be sent as ${digitsSent(wanted, scale)} and read back as ${held(wanted, scale)}`;
       const path = ["controllers", code, "parameters", id, "writable", key];
-      return [value(path, `${told}; expected a multiple of scale (${scale})`)];
+      return [atValue(path, `${told}; expected a multiple of scale (${scale})`)];
     }),
   );
 }

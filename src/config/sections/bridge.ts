@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { brokerUrl } from "../urls.js";
 import {
+  brokerUrl,
   choice,
   duration,
   expecting,
@@ -141,11 +141,7 @@ const listener = section({
   token: optional(
     writtenText("a token without blanks", /^[!-~]{1,1000}$/),
     "Asked for anything but the health check.",
-    {
-      example: "!secret http_token",
-      off: true,
-      secret: true,
-    },
+    { example: "!secret http_token", off: true, secret: true },
   ),
   allowed_hosts: withDefault(
     list(text("a host name", /^[A-Za-z0-9._:[\]-]{1,253}$/)),

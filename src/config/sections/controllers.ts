@@ -41,9 +41,7 @@ const view = () =>
     as: optional(
       choice(["cover", "switch", "light", "select", "none"]),
       "What to show beside the select; default: by kind.",
-      {
-        example: "cover",
-      },
+      { example: "cover" },
     ),
     icon: optional(text("an icon such as mdi:fan", /^[a-z0-9-]+:[a-z0-9-]+$/), "Icon.", {
       example: "mdi:window-open",
@@ -55,9 +53,7 @@ const keys = section({
   kind: required(
     choice(actuatorKinds, "kind"),
     `Decides the commands, their values and the states: ${actuatorKinds.join(", ")}.`,
-    {
-      example: "skylight",
-    },
+    { example: "skylight" },
   ),
   address: required(address(), "Address on the platform, taken as written.", { example: "101" }),
   name: optional(writtenText(), "Name to show; default: the id.", { example: "Left skylight" }),
@@ -77,10 +73,7 @@ const keys = section({
   lead_in: optional(
     choice(["when_not_on", "always", "never"]),
     "light: when `on` is sent and confirmed first.",
-    {
-      default: "when_not_on",
-      off: true,
-    },
+    { default: "when_not_on", off: true },
   ),
   settle: withDefault(duration(), "2s", "Wait after sending, before the first read-back."),
   travel_time: optional(duration(), "Positioners and motors: from one end to the other.", {
@@ -90,25 +83,17 @@ const keys = section({
   confirm_within: optional(
     duration(1000),
     "How long a command is read back; default: 60s, positioners and motors travel_time + 30s.",
-    {
-      off: true,
-      example: "120s",
-    },
+    { off: true, example: "120s" },
   ),
   min_interval: optional(duration(), "Least time between two commands; default: commands.min_interval.", {
     off: true,
     example: "2s",
   }),
-  tolerance: optional(whole(0, 100), "Positioners: degrees that still count as arrived.", {
-    default: 0,
-  }),
+  tolerance: optional(whole(0, 100), "Positioners: degrees that still count as arrived.", { default: 0 }),
   type_id: optional(
     whole(0, 1_000_000),
     "Control-parameter type (2 = left skylight, ...), to read many addresses at once.",
-    {
-      example: "2",
-      off: true,
-    },
+    { example: "2", off: true },
   ),
   accept_type: withDefault(
     flag(),
@@ -162,9 +147,7 @@ export const parameter = section({
     nonZero(),
     1,
     "The platform's value is multiplied by this; a value is sent divided by it.",
-    {
-      example: "0.01",
-    },
+    { example: "0.01" },
   ),
   decimals: optional(whole(0, 10), "Digits after the point.", { example: "2" }),
   type_id: optional(whole(0, 1_000_000), "Control-parameter type, to read many addresses at once.", {
@@ -178,17 +161,13 @@ export const sensor = section({
   from: required(
     writtenText(),
     "The platform's exact name or factor code; `name@channel` where that is ambiguous.",
-    {
-      example: "空气温度",
-    },
+    { example: "空气温度" },
   ),
   name: optional(writtenText(), "Name to show; default: the platform's.", { example: "Air temperature" }),
   kind: optional(
     choice(sensorKinds, "kind"),
     `What is measured, recognised from the name unless given: ${sensorKinds.join(", ")}.`,
-    {
-      example: "temperature",
-    },
+    { example: "temperature" },
   ),
   unit: optional(text(), "Unit of the published value.", { example: "°C" }),
   scale: withDefault(nonZero(), 1, "The platform's value is multiplied by this."),
@@ -216,9 +195,7 @@ const controller = section({
   id: optional(
     topicId(),
     "Topic id; default: the code in small letters, with a hash where it holds more than capitals, digits, `_` and `-`.",
-    {
-      example: "east",
-    },
+    { example: "east" },
   ),
   name: optional(writtenText(), "Name to show; default: the platform's.", { example: "East house" }),
   area: optional(writtenText(), "Area suggested to Home Assistant.", { example: "East" }),
@@ -235,10 +212,7 @@ const controller = section({
     map(idKey(), sensor),
     {},
     "Overrides of sensors, by id; the others are mirrored as they are.",
-    {
-      entry: "air_temperature",
-      more: sensorExamples,
-    },
+    { entry: "air_temperature", more: sensorExamples },
   ),
   parameters: withDefault(map(idKey(), parameter), {}, "Further addresses to mirror, by id.", {
     entry: "ec_target",

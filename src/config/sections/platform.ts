@@ -1,16 +1,16 @@
 import { z } from "zod";
-import { webUrl } from "../urls.js";
 import {
   choice,
   duration,
   expecting,
   expectingOneOf,
   flag,
+  named,
   optional,
   required,
   section,
   text,
-  typeFacts,
+  webUrl,
   whole,
   withDefault,
   writtenText,
@@ -42,19 +42,16 @@ const path = () => text("a path such as data.list");
 
 const query = () => {
   const name = text("the name of a query parameter", /^[A-Za-z0-9._-]{1,64}$/);
-  const schema = z.record(z.string(), name, { error: expecting("a section of names") });
-  typeFacts.add(schema, { name: "map of names" });
-  return schema;
+  return named(z.record(z.string(), name, { error: expecting("a section of names") }), "map of names");
 };
 
 const params = () => {
-  const name = z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, {
-    error: expecting("the name of a query parameter"),
-  });
+  const name = z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,64}$/, { error: expecting("the name of a query parameter") });
   const value = writtenText("the text of a query parameter", /^.{1,200}$/u);
-  const schema = z.record(name, value, { error: expecting("a section of parameters with their values") });
-  typeFacts.add(schema, { name: "map of texts" });
-  return schema;
+  const error = expecting("a section of parameters with their values");
+  return named(z.record(name, value, { error }), "map of texts");
 };
 
 const shape = () =>
@@ -74,12 +71,10 @@ const shape = () =>
     }),
   });
 
-export function shapes() {
-  const schema = z.partialRecord(z.enum(operations, { error: expectingOneOf(operations) }), shape(), {
+const shapes = () =>
+  z.partialRecord(z.enum(operations, { error: expectingOneOf(operations) }), shape(), {
     error: expecting("a section of operations"),
   });
-  return schema;
-}
 
 const token = () => writtenText('the token alone, without "Bearer " and without blanks', /^[!-~]{1,8192}$/);
 
@@ -100,11 +95,8 @@ const timeZone = () => {
   return z.string({ error }).refine(isTimeZone, { error });
 };
 
-const body = () => {
-  const schema = z.record(z.string(), z.unknown(), { error: expecting("a section of keys with values") });
-  typeFacts.add(schema, { name: "anything" });
-  return schema;
-};
+const body = () =>
+  named(z.record(z.string(), z.unknown(), { error: expecting("a section of keys with values") }), "anything");
 
 const signIn = () =>
   section({
@@ -143,9 +135,7 @@ export const platformSection = section({
   business_url: required(
     webUrl("https://business.example.com"),
     "Host of account, stations, devices and online flags.",
-    {
-      example: "https://business.example.com",
-    },
+    { example: "https://business.example.com" },
   ),
   realtime_url: required(webUrl("https://realtime.example.com"), "Host of sensor data and control.", {
     example: "https://realtime.example.com",
@@ -162,10 +152,7 @@ export const platformSection = section({
   token_file: optional(
     text(),
     "File that holds the token alone; read again when it changes and after a refusal.",
-    {
-      example: "/run/secrets/token",
-      off: true,
-    },
+    { example: "/run/secrets/token", off: true },
   ),
   sign_in: optional(signIn(), "Get a token with an account, best one that nobody else uses.", { off: true }),
   time_zone: withDefault(timeZone(), defaultZone, "Of the platform's times that carry no zone."),
@@ -185,10 +172,6 @@ export const platformSection = section({
     shapes(),
     {},
     "Where an answer is ambiguous: what doctor tells you to add, by operation.",
-    {
-      entry: "sensor-data",
-      each: "<operation>",
-      off: true,
-    },
+    { entry: "sensor-data", each: "<operation>", off: true },
   ),
 });

@@ -1,4 +1,4 @@
-import { urlOf } from "../../config/urls.js";
+import { urlOf } from "../../config/values.js";
 import { isLoopback } from "../../runtime/sockets.js";
 
 /** What the command line says already. A secret is never an option: it would stand in the list of processes. */

@@ -1,4 +1,4 @@
-import { urlOf } from "../../config/urls.js";
+import { urlOf } from "../../config/values.js";
 import type { Clock } from "../../runtime/clock.js";
 import { BrokerProbe, openProbe, probeId } from "../doctor/broker-probe.js";
 import { cameWithin } from "../doctor/finding.js";
