@@ -85,22 +85,24 @@ h = hr hour hours 小时
 d = day days 天
 `;
 
-/** Written where there is no unit. */
-const blanks = new Set([
-  "",
-  "-",
-  "--",
-  "---",
-  "—",
-  "/",
-  "\\",
-  "无",
-  "无单位",
-  "null",
-  "none",
-  "n/a",
-  "undefined",
-]);
+/**
+ * Words that stand where there is nothing, with what they can mean nothing for: a `register` may well hold a text such as `none`,
+ * and `Na` is a unit.
+ */
+const nothings: readonly (readonly [words: string, ...of: ("reading" | "unit" | "register")[]])[] = [
+  ["- -- null undefined nan", "reading", "unit", "register"],
+  ["--- — —— / \\ none nil n/a 无 暂无 无数据 无单位", "reading", "unit"],
+  ["na", "reading"],
+];
+
+const nothingOf = (what: "reading" | "unit" | "register"): ReadonlySet<string> =>
+  new Set(nothings.flatMap(([words, ...of]) => (of.includes(what) ? ["", ...words.split(" ")] : [])));
+
+const nothing = { reading: nothingOf("reading"), unit: nothingOf("unit"), register: nothingOf("register") };
+
+/** Whether a text says that there is none. */
+export const saysNothing = (text: string, what: keyof typeof nothing): boolean =>
+  nothing[what].has(text.trim().normalize("NFKC").toLowerCase());
 
 let table: ReadonlyMap<string, string> | null = null;
 
@@ -139,7 +141,7 @@ export function normaliseUnit(text: string | null): string | null {
     .slice(0, 4 * maxLength)
     .replace(unprintable, "")
     .trim();
-  if (blanks.has(written.normalize("NFKC").toLowerCase())) return null;
+  if (saysNothing(written, "unit")) return null;
   const kept = Array.from(written).slice(0, maxLength).join("").trim();
   return knownUnit(written) ?? kept;
 }

@@ -1,5 +1,7 @@
-import { mkdir, open, readFile, rename, stat } from "node:fs/promises";
+import { mkdir, readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { replaceFile } from "../runtime/durable-file.js";
+import { errorCode } from "../runtime/file-system.js";
 
 /** The few things this folder asks of a disk. */
 export interface Files {
@@ -14,31 +16,13 @@ export interface Files {
 export const nodeFiles: Files = {
   read: (path) => readFile(path, "utf8").catch(absent),
   version: (path) => stat(path).then(({ mtimeMs, size, ino }) => `${mtimeMs}:${size}:${ino}`, absent),
-  writePrivate,
+  writePrivate: async (path, text) => {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await replaceFile(path, text);
+  },
 };
 
 function absent(error: unknown): null {
-  if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+  if (errorCode(error) === "ENOENT") return null;
   throw error;
-}
-
-async function writePrivate(path: string, text: string): Promise<void> {
-  const folder = dirname(path);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const draft = `${path}.new`;
-  const file = await open(draft, "w", 0o600);
-  try {
-    await file.chmod(0o600);
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(draft, path);
-  const directory = await open(folder, "r");
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
 }

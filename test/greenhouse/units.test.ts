@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { quantities, sensorKinds } from "../../src/greenhouse/sensors.js";
-import { normaliseUnit } from "../../src/greenhouse/units.js";
+import { normaliseUnit, saysNothing } from "../../src/greenhouse/units.js";
 
 const spellings = {
   "°C": ["℃", "°c", "C", "c", "ºC", "˚C", "deg C", "摄氏度", " ℃ "],
@@ -77,5 +77,19 @@ test("whatever comes in: short, printable, and the same when read again", () => 
       expect(normaliseUnit(unit)).toBe(unit);
     }),
     { numRuns: 10_000 },
+  );
+});
+
+test.each([
+  ["--", "reading unit register"],
+  [" NULL ", "reading unit register"],
+  ["Ｎ/Ａ", "reading unit"],
+  ["none", "reading unit"],
+  ["暂无", "reading unit"],
+  ["Na", "reading"],
+  ["0", ""],
+])("%j says that there is no %s", (text, of) => {
+  expect((["reading", "unit", "register"] as const).filter((what) => saysNothing(text, what)).join(" ")).toBe(
+    of,
   );
 });

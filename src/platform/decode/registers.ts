@@ -1,4 +1,5 @@
 import type { RawValue, WriteAccepted } from "../../greenhouse/ports.js";
+import { saysNothing } from "../../greenhouse/units.js";
 import type { OperationShape } from "../settings.js";
 import { type Decode, type Envelope, isMetadata, type ReportShape, UnreadableShape } from "./decoding.js";
 import { type ReadRoles, roleReader, visitItems } from "./items.js";
@@ -13,8 +14,6 @@ const registerRoles = {
 const registerReader = ({ code, value }: OperationShape) =>
   roleReader(registerRoles, { address: code, value });
 
-const placeholders = new Set(["", "-", "--", "null", "undefined", "NaN"]);
-
 const plainRegister = roleReader(registerRoles, {});
 
 /** A register's value, plain or as `{value}`; null where there is none. Blanks around a text are no part of it. */
@@ -22,7 +21,7 @@ export function registerValue(given: unknown, roles = plainRegister): RawValue |
   const scalar = scalarOf(isFields(given) ? roles(given).value : given);
   if (typeof scalar !== "string") return scalar;
   const text = scalar.trim();
-  return placeholders.has(text) ? null : text;
+  return saysNothing(text, "register") ? null : text;
 }
 
 /**

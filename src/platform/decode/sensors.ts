@@ -1,5 +1,5 @@
 import type { SensorItem } from "../../greenhouse/ports.js";
-import { isMeasurementText, measurement } from "../measurement.js";
+import { knownUnit, saysNothing } from "../../greenhouse/units.js";
 import type { OperationShape } from "../settings.js";
 import { type Decode, type Decoding, isMetadata, UnreadableShape } from "./decoding.js";
 import { inGroups, type Item, type ReadRoles, roleReader, visitItems } from "./items.js";
@@ -180,7 +180,8 @@ function readWideRow(
     const value = fields[key];
     const hasRole = () => Object.keys(roles({ [key]: value })).length > 0;
     if (key.trim() === "" || isMetadata(key) || hasRole()) continue;
-    if (typeof value === "boolean" || (typeof value === "string" && !isMeasurementText(value))) return null;
+    const isText = typeof value === "string" && typeof measurement(value, null).value === "string";
+    if (typeof value === "boolean" || isText) return null;
     hasValue ||= value !== null;
     readings.push([key, value]);
   }
@@ -198,6 +199,31 @@ function rowItem(key: string, raw: unknown, row: SensorObject, decoding: Decodin
     channel: textOf(found.channel) ?? told ?? groupChannel(row, null),
     ...reading(raw, undefined, found.time, row, decoding),
   };
+}
+
+/** Units that may stand behind a number besides those with a spelling of ours: `3号风机` is a name, not three of anything. */
+const otherUnits = new Set("‰ g/kg kWh/m2 umol S/m mS uS μS 级 km kV 分 时 次".split(" "));
+
+const numeric = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*(.*)$/su;
+const longest = 64;
+
+/**
+ * What the text of a value says: a number where it is one, with its unit if it carries one. `unit` is the unit said elsewhere, which
+ * may be repeated behind the number.
+ */
+export function measurement(
+  text: string,
+  unit: string | null,
+): { readonly value: number | string | null; readonly unit: string | null } {
+  if (saysNothing(text, "reading")) return { value: null, unit: null };
+  const trimmed = text.trim();
+  const [, digits, rest = ""] = (trimmed.length <= longest && numeric.exec(trimmed)) || [];
+  const value = Number(digits ?? Number.NaN);
+  if (Number.isFinite(value)) {
+    if (rest === "") return { value, unit: null };
+    if (rest === unit || otherUnits.has(rest) || knownUnit(rest) !== null) return { value, unit: rest };
+  }
+  return { value: trimmed, unit: null };
 }
 
 function reading(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { measurement } from "../../src/platform/measurement.js";
+import { measurement } from "../../../src/platform/decode/sensors.js";
 
 describe("the text of a value", () => {
   it.each<[string, number | string | null, string | null]>([
