@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { connectionSettings } from "../mqtt/connection/settings.js";
 import type { Configuration } from "../config/schema.js";
-import { discoveryFilter, foundDocument } from "../homeassistant/removal.js";
+import { discoveryFilter, foundDocument } from "../homeassistant/announced.js";
 import { BrokerConnection } from "../mqtt/connection.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
 import { placeOf, type Topics, topicsUnder } from "../mqtt/topics.js";

@@ -4,7 +4,7 @@ import { type Configuration, controllerTopicId } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Controller, PlatformState } from "../greenhouse/model.js";
 import { DiscoveryOutput, type DiscoveryPorts } from "../homeassistant/discovery-output.js";
-import { discoveryFilter, foundDocument } from "../homeassistant/removal.js";
+import { discoveryFilter, foundDocument } from "../homeassistant/announced.js";
 import { BrokerConnection } from "../mqtt/connection.js";
 import { PublishError } from "../mqtt/connection/publish.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
@@ -119,11 +119,11 @@ export function createDiscovery(
         read: () => nodeFiles.read(join(dataDir, withdrawnFile)),
         write: (text) => nodeFiles.writePrivate(join(dataDir, withdrawnFile), text),
       },
-      removalAllowed: (code) => code === null || mirror.inventory.mayForget(code, clock.monotonic()),
       view: {
         controllers: () => mirror.store.controllers(),
         get: (code) => mirror.store.get(code),
         platformHadTime: () => platformHadTime(mirror, clock),
+        mayForget: (code) => code === null || mirror.inventory.mayForget(code, clock.monotonic()),
       },
       clock,
       random,

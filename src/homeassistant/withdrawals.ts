@@ -1,15 +1,6 @@
-import type { Topics } from "../mqtt/topics.js";
 import type { Logger } from "../runtime/log.js";
-import { withBridge } from "./components.js";
-import {
-  type Component,
-  type DeviceDocument,
-  type DocumentSettings,
-  originOf,
-  type Platform,
-  platforms,
-} from "./documents.js";
-import { type Announced, type AnnouncedEntity, goneFrom } from "./removal.js";
+import type { AnnouncedEntity, WithdrawnDevice } from "./announced.js";
+import { platforms } from "./documents.js";
 
 /*
  * Home Assistant removes only what it has discovered since its own start. What was withdrawn while it was away stays in
@@ -22,12 +13,6 @@ export interface WithdrawalMemory {
   read(): Promise<string | null>;
   /** Durable when it resolves. */
   write(text: string): Promise<void>;
-}
-
-export interface WithdrawnDevice {
-  /** The device code; null for the bridge's own device. */
-  readonly code: string | null;
-  readonly components: Announced;
 }
 
 interface Kept {
@@ -131,48 +116,3 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null;
 const entries = (value: unknown): [string, unknown][] => (isObject(value) ? Object.entries(value) : []);
 const field = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined);
-
-/** The wanted document with components that are announced only to be removed next. */
-export function withRevived(wanted: DeviceDocument, revived: Announced, topics: Topics): DeviceDocument {
-  const stubs = [...goneFrom(revived, wanted.components)].map(
-    ([key, entity]) => [key, stub(entity, topics)] as const,
-  );
-  return stubs.length === 0
-    ? wanted
-    : { ...wanted, components: { ...Object.fromEntries(stubs), ...wanted.components } };
-}
-
-/** The message for a device that is gone: its entities once more, as little of them as Home Assistant takes. */
-export function revivedDocument(
-  topic: string,
-  { code, components }: WithdrawnDevice,
-  settings: DocumentSettings,
-): DeviceDocument {
-  const identifier = topic.split("/").at(-2) ?? topic;
-  const document: DeviceDocument = {
-    device: { identifiers: [identifier], name: code ?? identifier, serial_number: code ?? undefined },
-    origin: originOf(settings),
-    ...withBridge(settings.topics),
-    components: {},
-  };
-  return withRevived(document, components, settings.topics);
-}
-
-const readsState = ["binary_sensor", "sensor", "event", "number", "select", "switch", "light", "cover"];
-const takesCommands = ["button", "number", "select", "switch", "light"];
-
-/** Nothing is ever published on its topic, and nothing follows from a command there. */
-function stub({ platform, unique_id }: AnnouncedEntity, topics: Topics): Component {
-  const topic = `${topics.base}/bridge/withdrawn`;
-  const needed: Partial<Record<Platform, Readonly<Record<string, readonly string[]>>>> = {
-    event: { event_types: ["none"] },
-    select: { options: ["-"] },
-  };
-  return {
-    platform,
-    unique_id,
-    ...(readsState.includes(platform) ? { state_topic: topic } : {}),
-    ...(takesCommands.includes(platform) ? { command_topic: topic } : {}),
-    ...needed[platform],
-  };
-}

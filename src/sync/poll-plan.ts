@@ -3,7 +3,7 @@ import { stateAddresses } from "../greenhouse/fold-registers.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { PlatformHost } from "../greenhouse/ports.js";
 import { hasOwnClient } from "../greenhouse/reduce.js";
-import { Schedule } from "./schedule.js";
+import { Schedule } from "../runtime/schedule.js";
 
 /** One thing to ask the platform again and again. */
 export type PollJob =

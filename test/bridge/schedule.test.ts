@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nextDueAt, Schedule } from "../../src/sync/schedule.js";
+import { Schedule } from "../../src/runtime/schedule.js";
+import { nextDueAt } from "../../src/sync/schedule.js";
 
 type Step = readonly ["set", string, number] | readonly ["delete", string] | readonly ["take"];
 
@@ -43,6 +44,17 @@ describe("the schedule", () => {
       { numRuns: 2_000 },
     );
   });
+});
+
+it("gives keys of one due time in the order of setting", () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 5 }), { maxLength: 60 }), (times) => {
+      const schedule = new Schedule<number>();
+      for (const [key, at] of times.entries()) schedule.set(key, at);
+      const wanted = [...times.keys()].sort((one, other) => (times[one] ?? 0) - (times[other] ?? 0));
+      expect(times.map(() => schedule.take())).toEqual(wanted);
+    }),
+  );
 });
 
 describe("when a job runs next", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { bridgeDocument } from "../../src/homeassistant/device-documents.js";
-import { bridgeDiscoveryTopic } from "../../src/homeassistant/removal.js";
+import { bridgeDiscoveryTopic } from "../../src/homeassistant/announced.js";
 import { settings } from "./fixtures.js";
 import { render } from "./jinja.js";
 import { discoveryFaultsOfAll } from "./validator.js";

@@ -8,7 +8,7 @@ import { sensorKinds } from "../../src/greenhouse/sensors.js";
 import type { ActuatorSettings, HomeAssistantView } from "../../src/greenhouse/settings.js";
 import { controllerDocument, sameParameter } from "../../src/homeassistant/device-documents.js";
 import type { Component } from "../../src/homeassistant/documents.js";
-import { discoveryTopic } from "../../src/homeassistant/removal.js";
+import { discoveryTopic } from "../../src/homeassistant/announced.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { controllers } from "./controllers.js";
 import { actuator, controller, parameter, reading, sensor, settings, status } from "./fixtures.js";

@@ -63,11 +63,11 @@ export function discoveryAfter(saved: string | null, ...controllers: readonly Co
           return Promise.resolve();
         },
       },
-      removalAllowed: () => allowed.removal,
       view: {
         controllers: () => view.values(),
         get: (code) => view.get(code),
         platformHadTime: () => allowed.platformHadTime,
+        mayForget: () => allowed.removal,
       },
       clock,
       random: () => 0.5,

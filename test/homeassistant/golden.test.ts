@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { bridgeDocument, controllerDocument } from "../../src/homeassistant/device-documents.js";
 import type { DeviceDocument, Language } from "../../src/homeassistant/documents.js";
-import { bridgeDiscoveryTopic, discoveryTopic } from "../../src/homeassistant/removal.js";
+import { bridgeDiscoveryTopic, discoveryTopic } from "../../src/homeassistant/announced.js";
 import { controllers } from "./controllers.js";
 import { settings } from "./fixtures.js";
 import { discoveryFaultsOfAll } from "./validator.js";

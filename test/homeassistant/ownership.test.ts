@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { bridgeDocument, controllerDocument } from "../../src/homeassistant/device-documents.js";
-import { foundDocument, unwantedTopics } from "../../src/homeassistant/removal.js";
+import { foundDocument } from "../../src/homeassistant/announced.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { controllers } from "./controllers.js";
 import { settings } from "./fixtures.js";
@@ -64,15 +64,4 @@ describe("whose announcement it is", () => {
       ["sensor_a", { platform: "sensor", unique_id: "a" }],
     ]);
   });
-});
-
-test("of the found topics only ours that nothing wants are unwanted", () => {
-  const mine = document(ours, "greenhouse/gh-1/sensor/a");
-  const found = new Map([
-    ["homeassistant/device/kept/config", mine],
-    ["homeassistant/device/old/config", mine],
-    ["homeassistant/device/other/config", document({ name: "esphome" }, "greenhouse/gh-1/sensor/a")],
-  ]);
-  const wanted = new Set(["homeassistant/device/kept/config"]);
-  expect(unwantedTopics(found, wanted, "greenhouse")).toEqual(["homeassistant/device/old/config"]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Component, DeviceDocument, Platform } from "../../src/homeassistant/documents.js";
-import { announcedBy, nextDocument, sameTopicGapMs } from "../../src/homeassistant/removal.js";
+import { announcedBy, nextDocument, sameTopicGapMs } from "../../src/homeassistant/announced.js";
 
 const full = (platform: Platform): Component => ({ platform, unique_id: "x" });
 const document = (components: Record<string, Component>): DeviceDocument => ({

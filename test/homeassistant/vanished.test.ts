@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { LayoutSlot } from "../../src/greenhouse/model.js";
-import { removable } from "../../src/homeassistant/announcement.js";
+import { removable } from "../../src/homeassistant/announced.js";
 import { controllerSettings } from "../support/builders.js";
 import { controller, reading, status } from "./fixtures.js";
 

@@ -1,12 +1,18 @@
+import type { Controller } from "../greenhouse/model.js";
+import { sensorKey } from "../greenhouse/sensor-identity.js";
+import type { Topics } from "../mqtt/topics.js";
+import { withBridge } from "./components.js";
 import {
   type Component,
   type Components,
   type DeviceDocument,
+  type DocumentSettings,
   originName,
+  originOf,
   type Platform,
   platforms,
 } from "./documents.js";
-import { bridgeIdentifier, deviceIdentifier, textHash } from "./identity.js";
+import { bridgeIdentifier, componentKey, deviceIdentifier, textHash } from "./identity.js";
 
 /*
  * Home Assistant keeps a component that merely is left out of a message. It goes only after a message in which nothing
@@ -100,17 +106,6 @@ export function foundDocument(payload: string, baseTopic: string): FoundDocument
   };
 }
 
-/** Of all retained discovery messages found, the topics of ours that nothing wants any more. */
-export function unwantedTopics(
-  found: ReadonlyMap<string, string>,
-  wanted: ReadonlySet<string>,
-  baseTopic: string,
-): string[] {
-  return [...found]
-    .filter(([topic, payload]) => !wanted.has(topic) && foundDocument(payload, baseTopic) !== null)
-    .map(([topic]) => topic);
-}
-
 // One unknown platform in a later removal would make Home Assistant refuse the whole message.
 function announcedIn(components: Readonly<Record<string, unknown>>): Announced {
   const announced = new Map<string, AnnouncedEntity>();
@@ -147,3 +142,87 @@ function parsed(payload: string): unknown {
 
 const record = (value: unknown): Readonly<Record<string, unknown>> | null =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null;
+
+/*
+ * What an earlier run announced and this one does not. Removing an entity costs its user the name, the area and every automation built
+ * on its id, so one that only the platform can bring back waits: after a start nothing has been read yet.
+ */
+
+const ofSensor = /^sensor_(?:factor|channel|name)_/;
+const ofStatus = /^(?:binary_sensor_status|sensor_text)_/;
+
+/**
+ * The components of `gone` that may be removed now. What the configuration decides (actuators, parameters, ignored sensors) may go at
+ * once; a sensor or a running status when `platformHadTime` and the controller has shown others of its sort.
+ */
+export function removable(
+  gone: Announced,
+  controller: Controller | null,
+  platformHadTime: boolean,
+): Announced {
+  if (controller === null) return gone;
+  const ignored = ignoredIn(controller);
+  const mayGo = (key: string) => {
+    if (ofSensor.test(key)) return ignored.has(key) || (platformHadTime && controller.sensors.size > 0);
+    return ofStatus.test(key) ? platformHadTime && controller.statuses.size > 0 : true;
+  };
+  return new Map([...gone].filter(([key]) => mayGo(key)));
+}
+
+function ignoredIn({ settings, layout }: Controller): ReadonlySet<string> {
+  if (!settings?.sensors.some(({ ignore }) => ignore)) return new Set();
+  const leftOut = layout.filter(({ definition }) => definition === null);
+  return new Set(leftOut.map((slot) => componentKey("sensor", sensorKey(slot))));
+}
+
+/** What was withdrawn from a discovery topic. */
+export interface WithdrawnDevice {
+  /** The device code; null for the bridge's own device. */
+  readonly code: string | null;
+  readonly components: Announced;
+}
+
+/** The wanted document with components that are announced only to be removed next. */
+export function withRevived(wanted: DeviceDocument, revived: Announced, topics: Topics): DeviceDocument {
+  const stubs = [...goneFrom(revived, wanted.components)].map(
+    ([key, entity]) => [key, stub(entity, topics)] as const,
+  );
+  return stubs.length === 0
+    ? wanted
+    : { ...wanted, components: { ...Object.fromEntries(stubs), ...wanted.components } };
+}
+
+/** The message for a device that is gone: its entities once more, as little of them as Home Assistant takes. */
+export function revivedDocument(
+  topic: string,
+  { code, components }: WithdrawnDevice,
+  settings: DocumentSettings,
+): DeviceDocument {
+  const identifier = topic.split("/").at(-2) ?? topic;
+  const document: DeviceDocument = {
+    device: { identifiers: [identifier], name: code ?? identifier, serial_number: code ?? undefined },
+    origin: originOf(settings),
+    ...withBridge(settings.topics),
+    components: {},
+  };
+  return withRevived(document, components, settings.topics);
+}
+
+const readsState = ["binary_sensor", "sensor", "event", "number", "select", "switch", "light", "cover"];
+const takesCommands = ["button", "number", "select", "switch", "light"];
+
+/** Nothing is ever published on its topic, and nothing follows from a command there. */
+function stub({ platform, unique_id }: AnnouncedEntity, topics: Topics): Component {
+  const topic = `${topics.base}/bridge/withdrawn`;
+  const needed: Partial<Record<Platform, Readonly<Record<string, readonly string[]>>>> = {
+    event: { event_types: ["none"] },
+    select: { options: ["-"] },
+  };
+  return {
+    platform,
+    unique_id,
+    ...(readsState.includes(platform) ? { state_topic: topic } : {}),
+    ...(takesCommands.includes(platform) ? { command_topic: topic } : {}),
+    ...needed[platform],
+  };
+}

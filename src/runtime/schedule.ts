@@ -1,0 +1,90 @@
+/**
+ * A binary heap of keys by due time (monotonic ms), first come first served where that is equal; a key has one due time, the last
+ * one given.
+ */
+export class Schedule<Key> {
+  readonly #due = new Map<Key, number>();
+  readonly #heap: { readonly key: Key; readonly at: number; readonly order: number }[] = [];
+  #order = 0;
+
+  get size(): number {
+    return this.#due.size;
+  }
+
+  set(key: Key, at: number): void {
+    this.#due.set(key, at);
+    this.#heap.push({ key, at, order: this.#order++ });
+    this.#rise(this.#heap.length - 1);
+  }
+
+  delete(key: Key): void {
+    this.#due.delete(key);
+  }
+
+  dueAt(key: Key): number | undefined {
+    return this.#due.get(key);
+  }
+
+  keys(): Iterable<Key> {
+    return this.#due.keys();
+  }
+
+  /** The key due first and when, left in place. */
+  first(): { readonly key: Key; readonly at: number } | null {
+    for (let top = this.#heap[0]; top !== undefined; top = this.#heap[0]) {
+      if (this.#due.get(top.key) === top.at) return top;
+      this.#dropTop();
+    }
+    return null;
+  }
+
+  /** Takes the first key out of the schedule. */
+  take(): Key | null {
+    const top = this.first();
+    if (top === null) return null;
+    this.#dropTop();
+    this.#due.delete(top.key);
+    return top.key;
+  }
+
+  #dropTop(): void {
+    const last = this.#heap.pop();
+    if (last === undefined || this.#heap.length === 0) return;
+    this.#heap[0] = last;
+    this.#sink(0);
+  }
+
+  #rise(start: number): void {
+    let place = start;
+    while (place > 0) {
+      const parent = (place - 1) >> 1;
+      if (!this.#swapIfLater(parent, place)) return;
+      place = parent;
+    }
+  }
+
+  #sink(start: number): void {
+    let place = start;
+    for (;;) {
+      const left = 2 * place + 1;
+      const child = this.#isBefore(left + 1, left) ? left + 1 : left;
+      if (child >= this.#heap.length || !this.#swapIfLater(place, child)) return;
+      place = child;
+    }
+  }
+
+  #isBefore(one: number, other: number): boolean {
+    const [a, b] = [this.#heap[one], this.#heap[other]];
+    if (a === undefined || b === undefined) return false;
+    return a.at < b.at || (a.at === b.at && a.order < b.order);
+  }
+
+  #swapIfLater(upper: number, lower: number): boolean {
+    const up = this.#heap[upper];
+    const low = this.#heap[lower];
+    if (up === undefined || low === undefined || !this.#isBefore(lower, upper)) return false;
+    this.#heap[upper] = low;
+    this.#heap[lower] = up;
+    return true;
+  }
+}
