@@ -1,10 +1,8 @@
-import { readFile } from "node:fs/promises";
 import { arch, platform, release } from "node:os";
-import { join } from "node:path";
 import { journalDirectory } from "../journal/open.js";
 import { type ConfigurationResult, fileSources, loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
-import { identityOf, isRunning, parseHolder, showsLife } from "../journal/lock.js";
+import { holderOf } from "../journal/lock.js";
 import { newestRecords, readHistory } from "../journal/reader.js";
 import { systemClock } from "../runtime/clock.js";
 import { systemRandom } from "../runtime/random.js";
@@ -19,13 +17,7 @@ import {
   type ReportFacts,
   summaryOf,
 } from "../setup/doctor/report.js";
-import {
-  defaultLimits,
-  type DoctorPorts,
-  type Holder,
-  type LastRun,
-  type Scene,
-} from "../setup/doctor/scene.js";
+import { defaultLimits, type DoctorPorts, type LastRun, type Scene } from "../setup/doctor/scene.js";
 import {
   CommandFailure,
   type CommonOptions,
@@ -134,18 +126,6 @@ function portsFor(dataDir: string, log: DoctorPorts["log"]): DoctorPorts {
     holder: () => holderOf(dataDir),
     lastRun: () => lastRunOf(journalDirectory(dataDir)),
   };
-}
-
-/** Whoever holds the lock of a data directory and lives. Reads only, so that a stale lock stays for the next start. */
-export async function holderOf(dataDir: string): Promise<Holder | null> {
-  const text = await readFile(join(dataDir, "bridge.lock"), "utf8").catch(() => null);
-  const holder = text === null ? null : parseHolder(text);
-  if (holder === null) return null;
-  const running = await isRunning(holder, await identityOf(process.pid));
-  const isAlive =
-    running === "yes" ||
-    (running === "unknown" && holder.socket !== null && (await showsLife(join(dataDir, holder.socket))));
-  return isAlive ? { pid: holder.pid, since: holder.since } : null;
 }
 
 /** What the journal in a directory tells about earlier runs; it works beside a running bridge. */

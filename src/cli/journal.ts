@@ -1,8 +1,8 @@
 import { journalDirectory } from "../journal/open.js";
 import { followRecords, newestRecords } from "../journal/reader.js";
-import { commandOutcomes } from "../journal/records.js";
+import { commandOutcomes, type JournalRecord } from "../journal/records.js";
 import { listingProblem } from "../journal/segments.js";
-import { formatTable, growingTable, jsonLine } from "../journal/table.js";
+import { journalTable } from "../journal/table.js";
 import { systemClock } from "../runtime/clock.js";
 import { parseSince } from "../runtime/duration.js";
 import { codeOf } from "./read.js";
@@ -25,6 +25,8 @@ export interface JournalOptions extends CommonOptions {
 
 const defaultLimit = 100;
 
+const jsonLine = (record: JournalRecord): string => JSON.stringify(record);
+
 /** `greenhouse2mqtt journal`: past commands as a table or as JSON lines; `--follow` goes on with new ones. */
 export async function journal(options: JournalOptions, around: Surroundings): Promise<void> {
   const configuration = await readConfiguration(options, around);
@@ -42,16 +44,15 @@ export async function journal(options: JournalOptions, around: Surroundings): Pr
   const problem = await listingProblem(directory);
   if (problem !== null) throw problem;
   const past = await newestRecords(directory, { ...filter, limit });
-  const isJson = options.json === true;
-  if (options.follow !== true) {
-    const text = isJson ? past.map(jsonLine).join("\n") : formatTable(past);
+  const { json: isJson = false, follow: grows = false } = options;
+  const { text, line } = isJson
+    ? { text: past.map(jsonLine).join("\n"), line: jsonLine }
+    : journalTable(past, { grows });
+  if (!grows) {
     if (past.length > 0) around.out(`${text}\n`);
     else if (!isJson) around.out("no commands yet\n");
     return;
   }
-  const { text, line } = isJson
-    ? { text: past.map(jsonLine).join("\n"), line: jsonLine }
-    : growingTable(past);
   if (text !== "") around.out(`${text}\n`);
   const end = endOfUse(around);
   const after = past.at(-1)?.seq ?? 0;

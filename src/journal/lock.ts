@@ -7,6 +7,18 @@ import type { Logger } from "../runtime/log.js";
 import { createFile } from "../runtime/durable-file.js";
 import { errorCode } from "../runtime/file-system.js";
 
+/** Enough to tell a process from another one that was given the same number later. Texts are null where unknown. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** The kernel's start time of the process, in ticks since it booted. */
+  readonly started: string | null;
+  /** A process number means something only within its namespace: each container has its own. */
+  readonly namespace: string | null;
+  /** The kernel's id of this boot of the machine. */
+  readonly kernel: string | null;
+  readonly host: string;
+}
+
 export interface LockHolder extends ProcessIdentity {
   readonly boot: string;
   readonly since: string;
@@ -18,45 +30,20 @@ export const holderText = (holder: LockHolder): string => `${JSON.stringify(hold
 
 /** null when the text is not a lock, as after a power cut. */
 export function parseHolder(text: string): LockHolder | null {
-  let parsed: unknown;
   try {
-    parsed = JSON.parse(text);
+    const parsed: unknown = JSON.parse(text);
+    const { pid, boot, since, host, ...others } = (parsed ?? {}) as Partial<Record<string, unknown>>;
+    if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid < 1) return null;
+    if (typeof boot !== "string" || typeof since !== "string" || typeof host !== "string") return null;
+    const textOrNull = (value: unknown) => (typeof value === "string" ? value : null);
+    const [started, namespace] = [textOrNull(others["started"]), textOrNull(others["namespace"])];
+    const kernel = textOrNull(others["kernel"]);
+    // It becomes part of a path.
+    const socket = /^bridge-[0-9a-z-]+\.sock$/.exec(textOrNull(others["socket"]) ?? "")?.[0] ?? null;
+    return { pid, boot, since, host, started, namespace, kernel, socket };
   } catch {
     return null;
   }
-  if (typeof parsed !== "object" || parsed === null) return null;
-  const fields = new Map<string, unknown>(Object.entries(parsed));
-  const textOf = (name: string): string | null => {
-    const value = fields.get(name);
-    return typeof value === "string" ? value : null;
-  };
-  const pid = fields.get("pid");
-  const [boot, since, host, socket] = [textOf("boot"), textOf("since"), textOf("host"), textOf("socket")];
-  if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid < 1) return null;
-  if (boot === null || since === null || host === null) return null;
-  return {
-    pid,
-    boot,
-    since,
-    host,
-    started: textOf("started"),
-    namespace: textOf("namespace"),
-    kernel: textOf("kernel"),
-    // It becomes part of a path.
-    socket: socket !== null && /^bridge-[0-9a-z-]+\.sock$/.test(socket) ? socket : null,
-  };
-}
-
-/** Enough to tell a process from another one that was given the same number later. Texts are null where unknown. */
-export interface ProcessIdentity {
-  readonly pid: number;
-  /** The kernel's start time of the process, in ticks since it booted. */
-  readonly started: string | null;
-  /** A process number means something only within its namespace: each container has its own. */
-  readonly namespace: string | null;
-  /** The kernel's id of this boot of the machine. */
-  readonly kernel: string | null;
-  readonly host: string;
 }
 
 export async function identityOf(pid: number): Promise<ProcessIdentity> {
@@ -105,12 +92,11 @@ function answersSignals(pid: number): boolean {
  * the kernel refuses connections to a socket whose process is gone.
  */
 
-export interface SignOfLife {
-  close(): Promise<void>;
-}
-
-/** Listens on `path` without keeping the process alive; null where the file system or the length of the path forbids it. */
-export function showLife(path: string): Promise<SignOfLife | null> {
+/**
+ * Listens on `path` without keeping the process alive, and gives the way to end that; null where the file system or the
+ * length of the path forbids it.
+ */
+export function showLife(path: string): Promise<(() => Promise<void>) | null> {
   const server = createServer((connection) => connection.destroy());
   server.unref();
   const close = () =>
@@ -128,26 +114,44 @@ export function showLife(path: string): Promise<SignOfLife | null> {
     server.listen(path, () => {
       // A later error of a socket nobody speaks to must not end the process.
       server.on("error", () => undefined);
-      resolve({ close });
+      resolve(close);
     });
   });
 }
 
 /** Whether a live process listens on `path`. */
-export function showsLife(path: string): Promise<boolean> {
+function showsLife(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const connection = connect(path);
-    const answer = (alive: boolean) => {
-      connection.destroy();
-      resolve(alive);
-    };
     connection.once("connect", () => {
-      answer(true);
+      connection.destroy();
+      resolve(true);
     });
     connection.on("error", () => {
-      answer(false);
+      resolve(false);
     });
   });
+}
+
+/** The living bridge that a lock in `directory` with this text belongs to, as far as this process can see. */
+async function livingHolder(
+  directory: string,
+  text: string,
+  self: ProcessIdentity,
+): Promise<LockHolder | null> {
+  const holder = parseHolder(text);
+  if (holder === null) return null;
+  const running = await isRunning(holder, self);
+  if (running === "yes") return holder;
+  const { socket } = holder;
+  const shows = running === "unknown" && socket !== null && (await showsLife(join(directory, socket)));
+  return shows ? holder : null;
+}
+
+/** The bridge that works in this data directory now. Only looks, so that a stale lock stays for the next start. */
+export async function holderOf(directory: string): Promise<LockHolder | null> {
+  const text = await readLock(join(directory, lockName)).catch(() => null);
+  return text === null ? null : livingHolder(directory, text, await identityOf(process.pid));
 }
 
 /** Another bridge that is alive works in this directory. */
@@ -181,12 +185,12 @@ const mostTries = 10;
 export class DirectoryLock {
   readonly #path: string;
   readonly #text: string;
-  readonly #life: SignOfLife | null;
+  readonly #endLife: (() => Promise<void>) | null;
 
-  private constructor(path: string, text: string, life: SignOfLife | null) {
+  private constructor(path: string, text: string, endLife: (() => Promise<void>) | null) {
     this.#path = path;
     this.#text = text;
-    this.#life = life;
+    this.#endLife = endLife;
   }
 
   /**
@@ -198,15 +202,15 @@ export class DirectoryLock {
     const path = join(directory, lockName);
     const identity = await identityOf(pid);
     const socket = `bridge-${boot.slice(0, 16)}.sock`;
-    const life = await showLife(join(directory, socket));
-    const text = holderText({ ...identity, boot, since: at, socket: life === null ? null : socket });
+    const endLife = await showLife(join(directory, socket));
+    const text = holderText({ ...identity, boot, since: at, socket: endLife === null ? null : socket });
     const start = { directory, path, text, identity, log };
     try {
       for (let tries = 0; tries < mostTries; tries += 1)
-        if (await takeFree(start)) return new DirectoryLock(path, text, life);
+        if (await takeFree(start)) return new DirectoryLock(path, text, endLife);
       throw new Error(`the lock ${path} keeps changing hands; try again`);
     } catch (error) {
-      await life?.close();
+      await endLife?.();
       throw error;
     }
   }
@@ -219,16 +223,15 @@ export class DirectoryLock {
   /** Gives the directory free; does nothing to a lock that has become another's. */
   async release(): Promise<void> {
     if (await this.isHeld()) await unlink(this.#path).catch(() => undefined);
-    await this.#life?.close();
+    await this.#endLife?.();
   }
 }
 
-async function readLock(path: string): Promise<string | null> {
-  return readFile(path, "utf8").catch((error: unknown) => {
+const readLock = (path: string): Promise<string | null> =>
+  readFile(path, "utf8").catch((error: unknown) => {
     if (errorCode(error) === "ENOENT") return null;
     throw error;
   });
-}
 
 interface Start {
   readonly directory: string;
@@ -271,13 +274,9 @@ async function takeOver(root: string, start: Start): Promise<boolean> {
 
 /** Where the successor of a dead holder is to be; throws DirectoryInUse when it lives. */
 async function successorOf(text: string, { directory, path, identity }: Start): Promise<string> {
-  const holder = parseHolder(text);
-  if (holder !== null) {
-    const running = await isRunning(holder, identity);
-    const socket = holder.socket === null ? null : join(directory, holder.socket);
-    if (running === "yes" || (running === "unknown" && socket !== null && (await showsLife(socket))))
-      throw new DirectoryInUse(directory, holder);
-    if (socket !== null) await unlink(socket).catch(() => undefined);
-  }
+  const living = await livingHolder(directory, text, identity);
+  if (living !== null) throw new DirectoryInUse(directory, living);
+  const socket = parseHolder(text)?.socket ?? null;
+  if (socket !== null) await unlink(join(directory, socket)).catch(() => undefined);
   return `${path}.after-${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
 }

@@ -6,29 +6,19 @@ import { Journal } from "./journal.js";
 import { DirectoryInUse, DirectoryLock, type LockOptions } from "./lock.js";
 
 /** The lock of the data directory, asked for again as often as it is wanted: a full disk holds no lock, and a deleted one neither. */
-export class DirectoryClaim {
-  readonly #directory: string;
-  readonly #options: LockOptions;
-  #lock: DirectoryLock | null = null;
-
-  constructor(directory: string, options: LockOptions) {
-    this.#directory = directory;
-    this.#options = options;
-  }
-
-  /** Resolves once the directory is ours; rejects as `DirectoryLock.acquire` does. One call at a time. */
-  async take(): Promise<void> {
-    if (await this.#lock?.isHeld()) return;
-    const lost = this.#lock;
-    this.#lock = null;
+function claimOn(dataDir: string, options: LockOptions) {
+  let lock: DirectoryLock | null = null;
+  const release = async () => {
+    const lost = lock;
+    lock = null;
     await lost?.release();
-    this.#lock = await DirectoryLock.acquire(this.#directory, this.#options);
-  }
-
-  async release(): Promise<void> {
-    await this.#lock?.release();
-    this.#lock = null;
-  }
+  };
+  const take = async () => {
+    if (await lock?.isHeld()) return;
+    await release();
+    lock = await DirectoryLock.acquire(dataDir, options);
+  };
+  return { take, release };
 }
 
 export interface OpenJournal {
@@ -56,7 +46,7 @@ export async function openJournal({
 }): Promise<OpenJournal> {
   const boot = randomBytes(8).toString("hex");
   const at = new Date(clock.now()).toISOString();
-  const claim = new DirectoryClaim(dataDir, { boot, at, pid: process.pid, log });
+  const claim = claimOn(dataDir, { boot, at, pid: process.pid, log });
   await claim.take().catch((error: unknown) => {
     if (error instanceof DirectoryInUse) throw error;
     log.error(
@@ -70,7 +60,7 @@ export async function openJournal({
     log,
     boot,
     clockSynced: () => clockAgrees(),
-    admit: () => claim.take(),
+    admit: claim.take,
     // A command's first request leaves before its record does; both are awaited before its POST.
     turn: nextTurn,
   });

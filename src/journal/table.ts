@@ -14,7 +14,7 @@ const wide =
 const cellsIn = (character: string): number => (combining.test(character) ? 0 : wide.test(character) ? 2 : 1);
 
 /** The text made harmless and cut to `most` terminal cells, with the cells it takes. */
-export function fit(text: string, most: number): { readonly text: string; readonly width: number } {
+function fit(text: string, most: number): { readonly text: string; readonly width: number } {
   const characters = Array.from(text.slice(0, most * 8).replace(unprintable, "\ufffd"));
   const total = characters.reduce((sum, character) => sum + cellsIn(character), 0);
   if (total <= most) return { text: characters.join(""), width: total };
@@ -29,7 +29,7 @@ export function fit(text: string, most: number): { readonly text: string; readon
 }
 
 /** One line of the table of past commands, as text. */
-export interface Row {
+interface Row {
   readonly time: string;
   readonly controller: string;
   readonly actuator: string;
@@ -56,13 +56,8 @@ const columns = [
   { field: "message", title: "MESSAGE", usual: 7, most: longestMessage },
 ] as const satisfies readonly { field: keyof Row; title: string; usual: number; most: number }[];
 
-export interface TableOptions {
-  /** IANA name; the machine's own when absent. */
-  readonly timeZone?: string;
-}
-
-/** Any record as a row; what is not about a command shows its type as outcome. */
-export function rowOf(record: JournalRecord, { timeZone }: TableOptions = {}): Row {
+/** Any record as a row; what is not about a command shows its type as outcome. `timeZone` is the machine's own when absent. */
+function rowOf(record: JournalRecord, timeZone: string | undefined): Row {
   const controller = "controller" in record ? (record.controller ?? "") : "";
   const actuator = "actuator" in record ? (record.actuator ?? "") : "";
   const bare = { time: localTime(record.at, timeZone), controller, actuator };
@@ -105,7 +100,7 @@ function sender(by: string | null, via: Via): string {
 }
 
 /** `850 ms`, `4.2 s`, `2 min 5 s`. */
-export function durationText(ms: number): string {
+function durationText(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
   return `${Math.floor(ms / 60_000)} min ${Math.floor((ms % 60_000) / 1_000)} s`;
@@ -118,51 +113,37 @@ function localTime(iso: string, timeZone: string | undefined): string {
   return at.toLocaleString("sv-SE", { timeZone });
 }
 
-/** Header and rows, each column as wide as its widest cell. Ends without a newline. */
-export function formatTable(records: readonly JournalRecord[], options: TableOptions = {}): string {
-  const rows = records.map((record) => cellsOf(rowOf(record, options)));
-  return tableText(
-    rows,
-    widthsOf(rows, () => 0),
-  );
-}
-
-export interface GrowingTable {
+export interface Table {
   /** Header and the rows known so far. Ends without a newline. */
   readonly text: string;
+  /** One more row in the same columns: a longer cell is cut to its column. */
   readonly line: (record: JournalRecord) => string;
 }
 
-/** A table that goes on: its columns keep the width they begin with, and a longer cell is cut to it. */
-export function growingTable(records: readonly JournalRecord[], options: TableOptions = {}): GrowingTable {
-  const rows = records.map((record) => cellsOf(rowOf(record, options)));
-  const widths = widthsOf(rows, ({ usual }) => usual);
-  return { text: tableText(rows, widths), line: (record) => lineOf(cellsOf(rowOf(record, options)), widths) };
-}
-
-type Column = (typeof columns)[number];
-
-const headerCells = columns.map(({ title }) => title);
-const cellsOf = (row: Row): readonly string[] => columns.map(({ field }) => row[field]);
-
-const widthsOf = (
-  rows: readonly (readonly string[])[],
-  least: (column: Column) => number,
-): readonly number[] =>
-  columns.map((column, at) => {
-    const { title, most } = column;
+/** Each column is as wide as its widest cell; of a table that grows, at least as wide as its cells usually are. */
+export function journalTable(
+  records: readonly JournalRecord[],
+  { timeZone, grows = false }: { readonly timeZone?: string; readonly grows?: boolean } = {},
+): Table {
+  const cellsOf = (record: JournalRecord) => {
+    const row = rowOf(record, timeZone);
+    return columns.map(({ field }) => row[field]);
+  };
+  const rows = records.map(cellsOf);
+  const widths = columns.map(({ title, usual, most }, at) => {
     const cells = rows.map((row) => fit(row[at] ?? "", most).width);
+    const least = Math.max(title.length, grows ? usual : 0);
     return Math.min(
       most,
-      cells.reduce((one, other) => Math.max(one, other), Math.max(title.length, least(column))),
+      cells.reduce((one, other) => Math.max(one, other), least),
     );
   });
-
-const tableText = (rows: readonly (readonly string[])[], widths: readonly number[]): string =>
-  [headerCells, ...rows].map((cells) => lineOf(cells, widths)).join("\n");
-
-/** The record as one line of JSON. */
-export const jsonLine = (record: JournalRecord): string => JSON.stringify(record);
+  const header = columns.map(({ title }) => title);
+  return {
+    text: [header, ...rows].map((cells) => lineOf(cells, widths)).join("\n"),
+    line: (record) => lineOf(cellsOf(record), widths),
+  };
+}
 
 /** Nothing follows the last cell, so it may be longer than its column. */
 function lineOf(cells: readonly string[], widths: readonly number[]): string {

@@ -99,8 +99,8 @@ describe("a data directory", () => {
 
   it("in use by a bridge in another container is refused", async () => {
     const directory = await tempDirectory();
-    const life = await showLife(join(directory, "bridge-other.sock"));
-    onTestFinished(async () => life?.close());
+    const endLife = await showLife(join(directory, "bridge-other.sock"));
+    onTestFinished(async () => endLife?.());
     await leave(directory, { namespace: "pid:[1]", socket: "bridge-other.sock" });
     await expect(acquire(directory)).rejects.toBeInstanceOf(DirectoryInUse);
   });
