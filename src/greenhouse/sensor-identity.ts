@@ -42,7 +42,7 @@ export function identifySensors(
     return key;
   });
   const asked = Array.from(wanted, ([key, text]) => ({ key, wanted: text }));
-  const ids = assignIds(asked, transliterate === undefined ? {} : { transliterate });
+  const ids = assignIds(asked, { transliterate });
   return keys.map((key) => {
     const id = key === null ? undefined : ids.get(key);
     return key === null || id === undefined ? null : { key, id };

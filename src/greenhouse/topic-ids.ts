@@ -91,61 +91,37 @@ export interface WantedId {
   readonly key: string;
   /** Any text; the id is made of it. */
   readonly wanted: string;
-  /** Decided by the configuration: comes before all others and may be a reserved word. */
-  readonly fixed?: boolean;
 }
-
-export interface IdOptions {
-  readonly reserved?: ReadonlySet<string>;
-  readonly transliterate?: Transliterate;
-}
-
-/** Who comes first among those that want the same id. */
-const ranks = ["configured", "spelt like its id", "others"] as const;
-type Rank = (typeof ranks)[number];
-type Candidate = WantedId & { readonly id: string; readonly rank: Rank };
 
 /**
- * One valid id for each key, no two alike. Who wants the same id: a configured one has it, then a text that is spelt
- * like the id, then the first key in plain string order; the others get `_` and the hash of their key.
+ * One valid id for each key, no two alike and none reserved. Of those that want the same id a text that is spelt like the id has it,
+ * else the first key in plain string order; the others get `_` and the hash of their key.
  */
-export function assignIds(all: readonly WantedId[], options: IdOptions = {}): ReadonlyMap<string, string> {
-  const candidates = [...all].sort(byIdentity).map((one) => candidate(one, options.transliterate));
+export function assignIds(
+  all: readonly WantedId[],
+  {
+    reserved,
+    transliterate,
+  }: { reserved?: ReadonlySet<string>; transliterate?: Transliterate | undefined } = {},
+): ReadonlyMap<string, string> {
+  const candidates = all
+    .toSorted((one, other) => byText(one.key, other.key) || byText(one.wanted, other.wanted))
+    .map((one) => ({ ...one, id: topicId(one.wanted, transliterate) }));
+  const spelt = candidates.filter(({ id, wanted }) => id === wanted);
   const ids = new Map<string, string>();
-  const used = new Set<string>();
-  const isReserved = (id: string) => options.reserved?.has(id) ?? false;
+  const used = new Set(reserved);
   const give = (key: string, id: string) => {
     used.add(id);
     ids.set(key, id);
   };
-  for (const rank of ranks)
-    for (const one of candidates) {
-      const isFree = !used.has(one.id) && (rank === "configured" || !isReserved(one.id));
-      if (one.rank === rank && isFree && !ids.has(one.key)) give(one.key, one.id);
-    }
+  for (const { key, id } of [...spelt, ...candidates]) if (!ids.has(key) && !used.has(id)) give(key, id);
   for (const { key, id } of candidates)
     if (!ids.has(key))
       give(
         key,
-        withHash(id, key, (other) => used.has(other) || isReserved(other)),
+        withHash(id, key, (other) => used.has(other)),
       );
   return ids;
-}
-
-function candidate(one: WantedId, transliterate: Transliterate | undefined): Candidate {
-  if (one.fixed === true && topicIdPattern.test(one.wanted))
-    return { ...one, id: one.wanted, rank: "configured" };
-  const id = topicId(one.wanted, transliterate);
-  return {
-    ...one,
-    id,
-    rank: one.fixed === true ? "configured" : id === one.wanted ? "spelt like its id" : "others",
-  };
-}
-
-function byIdentity(one: WantedId, other: WantedId): number {
-  const fixedFirst = Number(other.fixed ?? false) - Number(one.fixed ?? false);
-  return fixedFirst || byText(one.key, other.key) || byText(one.wanted, other.wanted);
 }
 
 // Not by locale: the same order on every machine.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { accountOf } from "../../src/simulator/account.js";
 import { addressTable } from "../../src/simulator/address-table.js";
-import { parameterGroup, parameterGroups } from "../../src/greenhouse/device-types.js";
+import { parameterGroup, typeRows } from "../../src/greenhouse/device-types.js";
 
 const types = (account: ReturnType<typeof accountOf>) =>
   new Set([...account.devices.values()].map((d) => d.type));
@@ -51,7 +51,7 @@ describe("the address tables", () => {
   it("put every address into a parameter group of the interface or into none", () => {
     for (const type of ["C001", "C003"])
       for (const row of addressTable(type).values())
-        expect(row.group === null || parameterGroups.has(parameterGroup(row.group))).toBe(true);
+        expect(row.group === null || typeRows.has(parameterGroup(row.group))).toBe(true);
   });
 
   it.each([
