@@ -64,7 +64,7 @@ const table: Readonly<Record<string, Row>> = {
     },
   },
   setup: {
-    npm: ["yaml", "ws", "@clack/prompts"],
+    npm: ["yaml", "zod", "ws", "@clack/prompts"],
     node: "any",
     folders: { ...core, platform: "all", mqtt: "all", config: "all", broker: "all" },
   },

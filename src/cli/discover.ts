@@ -5,8 +5,9 @@ import { type ParameterGroup, scannedTypes } from "../greenhouse/device-types.js
 import { systemClock } from "../runtime/clock.js";
 import { createFile } from "../runtime/durable-file.js";
 import { discover as discoverAccount, type DiscoverRequest } from "../setup/discover/discover.js";
+import { ScanEnded } from "../setup/discover/asker.js";
 import { Meter } from "../setup/discover/meter.js";
-import { ScanEnded } from "../setup/discover/scan-context.js";
+
 import { UnknownController } from "../setup/discover/scan.js";
 import { codeOf } from "./read.js";
 import {
@@ -45,7 +46,7 @@ export async function discover(options: DiscoverOptions, around: Surroundings): 
   const meter = new Meter(around.err, systemClock, configuration.platform.requests_per_minute);
   const surroundings = { ...around, err: screenOver(meter, around) };
   const found = await withPlatform(configuration, surroundings, (platform) =>
-    discoverAccount(request, { platform, clock: systemClock, watcher: meter }, around.stop).catch(explained),
+    discoverAccount(request, { platform, clock: systemClock, meter }, around.stop).catch(explained),
   );
   await deliver(found.text, options.out, around);
   await found.settle().catch((error: unknown) => {

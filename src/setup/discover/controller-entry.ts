@@ -1,4 +1,4 @@
-import { isMap, YAMLMap } from "yaml";
+import { type Node, YAMLMap } from "yaml";
 import { deviceTypes, isCamera, typeName } from "../../greenhouse/device-types.js";
 import { defineSensor } from "../../greenhouse/fold-sensors.js";
 import { statusState } from "../../greenhouse/fold-statuses.js";
@@ -7,14 +7,13 @@ import {
   actuatorIds,
   controllerIds,
   type DoubtfulAddress,
-  type Findings,
   findingsOf,
   type FoundActuator,
   type FoundParameter,
   parameterIds,
   stateWord,
 } from "./findings.js";
-import { type GivenFile, type KnownController, type KnownFile, nameOf, sectionIn } from "./given-file.js";
+import { type KnownController, type KnownFile, nameOf, sectionIn } from "./given-file.js";
 import { type Answer, type DeviceSurvey, isUsableCode, type ListedDevice, type Survey } from "./survey.js";
 import { commentText, flowText, keyText, nameOr, nodeLines, plainNumber } from "./text.js";
 
@@ -23,14 +22,7 @@ const width = 100;
 const mostItems = 200;
 
 /** Who a device is, for one comment line. */
-export function deviceLine({
-  code,
-  name,
-  type,
-  typeName: platforms,
-  stationName,
-  online,
-}: ListedDevice): string {
+function deviceLine({ code, name, type, typeName: platforms, stationName, online }: ListedDevice): string {
   const meaning = type === null ? null : (deviceTypes.get(type) ?? platforms);
   const kind = nameOr(meaning, "device of unknown type");
   const state = online === null ? null : online ? "online" : "offline";
@@ -45,7 +37,7 @@ export function deviceLine({
 }
 
 /** Readings and running statuses, which the bridge mirrors by itself and a brief text leaves out, and what is missing. */
-export function deviceRemarks(survey: DeviceSurvey, isBrief: boolean): readonly string[] {
+function deviceRemarks(survey: DeviceSurvey, isBrief: boolean): readonly string[] {
   const { device, answers, unanswered, isOffline } = survey;
   return [
     ...(isBrief ? [] : [...sensorLines(answers.get("sensors")), ...statusLines(answers.get("statuses"))]),
@@ -147,8 +139,21 @@ export interface Style {
   readonly isBrief: boolean;
 }
 
+const nothingKnown: KnownController = {
+  actuatorIds: new Set(),
+  parameterIds: new Set(),
+  addresses: new Set(),
+};
+
+const mostAddresses = 1_000;
+
 /** The part of a configuration about one controller; lines without indentation of their own section. */
-export interface ControllerEntry {
+export interface ControllerPart {
+  readonly code: string;
+  /** One line about the device, for a comment. */
+  readonly title: string;
+  /** A topic id it needs, because its code alone would clash. */
+  readonly id: string | null;
   /** Comments about the controller as a whole. */
   readonly remarks: readonly string[];
   /** Below `actuators:`. */
@@ -157,45 +162,25 @@ export interface ControllerEntry {
   readonly doubtful: readonly string[];
   /** Comments: entries below `parameters:`, to be switched on by taking away the `#`. */
   readonly parameters: readonly string[];
+  /** What the given file says about it already. */
+  readonly given: YAMLMap;
 }
-
-export const nothingKnown: KnownController = {
-  actuatorIds: new Set(),
-  parameterIds: new Set(),
-  addresses: new Set(),
-};
-
-const mostAddresses = 1_000;
 
 /** What was found on a controller and is not known yet. */
-export function controllerEntry(
-  survey: DeviceSurvey,
-  known: KnownController,
-  { language, isBrief }: Style,
-): ControllerEntry {
-  const found = news(findingsOf(survey), known);
-  const ids = actuatorIds(found.actuators, known.actuatorIds);
-  const actuators = found.actuators.map((one) => actuatorLine(ids.get(one.address) ?? "", one, language));
+function newsOf(survey: DeviceSurvey, known: KnownController, { language }: Style) {
+  const isNew = ({ address }: { readonly address: string }) => !known.addresses.has(address);
+  const { actuators, doubtful, parameters } = findingsOf(survey);
+  const fresh = actuators.filter(isNew).slice(0, mostAddresses);
+  const ids = actuatorIds(fresh, known.actuatorIds);
   return {
-    remarks: deviceRemarks(survey, isBrief),
-    actuators,
-    doubtful: found.doubtful.map(doubtfulLine),
-    parameters: parameterLines(found.parameters, known, language),
+    actuators: fresh.map((one) => actuatorLine(ids.get(one.address) ?? "", one, language)),
+    doubtful: doubtful.filter(isNew).slice(0, mostAddresses).map(doubtfulLine),
+    parameters: parameterLines(parameters.filter(isNew).slice(0, mostAddresses), known, language),
   };
 }
 
-export const hasNothing = ({ actuators, doubtful, parameters }: ControllerEntry): boolean =>
-  actuators.length + doubtful.length + parameters.length === 0;
-
-function news(found: Findings, { addresses }: KnownController): Findings {
-  const fresh = <Item extends { readonly address: string }>(items: readonly Item[]) =>
-    items.filter(({ address }) => !addresses.has(address)).slice(0, mostAddresses);
-  return {
-    actuators: fresh(found.actuators),
-    parameters: fresh(found.parameters),
-    doubtful: fresh(found.doubtful),
-  };
-}
+export const hasNews = ({ actuators, doubtful, parameters }: ControllerPart): boolean =>
+  actuators.length + doubtful.length + parameters.length > 0;
 
 function actuatorLine(
   id: string,
@@ -236,17 +221,6 @@ function parameterLines(
   });
 }
 
-export interface ControllerPart {
-  readonly code: string;
-  /** One line about the device, for a comment. */
-  readonly title: string;
-  /** A topic id it needs, because its code alone would clash. */
-  readonly id: string | null;
-  readonly entry: ControllerEntry;
-  /** What the given file says about it already; null where it does not name it. */
-  readonly given: YAMLMap | null;
-}
-
 export const indented = (lines: readonly string[], by = "  "): readonly string[] =>
   lines.map((line) => (line === "" ? "" : by + line));
 
@@ -254,17 +228,18 @@ const parametersHead =
   "# parameters: # shown only, never set: take away the # here and before each line to be mirrored";
 
 /** One controller below `controllers:`; what the given file holds comes first and is kept as it is. */
-export function controllerLines({ code, title, id, entry, given }: ControllerPart): readonly string[] {
-  const actuators = [...linesOf(sectionIn(given, "actuators")), ...entry.actuators];
+export function controllerLines(part: ControllerPart): readonly string[] {
+  const { code, title, id, given } = part;
+  const actuators = [...linesOf(sectionIn(given, "actuators")), ...part.actuators];
   const parameters = linesOf(sectionIn(given, "parameters"));
-  const shown = parameters.length === 0 ? indented(entry.parameters).map(inComment) : [];
+  const shown = parameters.length === 0 ? indented(part.parameters).map(inComment) : [];
   const inside = [
-    ...entry.remarks.map((remark) => `# ${remark}`),
+    ...part.remarks.map((remark) => `# ${remark}`),
     ...(id === null ? [] : [`id: ${id}`]),
     ...linesOf(without(given, ["actuators", "parameters"])),
     ...(actuators.length === 0 ? [] : ["actuators:", ...indented(actuators)]),
-    ...entry.doubtful,
-    ...(parameters.length === 0 ? [] : ["parameters:", ...indented([...parameters, ...entry.parameters])]),
+    ...part.doubtful,
+    ...(parameters.length === 0 ? [] : ["parameters:", ...indented([...parameters, ...part.parameters])]),
     ...(shown.length === 0 ? [] : [parametersHead, ...shown]),
   ];
   return [`# ${title}`, `${keyText(code)}:`, ...indented(inside)];
@@ -279,51 +254,57 @@ function linesOf(section: YAMLMap): readonly string[] {
   return nodeLines(section);
 }
 
-function without(section: YAMLMap | null, keys: readonly string[]): YAMLMap {
+/** A section with some of its keys left out. */
+export function without(section: YAMLMap, keys: readonly string[]): YAMLMap {
   const rest = new YAMLMap();
-  rest.items = (section?.items ?? []).filter(({ key }) => !keys.includes(nameOf(key)));
+  rest.items = section.items.filter(({ key }) => !keys.includes(nameOf(key)));
   return rest;
 }
 
-export interface PartSources {
+/** What a scan found, and what need not be said again. */
+export interface Found {
   readonly survey: Survey;
   readonly known: KnownFile;
   readonly style: Style;
 }
 
-/** Everything found that can have an entry, without what is known already. */
-export function foundParts({ survey, known, style }: PartSources): readonly ControllerPart[] {
+/** Everything found that can have an entry, without what is known already, on top of what the `controllers` of a file hold. */
+export function foundParts(
+  { survey, known, style }: Found,
+  controllers?: Node | null,
+): readonly ControllerPart[] {
   const listed = survey.devices.filter(({ device }) => isEntry(device));
   const fresh = listed.map(({ device }) => device.code).filter((code) => !known.controllers.has(code));
   const ids = controllerIds(fresh, known.topicIds);
   return listed.map((one) => {
     const { code } = one.device;
-    const entry = controllerEntry(one, known.controllers.get(code) ?? nothingKnown, style);
-    return { code, title: deviceLine(one.device), id: ids.get(code) ?? null, entry, given: null };
+    return {
+      code,
+      title: deviceLine(one.device),
+      id: ids.get(code) ?? null,
+      remarks: deviceRemarks(one, style.isBrief),
+      ...newsOf(one, known.controllers.get(code) ?? nothingKnown, style),
+      given: sectionIn(controllers, code),
+    };
   });
 }
 
-/** Everything found, on top of what the given file holds; its controllers that were not asked come last. */
-export function controllerParts(
-  sources: PartSources & { readonly given: GivenFile },
-): readonly ControllerPart[] {
-  const section = sources.given.sections.get("controllers");
-  const controllers = isMap(section) ? section : null;
-  const { known } = sources;
-  const givenFor = (code: string) => (known.controllers.has(code) ? sectionIn(controllers, code) : null);
-  const found = foundParts(sources).map((part) => ({ ...part, given: givenFor(part.code) }));
-  const asked = new Set(found.map(({ code }) => code));
-  const others = [...known.controllers.keys()].filter((code) => !asked.has(code));
-  return [...found, ...others.map((code) => unasked(code, givenFor(code)))];
+/** The same, and last the controllers of the file that were not asked. */
+export function controllerParts(found: Found, controllers?: Node | null): readonly ControllerPart[] {
+  const parts = foundParts(found, controllers);
+  const asked = new Set(parts.map(({ code }) => code));
+  const others = [...found.known.controllers.keys()].filter((code) => !asked.has(code));
+  const nothing = { id: null, remarks: [], actuators: [], doubtful: [], parameters: [] };
+  return [
+    ...parts,
+    ...others.map((code) => ({
+      ...nothing,
+      code,
+      title: "not asked this time",
+      given: sectionIn(controllers, code),
+    })),
+  ];
 }
-
-const unasked = (code: string, given: YAMLMap | null): ControllerPart => ({
-  code,
-  title: "not asked this time",
-  id: null,
-  entry: { remarks: [], actuators: [], doubtful: [], parameters: [] },
-  given,
-});
 
 /** Cameras need no entry, and some codes can have none. */
 const isEntry = ({ code, type }: ListedDevice): boolean => !isCamera(type) && isUsableCode(code);

@@ -6,20 +6,16 @@ import type { Configuration } from "../../config/schema.js";
 import { isCamera } from "../../greenhouse/device-types.js";
 import type { PlatformClient } from "../../platform/client.js";
 import type { Clock } from "../../runtime/clock.js";
-import type { PartSources } from "./controller-entry.js";
+import { Pace } from "./asker.js";
+import type { Found } from "./controller-entry.js";
 import { findingsOf } from "./findings.js";
 import { type GivenFile, knownFile, movePaths, readGivenFile, type ReplacedSecret } from "./given-file.js";
+import type { Meter } from "./meter.js";
 import { Progress } from "./progress.js";
-import { Pace, type ScanWatcher } from "./scan-context.js";
 import { scanAccount } from "./scan.js";
 import { type Ask, type DeviceSurvey, isComplete, type Selection, type Survey } from "./survey.js";
 import { commentText } from "./text.js";
 import { fittingText, newsText } from "./whole-file.js";
-
-export interface Verdict {
-  readonly problems: readonly string[];
-  readonly warnings: readonly string[];
-}
 
 /** What `check` says about a text that is to lie at `file`, once the environment holds the secrets taken out of it. */
 export async function verdictOn(
@@ -27,7 +23,7 @@ export async function verdictOn(
   file: string,
   env: Readonly<Record<string, string | undefined>>,
   replaced: readonly ReplacedSecret[],
-): Promise<Verdict> {
+) {
   const bytes = new TextEncoder().encode(text);
   const read: ReadFile = (path, limit) =>
     path === file ? Promise.resolve({ ok: true, bytes, mode: null }) : readFile(path, limit);
@@ -40,25 +36,19 @@ export async function verdictOn(
 }
 
 /** What a scan found, in sentences for the person who started it. */
-export function summaryOf({ devices, stations }: Survey): readonly string[] {
-  const cameras = devices.filter(({ device }) => isCamera(device.type));
+function summaryOf({ devices, stations }: Survey): readonly string[] {
+  const cameras = devices.filter(({ device }) => isCamera(device.type)).length;
   const findings = devices.map(findingsOf);
-  const sum = (count: (index: number) => number) => devices.reduce((total, _, at) => total + count(at), 0);
-  const actuators = sum((at) => findings[at]?.actuators.length ?? 0);
-  const parameters = sum((at) => findings[at]?.parameters.length ?? 0);
-  const doubtful = sum((at) => findings[at]?.doubtful.length ?? 0);
+  const count = (what: "actuators" | "parameters" | "doubtful") =>
+    findings.reduce((total, found) => total + found[what].length, 0);
+  const isOffline = devices.filter((device) => device.isOffline);
+  const unanswered = devices.filter((device) => device.unanswered.length > 0);
   return [
-    `found ${counted(devices.length, "device")} (${counted(cameras.length, "camera")}) in ${counted(stations.length, "station")}: ` +
-      `${counted(actuators, "actuator")}, ${counted(parameters, "parameter")}, ` +
-      `${counted(doubtful, "address", "addresses")} of unknown meaning`,
-    ...incomplete(
-      "not connected",
-      devices.filter(({ isOffline }) => isOffline),
-    ),
-    ...incomplete(
-      "not every question answered",
-      devices.filter(({ unanswered }) => unanswered.length > 0),
-    ),
+    `found ${counted(devices.length, "device")} (${counted(cameras, "camera")}) in ${counted(stations.length, "station")}: ` +
+      `${counted(count("actuators"), "actuator")}, ${counted(count("parameters"), "parameter")}, ` +
+      `${counted(count("doubtful"), "address", "addresses")} of unknown meaning`,
+    ...incomplete("not connected", isOffline),
+    ...incomplete("not every question answered", unanswered),
   ];
 }
 
@@ -94,37 +84,32 @@ export interface DiscoverRequest extends Selection {
   readonly writtenBy: string;
 }
 
-export interface DiscoverPorts {
-  readonly platform: PlatformClient;
-  readonly clock: Clock;
-  readonly watcher: ScanWatcher;
-}
-
-export interface Discovered {
+interface Discovered {
   readonly text: string;
   /** Sentences for the user. */
   readonly notes: readonly string[];
   /** Why the text would not pass `check`; empty when it does. */
   readonly problems: readonly string[];
-  /** To be called once the text is safe: the kept progress is no longer needed. */
-  readonly settle: () => Promise<void>;
 }
 
 /**
  * Scans the account and writes down what was found. Only reads are sent. Rejects as `scanAccount` does; the progress is
- * kept then.
+ * kept then. `settle` is to be called once the text is safe: the kept progress is no longer needed.
  */
 export async function discover(
   request: DiscoverRequest,
-  ports: DiscoverPorts,
+  {
+    platform,
+    clock,
+    meter,
+  }: { readonly platform: PlatformClient; readonly clock: Clock; readonly meter: Meter },
   stop: AbortSignal,
-): Promise<Discovered> {
+) {
   const { configuration } = request;
-  const { platform, clock, watcher } = ports;
   const { requests_per_minute: perMinute, concurrency } = configuration.platform;
   const hosts = [configuration.platform.business_url, configuration.platform.realtime_url] as const;
   const progress = new Progress(configuration.data_dir, hosts, clock);
-  await loadProgress(progress, request.fresh, watcher);
+  await loadProgress(progress, request.fresh, meter);
   const extras = () => {
     const { retries, signins } = platform.counters();
     return retries + signins;
@@ -133,16 +118,13 @@ export async function discover(
   const known = knownFile(request.merge?.configuration ?? configuration, request.merge?.text);
   // Read before the scan: a file that is edited meanwhile must not be mixed with what it said before.
   const given = request.merge === null ? await readGivenFile(request.file) : null;
-  const chosen = { ...request, isLeftOut: ignoredIn(request.merge?.configuration ?? configuration) };
-  const parts = { platform, clock, pace, progress, watcher, concurrency };
-  const survey = await scanAccount(chosen, parts, stop).finally(() => {
-    watcher.end();
+  const isLeftOut = ignoredIn(request.merge?.configuration ?? configuration);
+  const parts = { platform, clock, pace, progress, meter, concurrency };
+  const survey = await scanAccount(request, isLeftOut, parts, stop).finally(() => {
+    meter.end();
   });
-  const sources = {
-    survey,
-    known,
-    style: { language: configuration.homeassistant.language, isBrief: false },
-  };
+  const style = { language: configuration.homeassistant.language, isBrief: false };
+  const sources = { survey, known, style };
   const found =
     given === null
       ? newsIn(request.merge?.file ?? "", request.writtenBy, sources)
@@ -153,15 +135,13 @@ export async function discover(
   return { ...found, notes: [...summaryOf(survey), ...found.notes], settle };
 }
 
-async function loadProgress(progress: Progress, fresh: boolean, watcher: ScanWatcher): Promise<void> {
+async function loadProgress(progress: Progress, fresh: boolean, meter: Meter): Promise<void> {
   await (fresh ? progress.discard() : progress.load()).catch((error: unknown) => {
-    watcher.note(`the progress of an earlier scan cannot be read, so all is asked: ${String(error)}`);
+    meter.note(`the progress of an earlier scan cannot be read, so all is asked: ${String(error)}`);
   });
 }
 
-type Text = Omit<Discovered, "settle">;
-
-function newsIn(file: string, writtenBy: string, sources: PartSources): Text {
+function newsIn(file: string, writtenBy: string, sources: Found): Discovered {
   const { text, newControllers, newActuators } = newsText(file, writtenBy, sources);
   return {
     text,
@@ -173,9 +153,9 @@ function newsIn(file: string, writtenBy: string, sources: PartSources): Text {
 async function wholeFile(
   { file, out, env, writtenBy }: DiscoverRequest,
   given: GivenFile,
-  sources: PartSources,
+  sources: Found,
   at: number,
-): Promise<Text> {
+): Promise<Discovered> {
   if (out !== null) movePaths(given, dirname(file), dirname(out));
   const { text, isBrief, excessBytes } = fittingText({ ...sources, given, writtenBy, at });
   const { problems, warnings } =

@@ -20,7 +20,6 @@ export interface ReplacedSecret {
 export interface GivenFile {
   readonly sections: ReadonlyMap<string, Node | null>;
   readonly replaced: readonly ReplacedSecret[];
-  readonly usesSecretsFile: boolean;
 }
 
 /** Reads a file that `loadConfiguration` took; rejects where it can no longer be read. */
@@ -32,11 +31,7 @@ export async function readGivenFile(file: string, read: ReadFile = readFile): Pr
   withoutComments(root);
   for (const { path, variable } of replaced) root.setIn(path, environmentReference(variable));
   const sections = root.items.map(({ key, value }) => [nameOf(key), isNode(value) ? value : null] as const);
-  return {
-    sections: new Map(sections),
-    replaced,
-    usesSecretsFile: found.source.text.includes("!secret"),
-  };
+  return { sections: new Map(sections), replaced };
 }
 
 const isNode = (value: unknown): value is Node => typeof value === "object" && value !== null;
@@ -47,8 +42,8 @@ export const nameOf = (key: unknown): string => {
 };
 
 /** An empty section where the file has none, or something else under the key. */
-export const sectionIn = (parent: YAMLMap | null, key: string): YAMLMap => {
-  const found = parent?.items.find((pair) => nameOf(pair.key) === key)?.value;
+export const sectionIn = (parent: Node | null | undefined, key: string): YAMLMap => {
+  const found = isMap(parent) ? parent.items.find((pair) => nameOf(pair.key) === key)?.value : undefined;
   return isMap(found) ? found : new MapNode();
 };
 

@@ -1,8 +1,8 @@
 import type { Clock } from "../../runtime/clock.js";
-import { gapFor, type ScanWatcher } from "./scan-context.js";
+import { gapFor } from "./asker.js";
 import { commentText } from "./text.js";
 
-export interface Screen {
+interface Screen {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
@@ -12,7 +12,7 @@ const barWidth = 24;
 const redrawMs = 200;
 
 /** How far a scan is: a bar on a terminal, nothing elsewhere. What others write goes above the bar. */
-export class Meter implements ScanWatcher {
+export class Meter {
   readonly #screen: Screen;
   readonly #clock: Clock;
   readonly #perMinute: number;
@@ -39,12 +39,14 @@ export class Meter implements ScanWatcher {
     this.#draw();
   }
 
+  /** One sentence about something that went otherwise than planned; once. */
   note(sentence: string): void {
     if (this.#notes.has(sentence)) return;
     this.#notes.add(sentence);
     this.write(`${sentence}\n`);
   }
 
+  /** `total` requests are planned, `done` of them were answered in an earlier run. */
   begin(total: number, done: number): void {
     this.#total = total;
     this.#done = done;
@@ -68,6 +70,7 @@ export class Meter implements ScanWatcher {
     this.#show();
   }
 
+  /** So many requests of the plan are not needed after all. */
   spared(requests: number): void {
     this.#total = Math.max(this.#done, this.#total - requests);
   }

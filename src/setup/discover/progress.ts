@@ -1,143 +1,97 @@
-import { rm } from "node:fs/promises";
+import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { z } from "zod";
 import { deviceType, parameterGroup, statusNumber } from "../../greenhouse/device-types.js";
-import type { RawValue, RunningStatusItem, SensorItem } from "../../greenhouse/ports.js";
-import { type Files, nodeFiles } from "../../platform/files.js";
 import type { Clock } from "../../runtime/clock.js";
-import type { AccountLists, Answer, Ask, ListedDevice, ListedStation } from "./survey.js";
+import { replaceFile } from "../../runtime/durable-file.js";
+import { errorCode } from "../../runtime/file-system.js";
+import type { AccountLists, Answer, Ask } from "./survey.js";
 
-/** One answer of a scan. `at` is epoch ms. */
-export interface KeptAnswer {
+const text = z.string().nullable();
+const scalar = z.union([z.string(), z.number(), z.boolean()]);
+
+const listedDevice = z.object({
+  code: z.string(),
+  name: text,
+  type: z.string().transform(deviceType).nullable(),
+  typeName: text,
+  stationName: text,
+  online: z.boolean().nullable(),
+  isController: z.boolean(),
+});
+
+const sensorItem = z.object({
+  name: z.string(),
+  factor: text,
+  channel: text,
+  value: z.union([z.string(), z.number()]).nullable(),
+  raw: scalar.nullable(),
+  unit: text,
+  measuredAt: z.number().nullable(),
+});
+
+const statusItem = z.object({
+  name: z.string(),
+  number: z.number().transform(statusNumber).nullable(),
+  value: scalar.nullable(),
+});
+
+const answer = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("sensors"), items: z.array(sensorItem) }),
+  z.object({ type: z.literal("statuses"), items: z.array(statusItem) }),
+  z.object({
+    type: z.literal("values"),
+    values: z.array(z.tuple([z.string(), scalar])).transform((pairs) => new Map(pairs)),
+  }),
+  z.object({ type: z.literal("refused"), why: z.string() }),
+]);
+
+/** What a scan keeps. Times are epoch ms; what was learnt from other hosts says nothing about these. */
+const scan = z.object({
+  version: z.literal(2),
+  /** Business and realtime host. */
+  hosts: z.tuple([z.string(), z.string()]),
+  lists: z
+    .object({
+      takenAt: z.number(),
+      stations: z.array(z.object({ id: z.string(), name: text })),
+      devices: z.array(listedDevice),
+    })
+    .nullable(),
+  answers: z.array(
+    z.object({
+      code: z.string(),
+      ask: z.union([z.literal(["sensors", "statuses"]), z.number().transform(parameterGroup)]),
+      at: z.number(),
+      answer,
+    }),
+  ),
+});
+
+export interface KeptScan {
+  readonly hosts: readonly [string, string];
+  readonly lists: AccountLists | null;
+  readonly answers: readonly KeptAnswer[];
+}
+
+interface KeptAnswer {
   readonly code: string;
   readonly ask: Ask;
   readonly at: number;
   readonly answer: Answer;
 }
 
-export interface KeptScan {
-  /** Business and realtime host: what was learnt from others says nothing about these. */
-  readonly hosts: readonly [string, string];
-  readonly lists: AccountLists | null;
-  readonly answers: readonly KeptAnswer[];
-}
-
-const version = 1;
-
-export function scanText({ hosts, lists, answers }: KeptScan): string {
-  const rows = answers.map(({ code, ask, at, answer }) => ({ code, ask, at, ...written(answer) }));
-  return `${JSON.stringify({ version, hosts, lists, answers: rows })}\n`;
-}
-
-const written = (answer: Answer): object =>
-  answer.type === "values" ? { type: answer.type, values: [...answer.values] } : answer;
+export const scanText = (kept: KeptScan): string =>
+  `${JSON.stringify({ version: 2, ...kept }, (_, value: unknown) => (value instanceof Map ? [...value] : value))}\n`;
 
 /** What a scan kept; null for a text that is none, so that the scan begins anew. Never throws. */
-export function parseScan(text: string): KeptScan | null {
-  const root = fieldsOf(parsed(text));
-  if (root?.version !== version || !Array.isArray(root.hosts) || !Array.isArray(root.answers)) return null;
-  const [business, realtime] = root.hosts as readonly unknown[];
-  const answers = all(root.answers, keptAnswer);
-  if (typeof business !== "string" || typeof realtime !== "string" || answers === null) return null;
-  return { hosts: [business, realtime], lists: keptLists(root.lists), answers };
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-function parsed(text: string): unknown {
+export function parseScan(written: string): KeptScan | null {
   try {
-    return JSON.parse(text);
+    const { version: _, ...kept } = scan.parse(JSON.parse(written), { jitless: true });
+    return kept;
   } catch {
     return null;
   }
-}
-
-const fieldsOf = (value: unknown): Fields | null =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null;
-
-/** Null as soon as one of them cannot be read: half a scan would look like a whole one. */
-function all<T>(values: unknown, read: (fields: Fields) => T | null): readonly T[] | null {
-  if (!Array.isArray(values)) return null;
-  const found = values.map((value) => {
-    const fields = fieldsOf(value);
-    return fields === null ? null : read(fields);
-  });
-  const good = found.filter((one) => one !== null);
-  return good.length === found.length ? good : null;
-}
-
-const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
-const isScalar = (value: unknown): value is RawValue =>
-  typeof value === "string" || typeof value === "number" || typeof value === "boolean";
-const scalar = (value: unknown): RawValue | null => (isScalar(value) ? value : null);
-
-function keptLists(value: unknown): AccountLists | null {
-  const fields = fieldsOf(value);
-  if (typeof fields?.takenAt !== "number") return null;
-  const stations = all(fields.stations, ({ id, name }): ListedStation | null =>
-    typeof id === "string" ? { id, name: text(name) } : null,
-  );
-  const devices = all(fields.devices, listedDevice);
-  return stations === null || devices === null ? null : { takenAt: fields.takenAt, stations, devices };
-}
-
-function listedDevice(fields: Fields): ListedDevice | null {
-  const { code, name, type, typeName, stationName, online, isController } = fields;
-  if (typeof code !== "string" || typeof isController !== "boolean") return null;
-  return {
-    code,
-    name: text(name),
-    type: typeof type === "string" ? deviceType(type) : null,
-    typeName: text(typeName),
-    stationName: text(stationName),
-    online: typeof online === "boolean" ? online : null,
-    isController,
-  };
-}
-
-function keptAnswer(fields: Fields): KeptAnswer | null {
-  const { code, ask, at } = fields;
-  const answer = answerOf(fields);
-  if (typeof code !== "string" || typeof at !== "number" || answer === null) return null;
-  if (ask === "sensors" || ask === "statuses") return { code, ask, at, answer };
-  return typeof ask === "number" ? { code, ask: parameterGroup(ask), at, answer } : null;
-}
-
-function answerOf({ type, items, values, why }: Fields): Answer | null {
-  if (type === "refused") return typeof why === "string" ? { type, why } : null;
-  if (type === "sensors") {
-    const read = all(items, sensorItem);
-    return read && { type, items: read };
-  }
-  if (type === "statuses") {
-    const read = all(items, statusItem);
-    return read && { type, items: read };
-  }
-  if (type !== "values" || !Array.isArray(values)) return null;
-  const pairs = values.filter((pair): pair is [string, RawValue] => isPair(pair));
-  return pairs.length === values.length ? { type, values: new Map(pairs) } : null;
-}
-
-const isPair = (pair: unknown): boolean =>
-  Array.isArray(pair) && pair.length === 2 && typeof pair[0] === "string" && isScalar(pair[1]);
-
-function sensorItem(fields: Fields): SensorItem | null {
-  const { name, factor, channel, value, raw, unit, measuredAt } = fields;
-  if (typeof name !== "string" || typeof value === "boolean") return null;
-  const reading = scalar(value);
-  return {
-    name,
-    factor: text(factor),
-    channel: text(channel),
-    value: typeof reading === "boolean" ? null : reading,
-    raw: scalar(raw),
-    unit: text(unit),
-    measuredAt: typeof measuredAt === "number" ? measuredAt : null,
-  };
-}
-
-function statusItem({ name, number, value }: Fields): RunningStatusItem | null {
-  if (typeof name !== "string") return null;
-  return { name, number: typeof number === "number" ? statusNumber(number) : null, value: scalar(value) };
 }
 
 /** The platform asks for 5 to 10 minutes between two lists of its controllers. */
@@ -155,10 +109,10 @@ const keyOf = (code: string, ask: Ask): string => JSON.stringify([code, ask]);
  * resolves), so that an interrupted scan goes on where it was. Answers of other hosts are not used.
  */
 export class Progress {
+  readonly #dataDir: string;
   readonly #path: string;
   readonly #hosts: readonly [string, string];
   readonly #clock: Clock;
-  readonly #files: Files;
   readonly #answers = new Map<string, KeptAnswer>();
   #lists: AccountLists | null = null;
   #savedAt = -Infinity;
@@ -166,24 +120,27 @@ export class Progress {
   #isSaved = true;
   #saving: Promise<void> = Promise.resolve();
 
-  constructor(dataDir: string, hosts: readonly [string, string], clock: Clock, files: Files = nodeFiles) {
+  constructor(dataDir: string, hosts: readonly [string, string], clock: Clock) {
+    this.#dataDir = dataDir;
     this.#path = join(dataDir, "discover-progress.json");
     this.#hosts = hosts;
     this.#clock = clock;
-    this.#files = files;
   }
 
-  /** Takes over what an earlier scan kept; returns how many answers that are. Rejects with the disk's error. */
-  async load(): Promise<number> {
-    const text = await this.#files.read(this.#path);
-    const kept = text === null ? null : parseScan(text);
-    if (kept === null || kept.hosts.some((host, at) => host !== this.#hosts[at])) return 0;
+  /** Takes over what an earlier scan kept. Rejects with the disk's error. */
+  async load(): Promise<void> {
+    const kept = parseScan(
+      await readFile(this.#path, "utf8").catch((error: unknown) => {
+        if (errorCode(error) === "ENOENT") return "";
+        throw error;
+      }),
+    );
+    if (kept === null || kept.hosts.some((host, at) => host !== this.#hosts[at])) return;
     const now = this.#clock.now();
     const isFresh = (at: number, most: number) => at <= now && now - at < most;
     if (kept.lists !== null && isFresh(kept.lists.takenAt, listsKeptMs)) this.#lists = kept.lists;
     for (const one of kept.answers)
       if (isFresh(one.at, answersKeptMs)) this.#answers.set(keyOf(one.code, one.ask), one);
-    return this.#answers.size;
   }
 
   get lists(): AccountLists | null {
@@ -240,7 +197,8 @@ export class Progress {
     const text = scanText({ hosts: this.#hosts, lists: this.#lists, answers: [...this.#answers.values()] });
     this.#bytes = text.length;
     try {
-      await this.#files.writePrivate(this.#path, text);
+      await mkdir(this.#dataDir, { recursive: true, mode: 0o700 });
+      await replaceFile(this.#path, text);
     } catch (error) {
       this.#isSaved = false;
       throw error;

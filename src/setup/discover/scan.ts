@@ -1,14 +1,15 @@
 import { setMaxListeners } from "node:events";
 import { type DeviceRecord, PlatformError, type PlatformReader } from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
-import { Asker, type Reply, ScanEnded, type ScanPorts, type ScanSignals } from "./scan-context.js";
+import { Asker, type Pace, type Reply, ScanEnded, stopped } from "./asker.js";
+import type { Meter } from "./meter.js";
+import type { Progress } from "./progress.js";
 import {
   type AccountLists,
   type Answer,
   type Ask,
   type DeviceSurvey,
   type ListedDevice,
-  type ListedStation,
   type PlannedDevice,
   planScan,
   type Selection,
@@ -17,46 +18,47 @@ import {
 } from "./survey.js";
 import { commentText } from "./text.js";
 
-export interface ListPorts {
+export interface ScanParts {
   readonly platform: PlatformReader;
-  readonly turn: () => Promise<void>;
-  readonly signal: AbortSignal;
-  readonly now: () => number;
-  /** Told what is missing from the lists, as one sentence. */
-  readonly note: (sentence: string) => void;
+  readonly clock: Clock;
+  readonly pace: Pace;
+  readonly progress: Progress;
+  readonly meter: Meter;
+  /** Devices asked at the same time; each is asked one thing after the other. */
+  readonly concurrency: number;
 }
 
 /**
  * Stations and devices of the account. Rejects with the PlatformError where the list of controllers, or permission for
  * anything, is missing; without the other lists a scan still makes sense.
  */
-export async function readLists(ports: ListPorts): Promise<AccountLists> {
-  const { platform, signal, now } = ports;
-  await ports.turn();
+async function readLists(
+  { platform, clock, meter }: ScanParts,
+  asker: Asker,
+  signal: AbortSignal,
+): Promise<AccountLists> {
+  const orNone = async <Item>(ask: () => Promise<readonly Item[]>) => {
+    await asker.turn();
+    return ask().catch((error: unknown) => {
+      if (!(error instanceof PlatformError) || !bearable.has(error.facts.kind)) throw error;
+      meter.note(`going on without a list: ${error.message}`);
+      return [];
+    });
+  };
+  await asker.turn();
   const controllers = await platform.controllers(signal);
-  if (controllers.isPage === true) ports.note(pageNote);
-  const takenAt = now();
+  if (controllers.isPage === true) meter.note(pageNote);
+  const takenAt = clock.now();
   const others = [
-    ...(await orNone(ports, () => platform.devices("TEXT", signal))),
-    ...(await orNone(ports, () => platform.devices("STREAM", signal))),
+    ...(await orNone(() => platform.devices("TEXT", signal))),
+    ...(await orNone(() => platform.devices("STREAM", signal))),
   ];
-  const stations = await orNone(ports, () => platform.stations(signal));
-  return { takenAt, stations: stations.map(station), devices: merged(controllers, others) };
-}
-
-async function orNone<Item>(
-  { turn, note }: ListPorts,
-  ask: () => Promise<readonly Item[]>,
-): Promise<readonly Item[]> {
-  await turn();
-  try {
-    return await ask();
-  } catch (error) {
-    const isBearable = error instanceof PlatformError && bearable.has(error.facts.kind);
-    if (!isBearable) throw error;
-    note(`going on without a list: ${error.message}`);
-    return [];
-  }
+  const stations = await orNone(() => platform.stations(signal));
+  return {
+    takenAt,
+    stations: stations.map(({ id, name }) => ({ id, name })),
+    devices: merged(controllers, others),
+  };
 }
 
 const pageNote =
@@ -81,32 +83,27 @@ function listed(record: DeviceRecord, isController: boolean): ListedDevice {
   return { code, name, type, typeName, stationName, online, isController };
 }
 
-const station = ({ id, name }: ListedStation): ListedStation => ({ id, name });
-
-type DevicePorts = Pick<ScanPorts, "platform" | "progress" | "watcher">;
-
 /**
  * Asks one device what is planned and not known yet. Addresses are flushed from the device itself, so one that is not
  * connected is not asked for them: its single-device status decides, as the list's flag may be minutes old.
  */
-export async function scanDevice(
+async function scanDevice(
   { device, asks }: PlannedDevice,
-  ports: DevicePorts,
+  { platform, progress, meter }: ScanParts,
   asker: Asker,
 ): Promise<DeviceSurvey> {
-  const { platform, progress, watcher } = ports;
   const answers = new Map<Ask, Answer>();
   const unanswered: { ask: Ask; why: string }[] = [];
-  const connection = new ConnectionCheck(device.code, platform, asker);
+  const isGone = onlineCheck(device.code, platform, asker);
   const open = asks.filter((ask) => {
     const kept = progress.answer(device.code, ask);
     if (kept !== null) answers.set(ask, kept);
     return kept === null;
   });
   for (const [at, ask] of open.entries()) {
-    const reply = await replyTo(ask, device, platform, { asker, connection });
+    const reply = await replyTo(ask, device, platform, asker, isGone);
     if (reply === "offline") {
-      watcher.spared(open.length - at);
+      meter.spared(open.length - at);
       return { device, answers, unanswered, isOffline: true };
     }
     if (reply.type === "unanswered") unanswered.push({ ask, why: reply.why });
@@ -115,49 +112,37 @@ export async function scanDevice(
       answers.set(ask, answer);
       progress.add(device.code, ask, answer);
     }
-    watcher.asked(device.code);
-    await keep(ports);
+    meter.asked(device.code);
+    // A disk that takes nothing costs the resuming, not the scan.
+    await progress.saveNowAndThen().catch((error: unknown) => {
+      meter.note(`the progress cannot be kept, an interruption would start over: ${String(error)}`);
+    });
   }
   return { device, answers, unanswered, isOffline: false };
 }
 
-interface DeviceQuestions {
-  readonly asker: Asker;
-  readonly connection: ConnectionCheck;
-}
-
 async function replyTo(
   ask: Ask,
-  device: ListedDevice,
+  { code, online }: ListedDevice,
   platform: PlatformReader,
-  { asker, connection }: DeviceQuestions,
+  asker: Asker,
+  isGone: () => Promise<boolean>,
 ): Promise<Reply<Answer> | "offline"> {
   const isAddress = typeof ask === "number";
-  if (isAddress && device.online === false && (await connection.isGone())) return "offline";
-  const reply = await asker.ask((signal) => answerTo(ask, device.code, platform, signal));
+  if (isAddress && online === false && (await isGone())) return "offline";
+  const reply = await asker.ask((signal) => answerTo(ask, code, platform, signal));
   // A refusal may be about this type or about the whole device; only the device's status can tell.
-  return isAddress && reply.type === "refused" && (await connection.isGone()) ? "offline" : reply;
+  return isAddress && reply.type === "refused" && (await isGone()) ? "offline" : reply;
 }
 
 /** Asks for the single-device status at most once. */
-class ConnectionCheck {
-  readonly #code: string;
-  readonly #platform: PlatformReader;
-  readonly #asker: Asker;
-  #isGone: boolean | null = null;
-
-  constructor(code: string, platform: PlatformReader, asker: Asker) {
-    this.#code = code;
-    this.#platform = platform;
-    this.#asker = asker;
-  }
-
-  async isGone(): Promise<boolean> {
-    if (this.#isGone !== null) return this.#isGone;
-    const reply = await this.#asker.ask((signal) => this.#platform.connection(this.#code, signal));
-    this.#isGone = reply.type === "answer" && reply.answer.state === "offline";
-    return this.#isGone;
-  }
+function onlineCheck(code: string, platform: PlatformReader, asker: Asker): () => Promise<boolean> {
+  let gone: Promise<boolean> | null = null;
+  const ask = async () => {
+    const reply = await asker.ask((signal) => platform.connection(code, signal));
+    return reply.type === "answer" && reply.answer.state === "offline";
+  };
+  return () => (gone ??= ask());
 }
 
 async function answerTo(
@@ -171,18 +156,6 @@ async function answerTo(
   return { type: "values", values: await platform.values(code, ask, signal) };
 }
 
-/** A disk that takes nothing costs the resuming, not the scan. */
-async function keep({ progress, watcher }: DevicePorts): Promise<void> {
-  await progress.saveNowAndThen().catch((error: unknown) => {
-    watcher.note(`the progress cannot be kept, an interruption would start over: ${String(error)}`);
-  });
-}
-
-export interface ScanRequest extends Selection {
-  /** Devices the configuration ignores; asked only when they are chosen by name. */
-  readonly isLeftOut: (code: string) => boolean;
-}
-
 /** A name on the command line that no device of the account has. */
 export class UnknownController extends Error {
   override name = "UnknownController" as const;
@@ -194,34 +167,39 @@ const graceMs = 5_000;
 const graceSteps = 5;
 
 /**
- * Asks the platform for everything the request names; only reads. What an earlier, interrupted scan learnt is not asked
- * again. Rejects with ScanEnded when it was stopped or the platform gave no answers, with PlatformError where not even
- * the list of controllers could be read, and with UnknownController.
+ * Asks the platform for everything that is selected, but for devices that `isLeftOut` and that are not chosen by name;
+ * only reads. What an earlier, interrupted scan learnt is not asked again. Rejects with ScanEnded when it was stopped or
+ * the platform gave no answers, with PlatformError where not even the list of controllers could be read, and with
+ * UnknownController.
  */
 export async function scanAccount(
-  request: ScanRequest,
-  ports: ScanPorts,
+  selection: Selection,
+  isLeftOut: (code: string) => boolean,
+  parts: ScanParts,
   stop: AbortSignal,
 ): Promise<Survey> {
-  const halt = new AbortController();
-  const cut = new AbortController();
-  const over = new AbortController();
+  const [halt, cut, over] = [new AbortController(), new AbortController(), new AbortController()];
   const signals = { stop: AbortSignal.any([stop, halt.signal]), cut: cut.signal };
   setMaxListeners(0, signals.stop, signals.cut);
   signals.stop.addEventListener("abort", () => {
-    endOfGrace(ports.clock, over.signal).then(
+    endOfGrace(parts.clock, over.signal).then(
       () => {
         cut.abort();
       },
       () => undefined,
     );
   });
+  const asker = new Asker(parts.clock, parts.pace, signals);
   try {
-    return await scanWith(request, ports, signals, halt);
+    const lists = await listsOf(parts, asker, signals.cut);
+    const plan = planned(lists, selection, isLeftOut);
+    announce(plan, parts);
+    const scan = (one: PlannedDevice) => scanDevice(one, parts, asker);
+    return { stations: lists.stations, devices: await inParallel(plan, parts.concurrency, halt, scan) };
   } finally {
     over.abort();
-    await ports.progress.save().catch((error: unknown) => {
-      ports.watcher.note(`the progress could not be kept: ${String(error)}`);
+    await parts.progress.save().catch((error: unknown) => {
+      parts.meter.note(`the progress could not be kept: ${String(error)}`);
     });
   }
 }
@@ -230,56 +208,32 @@ async function endOfGrace(clock: Clock, over: AbortSignal): Promise<void> {
   for (let step = 0; step < graceSteps; step += 1) await clock.wait(graceMs / graceSteps, over);
 }
 
-async function scanWith(
-  request: ScanRequest,
-  ports: ScanPorts,
-  signals: ScanSignals,
-  halt: AbortController,
-): Promise<Survey> {
-  const asker = new Asker(ports, signals);
-  const lists = await listsOf(ports, asker, signals);
-  const unknown = unknownNames(lists.devices, request);
+async function listsOf(parts: ScanParts, asker: Asker, cut: AbortSignal): Promise<AccountLists> {
+  const { progress } = parts;
+  if (progress.lists !== null) return progress.lists;
+  const lists = await readLists(parts, asker, cut).catch((error: unknown) => {
+    throw cut.aborted ? stopped() : error;
+  });
+  progress.setLists(lists);
+  return lists;
+}
+
+function planned(
+  { devices }: AccountLists,
+  selection: Selection,
+  isLeftOut: (code: string) => boolean,
+): readonly PlannedDevice[] {
+  const unknown = unknownNames(devices, selection);
   if (unknown.length > 0)
     throw new UnknownController(
       `the account has no controller ${unknown.map((name) => commentText(name)).join(", ")}; \`greenhouse2mqtt get control/mqtt\` lists them`,
     );
-  const plan = planScan(lists.devices, request, request.isLeftOut);
-  announce(plan, ports);
-  const devices = await inParallel(plan, ports.concurrency, halt, (planned) =>
-    scanDevice(planned, ports, asker),
-  );
-  return { stations: lists.stations, devices };
+  return planScan(devices, selection, isLeftOut);
 }
 
-function listsOf(ports: ScanPorts, asker: Asker, { cut }: ScanSignals): Promise<AccountLists> {
-  const { platform, progress, watcher, clock } = ports;
-  if (progress.lists !== null) return Promise.resolve(progress.lists);
-  const read = readLists({
-    platform,
-    turn: () => asker.turn(),
-    signal: cut,
-    now: () => clock.now(),
-    note: (sentence) => {
-      watcher.note(sentence);
-    },
-  });
-  return read.then(
-    (lists) => {
-      progress.setLists(lists);
-      return lists;
-    },
-    (error: unknown) => {
-      throw cut.aborted ? new ScanEnded("stopped", "stopped") : error;
-    },
-  );
-}
-
-function announce(plan: readonly PlannedDevice[], { progress, watcher }: ScanPorts): void {
-  const asks = plan.flatMap(({ device, asks }) =>
-    asks.map((ask): readonly [string, Ask] => [device.code, ask]),
-  );
-  const done = asks.filter(([code, ask]) => progress.answer(code, ask) !== null);
-  watcher.begin(asks.length, done.length);
+function announce(plan: readonly PlannedDevice[], { progress, meter }: ScanParts): void {
+  const asked = plan.flatMap(({ device, asks }) => asks.map((ask) => progress.answer(device.code, ask)));
+  meter.begin(asked.length, asked.filter((answer) => answer !== null).length);
 }
 
 /** Keeps the plan's order in its result. The first failure halts the others, and is thrown once all have ended. */

@@ -75,9 +75,6 @@ export interface PlannedDevice {
   readonly asks: readonly Ask[];
 }
 
-/** Requests for the account's lists: controllers, two device lists, stations. */
-export const listRequests = 4;
-
 const weatherStation = deviceType("W001");
 
 /**

@@ -4,38 +4,31 @@ import {
   controllerLines,
   type ControllerPart,
   controllerParts,
+  type Found,
   foundParts,
-  hasNothing,
+  hasNews,
   indented,
   otherDevices,
-  type PartSources,
-  type Style,
+  without,
   wrapped,
 } from "./controller-entry.js";
-import { type GivenFile, type KnownFile, nameOf } from "./given-file.js";
-import type { ListedStation, Survey } from "./survey.js";
+import type { GivenFile } from "./given-file.js";
+import type { ListedStation } from "./survey.js";
 import { commentText, nameOr, nodeLines } from "./text.js";
 
-export interface WholeFile {
+export interface WholeFile extends Found {
   readonly given: GivenFile;
-  readonly known: KnownFile;
-  readonly survey: Survey;
-  readonly style: Style;
   /** `greenhouse2mqtt 0.1.0`. */
   readonly writtenBy: string;
   /** Epoch ms. */
   readonly at: number;
 }
 
-export interface FittingText {
-  readonly text: string;
-  readonly isBrief: boolean;
-  /** Of a text that is too large for a configuration even so; null for all others. */
-  readonly excessBytes: number | null;
-}
-
-/** The whole text, without what the bridge mirrors by itself where it would be too large for a configuration. */
-export function fittingText(file: WholeFile, mostBytes = mostConfigurationBytes): FittingText {
+/**
+ * The whole text, without what the bridge mirrors by itself where it would be too large for a configuration.
+ * `excessBytes`: the size of a text that is too large even so; null for all others.
+ */
+export function fittingText(file: WholeFile, mostBytes = mostConfigurationBytes) {
   const text = wholeFileText(file);
   if (Buffer.byteLength(text) <= mostBytes) return { text, isBrief: false, excessBytes: null };
   const brief = wholeFileText({ ...file, style: { ...file.style, isBrief: true } });
@@ -55,7 +48,7 @@ export function wholeFileText(file: WholeFile): string {
     ...commandLines(given),
     "",
     "controllers:",
-    ...indented(controllerParts(file).flatMap(controllerLines)),
+    ...indented(controllerParts(file, given.sections.get("controllers")).flatMap(controllerLines)),
     ...otherDevices(survey),
     "",
   ].join("\n");
@@ -85,8 +78,7 @@ function mapOf(key: string, node: Node): YAMLMap {
 /** Whatever the given file allows: nothing is to move before a person has looked through the list. */
 function commandLines({ sections }: GivenFile): readonly string[] {
   const given = sections.get("commands");
-  const others = new YAMLMap();
-  if (isMap(given)) others.items = given.items.filter(({ key }) => nameOf(key) !== "read_only");
+  const others = without(isMap(given) ? (given as YAMLMap) : new YAMLMap(), ["read_only"]);
   return [
     "commands:",
     "  # Every command is refused while this is true. Once the actuators below are right, set it to false.",
@@ -95,22 +87,16 @@ function commandLines({ sections }: GivenFile): readonly string[] {
   ];
 }
 
-export interface News {
-  readonly text: string;
-  readonly newControllers: number;
-  readonly newActuators: number;
-}
-
 /**
  * What was found and does not stand in `file` yet: lines to be pasted under the same keys of it. What stands there in a
  * comment counts as seen. The file itself is not touched.
  */
-export function newsText(file: string, writtenBy: string, sources: PartSources): News {
-  const { known, survey } = sources;
-  const parts = foundParts(sources);
+export function newsText(file: string, writtenBy: string, found: Found) {
+  const { known, survey } = found;
+  const parts = foundParts(found);
   const isKnown = ({ code }: ControllerPart) => known.controllers.has(code);
   const added = parts.filter((part) => !isKnown(part));
-  const grown = parts.filter((part) => isKnown(part) && !hasNothing(part.entry));
+  const grown = parts.filter((part) => isKnown(part) && hasNews(part));
   const controllers = [...grown.map(withoutRemarks), ...added];
   const others = otherDevices(survey, (code) => !known.mentions(code));
   const name = commentText(file, 200);
@@ -120,7 +106,7 @@ export function newsText(file: string, writtenBy: string, sources: PartSources):
       : `# New against ${name}, by \`discover\` of ${writtenBy}. Paste the lines under the same keys there.`;
   const lines = [
     title,
-    ...doubts(sources),
+    ...doubts(found),
     ...(controllers.length === 0 ? [] : ["controllers:", ...indented(controllers.flatMap(controllerLines))]),
     ...others,
     "",
@@ -128,7 +114,7 @@ export function newsText(file: string, writtenBy: string, sources: PartSources):
   return {
     text: lines.join("\n"),
     newControllers: added.length,
-    newActuators: controllers.reduce((sum, { entry }) => sum + entry.actuators.length, 0),
+    newActuators: controllers.reduce((sum, { actuators }) => sum + actuators.length, 0),
   };
 }
 
@@ -136,11 +122,11 @@ export function newsText(file: string, writtenBy: string, sources: PartSources):
 const withoutRemarks = (part: ControllerPart): ControllerPart => ({
   ...part,
   title: `${part.title}; stands in the file already, with other addresses`,
-  entry: { ...part.entry, remarks: [] },
+  remarks: [],
 });
 
 /** A device that could not be read may have news of its own. */
-const doubts = ({ survey, known }: PartSources): readonly string[] =>
+const doubts = ({ survey, known }: Found): readonly string[] =>
   survey.devices
     .filter(
       ({ device, isOffline, unanswered }) =>

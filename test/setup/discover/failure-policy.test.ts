@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { PlatformErrorFacts } from "../../../src/greenhouse/ports.js";
-import { afterFailure, mostLeftOut, type NextStep } from "../../../src/setup/discover/scan-context.js";
+import { afterFailure, mostLeftOut, type NextStep } from "../../../src/setup/discover/asker.js";
 
 const facts = (over: Partial<PlatformErrorFacts>): PlatformErrorFacts => ({
   kind: "server",

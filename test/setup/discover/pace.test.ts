@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Pace } from "../../../src/setup/discover/scan-context.js";
+import { Pace } from "../../../src/setup/discover/asker.js";
 import { VirtualClock } from "../../support/virtual-clock.js";
 
 const minuteMs = 60_000;

@@ -14,7 +14,7 @@ import { loaded } from "../../config/loading.js";
 import { item } from "../../support/builders.js";
 import { device, survey } from "./support/surveys.js";
 
-const given: GivenFile = { sections: new Map(), replaced: [], usesSecretsFile: false };
+const given: GivenFile = { sections: new Map(), replaced: [] };
 const known: KnownFile = { controllers: new Map(), topicIds: new Set(), mentions: () => false };
 const platform = [
   "platform:",

@@ -1,6 +1,5 @@
-import { PlatformError, type PlatformErrorFacts, type PlatformReader } from "../../greenhouse/ports.js";
+import { PlatformError, type PlatformErrorFacts } from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
-import type { Progress } from "./progress.js";
 
 export type NextStep =
   /** The platform's answer to this question; it is not asked again. */
@@ -42,28 +41,6 @@ export function afterFailure(facts: PlatformErrorFacts, tries: number, leftOutIn
   }
 }
 
-/** What the user sees of a scan while it runs. */
-export interface ScanWatcher {
-  /** `total` requests are planned, `done` of them were answered in an earlier run. */
-  begin(total: number, done: number): void;
-  asked(code: string): void;
-  /** So many requests of the plan are not needed after all. */
-  spared(requests: number): void;
-  end(): void;
-  /** One sentence about something that went otherwise than planned. */
-  note(sentence: string): void;
-}
-
-export interface ScanPorts {
-  readonly platform: PlatformReader;
-  readonly clock: Clock;
-  readonly pace: Pace;
-  readonly progress: Progress;
-  readonly watcher: ScanWatcher;
-  /** Devices asked at the same time; each is asked one thing after the other. */
-  readonly concurrency: number;
-}
-
 /** A scan ended before its end; what was learnt is kept. */
 export class ScanEnded extends Error {
   override name = "ScanEnded" as const;
@@ -88,18 +65,20 @@ export interface ScanSignals {
 
 /** Asks one question after the other, in the pace of the budget, until an answer or the end of patience. */
 export class Asker {
-  readonly #ports: Pick<ScanPorts, "clock" | "pace">;
+  readonly #clock: Clock;
+  readonly #pace: Pace;
   readonly #signals: ScanSignals;
   #leftOutInARow = 0;
 
-  constructor(ports: Pick<ScanPorts, "clock" | "pace">, signals: ScanSignals) {
-    this.#ports = ports;
+  constructor(clock: Clock, pace: Pace, signals: ScanSignals) {
+    this.#clock = clock;
+    this.#pace = pace;
     this.#signals = signals;
   }
 
   /** Waits for its turn. Rejects with ScanEnded when the scan is to end, whoever wanted that. */
   async turn(): Promise<void> {
-    await this.#untilStopped(this.#ports.pace.turn(this.#signals.stop));
+    await this.#untilStopped(this.#pace.turn(this.#signals.stop));
   }
 
   async ask<T>(question: (signal: AbortSignal) => Promise<T>): Promise<Reply<T>> {
@@ -115,7 +94,7 @@ export class Asker {
         if (cut.aborted) throw stopped();
         const next = afterFailure(error.facts, tries, this.#leftOutInARow);
         if (next.type === "give_up") throw new ScanEnded("gave_up", error.message);
-        if (next.type === "again") await this.#untilStopped(this.#ports.clock.wait(next.afterMs, stop));
+        if (next.type === "again") await this.#untilStopped(this.#clock.wait(next.afterMs, stop));
         else return this.#without(error, next.type);
       }
     }
@@ -138,7 +117,7 @@ export class Asker {
   }
 }
 
-const stopped = (): ScanEnded => new ScanEnded("stopped", "stopped");
+export const stopped = (): ScanEnded => new ScanEnded("stopped", "stopped");
 
 const minuteMs = 60_000;
 /** Left free for what the client sends by itself, which is known only afterwards, and for the first one after a restart. */
