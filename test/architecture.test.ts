@@ -58,7 +58,7 @@ const table: Readonly<Record<string, Row>> = {
       sync: { files: ["store.ts", "push-mirror.ts"], typesOnly: true },
       journal: "all",
       mqtt: {
-        files: ["topics.ts", "result-outbox.ts", "connection/settings.ts", "connection/publish.ts"],
+        files: ["topics.ts", "outbox.ts", "connection/settings.ts", "connection/publish.ts"],
         typesOnly: false,
       },
     },

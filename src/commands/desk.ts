@@ -5,7 +5,7 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournaledResult } from "../journal/history.js";
 import type { IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";
-import { ResultOutbox } from "../mqtt/result-outbox.js";
+import { type Outbox, resultDelivery, resultOutbox } from "../mqtt/outbox.js";
 import type { Incoming, Topics } from "../mqtt/topics.js";
 import type { CommandAudience, CommanderPorts } from "./command.js";
 import { Commander } from "./commander.js";
@@ -48,7 +48,7 @@ const tellNow = (tell: () => void) => {
 /** Where commands come in from the broker and results go out to it. */
 export class CommandDesk {
   readonly commander: Commander;
-  readonly outbox: ResultOutbox;
+  readonly outbox: Outbox;
   readonly phases: CommandPhases;
   readonly #earlier: EarlierPhases;
   readonly #parts: CommandDeskParts;
@@ -62,12 +62,7 @@ export class CommandDesk {
   constructor(parts: CommandDeskParts) {
     this.#parts = parts;
     const { topics, link, outputs, clock, log, store } = parts;
-    this.outbox = new ResultOutbox({
-      topics,
-      publisher: link,
-      monotonic: () => clock.monotonic(),
-      log,
-    });
+    this.outbox = resultOutbox({ link, monotonic: () => clock.monotonic() }, log);
     this.phases = new CommandPhases({
       base: topics.base,
       send: (topic, payload) => {
@@ -139,9 +134,10 @@ export class CommandDesk {
   restoreResult({ seq, result, target, isTaken }: JournaledResult): void {
     const address = { controllerId: result.controller, target, targetId: result.actuator, response: null };
     this.#marks.sent(seq);
-    this.outbox.restore(result, address, () => {
+    const delivered = () => {
       this.#marks.delivered(seq);
-    });
+    };
+    this.outbox.restore(resultDelivery(this.#parts.topics, result, address, delivered));
     if (isTaken) this.endedBefore(address, result);
   }
 
@@ -200,9 +196,10 @@ export class CommandDesk {
         this.#parts.outputs.hasten(result.controller);
         this.#parts.onResult?.(result);
         if (sequence !== null) this.#marks.sent(sequence);
-        this.outbox.send(result, about, () => {
+        const delivered = () => {
           if (sequence !== null) this.#marks.delivered(sequence);
-        });
+        };
+        this.outbox.send(resultDelivery(this.#parts.topics, result, about, delivered));
       },
       event: this.#parts.onEvent,
       showAgain: (about) => {

@@ -164,7 +164,7 @@ class Bridge {
         this.#desk.disconnected();
       },
       onBirth: () => {
-        this.#desk.outbox.born();
+        this.#desk.outbox.repeatLate();
       },
       onMessage: this.#received.bind(this),
     });

@@ -8,8 +8,8 @@ import { discoveryFilter, foundDocument } from "../homeassistant/announced.js";
 import { BrokerConnection } from "../mqtt/connection.js";
 import { PublishError } from "../mqtt/connection/publish.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
-import { controllersDocument } from "../mqtt/projection.js";
-import { EventOutbox } from "../mqtt/result-outbox.js";
+import { controllersDocument, eventDocument } from "../mqtt/projection.js";
+import { Outbox } from "../mqtt/outbox.js";
 import { RetainedStates } from "../mqtt/retained-states.js";
 import type { Topics } from "../mqtt/topics.js";
 import { nodeFiles } from "../platform/files.js";
@@ -69,14 +69,17 @@ const patienceMs = 24 * 3_600_000;
 /** In the data directory. */
 const withdrawnFile = "homeassistant-withdrawn.json";
 
-export function createEvents(connection: BrokerConnection, topics: Topics, log: Logger): EventOutbox {
-  return new EventOutbox({
-    publish: (document) => connection.publish(topics.bridge.event, document, { qos: 1 }),
-    failed: (error) => {
+/** Most events are raised only once, so what met no broker follows with the next link: the newest hundred. */
+const createEvents = ({ clock, log }: BridgeSurroundings, link: BrokerConnection): Outbox =>
+  new Outbox({
+    link,
+    monotonic: () => clock.monotonic(),
+    most: 100,
+    longestMs: Infinity,
+    gaveUp: (_, error) => {
       log.debug({ reason: String(error) }, "an event was not published");
     },
   });
-}
 
 export function createStates(
   { configuration, clock, log }: BridgeSurroundings,
@@ -169,7 +172,7 @@ const retained = { retain: true, qos: 1 } as const;
 export class Outputs {
   readonly connection: BrokerConnection;
   readonly topics: Topics;
-  readonly #events: EventOutbox;
+  readonly #events: Outbox;
   readonly #state: RetainedStates;
   readonly #discovery: DiscoveryOutput | null;
   readonly #around: BridgeSurroundings;
@@ -212,7 +215,7 @@ export class Outputs {
         log,
       },
     );
-    this.#events = createEvents(this.connection, topics, log);
+    this.#events = createEvents(around, this.connection);
     const discovery = createDiscovery(around, mirror, topics, this.connection, this.#announcedStates());
     this.#discovery = discovery;
     this.#state = createStates(around, mirror, topics, this.connection, discovery);
@@ -272,7 +275,12 @@ export class Outputs {
   }
 
   event(event: BridgeEvent): void {
-    this.#events.send(event);
+    const document = eventDocument(event);
+    this.#events.send({
+      controllerId: null,
+      destinations: [{ topic: this.topics.bridge.event, options: { qos: 1 }, isOwn: true }],
+      payload: () => document,
+    });
   }
 
   /** Publishes a retained state without waiting; what cannot be published now is dropped and counted by the connection. */

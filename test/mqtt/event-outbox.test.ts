@@ -1,27 +1,29 @@
 import { describe, expect, it } from "vitest";
-import type { BridgeEvent } from "../../src/greenhouse/events.js";
 import { PublishError, type PublishErrorKind } from "../../src/mqtt/connection/publish.js";
-import { EventOutbox } from "../../src/mqtt/result-outbox.js";
-
-const event = (n: number): BridgeEvent => ({
-  type: "account_empty",
-  severity: "warning",
-  message: `number ${n}`,
-  at: 0,
-});
+import { Outbox } from "../../src/mqtt/outbox.js";
 
 function outboxOn(link: { ends: PublishErrorKind | null }) {
   const told: string[] = [];
   const failed: unknown[] = [];
-  const outbox = new EventOutbox({
-    publish: (document) => {
-      if (link.ends !== null) return Promise.reject(new PublishError(link.ends, link.ends));
-      told.push((JSON.parse(document) as { message: string }).message);
-      return Promise.resolve();
+  const outbox = new Outbox({
+    link: {
+      publish: (_, payload) => {
+        if (link.ends !== null) return Promise.reject(new PublishError(link.ends, link.ends));
+        told.push(payload);
+        return Promise.resolve();
+      },
     },
-    failed: (error) => failed.push(error),
+    monotonic: () => 0,
+    most: 100,
+    longestMs: Infinity,
+    gaveUp: (_, error) => failed.push(error),
   });
-  return { outbox, told, failed };
+  outbox.connected();
+  const raise = (n: number) => {
+    const destinations = [{ topic: "greenhouse/bridge/event", options: { qos: 1 as const }, isOwn: true }];
+    outbox.send({ controllerId: null, destinations, payload: () => `number ${n}` });
+  };
+  return { outbox, raise, told, failed };
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
@@ -31,9 +33,9 @@ describe("an event", () => {
     "that ended %s follows once with the next link, in its order",
     async (ends) => {
       const link: { ends: PublishErrorKind | null } = { ends };
-      const { outbox, told } = outboxOn(link);
-      outbox.send(event(1));
-      outbox.send(event(2));
+      const { outbox, raise, told } = outboxOn(link);
+      raise(1);
+      raise(2);
       await settled();
       link.ends = null;
       outbox.connected();
@@ -45,8 +47,8 @@ describe("an event", () => {
 
   it("that the broker refuses is not tried again", async () => {
     const link: { ends: PublishErrorKind | null } = { ends: "refused" };
-    const { outbox, told, failed } = outboxOn(link);
-    outbox.send(event(1));
+    const { outbox, raise, told, failed } = outboxOn(link);
+    raise(1);
     await settled();
     link.ends = null;
     outbox.connected();
@@ -57,8 +59,8 @@ describe("an event", () => {
 
   it("of a long outage is kept while it is among the newest hundred", async () => {
     const link: { ends: PublishErrorKind | null } = { ends: "offline" };
-    const { outbox, told } = outboxOn(link);
-    for (let n = 1; n <= 150; n++) outbox.send(event(n));
+    const { outbox, raise, told } = outboxOn(link);
+    for (let n = 1; n <= 150; n++) raise(n);
     await settled();
     link.ends = null;
     outbox.connected();

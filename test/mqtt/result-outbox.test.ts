@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { PublishError } from "../../src/mqtt/connection/publish.js";
-import { type ResultAddress, ResultOutbox } from "../../src/mqtt/result-outbox.js";
+import { type ResultAddress, resultDelivery, resultOutbox } from "../../src/mqtt/outbox.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 
+const topics = topicsUnder("greenhouse");
 const address: ResultAddress = {
   controllerId: "east",
   target: "actuator",
@@ -33,24 +34,21 @@ function outbox() {
   const told: string[] = [];
   const everywhere: string[] = [];
   const delivered: string[] = [];
-  const publisher = {
-    publish: (topic: string, payload: string) => {
-      const { id, repeated } = JSON.parse(payload) as CommandResult;
-      const failure = failing.get(topic) ?? (link.isUp ? null : away);
-      if (failure !== null) return Promise.reject(failure());
-      if (topic.endsWith("/fan/result")) told.push(`${id} ${repeated ? "repeated" : "new"}`);
-      everywhere.push(`${topic} ${id}`);
-      return Promise.resolve();
-    },
+  const publish = (topic: string, payload: string) => {
+    const { id, repeated } = JSON.parse(payload) as CommandResult;
+    const failure = failing.get(topic) ?? (link.isUp ? null : away);
+    if (failure !== null) return Promise.reject(failure());
+    if (topic.endsWith("/fan/result")) told.push(`${id} ${repeated ? "repeated" : "new"}`);
+    everywhere.push(`${topic} ${id}`);
+    return Promise.resolve();
   };
   const { log, lines } = capturedLog();
-  const topics = topicsUnder("greenhouse");
-  const made = new ResultOutbox({ topics, publisher, monotonic: () => time.now, log });
+  const made = resultOutbox({ link: { publish }, monotonic: () => time.now }, log);
   const arrived = (id: string) => () => {
     delivered.push(id);
   };
   const send = async (id: string, to = address) => {
-    made.send(result(id), to, arrived(id));
+    made.send(resultDelivery(topics, result(id), to, arrived(id)));
     await settled();
   };
   const connect = async () => {
@@ -68,7 +66,14 @@ describe("the answer to a message that came twice", () => {
   it("goes to whoever sent it, and not to the topic of all the controller's results", async () => {
     const { made, everywhere, connect } = outbox();
     await connect();
-    made.send({ ...result("again"), outcome: "refused", reason: "duplicate" }, address, () => undefined);
+    made.send(
+      resultDelivery(
+        topics,
+        { ...result("again"), outcome: "refused", reason: "duplicate" },
+        address,
+        () => undefined,
+      ),
+    );
     await settled();
     expect(everywhere).toEqual(["greenhouse/east/actuator/fan/result again"]);
   });
@@ -77,7 +82,7 @@ describe("the answer to a message that came twice", () => {
 describe("a result", () => {
   it("made before the first link goes out with it, once and as new", async () => {
     const { made, told, delivered, arrived, connect } = outbox();
-    made.send(result("early"), address, arrived("early"));
+    made.send(resultDelivery(topics, result("early"), address, arrived("early")));
     await settled();
     expect(told).toEqual([]);
     await connect();
@@ -88,7 +93,7 @@ describe("a result", () => {
 
   it("of an earlier run goes out with the first link, once and as repeated, and is told to have arrived", async () => {
     const { made, told, delivered, arrived, connect } = outbox();
-    made.restore(result("old"), address, arrived("old"));
+    made.restore(resultDelivery(topics, result("old"), address, arrived("old")));
     await connect();
     await connect();
     expect(told).toEqual(["old repeated"]);
@@ -98,10 +103,10 @@ describe("a result", () => {
   it("that met a dead broker follows with the next link as repeated", async () => {
     const { made, link, told, delivered, arrived, connect } = outbox();
     await connect();
-    made.send(result("first"), address, arrived("first"));
+    made.send(resultDelivery(topics, result("first"), address, arrived("first")));
     await settled();
     link.isUp = false;
-    made.send(result("lost"), address, arrived("lost"));
+    made.send(resultDelivery(topics, result("lost"), address, arrived("lost")));
     await settled();
     expect(delivered).toEqual(["first"]);
     await connect();
@@ -112,7 +117,8 @@ describe("a result", () => {
   it("dropped after 24 h, or as one of more than 1,000, is counted as done", async () => {
     const { made, time, delivered, arrived, send } = outbox();
     await send("oldest");
-    for (let n = 1; n <= 1_000; n++) made.send(result(`${n}`), address, arrived(`${n}`));
+    for (let n = 1; n <= 1_000; n++)
+      made.send(resultDelivery(topics, result(`${n}`), address, arrived(`${n}`)));
     expect(delivered).toEqual(["oldest"]);
     expect(made.waiting).toBe(1_000);
     time.now = 24 * 3_600_000 - 1;
@@ -225,13 +231,13 @@ describe("Home Assistant's birth after an outage of the broker", () => {
     await connect();
     await send("after");
     everywhere.length = 0;
-    made.born();
+    made.repeatLate();
     await settled();
     expect(everywhere).toEqual([
       "greenhouse/east/actuator/fan/result meanwhile",
       "greenhouse/east/result meanwhile",
     ]);
-    made.born();
+    made.repeatLate();
     await settled();
     expect(everywhere).toHaveLength(2);
   });
@@ -240,7 +246,7 @@ describe("Home Assistant's birth after an outage of the broker", () => {
     const { made, told, delivered, send, connect } = outbox();
     await send("early");
     await connect();
-    made.born();
+    made.repeatLate();
     await settled();
     expect(told).toEqual(["early new", "early repeated"]);
     expect(delivered).toEqual(["early"]);
@@ -251,7 +257,7 @@ describe("Home Assistant's birth after an outage of the broker", () => {
     for (let n = 0; n < 1_100; n += 1) await send(`${n}`);
     await connect();
     everywhere.length = 0;
-    made.born();
+    made.repeatLate();
     await settled();
     expect(everywhere).toHaveLength(2_000);
   });
@@ -262,7 +268,7 @@ describe("Home Assistant's birth after an outage of the broker", () => {
     await connect();
     everywhere.length = 0;
     time.now += 24 * 3_600_000;
-    made.born();
+    made.repeatLate();
     await settled();
     expect(everywhere).toEqual([]);
   });

@@ -264,9 +264,9 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     breaks: ["S10"],
   },
   results_lost_in_a_crash: {
-    file: "src/mqtt/result-outbox.ts",
-    from: "      delivered,\n    });\n",
-    to: "      delivered,\n    });\n    this.#waiting.pop();\n",
+    file: "src/mqtt/outbox.ts",
+    from: "isRepeated: true, sinceMono: this.#parts.monotonic() });\n",
+    to: "isRepeated: true, sinceMono: this.#parts.monotonic() });\n    this.#waiting.pop();\n",
     breaks: ["L1"],
   },
   dry_run_sends: {

@@ -41,20 +41,20 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a dropped result: one of five outcomes is never published",
-    file: "mqtt/result-outbox.js",
-    text: "    send(result, address, delivered) {",
-    replacement: `    send(result, address, delivered) {
-        this.turn = (this.turn ?? 0) + 1;
-        if (this.turn % 5 === 0) return;`,
+    file: "mqtt/outbox.js",
+    text: "    send(delivery) {",
+    replacement: `    send(delivery) {
+        this.turn = (this.turn ?? 0) + (delivery.controllerId === null ? 0 : 1);
+        if (delivery.controllerId !== null && this.turn % 5 === 0) return;`,
     rows: "^push garbled$",
     lanes: lane,
     found: "lostCommands",
   },
   {
     name: "a result that meets a dead broker is forgotten",
-    file: "mqtt/result-outbox.js",
-    text: "            this.#keep({ ...one, result: { ...one.result, repeated: true } });",
-    replacement: "",
+    file: "mqtt/outbox.js",
+    text: "            this.#keep({ ...owed, destinations, isRepeated: true });",
+    replacement: "            return;",
     rows: "^broker gone 60 s$",
     lanes: "^mosquitto-5$",
     found: "lostCommands",

@@ -1,0 +1,213 @@
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import type { Logger } from "../runtime/log.js";
+import { PublishError } from "./connection/publish.js";
+import type { PublishOptions } from "./connection/settings.js";
+import type { TargetKind, Topics } from "./topics.js";
+
+interface Destination {
+  readonly topic: string;
+  readonly options: PublishOptions;
+  /** Not a topic that a sender named for its answer. */
+  readonly isOwn: boolean;
+}
+
+/** A message that is owed to its topics. */
+export interface Delivery {
+  readonly controllerId: string | null;
+  readonly destinations: readonly Destination[];
+  /** `isRepeated` where somebody may have it already. */
+  readonly payload: (isRepeated: boolean) => string;
+  /**
+   * Called once nothing of it is left to be published: every topic that can take it has it, or it was dropped, as too old or one
+   * of too many.
+   */
+  readonly delivered?: () => void;
+}
+
+interface Owed extends Delivery {
+  readonly isRepeated: boolean;
+  readonly sinceMono: number;
+}
+
+interface OutboxParts {
+  readonly link: { publish(topic: string, payload: string, options: PublishOptions): Promise<void> };
+  readonly monotonic: () => number;
+  /** The newest so many are kept. */
+  readonly most: number;
+  readonly longestMs: number;
+  /** A topic will never take this. */
+  readonly gaveUp: (topic: string, error: PublishError) => void;
+}
+
+/**
+ * Publishes at least once on each topic of a message: what came before the first link waits for it, what met a dead broker follows
+ * on reconnect, marked as repeated. A topic the broker never takes keeps nothing back from the others.
+ */
+export class Outbox {
+  readonly #parts: OutboxParts;
+  #waiting: Owed[] = [];
+  /** Went out as soon as a link was back, when Home Assistant may not have been. */
+  #late: Owed[] = [];
+  #wasLinked = false;
+
+  constructor(parts: OutboxParts) {
+    this.#parts = parts;
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Controllers, by id, of which something waits for the next link. */
+  get controllers(): ReadonlySet<string> {
+    return new Set(this.#waiting.flatMap(({ controllerId }) => controllerId ?? []));
+  }
+
+  send(delivery: Delivery): void {
+    const owed = { ...delivery, isRepeated: false, sinceMono: this.#parts.monotonic() };
+    // Before the first link nobody can have been told, so this will be the first time and no repetition.
+    if (this.#wasLinked) void this.#send(owed);
+    else this.#keep(owed);
+  }
+
+  /** Of an earlier run, and may have arrived; goes out with the next connection. */
+  restore(delivery: Delivery): void {
+    this.#keep({ ...delivery, isRepeated: true, sinceMono: this.#parts.monotonic() });
+  }
+
+  connected(): void {
+    this.#wasLinked = true;
+    this.dropOld();
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#late = [...this.#late, ...waiting].slice(-this.#parts.most);
+    for (const owed of waiting) void this.#send(owed);
+  }
+
+  /**
+   * Home Assistant is there again and has its entities: after an outage of the broker it comes back seconds after this bridge, and
+   * has missed what followed at once. Told once more, on our own topics: whoever asked for an answer was there to get it.
+   */
+  repeatLate(): void {
+    this.dropOld();
+    const late = this.#late;
+    this.#late = [];
+    for (const { destinations, payload } of late)
+      for (const { topic, options, isOwn } of destinations)
+        // It was told already, so a link that goes just now owes it to nobody.
+        if (isOwn) this.#parts.link.publish(topic, payload(true), options).catch(() => undefined);
+  }
+
+  /** Call it now and then: on a link that stays up for days nothing else ends the wait of what a broker did not take. */
+  dropOld(): void {
+    const latest = this.#parts.monotonic() - this.#parts.longestMs;
+    this.#late = this.#late.filter(({ sinceMono }) => sinceMono > latest);
+    const old = this.#waiting.filter(({ sinceMono }) => sinceMono <= latest);
+    this.#waiting = this.#waiting.filter(({ sinceMono }) => sinceMono > latest);
+    for (const { delivered } of old) delivered?.();
+  }
+
+  async #send(owed: Owed): Promise<void> {
+    const destinations = await this.#publish(owed);
+    if (destinations.length === 0) owed.delivered?.();
+    // Somebody may have it already, of another topic or of this one.
+    else this.#keep({ ...owed, destinations, isRepeated: true });
+  }
+
+  /** Resolves with the destinations that may take it another time. */
+  async #publish({ destinations, payload, isRepeated }: Owed): Promise<readonly Destination[]> {
+    const text = payload(isRepeated);
+    const tries = destinations.map(async (destination) => {
+      const { topic, options } = destination;
+      try {
+        await this.#parts.link.publish(topic, text, options);
+        return [];
+      } catch (error) {
+        if (!isFinal(error)) return [destination];
+        this.#parts.gaveUp(topic, error);
+        return [];
+      }
+    });
+    return (await Promise.all(tries)).flat();
+  }
+
+  #keep(owed: Owed): void {
+    this.#waiting.push(owed);
+    if (this.#waiting.length > this.#parts.most) this.#waiting.shift()?.delivered?.();
+  }
+}
+
+/** MQTT 5: the broker is short of something, and says nothing against the message. */
+const passing: ReadonlySet<unknown> = new Set([0x88, 0x89, 0x8b, 0x91, 0x93, 0x96, 0x97, 0x9f]);
+
+/** Whether another try would end the same. */
+function isFinal(error: unknown): error is PublishError {
+  if (!(error instanceof PublishError)) return false;
+  if (error.kind !== "refused") return error.kind === "invalid";
+  const { cause } = error;
+  return !(cause instanceof Error && "code" in cause && passing.has(cause.code));
+}
+
+export interface ResultAddress {
+  readonly controllerId: string;
+  readonly target: TargetKind;
+  readonly targetId: string;
+  readonly response: { readonly topic: string; readonly correlationData: Uint8Array | null } | null;
+}
+
+/** Where a result goes. */
+export function resultDelivery(
+  { base }: Topics,
+  result: CommandResult,
+  { controllerId, target, targetId, response }: ResultAddress,
+  delivered?: () => void,
+): Delivery {
+  const options = { retain: false, qos: 1 } as const;
+  const root = `${base}/${controllerId}`;
+  const answer = `${root}/${target}/${targetId}/result`;
+  // What came twice is answered to whoever sent it; on the controller's topic it would raise an alarm for a double click.
+  const topics = result.reason === "duplicate" ? [answer] : [answer, `${root}/result`];
+  const destinations: Destination[] = topics.map((topic) => ({ topic, options, isOwn: true }));
+  if (response !== null) {
+    const { topic, correlationData } = response;
+    const responseProperties = correlationData && { correlationData: Buffer.from(correlationData) };
+    destinations.push({
+      topic,
+      options: { ...options, ...(responseProperties && { responseProperties }) },
+      isOwn: false,
+    });
+  }
+  const payload = (isRepeated: boolean) =>
+    JSON.stringify(isRepeated ? { ...result, repeated: true } : result);
+  return { controllerId: result.controller, destinations, payload, delivered };
+}
+
+/** Topics the log is told of; of more nobody reads. */
+const mostNamed = 100;
+const refusedRemedy = "let the bridge publish there, or ask for the answer on another topic";
+const invalidRemedy =
+  "where that is the topic's fault, send commands to what bridge/controllers and the configuration name";
+
+/** The results of commands: the newest 1,000 of a day. */
+export function resultOutbox(
+  { link, monotonic }: Pick<OutboxParts, "link" | "monotonic">,
+  log: Pick<Logger, "warn">,
+): Outbox {
+  const told = new Set<string>();
+  return new Outbox({
+    link,
+    monotonic,
+    most: 1_000,
+    longestMs: 24 * 3_600_000,
+    gaveUp: (at, { kind, message }) => {
+      const topic = at.slice(0, 200);
+      if (told.has(topic) || told.size >= mostNamed) return;
+      told.add(topic);
+      const remedy = kind === "refused" ? refusedRemedy : invalidRemedy;
+      log.warn(
+        { topic },
+        `a result is not on this topic, only on its others and in the journal: ${message}; ${remedy}`,
+      );
+    },
+  });
+}
