@@ -5,10 +5,16 @@ import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { isPasswordHash } from "../runtime/passwords.js";
 import { SilentSockets } from "../runtime/sockets.js";
-import { Gatekeeper } from "./access.js";
+import { Acl } from "./acl.js";
 import { HeldFilters } from "./filters.js";
 import { type Listeners, openListeners } from "./listeners.js";
-import { bridgeCredential, type Credential, Logins, type RefusedLogin, RefusedLogins } from "./logins.js";
+import {
+  Authenticator,
+  bridgeCredential,
+  type Credential,
+  type RefusedLogin,
+  RefusedLogins,
+} from "./authenticator.js";
 import {
   type BrokerCounters,
   type BrokerLimits,
@@ -70,7 +76,7 @@ export async function startBroker(settings: BrokerSettings, ports: BrokerPorts):
   const filters = new HeldFilters(limits);
   const { silent, clientCount } = wire(aedes, filters, parts);
   const stream = (bytes: Duplex, request?: IncomingMessage) => {
-    speakMqtt(aedes, { stream: bytes, request, limits, filters });
+    speakMqtt(aedes, bytes, request, { limits, filters });
   };
   const hooks = { connection: silent.add.bind(silent), stream };
   const listeners = await openListeners(settings, limits, hooks).catch(async (error: unknown) => {
@@ -83,23 +89,23 @@ export async function startBroker(settings: BrokerSettings, ports: BrokerPorts):
 
 function wire(aedes: Aedes, filters: HeldFilters, { settings, limits, ports, tally, credential }: Parts) {
   const { clock, log, onRefusedLogin = () => undefined } = ports;
-  const gatekeeper = new Gatekeeper({ settings, limits, filters, tally, log });
+  const acl = new Acl({ settings, limits, filters, tally, log });
   const silent = new SilentSockets(limits.silentSockets, () => {
     tally.silentClosed += 1;
   });
   const connected = new Set<object>();
   aedes.on("client", (client) => {
-    if (!gatekeeper.identityOf(client)?.bridge) connected.add(client);
+    if (!acl.identityOf(client)?.bridge) connected.add(client);
   });
   aedes.on("clientDisconnect", (client) => connected.delete(client));
   const clientCount = () => connected.size;
-  const logins = new Logins(settings.users, credential, limits, clock);
+  const authenticator = new Authenticator(settings.users, credential, limits, clock);
   aedes.once("closed", () => {
-    logins.close();
+    authenticator.close();
   });
   wireLogins(aedes, {
-    logins,
-    gatekeeper,
+    authenticator,
+    acl,
     tally,
     maxClients: limits.clients,
     log,
@@ -107,7 +113,7 @@ function wire(aedes: Aedes, filters: HeldFilters, { settings, limits, ports, tal
     clientWithId: (id) => connectedClient(aedes, id),
     clientCount,
   });
-  wireRights(aedes, gatekeeper);
+  wireRights(aedes, acl);
   wireLimits(aedes, { limits, tally, silent, filters, clock, log });
   wireErrors(aedes, tally, log);
   return { silent, clientCount };

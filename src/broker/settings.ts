@@ -4,72 +4,51 @@ export interface BrokerUser {
   readonly username: string;
   /** Plain, or a hash made by `hashPassword`. */
   readonly password: string;
-  /** Topic filters; without them the defaults of `access.ts`. */
+  /** Topic filters; without them the defaults of `acl.ts`. */
   readonly publish?: readonly string[];
   readonly subscribe?: readonly string[];
-}
-
-export interface BrokerLimits {
-  /** Connected clients beside the bridge. */
-  readonly clients: number;
-  /** Largest payload; topic and properties may add a little. */
-  readonly packetBytes: number;
-  /** Retained topics that clients other than the bridge may create, together. */
-  readonly retainedTopics: number;
-  /** What their retained messages may take in memory, together. */
-  readonly retainedBytes: number;
-  /** Wrong logins for a name within a minute, from one source, before further ones wait for their turn. */
-  readonly loginAttempts: number;
-  /** From one turn to the next. */
-  readonly loginTurnMs: number;
-  /** Until a new socket must have sent its CONNECT. */
-  readonly connectTimeoutMs: number;
-  /** A subscriber that takes nothing for this long is disconnected. */
-  readonly drainTimeoutMs: number;
-  /** How long others wait for a subscriber that takes nothing, before they go on without it. */
-  readonly stallGraceMs: number;
-  readonly bufferedBytes: number;
-  /** Topic filters of one client. */
-  readonly filters: number;
-  /** Filters in one packet; more of them end the connection. */
-  readonly filtersPerPacket: number;
-  /** Length of one filter. */
-  readonly filterBytes: number;
-  /** Levels of all filters of all clients together; persistent sessions have as many again. */
-  readonly filterLevels: number;
-  /** Sockets without a CONNECT; one more closes the oldest of them. */
-  readonly silentSockets: number;
-  /** Messages kept for a persistent session, each. */
-  readonly sessionMessages: number;
-  /** What is kept for all persistent sessions may take in memory, together. */
-  readonly sessionBytes: number;
 }
 
 // Ordinary messages take about a kilobyte, so the limits by number come first. These two keep what clients store far
 // below the memory the service may take (512 MiB): the bridge would end together with its broker.
 const storeBytes = 32 * 1024 * 1024;
 
-export const defaultBrokerLimits: BrokerLimits = {
+export const defaultBrokerLimits = {
+  /** Connected clients beside the bridge. */
   clients: 100,
+  /** Largest payload; topic and properties may add a little. */
   packetBytes: 256 * 1024,
+  /** Retained topics that clients other than the bridge may create, together, and what they may take in memory. */
   retainedTopics: 1_000,
   retainedBytes: storeBytes,
+  /** Wrong logins for a name within a minute, from one source, before further ones wait for their turn. */
   loginAttempts: 10,
+  /** From one turn to the next. */
   loginTurnMs: 2_000,
+  /** Until a new socket must have sent its CONNECT. */
   connectTimeoutMs: 5_000,
+  /** A subscriber that takes nothing for this long is disconnected. */
   drainTimeoutMs: 15_000,
+  /** How long others wait for a subscriber that takes nothing, before they go on without it. */
   stallGraceMs: 250,
   bufferedBytes: 8 * 1024 * 1024,
-  // Home Assistant subscribes to every topic by itself, 500 in a packet; a controller has some 130.
+  /** Topic filters of one client. Home Assistant subscribes to every topic by itself; a controller has some 130. */
   filters: 5_000,
+  /** Filters in one packet; more of them end the connection. Home Assistant sends 500. */
   filtersPerPacket: 1_000,
+  /** Length of one filter. */
   filterBytes: 512,
-  // A level takes some 200 bytes.
+  /** Levels of all filters of all clients together, of some 200 bytes each; persistent sessions have as many again. */
   filterLevels: 160_000,
+  /** Sockets without a CONNECT; one more closes the oldest of them. */
   silentSockets: 64,
+  /** Messages kept for a persistent session, each. */
   sessionMessages: 1_000,
+  /** What is kept for all persistent sessions may take in memory, together. */
   sessionBytes: storeBytes,
 };
+
+export type BrokerLimits = Readonly<typeof defaultBrokerLimits>;
 
 export interface BrokerTopics {
   readonly base: string;
@@ -92,28 +71,11 @@ export interface BrokerSettings {
   readonly topics: BrokerTopics;
 }
 
-export interface BrokerCounters {
-  readonly clients: number;
-  readonly accepted: number;
-  readonly refusedLogins: number;
-  /** Connections turned away because too many wait already after wrong logins. */
-  readonly blockedLogins: number;
-  readonly refusedClients: number;
-  readonly discardedPublishes: number;
-  readonly refusedSubscriptions: number;
-  readonly oversized: number;
-  readonly silentClosed: number;
-  readonly slowClosed: number;
-  readonly droppedForSessions: number;
-  readonly protocolErrors: number;
-}
-
 /** The counters as their owners write them. */
-export type BrokerTally = { -readonly [Key in Exclude<keyof BrokerCounters, "clients">]: number };
-
-export const emptyTally = (): BrokerTally => ({
+export const emptyTally = () => ({
   accepted: 0,
   refusedLogins: 0,
+  /** Connections turned away because too many wait already after wrong logins. */
   blockedLogins: 0,
   refusedClients: 0,
   discardedPublishes: 0,
@@ -124,6 +86,9 @@ export const emptyTally = (): BrokerTally => ({
   droppedForSessions: 0,
   protocolErrors: 0,
 });
+
+export type BrokerTally = ReturnType<typeof emptyTally>;
+export type BrokerCounters = Readonly<BrokerTally> & { readonly clients: number };
 
 /** Why the embedded broker did not start. `key` is the configuration key to look at; `portInUse` allows another try. */
 export class BrokerStartError extends Error {

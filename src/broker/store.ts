@@ -35,7 +35,7 @@ export function owned<T extends string | Buffer>(bytes: T): T | Buffer {
 }
 
 /** A retained message as aedes keeps it. */
-export interface RetainedPacket {
+interface RetainedPacket {
   readonly topic: string;
   readonly payload: Buffer;
 }
@@ -81,7 +81,7 @@ export class RetainedStore {
 }
 
 /** A message that was published, or from then on the release of one of QoS 2. */
-export interface QueuedPacket {
+interface QueuedPacket {
   readonly cmd: string;
   /** Given when it is sent. */
   messageId?: number;
@@ -89,7 +89,7 @@ export interface QueuedPacket {
   readonly brokerCounter?: number;
 }
 
-export type QueuedMessage = QueuedPacket & Pick<PublishPacket, "topic" | "payload" | "properties">;
+type QueuedMessage = QueuedPacket & Pick<PublishPacket, "topic" | "payload" | "properties">;
 
 interface Queue {
   readonly entries: { packet: QueuedPacket; bytes: number }[];
@@ -101,7 +101,7 @@ interface Queue {
  * session by number, and by bytes so that none holds more than is still free: one that never comes back leaves half of
  * the room to the others. What does not fit is not kept.
  */
-export class SessionQueues {
+class SessionQueues {
   readonly #limits: Pick<BrokerLimits, "sessionMessages" | "sessionBytes">;
   readonly #dropped: (count: number) => void;
   readonly #queues = new Map<string, Queue>();
@@ -236,7 +236,7 @@ export interface Store {
 // QoS 2 messages a client may begin without finishing them.
 const maxUnfinished = 1_000;
 
-export interface StoreParts {
+interface StoreParts {
   readonly limits: BrokerLimits;
   readonly filters: HeldFilters;
   readonly isConnected: (clientId: string) => boolean;
@@ -253,7 +253,6 @@ export function boundStore(
 ): { readonly disconnected: (clientId: string) => void } {
   const queues = new SessionQueues(parts.limits, parts.dropped);
   useQueues(store, queues);
-  countFilters(store, parts.filters);
   boundSessions(store, parts, queues);
   useRetained(store);
   return boundUnfinished(store);
@@ -286,47 +285,33 @@ function useRetained(store: Store): void {
 
 /**
  * aedes hands over all filters of a SUBSCRIBE each time that one of them is granted, those that are not allowed too: kept,
- * they would bring their messages when the session returns.
+ * they would bring their messages when the session returns. Sessions of 3.1.1 never expire, so the one longest away goes
+ * when there are more than there may be clients.
  */
-function countFilters(store: Store, held: HeldFilters): void {
+function boundSessions(store: Store, parts: StoreParts, queues: SessionQueues): void {
+  const { limits, filters, isConnected } = parts;
+  const sessions = new Set<string>();
   const add = store.addSubscriptions.bind(store);
   const remove = store.removeSubscriptions.bind(store);
   const clean = store.cleanSubscriptions.bind(store);
-  store.addSubscriptions = (client) => {
-    const granted = held.takeGranted(client);
-    return granted === null ? Promise.resolve() : add(client, [granted]);
-  };
-  store.removeSubscriptions = (client, filters) => {
-    held.sessionDropped(client.id, filters);
-    return remove(client, filters);
-  };
-  store.cleanSubscriptions = (client) => {
-    held.sessionEnded(client.id);
-    return clean(client);
-  };
-}
-
-/** Sessions of 3.1.1 never expire, so the one longest away goes when there are more than there may be clients. */
-function boundSessions(
-  store: Store,
-  { limits: { clients }, isConnected }: StoreParts,
-  queues: SessionQueues,
-): void {
-  const sessions = new Set<string>();
-  const add = store.addSubscriptions.bind(store);
-  const clean = store.cleanSubscriptions.bind(store);
-  store.addSubscriptions = async (client, subscriptions) => {
+  store.addSubscriptions = async (client) => {
+    const granted = filters.takeGranted(client);
     sessions.delete(client.id);
     sessions.add(client.id);
-    const away = sessions.size > clients ? [...sessions].find((id) => !isConnected(id)) : undefined;
+    const away = sessions.size > limits.clients ? [...sessions].find((id) => !isConnected(id)) : undefined;
     if (away !== undefined) {
       await store.cleanSubscriptions({ id: away });
       queues.forget(away);
     }
-    return add(client, subscriptions);
+    if (granted !== null) await add(client, [granted]);
+  };
+  store.removeSubscriptions = (client, dropped) => {
+    filters.sessionDropped(client.id, dropped);
+    return remove(client, dropped);
   };
   store.cleanSubscriptions = (client) => {
     sessions.delete(client.id);
+    filters.sessionEnded(client.id);
     return clean(client);
   };
 }

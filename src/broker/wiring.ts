@@ -14,9 +14,9 @@ import type {
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { SilentSockets } from "../runtime/sockets.js";
-import type { Gatekeeper } from "./access.js";
+import type { Acl } from "./acl.js";
 import type { HeldFilters } from "./filters.js";
-import { admit, type DoorParts, type RefusalCode } from "./logins.js";
+import { admit, type LoginParts, type RefusalCode } from "./authenticator.js";
 import { type BrokerLimits, BrokerStartError, type BrokerTally } from "./settings.js";
 import { type Drainable, limitDrainWait } from "./slow-subscriber.js";
 import { boundStore, type Store } from "./store.js";
@@ -27,10 +27,7 @@ import { boundStore, type Store } from "./store.js";
  */
 
 /** Why a CONNECT must be refused; null when it may go on. */
-export function connectFault({
-  properties,
-  will,
-}: Pick<ConnectPacket, "properties" | "will">): string | null {
+function connectFault({ properties, will }: Pick<ConnectPacket, "properties" | "will">): string | null {
   // Delivering such a will would break the connection of every subscriber.
   if (will && Number(will.qos) > 2) return "a will of QoS 3";
   if (repeatsProperty(properties) || repeatsProperty(will?.properties)) return "a property given twice";
@@ -45,14 +42,14 @@ function repeatsProperty(properties: object | undefined): boolean {
 }
 
 /** Seconds; 0 for what is no number, as a list is. */
-export const secondsOr0 = (interval: unknown): number =>
+const secondsOr0 = (interval: unknown): number =>
   typeof interval === "number" && Number.isFinite(interval) ? interval : 0;
 
 /* What is used of the insides of aedes. They may change with any version of it, so package.json names one exactly. */
 
 const knownVersion = "2.0.0-beta.1";
 
-export type FilterPacket = SubscribePacket | UnsubscribePacket | PublishPacket;
+type FilterPacket = SubscribePacket | UnsubscribePacket | PublishPacket;
 
 interface Parser {
   prependListener(event: "packet", listener: (packet: FilterPacket) => void): unknown;
@@ -69,8 +66,8 @@ interface ClientInsides extends Drainable {
   readonly subscriptions: object;
 }
 
-export const insidesOf = (aedes: Aedes): BrokerInsides => aedes as unknown as BrokerInsides;
-export const clientInsidesOf = (client: Client): ClientInsides => client as unknown as ClientInsides;
+const insidesOf = (aedes: Aedes): BrokerInsides => aedes as unknown as BrokerInsides;
+const clientInsidesOf = (client: Client): ClientInsides => client as unknown as ClientInsides;
 
 const storeMethods: readonly (keyof Store)[] = [
   "storeRetained",
@@ -152,17 +149,15 @@ function withoutInherited(table: object): void {
   Object.setPrototypeOf(table, null);
 }
 
-export interface Conversation {
-  readonly stream: Duplex;
-  readonly request?: IncomingMessage;
-  readonly limits: Pick<BrokerLimits, "filtersPerPacket">;
-  readonly filters: HeldFilters;
-}
-
 const tooManyFilters = "too many filters in one packet";
 
 /** Speaks MQTT on a byte stream; a packet that aedes must not see ends the connection. */
-export function speakMqtt(aedes: Aedes, { stream, request, limits, filters }: Conversation): void {
+export function speakMqtt(
+  aedes: Aedes,
+  stream: Duplex,
+  request: IncomingMessage | undefined,
+  { limits, filters }: Pick<LimitParts, "limits" | "filters">,
+): void {
   const client = aedes.handle(stream, request);
   stream.once("close", () => {
     filters.closed(client);
@@ -177,10 +172,7 @@ export function speakMqtt(aedes: Aedes, { stream, request, limits, filters }: Co
   });
 }
 
-function filterFault(
-  packet: FilterPacket,
-  { filtersPerPacket }: Pick<BrokerLimits, "filtersPerPacket">,
-): string | null {
+function filterFault(packet: FilterPacket, { filtersPerPacket }: BrokerLimits): string | null {
   if (packet.cmd === "unsubscribe")
     return packet.unsubscriptions.length > filtersPerPacket ? tooManyFilters : null;
   if (packet.cmd !== "subscribe" || packet.subscriptions.length < 2) return null;
@@ -196,7 +188,7 @@ function checkExpiries(aedes: Aedes): void {
   sessions.clampSessionExpiry = (interval) => clamp(secondsOr0(interval));
 }
 
-export function wireLogins(aedes: Aedes, parts: DoorParts): void {
+export function wireLogins(aedes: Aedes, parts: LoginParts): void {
   aedes.authenticate = (client, username, password, done) => {
     const login = { address: addressOf(client), username, password };
     admit(parts, client, login).then(
@@ -212,18 +204,18 @@ export function wireLogins(aedes: Aedes, parts: DoorParts): void {
   };
 }
 
-export function wireRights(aedes: Aedes, gatekeeper: Gatekeeper): void {
+export function wireRights(aedes: Aedes, acl: Acl): void {
   aedes.authorizePublish = (client, packet, done) => {
-    gatekeeper.publish(client, packet);
+    acl.publish(client, packet);
     done(null);
   };
   aedes.authorizeSubscribe = (client, subscription, done) => {
-    done(null, gatekeeper.maySubscribe(client, subscription) ? subscription : null);
+    done(null, acl.maySubscribe(client, subscription) ? subscription : null);
   };
-  aedes.authorizeForward = (client, packet) => gatekeeper.forwarded(client, packet);
+  aedes.authorizeForward = (client, packet) => acl.forwarded(client, packet);
 }
 
-export interface LimitParts {
+interface LimitParts {
   readonly limits: BrokerLimits;
   readonly tally: BrokerTally;
   readonly silent: SilentSockets;

@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
 import type { EmbeddedBroker } from "../broker/broker.js";
-import type { RefusedLogin } from "../broker/logins.js";
+import type { RefusedLogin } from "../broker/authenticator.js";
 import { brokerSettings } from "../broker/settings.js";
-import { readVia } from "../broker/via.js";
+import { readVia } from "../runtime/user-properties.js";
 import { CommandDesk } from "../commands/desk.js";
 import { restoreCommands } from "../commands/restore.js";
 import type { Configuration } from "../config/schema.js";

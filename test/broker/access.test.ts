@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bridgeRights, rightsOf } from "../../src/broker/access.js";
+import { bridgeRights, rightsOf } from "../../src/broker/acl.js";
 
 const topics = { base: "site/greenhouse", status: "homeassistant/status", discoveryPrefix: "homeassistant" };
 

@@ -1,6 +1,6 @@
 import mqtt from "mqtt";
 import { describe, expect, it } from "vitest";
-import { bridgeCredential, Logins, LoginThrottle, sourceOf } from "../../src/broker/logins.js";
+import { bridgeCredential, Authenticator, LoginThrottle, sourceOf } from "../../src/broker/authenticator.js";
 import { hashPassword } from "../../src/broker/passwords.js";
 import { defaultBrokerLimits } from "../../src/broker/settings.js";
 import { capturedLog, manualClock, otherClient, testBroker, until } from "../mqtt-connection/support.js";
@@ -16,7 +16,7 @@ function logins() {
   const clock = manualClock();
   const bridge = bridgeCredential();
   const limits = { ...defaultBrokerLimits, loginAttempts: attempts, loginTurnMs: turnMs };
-  const of = new Logins(users, bridge, limits, clock);
+  const of = new Authenticator(users, bridge, limits, clock);
   const why = async (address: string, username: string | undefined, password: Buffer, client = "c") => {
     const verdict = await of.verdict({ address, username, password, client });
     return verdict.kind === "refused" ? verdict.why : verdict.kind;

@@ -1,11 +1,10 @@
 import type { Client, PublishPacket, Subscription } from "aedes";
 import type { Logger } from "../runtime/log.js";
 import { filterCovers } from "../runtime/topic-filter.js";
-import { claimed, viaProperty } from "../runtime/user-properties.js";
+import { claimed, stamp, viaProperty } from "../runtime/user-properties.js";
 import type { HeldFilters } from "./filters.js";
 import type { BrokerLimits, BrokerSettings, BrokerTally, BrokerTopics, BrokerUser } from "./settings.js";
 import { bytesOf, owned } from "./store.js";
-import { stamp } from "./via.js";
 
 /** What one connection may do. */
 export interface Rights {
@@ -20,7 +19,7 @@ interface PublishRule {
 }
 
 /** Where commands and requests for the bridge arrive. */
-export function commandFilters(base: string): readonly string[] {
+function commandFilters(base: string): readonly string[] {
   return [
     `${base}/+/actuator/+/set`,
     `${base}/+/parameter/+/set`,
@@ -63,7 +62,7 @@ function isOrdinary(topic: string): boolean {
 }
 
 /** Counts the retained messages of everybody but the bridge, which share one room. */
-export class RetainedShare {
+class RetainedShare {
   readonly #limits: Pick<BrokerLimits, "retainedTopics" | "retainedBytes">;
   readonly #sizes = new Map<string, number>();
   #bytes = 0;
@@ -91,18 +90,10 @@ export class RetainedShare {
 }
 
 /** Who a client turned out to be. */
-export interface Identity {
+interface Identity {
   readonly bridge: boolean;
   readonly user: string | null;
   readonly rights: Rights;
-}
-
-export interface GatekeeperParts {
-  readonly settings: BrokerSettings;
-  readonly limits: BrokerLimits;
-  readonly filters: HeldFilters;
-  readonly tally: BrokerTally;
-  readonly log: Logger;
 }
 
 // Not a topic anybody may subscribe to: it lies in the server's tree.
@@ -122,26 +113,28 @@ const filtersFull: Reason = [
 // One line per client and topic is enough, and a flood must not fill memory or log.
 const maxRemarks = 200;
 
+interface AclParts {
+  readonly settings: BrokerSettings;
+  readonly limits: BrokerLimits;
+  readonly filters: HeldFilters;
+  readonly tally: BrokerTally;
+  readonly log: Logger;
+}
+
 /**
  * Decides over every publish, subscription and delivery. A forbidden publish is not answered with an error: MQTT 3.1.1
  * knows none but closing, and Home Assistant must not be thrown off for its birth message. It is acknowledged, goes
  * nowhere, and is counted.
  */
-export class Gatekeeper {
-  readonly #settings: BrokerSettings;
-  readonly #tally: BrokerTally;
-  readonly #log: Logger;
+export class Acl {
+  readonly #parts: AclParts;
   readonly #identities = new WeakMap<Client, Identity>();
   readonly #retained: RetainedShare;
-  readonly #filters: HeldFilters;
   readonly #remarks = new Set<string>();
 
-  constructor({ settings, limits, filters, tally, log }: GatekeeperParts) {
-    this.#settings = settings;
-    this.#retained = new RetainedShare(limits);
-    this.#filters = filters;
-    this.#tally = tally;
-    this.#log = log;
+  constructor(parts: AclParts) {
+    this.#parts = parts;
+    this.#retained = new RetainedShare(parts.limits);
   }
 
   identityOf(client: Client): Identity | null {
@@ -153,7 +146,7 @@ export class Gatekeeper {
   }
 
   admit(client: Client, user: BrokerUser | null): void {
-    const rights = rightsOf(user ?? this.#settings.anonymous ?? null, this.#settings.topics);
+    const rights = rightsOf(user ?? this.#parts.settings.anonymous ?? null, this.#parts.settings.topics);
     this.#identities.set(client, { bridge: false, user: user?.username ?? null, rights });
   }
 
@@ -163,7 +156,7 @@ export class Gatekeeper {
     if (packet.properties) packet.properties = publishProperties(packet.properties);
     const allowed = identity?.rights.mayPublish(packet.topic, packet.payload.length) ?? false;
     if (!client || !identity || !allowed || !this.#mayRetain(identity, packet)) {
-      this.#tally.discardedPublishes += 1;
+      this.#parts.tally.discardedPublishes += 1;
       this.#remark(client, packet.topic, ...(allowed ? retainedFull : forbidden));
       packet.topic = discarded;
       packet.payload = Buffer.alloc(0);
@@ -183,11 +176,11 @@ export class Gatekeeper {
   maySubscribe(client: Client, subscription: Subscription): boolean {
     const identity = this.identityOf(client);
     const allowed = identity?.rights.maySubscribe(subscription.topic) ?? false;
-    if (allowed && (identity?.bridge || this.#filters.take(client, subscription))) {
-      this.#filters.grant(client, subscription);
+    if (allowed && (identity?.bridge || this.#parts.filters.take(client, subscription))) {
+      this.#parts.filters.grant(client, subscription);
       return true;
     }
-    this.#tally.refusedSubscriptions += 1;
+    this.#parts.tally.refusedSubscriptions += 1;
     this.#remark(client, subscription.topic, ...(allowed ? filtersFull : forbiddenFilter));
     return false;
   }
@@ -204,7 +197,7 @@ export class Gatekeeper {
   }
 
   #isCommand(topic: string): boolean {
-    const { base } = this.#settings.topics;
+    const { base } = this.#parts.settings.topics;
     return topic.startsWith(`${base}/`) && commandFilters(base).some((filter) => filterCovers(filter, topic));
   }
 
@@ -218,14 +211,11 @@ export class Gatekeeper {
   }
 
   #remark(client: Client | null, topic: string, what: string, remedy: string): void {
-    const who = {
-      client: shownId(client),
-      user: (client && this.identityOf(client)?.user) ?? null,
-    };
+    const who = { client: shownId(client), user: (client && this.identityOf(client)?.user) ?? null };
     const key = `${what} ${who.client ?? ""} ${topic}`;
     if (this.#remarks.has(key) || this.#remarks.size >= maxRemarks) return;
     this.#remarks.add(key);
-    this.#log.info({ ...who, topic: topic.slice(0, 128) }, `${what}; ${remedy} decides`);
+    this.#parts.log.info({ ...who, topic: topic.slice(0, 128) }, `${what}; ${remedy} decides`);
   }
 }
 

@@ -4,7 +4,7 @@ import type { Client } from "aedes";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { isLoopback } from "../runtime/sockets.js";
-import type { Gatekeeper } from "./access.js";
+import type { Acl } from "./acl.js";
 import { PasswordChecks, sameSecret } from "./passwords.js";
 import type { BrokerLimits, BrokerTally, BrokerUser } from "./settings.js";
 
@@ -38,13 +38,16 @@ const maxWaitMs = 10_000;
 // Bounds the memory an attacker with many addresses can claim; the oldest are forgotten first.
 const maxRecords = 4_096;
 
-interface Record {
-  failedAt: number[];
-  nextAt: number;
+function forgetOldest(
+  kept: { readonly size: number; keys(): Iterable<string>; delete(key: string): boolean },
+  most: number,
+): void {
+  const [oldest] = kept.keys();
+  if (kept.size > most && oldest !== undefined) kept.delete(oldest);
 }
 
 /** Who wants in, with an allowance of its own. */
-export interface Guesser {
+interface Guesser {
   readonly key: string;
   /** How many times the allowance of one name. */
   readonly share: number;
@@ -57,7 +60,7 @@ export interface Guesser {
 export class LoginThrottle {
   readonly #limits: Pick<BrokerLimits, "loginAttempts" | "loginTurnMs">;
   readonly #clock: Clock;
-  readonly #records = new Map<string, Record>();
+  readonly #records = new Map<string, { failedAt: number[]; nextAt: number }>();
 
   constructor(limits: Pick<BrokerLimits, "loginAttempts" | "loginTurnMs">, clock: Clock) {
     this.#limits = limits;
@@ -87,7 +90,9 @@ export class LoginThrottle {
         const wasOver = this.#isOver(guesser);
         const { failedAt = [], nextAt = now } = this.#records.get(guesser.key) ?? {};
         const counted = guesser.share * this.#limits.loginAttempts;
-        this.#keep(guesser.key, { failedAt: [...failedAt, now].slice(-counted), nextAt });
+        this.#records.delete(guesser.key);
+        this.#records.set(guesser.key, { failedAt: [...failedAt, now].slice(-counted), nextAt });
+        forgetOldest(this.#records, maxRecords);
         const isOver = this.#isOver(guesser);
         if (isOver && !wasOver) this.#takeTurn(guesser, now);
         return isOver && !wasOver;
@@ -105,13 +110,6 @@ export class LoginThrottle {
     const record = this.#records.get(key);
     if (record) record.nextAt = Math.max(now, record.nextAt) + this.#limits.loginTurnMs / share;
   }
-
-  #keep(key: string, record: Record): void {
-    this.#records.delete(key);
-    this.#records.set(key, record);
-    const oldest = this.#records.keys().next();
-    if (this.#records.size > maxRecords && !oldest.done) this.#records.delete(oldest.value);
-  }
 }
 
 export interface Credential {
@@ -119,7 +117,7 @@ export interface Credential {
   readonly password: string;
 }
 
-export type Verdict =
+type Verdict =
   | { readonly kind: "bridge" }
   | { readonly kind: "anonymous" }
   | { readonly kind: "user"; readonly user: BrokerUser }
@@ -134,12 +132,10 @@ export function bridgeCredential(): Credential {
   };
 }
 
-const refused = (why: "blocked" | "busy"): Verdict => ({ kind: "refused", why, newlySlowed: false });
-
 // Checked when the user does not exist, so that the time taken does not tell which users do.
 const nobody = `scrypt:15:8:1:${"A".repeat(22)}:${"A".repeat(43)}`;
 
-export interface LoginTry {
+interface Login {
   readonly address: string;
   readonly client: string;
   readonly username?: string;
@@ -156,7 +152,7 @@ const sourceShare = 10;
  * same name from the same source alone, and those of no program that has logged in before: whoever knows neither its
  * client id nor a password cannot get in its way.
  */
-export class Logins {
+export class Authenticator {
   readonly #users: ReadonlyMap<string, BrokerUser>;
   readonly #bridge: Credential;
   readonly #checks = new PasswordChecks();
@@ -172,7 +168,7 @@ export class Logins {
     this.#clock = clock;
   }
 
-  async verdict(login: LoginTry): Promise<Verdict> {
+  async verdict(login: Login): Promise<Verdict> {
     const { username, password: given = Buffer.alloc(0) } = login;
     const source = sourceOf(login.address);
     const stranger = { key: source, share: sourceShare };
@@ -185,9 +181,12 @@ export class Logins {
     const guessers = isKnown ? [{ key: program, share: 1 }] : [{ key: name, share: 1 }, stranger];
     const user = username === undefined ? undefined : this.#users.get(username);
     const right = await this.#check(guessers, given, user?.password ?? nobody);
-    if (right === "blocked" || right === "busy") return refused(right);
-    if (!right || !user) return this.#wrong(guessers);
-    this.#remember(program);
+    if (right === "blocked" || right === "busy") return { kind: "refused", why: right, newlySlowed: false };
+    if (!right || !user)
+      return { kind: "refused", why: "wrong", newlySlowed: this.#throttle.failed(guessers) };
+    this.#known.delete(program);
+    this.#known.add(program);
+    forgetOldest(this.#known, maxKnown);
     return { kind: "user", user };
   }
 
@@ -216,17 +215,6 @@ export class Logins {
     }
     const right = await this.#checks.verify(given, stored);
     return right === "off" ? "busy" : right;
-  }
-
-  #remember(program: string): void {
-    this.#known.delete(program);
-    this.#known.add(program);
-    const oldest = this.#known.keys().next();
-    if (this.#known.size > maxKnown && !oldest.done) this.#known.delete(oldest.value);
-  }
-
-  #wrong(guessers: readonly Guesser[]): Verdict {
-    return { kind: "refused", why: "wrong", newlySlowed: this.#throttle.failed(guessers) };
   }
 }
 
@@ -265,9 +253,9 @@ export class RefusedLogins {
 /** CONNACK codes of MQTT 3.1.1; aedes translates them for MQTT 5. */
 export type RefusalCode = 2 | 3 | 4 | 5;
 
-export interface DoorParts {
-  readonly logins: Logins;
-  readonly gatekeeper: Gatekeeper;
+export interface LoginParts {
+  readonly authenticator: Authenticator;
+  readonly acl: Acl;
   readonly tally: BrokerTally;
   readonly maxClients: number;
   readonly log: Logger;
@@ -280,12 +268,12 @@ export interface DoorParts {
 
 /** Lets a client in, noting who it is, or answers with the code to refuse it with. */
 export async function admit(
-  parts: DoorParts,
+  parts: LoginParts,
   client: Client,
   login: { readonly address: string; readonly username?: string; readonly password?: Buffer },
 ): Promise<RefusalCode | null> {
-  const { gatekeeper, tally, log } = parts;
-  const verdict = await parts.logins.verdict({ ...login, client: client.id });
+  const { acl, tally, log } = parts;
+  const verdict = await parts.authenticator.verdict({ ...login, client: client.id });
   if (verdict.kind === "refused")
     return refuseLogin(parts, verdict, { address: login.address, client: client.id.slice(0, 64) });
   const user = verdict.kind === "user" ? verdict.user.username : null;
@@ -298,14 +286,14 @@ export async function admit(
     }
   }
   tally.accepted += 1;
-  if (verdict.kind === "bridge") gatekeeper.admitBridge(client);
-  else gatekeeper.admit(client, verdict.kind === "user" ? verdict.user : null);
+  if (verdict.kind === "bridge") acl.admitBridge(client);
+  else acl.admit(client, verdict.kind === "user" ? verdict.user : null);
   log.debug({ address: login.address, client: client.id.slice(0, 64), user }, "client connected");
   return null;
 }
 
 function refuseLogin(
-  { tally, log, refused }: DoorParts,
+  { tally, log, refused }: LoginParts,
   verdict: Verdict & { kind: "refused" },
   { address, client }: RefusedLogin,
 ): RefusalCode {
@@ -324,12 +312,12 @@ function refuseLogin(
 }
 
 function placeProblem(
-  { clientWithId, gatekeeper, clientCount, maxClients }: DoorParts,
+  { clientWithId, acl, clientCount, maxClients }: LoginParts,
   id: string,
   user: string | null,
 ): { readonly code: RefusalCode; readonly text: string } | null {
   const present = clientWithId(id);
-  const owner = present && gatekeeper.identityOf(present);
+  const owner = present && acl.identityOf(present);
   // Taking over a client id closes the other connection, which must not be possible with the bridge's or across users.
   if (owner && (owner.bridge || owner.user !== user))
     return { code: 2, text: "refused a client: its client id is in use by another user" };
