@@ -53,7 +53,7 @@ export async function commandDirectly(
           showAgain: () => undefined,
         },
       });
-      commander.restoreUnread(unreadLanes(opened.journal.history()));
+      feedUnread(commander, opened.journal);
       commander.submit({ ...request, retained: false, expiryMs: null, response: null });
     });
   } finally {
@@ -69,7 +69,7 @@ async function untilTold(commander: Commander, journal: Journal, clock: Clock): 
   const until = clock.monotonic() + toldWithinMs;
   do {
     await clock.wait(200);
-    await commander.journalAgain();
+    commander.journalAgain();
     if (!commander.isTelling && commander.heldBack === 0) return;
   } while (clock.monotonic() < until);
   const why = journal.state().reason ?? "the disk does not answer.";
@@ -78,10 +78,7 @@ async function untilTold(commander: Commander, journal: Journal, clock: Clock): 
   );
 }
 
-function unreadLanes({
-  unread,
-}: ReturnType<Awaited<ReturnType<typeof openJournal>>["journal"]["history"]>): readonly string[] {
-  return unread.map(({ controller, target, actuator }) =>
-    laneKey({ code: controller, target, targetId: actuator }),
-  );
+function feedUnread(commander: Commander, journal: Journal): void {
+  for (const { controller: code, target, actuator: targetId } of journal.history().unread)
+    commander.feed({ type: "unread", key: laneKey({ code, target, targetId }) });
 }

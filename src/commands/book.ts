@@ -1,16 +1,40 @@
-import type { StepReport } from "../greenhouse/command/outcomes.js";
+import type { CommandResult, StepReport } from "../greenhouse/command/outcomes.js";
 import type { Step } from "../greenhouse/command/plan.js";
-import type { BetweenSteps } from "../greenhouse/model.js";
-import type { PlatformErrorFacts, RawValue, WriteAccepted } from "../greenhouse/ports.js";
+import type { BridgeEvent } from "../greenhouse/events.js";
+import type { Actuator, BetweenSteps, Register } from "../greenhouse/model.js";
+import type { PlatformErrorFacts, RawValue } from "../greenhouse/ports.js";
+import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { CommandTaken, RecordBody } from "../journal/records.js";
-import type { Command, Phase } from "./command.js";
+import type { Addressed, Arrived, Command, Phase, ResultAddressee, Target } from "./command.js";
 import type { ReadBack } from "./confirm.js";
-import type { Ending, SentSoFar } from "./report.js";
+import type { Ids, Taken } from "./duplicates.js";
+import type { Answer, Evidence, StepEnd } from "./endings.js";
+import type { Allowances, Counted, Refusals } from "./flood.js";
+import type { Abandoned, Ending, SentSoFar } from "./report.js";
+import type { Rest } from "./rest.js";
+import { emptyTable, type Table } from "./table.js";
 
 /*
- * The state of all commands, as data. `step` in lane.ts folds one input into one actuator's lane and says what is to be
- * done; perform.ts does it and feeds the answers back. All instants are monotonic ms.
+ * The state of all commands, as data. `step` in step.ts folds one input into it and says what is to be done; the commander
+ * does it and feeds the answers back. All instants are monotonic ms, unless said.
  */
+
+export interface Book {
+  /** Of targets that there is something to remember of. */
+  readonly lanes: Table<Lane>;
+  /** Lanes with a command on its way or a time to wait for: when to be woken, Infinity where only an answer moves it. */
+  readonly busy: Table<number>;
+  readonly ids: Ids;
+  readonly allowances: Allowances;
+  readonly refusals: Refusals;
+  /** Outcomes on their way to the journal and to whoever asked, by the number of the question to the journal. */
+  readonly outcomes: Table<Outcome>;
+  /** Lanes whose newest sent command ended badly, of each controller code. */
+  readonly problems: Table<readonly string[]>;
+  /** Numbers the questions asked, so that an answer nobody waits for any more is known. */
+  readonly asked: number;
+  readonly closed: boolean;
+}
 
 /** The commands of one actuator, over all its addresses. */
 export interface Lane {
@@ -26,12 +50,37 @@ export interface Lane {
   readonly posts: Posts;
   /** Confirmed and still travelling. */
   readonly held: Held | null;
-  readonly closed: boolean;
-  /** Numbers the questions asked, so that an answer nobody waits for any more is known. */
-  readonly asked: number;
+  /** The newest command taken. */
+  readonly newest: Taken | null;
+  /** Sent, ended unconfirmed, and may still come. */
+  readonly awaited: Awaited | null;
+  /** What the actuator was last known to rest at. */
+  readonly rest: Rest | null;
 }
 
-export type HeldCommand = Pick<Command, "id" | "code" | "controllerId" | "target" | "targetId" | "settings">;
+export type HeldCommand = Addressed & Pick<Command, "id" | "settings">;
+
+/** A value of ours that ended unconfirmed and may still come. */
+export interface Awaited {
+  readonly command: Addressed & Pick<Command, "id">;
+  readonly settings: ActuatorSettings;
+  /** The command's word or degree. */
+  readonly word: string;
+  readonly step: Step;
+}
+
+/** A result, from its command's end until everybody was told and the journal has it. */
+export interface Outcome {
+  readonly about: ResultAddressee & Pick<Command, "code">;
+  readonly result: CommandResult;
+  /** The one of a refused request is told whatever the journal does, and not written again. */
+  readonly isRefusal: boolean;
+  /** A stop is told whatever the disk does. */
+  readonly isUrgent: boolean;
+  readonly isTold: boolean;
+  /** The journal has been asked to take it and has not answered. */
+  readonly isWriting: boolean;
+}
 
 /** A confirmed command whose address is read once more when its travel time is over. */
 export interface Held {
@@ -84,7 +133,7 @@ export type Stage =
       readonly token: number;
       readonly address: string;
       readonly left: readonly string[];
-      readonly fresh: ReadonlyMap<string, RawValue>;
+      readonly fresh: Readonly<Record<string, RawValue>>;
     }
   /** Checked; the journal has not said yet that it has on disk that the command is sent. A stop waits until then at most. */
   | { readonly at: "journal"; readonly token: number; readonly until: number | null }
@@ -147,69 +196,108 @@ export type Connection =
   | { readonly type: "online" | "offline" | "unknown" }
   | { readonly type: "unanswered"; readonly reason: string; readonly facts: PlatformErrorFacts | null };
 
-export type Answer =
-  | { readonly type: "accepted"; readonly answer: WriteAccepted }
-  | { readonly type: "error"; readonly message: string; readonly facts: PlatformErrorFacts };
-
-export type Input =
-  | { readonly type: "asked"; readonly command: Command }
-  /** What an earlier run left open. */
-  | { readonly type: "interrupted"; readonly one: Interrupted }
-  /** Confirmed by an earlier run, which had not looked again. */
-  | { readonly type: "holding"; readonly command: HeldCommand; readonly step: Step }
-  | { readonly type: "connection"; readonly token: number; readonly connection: Connection }
-  | { readonly type: "read"; readonly token: number; readonly address: string; readonly read: Read }
-  /** `problem` is null once the record is on disk. */
-  | { readonly type: "journaled"; readonly token: number; readonly problem: string | null }
-  | {
-      readonly type: "answered";
-      readonly token: number;
-      readonly answer: Answer;
-      /** What the mirror held of the address when the POST began. */
-      readonly before: RawValue | null;
-    }
-  | { readonly type: "renewed"; readonly token: number; readonly isNew: boolean }
-  | { readonly type: "pushed"; readonly address: string; readonly raw: RawValue }
-  /** An effect could not be carried out for a reason of ours. */
-  | { readonly type: "defect"; readonly token: number }
-  | { readonly type: "woke" }
-  | { readonly type: "closing" };
-
-export type Effect =
-  | { readonly type: "connection"; readonly token: number; readonly command: Command }
-  | {
-      readonly type: "read";
-      readonly token: number;
-      readonly command: Pick<Command, "code">;
-      readonly address: string;
-    }
-  /** Nobody waits for that answer any more. */
-  | { readonly type: "forget"; readonly token: number }
+/** A question to the world outside; its answer brings the number back. */
+export type Question =
+  | { readonly type: "connection"; readonly command: Command }
+  | { readonly type: "read"; readonly command: Pick<Command, "code">; readonly address: string }
+  | { readonly type: "post"; readonly command: Command; readonly step: Step }
+  | { readonly type: "renew" }
   | {
       readonly type: "journal";
       readonly record: RecordBody;
       /** Goes before it where the journal does not know the command, as it could not write when the command came. */
       readonly unlessOpen?: CommandTaken;
       readonly durable: boolean;
-      readonly token: number | null;
-    }
+    };
+
+interface Asking {
+  /** The lane that asks; of an outcome none. */
+  readonly key: string;
+  readonly token: number;
+}
+
+export type LaneInput =
+  /** What an earlier run left open. */
+  | { readonly type: "interrupted"; readonly one: Interrupted }
+  /** Confirmed by an earlier run, which had not looked again. */
+  | { readonly type: "holding"; readonly command: HeldCommand; readonly step: Step }
+  /** Sent by an earlier run, and not seen when its command ended. */
+  | { readonly type: "awaiting"; readonly awaited: Awaited }
+  /** Its last POST of an earlier run nobody has read back. */
+  | { readonly type: "unread" }
+  /** What a read has shown of the target. */
+  | { readonly type: "shown"; readonly about: Addressed; readonly target: Actuator | Register }
+  | ({ readonly type: "connection"; readonly connection: Connection } & Asking)
+  | ({ readonly type: "read"; readonly address: string; readonly read: Read } & Asking)
+  | ({
+      readonly type: "answered";
+      readonly answer: Answer;
+      /** What the mirror held of the address when the POST began. */
+      readonly before: RawValue | null;
+    } & Asking)
+  | ({ readonly type: "renewed"; readonly isNew: boolean } & Asking)
+  /** A question could not be asked for a reason of ours. */
+  | ({ readonly type: "defect" } & Asking)
+  | ({ readonly type: "journaled" } & Asking & Journaled)
+  | { readonly type: "pushed"; readonly address: string; readonly raw: RawValue };
+
+export type Journaled =
+  | { readonly sequence: number }
   | {
-      readonly type: "post";
-      readonly token: number;
-      readonly command: Command;
-      readonly step: Step;
+      readonly sequence: null;
+      readonly problem: string;
+      /** Whether the journal holds the command without a result, so that a next start would end it. */
+      readonly isOpen: boolean;
+    };
+
+export type Input =
+  | ({ readonly key: string } & LaneInput)
+  | { readonly type: "asked"; readonly arrived: Arrived }
+  | { readonly type: "acknowledged"; readonly code: string; readonly actuator: string | null }
+  /** A controller's flag has to be shown, also when it was only just admitted. */
+  | { readonly type: "admitted"; readonly code: string }
+  /** Ended badly in an earlier run. */
+  | { readonly type: "problem"; readonly about: Target }
+  /** Of an earlier run, by which a repeated id is still recognised. */
+  | {
+      readonly type: "ended_before";
+      readonly about: Target;
+      readonly result: CommandResult;
+      readonly agoMs: number;
     }
-  | { readonly type: "renew"; readonly token: number }
+  | { readonly type: "abandoned"; readonly one: Abandoned }
+  /** Now and then: counts of minutes that are over, and what the journal could not take. */
+  | { readonly type: "tick"; readonly journalAvailable: boolean }
+  | { readonly type: "woke" }
+  | { readonly type: "closing" };
+
+export type Effect =
+  | (Question & Asking)
+  /** Not waited for. `quiet`: a journal that cannot write says enough by itself. */
+  | { readonly type: "note"; readonly record: RecordBody; readonly durable: boolean; readonly quiet: boolean }
+  /** Nobody waits for that answer any more. */
+  | { readonly type: "forget"; readonly token: number }
   /** A POST begins, or has ended: a read begun before this changes nothing. */
   | { readonly type: "posted"; readonly command: Command; readonly between: BetweenSteps | null }
   /** No further step follows: what is read shows again. */
   | { readonly type: "steps_ended"; readonly command: Command }
   /** A value was pushed after the last read of a command that has ended. */
   | { readonly type: "unread"; readonly command: Command; readonly address: string; readonly raw: RawValue }
-  /** The register shows another value than the one that was confirmed. */
-  | { readonly type: "reverted"; readonly command: HeldCommand; readonly step: Step; readonly raw: RawValue }
   | { readonly type: "phase"; readonly command: Command; readonly phase: Phase }
-  | { readonly type: "end"; readonly command: Command; readonly ending: Ending }
+  | { readonly type: "taken"; readonly command: Command }
+  | { readonly type: "ended"; readonly result: CommandResult }
+  | { readonly type: "counted"; readonly count: Omit<Counted, "minute"> }
+  /** `sequence` is the journal's number of the result; null when it could not be journaled or was only counted. */
+  | {
+      readonly type: "result";
+      readonly result: CommandResult;
+      readonly about: ResultAddressee;
+      readonly sequence: number | null;
+    }
+  /** After a refused or failed command whoever showed the asked state has to see the true one again. */
+  | { readonly type: "show_again"; readonly about: Target }
+  | { readonly type: "problem"; readonly code: string; readonly on: boolean }
+  | { readonly type: "event"; readonly event: BridgeEvent }
   | { readonly type: "warn"; readonly reason: string; readonly message: string };
 
 export interface Now {
@@ -218,8 +306,10 @@ export interface Now {
   readonly mono: number;
 }
 
-/** One call of `step`: the lane as it becomes, and what is to be done. */
+/** One call of `step`: the book as it becomes, the lane of it that is dealt with, and what is to be done. */
 export interface Turn {
+  book: Book;
+  key: string;
   lane: Lane;
   readonly effects: Effect[];
   readonly now: Now;
@@ -233,16 +323,45 @@ export const emptyLane: Lane = {
   stop: null,
   posts: { firstAt: null, stopAt: null, endedAt: null, unread: false },
   held: null,
-  closed: false,
-  asked: 0,
+  newest: null,
+  awaited: null,
+  rest: null,
 };
 
-/** The number of the next question. */
-export function ask(turn: Turn): number {
-  const token = turn.lane.asked + 1;
-  turn.lane = { ...turn.lane, asked: token };
+export const emptyBook: Book = {
+  lanes: emptyTable,
+  busy: emptyTable,
+  ids: { young: emptyTable, old: emptyTable, since: 0 },
+  allowances: { configured: emptyTable, addresses: emptyTable, stops: emptyTable },
+  refusals: { minute: 0, journaled: emptyTable, counted: emptyTable },
+  outcomes: emptyTable,
+  problems: emptyTable,
+  asked: 0,
+  closed: false,
+};
+
+/** Asks the world outside; the number by which its answer is known. */
+export function ask(turn: Turn, question: Question, key = turn.key): number {
+  const token = turn.book.asked + 1;
+  turn.book = { ...turn.book, asked: token };
+  turn.effects.push({ ...question, key, token });
   return token;
 }
+
+/** Journals what nothing waits for. */
+export function note(
+  turn: Turn,
+  record: RecordBody,
+  { durable = false, quiet = false }: { readonly durable?: boolean; readonly quiet?: boolean } = {},
+): void {
+  turn.effects.push({ type: "note", record, durable, quiet });
+}
+
+/** Commands taken and not ended. */
+export const openCommands = ({ running, confirming, waiting, stop }: Lane): readonly Command[] =>
+  [running?.heir ?? running?.command, confirming?.heir ?? confirming?.command, ...waiting, stop].flatMap(
+    (one) => one ?? [],
+  );
 
 /** What the journal knows of a command the last run did not finish. */
 export interface Interrupted {
@@ -258,52 +377,4 @@ export interface Interrupted {
   readonly requestId: string | null;
   /** Epoch ms of the last recorded POST; null when none was recorded, although one may have begun. */
   readonly sentAt: number | null;
-}
-
-/** How one step ended. */
-export type StepEnd =
-  | ({ readonly type: "confirmed" } & Evidence)
-  | ({ readonly type: "unconfirmed" } & Evidence)
-  /** Accepted or ambiguous, and nothing could be read since. */
-  | ({ readonly type: "unknown" } & Evidence)
-  | ({ readonly type: "rejected"; readonly unauthorized: boolean; readonly message: string } & Evidence)
-  | ({ readonly type: "not_sent"; readonly message: string } & Evidence)
-  /** Ambiguous, and a valid later read differs. */
-  | ({ readonly type: "failed" } & Evidence)
-  | ({ readonly type: "interrupted" } & Evidence);
-
-export interface Evidence {
-  readonly attempts: number;
-  readonly code: string | null;
-  readonly requestId: string | null;
-  readonly readBack: RawValue | null;
-}
-
-interface Refusal {
-  readonly message: string;
-  readonly facts: PlatformErrorFacts;
-}
-
-/** Ends that need no second look: the platform said no, or nothing ever left. */
-export function finalError(error: Refusal, facts: Evidence): StepEnd | null {
-  const { kind, sent, code } = error.facts;
-  // Also without a credential at hand: a renewed one is the one retry.
-  if (kind === "unauthorized") return null;
-  if (!sent) return { type: "not_sent", message: error.message, ...facts };
-  return code !== undefined ? rejected(error, facts) : null;
-}
-
-export const rejected = (error: Refusal, facts: Evidence): StepEnd => ({
-  type: "rejected",
-  unauthorized: error.facts.kind === "unauthorized",
-  message: error.message,
-  ...facts,
-});
-
-export function factsOf(answer: Answer, attempts: number): Evidence {
-  if (answer.type === "accepted") {
-    return { attempts, code: answer.answer.code, requestId: answer.answer.requestId, readBack: null };
-  }
-  const { code, requestId } = answer.facts;
-  return { attempts, code: code ?? null, requestId: requestId ?? null, readBack: null };
 }

@@ -13,16 +13,15 @@ import { finish, journalSending, put } from "./turn.js";
 type At<Name extends Stage["at"]> = Run & { readonly stage: Extract<Stage, { readonly at: Name }> };
 
 export function begin(turn: Turn, run: Omit<Run, "stage">): void {
-  const token = ask(turn);
   turn.effects.push({ type: "phase", command: run.command, phase: "checking" });
-  turn.effects.push({ type: "connection", token, command: run.command });
+  const token = ask(turn, { type: "connection", command: run.command });
   put(turn, { ...run, stage: { at: "connection", token } });
 }
 
 export function connected(turn: Turn, run: At<"connection">, connection: Connection): void {
   const refusal = connectionRefusal(connection);
   if (refusal) finish(turn, run, refusal);
-  else readNext(turn, run, readAddresses(run.command), new Map());
+  else readNext(turn, run, readAddresses(run.command), {});
 }
 
 function connectionRefusal(connection: Connection): Ending | null {
@@ -58,15 +57,14 @@ function readNext(
   turn: Turn,
   run: Run,
   addresses: readonly string[],
-  fresh: ReadonlyMap<string, RawValue>,
+  fresh: Readonly<Record<string, RawValue>>,
 ): void {
   const [address, ...left] = addresses;
   if (address === undefined) {
     checked(turn, run, fresh);
     return;
   }
-  const token = ask(turn);
-  turn.effects.push({ type: "read", token, command: run.command, address });
+  const token = ask(turn, { type: "read", command: run.command, address });
   put(turn, { ...run, stage: { at: "checking", token, address, left, fresh } });
 }
 
@@ -79,17 +77,17 @@ export function checkRead(turn: Turn, run: At<"checking">, read: Read): void {
     const message = `The platform shows no value for address ${address}, so nothing sent there could be confirmed. Check the address, or send with "force": true.`;
     finish(turn, run, refused("no_read_back", message));
   } else {
-    const more = read.type === "value" ? new Map([...fresh, [address, read.raw]]) : fresh;
+    const more = read.type === "value" ? { ...fresh, [address]: read.raw } : fresh;
     readNext(turn, run, left, more);
   }
 }
 
-function checked(turn: Turn, run: Run, fresh: ReadonlyMap<string, RawValue>): void {
+function checked(turn: Turn, run: Run, fresh: Readonly<Record<string, RawValue>>): void {
   const { command } = run;
   const { settings, wanted, dryRun } = command;
-  const steps = stepsOf(settings, wanted, fresh.get(settings.address) ?? null);
+  const steps = stepsOf(settings, wanted, fresh[settings.address] ?? null);
   const final = steps.at(-1);
-  const readBack = final ? (fresh.get(final.address) ?? null) : null;
+  const readBack = final ? (fresh[final.address] ?? null) : null;
   if (isAlready(command, final, fresh, run.posts, turn.now.mono)) {
     finish(turn, run, { outcome: "already", reason: null, message: null, readBack });
   } else if (dryRun) {
@@ -111,16 +109,16 @@ export function goOn(turn: Turn, run: Run, problem: string | null): void {
 function isAlready(
   command: Command,
   final: Step | undefined,
-  fresh: ReadonlyMap<string, RawValue>,
+  fresh: Readonly<Record<string, RawValue>>,
   posts: Posts,
   monoNow: number,
 ): boolean {
   const { settings, wanted, force } = command;
-  const raw = final && fresh.get(final.address);
+  const raw = final && fresh[final.address];
   if (!final || raw === undefined || force || wanted.type === "stop" || posts.unread) return false;
   if (!shows(settings, final, raw)) return false;
   if (wanted.type !== "position") return true;
-  const mode = fresh.get(modeAddress(settings));
+  const mode = fresh[modeAddress(settings)];
   const isInMode = mode !== undefined && showsPositionMode(settings, mode);
   return isInMode && (posts.endedAt === null || monoNow - posts.endedAt >= settings.travelMs);
 }

@@ -1,5 +1,5 @@
 import type { Configuration } from "../config/schema.js";
-import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
+import type { CommandResult, Refusal, Via } from "../greenhouse/command/outcomes.js";
 import type { Wanted } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { PlatformReader, PlatformWriter } from "../greenhouse/ports.js";
@@ -18,24 +18,29 @@ export interface CommandSource {
   readonly response: { readonly topic: string; readonly correlationData: Uint8Array | null } | null;
 }
 
-/** A command as it arrives, before anything is known of it. */
-export interface CommandRequest extends CommandSource {
-  readonly controllerId: string;
+/** What a command is for, by the controller's device code. */
+export interface Target {
+  readonly code: string;
   readonly target: "actuator" | "parameter" | "address";
   readonly targetId: string;
+}
+
+/** The same with the controller's topic id. */
+export interface Addressed extends Target {
+  readonly controllerId: string;
+}
+
+/** A command as it arrives, before anything is known of it. */
+export interface CommandRequest extends CommandSource, Omit<Addressed, "code"> {
   readonly payload: Uint8Array;
   readonly retained: boolean;
   readonly expiryMs: number | null;
 }
 
 /** A command that was taken. `…Mono` instants are monotonic ms, `receivedAt` is epoch ms. */
-export interface Command extends CommandSource {
+export interface Command extends CommandSource, Addressed {
   readonly id: string;
   readonly ownId: boolean;
-  readonly code: string;
-  readonly controllerId: string;
-  readonly target: CommandRequest["target"];
-  readonly targetId: string;
   readonly settings: ActuatorSettings;
   readonly wanted: Wanted;
   readonly payloadKey: string;
@@ -43,6 +48,8 @@ export interface Command extends CommandSource {
   readonly dryRun: boolean;
   /** A stop above the target's allowance: taken all the same, but one of too many to be journaled each. */
   readonly isOfFlood?: true;
+  /** Taken by an earlier run of the program; it is only read back. */
+  readonly isRecovered?: true;
   readonly receivedAt: number;
   readonly receivedMono: number;
   /** The first POST must have begun by then. */
@@ -51,8 +58,7 @@ export interface Command extends CommandSource {
 
 export type Phase = "waiting" | "checking" | "sending" | "confirming" | "done";
 
-export const laneKey = (command: Pick<Command, "code" | "target" | "targetId">) =>
-  `${command.code} ${command.target} ${command.targetId}`;
+export const laneKey = ({ code, target, targetId }: Target) => `${code} ${target} ${targetId}`;
 
 export interface CommandJournal {
   append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
@@ -75,10 +81,10 @@ export interface CommandAudience {
   result(result: CommandResult, about: ResultAddressee, sequence: number | null): void;
   event(event: BridgeEvent): void;
   /** After a refused or failed command whoever showed the asked state has to see the true one again. */
-  showAgain(about: Pick<Command, "code" | "target" | "targetId">): void;
+  showAgain(about: Target): void;
 }
 
-export interface CommandPorts {
+export interface CommanderPorts {
   readonly platform: CommandPlatform;
   readonly store: GreenhouseStore;
   readonly journal: CommandJournal;
@@ -86,9 +92,6 @@ export interface CommandPorts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly newId: () => string;
-}
-
-export interface CommanderPorts extends CommandPorts {
   /** Takes a line of each command taken and of each result. */
   readonly commandLog?: Pick<Logger, "info"> | undefined;
   readonly clockTrusted: () => boolean;
@@ -98,3 +101,17 @@ export interface CommanderPorts extends CommandPorts {
 }
 
 export type CommandRules = Configuration["commands"];
+
+/** A request with all that is known at its arrival. */
+export interface Arrived {
+  readonly request: CommandRequest;
+  readonly code: string;
+  /** How the target is commanded, or why it cannot be. */
+  readonly target: ActuatorSettings | Refusal;
+  /** The id it goes by where its sender gave none. */
+  readonly id: string;
+  readonly rules: CommandRules;
+  readonly clockTrusted: boolean;
+  readonly otherBridge: boolean;
+  readonly journal: ReturnType<CommandJournal["state"]>;
+}

@@ -1,269 +1,359 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import type { Step } from "../greenhouse/command/plan.js";
-import { canonical, targetOf } from "../greenhouse/command/words.js";
-import type { ActuatorSettings } from "../greenhouse/settings.js";
-import type { RecordBody } from "../journal/records.js";
-import type { Logger } from "../runtime/log.js";
+import { targetOf } from "../greenhouse/command/words.js";
+import type { Controller } from "../greenhouse/model.js";
+import { PlatformError, type RawValue } from "../greenhouse/ports.js";
 import type { PushBell } from "../sync/push-mirror.js";
-import { Aftermath, type Awaited } from "./aftermath.js";
-import type { HeldCommand, Interrupted } from "./book.js";
+import { type Book, type Connection, type Effect, emptyBook, type Input, type Read } from "./book.js";
 import { type Command, type CommanderPorts, type CommandRequest, laneKey } from "./command.js";
-import { Duplicates, payloadKey } from "./duplicates.js";
-import { CommandAllowances } from "./flood.js";
-import {
-  type Arrived,
-  commandFrom,
-  duplicateRefusal,
-  journalRefusal,
-  type NotTaken,
-  refusalResult,
-  understand,
-  type Understood,
-} from "./intake.js";
-import { Lanes } from "./lanes.js";
-import { Problems } from "./problems.js";
-import { type Abandoned, askedBy, type Ending, resultOf } from "./report.js";
-import { type Outcome, RefusalLedger, ResultLedger } from "./results.js";
+import type { Answer } from "./endings.js";
+import { askedBy } from "./report.js";
+import { awaiting, heldBackIn, nextWakeAt, openIn, step, tellingIn } from "./step.js";
 
-/* What the log says of commands: who asked what of whom, and what became of it. */
+type Asked = Extract<Effect, { readonly token: number; readonly key: string }>;
+type Answered = Exclude<Asked, { readonly type: "journal" }>;
+type Told = Exclude<
+  Effect,
+  Asked | { readonly type: "note" | "forget" | "posted" | "steps_ended" | "problem" }
+>;
 
-type Log = Pick<Logger, "info"> | undefined;
+// A POST is never aborted: what it did would be unknown. Its own deadline ends it.
+const untilItEnds = new AbortController().signal;
 
-export function logTaken(log: Log, command: Command): void {
-  const { id, controllerId: controller, targetId: actuator, by, via } = command;
-  const { command: word, value } = askedBy(command);
-  log?.info({ id, controller, actuator, command: word, value, by, via }, "command taken");
-}
-
-export function logResult(log: Log, result: CommandResult): void {
-  const { id, controller, actuator, command, value, outcome, reason, by, via } = result;
-  log?.info({ id, controller, actuator, command, value, outcome, reason, by, via }, "command ended");
-}
-
-/** Takes commands, runs them one at a time per actuator, and gives each exactly one result. */
-export class Commander {
+/**
+ * Takes commands, and does what their book says is to be done: asks the platform and the journal, tells of every command's
+ * life, feeds the answers back, and wakes the book with one timer.
+ */
+export class Commander implements PushBell {
   readonly #ports: CommanderPorts;
-  readonly #lanes: Lanes;
-  readonly #duplicates = new Duplicates();
-  readonly #seen = new Map<string, ReturnType<Duplicates["taken"]>>();
-  readonly #allowances = new CommandAllowances();
-  readonly #ledger: RefusalLedger;
-  readonly #results: ResultLedger;
-  readonly problems: Problems;
-  readonly #aftermath: Aftermath;
-  /** Commands of an earlier run that are read back. */
-  readonly #recovered = new Set<string>();
-  #shuttingDown = false;
+  readonly #questions = new Map<number, AbortController>();
+  #book: Book = emptyBook;
+  #timer: { readonly at: number; readonly stop: AbortController } | null = null;
+  #onUnread: Parameters<PushBell["onUnread"]>[0] = () => undefined;
 
   constructor(ports: CommanderPorts) {
     this.#ports = ports;
-    this.#ledger = new RefusalLedger(ports.journal, ports.clock, ports.commandLog);
-    this.#results = new ResultLedger(ports);
-    this.problems = new Problems(ports.store);
-    this.#lanes = new Lanes({
-      ...ports,
-      ended: (command, ending) => {
-        this.#finish(command, ending);
-      },
-      reverted: (news) => {
-        this.#aftermath.reverted(news);
-      },
-    });
-    this.#aftermath = new Aftermath({
-      ...ports,
-      problems: this.problems,
-      isOurs: ({ settings: { id, travelMs } }, code) =>
-        this.#lanes.isMoving({ code, target: "actuator", targetId: id }, travelMs),
-    });
     ports.store.onChange((before, after) => {
-      this.#aftermath.changed(before, after);
+      if (after) this.#changed(before, after);
     });
+  }
+
+  get book(): Book {
+    return this.#book;
   }
 
   /** Commands taken and not ended. */
   get open(): readonly Command[] {
-    return this.#lanes.open();
-  }
-
-  /** Where the platform's pushed values are told. */
-  get bell(): PushBell {
-    return this.#lanes;
+    return openIn(this.#book);
   }
 
   /** Whether a command is on its way to its end, or an outcome on its way to the journal and its listeners. */
   get isBusy(): boolean {
-    return this.#lanes.open().length > 0 || this.isTelling;
+    return this.open.length > 0 || this.isTelling;
   }
 
   /** Outcomes that are held back until the journal can take them. */
   get heldBack(): number {
-    return this.#results.heldBack;
+    return heldBackIn(this.#book);
   }
 
   get isTelling(): boolean {
-    return this.#results.open > 0;
+    return tellingIn(this.#book) > 0;
   }
 
   /** Takes a request or answers it with a refusal; never throws. */
   submit(request: CommandRequest): void {
-    const receivedAt = this.#ports.clock.now();
-    const receivedMono = this.#ports.clock.monotonic();
-    const controller = this.#ports.store.byId(request.controllerId);
+    const { store, journal, clockTrusted, otherBridge, newId } = this.#ports;
+    const controller = store.byId(request.controllerId);
     const rules = this.#ports.rules();
-    const target = targetOf(controller, request, rules);
-    const settings = "reason" in target ? null : target;
-    const code = controller?.info.code ?? request.controllerId;
-    const understood = understand(request, {
-      rules,
-      target,
-      now: receivedAt,
-      clockTrusted: this.#ports.clockTrusted(),
-      otherBridge: this.#ports.otherBridge(),
-      shuttingDown: this.#shuttingDown,
-      takesAllowance: (isStop) =>
-        this.#allowances.take({ ...request, code }, { isKnown: settings !== null, isStop }, receivedMono),
+    this.feed({
+      type: "asked",
+      arrived: {
+        ...{ request, rules, id: newId(), journal: journal.state() },
+        ...{ clockTrusted: clockTrusted(), otherBridge: otherBridge() },
+        code: controller?.info.code ?? request.controllerId,
+        target: targetOf(controller, request, rules),
+      },
     });
-    const arrived = { request, receivedAt, receivedMono, settings, code };
-    if ("refusal" in understood) this.#refuse(arrived, understood);
-    else if (settings) this.#take(arrived, understood, settings);
-  }
-
-  /** A person has seen the controller's problem, or one actuator's. */
-  acknowledge(code: string, actuator: string | null): void {
-    this.problems.acknowledge(code, actuator);
-    this.#note({ type: "acknowledged", controller: code, actuator, by: null, via: null });
   }
 
   /** Takes nothing new; what was sent stays open in the journal for the next start. */
   close(): void {
-    this.#shuttingDown = true;
-    this.#lanes.close();
-    this.#ledger.close();
-  }
-
-  #take(arrived: Arrived, understood: Understood, settings: ActuatorSettings): void {
-    const { request, code } = arrived;
-    const { payload } = understood;
-    const lane = laneKey({ code, target: request.target, targetId: request.targetId });
-    const own = { id: payload.id, canonical: understood.canonical, payloadKey: payloadKey(request.payload) };
-    const duplicate = this.#duplicates.find(lane, own, arrived.receivedMono);
-    const refusal =
-      duplicate.type === "none"
-        ? journalRefusal(this.#ports.journal.state(), understood.wanted)
-        : duplicateRefusal(duplicate, payload.id);
-    if (refusal !== null) {
-      const original = duplicate.type === "duplicate" ? duplicate.original : undefined;
-      this.#refuse(arrived, { refusal, payload, canonical: understood.canonical }, original);
-      return;
-    }
-    const command = {
-      ...commandFrom(arrived, understood, settings, own.payloadKey, this.#ports.newId),
-      dryRun: payload.dryRun || this.#ports.rules().dry_run,
-    };
-    this.#seen.set(seenKey(command), this.#duplicates.taken(lane, own, command.id));
-    if (!command.isOfFlood) logTaken(this.#ports.commandLog, command);
-    this.#lanes.submit(command);
-  }
-
-  /** Takes up the commands an earlier run left open. */
-  recover(interrupted: readonly Interrupted[]): void {
-    for (const one of interrupted) {
-      const { command } = one;
-      const { ownId, id, payloadKey: key } = command;
-      const own = { id: ownId ? id : null, canonical: canonical(command.wanted), payloadKey: key };
-      this.#seen.set(seenKey(command), this.#duplicates.taken(laneKey(command), own, id));
-      this.#recovered.add(seenKey(command));
-      this.#lanes.adopt(one);
-    }
-  }
-
-  /** Ends a command of an earlier run that nobody can read back. */
-  abandon({ about, asked, ownId, ending }: Abandoned): void {
-    const { clock } = this.#ports;
-    const result = resultOf(asked, ending, clock.now(), clock.monotonic());
-    this.problems.ended(about, result);
-    if (ownId) this.rememberResult(about, result, 0);
-    const addressee = { ...about, controllerId: asked.controllerId, response: null };
-    this.#publish({ about: addressee, result, isUrgent: false });
-  }
-
-  /** Results of earlier runs by which repeated ids are still recognised. */
-  rememberResult(
-    about: Pick<Command, "code" | "target" | "targetId">,
-    result: CommandResult,
-    agoMs: number,
-  ): void {
-    const word = result.command ?? "";
-    this.#duplicates.remember(laneKey(about), result.id, word, result, agoMs, this.#ports.clock.monotonic());
-  }
-
-  /** A value that an earlier run sent and had not seen when its command ended. */
-  await(awaited: Awaited): void {
-    this.#aftermath.await(awaited);
-  }
-
-  /** A command that an earlier run confirmed and had not looked at again: it is read once more now. */
-  hold(command: HeldCommand, step: Step): void {
-    this.#lanes.hold(command, step);
-  }
-
-  restoreUnread(keys: Iterable<string>): void {
-    this.#lanes.restoreUnread(keys);
-  }
-
-  #finish(command: Command, ending: Ending): void {
-    const { clock } = this.#ports;
-    const result = resultOf(askedBy(command), ending, clock.now(), clock.monotonic());
-    this.problems.ended(command, result);
-    this.#aftermath.ended(command, result);
-    this.#ports.audience.phase(command, "done");
-    const isUrgent = command.wanted.type === "stop" && !this.#recovered.has(seenKey(command));
-    this.#recovered.delete(seenKey(command));
-    const onTold = () => {
-      const seen = this.#seen.get(seenKey(command));
-      if (seen) this.#duplicates.ended(seen, result, clock.monotonic());
-      this.#seen.delete(seenKey(command));
-    };
-    if (command.isOfFlood && ending.waited) this.#publishUncounted(command, result, onTold);
-    else this.#publish({ about: command, result, isUrgent, onTold });
-  }
-
-  #publish(outcome: Outcome): void {
-    logResult(this.#ports.commandLog, outcome.result);
-    this.#results.note(outcome);
-  }
-
-  /** A stop that was one of very many and whose turn never came: in the journal it is one more of a count. */
-  #publishUncounted(command: Command, result: CommandResult, onTold: () => void): void {
-    onTold();
-    const { code, targetId, target } = command;
-    this.#ledger.count({ controller: code, actuator: targetId, target }, result);
-    this.#ports.audience.result(result, command, null);
+    this.feed({ type: "closing" });
   }
 
   /** Writes into the journal what it could not take when it came, and what was only counted; call it now and then. */
-  journalAgain(): Promise<void> {
-    this.#ledger.tick();
-    return this.#results.again();
+  journalAgain(): void {
+    this.feed({ type: "tick", journalAvailable: this.#ports.journal.state().available });
   }
 
-  /** Journals what no command waits for; a journal that cannot write says so by itself. */
-  #note(record: RecordBody): void {
-    void this.#ports.journal.append(record, { durable: false }).catch(() => undefined);
+  isAwaited(code: string, address: string): boolean {
+    return awaiting(this.#book, code, address).length > 0;
   }
 
-  #refuse(arrived: Arrived, why: NotTaken, original?: CommandResult | null): void {
-    const { request, code, settings } = arrived;
-    const about = { controller: code, actuator: request.targetId, target: request.target };
-    const result = refusalResult(arrived, why, original, this.#ports);
-    const { isCounted, sequence: numbered } = this.#ledger.note(about, result, settings !== null);
-    if (!isCounted) logResult(this.#ports.commandLog, result);
-    void numbered.then((sequence) => {
-      this.#ports.audience.result(result, request, sequence);
-      this.#ports.audience.showAgain({ ...request, code });
+  ring(code: string, address: string, raw: RawValue): boolean {
+    const isWanted = awaiting(this.#book, code, address, raw).length > 0;
+    for (const key of awaiting(this.#book, code, address)) this.feed({ type: "pushed", key, address, raw });
+    return isWanted;
+  }
+
+  onUnread(listener: Parameters<PushBell["onUnread"]>[0]): void {
+    this.#onUnread = listener;
+  }
+
+  /** Folds one input into the book and does what follows; what an earlier run left comes in here too. */
+  feed(input: Input): void {
+    const { clock } = this.#ports;
+    const { book, effects } = step(this.#book, input, { at: clock.now(), mono: clock.monotonic() });
+    this.#book = book;
+    for (const effect of effects) this.#perform(effect);
+    this.#arm();
+  }
+
+  #changed(before: Controller | undefined, after: Controller): void {
+    const { code, id: controllerId } = after.info;
+    const show = (
+      target: Command["target"],
+      targetId: string,
+      shown: Extract<Input, { type: "shown" }>["target"],
+    ) => {
+      const about = { code, controllerId, target, targetId };
+      this.feed({ type: "shown", key: laneKey(about), about, target: shown });
+    };
+    if (before?.actuators !== after.actuators)
+      for (const [id, actuator] of after.actuators)
+        if (before?.actuators.get(id)?.registers !== actuator.registers) show("actuator", id, actuator);
+    if (before?.parameters !== after.parameters)
+      for (const [id, { register }] of after.parameters)
+        if (register && before?.parameters.get(id)?.register !== register) show("parameter", id, register);
+    if (before?.addresses !== after.addresses)
+      for (const [id, { register }] of after.addresses)
+        if (register && before?.addresses.get(id)?.register !== register) show("address", id, register);
+  }
+
+  #perform(effect: Effect): void {
+    switch (effect.type) {
+      case "connection":
+      case "read":
+      case "post":
+      case "renew":
+        void this.#asking(effect);
+        return;
+      case "journal":
+        void this.#journal(effect);
+        return;
+      case "note":
+        this.#note(effect);
+        return;
+      case "forget":
+        this.#questions.get(effect.token)?.abort();
+        return;
+      case "posted":
+      case "steps_ended":
+      case "problem":
+        this.#mirror(effect);
+        return;
+      case "phase":
+      case "result":
+      case "event":
+      case "show_again":
+      case "unread":
+      case "warn":
+      case "taken":
+      case "ended":
+      case "counted":
+        this.#tell(effect);
+    }
+  }
+
+  #tell(effect: Told): void {
+    const { audience, log, commandLog } = this.#ports;
+    switch (effect.type) {
+      case "phase":
+        audience.phase(effect.command, effect.phase);
+        return;
+      case "result":
+        audience.result(effect.result, effect.about, effect.sequence);
+        return;
+      case "event":
+        audience.event(effect.event);
+        return;
+      case "show_again":
+        audience.showAgain(effect.about);
+        return;
+      case "unread":
+        this.#onUnread(effect.command.code, effect.address, effect.raw);
+        return;
+      case "warn":
+        log.error({ reason: effect.reason }, effect.message);
+        return;
+      case "taken":
+        commandLog?.info(takenLine(effect.command), "command taken");
+        return;
+      case "ended":
+        commandLog?.info(endedLine(effect.result), "command ended");
+        return;
+      case "counted":
+        commandLog?.info({ ...effect.count }, "commands ended that were only counted");
+    }
+  }
+
+  /** What the mirror may show: where a command's steps stand, and the controller's problem. */
+  #mirror(effect: Extract<Effect, { type: "posted" | "steps_ended" | "problem" }>): void {
+    const { store, clock } = this.#ports;
+    if (effect.type === "problem") {
+      const { code, on } = effect;
+      // Not within the change that told us: a listener of the store must not dispatch.
+      queueMicrotask(() => {
+        store.dispatch(code, { type: "problem", on });
+      });
+      return;
+    }
+    const { code, target, targetId: id } = effect.command;
+    if (effect.type === "steps_ended") store.dispatch(code, { type: "steps_ended", target, id });
+    else store.dispatch(code, { type: "posted", target, id, at: clock.monotonic(), between: effect.between });
+  }
+
+  #note({ record, durable, quiet }: Extract<Effect, { type: "note" }>): void {
+    this.#ports.journal.append(record, { durable }).catch((error: unknown) => {
+      if (quiet) return;
+      const said = "the journal could not take a record of a command under way";
+      this.#ports.log.error({ reason: reasonOf(error) }, said);
     });
+  }
+
+  async #journal({
+    key,
+    token,
+    record,
+    unlessOpen,
+    durable,
+  }: Extract<Effect, { type: "journal" }>): Promise<void> {
+    const { journal } = this.#ports;
+    const isMissing = unlessOpen !== undefined && !journal.isOpen(unlessOpen, unlessOpen.id);
+    const records = isMissing ? [unlessOpen, record] : [record];
+    const answer = await Promise.all(records.map((one) => journal.append(one, { durable }))).then(
+      (sequences) => ({ sequence: sequences.at(-1) ?? 0 }),
+      (error: unknown) => {
+        const isOpen = record.type === "result" && journal.isOpen(record, record.result.id);
+        return { sequence: null, problem: reasonOf(error), isOpen };
+      },
+    );
+    this.feed({ type: "journaled", key, token, ...answer });
+  }
+
+  async #asking(question: Answered): Promise<void> {
+    const { key, token } = question;
+    const given = new AbortController();
+    this.#questions.set(token, given);
+    try {
+      this.feed({ key, token, ...(await this.#answer(question, given.signal)) });
+    } catch (error) {
+      // Nobody waits for the answer of a question that was broken off.
+      if (!given.signal.aborted) {
+        this.#ports.log.error({ err: error }, "a command ended by a defect of the bridge");
+        this.feed({ type: "defect", key, token });
+      }
+    } finally {
+      this.#questions.delete(token);
+    }
+  }
+
+  async #answer(question: Answered, signal: AbortSignal) {
+    const { platform, store } = this.#ports;
+    if (question.type === "renew")
+      return { type: "renewed", isNew: await platform.renewCredential(signal) } as const;
+    const { code } = question.command;
+    if (question.type === "connection")
+      return { type: "connection", connection: await this.#connection(code, signal) } as const;
+    if (question.type === "read") {
+      const { address } = question;
+      return { type: "read", address, read: await this.#read(code, address, signal) } as const;
+    }
+    const { targetId } = question.command;
+    const before = store.get(code)?.actuators.get(targetId)?.registers[question.step.address]?.raw ?? null;
+    return { type: "answered", answer: await this.#post(question), before } as const;
+  }
+
+  /** The single-device status, folded into the mirror. */
+  async #connection(code: string, signal: AbortSignal): Promise<Connection> {
+    const { platform, store } = this.#ports;
+    try {
+      const status = await platform.connection(code, signal);
+      store.dispatch(code, { type: "connection", status });
+      return { type: status.state };
+    } catch (error) {
+      return unanswered(error);
+    }
+  }
+
+  /** One fresh read of an address, folded into the mirror. */
+  async #read(code: string, address: string, signal: AbortSignal): Promise<Read> {
+    const { platform, clock, store } = this.#ports;
+    const startedMono = clock.monotonic();
+    try {
+      const raw = await platform.value(code, address, true, signal);
+      if (raw === null) return { type: "absent" };
+      const values = new Map([[address, raw]]);
+      const readAt = clock.now();
+      store.dispatch(code, {
+        type: "registers_read",
+        ...{ values, startedAt: startedMono, readAt, fresh: true, source: "read_back" },
+      });
+      return { type: "value", raw, startedMono };
+    } catch (error) {
+      return unanswered(error);
+    }
+  }
+
+  async #post({
+    command,
+    step: { address, value, purpose },
+  }: Extract<Effect, { type: "post" }>): Promise<Answer> {
+    try {
+      const manner = { stops: purpose === "stop" };
+      const answer = await this.#ports.platform.write(command.code, address, value, untilItEnds, manner);
+      return { type: "accepted", answer };
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error;
+      return { type: "error", message: error.message, facts: error.facts };
+    }
+  }
+
+  #arm(): void {
+    const at = nextWakeAt(this.#book) ?? Infinity;
+    if (this.#timer !== null && this.#timer.at <= at) return;
+    this.#timer?.stop.abort();
+    this.#timer = null;
+    if (at === Infinity) return;
+    const timer = { at, stop: new AbortController() };
+    this.#timer = timer;
+    const { clock } = this.#ports;
+    void clock.wait(Math.max(0, at - clock.monotonic()), timer.stop.signal).then(
+      () => {
+        this.#timer = null;
+        this.feed({ type: "woke" });
+      },
+      () => undefined,
+    );
   }
 }
 
-/** A sender may use one id for several actuators, as a scene does. */
-const seenKey = (command: Command) => `${laneKey(command)} ${command.id}`;
+const reasonOf = (error: unknown) => (error instanceof Error ? error.message : "unknown reason");
+
+function unanswered(error: unknown) {
+  if (!(error instanceof PlatformError)) throw error;
+  return { type: "unanswered", reason: error.message, facts: error.facts } as const;
+}
+
+/* What the log says of commands: who asked what of whom, and what became of it. */
+
+function takenLine(command: Command) {
+  const { id, controllerId: controller, targetId: actuator, by, via } = command;
+  const { command: word, value } = askedBy(command);
+  return { id, controller, actuator, command: word, value, by, via };
+}
+
+function endedLine(result: CommandResult) {
+  const { id, controller, actuator, command, value, outcome, reason, by, via } = result;
+  return { id, controller, actuator, command, value, outcome, reason, by, via };
+}

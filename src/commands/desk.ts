@@ -9,7 +9,6 @@ import { type Outbox, resultDelivery, resultOutbox } from "../mqtt/outbox.js";
 import type { Incoming, Topics } from "../mqtt/topics.js";
 import type { CommandAudience, CommanderPorts } from "./command.js";
 import { Commander } from "./commander.js";
-import { DeliveryMarks } from "./duplicates.js";
 import { incomingCommand } from "./messages.js";
 import { CommandPhases, EarlierPhases, type PhaseTarget, type Told } from "./phases.js";
 
@@ -157,12 +156,12 @@ export class CommandDesk {
     for (;;) {
       await this.#parts.clock.wait(marksEveryMs, signal).catch(() => undefined);
       if (signal.aborted) break;
-      await this.commander.journalAgain();
+      this.commander.journalAgain();
       this.#noteDelivered();
     }
     // Before anything that waits for a disk: what was told to end sends nothing more.
     this.commander.close();
-    await this.commander.journalAgain();
+    this.commander.journalAgain();
     await this.#lastOutcomes();
     this.#noteDelivered();
   }
@@ -206,5 +205,25 @@ export class CommandDesk {
         this.#parts.outputs.showAgain(about);
       },
     };
+  }
+}
+
+/** Which journaled results the broker has taken: everything up to `through` needs no repeating after a restart. */
+class DeliveryMarks {
+  readonly #open = new Set<number>();
+  #last = 0;
+
+  sent(sequence: number): void {
+    this.#open.add(sequence);
+    this.#last = Math.max(this.#last, sequence);
+  }
+
+  delivered(sequence: number): void {
+    this.#open.delete(sequence);
+  }
+
+  /** The newest number below which nothing is open; 0 while nothing was delivered. */
+  get through(): number {
+    return this.#open.size === 0 ? this.#last : Math.min(...this.#open) - 1;
   }
 }

@@ -1,23 +1,39 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { fingerprint, isFingerprint } from "../runtime/user-properties.js";
+import { at, emptyTable, having, type Table } from "./table.js";
 
-interface Seen {
+/** A command that was taken, by which a repeated one is recognised. */
+export interface Taken {
   readonly id: string;
   readonly canonical: string;
   readonly payloadKey: string;
-  result: CommandResult | null;
-  endedMono: number | null;
+  /** Once it was told; null while it is open. */
+  readonly result: CommandResult | null;
+  readonly endedMono: number | null;
+  /** The pause that a newer command keeps from it. */
+  readonly quietMs: number;
+}
+
+/** By lane and the sender's id. What was taken of late is young; when that is much, the old ones are forgotten. */
+export interface Ids {
+  readonly young: Table<Taken>;
+  readonly old: Table<Taken>;
+  readonly since: number;
 }
 
 /** What tells a command from another. `id` is the sender's. */
-interface Own {
+export interface Own {
   readonly id: string | null;
   readonly canonical: string;
   readonly payloadKey: string;
 }
 
 const ownIdMs = 12 * 3_600_000;
-const samePayloadMs = 2_000;
+/** A command ends within minutes, so that what is older than this has ended more than 12 h ago. */
+const generationMs = 13 * 3_600_000;
+/** Far more than a greenhouse sends in 12 h; beyond it the oldest ids are forgotten first. */
+const mostYoung = 20_000;
+export const samePayloadMs = 2_000;
 
 export type Duplicate =
   | { readonly type: "none" }
@@ -32,72 +48,39 @@ export type Duplicate =
   | { readonly type: "other_command" };
 
 /**
- * Which commands were taken before: by the sender's id for 12 h, and without one the newest of an actuator while it is
+ * Whether it was taken before: by the sender's id within 12 h, and without one as the newest of its target while that is
  * open or within 2 s of its end.
  */
-export class Duplicates {
-  readonly #byId = new Map<string, Seen>();
-  readonly #newest = new Map<string, Seen>();
-
-  /** Results of earlier runs that still count. `agoMs` is how long ago they ended. */
-  remember(
-    lane: string,
-    id: string,
-    canonical: string,
-    result: CommandResult,
-    agoMs: number,
-    monoNow: number,
-  ): void {
-    this.#byId.set(`${lane} ${id}`, { id, canonical, payloadKey: "", result, endedMono: monoNow - agoMs });
+export function duplicateOf(
+  own: Own,
+  before: { readonly ids: Ids; readonly key: string; readonly newest: Taken | null },
+  now: number,
+): Duplicate {
+  if (own.id === null) {
+    // Somebody who presses stop again wants another one.
+    if (own.canonical === "stop" || before.newest === null) return { type: "none" };
+    const { endedMono, payloadKey: key, id, result } = before.newest;
+    const isFresh = endedMono === null || now - endedMono <= samePayloadMs;
+    return isFresh && key === own.payloadKey ? { type: "duplicate", id, original: result } : { type: "none" };
   }
-
-  find(lane: string, own: Own, monoNow: number): Duplicate {
-    if (own.id === null) {
-      // Somebody who presses stop again wants another one.
-      if (own.canonical === "stop") return { type: "none" };
-      const newest = this.#newest.get(lane);
-      const fresh = newest && (newest.endedMono === null || monoNow - newest.endedMono <= samePayloadMs);
-      return fresh && newest.payloadKey === own.payloadKey
-        ? { type: "duplicate", id: newest.id, original: newest.result }
-        : { type: "none" };
-    }
-    const seen = this.#byId.get(`${lane} ${own.id}`);
-    if (!seen || (seen.endedMono !== null && monoNow - seen.endedMono > ownIdMs)) return { type: "none" };
-    return seen.canonical === own.canonical
-      ? { type: "duplicate", id: seen.id, original: seen.result }
-      : { type: "other_command" };
-  }
-
-  /** `id` is the one it goes by, whoever gave it. */
-  taken(lane: string, own: Own, id: string): Seen {
-    const seen: Seen = {
-      id,
-      canonical: own.canonical,
-      payloadKey: own.payloadKey,
-      result: null,
-      endedMono: null,
-    };
-    this.#newest.set(lane, seen);
-    if (own.id !== null) this.#byId.set(`${lane} ${own.id}`, seen);
-    return seen;
-  }
-
-  ended(seen: Seen, result: CommandResult, monoNow: number): void {
-    seen.result = result;
-    seen.endedMono = monoNow;
-    if (this.#byId.size > maxIds) this.#forgetOld(monoNow);
-  }
-
-  #forgetOld(monoNow: number): void {
-    for (const [key, seen] of this.#byId) {
-      const old = seen.endedMono !== null && monoNow - seen.endedMono > ownIdMs;
-      if (old || this.#byId.size > 2 * maxIds) this.#byId.delete(key);
-    }
-  }
+  const seen = knownId(before.ids, before.key, own.id);
+  if (!seen || (seen.endedMono !== null && now - seen.endedMono > ownIdMs)) return { type: "none" };
+  return seen.canonical === own.canonical
+    ? { type: "duplicate", id: seen.id, original: seen.result }
+    : { type: "other_command" };
 }
 
-/** Far more than a greenhouse sends in 12 h; beyond it the oldest ids are forgotten first. */
-const maxIds = 20_000;
+/** A sender may use one id for several actuators, as a scene does. */
+const idKey = (key: string, id: string) => `${key} ${id}`;
+
+export const knownId = ({ young, old }: Ids, key: string, id: string): Taken | undefined =>
+  at(young, idKey(key, id)) ?? at(old, idKey(key, id));
+
+export function withId(ids: Ids, key: string, taken: Taken, now: number): Ids {
+  const isFull = ids.young.size >= mostYoung || now - ids.since > generationMs;
+  const kept = isFull ? { young: emptyTable, old: ids.young, since: now } : ids;
+  return { ...kept, young: having(kept.young, idKey(key, taken.id), taken) };
+}
 
 /** Tells payloads apart for recognising repeats, without keeping them; white space around the text says nothing. */
 export const payloadKey = (payload: Uint8Array): string =>
@@ -106,23 +89,3 @@ export const payloadKey = (payload: Uint8Array): string =>
 /** The same of what the journal holds, where earlier versions kept the text itself. */
 export const recordedKey = (recorded: string): string =>
   isFingerprint(recorded) ? recorded : fingerprint(recorded);
-
-/** Which journaled results the broker has taken: everything up to `through` needs no repeating after a restart. */
-export class DeliveryMarks {
-  readonly #open = new Set<number>();
-  #last = 0;
-
-  sent(sequence: number): void {
-    this.#open.add(sequence);
-    this.#last = Math.max(this.#last, sequence);
-  }
-
-  delivered(sequence: number): void {
-    this.#open.delete(sequence);
-  }
-
-  /** The newest number below which nothing is open; 0 while nothing was delivered. */
-  get through(): number {
-    return this.#open.size === 0 ? this.#last : Math.min(...this.#open) - 1;
-  }
-}

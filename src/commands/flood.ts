@@ -1,82 +1,118 @@
-import { laneKey } from "./command.js";
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import type { About } from "../journal/records.js";
+import { laneKey, type Target } from "./command.js";
+import { at, emptyTable, entries, having, type Table, without } from "./table.js";
+
+/* What a sender cannot exceed: commands a minute of one target, and refusals a minute in the journal. */
 
 const minuteMs = 60_000;
+const commandsPerMinute = 60;
+const journaledPerMinute = 60;
 /** Keys may be invented by a sender; beyond this many they share one count. */
 const mostKeys = 1_000;
 const others = "";
 
-const commandsPerMinute = 60;
-
-/** How many commands each target may be sent in any minute. What exceeds it is refused and does not count. */
-export class Allowances {
-  /** When the newest ones of each key were taken, oldest first. */
-  readonly #taken = new Map<string, number[]>();
-  readonly #mostKeys: number;
-
-  /** Where keys may be invented by a sender, those beyond `mostKeys` share one allowance. */
-  constructor(mostKeys = Infinity) {
-    this.#mostKeys = mostKeys;
-  }
-
-  /** Takes one place of the key's allowance; false while there is none. */
-  take(key: string, monotonicMs: number): boolean {
-    const taken = this.#of(key, monotonicMs);
-    const [oldest] = taken;
-    if (oldest !== undefined && taken.length >= commandsPerMinute) {
-      if (monotonicMs - oldest < minuteMs) return false;
-      taken.shift();
-    }
-    taken.push(monotonicMs);
-    return true;
-  }
-
-  #of(key: string, monotonicMs: number): number[] {
-    const held = this.#taken.get(key);
-    if (held) return held;
-    if (this.#taken.size >= this.#mostKeys) this.#forgetOld(monotonicMs);
-    const own = this.#taken.size < this.#mostKeys ? key : others;
-    const taken = this.#taken.get(own) ?? [];
-    this.#taken.set(own, taken);
-    return taken;
-  }
-
-  #forgetOld(monotonicMs: number): void {
-    for (const [key, taken] of this.#taken)
-      if (monotonicMs - (taken.at(-1) ?? -Infinity) >= minuteMs) this.#taken.delete(key);
-  }
+/** When the newest commands of each target were taken, oldest first. Stops have an allowance of their own. */
+export interface Allowances {
+  readonly configured: Table<readonly number[]>;
+  readonly addresses: Table<readonly number[]>;
+  readonly stops: Table<readonly number[]>;
 }
 
-/** Targets that do not exist share one allowance, and raw addresses, of which there is no end either, have a thousand. */
-export class CommandAllowances {
-  readonly #configured = new Allowances();
-  readonly #addresses = new Allowances(mostKeys);
-  readonly #stops = new Allowances();
-
-  take(
-    about: Parameters<typeof laneKey>[0],
-    { isKnown, isStop }: { readonly isKnown: boolean; readonly isStop: boolean },
-    monotonicMs: number,
-  ): boolean {
-    const allowances = about.target === "address" ? this.#addresses : this.#configured;
-    return (isStop ? this.#stops : allowances).take(isKnown ? laneKey(about) : others, monotonicMs);
-  }
+/**
+ * Takes a place of the target's allowance; null while there is none. What exceeds it does not count. Targets that do not
+ * exist share one allowance, and raw addresses, of which there is no end either, have a thousand.
+ */
+export function takePlace(
+  allowances: Allowances,
+  about: Target,
+  { isKnown, isStop }: { readonly isKnown: boolean; readonly isStop: boolean },
+  now: number,
+): Allowances | null {
+  const kind = isStop ? "stops" : about.target === "address" ? "addresses" : "configured";
+  const key = isKnown ? laneKey(about) : others;
+  const table = kind === "addresses" ? withRoom(allowances[kind], key, now) : allowances[kind];
+  const own = kind !== "addresses" || at(table, key) || table.size < mostKeys ? key : others;
+  const taken = at(table, own) ?? [];
+  const [oldest] = taken;
+  const isFull = oldest !== undefined && taken.length >= commandsPerMinute;
+  if (isFull && now - oldest < minuteMs) return null;
+  return { ...allowances, [kind]: having(table, own, [...(isFull ? taken.slice(1) : taken), now]) };
 }
 
-/** Counts events per key in fixed minutes; forgets keys of past minutes. */
-export class MinuteCounter {
-  readonly #counts = new Map<string, number>();
-  #minute = -1;
+function withRoom(table: Table<readonly number[]>, key: string, now: number): Table<readonly number[]> {
+  if (table.size < mostKeys || at(table, key)) return table;
+  let kept = table;
+  for (const [old, taken] of entries(table))
+    if (now - (taken.at(-1) ?? -Infinity) >= minuteMs) kept = without(kept, old);
+  return kept;
+}
 
-  /** How many there were in this minute, this one included. */
-  count(key: string, monotonicMs: number): number {
-    const minute = Math.floor(monotonicMs / minuteMs);
-    if (minute !== this.#minute) {
-      this.#counts.clear();
-      this.#minute = minute;
-    }
-    const known = this.#counts.has(key) || this.#counts.size < mostKeys ? key : others;
-    const count = (this.#counts.get(known) ?? 0) + 1;
-    this.#counts.set(known, count);
-    return count;
+/** Refusals of this minute, and those that were only counted. */
+export interface Refusals {
+  readonly minute: number;
+  readonly journaled: Table<number>;
+  readonly counted: Table<Counted>;
+}
+
+export interface Counted {
+  readonly controller: string;
+  readonly actuator: string;
+  readonly since: string;
+  readonly minute: number;
+  readonly reasons: Readonly<Record<string, number>>;
+  readonly count: number;
+}
+
+const minuteOf = (now: number) => Math.floor(now / minuteMs);
+const keyOf = ({ controller, target, actuator }: About) => `${controller} ${target ?? ""} ${actuator}`;
+
+/** One more of the target in this minute, and whether that is too many to be journaled. */
+export function countMinute(
+  refusals: Refusals,
+  about: About,
+  now: number,
+): { readonly refusals: Refusals; readonly isTooMany: boolean } {
+  const minute = minuteOf(now);
+  const before = minute === refusals.minute ? refusals.journaled : emptyTable;
+  const key = at(before, keyOf(about)) !== undefined || before.size < mostKeys ? keyOf(about) : others;
+  const count = (at(before, key) ?? 0) + 1;
+  return {
+    refusals: { ...refusals, minute, journaled: having(before, key, count) },
+    isTooMany: count > journaledPerMinute,
+  };
+}
+
+/** Only counts it. */
+export function countOnly(refusals: Refusals, about: About, result: CommandResult, now: number): Refusals {
+  const { counted } = refusals;
+  const key = counted.size < mostKeys ? keyOf(about) : others;
+  const { controller, actuator } = about;
+  const first = {
+    controller,
+    actuator,
+    since: result.received_at,
+    minute: minuteOf(now),
+    reasons: {},
+    count: 0,
+  };
+  const held: Counted = at(counted, key) ?? first;
+  const reason = result.reason ?? "unknown";
+  const reasons = { ...held.reasons, [reason]: (held.reasons[reason] ?? 0) + 1 };
+  return { ...refusals, counted: having(counted, key, { ...held, reasons, count: held.count + 1 }) };
+}
+
+/** Takes out the counts of minutes that are over; with the end of the program of this one too. */
+export function countsOver(
+  refusals: Refusals,
+  now: number,
+): { readonly refusals: Refusals; readonly over: readonly Omit<Counted, "minute">[] } {
+  let { counted } = refusals;
+  const over: Omit<Counted, "minute">[] = [];
+  for (const [key, { minute, ...count }] of entries(refusals.counted)) {
+    if (minute >= minuteOf(now)) continue;
+    counted = without(counted, key);
+    over.push(count);
   }
+  return { refusals: counted === refusals.counted ? refusals : { ...refusals, counted }, over };
 }

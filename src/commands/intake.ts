@@ -2,26 +2,16 @@ import type { CommandResult, Refusal } from "../greenhouse/command/outcomes.js";
 import { ageAllowance } from "../greenhouse/command/plan.js";
 import { canonical, readWanted, type Wanted } from "../greenhouse/command/words.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
-import type { Command, CommanderPorts, CommandRequest, CommandRules } from "./command.js";
+import type { Now } from "./book.js";
+import type { Arrived, Command, CommandRequest } from "./command.js";
 import type { Duplicate } from "./duplicates.js";
 import { claimedId, type CommandPayload, readPayload } from "./payload.js";
 import { type Asked, refused, resultOf } from "./report.js";
 
-/** What the rules of taking a command look at; gathered by the commander, judged here. */
-export interface Circumstances {
-  readonly rules: CommandRules;
-  readonly target: ActuatorSettings | Refusal;
-  readonly now: number;
-  readonly clockTrusted: boolean;
-  readonly otherBridge: boolean;
-  readonly shuttingDown: boolean;
-  /** Takes a place of the target's allowance; false while there is none. */
-  readonly takesAllowance: (isStop: boolean) => boolean;
-}
-
 export interface Understood {
   readonly payload: CommandPayload;
   readonly wanted: Wanted;
+  readonly target: ActuatorSettings;
   readonly canonical: string;
   readonly allowedMs: number;
   /** A stop above the target's allowance. */
@@ -45,34 +35,41 @@ const notTaken = (
   canonical: word,
 });
 
-/** Takes a request apart and refuses what must not be taken; everything else is understood but not yet checked. */
-export function understand(request: CommandRequest, around: Circumstances): Understood | NotTaken {
+/**
+ * Takes a request apart and refuses what must not be taken; everything else is understood but not yet checked.
+ * `takesPlace` takes a place of the target's allowance; false while there is none.
+ */
+export function understand(
+  arrived: Arrived,
+  { closed, at }: { readonly closed: boolean; readonly at: number },
+  takesPlace: (isStop: boolean) => boolean,
+): Understood | NotTaken {
+  const { request, target, rules } = arrived;
   const payload = readPayload(request.payload);
-  const wanted = "reason" in payload ? payload : wantedOf(payload, around.target);
+  const wanted = "reason" in payload ? payload : wantedOf(payload, target);
   const isStop = "type" in wanted && wanted.type === "stop";
   // No flood keeps a stop back, and stops have an allowance of their own.
-  const isOfFlood = !around.takesAllowance(isStop);
+  const isOfFlood = !takesPlace(isStop);
   if (isOfFlood && !isStop) return notTaken(overloaded, "reason" in payload ? null : payload);
   if ("reason" in payload) return notTaken(payload);
   if (request.retained) return notTaken(retained, payload);
-  if ("reason" in around.target) return notTaken(around.target, payload);
+  if ("reason" in target) return notTaken(target, payload);
   if ("reason" in wanted) return notTaken(wanted, payload);
   const word = canonical(wanted);
-  if (around.rules.require_by && !isStop && !hasSender(payload, request))
-    return notTaken(noSender, payload, word);
-  const standing = standingRefusal(around, around.target, isStop);
+  if (rules.require_by && !isStop && !hasSender(payload, request)) return notTaken(noSender, payload, word);
+  const standing = closed ? closing : standingRefusal(arrived, target, isStop);
   if (standing) return notTaken(standing, payload, word);
   const allowed = ageAllowance({
     at: payload.at,
     expiryMs: request.expiryMs,
     payloadMaxAgeMs: payload.maxAgeMs,
-    maxAgeMs: around.rules.max_age,
-    requireAge: around.rules.require_age,
-    now: around.now,
-    clockTrusted: around.clockTrusted,
+    maxAgeMs: rules.max_age,
+    requireAge: rules.require_age,
+    now: at,
+    clockTrusted: arrived.clockTrusted,
   });
   if (typeof allowed !== "number") return notTaken(allowed, payload, word);
-  return { payload, wanted, canonical: word, allowedMs: allowed, isOfFlood };
+  return { payload, wanted, target, canonical: word, allowedMs: allowed, isOfFlood };
 }
 
 const wantedOf = ({ command }: CommandPayload, target: ActuatorSettings | Refusal): Wanted | Refusal =>
@@ -102,13 +99,17 @@ const retained: Refusal = {
     "The command was retained by the broker, so nobody knows how old it is. Send commands without the retain flag, and clear the topic with an empty retained message.",
 };
 
-function standingRefusal(around: Circumstances, target: ActuatorSettings, isStop: boolean): Refusal | null {
-  if (around.shuttingDown)
-    return {
-      reason: "shutting_down",
-      message: "The bridge is shutting down; send the command again when it is back.",
-    };
-  if (around.rules.read_only)
+const closing: Refusal = {
+  reason: "shutting_down",
+  message: "The bridge is shutting down; send the command again when it is back.",
+};
+
+function standingRefusal(
+  { rules, otherBridge }: Arrived,
+  target: ActuatorSettings,
+  isStop: boolean,
+): Refusal | null {
+  if (rules.read_only)
     return {
       reason: "read_only",
       message:
@@ -116,7 +117,7 @@ function standingRefusal(around: Circumstances, target: ActuatorSettings, isStop
     };
   if (target.readOnly)
     return { reason: "read_only", message: "This actuator is read-only in the configuration." };
-  if (around.otherBridge && !isStop) {
+  if (otherBridge && !isStop) {
     return {
       reason: "other_bridge",
       message:
@@ -152,75 +153,48 @@ export function duplicateRefusal(duplicate: Duplicate, id: string | null): Refus
   return { reason: "bad_payload", message };
 }
 
-/** A request with what is known of it at its arrival. */
-export interface Arrived {
-  readonly request: CommandRequest;
-  readonly receivedAt: number;
-  readonly receivedMono: number;
-  readonly settings: ActuatorSettings | null;
-  readonly code: string;
-}
-
 /** The command a request became once nothing refused it. */
 export function commandFrom(
-  { request, code, receivedAt, receivedMono }: Arrived,
-  { payload, wanted, allowedMs, isOfFlood }: Understood,
-  settings: ActuatorSettings,
+  { request, code, id, rules }: Arrived,
+  { payload, wanted, target, allowedMs, isOfFlood }: Understood,
   payloadKey: string,
-  newId: () => string,
+  now: Now,
 ): Command {
+  const { controllerId, target: kind, targetId, via, response } = request;
   return {
-    id: payload.id ?? newId(),
+    ...{ code, controllerId, target: kind, targetId, via, response, wanted, payloadKey },
+    id: payload.id ?? id,
     ownId: payload.id !== null,
-    code,
-    controllerId: request.controllerId,
-    target: request.target,
-    targetId: request.targetId,
-    settings,
-    wanted,
-    payloadKey,
+    settings: target,
     by: payload.by ?? request.by,
-    via: request.via,
-    response: request.response,
     force: payload.force,
-    dryRun: payload.dryRun,
+    dryRun: payload.dryRun || rules.dry_run,
     ...(isOfFlood && { isOfFlood }),
-    receivedAt,
-    receivedMono,
-    deadlineMono: receivedMono + allowedMs,
+    receivedAt: now.at,
+    receivedMono: now.mono,
+    deadlineMono: now.mono + allowedMs,
   };
 }
 
-/** The result of a request that was refused; of a duplicate with that of the first under `original`. */
+/** The result of a request that was refused, as far as it could be read; of a duplicate with that of the first. */
 export function refusalResult(
-  arrived: Arrived,
-  { refusal, payload, canonical }: NotTaken,
+  { request, target, id }: Arrived,
+  { refusal, payload, canonical: word }: NotTaken,
   original: CommandResult | null | undefined,
-  { clock, newId }: Pick<CommanderPorts, "clock" | "newId">,
+  now: Now,
 ): CommandResult {
-  const asked = askedFrom(arrived, payload, canonical, newId);
-  const ending = refused(refusal.reason, refusal.message);
-  const result = resultOf(asked, ending, clock.now(), clock.monotonic());
-  return original === undefined ? result : { ...result, original };
-}
-
-/** What a result says of a request that was refused, as far as it could be read. */
-function askedFrom(
-  { request, receivedAt, receivedMono, settings }: Arrived,
-  payload: CommandPayload | null,
-  canonical: string | null,
-  newId: () => string,
-): Asked {
-  return {
-    id: payload?.id ?? claimedId(request.payload) ?? newId(),
+  const asked: Asked = {
+    id: payload?.id ?? claimedId(request.payload) ?? id,
     controllerId: request.controllerId,
     targetId: request.targetId,
-    command: canonical,
+    command: word,
     value: null,
     by: payload?.by ?? request.by,
     via: request.via,
-    receivedAt,
-    receivedMono,
-    settings,
+    receivedAt: now.at,
+    receivedMono: now.mono,
+    settings: "reason" in target ? null : target,
   };
+  const result = resultOf(asked, refused(refusal.reason, refusal.message), now.at, now.mono);
+  return original === undefined ? result : { ...result, original };
 }

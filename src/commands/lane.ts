@@ -1,12 +1,24 @@
 import { shows, stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { RawValue } from "../greenhouse/ports.js";
-import type { Effect, Input, Lane, Now, Read, Run, Stage, Turn } from "./book.js";
+import { shown } from "./aftermath.js";
+import {
+  type Lane,
+  type LaneInput,
+  note,
+  openCommands,
+  type Read,
+  type Run,
+  type Stage,
+  type Turn,
+} from "./book.js";
 import { begin, checkRead, connected, goOn } from "./checks.js";
 import type { Command } from "./command.js";
 import { pushed, wakeOf } from "./confirm.js";
 import { adopt, cut, recoveredRead, waitsFor } from "./recovery.js";
+import { samePayloadMs } from "./duplicates.js";
 import { dryStop, type Ending, refused, shuttingDown, superseded } from "./report.js";
+import { aboutOf, end } from "./results.js";
 import {
   answered,
   confirmingRead,
@@ -23,7 +35,6 @@ import {
 import {
   dropPassedOver,
   dropWaiting,
-  end,
   endWaiting,
   finish,
   heldRead,
@@ -40,43 +51,37 @@ import {
 const stopWaitsMs = 200;
 
 /**
- * Folds one input into the lane. One command is checked and sent at a time, one more may be confirming, the newest that
- * waits goes next, and a stop goes before all of them.
+ * What follows in a lane from what was taken in. One command is checked and sent at a time, one more may be confirming, the
+ * newest that waits goes next, and a stop goes before all of them.
  */
-export function step(
-  lane: Lane,
-  input: Input,
-  now: Now,
-): { readonly lane: Lane; readonly effects: readonly Effect[] } {
-  const turn: Turn = { lane, effects: [], now };
-  take(turn, input);
+export function goOnWith(turn: Turn): void {
   due(turn);
   next(turn);
   giveWay(turn);
-  return { lane: turn.lane, effects: turn.effects };
 }
 
-function take(turn: Turn, input: Input): void {
+export function take(turn: Turn, input: LaneInput): void {
   switch (input.type) {
-    case "asked":
-      asked(turn, input.command);
-      return;
     case "interrupted":
       adopt(turn, input.one);
       return;
     case "holding":
       holdAgain(turn, input.command, input.step);
       return;
+    case "awaiting":
+      turn.lane = { ...turn.lane, awaited: input.awaited };
+      return;
+    case "unread":
+      turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, unread: true, endedAt: turn.now.mono } };
+      return;
+    case "shown":
+      shown(turn, input.about, input.target);
+      return;
     case "pushed":
       rung(turn, input.address, input.raw);
       return;
-    case "closing":
-      close(turn);
-      return;
-    case "woke":
-      return;
     case "journaled":
-      journaled(turn, input.token, input.problem);
+      journaled(turn, input.token, input.sequence === null ? input.problem : null);
       return;
     case "connection":
     case "read":
@@ -90,7 +95,7 @@ function take(turn: Turn, input: Input): void {
 /** The answer to a question of one of the two commands on their way; any other comes too late. */
 function answer(
   turn: Turn,
-  input: Extract<Input, { readonly type: "connection" | "read" | "answered" | "renewed" | "defect" }>,
+  input: Extract<LaneInput, { readonly type: "connection" | "read" | "answered" | "renewed" | "defect" }>,
 ): void {
   const { held } = turn.lane;
   if (held !== null && held.token === input.token) {
@@ -108,7 +113,11 @@ function answer(
   else if (input.type === "renewed" && stage.at === "renewing") renewed(turn, { ...run, stage }, input.isNew);
 }
 
-function reading(turn: Turn, run: Run, { address, read }: Extract<Input, { readonly type: "read" }>): void {
+function reading(
+  turn: Turn,
+  run: Run,
+  { address, read }: Extract<LaneInput, { readonly type: "read" }>,
+): void {
   const { stage } = run;
   if (read.type === "value") account(turn, run, address, read);
   switch (stage.at) {
@@ -150,17 +159,11 @@ function account(
   const { unread, endedAt } = turn.lane.posts;
   if (!unread || (endedAt !== null && startedMono < endedAt)) return;
   turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, unread: false } };
-  const { code, target, targetId } = command;
-  const about = { controller: code, actuator: targetId, target };
-  turn.effects.push({
-    type: "journal",
-    record: { type: "read_back", ...about, id: null, address, value: String(raw) },
-    durable: false,
-    token: null,
-  });
+  note(turn, { type: "read_back", ...aboutOf(command), id: null, address, value: String(raw) });
 }
 
-function asked(turn: Turn, command: Command): void {
+/** A command that was taken. */
+export function enter(turn: Turn, command: Command): void {
   if (command.wanted.type === "stop" && command.dryRun) {
     endWaiting(turn, command, dryStop());
     return;
@@ -178,15 +181,9 @@ function asked(turn: Turn, command: Command): void {
     turn.lane = { ...turn.lane, waiting: [...turn.lane.waiting, command] };
   }
   turn.effects.push({ type: "phase", command, phase: "waiting" });
-  note(turn, command);
-}
-
-/** Should the program die before anything of it is sent, the next start can end it. Nothing waits for this record. */
-function note(turn: Turn, command: Command): void {
-  // Of very many stops those whose turn never comes are only counted.
-  if (command.isOfFlood) return;
-  const record = takenRecord(command, command.dryRun ? { dry_run: true } : {});
-  turn.effects.push({ type: "journal", record, durable: false, token: null });
+  // Should the program die before anything of it is sent, the next start can end it. Of very many stops those whose turn
+  // never comes are only counted.
+  if (!command.isOfFlood) note(turn, takenRecord(command, command.dryRun ? { dry_run: true } : {}));
 }
 
 function rung(turn: Turn, address: string, raw: RawValue): void {
@@ -204,9 +201,8 @@ const readBackOf = ({ stage }: Run) =>
   stage.at === "confirming" || stage.at === "recovering" ? stage.readBack : null;
 
 /** Takes nothing new; what waits or is only being checked ends refused, what was sent stays open for the next start. */
-function close(turn: Turn): void {
+export function close(turn: Turn): void {
   letGo(turn);
-  turn.lane = { ...turn.lane, closed: true };
   dropWaiting(turn, shuttingDown);
   const { stop, running, confirming } = turn.lane;
   if (stop) endWaiting(turn, stop, shuttingDown());
@@ -246,9 +242,9 @@ function due(turn: Turn): void {
 /** Chooses who goes, and starts it in the same breath: otherwise another would be lost, or run beside it. */
 function next(turn: Turn): void {
   for (;;) {
-    const { running, stop, waiting, closed } = turn.lane;
+    const { running, stop, waiting } = turn.lane;
     const command = stop ?? waiting.at(-1);
-    if (running !== null || closed || command === undefined) return;
+    if (running !== null || turn.book.closed || command === undefined) return;
     const isPaused = mayGoFrom(turn.lane, command) > turn.now.mono;
     if (isPaused && turn.now.mono <= command.deadlineMono) return;
     if (command === stop) turn.lane = { ...turn.lane, stop: null };
@@ -309,7 +305,7 @@ function takesOver(turn: Turn, command: Command): boolean {
   dropPassedOver(turn);
   // Before the result of the other closes its record: what was sent for one was sent for both.
   const record = takenRecord(command, { took_over: before.id });
-  turn.effects.push({ type: "journal", record, durable: true, token: null });
+  note(turn, record, { durable: true });
   end(turn, before, { ...superseded("after_sending"), ...confirming.soFar });
   put(turn, { ...confirming, heir: command });
   turn.effects.push({ type: "phase", command, phase: "confirming" });
@@ -323,8 +319,8 @@ function defect({ posted }: Run): Ending {
   return posted ? { outcome: "unknown", reason: null, message } : refused("platform_unavailable", message);
 }
 
-/** When the lane wants to be woken; null when only an answer or a new command can change it. */
-export function nextWakeAt(lane: Lane): number | null {
+/** When a lane wants to be woken; null when only an answer or a new command can change it. */
+export function wakeOfLane(lane: Lane): number | null {
   const wakes = [lane.running, lane.confirming].map((one) => (one ? wakeOfStage(one.stage) : null));
   const command = lane.running === null ? (lane.stop ?? lane.waiting.at(-1)) : undefined;
   if (command) wakes.push(Math.min(mayGoFrom(lane, command), command.deadlineMono + 1));
@@ -339,18 +335,6 @@ function wakeOfStage(stage: Stage): number | null {
   return stage.at === "journal" ? stage.until : null;
 }
 
-/** Commands taken and not ended. */
-export const openCommands = ({ running, confirming, waiting, stop }: Lane): readonly Command[] =>
-  [running?.heir ?? running?.command, confirming?.heir ?? confirming?.command, ...waiting, stop].flatMap(
-    (one) => one ?? [],
-  );
-
-/** Whether a command is open, or one of ours may still be moving the actuator. */
-export const isMoving = (lane: Lane, travelMs: number, now: number): boolean =>
-  openCommands(lane).length > 0 ||
-  lane.held !== null ||
-  (lane.posts.endedAt !== null && now - lane.posts.endedAt < travelMs);
-
 /** Whether a pushed value of the address is waited for; and whether it is just this one. */
 export function awaits(lane: Lane, address: string, raw?: RawValue): boolean {
   return [lane.running, lane.confirming].some((one) => {
@@ -358,4 +342,13 @@ export function awaits(lane: Lane, address: string, raw?: RawValue): boolean {
     if (!readBack || readBack.step.address !== address) return false;
     return raw === undefined || shows(one.command.settings, readBack.step, raw);
   });
+}
+
+/** When nothing of the lane counts any more and it can be forgotten; null while something is open or to be looked at. */
+export function forgottenAt(lane: Lane): number | null {
+  const { posts, newest, held, awaited, rest } = lane;
+  if (openCommands(lane).length > 0 || held || awaited || rest || posts.unread) return null;
+  if (newest?.result === null) return null;
+  const since = Math.max(newest?.endedMono ?? 0, posts.firstAt ?? 0, posts.stopAt ?? 0, posts.endedAt ?? 0);
+  return since + Math.max(samePayloadMs, stopIntervalMs, newest?.quietMs ?? 0);
 }

@@ -1,7 +1,8 @@
 import type { CommandResult, Outcome } from "../greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
-import type { GreenhouseStore } from "../sync/store.js";
-import { type Command, laneKey } from "./command.js";
+import { note, type Turn } from "./book.js";
+import { laneKey, type Target } from "./command.js";
+import { at, having } from "./table.js";
 
 const eventTypes = {
   confirmed: null,
@@ -52,41 +53,43 @@ export function problemAfter({ outcome, steps }: Pick<CommandResult, "outcome" |
 
 const targets = ["actuator", "parameter", "address"] as const;
 
-/** Which actuators' newest sent command ended badly; a controller's flag is on while any of its actuators is here. */
-export class Problems {
-  readonly #store: GreenhouseStore;
-  readonly #open = new Map<string, Set<string>>();
+/* Which targets' newest sent command ended badly; a controller's flag is on while any of its targets is among them. */
 
-  constructor(store: GreenhouseStore) {
-    this.#store = store;
-  }
+export function problemEnded(turn: Turn, about: Target, result: CommandResult): void {
+  const problem = problemAfter(result);
+  if (problem === true) raiseProblem(turn, about);
+  else if (problem === false) clearProblem(turn, about);
+}
 
-  ended(command: Pick<Command, "code" | "target" | "targetId">, result: CommandResult): void {
-    const problem = problemAfter(result);
-    if (problem === true) this.raise(command);
-    else if (problem === false) this.clear(command);
-  }
+export function raiseProblem(turn: Turn, about: Target): void {
+  const keys = at(turn.book.problems, about.code) ?? [];
+  leave(turn, about.code, [...keys.filter((key) => key !== laneKey(about)), laneKey(about)]);
+}
 
-  raise(about: Pick<Command, "code" | "target" | "targetId">): void {
-    const keys = this.#open.get(about.code) ?? new Set();
-    this.#open.set(about.code, keys.add(laneKey(about)));
-    this.show(about.code);
-  }
+export function clearProblem(turn: Turn, about: Target): void {
+  const keys = at(turn.book.problems, about.code) ?? [];
+  leave(
+    turn,
+    about.code,
+    keys.filter((key) => key !== laneKey(about)),
+  );
+}
 
-  clear(about: Pick<Command, "code" | "target" | "targetId">): void {
-    this.#open.get(about.code)?.delete(laneKey(about));
-    this.show(about.code);
-  }
+/** A person has seen it: one target's problem, or all of the controller's. */
+export function acknowledge(turn: Turn, code: string, targetId: string | null): void {
+  const seen = targetId === null ? null : targets.map((target) => laneKey({ code, target, targetId }));
+  const keys = at(turn.book.problems, code) ?? [];
+  leave(turn, code, seen === null ? [] : keys.filter((key) => !seen.includes(key)));
+  const record = { type: "acknowledged", controller: code, actuator: targetId, by: null, via: null } as const;
+  note(turn, record, { quiet: true });
+}
 
-  /** A person has seen it: one target's problem, or all of the controller's. */
-  acknowledge(code: string, targetId: string | null): void {
-    if (targetId === null) this.#open.delete(code);
-    else for (const target of targets) this.#open.get(code)?.delete(laneKey({ code, target, targetId }));
-    this.show(code);
-  }
+function leave(turn: Turn, code: string, keys: readonly string[]): void {
+  turn.book = { ...turn.book, problems: having(turn.book.problems, code, keys) };
+  showProblem(turn, code);
+}
 
-  /** Brings the controller's flag up to date, also when it was only just admitted. */
-  show(code: string): void {
-    this.#store.dispatch(code, { type: "problem", on: (this.#open.get(code)?.size ?? 0) > 0 });
-  }
+/** Brings the controller's flag up to date, also when it was only just admitted. */
+export function showProblem(turn: Turn, code: string): void {
+  turn.effects.push({ type: "problem", code, on: (at(turn.book.problems, code) ?? []).length > 0 });
 }

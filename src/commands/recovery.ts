@@ -86,7 +86,7 @@ export const waitsFor = ({ stage }: Run): number | null => {
 /** Gives a command up. A POST in flight is never broken off, as what it did would be unknown. */
 export function cut(turn: Turn, run: Run): void {
   const { stage } = run;
-  const isStopOnItsWay = stage.at === "journal" && stage.until !== null && !turn.lane.closed;
+  const isStopOnItsWay = stage.at === "journal" && stage.until !== null && !turn.book.closed;
   if (run.cut || isStopOnItsWay) return;
   const given = { ...run, cut: true };
   if (stage.at === "posting") {
@@ -104,7 +104,7 @@ function givenUp(turn: Turn, run: Run): void {
     case "connection":
     case "checking":
     case "journal":
-      finish(turn, run, turn.lane.closed ? shuttingDown() : superseded("before_sending"));
+      finish(turn, run, turn.book.closed ? shuttingDown() : superseded("before_sending"));
       return;
     case "confirming": {
       const { readBack, after } = stage;

@@ -1,6 +1,7 @@
-import { type Awaited, isAwaited } from "./aftermath.js";
-import type { Interrupted } from "./book.js";
-import { type Command, laneKey } from "./command.js";
+import { isAwaited } from "./aftermath.js";
+import type { Awaited, Interrupted } from "./book.js";
+import { type Command, laneKey, type Target } from "./command.js";
+import type { Commander } from "./commander.js";
 import { recordedKey } from "./duplicates.js";
 import { type Abandoned, type Ending, refused } from "./report.js";
 import { controllerTopicId } from "../config/schema.js";
@@ -11,6 +12,7 @@ import type { Journal } from "../journal/journal.js";
 import { newestRecords, readRecentCommands } from "../journal/reader.js";
 import { type RecentCommand, undeliveredResults } from "../journal/history.js";
 import type {
+  About,
   CommandTarget,
   HistoryParts,
   JournalRecord,
@@ -130,6 +132,7 @@ export function interruptedFrom(open: OpenCommand, store: GreenhouseStore, clock
     response: null,
     force: taken.force === true,
     dryRun: false,
+    isRecovered: true,
     receivedAt: Date.parse(taken.received_at),
     receivedMono: clock.monotonic(),
     deadlineMono: clock.monotonic(),
@@ -246,14 +249,8 @@ export async function restoreCommands(desk: CommandDesk, past: Past): Promise<vo
   const { journal } = past;
   const { unread, problems } = journal.history();
   const { commander } = desk;
-  commander.restoreUnread(
-    unread.map(({ controller, target, actuator }) =>
-      laneKey({ code: controller, target, targetId: actuator }),
-    ),
-  );
-  for (const { controller, target, actuator } of problems) {
-    commander.problems.raise({ code: controller, target, targetId: actuator });
-  }
+  for (const one of unread) commander.feed({ type: "unread", key: laneKey(targetIn(one)) });
+  for (const one of problems) commander.feed({ type: "problem", about: targetIn(one) });
   const records = await readPast(past);
   if (records === null || journal.unread !== null) desk.leaveDeliveryMarks();
   if (records !== null) {
@@ -327,12 +324,12 @@ function takeUpOpen(
   if (interrupted.length > 0)
     log.warn({ commands: interrupted.length }, "reading back commands that the last run did not finish");
   for (const { command } of interrupted) if (isOvertaken(command, recent)) phases.overtaken(command);
-  commander.recover(interrupted);
+  for (const one of interrupted) commander.feed({ type: "interrupted", key: laneKey(one.command), one });
 }
 
 function abandon(desk: CommandDesk, one: Abandoned): void {
   const { about, asked } = one;
-  desk.commander.abandon(one);
+  desk.commander.feed({ type: "abandoned", one });
   const { controllerId, receivedAt } = asked;
   desk.endedBefore({ ...about, controllerId }, { ...asked, received_at: new Date(receivedAt).toISOString() });
 }
@@ -350,41 +347,37 @@ function isOvertaken({ id, code, target, targetId }: Command, recent: readonly R
   return ofTarget.slice(own + 1).some(({ result }) => result !== null && result.outcome !== "superseded");
 }
 
-function rememberIds(
-  commander: CommandDesk["commander"],
-  recent: readonly RecentCommand[],
-  now: number,
-): void {
+function rememberIds(commander: Commander, recent: readonly RecentCommand[], now: number): void {
   for (const { about, isTaken, taken, result } of recent) {
     // Of a command that was never about to be sent no record tells whose id it is; nobody repeats one of ours.
     if (!isTaken || taken?.own_id === false || result === null) continue;
-    const { controller: code, target, actuator: targetId } = about;
-    commander.rememberResult(
-      { code, target, targetId },
-      result,
-      Math.max(0, now - Date.parse(result.finished_at)),
-    );
+    const agoMs = Math.max(0, now - Date.parse(result.finished_at));
+    commander.feed({ type: "ended_before", about: targetIn(about), result, agoMs });
   }
 }
 
+const targetIn = ({ controller, target, actuator }: About): Target => ({
+  code: controller,
+  target: target ?? "actuator",
+  targetId: actuator,
+});
+
 function restoreAwaited(
-  commander: CommandDesk["commander"],
+  commander: Commander,
   records: readonly JournalRecord[],
   store: GreenhouseStore,
 ): void {
   for (const late of lateResults(records)) {
     const awaited = awaitedFrom(late, store);
-    if (awaited) commander.await(awaited);
+    if (awaited) commander.feed({ type: "awaiting", key: laneKey(awaited.command), awaited });
   }
 }
 
-function restoreHeld(
-  commander: CommandDesk["commander"],
-  records: readonly JournalRecord[],
-  store: GreenhouseStore,
-): void {
+function restoreHeld(commander: Commander, records: readonly JournalRecord[], store: GreenhouseStore): void {
   for (const one of heldResults(records)) {
     const held = awaitedFrom(one, store);
-    if (held) commander.hold({ ...held.command, settings: held.settings }, held.step);
+    if (!held) continue;
+    const command = { ...held.command, settings: held.settings };
+    commander.feed({ type: "holding", key: laneKey(command), command, step: held.step });
   }
 }

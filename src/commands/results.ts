@@ -1,212 +1,194 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import type { About, RecordBody, ResultRecord } from "../journal/records.js";
-import type { Clock } from "../runtime/clock.js";
-import type { Logger } from "../runtime/log.js";
-import type { Command, CommandJournal, CommandPorts, ResultAddressee } from "./command.js";
-import { MinuteCounter } from "./flood.js";
-import { alertFor } from "./problems.js";
-import { aboutOf } from "./turn.js";
+import type { About, RecordBody } from "../journal/records.js";
+import { awaitedAfter } from "./aftermath.js";
+import { ask, type Input, note, type Outcome, type Turn } from "./book.js";
+import { type Arrived, type Command, laneKey, type ResultAddressee, type Target } from "./command.js";
+import { knownId, withId } from "./duplicates.js";
+import { countMinute, countOnly, countsOver } from "./flood.js";
+import { type NotTaken, refusalResult } from "./intake.js";
+import { alertFor, problemEnded } from "./problems.js";
+import { type Abandoned, askedBy, type Ending, resultOf } from "./report.js";
+import { entries, having, without } from "./table.js";
 
-/** Of those that were told; of the others there are no more than were open when the journal failed. */
-const mostWaiting = 1_000;
-
-export interface Outcome {
-  readonly about: ResultAddressee & Pick<Command, "code">;
-  readonly result: CommandResult;
-  /** A stop is told whatever the disk does. */
-  readonly isUrgent: boolean;
-  readonly onTold?: () => void;
-}
-
-interface Waiting {
-  readonly record: ResultRecord;
-  /** Null when it has been told. */
-  readonly untold: Outcome | null;
-}
-
-/**
- * Journals the one outcome of each command, then tells it. What the journal cannot take now is written when it can again.
+/*
+ * The one outcome of each command is journaled, then told. What the journal cannot take now is written when it can again.
  * Until then the outcome is held back: the next start might end the command once more, and otherwise.
  */
-export class ResultLedger {
-  readonly #ports: Pick<CommandPorts, "journal" | "audience" | "clock">;
-  #waiting: Waiting[] = [];
-  #open = 0;
 
-  constructor(ports: Pick<CommandPorts, "journal" | "audience" | "clock">) {
-    this.#ports = ports;
+/** What journal and commander call a command's target. */
+export const aboutOf = ({ code, targetId, target }: Target): About => ({
+  controller: code,
+  actuator: targetId,
+  target,
+});
+
+/** Ends a command. `turn.lane` is its own. */
+export function end(turn: Turn, command: Command, ending: Ending): void {
+  const { now } = turn;
+  const result = resultOf(askedBy(command), ending, now.at, now.mono);
+  problemEnded(turn, command, result);
+  turn.lane = { ...turn.lane, awaited: awaitedAfter(turn.lane, command, result) };
+  turn.effects.push({ type: "phase", command, phase: "done" });
+  if (command.isOfFlood && ending.waited) {
+    endUncounted(turn, command, result);
+    return;
   }
+  const isUrgent = command.wanted.type === "stop" && !command.isRecovered;
+  conclude(turn, command, result, isUrgent);
+}
 
-  /** Outcomes that are not told until the journal can write. */
-  get heldBack(): number {
-    return this.#waiting.filter(({ untold }) => untold !== null).length;
-  }
+/** A stop that was one of very many and whose turn never came: in the journal it is one more of a count. */
+function endUncounted(turn: Turn, command: Command, result: CommandResult): void {
+  remember(turn, command, result);
+  const refusals = countOnly(turn.book.refusals, aboutOf(command), result, turn.now.mono);
+  turn.book = { ...turn.book, refusals };
+  turn.effects.push({ type: "result", result, about: command, sequence: null });
+}
 
-  /** Outcomes that were noted and not yet told, but for those that wait for a journal that cannot write. */
-  get open(): number {
-    return this.#open;
-  }
+/** Ends a command of an earlier run that nobody can read back. */
+export function abandon(turn: Turn, { about, asked, ownId, ending }: Abandoned): void {
+  const result = resultOf(asked, ending, turn.now.at, turn.now.mono);
+  problemEnded(turn, about, result);
+  if (ownId) endedBefore(turn, about, result, 0);
+  conclude(turn, { ...about, controllerId: asked.controllerId, response: null }, result, false);
+}
 
-  note(outcome: Outcome): void {
-    const { about, result, isUrgent } = outcome;
-    const record: ResultRecord = { type: "result", ...aboutOf(about), result };
-    this.#open++;
-    void this.#append(record).then((sequence) => {
-      this.#open--;
-      const isHeld = sequence === null && !isUrgent && this.#wouldEndAgain(record);
-      if (sequence === null) this.#keep({ record, untold: isHeld ? outcome : null });
-      if (!isHeld) this.#tell(outcome, sequence);
-    });
-  }
+/** A result of an earlier run by which a repeated id is still recognised. */
+export function endedBefore(turn: Turn, about: Target, result: CommandResult, agoMs: number): void {
+  const endedMono = turn.now.mono - agoMs;
+  const taken = {
+    id: result.id,
+    canonical: result.command ?? "",
+    payloadKey: "",
+    result,
+    endedMono,
+    quietMs: 0,
+  };
+  turn.book = { ...turn.book, ids: withId(turn.book.ids, laneKey(about), taken, turn.now.mono) };
+}
 
-  /** A command that was refused and never came into the journal is not found there by the next start. */
-  #wouldEndAgain(record: ResultRecord): boolean {
-    return record.result.outcome !== "refused" || this.#ports.journal.isOpen(record, record.result.id);
-  }
+function conclude(turn: Turn, about: Outcome["about"], result: CommandResult, isUrgent: boolean): void {
+  turn.effects.push({ type: "ended", result });
+  const { code, controllerId, target, targetId, response } = about;
+  const addressee = { code, controllerId, target, targetId, response };
+  write(turn, {
+    ...{ about: addressee, result, isUrgent },
+    ...{ isRefusal: false, isTold: false, isWriting: true },
+  });
+}
 
-  /** Tries again what could not be written. */
-  async again(): Promise<void> {
-    if (this.#waiting.length === 0 || !this.#ports.journal.state().available) return;
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    await Promise.all(
-      waiting.map(async (one) => {
-        const sequence = await this.#append(one.record);
-        if (sequence === null) this.#keep(one);
-        else if (one.untold) this.#tell(one.untold, sequence);
-      }),
-    );
-  }
+function write(turn: Turn, outcome: Outcome): void {
+  const { about, result, isRefusal } = outcome;
+  const record: RecordBody = isRefusal
+    ? refusalRecord(aboutOf(about), result)
+    : { type: "result", ...aboutOf(about), result };
+  // Its command is in the journal; a power cut that kept only that would give it a second outcome. A dry run may have one.
+  const durable = !isRefusal && result.outcome !== "dry_run";
+  const token = ask(turn, { type: "journal", record, durable }, "");
+  turn.book = { ...turn.book, outcomes: having(turn.book.outcomes, String(token), outcome) };
+}
 
-  /** `sequence`: its journal number, or null where it could not be written. */
-  #tell({ about, result, onTold }: Outcome, sequence: number | null): void {
-    const { audience, clock } = this.#ports;
-    onTold?.();
-    audience.result(result, about, sequence);
-    const alert = alertFor(result, clock.now());
-    if (alert) audience.event(alert);
-    if (result.outcome !== "confirmed") audience.showAgain(about);
-  }
+/** Of those that were told; of the others there are no more than were open when the journal failed. */
+const mostUnwritten = 1_000;
 
-  #keep(one: Waiting): void {
-    this.#waiting.push(one);
-    if (this.#waiting.length <= mostWaiting) return;
-    const told = this.#waiting.findIndex(({ untold }) => untold === null);
-    if (told !== -1) this.#waiting.splice(told, 1);
-  }
+/** The journal has taken an outcome, or could not. `turn.lane` is its command's. */
+export function written(turn: Turn, input: Extract<Input, { type: "journaled" }>, outcome: Outcome): void {
+  const key = String(input.token);
+  turn.book = { ...turn.book, outcomes: without(turn.book.outcomes, key) };
+  const { result, isRefusal, isUrgent, isTold } = outcome;
+  // A command that was refused and never came into the journal is not found there by the next start.
+  const wouldEndAgain = input.sequence === null && (result.outcome !== "refused" || input.isOpen);
+  const isHeld = !isRefusal && !isUrgent && wouldEndAgain;
+  if (!isTold && !isHeld) tell(turn, outcome, input.sequence);
+  if (input.sequence !== null || isRefusal) return;
+  const kept = { ...outcome, isTold: isTold || !isHeld, isWriting: false };
+  turn.book = { ...turn.book, outcomes: having(turn.book.outcomes, key, kept) };
+  if (turn.book.outcomes.size > mostUnwritten) dropOldest(turn);
+}
 
-  async #append(record: ResultRecord): Promise<number | null> {
-    try {
-      // Its command is in the journal; a power cut that kept only that would give it a second outcome. A dry run may have one.
-      const durable = record.result.outcome !== "dry_run";
-      return await this.#ports.journal.append(record, { durable });
-    } catch {
-      return null;
-    }
+function dropOldest(turn: Turn): void {
+  const unwritten = waiting(turn);
+  const oldest = unwritten.find(([, { isTold }]) => isTold);
+  if (oldest && unwritten.length > mostUnwritten)
+    turn.book = { ...turn.book, outcomes: without(turn.book.outcomes, oldest[0]) };
+}
+
+/** Outcomes that the journal could not take, oldest first. */
+const waiting = ({ book }: Turn): readonly (readonly [string, Outcome])[] =>
+  [...entries(book.outcomes)]
+    .filter(([, { isWriting }]) => !isWriting)
+    .sort(([one], [other]) => Number(one) - Number(other));
+
+/** Now and then: writes what the journal could not take when it came, and what was only counted. */
+export function tick(turn: Turn, journalAvailable: boolean): void {
+  flush(turn, turn.now.mono);
+  if (!journalAvailable) return;
+  for (const [key, outcome] of waiting(turn)) {
+    turn.book = { ...turn.book, outcomes: without(turn.book.outcomes, key) };
+    write(turn, { ...outcome, isWriting: true });
   }
 }
 
-const journaledPerMinute = 60;
-const mostKeys = 1_000;
-/** Names of targets come from whoever sends, and sentences repeat them; no id of ours is longer. */
-const mostOfName = 128;
-const mostOfMessage = 500;
+/** Journals the counts of minutes that are over. */
+export function flush(turn: Turn, now: number): void {
+  const { refusals, over } = countsOver(turn.book.refusals, now);
+  turn.book = { ...turn.book, refusals };
+  for (const count of over) {
+    turn.effects.push({ type: "counted", count });
+    note(turn, { type: "refusals_counted", ...count }, { quiet: true });
+  }
+}
+
+function tell(turn: Turn, { about, result, isRefusal }: Outcome, sequence: number | null): void {
+  if (!isRefusal) remember(turn, about, result);
+  turn.effects.push({ type: "result", result, about, sequence });
+  const alert = alertFor(result, turn.now.at);
+  if (alert) turn.effects.push({ type: "event", event: alert });
+  if (result.outcome !== "confirmed") turn.effects.push({ type: "show_again", about });
+}
+
+/** Whoever repeats it is answered with this result from now on. */
+function remember(turn: Turn, about: Target, result: CommandResult): void {
+  const { ids } = turn.book;
+  const { newest } = turn.lane;
+  const told = { result, endedMono: turn.now.mono };
+  const known = knownId(ids, laneKey(about), result.id);
+  if (known)
+    turn.book = { ...turn.book, ids: withId(ids, laneKey(about), { ...known, ...told }, turn.now.mono) };
+  if (newest?.id === result.id) turn.lane = { ...turn.lane, newest: { ...newest, ...told } };
+}
+
 /** What stands for targets that do not exist. */
 const unknownTargets: About = { controller: "*", actuator: "*" };
 
-interface Uncounted {
-  readonly about: About;
-  readonly since: string;
-  readonly minute: number;
-  readonly reasons: Record<string, number>;
-  count: number;
-}
-
 /**
- * Journals refusals, without fsync. Above 60 a minute for one actuator they are only counted, and the count is journaled as
- * one record when the minute is over. Targets that do not exist share one such limit: a sender could invent any number of
- * them and fill the disk, and with it push old records out.
+ * Refuses a request. Refusals are journaled without fsync; above 60 a minute for one actuator they are only counted, and the
+ * count is journaled as one record when the minute is over. Targets that do not exist share one such limit: a sender could
+ * invent any number of them and fill the disk, and with it push old records out.
  */
-export class RefusalLedger {
-  readonly #journal: CommandJournal;
-  readonly #clock: Clock;
-  readonly #log: Pick<Logger, "info"> | undefined;
-  readonly #perActuator = new MinuteCounter();
-  readonly #counted = new Map<string, Uncounted>();
-
-  constructor(journal: CommandJournal, clock: Clock, log?: Pick<Logger, "info">) {
-    this.#log = log;
-    this.#journal = journal;
-    this.#clock = clock;
-  }
-
-  /**
-   * `sequence` resolves with its journal number once the refusal is journaled, with null when it is only counted; a journal that
-   * cannot write does not keep it from being answered.
-   */
-  note(
-    about: About,
-    result: CommandResult,
-    isKnown: boolean,
-  ): { readonly isCounted: boolean; readonly sequence: Promise<number | null> } {
-    const counted = isKnown ? about : unknownTargets;
-    this.tick();
-    if (this.#perActuator.count(keyOf(counted), this.#clock.monotonic()) > journaledPerMinute) {
-      this.count(counted, result);
-      return { isCounted: true, sequence: Promise.resolve(null) };
-    }
-    const sequence = this.#journal.append(recordOf(about, result), { durable: false }).catch(() => null);
-    return { isCounted: false, sequence };
-  }
-
-  /** Journals the counts of minutes that are over; call it now and then. */
-  tick(): void {
-    this.#flush(this.#minute);
-  }
-
-  get #minute(): number {
-    return Math.floor(this.#clock.monotonic() / 60_000);
-  }
-
-  close(): void {
-    this.#flush(Infinity);
-  }
-
-  /** Only counts it. */
-  count(about: About, result: CommandResult): void {
-    const key = this.#counted.size < mostKeys ? keyOf(about) : "";
-    const held = this.#counted.get(key) ?? {
-      about,
-      since: result.received_at,
-      minute: this.#minute,
-      reasons: {},
-      count: 0,
-    };
-    const reason = result.reason ?? "unknown";
-    held.reasons[reason] = (held.reasons[reason] ?? 0) + 1;
-    held.count++;
-    this.#counted.set(key, held);
-  }
-
-  #flush(minute: number): void {
-    for (const [key, { about, since, reasons, count, minute: of }] of this.#counted) {
-      if (of >= minute) continue;
-      this.#counted.delete(key);
-      const { controller, actuator } = about;
-      this.#log?.info(
-        { controller, actuator, count, reasons, since },
-        "commands ended that were only counted",
-      );
-      void this.#journal
-        .append({ type: "refusals_counted", controller, actuator, count, reasons, since }, { durable: false })
-        .catch(() => undefined);
-    }
+export function refuse(turn: Turn, arrived: Arrived, why: NotTaken, original?: CommandResult | null): void {
+  const { request, code, target } = arrived;
+  const result = refusalResult(arrived, why, original, turn.now);
+  const about: ResultAddressee & Pick<Command, "code"> = { ...request, code };
+  const counted = "reason" in target ? unknownTargets : aboutOf(about);
+  flush(turn, turn.now.mono);
+  const { refusals, isTooMany } = countMinute(turn.book.refusals, counted, turn.now.mono);
+  turn.book = { ...turn.book, refusals };
+  const outcome = { about, result, isRefusal: true, isUrgent: true, isTold: false, isWriting: true };
+  if (isTooMany) {
+    turn.book = { ...turn.book, refusals: countOnly(refusals, counted, result, turn.now.mono) };
+    tell(turn, outcome, null);
+  } else {
+    turn.effects.push({ type: "ended", result });
+    write(turn, outcome);
   }
 }
 
-const keyOf = ({ controller, target, actuator }: About) => `${controller} ${target ?? ""} ${actuator}`;
+/** Names of targets come from whoever sends, and sentences repeat them; no id of ours is longer. */
+const mostOfName = 128;
+const mostOfMessage = 500;
 
-function recordOf(about: About, result: CommandResult): RecordBody {
+function refusalRecord(about: About, result: CommandResult): RecordBody {
   const [controller, actuator] = [short(about.controller), short(about.actuator)];
   const message = result.message === null ? null : short(result.message, mostOfMessage);
   return {

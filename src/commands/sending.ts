@@ -2,26 +2,31 @@ import { expired, shows, type Step, travels } from "../greenhouse/command/plan.j
 import { stateAddresses } from "../greenhouse/fold-registers.js";
 import type { PlatformErrorFacts, RawValue } from "../greenhouse/ports.js";
 import {
-  type Answer,
   ask,
   type Attempt,
   type Confirming,
-  type Evidence,
-  factsOf,
-  finalError,
   type First,
   type Input,
+  note,
   type Read,
   type Refused,
-  rejected,
   type Run,
   type Stage,
-  type StepEnd,
   type Turn,
 } from "./book.js";
 import { readBackFrom, readNow, seen } from "./confirm.js";
-import { endingAfter, stepReport } from "./endings.js";
+import {
+  type Answer,
+  endingAfter,
+  type Evidence,
+  factsOf,
+  finalError,
+  rejected,
+  type StepEnd,
+  stepReport,
+} from "./endings.js";
 import { type Ending, refused, superseded } from "./report.js";
+import { aboutOf } from "./results.js";
 import { dropPassedOver, finish, letGo, put } from "./turn.js";
 
 /*
@@ -45,13 +50,12 @@ export function post(turn: Turn, run: Run, attempt: Attempt): void {
     return;
   }
   const { command } = run;
-  const token = ask(turn);
-  put(turn, { ...run, posted: true, stage: { at: "posting", token, attempt } });
   posted(turn, run, "begins");
   if (step.purpose === "stop")
     turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, stopAt: turn.now.mono } };
-  turn.effects.push({ type: "post", token, command, step });
-  note(turn, run, {
+  const token = ask(turn, { type: "post", command, step });
+  put(turn, { ...run, posted: true, stage: { at: "posting", token, attempt } });
+  noteStep(turn, run, {
     type: "step_sent",
     purpose: step.purpose,
     address: step.address,
@@ -66,13 +70,6 @@ function posted(turn: Turn, { command, steps, place }: Run, moment: "begins" | "
   turn.effects.push({ type: "posted", command, between: steps.length > 1 ? { until } : null });
 }
 
-const aboutOf = ({ command: { code, target, targetId, id } }: Run) => ({
-  controller: code,
-  actuator: targetId,
-  target,
-  id,
-});
-
 type StepNote =
   | { type: "step_sent"; purpose: Step["purpose"]; address: string; value: string; attempt: number }
   | {
@@ -86,13 +83,8 @@ type StepNote =
     };
 
 /** Not waited for: the command itself is on disk already, and a restart reads back whatever may have been sent. */
-function note(turn: Turn, run: Run, record: StepNote): void {
-  turn.effects.push({
-    type: "journal",
-    record: { ...record, ...aboutOf(run) },
-    durable: false,
-    token: null,
-  });
+function noteStep(turn: Turn, { command }: Run, record: StepNote): void {
+  note(turn, { ...record, ...aboutOf(command), id: command.id });
 }
 
 export function answered(turn: Turn, run: At<"posting">, input: Extract<Input, { type: "answered" }>): void {
@@ -102,7 +94,7 @@ export function answered(turn: Turn, run: At<"posting">, input: Extract<Input, {
   const { answer } = input;
   posted(turn, run, "ended");
   const facts = factsOf(answer, attempt.nth);
-  note(turn, run, {
+  noteStep(turn, run, {
     type: "step_answered",
     address: step.address,
     attempt: attempt.nth,
@@ -177,11 +169,8 @@ function lastLook(turn: Turn, run: Run, end: StepEnd): void {
   put(turn, { ...run, stage: { at: "last_look", token, end } });
 }
 
-function read(turn: Turn, { command }: Run, address: string): number {
-  const token = ask(turn);
-  turn.effects.push({ type: "read", token, command, address });
-  return token;
-}
+const read = (turn: Turn, { command }: Run, address: string): number =>
+  ask(turn, { type: "read", command, address });
 
 /** The step has been sent and is read back; behind the last one the actuator is free for a newer command. */
 function settle(turn: Turn, run: Run, after: Confirming, from: number): void {
@@ -215,7 +204,7 @@ function evidenced(how: "shown" | "cut" | "over", after: Confirming, lastRead: R
 /** Begins the read that is due, of whatever is being read back. */
 export function lookAgain(turn: Turn, run: At<"confirming"> | At<"recovering">): void {
   const { readBack } = run.stage;
-  const reading = readNow(readBack, turn.now.mono, turn.lane.asked + 1);
+  const reading = readNow(readBack, turn.now.mono, turn.book.asked + 1);
   if (reading === null) return;
   read(turn, run, readBack.step.address);
   put(turn, { ...run, stage: { ...run.stage, readBack: reading } });
@@ -283,8 +272,7 @@ function refusedCredential(
     stepEnded(turn, run, end);
     return;
   }
-  const token = ask(turn);
-  turn.effects.push({ type: "renew", token });
+  const token = ask(turn, { type: "renew" });
   put(turn, { ...run, stage: { at: "renewing", token, first: { ...about, sent, end } } });
 }
 

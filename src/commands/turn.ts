@@ -3,12 +3,13 @@ import { shows, type Step, stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
 import { stateAddresses } from "../greenhouse/fold-registers.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
-import type { About, CommandTaken, PhaseEntered } from "../journal/records.js";
+import type { CommandTaken, PhaseEntered } from "../journal/records.js";
+import { reverted } from "./aftermath.js";
 import {
   ask,
-  type Effect,
   type Held,
   type HeldCommand,
+  note,
   type Posts,
   type Read,
   type Run,
@@ -16,6 +17,7 @@ import {
 } from "./book.js";
 import type { Command } from "./command.js";
 import { type Ending, leavesPlace, superseded, wantedValue } from "./report.js";
+import { aboutOf, end } from "./results.js";
 
 /** What the journal has to know of a command, so that the next start can find out what became of it. */
 export function takenRecord(
@@ -47,17 +49,6 @@ export function takenRecord(
   };
 }
 
-/** What journal and commander call a command's target. */
-export const aboutOf = ({
-  code,
-  targetId,
-  target,
-}: Pick<Command, "code" | "targetId" | "target">): About => ({
-  controller: code,
-  actuator: targetId,
-  target,
-});
-
 /** On disk before the first byte of the first POST: without it nothing was sent. */
 export const sendingRecord = (command: Command): PhaseEntered => ({
   type: "phase",
@@ -84,10 +75,10 @@ function isHeld(settings: ActuatorSettings, { address }: Pick<Step, "address">):
 
 /** A command has ended: where it was confirmed before its travel time is over, its address is read once more then. */
 export function hold(turn: Turn, run: Run, { outcome }: Ending): void {
-  const { posts, closed } = turn.lane;
+  const { posts } = turn.lane;
   const step = run.stage.at === "recovering" ? run.stage.interrupted.step : run.steps.at(-1);
   const command = run.heir ?? run.command;
-  if (outcome !== "confirmed" || closed || step === undefined || posts.endedAt === null) return;
+  if (outcome !== "confirmed" || turn.book.closed || step === undefined || posts.endedAt === null) return;
   const at = posts.endedAt + command.settings.travelMs;
   if (turn.now.mono < at) holdUntil(turn, command, step, at);
 }
@@ -113,10 +104,9 @@ export function letGo(turn: Turn): void {
 export function lookWhetherHeld(turn: Turn): void {
   const { held } = turn.lane;
   if (held === null || held.token !== null || turn.now.mono < held.at) return;
-  const token = ask(turn);
   const { command, step } = held;
+  const token = ask(turn, { type: "read", command, address: step.address });
   turn.lane = { ...turn.lane, held: { ...held, token } };
-  turn.effects.push({ type: "read", token, command, address: step.address });
 }
 
 /** `read` is null where a defect of the bridge ended it. */
@@ -128,19 +118,14 @@ export function heldRead(turn: Turn, held: Held, read: Read | null): void {
     return;
   }
   turn.lane = { ...turn.lane, held: null };
-  if (shows(command.settings, step, read.raw)) turn.effects.push(seenToHold(held, read));
-  else turn.effects.push({ type: "reverted", command, step, raw: read.raw });
-}
-
-/** So that a restart does not look again. */
-function seenToHold(
-  { command, step }: Held,
-  { raw }: Extract<Read, { readonly type: "value" }>,
-): Extract<Effect, { readonly type: "journal" }> {
-  const { id, code, target, targetId } = command;
-  const about = { controller: code, actuator: targetId, target };
-  const record = { type: "read_back", ...about, id, address: step.address, value: String(raw) } as const;
-  return { type: "journal", record, durable: false, token: null };
+  const { raw } = read;
+  if (!shows(command.settings, step, raw)) reverted(turn, command, step, raw);
+  // So that a restart does not look again.
+  else
+    note(turn, {
+      ...{ type: "read_back", ...aboutOf(command), id: command.id },
+      ...{ address: step.address, value: String(raw) },
+    });
 }
 
 /* What every part of a turn does to the lane: put a command back, drop those that wait, end one. */
@@ -149,10 +134,6 @@ function seenToHold(
 export function put(turn: Turn, run: Run): void {
   const isConfirming = turn.lane.confirming?.command === run.command;
   turn.lane = isConfirming ? { ...turn.lane, confirming: run } : { ...turn.lane, running: run };
-}
-
-export function end(turn: Turn, command: Command, ending: Ending): void {
-  turn.effects.push({ type: "end", command, ending });
 }
 
 /** Ends a command whose turn never came. */
@@ -181,7 +162,7 @@ function leaveUnread(turn: Turn, { command, stage }: Run): void {
 
 /** Ends a command that was on its way; what the end of the program cut off behind a POST stays open for the next start. */
 export function finish(turn: Turn, run: Run, ending: Ending): void {
-  const { running, confirming, closed } = turn.lane;
+  const { running, confirming } = turn.lane;
   leaveUnread(turn, run);
   const wasRunning = running?.command === run.command;
   turn.lane = {
@@ -192,7 +173,7 @@ export function finish(turn: Turn, run: Run, ending: Ending): void {
   // Unless a newer command is between steps of its own by now.
   if (run.posted && turn.lane.running?.posted !== true)
     turn.effects.push({ type: "steps_ended", command: run.command });
-  if (run.cut && run.posted && closed && ending.outcome === "superseded") return;
+  if (run.cut && run.posted && turn.book.closed && ending.outcome === "superseded") return;
   hold(turn, run, ending);
   if (wasRunning && !leavesPlace(ending)) dropPassedOver(turn);
   end(turn, run.heir ?? run.command, ending);
@@ -209,11 +190,9 @@ export const starting = (command: Command, posts: Posts): Omit<Run, "stage"> => 
 /** The first POST waits for the journal: without this record nothing was sent. A stop waits until `until` at most. */
 export function journalSending(turn: Turn, run: Run | Omit<Run, "stage">, until: number | null): void {
   const { command } = run;
-  const token = ask(turn);
-  put(turn, { ...run, stage: { at: "journal", token, until } });
-  const taken = takenRecord(command);
-  turn.effects.push({
-    ...{ type: "journal", record: sendingRecord(command), unlessOpen: taken },
-    ...{ durable: true, token },
+  const token = ask(turn, {
+    ...{ type: "journal", record: sendingRecord(command), durable: true },
+    unlessOpen: takenRecord(command),
   });
+  put(turn, { ...run, stage: { at: "journal", token, until } });
 }

@@ -193,7 +193,7 @@ class Bridge {
       });
     const link = watched(this.#outputs.connection.run(linkEnd.signal));
     const http = { run: (until: AbortSignal) => this.#serveHttp(until) };
-    const push = createPush(this.#around, this.#mirror, this.#desk.commander.bell);
+    const push = createPush(this.#around, this.#mirror, this.#desk.commander);
     const reading = [store, watch, poller, push];
     const parts = [this.#outputs, this.#desk, ...reading, this.#report, this.#operations, http];
     const results = await Promise.allSettled(parts.map((part) => watched(part.run(signal))));
@@ -276,7 +276,7 @@ class Bridge {
     if (news.type !== "added") return;
     const controller = this.#mirror.store.get(news.code);
     if (controller) logActuators(log, controller);
-    this.#desk.commander.problems.show(news.code);
+    this.#desk.commander.feed({ type: "admitted", code: news.code });
   }
 
   #received(message: IncomingMessage): void {

@@ -285,7 +285,7 @@ function acknowledge(ports: RequestPorts, fields: Fields): Promise<unknown> {
     throw new RequestError(
       `There is no actuator "${actuator}" at controller "${id}"; leave "actuator" out to acknowledge all of it.`,
     );
-  ports.commander.acknowledge(code, actuator);
+  ports.commander.feed({ type: "acknowledged", code, actuator });
   return Promise.resolve({ controller: id, actuator });
 }
 

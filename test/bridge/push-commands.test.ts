@@ -23,7 +23,7 @@ describe("a push while a command is being confirmed", () => {
     const bench = slowBench();
     const reads = await confirming(bench);
     bench.platform.registers.set("101", "10010");
-    expect(bench.commander.bell.ring(code, "101", 10010)).toBe(true);
+    expect(bench.commander.ring(code, "101", 10010)).toBe(true);
     await bench.clock.advance(0);
     expect(bench.platform.reads).toBe(reads + 1);
     expect(bench.results).toMatchObject([{ outcome: "confirmed", read_back: "10010", duration_ms: 5_000 }]);
@@ -33,7 +33,7 @@ describe("a push while a command is being confirmed", () => {
     const bench = slowBench();
     await confirming(bench);
     for (let n = 0; n < 10; n++) {
-      bench.commander.bell.ring(code, "101", "10010");
+      bench.commander.ring(code, "101", "10010");
       await bench.clock.advance(20_000);
     }
     expect(bench.results).toMatchObject([{ outcome: "unconfirmed", read_back: "10001" }]);
@@ -43,7 +43,7 @@ describe("a push while a command is being confirmed", () => {
     const bench = slowBench();
     const reads = await confirming(bench);
     for (let n = 0; n < 1_000; n++) {
-      bench.commander.bell.ring(code, "101", "10010");
+      bench.commander.ring(code, "101", "10010");
       await bench.clock.advance(10);
     }
     expect(bench.platform.reads - reads).toBeLessThanOrEqual(13);
@@ -54,7 +54,7 @@ describe("a push while a command is being confirmed", () => {
     const bench = slowBench();
     const reads = await confirming(bench);
     for (let n = 0; n < 1_000; n++) {
-      expect(bench.commander.bell.ring(code, "101", String(n % 100))).toBe(false);
+      expect(bench.commander.ring(code, "101", String(n % 100))).toBe(false);
       await bench.clock.advance(10);
     }
     expect(bench.platform.reads - reads).toBeLessThanOrEqual(4);
@@ -63,8 +63,8 @@ describe("a push while a command is being confirmed", () => {
   it("of another address or controller changes nothing", async () => {
     const bench = slowBench();
     const reads = await confirming(bench);
-    bench.commander.bell.ring(code, "102", "10010");
-    bench.commander.bell.ring("GH-0002", "101", "10010");
+    bench.commander.ring(code, "102", "10010");
+    bench.commander.ring("GH-0002", "101", "10010");
     await bench.clock.advance(1_000);
     expect(bench.platform.reads).toBe(reads);
   });
@@ -72,10 +72,10 @@ describe("a push while a command is being confirmed", () => {
   it("is listened to no longer than the command lasts", async () => {
     const bench = slowBench();
     await confirming(bench);
-    expect(bench.commander.bell.isAwaited(code, "101")).toBe(true);
+    expect(bench.commander.isAwaited(code, "101")).toBe(true);
     await bench.clock.advance(400_000);
-    expect(bench.commander.bell.isAwaited(code, "101")).toBe(false);
-    expect(bench.commander.bell.ring(code, "101", "10010")).toBe(false);
+    expect(bench.commander.isAwaited(code, "101")).toBe(false);
+    expect(bench.commander.ring(code, "101", "10010")).toBe(false);
   });
 
   it("that was sent before the POST ended proves nothing, as the read-back begun then does not", async () => {
@@ -89,7 +89,7 @@ describe("a push while a command is being confirmed", () => {
       });
     bench.send("open");
     await bench.clock.advance(1_000);
-    expect(bench.commander.bell.ring(code, "101", "10010")).toBe(false);
+    expect(bench.commander.ring(code, "101", "10010")).toBe(false);
     answer();
     await bench.clock.advance(1_000);
     expect(bench.results).toEqual([]);
@@ -108,7 +108,7 @@ describe("a push while a command of an earlier run is being read back", () => {
     const [step] = stepsOf(command.settings, command.wanted, null);
     if (!step) throw new Error("the command has no step");
     const sent = { earlier: [], attempts: 1, code: "200", requestId: null, sentAt: bench.clock.now() };
-    bench.commander.recover([{ command, step, ...sent }]);
+    bench.recover({ command, step, ...sent });
     await bench.clock.advance(5_000);
     return bench;
   };
@@ -117,7 +117,7 @@ describe("a push while a command of an earlier run is being read back", () => {
     const bench = await restarted();
     expect(bench.platform.reads).toBe(1);
     bench.platform.registers.set("101", "10010");
-    expect(bench.commander.bell.ring(code, "101", 10010)).toBe(true);
+    expect(bench.commander.ring(code, "101", 10010)).toBe(true);
     await bench.clock.advance(0);
     expect(bench.platform.reads).toBe(2);
     expect(bench.results).toMatchObject([{ outcome: "confirmed", read_back: "10010" }]);
@@ -128,12 +128,12 @@ describe("a push while a command of an earlier run is being read back", () => {
     const bench = await restarted();
     const { confirmWithinMs } = bench.commander.open[0]?.settings ?? { confirmWithinMs: 0 };
     for (let n = 0; n < confirmWithinMs / 100; n++) {
-      bench.commander.bell.ring(code, "101", "10010");
+      bench.commander.ring(code, "101", "10010");
       await bench.clock.advance(100);
     }
     expect(bench.results).toMatchObject([{ outcome: "unconfirmed", read_back: "10001" }]);
     expect(bench.platform.reads).toBeLessThanOrEqual(confirmWithinMs / 1_000 + 2);
-    expect(bench.commander.bell.isAwaited(code, "101")).toBe(false);
+    expect(bench.commander.isAwaited(code, "101")).toBe(false);
     expect(bench.platform.posts).toEqual([]);
   });
 });

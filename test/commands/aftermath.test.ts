@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Rest, seeActuator } from "../../src/commands/aftermath.js";
+import { type Rest, seeActuator } from "../../src/commands/rest.js";
 import { CommandBench } from "../support/command-bench.js";
 
 const fan = {

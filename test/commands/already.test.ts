@@ -64,7 +64,7 @@ describe("after a restart", () => {
   it("a degree passed on the way is not already there: the travel time counts from the start", async () => {
     const bench = new CommandBench();
     bench.platform.registers.set("101", "45");
-    bench.commander.recover([interruptedDegree(bench)]);
+    bench.recover(interruptedDegree(bench));
     await bench.clock.advance(10);
     bench.send("45");
     await bench.clock.advance(5_000);
@@ -74,7 +74,7 @@ describe("after a restart", () => {
   it("a command that was never sent is no reason not to send an equal one, and raises no problem", async () => {
     const bench = new CommandBench();
     bench.platform.registers.set("101", "20");
-    bench.commander.recover([interruptedDegree(bench, { attempts: 0, code: null, sentAt: null })]);
+    bench.recover(interruptedDegree(bench, { attempts: 0, code: null, sentAt: null }));
     await bench.clock.advance(1_000);
     bench.send("60");
     await bench.clock.advance(400_000);
@@ -83,7 +83,7 @@ describe("after a restart", () => {
 
     const other = new CommandBench();
     other.platform.registers.set("101", "20");
-    other.commander.recover([interruptedDegree(other, { attempts: 0, code: null, sentAt: null })]);
+    other.recover(interruptedDegree(other, { attempts: 0, code: null, sentAt: null }));
     await other.clock.advance(700_000);
     expect(outcomesOf(other)).toEqual({ old: "failed" });
     expect(other.store.get("GH-0001")?.problem).toBe(false);

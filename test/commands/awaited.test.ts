@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { laneKey } from "../../src/commands/command.js";
 import { awaitedFrom, awaitedSince, heldResults, lateResults } from "../../src/commands/restore.js";
 import type { RecordBody } from "../../src/journal/records.js";
 import { ended, sent, stamped } from "../journal/support/samples.js";
@@ -68,8 +69,8 @@ describe("a value that an earlier run sent and had not seen", () => {
     const { result } = ended("a", { ...unconfirmed, command: "on", value: "1010", steps });
     const awaited = awaitedFrom({ ...about, result }, bench.store);
     if (!awaited) throw new Error("nothing is awaited");
-    bench.commander.problems.raise(about);
-    bench.commander.await(awaited);
+    bench.commander.feed({ type: "problem", about });
+    bench.commander.feed({ type: "awaiting", key: laneKey(about), awaited });
     for (const raw of reads) {
       bench.polled("140", raw);
       await bench.clock.advance(1_000);

@@ -31,7 +31,7 @@ describe("the log", () => {
     const bench = fanBench();
     for (let n = 0; n < 1_000; n++) bench.send("dance");
     await bench.clock.advance(61_000);
-    await bench.commander.journalAgain();
+    await bench.journalAgain();
     expect(bench.lines).toHaveLength(61);
     expect(bench.lines.at(-1)).toMatchObject(["commands ended that were only counted", { count: 940 }]);
   });

@@ -1,11 +1,22 @@
 import { describe, expect, it } from "vitest";
-import { Allowances } from "../../src/commands/flood.js";
+import { emptyBook } from "../../src/commands/book.js";
+import { takePlace } from "../../src/commands/flood.js";
 
 describe("the allowance of a target", () => {
+  const allowance = (target: "actuator" | "address" = "actuator") => {
+    let { allowances } = emptyBook;
+    return (targetId: string, now: number, isStop = false): boolean => {
+      const about = { code: "GH-0001", target, targetId } as const;
+      const after = takePlace(allowances, about, { isKnown: true, isStop }, now);
+      if (after) allowances = after;
+      return after !== null;
+    };
+  };
+
   it("is 60 in any minute: one more has its place when the oldest is a minute old", () => {
-    const allowances = new Allowances();
+    const take = allowance();
     const taken = (from: number, to: number) =>
-      Array.from({ length: to - from }, (_, n) => allowances.take("fan", from + n)).filter(Boolean).length;
+      Array.from({ length: to - from }, (_, n) => take("fan", from + n)).filter(Boolean).length;
     expect(taken(0, 200)).toBe(60);
     expect(taken(59_990, 60_000)).toBe(0);
     expect(taken(60_000, 60_010)).toBe(10);
@@ -13,23 +24,23 @@ describe("the allowance of a target", () => {
   });
 
   it("is not used up by what is refused for it", () => {
-    const allowances = new Allowances();
-    for (let at = 0; at < 120_000; at += 10) allowances.take("fan", at);
-    expect(allowances.take("fan", 120_000)).toBe(true);
+    const take = allowance();
+    for (let at = 0; at < 120_000; at += 10) take("fan", at);
+    expect(take("fan", 120_000)).toBe(true);
   });
 
-  it("is each target's own", () => {
-    const allowances = new Allowances();
-    for (let n = 0; n < 100; n += 1) allowances.take("fan", 0);
-    expect(allowances.take("roof", 0)).toBe(true);
+  it("is each target's own, and stops have one beside it", () => {
+    const take = allowance();
+    for (let n = 0; n < 100; n += 1) take("fan", 0);
+    expect([take("fan", 0), take("fan", 0, true), take("roof", 0)]).toEqual([false, true, true]);
   });
 
   it("of names without end is forgotten when it is over, and shared by those beyond a thousand", () => {
-    const allowances = new Allowances(1_000);
-    for (let n = 0; n < 1_000; n += 1) allowances.take(`invented ${n}`, 0);
-    const shared = Array.from({ length: 100 }, (_, n) => allowances.take(`more ${n}`, 1)).filter(Boolean);
+    const take = allowance("address");
+    for (let n = 0; n < 1_000; n += 1) take(`invented${n}`, 0);
+    const shared = Array.from({ length: 100 }, (_, n) => take(`more${n}`, 1)).filter(Boolean);
     expect(shared).toHaveLength(60);
-    const later = Array.from({ length: 100 }, (_, n) => allowances.take(`more ${n}`, 60_001)).filter(Boolean);
+    const later = Array.from({ length: 100 }, (_, n) => take(`more${n}`, 60_001)).filter(Boolean);
     expect(later).toHaveLength(100);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Rest, seeActuator, type Sight, sightOf } from "../../src/commands/aftermath.js";
+import { type Rest, seeActuator, type Sight, sightOf } from "../../src/commands/rest.js";
 import { unreadActuator } from "../../src/greenhouse/fold-registers.js";
 import { actuator } from "../support/builders.js";
 import { CommandBench } from "../support/command-bench.js";

@@ -332,7 +332,7 @@ describe("a flood", () => {
     const bench = fanBench();
     for (let n = 0; n < 100; n++) bench.send("dance");
     await bench.clock.advance(61_000);
-    await bench.commander.journalAgain();
+    await bench.journalAgain();
     expect(bench.records.filter(({ type }) => type === "refusals_counted")).toMatchObject([{ count: 40 }]);
   });
 
@@ -340,7 +340,7 @@ describe("a flood", () => {
     const bench = fanBench();
     for (let n = 0; n < 900; n++) bench.send("on", { targetId: `invented-${n}-${"x".repeat(2_000)}` });
     await bench.clock.advance(61_000);
-    await bench.commander.journalAgain();
+    await bench.journalAgain();
     expect(bench.results).toHaveLength(900);
     const refusals = bench.records.filter(({ type }) => type === "refusal");
     expect(refusals).toHaveLength(60);
@@ -384,7 +384,7 @@ describe("a flood", () => {
       await bench.clock.advance(10);
     }
     await bench.clock.advance(400_000);
-    await bench.commander.journalAgain();
+    await bench.journalAgain();
     expect(bench.results).toHaveLength(1_000);
     expect(new Set(bench.results.map(({ outcome }) => outcome))).not.toContain("refused");
     const single = bench.records.filter(({ type }) => type === "result").length;

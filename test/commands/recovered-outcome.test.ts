@@ -17,7 +17,7 @@ async function restartedOnReadOnlyDisk(): Promise<CommandBench> {
   bench.journalProblem = "the disk cannot be written";
   const sent = { earlier: [], attempts: 1, code: "200", requestId: null, sentAt: bench.clock.now() };
   bench.openBefore.add(command.id);
-  bench.commander.recover([{ command, step, ...sent }]);
+  bench.recover({ command, step, ...sent });
   await bench.clock.advance(5_000);
   return bench;
 }
@@ -25,7 +25,7 @@ async function restartedOnReadOnlyDisk(): Promise<CommandBench> {
 describe("the outcome of a command of an earlier run while the journal cannot write", () => {
   it("is not told, as the next start would find out another one", async () => {
     const bench = await restartedOnReadOnlyDisk();
-    await bench.commander.journalAgain();
+    await bench.journalAgain();
     expect(bench.commander.open).toEqual([]);
     expect(bench.results).toEqual([]);
   });
@@ -37,8 +37,8 @@ describe("the outcome of a command of an earlier run while the journal cannot wr
   it("is told once as soon as the journal has it", async () => {
     const bench = await restartedOnReadOnlyDisk();
     bench.journalProblem = null;
-    await bench.commander.journalAgain();
-    await bench.commander.journalAgain();
+    await bench.journalAgain();
+    await bench.journalAgain();
     expect(bench.results).toMatchObject([{ outcome: "confirmed", read_back: "10010" }]);
     expect(bench.records.filter(({ type }) => type === "result")).toHaveLength(1);
   });
@@ -66,7 +66,7 @@ describe("the outcome of a command of this run while the journal cannot write", 
     await bench.clock.advance(1_000);
     expect(bench.results).toMatchObject([{ outcome: "refused", reason: "duplicate", original: null }]);
     bench.journalProblem = null;
-    await bench.commander.journalAgain();
+    await bench.journalAgain();
     expect(bench.results.slice(1)).toMatchObject([{ id: "a", outcome: "confirmed" }]);
     expect(bench.commander.heldBack).toBe(0);
   });

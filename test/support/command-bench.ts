@@ -1,4 +1,5 @@
-import type { CommandRequest } from "../../src/commands/command.js";
+import type { Interrupted } from "../../src/commands/book.js";
+import { type CommandRequest, laneKey } from "../../src/commands/command.js";
 import { Commander } from "../../src/commands/commander.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../../src/greenhouse/events.js";
@@ -100,6 +101,17 @@ export class CommandBench {
       clockTrusted: () => this.clockTrusted,
       otherBridge: () => this.otherBridge,
     });
+  }
+
+  async journalAgain(): Promise<void> {
+    this.commander.journalAgain();
+    await this.clock.advance(0);
+  }
+
+  /** A command that an earlier run left open. */
+  recover(one: Interrupted): void {
+    const command = { ...one.command, isRecovered: true } as const;
+    this.commander.feed({ type: "interrupted", key: laneKey(command), one: { ...one, command } });
   }
 
   /** A poll of `GH-0001` that shows this value now. */

@@ -1,8 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { type Effect, emptyLane, type Input, type Lane } from "../../src/commands/book.js";
-import type { Command } from "../../src/commands/command.js";
-import { nextWakeAt, openCommands, step } from "../../src/commands/lane.js";
-import { readWanted } from "../../src/greenhouse/command/words.js";
+import {
+  type Book,
+  type Effect,
+  emptyBook,
+  emptyLane,
+  type Input,
+  type Lane,
+} from "../../src/commands/book.js";
+import type { CommandRules } from "../../src/commands/command.js";
+import { heldBackIn, nextWakeAt, openIn, step } from "../../src/commands/step.js";
+import { at } from "../../src/commands/table.js";
 import { PlatformError } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import { actuator } from "../support/builders.js";
@@ -19,58 +26,73 @@ const motor: Partial<ActuatorSettings> = {
   values: { open: "00000001", close: "00000010" },
 };
 
+type Question = Extract<Effect, { readonly key: string }>;
+
+const usualRules: CommandRules = {
+  ...{ read_only: false, dry_run: false, max_age: 60_000, require_age: false, require_by: false },
+  ...{ min_interval: 2_000, raw_addresses: false, response_topics: [] },
+};
+
 class Driver {
-  lane: Lane = emptyLane;
+  book: Book = emptyBook;
   mono = 0;
   readonly said: string[] = [];
+  readonly key: string;
   readonly #settings: ActuatorSettings;
-  readonly #open: Effect[] = [];
+  readonly #open: Question[] = [];
   #ids = 0;
 
   constructor(over: Partial<ActuatorSettings> = {}) {
     this.#settings = actuator(over);
+    this.key = `GH-0001 actuator ${this.#settings.id}`;
   }
 
-  ask(text: string, over: Partial<Command> = {}): this {
-    const wanted = readWanted(text, this.#settings);
-    if ("reason" in wanted) throw new Error(wanted.message);
-    const command: Command = {
-      id: `c${++this.#ids}`,
-      ownId: false,
-      code: "GH-0001",
-      controllerId: "gh-0001",
-      target: "actuator",
-      targetId: this.#settings.id,
-      settings: this.#settings,
-      wanted,
-      payloadKey: text,
-      by: null,
-      via: null,
-      response: null,
-      force: false,
-      dryRun: false,
-      receivedAt: this.mono,
-      receivedMono: this.mono,
-      deadlineMono: this.mono + 60_000,
-      ...over,
-    };
-    return this.feed({ type: "asked", command });
+  get lane(): Lane {
+    return at(this.book.lanes, this.key) ?? emptyLane;
+  }
+
+  ask(command: string, over: Readonly<Record<string, unknown>> = {}): this {
+    const payload = JSON.stringify({ command, id: `c${++this.#ids}`, ...over });
+    return this.feed({
+      type: "asked",
+      arrived: {
+        request: {
+          ...{ controllerId: "gh-0001", target: "actuator", targetId: this.#settings.id },
+          ...{ by: null, via: null, response: null, retained: false, expiryMs: null },
+          payload: new TextEncoder().encode(payload),
+        },
+        ...{ code: "GH-0001", target: this.#settings, id: "nobody's", rules: usualRules },
+        ...{ clockTrusted: true, otherBridge: false, journal: { available: true, reason: null } },
+      },
+    });
   }
 
   feed(input: Input): this {
-    const { lane, effects } = step(this.lane, input, { at: this.mono, mono: this.mono });
-    this.lane = lane;
+    const { book, effects } = step(this.book, input, { at: this.mono, mono: this.mono });
+    this.book = book;
     for (const effect of effects) {
-      if ("token" in effect && effect.token !== null && effect.type !== "forget") this.#open.push(effect);
+      if ("key" in effect) this.#open.push(effect);
       const text = tell(effect);
       if (text !== null) this.said.push(text);
     }
+    this.#journalOutcomes();
     return this;
+  }
+
+  /** A disk that takes every outcome, as the rules here are those of the commands. */
+  #journalOutcomes(): void {
+    const place = this.#open.findIndex(({ type, key }) => type === "journal" && key === "");
+    const [one] = place === -1 ? [] : this.#open.splice(place, 1);
+    if (one) this.feed({ type: "journaled", key: "", token: one.token, sequence: one.token });
   }
 
   after(ms: number): this {
     this.mono += ms;
     return this.feed({ type: "woke" });
+  }
+
+  get questions(): readonly Question[] {
+    return this.#open;
   }
 
   /** What it is asking now, oldest first. */
@@ -79,27 +101,28 @@ class Driver {
   }
 
   online(): this {
-    return this.feed({ type: "connection", token: this.#take("connection"), connection: { type: "online" } });
+    return this.feed({ type: "connection", ...this.#take("connection"), connection: { type: "online" } });
   }
 
   shows(raw: string): this {
-    const token = this.#take("read");
+    const asked = this.#take("read");
     const read = { type: "value", raw, startedMono: this.mono } as const;
-    return this.feed({ type: "read", token, address: this.#settings.address, read });
+    return this.feed({ type: "read", ...asked, address: this.#settings.address, read });
   }
 
   silent(): this {
     const read = { type: "unanswered", reason: "no answer", facts: null } as const;
-    return this.feed({ type: "read", token: this.#take("read"), address: "", read });
+    return this.feed({ type: "read", ...this.#take("read"), address: "", read });
   }
 
   journaled(problem: string | null = null): this {
-    return this.feed({ type: "journaled", token: this.#take("journal"), problem });
+    const end = problem === null ? { sequence: 1 } : { sequence: null, problem, isOpen: false };
+    return this.feed({ type: "journaled", ...this.#take("journal"), ...end });
   }
 
   accepted(): this {
     const answer = { type: "accepted", answer: { code: "200", requestId: null } } as const;
-    return this.feed({ type: "answered", token: this.#take("post"), answer, before: null });
+    return this.feed({ type: "answered", ...this.#take("post"), answer, before: null });
   }
 
   ambiguous(): this {
@@ -107,29 +130,32 @@ class Driver {
       ...{ kind: "timeout", host: "realtime", operation: "set-value", sent: true },
     });
     const answer = { type: "error", message, facts } as const;
-    return this.feed({ type: "answered", token: this.#take("post"), answer, before: null });
+    return this.feed({ type: "answered", ...this.#take("post"), answer, before: null });
   }
 
   /** Checked, on disk, and its first POST on the way. */
-  sending(text: string, register: string, over: Partial<Command> = {}): this {
+  sending(text: string, register: string, over: Readonly<Record<string, unknown>> = {}): this {
     return this.ask(text, over).online().shows(register).journaled();
   }
 
-  #take(type: Effect["type"]): number {
+  #take(type: Question["type"]): Pick<Question, "key" | "token"> {
     const place = this.#open.findIndex((one) => one.type === type);
     const [one] = place === -1 ? [] : this.#open.splice(place, 1);
-    if (one === undefined || !("token" in one) || one.token === null) throw new Error(`no ${type} is asked`);
-    return one.token;
+    if (one === undefined) throw new Error(`no ${type} is asked`);
+    return { key: one.key, token: one.token };
   }
 }
 
 /** What a grower would see of it: POSTs and ends. */
 function tell(effect: Effect): string | null {
   if (effect.type === "post") return `POST ${effect.step.value}`;
-  if (effect.type === "reverted") return `${effect.command.id} reverted to ${String(effect.raw)}`;
-  if (effect.type !== "end") return null;
-  const { outcome, reason } = effect.ending;
-  return `${effect.command.id} ${outcome}${reason === null ? "" : ` ${reason}`}`;
+  if (effect.type === "event" && effect.event.type === "reverted") {
+    const { id, read_back } = effect.event.facts ?? {};
+    return `${String(id)} reverted to ${String(read_back)}`;
+  }
+  if (effect.type !== "ended") return null;
+  const { id, outcome, reason } = effect.result;
+  return `${id} ${outcome}${reason === null ? "" : ` ${reason}`}`;
 }
 
 type Row = readonly [rule: string, script: (lane: Driver) => Driver, said: readonly string[]];
@@ -167,7 +193,7 @@ const fanRules: readonly Row[] = [
   ],
   [
     "a dry run is checked and not sent",
-    (lane) => lane.ask("on", { dryRun: true }).online().shows("1001"),
+    (lane) => lane.ask("on", { dry_run: true }).online().shows("1001"),
     ["c1 dry_run"],
   ],
   [
@@ -185,7 +211,7 @@ const fanRules: readonly Row[] = [
     (lane) => {
       lane.sending("on", "1001").accepted();
       while (lane.lane.confirming !== null)
-        lane.after(Math.max(0, (nextWakeAt(lane.lane) ?? 0) - lane.mono)).shows("1001");
+        lane.after(Math.max(0, (nextWakeAt(lane.book) ?? 0) - lane.mono)).shows("1001");
       return lane;
     },
     ["POST 1010", "c1 unconfirmed"],
@@ -207,7 +233,7 @@ const fanRules: readonly Row[] = [
   ],
   [
     "an ambiguous POST of a command that is too old is not sent again",
-    (lane) => lane.sending("on", "1001", { deadlineMono: 3_000 }).ambiguous().after(5_000).shows("1001"),
+    (lane) => lane.sending("on", "1001", { max_age: "3s" }).ambiguous().after(5_000).shows("1001"),
     ["POST 1010"],
   ],
   [
@@ -358,13 +384,12 @@ describe("the lane of what travels", () => {
     const lane = new Driver({ address: "101", travelMs: 120_000 });
     const { command, step: sent } = opened(new Driver({ address: "101" })).lane.held ?? {};
     if (!command || !sent) throw new Error("nothing is held");
-    lane.feed({ type: "holding", command, step: sent }).shows("10001");
+    lane.feed({ type: "holding", key: lane.key, command, step: sent }).shows("10001");
     expect(lane.said).toEqual(["c1 reverted to 10001"]);
   });
 
   it("what does not travel is not read again", () => {
-    const lane = new Driver(fan).sending("on", "1001").accepted().after(2_000).shows("1010");
-    expect(nextWakeAt(lane.lane)).toBeNull();
+    expectQuiet(new Driver(fan).sending("on", "1001").accepted().after(2_000).shows("1010").after(900_000));
   });
 });
 
@@ -379,26 +404,110 @@ describe("the lane of a skylight", () => {
   it("a mode that does not show within 30 s ends the command", () => {
     const lane = new Driver({ address: "101" }).sending("45", "10001").accepted();
     while (lane.lane.running !== null)
-      lane.after(Math.max(0, (nextWakeAt(lane.lane) ?? 0) - lane.mono)).shows("10001");
+      lane.after(Math.max(0, (nextWakeAt(lane.book) ?? 0) - lane.mono)).shows("10001");
     expect(lane.said).toEqual(["POST 10100", "c1 unconfirmed mode_not_confirmed"]);
     expect(lane.mono).toBe(30_000);
   });
 });
 
-describe("a lane as data", () => {
+/** What the senders are told, and what the journal is asked to take. */
+function told(effects: readonly Effect[]): readonly string[] {
+  return effects.flatMap((effect) => {
+    if (effect.type === "result") return [`told ${effect.result.outcome} ${String(effect.sequence)}`];
+    return effect.type === "journal" && effect.key === "" ? ["journal"] : [];
+  });
+}
+
+describe("the outcome of a command", () => {
+  const now = { at: 0, mono: 0 };
+  const failed = { type: "journaled", key: "", sequence: null, problem: "disk full" } as const;
+  const asked = (over: Readonly<Record<string, unknown>> = {}) => {
+    const driver = new Driver(fan).ask("on", over).online();
+    const [read] = driver.questions;
+    if (!read) throw new Error("nothing is read");
+    const { key, token } = read;
+    const answer = { type: "value", raw: "1010", startedMono: 0 } as const;
+    const ended = step(driver.book, { type: "read", key, token, address: "140", read: answer }, now);
+    const question = ended.effects.find((one) => one.type === "journal");
+    if (!question) throw new Error("nothing is journaled");
+    return { ...ended, token: question.token };
+  };
+
+  it("is told once the journal has it, by its number", () => {
+    const { book, effects, token } = asked();
+    expect(told(effects)).toEqual(["journal"]);
+    const after = step(book, { type: "journaled", key: "", token, sequence: 7 }, now);
+    expect(told(after.effects)).toEqual(["told already 7"]);
+    expect(after.book.outcomes.size).toBe(0);
+  });
+
+  it("is held back while the journal cannot take it, and written and told when it can", () => {
+    const { book, token } = asked();
+    const held = step(book, { ...failed, token, isOpen: true }, now);
+    expect([told(held.effects), heldBackIn(held.book)]).toEqual([[], 1]);
+    const away = step(held.book, { type: "tick", journalAvailable: false }, now);
+    expect(told(away.effects)).toEqual([]);
+    const again = step(away.book, { type: "tick", journalAvailable: true }, now);
+    expect(told(again.effects)).toEqual(["journal"]);
+    const question = again.effects.find((one) => one.type === "journal");
+    const end = { type: "journaled", key: "", token: question?.token ?? 0, sequence: 8 } as const;
+    expect(told(step(again.book, end, now).effects)).toEqual(["told already 8"]);
+  });
+
+  it("answers whoever repeats the command, by its id for 12 hours", () => {
+    const driver = new Driver(fan).ask("on", { id: "mine" }).online().shows("1010").ask("on", { id: "mine" });
+    expect(driver.said).toEqual(["mine already", "mine refused duplicate"]);
+    driver.mono = 12 * 3_600_000 + 1;
+    expect(driver.ask("on", { id: "mine" }).said).toHaveLength(2);
+  });
+
+  it("of another command under the same id is a refusal", () => {
+    const driver = new Driver(fan)
+      .ask("on", { id: "mine" })
+      .online()
+      .shows("1010")
+      .ask("off", { id: "mine" });
+    expect(driver.said).toEqual(["mine already", "mine refused bad_payload"]);
+  });
+});
+
+describe("a problem", () => {
+  it("is the controller's until a person has seen it, which the journal keeps", () => {
+    const about = { code: "GH-0001", target: "actuator", targetId: "roof" } as const;
+    const now = { at: 0, mono: 0 };
+    const { book, effects } = step(emptyBook, { type: "problem", about }, now);
+    expect(effects).toEqual([{ type: "problem", code: "GH-0001", on: true }]);
+    const other = step(book, { type: "acknowledged", code: "GH-0001", actuator: "fan" }, now);
+    expect(other.effects[0]).toEqual({ type: "problem", code: "GH-0001", on: true });
+    const seen = step(other.book, { type: "acknowledged", code: "GH-0001", actuator: "roof" }, now);
+    expect(seen.effects).toMatchObject([
+      { type: "problem", on: false },
+      { type: "note", record: { type: "acknowledged", actuator: "roof" } },
+    ]);
+  });
+});
+
+describe("the book as data", () => {
   it("is the same function of the same inputs, and leaves the state it was given alone", () => {
-    const before = new Driver(fan).ask("on").lane;
-    const frozen = JSON.stringify(before);
+    const before = new Driver(fan).ask("on").book;
+    const frozen = structuredClone(before);
     const input: Input = { type: "closing" };
     const now = { at: 5, mono: 5 };
     expect(step(before, input, now)).toEqual(step(before, input, now));
-    expect(JSON.stringify(before)).toBe(frozen);
+    expect(before).toEqual(frozen);
   });
 
   it("tells what is open and when it wants to be woken", () => {
-    const lane = new Driver(fan).sending("on", "1001").accepted();
-    expect(openCommands(lane.lane).map(({ id }) => id)).toEqual(["c1"]);
-    expect(nextWakeAt(lane.lane)).toBe(2_000);
-    expect(nextWakeAt(emptyLane)).toBeNull();
+    const { book } = new Driver(fan).sending("on", "1001").accepted();
+    expect(openIn(book).map(({ id }) => id)).toEqual(["c1"]);
+    expect(nextWakeAt(book)).toBe(2_000);
+    expect(nextWakeAt(emptyBook)).toBeNull();
+  });
+
+  it("forgets a target of which nothing counts any more", () => {
+    const driver = new Driver(fan).sending("on", "1001").accepted().after(2_000).shows("1010");
+    expect(driver.book.lanes.size).toBe(1);
+    driver.after((nextWakeAt(driver.book) ?? 0) - driver.mono);
+    expect([driver.book.lanes.size, nextWakeAt(driver.book)]).toEqual([0, null]);
   });
 });

@@ -1,0 +1,184 @@
+import { canonical } from "../greenhouse/command/words.js";
+import type { RawValue } from "../greenhouse/ports.js";
+import {
+  type Book,
+  type Effect,
+  emptyLane,
+  type Input,
+  type Lane,
+  type LaneInput,
+  type Now,
+  openCommands,
+  type Turn,
+} from "./book.js";
+import { type Arrived, type Command, laneKey } from "./command.js";
+import { duplicateOf, payloadKey, type Taken, withId } from "./duplicates.js";
+import { takePlace } from "./flood.js";
+import { commandFrom, duplicateRefusal, journalRefusal, understand } from "./intake.js";
+import { awaits, close, enter, forgottenAt, goOnWith, take, wakeOfLane } from "./lane.js";
+import { acknowledge, raiseProblem, showProblem } from "./problems.js";
+import { abandon, endedBefore, flush, refuse, tick, written } from "./results.js";
+import { at, entries, having, without } from "./table.js";
+
+/** Folds one input into the state of all commands, and says what is to be done. */
+export function step(
+  book: Book,
+  input: Input,
+  now: Now,
+): { readonly book: Book; readonly effects: readonly Effect[] } {
+  const turn: Turn = { book, key: "", lane: emptyLane, effects: [], now };
+  fold(turn, input);
+  return { book: turn.book, effects: turn.effects };
+}
+
+function fold(turn: Turn, input: Input): void {
+  if ("key" in input) {
+    toLane(turn, input);
+    return;
+  }
+  switch (input.type) {
+    case "asked":
+      asked(turn, input.arrived);
+      return;
+    case "acknowledged":
+      acknowledge(turn, input.code, input.actuator);
+      return;
+    case "admitted":
+      showProblem(turn, input.code);
+      return;
+    case "problem":
+      raiseProblem(turn, input.about);
+      return;
+    case "ended_before":
+      endedBefore(turn, input.about, input.result, input.agoMs);
+      return;
+    case "abandoned":
+      abandon(turn, input.one);
+      return;
+    case "tick":
+      tick(turn, input.journalAvailable);
+      return;
+    case "woke":
+      for (const [key, wake] of entries(turn.book.busy))
+        if (wake <= turn.now.mono) inLane(turn, key, () => undefined);
+      return;
+    case "closing":
+      turn.book = { ...turn.book, closed: true };
+      for (const [key] of entries(turn.book.lanes)) inLane(turn, key, close);
+      flush(turn, Infinity);
+  }
+}
+
+/** What concerns one lane: of an outcome that of its command. */
+function toLane(turn: Turn, input: { readonly key: string } & LaneInput): void {
+  const outcome = input.key === "" && "token" in input ? at(turn.book.outcomes, String(input.token)) : null;
+  inLane(turn, outcome ? laneKey(outcome.about) : input.key, () => {
+    if (outcome && input.type === "journaled") written(turn, input, outcome);
+    else take(turn, input);
+    if (input.type === "interrupted") turn.lane = { ...turn.lane, newest: taken(turn, input.one.command) };
+  });
+}
+
+/** Deals with one lane, and puts it back as it has become. */
+function inLane(turn: Turn, key: string, act: (turn: Turn) => void): void {
+  turn.key = key;
+  const before = at(turn.book.lanes, key);
+  turn.lane = before ?? emptyLane;
+  act(turn);
+  goOnWith(turn);
+  const { lane, book, now } = turn;
+  turn.key = "";
+  if (lane === (before ?? emptyLane) && !hasTimeCome(book, key, now)) return;
+  const forgotten = forgottenAt(lane);
+  const isForgotten = forgotten !== null && now.mono > forgotten;
+  const wake = wakeOfLane(lane) ?? (isOnItsWay(lane) ? Infinity : forgotten === null ? null : forgotten + 1);
+  turn.book = {
+    ...book,
+    lanes: isForgotten ? without(book.lanes, key) : having(book.lanes, key, lane),
+    busy: isForgotten || wake === null ? without(book.busy, key) : having(book.busy, key, wake),
+  };
+}
+
+const hasTimeCome = ({ busy }: Book, key: string, { mono }: Now) => (at(busy, key) ?? Infinity) <= mono;
+const isOnItsWay = ({ running, confirming }: Lane) => running !== null || confirming !== null;
+
+/** A request: taken as a command, or answered with a refusal. */
+function asked(turn: Turn, arrived: Arrived): void {
+  const { request, code, target } = arrived;
+  const about = { ...request, code };
+  const takesPlace = (isStop: boolean) => {
+    const isKnown = !("reason" in target);
+    const allowances = takePlace(turn.book.allowances, about, { isKnown, isStop }, turn.now.mono);
+    if (allowances) turn.book = { ...turn.book, allowances };
+    return allowances !== null;
+  };
+  const understood = understand(arrived, { closed: turn.book.closed, at: turn.now.at }, takesPlace);
+  if ("refusal" in understood) {
+    refuse(turn, arrived, understood);
+    return;
+  }
+  const key = laneKey(about);
+  const { payload, canonical: word, wanted } = understood;
+  const own = { id: payload.id, canonical: word, payloadKey: payloadKey(request.payload) };
+  const before = { ids: turn.book.ids, key, newest: at(turn.book.lanes, key)?.newest ?? null };
+  const duplicate = duplicateOf(own, before, turn.now.mono);
+  const refusal =
+    duplicate.type === "none"
+      ? journalRefusal(arrived.journal, wanted)
+      : duplicateRefusal(duplicate, payload.id);
+  if (refusal !== null) {
+    const original = duplicate.type === "duplicate" ? duplicate.original : undefined;
+    refuse(turn, arrived, { refusal, payload, canonical: word }, original);
+    return;
+  }
+  const command = commandFrom(arrived, understood, own.payloadKey, turn.now);
+  if (!command.isOfFlood) turn.effects.push({ type: "taken", command });
+  const newest = taken(turn, command);
+  inLane(turn, key, () => {
+    turn.lane = { ...turn.lane, newest };
+    enter(turn, command);
+  });
+}
+
+/** From now on a repeated one is recognised. */
+function taken(turn: Turn, command: Command): Taken {
+  const { id, ownId, payloadKey: key, settings } = command;
+  const one = {
+    ...{ id, canonical: canonical(command.wanted), payloadKey: key, quietMs: settings.minIntervalMs },
+    ...{ result: null, endedMono: null },
+  };
+  if (ownId) turn.book = { ...turn.book, ids: withId(turn.book.ids, laneKey(command), one, turn.now.mono) };
+  return one;
+}
+
+/** When the book wants to be woken; null when only an answer or a new command can change it. */
+export function nextWakeAt({ busy }: Book): number | null {
+  let next = Infinity;
+  for (const [, wake] of entries(busy)) next = Math.min(next, wake);
+  return next === Infinity ? null : next;
+}
+
+/** Commands taken and not ended. */
+export function openIn({ busy, lanes }: Book): readonly Command[] {
+  return [...entries(busy)].flatMap(([key]) => openCommands(at(lanes, key) ?? emptyLane));
+}
+
+/** Lanes of the controller in which a pushed value of the address is waited for; or just this one. */
+export function awaiting(
+  { busy, lanes }: Book,
+  code: string,
+  address: string,
+  raw?: RawValue,
+): readonly string[] {
+  return [...entries(busy)].flatMap(([key]) =>
+    key.startsWith(`${code} `) && awaits(at(lanes, key) ?? emptyLane, address, raw) ? [key] : [],
+  );
+}
+
+/** Outcomes that are on their way to the journal and to whoever asked. */
+export const tellingIn = ({ outcomes }: Book): number =>
+  [...entries(outcomes)].filter(([, { isWriting, isRefusal }]) => isWriting && !isRefusal).length;
+
+/** Outcomes that are held back until the journal can take them. */
+export const heldBackIn = ({ outcomes }: Book): number =>
+  [...entries(outcomes)].filter(([, { isWriting, isTold }]) => !isWriting && !isTold).length;
