@@ -36,8 +36,6 @@ export interface PlatformClient extends PlatformReader, PlatformWriter, Omit<Pus
   /** After a write was refused (401, 403, or no credential at hand): whether another credential is ready. Never rejects. */
   renewCredential(signal: AbortSignal): Promise<boolean>;
   link(host: PlatformHost): HostLink;
-  /** When the host last answered something usable, monotonic ms; null while it has not. */
-  lastContact(host: PlatformHost): number | null;
   /** Ms the platform's clock is ahead of ours, exact to a few seconds; null while no answer told. */
   clockSkewMs(): number | null;
   counters(): PlatformCounters;
@@ -77,7 +75,6 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
     ...push,
     renewCredential: (signal) => requests.renewForWrite(signal),
     link: (host) => links.link(host),
-    lastContact: (host) => links.link(host).contactAt,
     clockSkewMs: () => skew.skewMs(),
     counters: () => ({ ...tally }),
     shapeReports: () => [...reports.list(), ...push.frameReports()],

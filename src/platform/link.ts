@@ -13,8 +13,6 @@ import {
 /** What is known of the way to one host. Instants are monotonic ms, null while it did not happen. */
 export interface HostLink {
   readonly host: PlatformHost;
-  /** Whether the newest attempt got an HTTP answer of any status; null before the first. */
-  readonly reachable: boolean | null;
   /** When the platform last answered something usable. */
   readonly contactAt: number | null;
   /** Consecutive attempts without a usable answer, and since when. */
@@ -22,21 +20,20 @@ export interface HostLink {
   readonly failingSince: number | null;
   /** The credential is refused: never accepted since it is in use, or refused twice in a row; or signing in is refused. */
   readonly unauthorized: boolean;
-  /** Calls are held back; one probe per 30 s goes out. */
-  readonly paused: boolean;
 }
 
 export type OnLink = (link: HostLink) => void;
 
 interface Contact {
-  reachable: boolean | null;
   contactAt: number | null;
   /** The credential in use has been accepted here. */
   accepted: boolean;
   told: HostLink | null;
 }
 
-const untried = (): Contact => ({ reachable: null, contactAt: null, accepted: false, told: null });
+const untried = (): Contact => ({ contactAt: null, accepted: false, told: null });
+
+const hosts = ["business", "realtime"] as const;
 
 /** Keeps the circuit and tells the listener whenever a host's link changes; plain success tells nothing new. */
 export class HostLinks {
@@ -66,18 +63,15 @@ export class HostLinks {
     return this.#clock.monotonic() - this.#circuit[host].heldAt;
   }
 
-  /** Notes how an admitted request ended; `reachable` is null when it tells nothing. */
-  settle(host: PlatformHost, outcome: Outcome, reachable: boolean | null): void {
+  /** Notes how an admitted request ended. */
+  settle(host: PlatformHost, outcome: Outcome): void {
     const now = this.#clock.monotonic();
     const contact = this.#contacts[host];
-    const before = this.#circuit;
-    this.#circuit = settle(before, host, outcome, now);
-    if (contacts.has(outcome.type)) contact.contactAt = now;
-    const isNews = this.#circuit !== before || contact.reachable !== (reachable ?? contact.reachable);
-    contact.reachable = reachable ?? contact.reachable;
-    if (outcome.type === "answered" && !contact.accepted) contact.accepted = true;
-    else if (!isNews) return;
-    this.#tell(host);
+    this.#circuit = settle(this.#circuit, host, outcome, now);
+    const { type } = outcome;
+    if (type === "answered" || type === "challenged" || type === "held") contact.contactAt = now;
+    if (type === "answered") contact.accepted = true;
+    if (type !== "abandoned") this.#tell(host);
   }
 
   credentialRenewed(): void {
@@ -103,10 +97,10 @@ export class HostLinks {
   }
 
   link(host: PlatformHost): HostLink {
-    const { reachable, contactAt, accepted } = this.#contacts[host];
-    const { failures, failingSince, refusals, open } = this.#circuit[host];
+    const { contactAt, accepted } = this.#contacts[host];
+    const { failures, failingSince, refusals } = this.#circuit[host];
     const unauthorized = this.#isMissing || refusals >= (accepted ? 2 : 1);
-    return { host, reachable, contactAt, failures, failingSince, unauthorized, paused: open };
+    return { host, contactAt, failures, failingSince, unauthorized };
   }
 
   #tell(host: PlatformHost): void {
@@ -118,13 +112,7 @@ export class HostLinks {
   }
 }
 
-const contacts: ReadonlySet<Outcome["type"]> = new Set(["answered", "challenged", "held"]);
-
-const hosts = ["business", "realtime"] as const;
-
 const isSame = (one: HostLink, other: HostLink): boolean =>
-  one.reachable === other.reachable &&
   one.failures === other.failures &&
   one.unauthorized === other.unauthorized &&
-  one.paused === other.paused &&
   (one.contactAt === null) === (other.contactAt === null);

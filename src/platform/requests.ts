@@ -163,7 +163,7 @@ export class Requests {
           ? (await this.#parts.source.obtain(signal)).token !== ""
           : await this.#parts.source.renew(refused, host, label, signal);
       if (isReady) this.#renewedForWrite = this.#parts.source.current()?.generation ?? 0;
-      else this.#parts.links.settle(host, { type: "refused" }, null);
+      else this.#parts.links.settle(host, { type: "refused" });
       return isReady;
     } catch {
       return false;
@@ -215,7 +215,7 @@ export class Requests {
 
   /** No new credential helps this host's refusal. */
   #final({ operation }: Call, error: unknown): unknown {
-    this.#parts.links.settle(operation.host, { type: "refused" }, null);
+    this.#parts.links.settle(operation.host, { type: "refused" });
     return error;
   }
 
@@ -272,7 +272,7 @@ export class Requests {
     const judged = this.#judged(operation, answer);
     const outcome = outcomeOf(judged, answer.status);
     if (outcome.type === "failed") tally.failures += 1;
-    links.settle(host, outcome, true);
+    links.settle(host, outcome);
     if (judged.ok) return judged;
     throw answerError(judged, answer.status, this.scene(operation));
   }
@@ -288,11 +288,8 @@ export class Requests {
     if (!(error instanceof TransportFailure)) return error;
     const { host } = call.operation;
     const wasGivenUp = error.reason === "aborted" || this.#closing.signal.aborted;
-    if (wasGivenUp) this.#parts.links.settle(host, { type: "abandoned" }, null);
-    else {
-      this.#parts.tally.failures += 1;
-      this.#parts.links.settle(host, { type: "failed" }, error.status > 0);
-    }
+    if (!wasGivenUp) this.#parts.tally.failures += 1;
+    this.#parts.links.settle(host, { type: wasGivenUp ? "abandoned" : "failed" });
     return transportError(error, this.scene(call.operation), this.#parts.hosts[host].deadlineMs(call));
   }
 

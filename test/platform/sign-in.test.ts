@@ -562,7 +562,7 @@ describe("static token", () => {
     const { client, links } = makeClient(workshop, settingsFor(host.url), { clock: systemClock });
     await factsOf(client.controllers(never));
     expect(host.requests).toHaveLength(1);
-    expect(links.at(-1)).toMatchObject({ host: "business", unauthorized: true, reachable: true });
+    expect(links.at(-1)).toMatchObject({ host: "business", unauthorized: true });
     await factsOf(client.write("GH-1", "101", "1010", never));
     expect(await client.renewCredential(never)).toBe(false);
     expect(client.link("realtime").unauthorized).toBe(true);

@@ -219,8 +219,8 @@ export class BridgeReport {
       effectiveIntervals: effectiveIntervals(intervals, poller.stretch),
       callsPerHour: poller.callsPerHour(),
       budgetPerHour: 60 * around.configuration.platform.requests_per_minute || null,
-      lastContactBusinessAt: wall(platform.lastContact("business")),
-      lastContactRealtimeAt: wall(platform.lastContact("realtime")),
+      lastContactBusinessAt: wall(platform.link("business").contactAt),
+      lastContactRealtimeAt: wall(platform.link("realtime").contactAt),
       oldest: oldestReading(store.controllers()),
       journal: {
         ...journal.state(),

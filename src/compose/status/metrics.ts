@@ -290,8 +290,8 @@ export function metricFacts(parts: OperationsParts, { startedAt, ...own }: OwnFa
     isReadOnly: live.current.commands.read_only,
     platformState: watch.state,
     contactMs: {
-      business: since(platform.lastContact("business")),
-      realtime: since(platform.lastContact("realtime")),
+      business: since(platform.link("business").contactAt),
+      realtime: since(platform.link("realtime").contactAt),
     },
     reads,
     platform: platform.counters(),

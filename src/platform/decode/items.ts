@@ -36,18 +36,7 @@ const structure = new Set(
   ).split(" "),
 );
 /** Where an answer keeps what was asked for, in this order. */
-const doors = [
-  "data",
-  "rows",
-  "list",
-  "records",
-  "items",
-  "result",
-  "results",
-  "content",
-  "payload",
-  "body",
-] as const;
+const doors = "data rows list records items result results content payload body".split(" ");
 const maxDepth = 6;
 
 /**

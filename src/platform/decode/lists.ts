@@ -113,16 +113,7 @@ export const pageProblem =
 const totalNames = ["total", "totalCount", "totalElements", "totalSize", "totalNum", "totalRows", "count"];
 const pagesNames = ["pages", "totalPages", "totalPage", "pageCount"];
 const nextNames = ["hasNext", "hasNextPage", "hasMore"];
-const frames = [
-  "",
-  "data",
-  "page",
-  "pagination",
-  "pageInfo",
-  "data.page",
-  "data.pagination",
-  "data.pageInfo",
-];
+const frames = ["", ..."data page pagination pageInfo data.page data.pagination data.pageInfo".split(" ")];
 
 /** Some platforms answer a page at a time, although nobody asked them to; the answer's own count tells. */
 function isPageOf(answer: unknown, seen: number): boolean {

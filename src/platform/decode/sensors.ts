@@ -3,70 +3,19 @@ import { knownUnit, saysNothing } from "../../greenhouse/units.js";
 import type { OperationShape } from "../settings.js";
 import { type Decode, type Decoding, isMetadata, UnreadableShape } from "./decoding.js";
 import { inGroups, type Item, type ReadRoles, roleReader, visitItems } from "./items.js";
-import { isContainer, own, scalarOf, textOf } from "./wire.js";
+import { isContainer, own, scalarOf, textOf, words } from "./wire.js";
 
 const sensorRoles = {
-  name: [
-    "name",
-    "sensorName",
-    "factorName",
-    "paramName",
-    "title",
-    "label",
-    "showName",
-    "displayName",
-    "cnName",
-  ],
-  factor: [
-    "factor",
-    "factorCode",
-    "code",
-    "key",
-    "eName",
-    "sensorCode",
-    "sensorKey",
-    "eKey",
-    "field",
-    "identifier",
-    "param",
-  ],
-  value: [
-    "value",
-    "val",
-    "sensorValue",
-    "factorValue",
-    "dataValue",
-    "currentValue",
-    "realValue",
-    "v",
-    "reading",
-  ],
-  unit: ["unit", "unitName", "sensorUnit", "factorUnit", "dataUnit", "unitSymbol"],
-  channel: ["channel", "channelNum", "channelNo", "channelNumber", "channelId", "ch", "sensorNo"],
-  time: [
-    ...[
-      "dateTime",
-      "dataTime",
-      "time",
-      "updateTime",
-      "collectTime",
-      "monitorTime",
-      "recordTime",
-      "reportTime",
-    ],
-    ...[
-      "sampleTime",
-      "measureTime",
-      "timestamp",
-      "ts",
-      "updatedAt",
-      "updateAt",
-      "createTime",
-      "createdAt",
-      "date",
-    ],
-  ],
-  device: ["deviceCode", "deviceSn"],
+  name: words("name sensorName factorName paramName title label showName displayName cnName"),
+  factor: words("factor factorCode code key eName sensorCode sensorKey eKey field identifier param"),
+  value: words("value val sensorValue factorValue dataValue currentValue realValue v reading"),
+  unit: words("unit unitName sensorUnit factorUnit dataUnit unitSymbol"),
+  channel: words("channel channelNum channelNo channelNumber channelId ch sensorNo"),
+  time: words(
+    "dateTime dataTime time updateTime collectTime monitorTime recordTime reportTime " +
+      "sampleTime measureTime timestamp ts updatedAt updateAt createTime createdAt date",
+  ),
+  device: words("deviceCode deviceSn"),
 } as const;
 
 type SensorRole = keyof typeof sensorRoles;

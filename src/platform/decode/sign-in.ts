@@ -1,5 +1,5 @@
 import { isToken } from "../session/credential.js";
-import { at, type Fields, isFields, own, textOf } from "./wire.js";
+import { at, type Fields, isFields, own, textOf, words } from "./wire.js";
 
 export interface SignInAnswer {
   readonly token: string;
@@ -7,29 +7,12 @@ export interface SignInAnswer {
   readonly lifetimeMs: number | null;
 }
 
-const tokenNames = [
-  "token",
-  "accessToken",
-  "access_token",
-  "ACCESS_TOKEN",
-  "tokenValue",
-  "jwt",
-  "id_token",
-  "authToken",
-  "authorization",
-  "Authorization",
-] as const;
-const folders = ["data", "result", "payload", "body", "token", "tokenInfo", "auth", "user"] as const;
-const lifetimeNames = ["expiresIn", "expires_in", "expireIn", "expire_in", "tokenTimeout", "ttl"] as const;
-const endNames = [
-  "expireTime",
-  "expiresAt",
-  "expires_at",
-  "expireAt",
-  "expiration",
-  "expires",
-  "exp",
-] as const;
+const tokenNames = words(
+  "token accessToken access_token ACCESS_TOKEN tokenValue jwt id_token authToken authorization Authorization",
+);
+const folders = words("data result payload body token tokenInfo auth user");
+const lifetimeNames = words("expiresIn expires_in expireIn expire_in tokenTimeout ttl");
+const endNames = words("expireTime expiresAt expires_at expireAt expiration expires exp");
 
 /**
  * The token of a sign-in answer: at the configured path, else in the usual places. Null when there is none: a text that merely stands
@@ -50,15 +33,10 @@ export function readSignIn(
 function usualToken(value: unknown, depth: number): string | null {
   if (!isFields(value)) return depth > 0 ? asToken(value, 16) : null;
   if (depth > 3) return null;
-  for (const name of tokenNames) {
-    const found = asToken(own(value, name), 4);
-    if (found !== null) return found;
-  }
-  for (const name of folders) {
-    const found = usualToken(own(value, name) ?? null, depth + 1);
-    if (found !== null) return found;
-  }
-  return null;
+  return (
+    firstOf(tokenNames, (name) => asToken(own(value, name), 4)) ??
+    firstOf(folders, (name) => usualToken(own(value, name) ?? null, depth + 1))
+  );
 }
 
 function asToken(value: unknown, shortest: number): string | null {
@@ -74,18 +52,19 @@ function lifetimeIn(
   depth: number,
 ): number | null {
   if (!isFields(body) || depth > 3) return null;
-  for (const name of lifetimeNames) {
-    const ms = durationMs(own(body, name));
-    if (ms !== null) return ms;
-  }
-  for (const name of endNames) {
+  const inFolder = (name: string) => lifetimeIn(own(body, name), nowAt, readTime, depth + 1);
+  const untilEnd = (name: string) => {
     const endAt = readTime(own(body, name));
-    if (endAt !== null) return endAt - nowAt;
-  }
-  return firstOf(folders, (name) => lifetimeIn(own(body, name), nowAt, readTime, depth + 1));
+    return endAt === null ? null : endAt - nowAt;
+  };
+  return (
+    firstOf(lifetimeNames, (name) => durationMs(own(body, name))) ??
+    firstOf(endNames, untilEnd) ??
+    firstOf(folders, inFolder)
+  );
 }
 
-function firstOf<T>(names: readonly T[], find: (name: T) => number | null): number | null {
+function firstOf<T>(names: readonly string[], find: (name: string) => T | null): T | null {
   for (const name of names) {
     const found = find(name);
     if (found !== null) return found;

@@ -11,6 +11,9 @@ export const isContainer = (value: unknown): value is object => typeof value ===
 export const own = (fields: Fields, name: string): unknown =>
   Object.hasOwn(fields, name) ? fields[name] : undefined;
 
+/** The names of a list, one blank between them. */
+export const words = (text: string): readonly string[] => text.split(" ");
+
 /** Trimmed text of a string or a finite number; null for everything else and for nothing but blanks. */
 export function textOf(value: unknown): string | null {
   if (typeof value === "number") return Number.isFinite(value) ? String(value) : null;

@@ -42,6 +42,7 @@ export class UnreadableJson extends Error {
 }
 
 const maxDepth = 500;
+/** Shorter numbers never lose a digit. */
 const longRun = 16;
 
 /**
@@ -50,71 +51,55 @@ const longRun = 16;
  */
 export function parseJson(body: Buffer): unknown {
   const decoded = body.toString("utf8");
-  const text = decoded.charCodeAt(0) === 0xfeff ? decoded.slice(1) : decoded;
-  const { depth, hasLongRun } = survey(text);
-  if (depth > maxDepth) throw new UnreadableJson(`nested deeper than ${maxDepth} levels`);
+  const text = withLongsQuoted(decoded.charCodeAt(0) === 0xfeff ? decoded.slice(1) : decoded);
   try {
-    const value: unknown = JSON.parse(hasLongRun ? withLongsQuoted(text) : text);
+    const value: unknown = JSON.parse(text);
     return value;
   } catch {
     throw new UnreadableJson("broken or cut JSON");
   }
 }
 
-const quote = 0x22;
-const backslash = 0x5c;
-
-/** Depth of nesting, and whether a run of digits outside strings is too long for a number. Strings are jumped over. */
-function survey(text: string): { depth: number; hasLongRun: boolean } {
+/** The text with its long integers in quotation marks; itself where there are none. Strings are jumped over. */
+function withLongsQuoted(text: string): string {
+  let quoted = "";
+  let copied = 0;
   let depth = 0;
-  let deepest = 0;
-  let run = 0;
-  let hasLongRun = false;
   for (let at = 0; at < text.length; at += 1) {
     const unit = text.charCodeAt(at);
-    if (unit >= 0x30 && unit <= 0x39) {
-      run += 1;
-      if (run === longRun) hasLongRun = true;
-      continue;
-    }
-    run = 0;
-    if (unit === quote) at = stringEnd(text, at);
-    else if (unit === 0x7b || unit === 0x5b) deepest = Math.max(deepest, (depth += 1));
+    if (unit === 0x22) at = stringEnd(text, at);
     else if (unit === 0x7d || unit === 0x5d) depth -= 1;
+    else if (unit === 0x7b || unit === 0x5b) {
+      depth += 1;
+      if (depth > maxDepth) throw new UnreadableJson(`nested deeper than ${maxDepth} levels`);
+    } else if (isDigit(unit) || unit === 0x2d) {
+      const end = numberEnd(text, at);
+      if (end - at >= longRun && isLossy(text.slice(at, end))) {
+        quoted += `${text.slice(copied, at)}"${text.slice(at, end)}"`;
+        copied = end;
+      }
+      at = end - 1;
+    }
   }
-  return { depth: deepest, hasLongRun };
+  return copied === 0 ? text : quoted + text.slice(copied);
 }
 
 /** Index of the quote that closes the string opened at `start`; the text's end when none does. */
 function stringEnd(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let slashes = 0;
-    while (text.charCodeAt(end - 1 - slashes) === backslash) slashes += 1;
+    while (text.charCodeAt(end - 1 - slashes) === 0x5c) slashes += 1;
     if (slashes % 2 === 0) return end;
   }
   return text.length;
 }
 
-const numberToken = /-?\d[\d.eE+-]*/y;
-
-function withLongsQuoted(text: string): string {
-  const parts: string[] = [];
-  let copied = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const unit = text.charCodeAt(at);
-    if (unit === quote) {
-      at = stringEnd(text, at);
-    } else if (unit === 0x2d || (unit >= 0x30 && unit <= 0x39)) {
-      numberToken.lastIndex = at;
-      const token = numberToken.exec(text)?.[0] ?? "-";
-      if (isLossy(token)) {
-        parts.push(text.slice(copied, at), `"${token}"`);
-        copied = at + token.length;
-      }
-      at += token.length - 1;
-    }
-  }
-  return parts.join("") + text.slice(copied);
+function numberEnd(text: string, start: number): number {
+  let end = start + 1;
+  while (isDigit(text.charCodeAt(end)) || "+-.eE".includes(text.charAt(end) || " ")) end += 1;
+  return end;
 }
+
+const isDigit = (unit: number): boolean => unit >= 0x30 && unit <= 0x39;
 
 const isLossy = (token: string): boolean => /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token));
