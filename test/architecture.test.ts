@@ -51,6 +51,7 @@ const table: Readonly<Record<string, Row>> = {
     folders: { ...core, ...section, journal: { files: ["records.ts"], typesOnly: true } },
   },
   commands: {
+    npm: ["zod"],
     node: ["crypto"],
     folders: {
       ...core,

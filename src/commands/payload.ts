@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { nearest } from "../config/problem.js";
 import { parseDuration } from "../runtime/duration.js";
 import type { Refusal } from "../greenhouse/command/outcomes.js";
@@ -42,8 +43,7 @@ export function claimedId(bytes: Uint8Array): string | null {
   try {
     const parsed: unknown = JSON.parse(decode(bytes) ?? "");
     if (typeof parsed !== "object" || parsed === null || !("id" in parsed)) return null;
-    const id = idField(parsed.id);
-    return id instanceof Wrong ? null : id;
+    return id.safeParse(parsed.id).data ?? null;
   } catch {
     return null;
   }
@@ -70,13 +70,12 @@ function readJson(text: string): CommandPayload | Refusal {
   const twice = repeated(outerKeys(text));
   if (twice !== undefined)
     return bad(`The key "${twice.slice(0, 40)}" stands there twice; nobody can tell which one counts.`);
-  const fields = new Map(Object.entries(parsed));
-  for (const key of fields.keys()) {
+  for (const key of Object.keys(parsed)) {
     if ((keys as readonly string[]).includes(key)) continue;
     const meant = nearest(key, keys);
     return bad(`Unknown key "${key.slice(0, 40)}"${meant === null ? "" : `, did you mean "${meant}"?`}`);
   }
-  return readFields(fields);
+  return readFields(parsed);
 }
 
 /** The keys of the outermost object of valid JSON, as often as they stand there. */
@@ -97,88 +96,99 @@ function repeated(found: readonly string[]): string | undefined {
   return found.find((key) => seen.size === seen.add(key).size);
 }
 
-class Wrong {
-  readonly refusal: Refusal;
-  constructor(message: string, reason: Refusal["reason"] = "bad_payload") {
-    this.refusal = { reason, message };
-  }
-}
+const missing = 'The key "command" is missing.';
 
-function readFields(fields: ReadonlyMap<string, unknown>): CommandPayload | Refusal {
-  const command = commandField(fields.get("command"));
-  const id = idField(fields.get("id"));
-  const by = textField("by", fields.get("by"));
-  const at = atField(fields.get("at"));
-  const maxAgeMs = maxAgeField(fields.get("max_age"));
-  const force = flagField("force", fields.get("force"));
-  const dryRun = flagField("dry_run", fields.get("dry_run"));
-  if (command instanceof Wrong) return command.refusal;
-  if (id instanceof Wrong) return id.refusal;
-  if (by instanceof Wrong) return by.refusal;
-  if (at instanceof Wrong) return at.refusal;
-  if (maxAgeMs instanceof Wrong) return maxAgeMs.refusal;
-  if (force instanceof Wrong) return force.refusal;
-  if (dryRun instanceof Wrong) return dryRun.refusal;
-  return { command, id, by, at, maxAgeMs, force, dryRun };
-}
+const text = (key: string) =>
+  z
+    .string({ error: `"${key}" must be a text.` })
+    .max(maxText, { error: `"${key}" is longer than ${maxText} characters.` });
 
-function commandField(value: unknown): string | Wrong {
-  if (value === undefined) return new Wrong('The key "command" is missing.');
-  if (typeof value === "string") return value.trim() === "" ? new Wrong('"command" is empty.') : value.trim();
-  return typeof value === "number"
-    ? numberCommand(value)
-    : new Wrong('"command" must be a word or a number.');
-}
+const flag = (key: string) =>
+  z
+    .boolean({ error: `"${key}" must be true or false.` })
+    .nullish()
+    .transform((given) => given ?? false);
 
-function numberCommand(value: number): string | Wrong {
+const command = z.unknown().transform((given, context): string => {
+  const wrong = (message: string, reason: Refusal["reason"] = "bad_payload") => {
+    context.addIssue({ code: "custom", message, params: { reason } });
+    return z.NEVER;
+  };
+  if (typeof given === "string") return given.trim() === "" ? wrong('"command" is empty.') : given.trim();
+  if (typeof given !== "number")
+    return wrong(given === undefined ? missing : '"command" must be a word or a number.');
   // Read from JSON, such a number may already be another one than was written; passed on it would be an invented value.
-  if (Math.abs(value) > Number.MAX_SAFE_INTEGER)
-    return new Wrong(
+  if (Math.abs(given) > Number.MAX_SAFE_INTEGER)
+    return wrong(
       'The number in "command" is larger than any setting takes; a raw value of so many digits goes in quotes.',
       "out_of_range",
     );
   // Whether the target takes a fraction is for the target to say.
-  return Object.is(value, -0) ? "0" : String(value);
-}
+  return Object.is(given, -0) ? "0" : String(given);
+});
 
-function idField(value: unknown): string | null | Wrong {
-  if (typeof value === "number" && Number.isFinite(value)) return String(value);
-  const text = textField("id", value);
-  if (typeof text === "string" && /[\p{Cc}\p{Cs}]/u.test(text))
-    return new Wrong('"id" has control characters, or half of a character, in it.');
-  return text === "" ? new Wrong('"id" is empty; leave it out or give it a value.') : text;
-}
-
-function textField(key: string, value: unknown): string | null | Wrong {
-  if (value === undefined || value === null) return null;
-  if (typeof value !== "string") return new Wrong(`"${key}" must be a text.`);
-  return value.length > maxText ? new Wrong(`"${key}" is longer than ${maxText} characters.`) : value;
-}
+const id = z
+  .preprocess(
+    (given) => (typeof given === "number" ? String(given) : given),
+    text("id")
+      .regex(/^[^\p{Cc}\p{Cs}]*$/u, { error: '"id" has control characters, or half of a character, in it.' })
+      .min(1, { error: '"id" is empty; leave it out or give it a value.' })
+      .nullish(),
+  )
+  .transform((given) => given ?? null);
 
 const isoTime = /^(\d{4})-(\d\d)-(\d\d)[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
+const atSentence = '"at" must be an ISO time with its zone, such as 2026-03-01T06:30:00Z.';
 
-function atField(value: unknown): number | null | Wrong {
-  if (value === undefined || value === null) return null;
-  const parts = typeof value === "string" ? isoTime.exec(value) : null;
-  if (parts === null)
-    return new Wrong('"at" must be an ISO time with its zone, such as 2026-03-01T06:30:00Z.');
-  const [written, year, month, day] = parts;
-  const at = Date.parse(written);
-  return Number.isNaN(at) || Number(day) > daysOf(Number(year), Number(month))
-    ? new Wrong(`"at" is ${written}, a time that does not exist.`)
-    : at;
-}
+const at = z
+  .string({ error: atSentence })
+  .regex(isoTime, { error: atSentence, abort: true })
+  .refine(exists, { error: ({ input }) => `"at" is ${String(input)}, a time that does not exist.` })
+  .transform((written) => Date.parse(written))
+  .nullish();
 
 /** A day too many would be read as one of the next month. */
-const daysOf = (year: number, month: number): number => new Date(Date.UTC(year, month, 0)).getUTCDate();
-
-function maxAgeField(value: unknown): number | null | Wrong {
-  if (value === undefined || value === null) return null;
-  const ms = typeof value === "string" ? parseDuration(value) : null;
-  return ms === null ? new Wrong('"max_age" must be a duration such as "30s".') : ms;
+function exists(written: string): boolean {
+  const [year = 0, month = 0, day = 0] = written.slice(0, 10).split("-").map(Number);
+  return !Number.isNaN(Date.parse(written)) && day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
-function flagField(key: string, value: unknown): boolean | Wrong {
-  if (value === undefined || value === null) return false;
-  return typeof value === "boolean" ? value : new Wrong(`"${key}" must be true or false.`);
+const maxAge = z.unknown().transform((given, context) => {
+  if (given === undefined || given === null) return null;
+  const ms = typeof given === "string" ? parseDuration(given) : null;
+  if (ms === null)
+    context.addIssue({ code: "custom", message: '"max_age" must be a duration such as "30s".' });
+  return ms;
+});
+
+const nothingGiven = {
+  command: undefined,
+  id: null,
+  by: null,
+  at: null,
+  max_age: null,
+  force: null,
+  dry_run: null,
+};
+
+/** In the order in which mistakes are told. */
+const fields = z.object({
+  command,
+  id,
+  by: text("by").nullish(),
+  at,
+  max_age: maxAge,
+  force: flag("force"),
+  dry_run: flag("dry_run"),
+});
+
+function readFields(json: object): CommandPayload | Refusal {
+  const read = fields.safeParse({ ...nothingGiven, ...json });
+  if (!read.success) {
+    const [first] = read.error.issues;
+    const isLarge = first?.code === "custom" && first.params?.["reason"] === "out_of_range";
+    return { reason: isLarge ? "out_of_range" : "bad_payload", message: first?.message ?? missing };
+  }
+  const { by = null, at: madeAt = null, max_age: maxAgeMs, dry_run: dryRun, ...rest } = read.data;
+  return { ...rest, by, at: madeAt, maxAgeMs, dryRun };
 }
