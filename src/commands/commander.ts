@@ -7,7 +7,7 @@ import { type Book, type Connection, type Effect, emptyBook, type Input, type Re
 import { type Command, type CommanderPorts, type CommandRequest, laneKey } from "./command.js";
 import type { Answer } from "./endings.js";
 import { askedBy } from "./report.js";
-import { awaiting, heldBackIn, nextWakeAt, openIn, step, tellingIn } from "./step.js";
+import { awaiting, heldBackIn, nextWakeAt, openIn, printed, step, tellingIn } from "./step.js";
 
 type Asked = Extract<Effect, { readonly token: number; readonly key: string }>;
 type Answered = Exclude<Asked, { readonly type: "journal" }>;
@@ -37,8 +37,10 @@ export class Commander implements PushBell {
     });
   }
 
-  get book(): Book {
-    return this.#book;
+  /** The state of all open commands; of one controller, by its code, or of all. */
+  printed(code: string | null): unknown {
+    const { clock } = this.#ports;
+    return printed(this.#book, { at: clock.now(), mono: clock.monotonic() }, code);
   }
 
   /** Commands taken and not ended. */

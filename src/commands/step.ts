@@ -182,3 +182,30 @@ export const tellingIn = ({ outcomes }: Book): number =>
 /** Outcomes that are held back until the journal can take them. */
 export const heldBackIn = ({ outcomes }: Book): number =>
   [...entries(outcomes)].filter(([, { isWriting, isTold }]) => !isWriting && !isTold).length;
+
+/** What says nothing about where a command stands, or is not for everybody to see. */
+const unprinted: ReadonlySet<string> = new Set(["settings", "response", "payloadKey", "result"]);
+
+/** All that is open, as JSON for a person to read; of one controller by its code, or of all. */
+export function printed(book: Book, { at: now, mono }: Now, code: string | null): unknown {
+  const isMeant = (key: string) => code === null || key.startsWith(`${code} `);
+  const open = [...entries(book.lanes)].filter(
+    ([key, lane]) => isMeant(key) && (openCommands(lane).length > 0 || lane.held || lane.awaited),
+  );
+  const state = {
+    at: new Date(now).toISOString(),
+    monotonic_ms: mono,
+    is_closing: book.closed,
+    lanes: Object.fromEntries(open),
+    problems: [...entries(book.problems)].flatMap(([, keys]) => keys.filter(isMeant)),
+    outcomes: [...entries(book.outcomes)]
+      .map(([, { about, result, isTold, isWriting }]) => {
+        const { id, outcome } = result;
+        return { lane: laneKey(about), id, outcome, told: isTold, writing: isWriting };
+      })
+      .filter(({ lane }) => isMeant(lane)),
+  };
+  return JSON.parse(
+    JSON.stringify(state, (name, value: unknown) => (unprinted.has(name) ? undefined : value)),
+  );
+}

@@ -45,6 +45,7 @@ const stopping = "The bridge is stopping; ask again when it is back.";
 const askForLess: ReadonlyMap<string, string> = new Map([
   ["journal", 'ask with a smaller "limit", a later "since" or one "controller"'],
   ["get", 'ask for less with "query"'],
+  ["state", 'ask for one "controller"'],
 ]);
 
 /**
@@ -151,6 +152,7 @@ const knownFields: Readonly<Record<string, readonly string[]>> = {
   get: ["operation", "query"],
   journal: ["controller", "since", "limit"],
   acknowledge: ["controller", "actuator"],
+  state: ["controller"],
   log_level: ["level"],
 };
 
@@ -171,6 +173,7 @@ export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, Reques
     ],
     ["journal", (fields) => journal(ports, fields)],
     ["acknowledge", (fields) => acknowledge(ports, fields)],
+    ["state", (fields) => state(ports, optionalTextField(fields, "controller"))],
     ["health", () => Promise.resolve(ports.health())],
     ["log_level", (fields) => logLevel(ports, textField(fields, "level"))],
   ];
@@ -275,6 +278,13 @@ async function journal(ports: RequestPorts, fields: Fields): Promise<unknown> {
 async function isKnown({ mirror: { store }, journal: { directory } }: RequestPorts, idOrCode: string) {
   if (store.byId(idOrCode) ?? store.get(idOrCode)) return true;
   return (await newestRecords(directory, { controllers: new Set([idOrCode]), limit: 1 })).length > 0;
+}
+
+/** Of all commands that are open, for whoever wants to know what they wait for. */
+function state({ commander, mirror }: RequestPorts, idOrCode: string | null): Promise<unknown> {
+  return Promise.resolve(
+    commander.printed(idOrCode === null ? null : controllerOf(mirror, idOrCode).info.code),
+  );
 }
 
 function acknowledge(ports: RequestPorts, fields: Fields): Promise<unknown> {

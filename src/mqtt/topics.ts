@@ -15,6 +15,7 @@ export const bridgeRequests = [
   "log_level",
   "health",
   "acknowledge",
+  "state",
 ] as const;
 export type BridgeRequest = (typeof bridgeRequests)[number];
 

@@ -8,7 +8,7 @@ import {
   type Lane,
 } from "../../src/commands/book.js";
 import type { CommandRules } from "../../src/commands/command.js";
-import { heldBackIn, nextWakeAt, openIn, step } from "../../src/commands/step.js";
+import { heldBackIn, nextWakeAt, openIn, printed, step } from "../../src/commands/step.js";
 import { at } from "../../src/commands/table.js";
 import { PlatformError } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
@@ -32,6 +32,8 @@ const usualRules: CommandRules = {
   ...{ read_only: false, dry_run: false, max_age: 60_000, require_age: false, require_by: false },
   ...{ min_interval: 2_000, raw_addresses: false, response_topics: [] },
 };
+
+const answers = { topic: "a/b", correlationData: new Uint8Array([1]) };
 
 class Driver {
   book: Book = emptyBook;
@@ -58,7 +60,7 @@ class Driver {
       arrived: {
         request: {
           ...{ controllerId: "gh-0001", target: "actuator", targetId: this.#settings.id },
-          ...{ by: null, via: null, response: null, retained: false, expiryMs: null },
+          ...{ by: null, via: null, response: answers, retained: false, expiryMs: null },
           payload: new TextEncoder().encode(payload),
         },
         ...{ code: "GH-0001", target: this.#settings, id: "nobody's", rules: usualRules },
@@ -495,6 +497,22 @@ describe("the book as data", () => {
     const now = { at: 5, mono: 5 };
     expect(step(before, input, now)).toEqual(step(before, input, now));
     expect(before).toEqual(frozen);
+  });
+
+  it("prints what is open, and nothing that only the sender is to see", () => {
+    const { book, key } = new Driver(fan).sending("on", "1001").accepted();
+    const shown = printed(book, { at: 0, mono: 0 }, "GH-0001");
+    expect(shown).toMatchObject({
+      at: "1970-01-01T00:00:00.000Z",
+      lanes: { [key]: { confirming: { command: { id: "c1" }, stage: { at: "confirming" } } } },
+    });
+    expect(JSON.stringify(shown)).not.toContain("correlationData");
+    expect(printed(book, { at: 0, mono: 0 }, "GH-0002")).toMatchObject({ lanes: {} });
+    expect(printed(emptyBook, { at: 0, mono: 0 }, null)).toMatchObject({
+      lanes: {},
+      problems: [],
+      outcomes: [],
+    });
   });
 
   it("tells what is open and when it wants to be woken", () => {

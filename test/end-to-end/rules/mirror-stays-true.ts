@@ -85,6 +85,9 @@ export function staysTrue(scene: () => MirrorScene): void {
         transaction: "t-1",
       });
       expect(await request("republish", '{"transaction":7}')).toMatchObject({ status: "ok", transaction: 7 });
+      expect(await request("state", '{"controller":"gh-0001"}')).toMatchObject({
+        ...{ status: "ok", data: { is_closing: false, lanes: {}, problems: [] } },
+      });
       expect(await request("log_level", '{"level":"debug"}')).toMatchObject({ status: "ok" });
       expect(await request("log_level", '{"level":"loud","transaction":"x"}')).toMatchObject({
         ...{ status: "error", transaction: "x", error: containing("loud") },
