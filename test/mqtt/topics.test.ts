@@ -49,7 +49,17 @@ describe("topics are spelt as the contract says", () => {
 
   it("the requests are those of the contract", () => {
     expect([...bridgeRequests].sort()).toEqual(
-      ["acknowledge", "get", "health", "journal", "log_level", "read", "refresh", "republish", "state"].sort(),
+      [
+        "acknowledge",
+        "get",
+        "health",
+        "journal",
+        "log_level",
+        "read",
+        "refresh",
+        "republish",
+        "state",
+      ].sort(),
     );
   });
 });
