@@ -6,18 +6,11 @@ import { holderOf } from "../journal/lock.js";
 import { newestRecords, readHistory } from "../journal/reader.js";
 import { systemClock } from "../runtime/clock.js";
 import { systemRandom } from "../runtime/random.js";
-import { diagnose } from "../setup/doctor/doctor.js";
+import { diagnose, openScene } from "../setup/doctor/doctor.js";
 import type { Finding } from "../setup/doctor/finding.js";
 import { recordCheck } from "../setup/doctor/recording.js";
-import {
-  jsonReport,
-  lineOf,
-  type RedactFinding,
-  redactor,
-  type ReportFacts,
-  summaryOf,
-} from "../setup/doctor/report.js";
-import { defaultLimits, type DoctorPorts, type LastRun, type Scene } from "../setup/doctor/scene.js";
+import { jsonReport, lineOf, redactor, type ReportFacts, summaryOf } from "../setup/doctor/report.js";
+import { defaultLimits, type DoctorPorts, type LastRun } from "../setup/doctor/scene.js";
 import {
   CommandFailure,
   type CommonOptions,
@@ -49,24 +42,16 @@ export async function doctor(options: DoctorOptions, around: Surroundings): Prom
     ...options,
     logLevel: options.logLevel ?? "fatal",
   });
-  const redact = options.redact === true ? redactor(configuration, options.config) : () => asItIs;
-  let scene: Scene | null = null;
-  for (const finding of configurationFindings(result, options)) report.add(redact(null)(finding));
-  const errand = {
-    configuration,
-    ports: portsFor(configuration.data_dir, loggerFor(configuration, around)),
-    limits: defaultLimits,
-    stop: around.stop,
-    begun: report.begun,
-    more: options.record === undefined ? [] : [recordCheck(options.record)],
-  };
-  for await (const finding of diagnose(errand, (used) => (scene = used))) report.add(redact(scene)(finding));
+  const ports = portsFor(configuration.data_dir, loggerFor(configuration, around));
+  const scene = openScene(configuration, ports, defaultLimits);
+  const shown = options.redact === true ? redactor(scene, options.config) : (finding: Finding) => finding;
+  for (const finding of configurationFindings(result, options)) report.add(shown(finding));
+  const more = options.record === undefined ? [] : [recordCheck(options.record)];
+  for await (const finding of diagnose(scene, more, around.stop, report.begun)) report.add(shown(finding));
   report.end();
   if (around.stop.aborted) throw new CommandFailure("stopped before everything was tried");
   if (report.findings.some(({ status }) => status === "failed")) throw new CommandFailure("");
 }
-
-const asItIs: RedactFinding = (finding) => finding;
 
 function configurationFindings(result: ConfigurationResult, { config }: DoctorOptions): readonly Finding[] {
   const check = "configuration";
@@ -110,9 +95,7 @@ function reporter({ json = false }: DoctorOptions, { out, err, isTerminal, stop 
     },
     end: () => {
       erase();
-      out(
-        json ? `${jsonReport(facts, { findings, isStopped: stop.aborted })}\n` : `${summaryOf(findings)}\n`,
-      );
+      out(json ? `${jsonReport(facts, findings, stop.aborted)}\n` : `${summaryOf(findings)}\n`);
     },
   };
 }
@@ -122,7 +105,6 @@ function portsFor(dataDir: string, log: DoctorPorts["log"]): DoctorPorts {
     clock: systemClock,
     random: systemRandom,
     log,
-    version: programVersion(),
     holder: () => holderOf(dataDir),
     lastRun: () => lastRunOf(journalDirectory(dataDir)),
   };

@@ -10,7 +10,7 @@ import { DirectoryInUse } from "../journal/lock.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
 import { type TargetKind, topicsUnder } from "../mqtt/topics.js";
 import { type Clock, systemClock } from "../runtime/clock.js";
-import type { Logger } from "../runtime/log.js";
+import { silentLog } from "../runtime/log.js";
 import { systemRandom } from "../runtime/random.js";
 import { withBroker } from "./cleanup.js";
 import { codeOf } from "./read.js";
@@ -130,6 +130,7 @@ export async function commandThroughBridge(
   };
   const errand = {
     configuration: withLocalUrl(configuration),
+    // The connection's own lines would only stand between the user and the result; a failure is told by its error.
     log: silentLog,
     subscriptions: [topic.result, topic.command],
     withRetained: [topics.bridge.state],
@@ -180,18 +181,6 @@ function documentOf(message: IncomingMessage, id: string): Readonly<Record<strin
     return null;
   }
 }
-
-const nothing = () => undefined;
-
-/** The connection's own lines would only stand between the user and the result; a failure is told by its error. */
-const silentLog: Logger = {
-  trace: nothing,
-  debug: nothing,
-  info: nothing,
-  warn: nothing,
-  error: nothing,
-  fatal: nothing,
-};
 
 /** Who runs the program. A container may give it a number that has no entry in the list of users. */
 export function userName(

@@ -4,6 +4,18 @@ import { withoutSecrets } from "./redaction.js";
 /** What every part is handed: pino's levels, without its configuration. */
 export type Logger = Pick<PinoLogger, "trace" | "debug" | "info" | "warn" | "error" | "fatal">;
 
+const nothing = () => undefined;
+
+/** For parts whose own lines would only repeat what a person is told otherwise. */
+export const silentLog: Logger = {
+  trace: nothing,
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+  fatal: nothing,
+};
+
 export interface AdjustableLogs {
   readonly log: Logger;
   /** What became of commands: shown as configured, or as was asked for where that is more; no request hides it. */

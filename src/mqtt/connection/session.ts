@@ -16,6 +16,15 @@ export type RetainedFound = (topic: string, payload: Buffer) => void;
 /** A broker that serves from several threads may answer a mark while retained messages are still to come; hardly two in a row. */
 const quietMarks = 2;
 
+/** Resolves when marks are answered and nothing was counted before the answers. */
+export async function seenThrough(count: () => number, mark: () => Promise<unknown>): Promise<void> {
+  for (let quiet = 0; quiet < quietMarks;) {
+    const before = count();
+    await mark();
+    quiet = count() === before ? quiet + 1 : 0;
+  }
+}
+
 /** What outlives a link. */
 interface Surroundings {
   readonly queue: PublishQueue;
@@ -102,11 +111,10 @@ export class Session {
     };
     const whole = async () => {
       const refused = await this.#link.subscribeWithRetained(filters);
-      for (let quiet = 0; quiet < quietMarks;) {
-        const before = count;
-        await this.#prove();
-        quiet = count === before ? quiet + 1 : 0;
-      }
+      await seenThrough(
+        () => count,
+        () => this.#prove(),
+      );
       return refused.length === 0;
     };
     this.#scans.add(takes);

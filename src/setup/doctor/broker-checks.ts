@@ -4,28 +4,19 @@ import { createServer } from "node:net";
 import { connectionSettings } from "../../mqtt/connection/settings.js";
 import type { Configuration } from "../../config/schema.js";
 import { versionName, versionReason } from "../../mqtt/connection/link.js";
+import { isLoopback } from "../../runtime/sockets.js";
 import { brokerName } from "../../mqtt/connection/stream.js";
 import { topicsUnder } from "../../mqtt/topics.js";
-import { BrokerProbe, openProbe, probeId, type ProbeSettings, type RoundTrip } from "./broker-probe.js";
-import { failed, notTried, ok as okVerdict, ok, silentLog, type Verdict, warning } from "./finding.js";
+import { BrokerProbe, openProbe, probeId, type ProbeSettings } from "./broker-probe.js";
+import { silentLog } from "../../runtime/log.js";
+import { failed, notTried, ok, type Verdict, warning } from "./finding.js";
 import type { Check, Scene } from "./scene.js";
 
-export type Access =
-  | {
-      readonly ok: true;
-      readonly probe: BrokerProbe;
-      readonly name: string;
-      /** Let in like any other client, without the bridge's own rights. */
-      readonly isGuest: boolean;
-    }
-  | { readonly ok: false; readonly verdict: Verdict };
-
-/** A link to the broker the bridge would use: the configured one, or the embedded one. */
-export async function openAtBroker(scene: Scene): Promise<Access> {
-  const { url } = scene.configuration.mqtt;
-  return url === undefined
-    ? await openAtEmbedded(scene)
-    : await opened(scene, probeSettings(scene, null), "mqtt.url");
+interface Opened {
+  readonly probe: BrokerProbe;
+  readonly name: string;
+  /** Let in like any other client, without the bridge's own rights. */
+  readonly isGuest: boolean;
 }
 
 /** What the bridge would connect with, but under another client id, and without its will: that would say "offline". */
@@ -39,30 +30,27 @@ export function probeSettings(
   return { url, username, password, tls, protocolVersion, clientId: probeId(configuration.mqtt.client_id) };
 }
 
-async function opened(scene: Scene, settings: ProbeSettings, key: string): Promise<Access> {
+async function opened(scene: Scene, settings: ProbeSettings, key: string): Promise<Opened | Verdict> {
   const { ports, limits } = scene;
   const name = brokerName(settings.url);
   const probe = await openProbe(settings, ports.clock, limits.connectMs);
-  if (probe instanceof BrokerProbe) return { ok: true, probe, name, isGuest: false };
+  if (probe instanceof BrokerProbe) return { probe, name, isGuest: false };
   const [what, ...rest] = probe.reason.split(/: (?=check|is |use|put|allow|change|renew|give|raise)/);
   const remedy = rest.join(": ");
   const place = (what ?? "").startsWith(name) ? "" : `${name}: `;
-  return {
-    ok: false,
-    verdict: failed(`${place}${what ?? probe.reason}`, remedy === "" ? `check ${key}` : remedy),
-  };
+  return failed(`${place}${what ?? probe.reason}`, remedy === "" ? `check ${key}` : remedy);
 }
 
 /**
  * Beside a running bridge its embedded broker is reached as any client would. Otherwise one is started as configured, but
  * on a free port of this computer only, so that nobody else finds it; the configured port is only looked at.
  */
-async function openAtEmbedded(scene: Scene): Promise<Access> {
+async function openAtEmbedded(scene: Scene): Promise<Opened | Verdict> {
   const { configuration } = scene;
   if ((await scene.ports.holder()) !== null) return await openAtRunning(scene);
   const { host, port } = configuration.broker;
   const busy = await whyBusy(host, port);
-  if (busy !== null) return { ok: false, verdict: busy };
+  if (busy !== null) return busy;
   try {
     const { startBroker } = await import("../../broker/broker.js");
     const embedded = await startBroker(brokerSettings(onFreePorts(configuration)), {
@@ -71,18 +59,15 @@ async function openAtEmbedded(scene: Scene): Promise<Access> {
     });
     scene.evidence.endings.push(() => embedded.close());
     const access = await opened(scene, probeSettings(scene, embedded), "broker");
-    return access.ok ? { ...access, name: `the embedded broker (port ${port} is free)` } : access;
+    return "probe" in access ? { ...access, name: `the embedded broker (port ${port} is free)` } : access;
   } catch (error) {
     if (!(error instanceof Error) || error.name !== "BrokerStartError") throw error;
-    return {
-      ok: false,
-      verdict: failed(`the embedded broker does not start: ${error.message}`, "correct the section broker"),
-    };
+    return failed(`the embedded broker does not start: ${error.message}`, "correct the section broker");
   }
 }
 
 /** A user with a plain password serves as login; where all are hashed, being refused is as it should be. */
-async function openAtRunning(scene: Scene): Promise<Access> {
+async function openAtRunning(scene: Scene): Promise<Opened | Verdict> {
   const { broker, mqtt } = scene.configuration;
   const user = broker.users.find(({ password }) => !/^\$?scrypt/.test(password));
   const local = broker.host === "0.0.0.0" || broker.host === "::" ? "127.0.0.1" : broker.host;
@@ -95,14 +80,10 @@ async function openAtRunning(scene: Scene): Promise<Access> {
   };
   const probe = await openProbe(settings, scene.ports.clock, scene.limits.connectMs);
   const name = "the embedded broker of the running bridge";
-  if (probe instanceof BrokerProbe) return { ok: true, probe, name, isGuest: true };
-  return {
-    ok: false,
-    verdict:
-      probe.kind === "refused" && user === undefined && broker.users.length > 0
-        ? okVerdict(`${name} answers and wants a password; those in the configuration are only hashes`)
-        : failed(`${name}: ${probe.reason}`, "look at the log of the bridge"),
-  };
+  if (probe instanceof BrokerProbe) return { probe, name, isGuest: true };
+  return probe.kind === "refused" && user === undefined && broker.users.length > 0
+    ? ok(`${name} answers and wants a password; those in the configuration are only hashes`)
+    : failed(`${name}: ${probe.reason}`, "look at the log of the bridge");
 }
 
 function onFreePorts(configuration: Configuration): Configuration {
@@ -149,6 +130,8 @@ function whyBusy(host: string, port: number): Promise<Verdict | null> {
 /** The bridge's largest message, `bridge/controllers`, and room for its topic. */
 const largestMessage = 256 * 1024 + 4096;
 
+const noLink = notTried("there is no link to the broker");
+
 type OnProbe = (probe: BrokerProbe, scene: Scene) => Verdict | Promise<Verdict>;
 
 /** A check on the one link that "broker" has opened. */
@@ -156,7 +139,7 @@ const onProbe =
   (errand: OnProbe) =>
   async (scene: Scene): Promise<Verdict> => {
     const { broker } = scene.evidence;
-    return broker === null ? notTried("there is no link to the broker") : await errand(broker, scene);
+    return broker === null ? noLink : await errand(broker, scene);
   };
 
 /** The same for what only the bridge's own link may do. */
@@ -175,14 +158,21 @@ export const brokerChecks: readonly Check[] = [
   { id: "broker.subscribe", needs: ["broker"], run: asBridge(subscribeVerdict) },
   { id: "broker.retained", needs: ["broker.publish"], run: asBridge(retainedVerdict) },
   { id: "broker.packet_size", needs: ["broker"], run: onProbe(sizeVerdict) },
+  { id: "broker.anonymous", needs: ["broker"], run: anonymousVerdict },
+  { id: "broker.announce", needs: ["broker"], run: announceVerdict },
+  { id: "home_assistant", needs: ["broker"], run: homeAssistantVerdict },
 ];
 
 async function openVerdict(scene: Scene): Promise<Verdict> {
-  const opened = await openAtBroker(scene);
-  if (!opened.ok) return opened.verdict;
-  const { probe, name } = opened;
+  const { url } = scene.configuration.mqtt;
+  const access =
+    url === undefined
+      ? await openAtEmbedded(scene)
+      : await opened(scene, probeSettings(scene, null), "mqtt.url");
+  if (!("probe" in access)) return access;
+  const { probe, name, isGuest } = access;
   scene.evidence.broker = probe;
-  scene.evidence.isGuest = opened.isGuest;
+  scene.evidence.isGuest = isGuest;
   scene.evidence.endings.push(() => probe.close());
   return ok(`${name} lets us in`);
 }
@@ -210,7 +200,7 @@ const accessList = ({ configuration }: Scene, right: string): string => {
   return `allow ${who} to ${right} ${base_topic}/# in the broker's access list`;
 };
 
-async function tried(probe: BrokerProbe, scene: Scene): Promise<RoundTrip> {
+function tried(probe: BrokerProbe, scene: Scene) {
   const payload = `doctor ${Math.floor(scene.ports.random() * 1e9)}`;
   return probe.roundTrip(testTopic(scene), payload, scene.limits.roundTripMs);
 }
@@ -265,7 +255,7 @@ async function retainedVerdict(probe: BrokerProbe, scene: Scene): Promise<Verdic
     const why = error instanceof Error ? error.message : String(error);
     return failed(`the broker refuses a retained message (${why})`, remedy);
   }
-  const isKept = await probe.keeps(topic, payload, scene.limits.roundTripMs);
+  const isKept = await probe.keeps(topic, payload);
   await probe.publish(topic, "", true).catch(() => undefined);
   return isKept
     ? ok("the broker keeps retained messages (the test message was cleared again)")
@@ -287,5 +277,80 @@ function sizeVerdict({ facts }: BrokerProbe): Verdict {
   return warning(
     `the broker takes packets of at most ${most} bytes, our largest may have ${largestMessage}: a long list of controllers or a large announcement to Home Assistant would not be published`,
     `raise its limit (Mosquitto: max_packet_size ${largestMessage})`,
+  );
+}
+
+async function anonymousVerdict(scene: Scene): Promise<Verdict> {
+  const { mqtt, broker } = scene.configuration;
+  if (mqtt.url === undefined)
+    return broker.users.length > 0
+      ? ok("the embedded broker wants a user name and password")
+      : ok("the embedded broker takes clients without a password, of this computer only");
+  if (mqtt.username !== undefined) {
+    const nobody = { ...probeSettings(scene, null), username: undefined, password: undefined };
+    const probe = await openProbe(nobody, scene.ports.clock, scene.limits.connectMs);
+    if (!(probe instanceof BrokerProbe))
+      return probe.kind === "refused"
+        ? ok("the broker refuses clients without a user name")
+        : notTried(`the second connection did not come about: ${probe.reason}`);
+    await probe.close();
+  }
+  const remedy =
+    "let the broker ask for passwords (Mosquitto: allow_anonymous false and a password_file), and set mqtt.username and mqtt.password";
+  return isLoopback(new URL(mqtt.url).hostname)
+    ? warning("the broker lets clients in without a user name: whoever reaches it may move actuators", remedy)
+    : warning(
+        "the broker lets clients in without a user name: everybody on this network may move actuators",
+        remedy,
+      );
+}
+
+/** An empty message about a device nobody knows; Home Assistant passes over it. */
+async function announceVerdict(scene: Scene): Promise<Verdict> {
+  const { broker } = scene.evidence;
+  const { homeassistant } = scene.configuration;
+  if (!homeassistant.enabled) return notTried("homeassistant.enabled is false");
+  if (broker === null) return noLink;
+  if (scene.evidence.isGuest)
+    return notTried("only the running bridge itself may announce at its embedded broker");
+  const prefix = homeassistant.discovery_prefix;
+  const topic = `${prefix}/device/greenhouse2mqtt_doctor/config`;
+  const { published, arrived, granted } = await broker.roundTrip(topic, "", scene.limits.roundTripMs);
+  const isForbidden = published !== "taken" || (broker.facts.protocolVersion === 4 && granted && !arrived);
+  return isForbidden
+    ? failed(
+        `we may not publish below ${prefix}/, so Home Assistant would never hear of us`,
+        `allow it in the broker's access list (${prefix}/device/+/config), or set homeassistant.enabled to false`,
+      )
+    : ok(`we may announce devices below ${prefix}/`);
+}
+
+async function homeAssistantVerdict(scene: Scene): Promise<Verdict> {
+  const { broker } = scene.evidence;
+  const { homeassistant, mqtt } = scene.configuration;
+  if (broker === null) return noLink;
+  const state = `${mqtt.base_topic}/bridge/state`;
+  const prefix = homeassistant.discovery_prefix;
+  const filters = [state, homeassistant.status_topic, `${prefix}/+/+/config`, `${prefix}/+/+/+/config`];
+  const found = await broker.retained(filters);
+  scene.evidence.bridgeOnline = found.get(state) === "online";
+  if (!homeassistant.enabled) return notTried("homeassistant.enabled is false");
+  if (mqtt.url === undefined && !scene.evidence.bridgeOnline)
+    return notTried("the embedded broker runs only together with the bridge");
+  const status = found.get(homeassistant.status_topic);
+  if (status === "online") return ok(`Home Assistant is online (${homeassistant.status_topic})`);
+  if (status !== undefined)
+    return warning(
+      `Home Assistant said "${status.slice(0, 20)}" last (${homeassistant.status_topic})`,
+      "start it, or look at its MQTT integration",
+    );
+  const announced = [...found.keys()].filter((topic) => topic.startsWith(`${prefix}/`)).length;
+  if (announced > 0)
+    return ok(
+      `${announced} announcements for Home Assistant are at this broker; it keeps no status of its own there`,
+    );
+  return warning(
+    "nothing of Home Assistant is to be seen at this broker",
+    `connect its MQTT integration to this broker (its birth message is not retained by default, so it may be there all the same); or set homeassistant.enabled to false`,
   );
 }

@@ -8,6 +8,7 @@ import {
   type LinkEnd,
   type ProtocolVersion,
 } from "../../mqtt/connection/settings.js";
+import { seenThrough } from "../../mqtt/connection/session.js";
 import { streamFrom } from "../../mqtt/connection/stream.js";
 import type { Clock } from "../../runtime/clock.js";
 import { cameWithin } from "./finding.js";
@@ -16,14 +17,6 @@ export type ProbeSettings = Pick<
   ConnectionSettings,
   "url" | "username" | "password" | "clientId" | "tls" | "protocolVersion"
 >;
-
-export interface RoundTrip {
-  /** What the broker said to the publish; `taken` on MQTT 3.1.1 says nothing about permission. */
-  readonly published: "taken" | "refused" | "lost";
-  readonly granted: boolean;
-  readonly arrived: boolean;
-  readonly why: string | null;
-}
 
 type Watcher = (message: IncomingMessage) => void;
 
@@ -61,69 +54,56 @@ export class BrokerProbe {
     });
   }
 
-  /** Publishes to a topic and listens for the same message to come back. */
-  async roundTrip(topic: string, payload: string, waitMs: number): Promise<RoundTrip> {
-    let came: () => void = () => undefined;
+  /** Publishes to a topic and listens for the same message to come back. `taken` on MQTT 3.1.1 says nothing about permission. */
+  async roundTrip(topic: string, payload: string, waitMs: number) {
+    let end: () => void = () => undefined;
     const back = new Promise<void>((resolve) => {
-      came = resolve;
+      end = this.#watch((message) => {
+        if (message.topic === topic && message.payload.toString() === payload) resolve();
+      });
     });
-    const watcher: Watcher = (message) => {
-      if (message.topic === topic && message.payload.toString() === payload) came();
-    };
-    this.#watchers.add(watcher);
-    try {
-      const granted = (await this.#link.subscribe([topic], undefined).catch(() => [topic])).length === 0;
-      const { published, why } = await this.#told(topic, payload);
-      const arrived = granted && published === "taken" && (await cameWithin(this.#clock, waitMs, back));
-      await this.#link.unsubscribe([topic]);
-      return { published, granted, arrived, why };
-    } finally {
-      this.#watchers.delete(watcher);
-    }
+    const granted = (await this.#link.subscribe([topic], undefined).catch(() => [topic])).length === 0;
+    const { published, why } = await this.publish(topic, payload, false).then(
+      () => ({ published: "taken" as const, why: null }),
+      (error: unknown) => ({
+        published: error instanceof LinkLost ? ("lost" as const) : ("refused" as const),
+        why: error instanceof Error ? error.message : String(error),
+      }),
+    );
+    const arrived = granted && published === "taken" && (await cameWithin(this.#clock, waitMs, back));
+    await this.#link.unsubscribe([topic]);
+    end();
+    return { published, granted, arrived, why };
   }
 
   /** Whether the broker gives a retained message back to whoever subscribes after it. */
-  async keeps(topic: string, payload: string, waitMs: number): Promise<boolean> {
-    let came: () => void = () => undefined;
-    const back = new Promise<void>((resolve) => {
-      came = resolve;
-    });
-    const watcher: Watcher = (message) => {
-      if (message.retain && message.topic === topic && message.payload.toString() === payload) came();
-    };
-    this.#watchers.add(watcher);
-    try {
-      await this.#link.subscribeWithRetained([topic]).catch(() => undefined);
-      const isKept = await cameWithin(this.#clock, waitMs, back);
-      await this.#link.unsubscribe([topic]);
-      return isKept;
-    } finally {
-      this.#watchers.delete(watcher);
-    }
+  async keeps(topic: string, payload: string): Promise<boolean> {
+    return (await this.retained([topic])).get(topic) === payload;
   }
 
-  /** Everything retained under the filters, by topic; over when none came for `quietMs`. */
-  async retained(filters: readonly string[], quietMs: number): Promise<ReadonlyMap<string, string>> {
+  /**
+   * Everything retained under the filters, by topic. The broker sends what it holds behind its answer to the subscription, so
+   * all of it has come when later questions are answered and nothing came before their answers.
+   */
+  async retained(filters: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const found = new Map<string, string>();
-    let news = 0;
-    const watcher: Watcher = ({ topic, payload, retain }) => {
+    let count = 0;
+    const end = this.#watch(({ topic, payload, retain }) => {
       if (!retain) return;
-      news += 1;
+      count += 1;
       found.set(topic, payload.toString());
-    };
-    this.#watchers.add(watcher);
-    try {
-      await this.#link.subscribeWithRetained(filters).catch(() => undefined);
-      let seen = -1;
-      while (seen !== news && found.size < 10_000) {
-        seen = news;
-        await this.#clock.wait(quietMs);
-      }
+    });
+    const whole = async () => {
+      await this.#link.subscribeWithRetained(filters);
+      await seenThrough(
+        () => count,
+        () => this.#link.unsubscribe([unused]),
+      );
       await this.#link.unsubscribe(filters);
-      return found;
-    } finally {
-      this.#watchers.delete(watcher);
-    }
+    };
+    await Promise.race([whole(), this.#link.closed]).catch(() => undefined);
+    end();
+    return found;
   }
 
   /** Resolves when the socket is closed, at most after a second. */
@@ -133,16 +113,14 @@ export class BrokerProbe {
     this.#link.destroy(null);
   }
 
-  async #told(topic: string, payload: string): Promise<Pick<RoundTrip, "published" | "why">> {
-    try {
-      await this.publish(topic, payload, false);
-      return { published: "taken", why: null };
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      return { published: error instanceof LinkLost ? "lost" : "refused", why };
-    }
+  #watch(watcher: Watcher): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
   }
 }
+
+/** No filter of ours, so taking it back changes nothing; the broker answers all the same. */
+const unused = "greenhouse2mqtt/doctor/unused";
 
 class LinkLost extends Error {
   override name = "LinkLost" as const;

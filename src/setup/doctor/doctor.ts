@@ -3,12 +3,11 @@ import type { Configuration } from "../../config/schema.js";
 import { createPlatform } from "../../platform/client.js";
 import { nextTurn } from "../../runtime/clock.js";
 import { brokerChecks } from "./broker-checks.js";
-import { neighbourChecks } from "./broker-neighbours.js";
-import { failed, type Finding, notTried, type Verdict } from "./finding.js";
+import { failed, type Finding, notTried, type Verdict, within } from "./finding.js";
 import { clockCheck, networkChecks } from "./network-checks.js";
 import { dataChecks, platformChecks, platformVerdict } from "./platform-checks.js";
 import { pushChecks } from "./push-checks.js";
-import { answerBook, type Check, type DoctorLimits, type DoctorPorts, type Scene } from "./scene.js";
+import { Answers, type Check, type DoctorLimits, type DoctorPorts, type Scene } from "./scene.js";
 import { shapeChecks } from "./shape-checks.js";
 import { zoneCheck } from "./zone-check.js";
 
@@ -47,27 +46,25 @@ export async function* examine(
 }
 
 async function inTime(check: Check, scene: Scene, stop: AbortSignal, ms: number): Promise<Verdict> {
-  const late = new AbortController();
-  const done = new AbortController();
-  const tooLate = scene.ports.clock.wait(ms, AbortSignal.any([done.signal, stop])).then(
-    () => {
-      late.abort(new Error("out of time"));
-      return failed(
-        `no result within ${Math.round(ms / 1000)} s`,
-        "the line or the other side is very slow; try again",
-      );
-    },
-    // What the check has found by now is still taken.
-    () => nextTurn().then(() => stopped),
+  const tooSlow = failed(
+    `no result within ${Math.round(ms / 1000)} s`,
+    "the line or the other side is very slow; try again",
   );
-  const work = check.run(scene, AbortSignal.any([stop, late.signal])).catch(verdictOfError);
-  try {
-    const verdict = await Promise.race([work, tooLate]);
+  return within(scene.ports.clock, ms, stop, async (signal) => {
+    const cutOff = new Promise<Verdict>((resolve) => {
+      signal.addEventListener("abort", () => {
+        if (!stop.aborted) resolve(tooSlow);
+        // What the check has found by now is still taken.
+        else
+          void nextTurn().then(() => {
+            resolve(stopped);
+          });
+      });
+    });
+    const verdict = await Promise.race([check.run(scene, signal).catch(verdictOfError), cutOff]);
     // Being broken off says nothing about the thing examined.
     return stop.aborted && verdict.status === "failed" ? stopped : verdict;
-  } finally {
-    done.abort();
-  }
+  });
 }
 
 function verdictOfError(error: unknown): Verdict {
@@ -78,7 +75,7 @@ function verdictOfError(error: unknown): Verdict {
 }
 
 /** In the order in which they are carried out and printed. */
-export const checks: readonly Check[] = [
+const checks: readonly Check[] = [
   ...networkChecks("business"),
   ...networkChecks("realtime"),
   ...platformChecks,
@@ -87,38 +84,21 @@ export const checks: readonly Check[] = [
   zoneCheck,
   ...pushChecks,
   ...brokerChecks,
-  ...neighbourChecks,
   ...dataChecks,
 ];
 
-export interface Errand {
-  readonly configuration: Configuration;
-  readonly ports: DoctorPorts;
-  readonly limits: DoctorLimits;
-  readonly stop: AbortSignal;
-  /** Told the name of each check when it begins. */
-  readonly begun: (check: string) => void;
-  /** Further checks at the end, such as recording. */
-  readonly more?: readonly Check[];
-}
-
-/** Yields a finding for each check. Only reads the platform; nothing is ever sent to an actuator. */
-export async function* diagnose(errand: Errand, use: (scene: Scene) => void): AsyncGenerator<Finding> {
-  const { configuration, ports, limits, stop, begun, more = [] } = errand;
+export function openScene(configuration: Configuration, ports: DoctorPorts, limits: DoctorLimits): Scene {
+  const { clock, random, log } = ports;
+  const dataDir = configuration.data_dir;
   const platform = createPlatform(platformSettings(configuration.platform), {
-    clock: ports.clock,
-    random: ports.random,
-    log: ports.log,
-    dataDir: configuration.data_dir,
-    onLink: () => undefined,
+    ...{ clock, random, log, dataDir, onLink: () => undefined },
   });
-  const endings: (() => Promise<void>)[] = [() => platform.close()];
-  const scene: Scene = {
+  return {
     configuration,
     ports,
     limits,
     platform,
-    answers: answerBook(platform, ports.clock),
+    answers: new Answers(platform, clock),
     evidence: {
       controllers: [],
       devices: [],
@@ -127,13 +107,21 @@ export async function* diagnose(errand: Errand, use: (scene: Scene) => void): As
       broker: null,
       isGuest: false,
       bridgeOnline: null,
-      endings,
+      endings: [() => platform.close()],
     },
   };
-  use(scene);
+}
+
+/** Every check, then `more`, such as recording; closes the scene. Only reads the platform; nothing is ever sent to an actuator. */
+export async function* diagnose(
+  scene: Scene,
+  more: readonly Check[],
+  stop: AbortSignal,
+  begun: (check: string) => void,
+): AsyncGenerator<Finding> {
   try {
     yield* examine([...checks, ...more], scene, stop, begun);
   } finally {
-    for (const end of endings.reverse()) await end().catch(() => undefined);
+    for (const end of scene.evidence.endings.reverse()) await end().catch(() => undefined);
   }
 }

@@ -1,5 +1,4 @@
 import type { Clock } from "../../runtime/clock.js";
-import type { Logger } from "../../runtime/log.js";
 
 export type Status = "ok" | "warning" | "failed" | "skipped";
 
@@ -68,15 +67,3 @@ export async function cameWithin(clock: Clock, ms: number, event: Promise<unknow
     done.abort();
   }
 }
-
-const nothing = () => undefined;
-
-/** For parts whose own lines would only repeat what a finding says. */
-export const silentLog: Logger = {
-  trace: nothing,
-  debug: nothing,
-  info: nothing,
-  warn: nothing,
-  error: nothing,
-  fatal: nothing,
-};

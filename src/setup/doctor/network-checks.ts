@@ -20,11 +20,6 @@ export interface CertificateFacts {
   readonly isSelfSigned: boolean;
 }
 
-export interface CertificateTrouble {
-  readonly what: string;
-  readonly remedy: string;
-}
-
 export function factsOf(certificate: PeerCertificate, host: string): CertificateFacts {
   const { subject, issuer, subjectaltname, valid_from, valid_to } = certificate;
   return {
@@ -42,31 +37,32 @@ export function troublesOf(
   host: string,
   now: number,
   key: string,
-): CertificateTrouble[] {
-  const troubles: CertificateTrouble[] = [];
+): readonly { readonly what: string; readonly remedy: string }[] {
   const day = (at: number) => new Date(at).toISOString().slice(0, 10);
-  if (facts.untilAt < now)
-    troubles.push({
-      what: `the certificate expired on ${day(facts.untilAt)}`,
-      remedy: "its operator must renew it (if that day is not over yet, set this computer's clock)",
-    });
-  if (facts.fromAt > now)
-    troubles.push({
-      what: `the certificate is not valid before ${day(facts.fromAt)}`,
-      remedy: "set this computer's clock",
-    });
-  if (!facts.isForHost)
-    troubles.push({
-      what: `the certificate is for another name (${facts.names}) than ${host}`,
-      remedy: `check the host name in ${key}`,
-    });
-  if (facts.isSelfSigned)
-    troubles.push({
-      what: "the certificate is self-signed",
-      remedy:
-        "if this is the right host, trust its certificate with the environment variable NODE_EXTRA_CA_CERTS; else its operator must get one from an authority",
-    });
-  return troubles;
+  const trouble = (isSo: boolean, what: () => string, remedy: string) =>
+    isSo ? [{ what: what(), remedy }] : [];
+  return [
+    ...trouble(
+      facts.untilAt < now,
+      () => `the certificate expired on ${day(facts.untilAt)}`,
+      "its operator must renew it (if that day is not over yet, set this computer's clock)",
+    ),
+    ...trouble(
+      facts.fromAt > now,
+      () => `the certificate is not valid before ${day(facts.fromAt)}`,
+      "set this computer's clock",
+    ),
+    ...trouble(
+      !facts.isForHost,
+      () => `the certificate is for another name (${facts.names}) than ${host}`,
+      `check the host name in ${key}`,
+    ),
+    ...trouble(
+      facts.isSelfSigned,
+      () => "the certificate is self-signed",
+      "if this is the right host, trust its certificate with the environment variable NODE_EXTRA_CA_CERTS; else its operator must get one from an authority",
+    ),
+  ];
 }
 
 /** Days until a good certificate ends, when that is soon; else null. */
@@ -75,25 +71,25 @@ export function endsSoon({ untilAt }: CertificateFacts, now: number): number | n
   return left < soonMs ? Math.max(0, Math.floor(left / dayMs)) : null;
 }
 
-export interface Endpoint {
+interface Endpoint {
   readonly host: string;
   readonly port: number;
   readonly secure: boolean;
 }
 
-export function endpointOf(address: string): Endpoint {
+function endpointOf(address: string): Endpoint {
   const { protocol, hostname, port } = new URL(address);
   const secure = protocol === "https:" || protocol === "wss:" || protocol === "mqtts:";
   const host = hostname.replace(/^\[|\]$/g, "");
   return { host, port: port === "" ? (secure ? 443 : 80) : Number(port), secure };
 }
 
-export type Connected =
+type Connected =
   | { readonly ok: true; readonly certificate: PeerCertificate | null; readonly protocol: string | null }
   | { readonly ok: false; readonly error: unknown };
 
 /** Opens one connection and closes it; nothing is sent over it. `verify: false` only to look at a refused certificate. */
-export function tryConnection(
+function tryConnection(
   { host, port, secure }: Endpoint,
   verify: boolean,
   signal: AbortSignal,
@@ -131,7 +127,7 @@ export function tryConnection(
   });
 }
 
-export const hostKey = (host: PlatformHost): "platform.business_url" | "platform.realtime_url" =>
+const hostKey = (host: PlatformHost): "platform.business_url" | "platform.realtime_url" =>
   host === "business" ? "platform.business_url" : "platform.realtime_url";
 
 const addressOf = ({ configuration }: Scene, host: PlatformHost): string =>

@@ -6,8 +6,9 @@ import { platformSettings } from "../../platform/settings.js";
 import { PlatformError } from "../../greenhouse/ports.js";
 import { createPlatform } from "../../platform/client.js";
 import { isDeviceCode } from "../../platform/operations.js";
-import { failed, ok, silentLog, type Verdict, warning } from "./finding.js";
+import { failed, ok, type Verdict, warning } from "./finding.js";
 import { spoken } from "./network-checks.js";
+import { silentLog } from "../../runtime/log.js";
 import type { Check, Scene } from "./scene.js";
 import { devicesIn } from "./shape-suggestion.js";
 

@@ -4,18 +4,19 @@ import { platformSettings } from "../../platform/settings.js";
 import type { PushChannel } from "../../greenhouse/ports.js";
 import { nodeFiles } from "../../platform/files.js";
 import { isPlainCode } from "../../platform/operations.js";
-import { type Handshake, handshakeOf, socketOptions } from "../../platform/push/connection.js";
+import { handshakeOf, socketOptions } from "../../platform/push/connection.js";
 import { channelOperation } from "../../platform/push/platform-push.js";
 import { SessionStore } from "../../platform/session/session-store.js";
-import { notTried, ok, silentLog, type Verdict, warning, within } from "./finding.js";
+import { notTried, ok, type Verdict, warning, within } from "./finding.js";
 import { spoken } from "./network-checks.js";
+import { silentLog } from "../../runtime/log.js";
 import type { Check, Scene } from "./scene.js";
 
 /**
  * The token that the platform client has just been let in with; null when it cannot be had without asking the platform. The
  * client shows its token to nobody, so one that was got by signing in is read where the client saved it.
  */
-export async function tokenAtHand({ configuration }: Scene): Promise<string | null> {
+async function tokenAtHand({ configuration }: Scene): Promise<string | null> {
   const { credential, businessUrl } = platformSettings(configuration.platform);
   switch (credential.type) {
     case "token":
@@ -33,49 +34,51 @@ export async function tokenAtHand({ configuration }: Scene): Promise<string | nu
   }
 }
 
-export type FrameOutcome =
-  | { readonly type: "frame"; readonly shape: string }
-  | { readonly type: "silent" }
-  | { readonly type: "refused"; readonly status: number }
-  | { readonly type: "broken"; readonly why: string };
+const off = "or set platform.push.enabled to false: polling does the same, only later";
 
-export interface Channel extends Handshake {
-  readonly handshakeMs: number;
-}
+const broken = (why: string): Verdict =>
+  warning(`it does not open: ${why}`, `check proxies and firewalls on the way, ${off}`);
 
-/** Opens a push channel and waits for one frame; `silent` when `signal` aborts after it was opened. Never rejects. */
-export function firstFrame(channel: Channel, signal: AbortSignal): Promise<FrameOutcome> {
+const refused = (status: number): Verdict =>
+  status === 401 || status === 403
+    ? warning(
+        `the realtime host refuses the token there (HTTP ${status})`,
+        `try another platform.push.credential (header, query, none), ${off}`,
+      )
+    : warning(`the realtime host does not open it (HTTP ${status})`, `check platform.realtime_url, ${off}`);
+
+/** Opens a push channel and waits for one frame, until `signal` aborts; `silent` is the verdict on one that opened. */
+function firstFrame(socket: WebSocket, silent: Verdict, signal: AbortSignal): Promise<Verdict> {
   return new Promise((resolve) => {
-    const socket = opened(channel);
-    const end = (outcome: FrameOutcome) => {
+    const end = (verdict: Verdict) => {
       signal.removeEventListener("abort", stop);
-      resolve(outcome);
+      resolve(verdict);
       socket.terminate();
     };
     const stop = () => {
-      const isOpen = socket.readyState === WebSocket.OPEN;
-      end(isOpen ? { type: "silent" } : { type: "broken", why: "no answer to the upgrade" });
+      end(socket.readyState === WebSocket.OPEN ? silent : broken("no answer to the upgrade"));
     };
     signal.addEventListener("abort", stop, { once: true });
     socket.on("unexpected-response", (request, response) => {
-      end({ type: "refused", status: response.statusCode ?? 0 });
+      end(refused(response.statusCode ?? 0));
       request.destroy();
     });
     socket.on("error", ({ message }) => {
-      end({ type: "broken", why: message });
+      end(broken(message));
     });
     socket.on("close", (code) => {
-      end({ type: "broken", why: `the host closed the channel with code ${code}` });
+      end(broken(`the host closed the channel with code ${code}`));
     });
     socket.on("message", (data, isBinary) => {
-      end({ type: "frame", shape: isBinary ? "binary" : shapeOf(textOf(data)) });
+      end(
+        isBinary
+          ? warning("opened; the first frame is binary, which is not understood", off.slice(3))
+          : ok(`opened; first frame: ${shapeOf(textOf(data))}`),
+      );
     });
     if (signal.aborted) stop();
   });
 }
-
-const opened = ({ url, headers, handshakeMs }: Channel): WebSocket =>
-  new WebSocket(url, { ...socketOptions, headers, handshakeTimeout: handshakeMs });
 
 const textOf = (data: Buffer | ArrayBuffer | Buffer[]): string =>
   Array.isArray(data) ? Buffer.concat(data).toString("utf8") : Buffer.from(data as Buffer).toString("utf8");
@@ -142,37 +145,14 @@ async function channelVerdict(channelOf: ChannelOf, scene: Scene, stop: AbortSig
   if (token === null || /[^!-~]/.test(token)) return notTried("there is no token at hand for it");
   const { path } = channelOperation(channel);
   const settings = { credential: push.credential, queryName: push.query_name };
-  const handshake = handshakeOf(realtime_url, path, { token }, settings);
-  const { clock } = scene.ports;
-  const outcome = await within(clock, scene.limits.frameMs, stop, (signal) =>
-    firstFrame({ ...handshake, handshakeMs: timeouts.connect }, signal),
+  const { url, headers } = handshakeOf(realtime_url, path, { token }, settings);
+  const { ports, limits } = scene;
+  const silent = warning(
+    `opened, but no frame came within ${spoken(Math.round(limits.frameMs / 1000))}`,
+    "nothing to do if nothing changed meanwhile; polling goes on beside it",
   );
-  return verdictOf(outcome, scene.limits.frameMs);
-}
-
-function verdictOf(outcome: FrameOutcome, waitedMs: number): Verdict {
-  const off = "or set platform.push.enabled to false: polling does the same, only later";
-  switch (outcome.type) {
-    case "frame":
-      return outcome.shape === "binary"
-        ? warning("opened; the first frame is binary, which is not understood", off.slice(3))
-        : ok(`opened; first frame: ${outcome.shape}`);
-    case "silent":
-      return warning(
-        `opened, but no frame came within ${spoken(Math.round(waitedMs / 1000))}`,
-        "nothing to do if nothing changed meanwhile; polling goes on beside it",
-      );
-    case "refused":
-      return outcome.status === 401 || outcome.status === 403
-        ? warning(
-            `the realtime host refuses the token there (HTTP ${outcome.status})`,
-            `try another platform.push.credential (header, query, none), ${off}`,
-          )
-        : warning(
-            `the realtime host does not open it (HTTP ${outcome.status})`,
-            `check platform.realtime_url, ${off}`,
-          );
-    case "broken":
-      return warning(`it does not open: ${outcome.why}`, `check proxies and firewalls on the way, ${off}`);
-  }
+  return within(ports.clock, limits.frameMs, stop, (signal) => {
+    const socket = new WebSocket(url, { ...socketOptions, headers, handshakeTimeout: timeouts.connect });
+    return firstFrame(socket, silent, signal);
+  });
 }

@@ -10,7 +10,7 @@ import type { Check, RawAnswer, Scene } from "./scene.js";
 type Scalar = string | number | boolean | null;
 
 /** The replacements of one recording; ids are kept apart, as a small number is no name wherever else it stands. */
-export interface ScrubBook {
+interface ScrubBook {
   readonly names: Pseudonyms;
   readonly ids: Pseudonyms;
 }
@@ -94,13 +94,11 @@ function scrubbedScalar(value: Scalar, operation: string, book: ScrubBook, field
   );
 }
 
-const format = "greenhouse2mqtt answer 1";
-
 /** An answer as a file that may be passed on: scrubbed, with what a decoder needs beside it. */
-export function fixtureText(answer: RawAnswer, timeZone: string, book: ScrubBook): string {
+function fixtureText(answer: RawAnswer, timeZone: string, book: ScrubBook): string {
   const { operation, query, receivedAt, body } = answer;
   const fixture = {
-    format,
+    format: "greenhouse2mqtt answer 1",
     operation,
     query: scrubbed(query, operation, book),
     received_at: new Date(receivedAt).toISOString(),
@@ -108,27 +106,6 @@ export function fixtureText(answer: RawAnswer, timeZone: string, book: ScrubBook
     body: scrubbed(body, operation, book),
   };
   return `${JSON.stringify(fixture, null, 1)}\n`;
-}
-
-/** The answer in such a file, with the zone it is to be read in; null when it is none. */
-export function answerOf(text: string): { readonly answer: RawAnswer; readonly timeZone: string } | null {
-  const parsed: unknown = JSON.parse(text);
-  if (typeof parsed !== "object" || parsed === null) return null;
-  const fields = new Map<string, unknown>(Object.entries(parsed));
-  const [operation, receivedAt, timeZone] = ["operation", "received_at", "time_zone"].map((name) =>
-    fields.get(name),
-  );
-  if (fields.get("format") !== format || typeof operation !== "string") return null;
-  if (typeof receivedAt !== "string" || typeof timeZone !== "string") return null;
-  const query: Record<string, string> = {};
-  const given = fields.get("query");
-  for (const [name, value] of Object.entries(typeof given === "object" && given !== null ? given : {}))
-    if (typeof value === "string") query[name] = value;
-  const asked: Query = query;
-  return {
-    answer: { operation, query: asked, receivedAt: Date.parse(receivedAt), body: fields.get("body") },
-    timeZone,
-  };
 }
 
 /** Saves the answers of every read operation, scrubbed, as files for tests. Existing files are never touched. */
@@ -192,10 +169,7 @@ async function askTheRest(scene: Scene, signal: AbortSignal): Promise<readonly s
 
 function knownNames({ configuration, evidence }: Scene): ScrubBook {
   const book = scrubBook();
-  const texts = [
-    ...privateTexts(configuration),
-    ...deviceTexts([...evidence.controllers, ...evidence.devices]),
-  ];
+  const texts = [...privateTexts(configuration), ...deviceTexts(evidence)];
   for (const [kind, text] of texts)
     if (kind !== "path" && kind !== "user") book.names.of(kind === "secret" ? "token" : kind, text);
   return book;

@@ -1,6 +1,5 @@
 import { secretValues } from "../../config/load.js";
 import type { Configuration } from "../../config/schema.js";
-import type { DeviceRecord } from "../../greenhouse/ports.js";
 import { brokerName } from "../../mqtt/connection/stream.js";
 import { secretSpellings } from "../../runtime/redaction.js";
 import { countOf, type Finding } from "./finding.js";
@@ -28,14 +27,8 @@ export interface ReportFacts {
   readonly at: string;
 }
 
-export interface Examination {
-  readonly findings: readonly Finding[];
-  /** Before everything was tried. */
-  readonly isStopped: boolean;
-}
-
-/** The whole report as one JSON document. */
-export function jsonReport(facts: ReportFacts, { findings, isStopped }: Examination): string {
+/** The whole report as one JSON document; `isStopped`: before everything was tried. */
+export function jsonReport(facts: ReportFacts, findings: readonly Finding[], isStopped: boolean): string {
   const counts = countOf(findings);
   const checks = findings.map(({ check, status, summary, remedy }) => ({
     check,
@@ -98,8 +91,8 @@ function controllerTexts(
 }
 
 /** Codes and names of the account itself. */
-export function deviceTexts(devices: readonly DeviceRecord[]): readonly PrivateText[] {
-  return devices.flatMap(({ code, name, stationName, hls }): PrivateText[] => [
+export function deviceTexts({ controllers, devices }: Scene["evidence"]): readonly PrivateText[] {
+  return [...controllers, ...devices].flatMap(({ code, name, stationName, hls }): PrivateText[] => [
     ["controller", code],
     ...given([name, stationName]).map((text) => ["name", text] as const),
     ...given([hls]).map((text) => ["address", text] as const),
@@ -153,8 +146,6 @@ function patternOf(text: string): RegExp {
   return new RegExp(`${before}${escaped}${after}`, "gu");
 }
 
-export type RedactFinding = (finding: Finding) => Finding;
-
 /** What looks like an address of a machine or a person, whoever wrote it. */
 const telling: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["address", /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>,;)]+/gi],
@@ -168,21 +159,21 @@ const telling: readonly (readonly [kind: string, pattern: RegExp])[] = [
  * Makes findings fit for a bug report: hosts, codes, names, users, paths and secrets become placeholders that are the same
  * throughout one report.
  */
-export function redactor(configuration: Configuration, file: string): (scene: Scene | null) => RedactFinding {
+export function redactor({ configuration, evidence }: Scene, file: string): (finding: Finding) => Finding {
   const names = pseudonyms((kind, number) => `<${kind}-${number}>`);
-  for (const [kind, text] of privateTexts(configuration)) names.of(kind, text);
+  const learn = (texts: readonly PrivateText[]) => {
+    for (const [kind, text] of texts) names.of(kind, text);
+  };
+  const clean = (text: string) =>
+    telling.reduce(
+      (left, [kind, pattern]) => left.replace(pattern, (found) => names.of(kind, found)),
+      names.replaced(text),
+    );
+  learn(privateTexts(configuration));
   if (file.includes("/")) names.of("path", file);
-  return (scene) => (finding) => {
-    if (scene !== null)
-      for (const [kind, text] of deviceTexts([...scene.evidence.controllers, ...scene.evidence.devices]))
-        names.of(kind, text);
-    for (const text of finding.foreign ?? []) names.of("platform-text", text);
-    const clean = (text: string) =>
-      telling.reduce(
-        (left, [kind, pattern]) => left.replace(pattern, (found) => names.of(kind, found)),
-        names.replaced(text),
-      );
-    const { check, status, summary, remedy } = finding;
+  return ({ check, status, summary, remedy, foreign = [] }) => {
+    learn(deviceTexts(evidence));
+    for (const text of foreign) names.of("platform-text", text);
     return {
       check,
       status,

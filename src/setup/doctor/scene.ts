@@ -1,5 +1,5 @@
 import type { Configuration } from "../../config/schema.js";
-import type { DeviceRecord, PlatformReader, Query } from "../../greenhouse/ports.js";
+import type { DeviceRecord, Query } from "../../greenhouse/ports.js";
 import type { PlatformClient } from "../../platform/client.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/log.js";
@@ -30,7 +30,6 @@ export interface DoctorPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  readonly version: string;
   readonly holder: () => Promise<Holder | null>;
   readonly lastRun: () => Promise<LastRun>;
 }
@@ -40,8 +39,6 @@ export interface DoctorLimits {
   readonly totalMs: number;
   /** How long a push channel is listened to. */
   readonly frameMs: number;
-  /** Retained messages have all come when none came for so long. */
-  readonly quietMs: number;
   /** How long a message of ours may take through the broker. */
   readonly roundTripMs: number;
   readonly connectMs: number;
@@ -51,7 +48,6 @@ export const defaultLimits: DoctorLimits = {
   checkMs: 25_000,
   totalMs: 180_000,
   frameMs: 5_000,
-  quietMs: 1_000,
   roundTripMs: 3_000,
   connectMs: 8_000,
 };
@@ -75,7 +71,7 @@ export interface Scene {
   readonly ports: DoctorPorts;
   readonly limits: DoctorLimits;
   readonly platform: PlatformClient;
-  readonly answers: AnswerBook;
+  readonly answers: Answers;
   readonly evidence: Evidence;
 }
 
@@ -99,24 +95,28 @@ export interface RawAnswer {
 }
 
 /** Asks the platform each question once and keeps the answers. */
-export interface AnswerBook {
-  /** Rejects with a PlatformError. */
-  ask(operation: string, query: Query, signal: AbortSignal): Promise<RawAnswer>;
-  list(): readonly RawAnswer[];
-}
+export class Answers {
+  readonly #platform: PlatformClient;
+  readonly #clock: Clock;
+  readonly #kept = new Map<string, RawAnswer>();
 
-export function answerBook(platform: Pick<PlatformReader, "get">, clock: Clock): AnswerBook {
-  const kept = new Map<string, RawAnswer>();
-  return {
-    ask: async (operation, query, signal) => {
-      const key = JSON.stringify([operation, query]);
-      const known = kept.get(key);
-      if (known !== undefined) return known;
-      const body = await platform.get(operation, query, signal);
-      const answer = { operation, query, receivedAt: clock.now(), body };
-      kept.set(key, answer);
-      return answer;
-    },
-    list: () => [...kept.values()],
-  };
+  constructor(platform: PlatformClient, clock: Clock) {
+    this.#platform = platform;
+    this.#clock = clock;
+  }
+
+  /** Rejects with a PlatformError. */
+  async ask(operation: string, query: Query, signal: AbortSignal): Promise<RawAnswer> {
+    const key = JSON.stringify([operation, query]);
+    const known = this.#kept.get(key);
+    if (known !== undefined) return known;
+    const body = await this.#platform.get(operation, query, signal);
+    const answer = { operation, query, receivedAt: this.#clock.now(), body };
+    this.#kept.set(key, answer);
+    return answer;
+  }
+
+  list(): readonly RawAnswer[] {
+    return [...this.#kept.values()];
+  }
 }

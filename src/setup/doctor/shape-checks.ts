@@ -12,82 +12,51 @@ import {
   suggestedShape,
 } from "./shape-suggestion.js";
 
-interface ShapeCheck {
-  readonly operation: DecodedOperation;
-  readonly needs: readonly string[];
-  /** What the items are, one and many, for the sentence. */
-  readonly items: readonly [one: string, many: string];
-  /** Without it the bridge shows nothing; the others are luxuries. */
-  readonly isVital: boolean;
-  /** The questions to ask, or why there is none. */
-  readonly queries: (scene: Scene) => readonly Query[] | string;
-}
+/** The questions to ask, or why there is none. */
+type Queries = (scene: Scene) => readonly Query[] | string;
 
-const table: readonly ShapeCheck[] = [
-  {
-    operation: "control/mqtt",
-    needs: ["token"],
-    items: ["controller", "controllers"],
-    isVital: true,
-    queries: () => [{}],
-  },
-  {
-    operation: "device",
-    needs: ["token"],
-    items: ["device", "devices"],
-    isVital: false,
-    queries: () => [{ dataType: "TEXT" }],
-  },
-  {
-    operation: "station",
-    needs: ["token"],
-    items: ["station", "stations"],
-    isVital: false,
-    queries: () => [{}],
-  },
-  {
-    operation: "mqtt-client-status",
-    needs: ["realtime"],
-    items: ["status", "statuses"],
-    isVital: true,
-    queries: ofController,
-  },
-  {
-    operation: "sensor-data",
-    needs: ["realtime"],
-    items: ["reading", "readings"],
-    isVital: true,
-    queries: ofController,
-  },
-  {
-    operation: "device_status",
-    needs: ["realtime"],
-    items: ["running status", "running statuses"],
-    isVital: false,
-    queries: ofController,
-  },
-  {
-    operation: "get-value",
-    needs: ["realtime"],
-    items: ["value", "values"],
-    isVital: true,
-    queries: ofAddress,
-  },
-  {
-    operation: "set-value/flush",
-    needs: ["realtime"],
-    items: ["value", "values"],
-    isVital: false,
-    queries: ofType,
-  },
+/**
+ * Each operation with the check it needs, what its items are called (one and many), and whether it is vital: without it
+ * the bridge shows nothing; the others are luxuries.
+ */
+const table: readonly (readonly [
+  operation: DecodedOperation,
+  need: string,
+  one: string,
+  many: string,
+  isVital: boolean,
+  queries: Queries,
+])[] = [
+  ["control/mqtt", "token", "controller", "controllers", true, () => [{}]],
+  ["device", "token", "device", "devices", false, () => [{ dataType: "TEXT" }]],
+  ["station", "token", "station", "stations", false, () => [{}]],
+  ["mqtt-client-status", "realtime", "status", "statuses", true, ofController],
+  ["sensor-data", "realtime", "reading", "readings", true, ofController],
+  ["device_status", "realtime", "running status", "running statuses", false, ofController],
+  ["get-value", "realtime", "value", "values", true, ofAddress],
+  ["set-value/flush", "realtime", "value", "values", false, ofType],
 ];
 
 /** Whether the answers of each read operation are understood, and which line of `platform.shapes` helps where not. */
-export const shapeChecks: readonly Check[] = table.map((check) => ({
-  id: `shapes.${check.operation}`,
-  needs: check.needs,
-  run: (scene, signal) => shapeVerdict(check, scene, signal),
-}));
+export const shapeChecks: readonly Check[] = table.map(
+  ([operation, need, one, many, isVital, queriesFor]) => ({
+    id: `shapes.${operation}`,
+    needs: [need],
+    run: async (scene, signal) => {
+      const queries = queriesFor(scene);
+      if (typeof queries === "string") return notTried(queries);
+      const counted = (count: number) => `${count === 0 ? "no" : count} ${count === 1 ? one : many}`;
+      return shapeVerdict({ operation, isVital, counted }, queries, scene, signal);
+    },
+  }),
+);
+
+interface ShapeCheck {
+  readonly operation: DecodedOperation;
+  readonly isVital: boolean;
+  /** `no readings`, `1 reading`, `2 readings`. */
+  readonly counted: (count: number) => string;
+}
 
 function ofController(scene: Scene): readonly Query[] | string {
   const sample = sampleControllers(scene);
@@ -119,9 +88,12 @@ function ofType(scene: Scene): readonly Query[] | string {
   return first === undefined ? "no controller is online" : [{ deviceTypeId: "2", deviceCode: first.code }];
 }
 
-async function shapeVerdict(check: ShapeCheck, scene: Scene, signal: AbortSignal): Promise<Verdict> {
-  const queries = check.queries(scene);
-  if (typeof queries === "string") return notTried(queries);
+async function shapeVerdict(
+  check: ShapeCheck,
+  queries: readonly Query[],
+  scene: Scene,
+  signal: AbortSignal,
+): Promise<Verdict> {
   const { operation, isVital } = check;
   const answers: RawAnswer[] = [];
   let query: OperationShape["query"];
@@ -146,7 +118,7 @@ function refusalVerdict(error: unknown, isVital: boolean): Verdict {
 }
 
 function answersVerdict(
-  { operation, items, isVital }: ShapeCheck,
+  { operation, isVital, counted }: ShapeCheck,
   answers: readonly RawAnswer[],
   query: OperationShape["query"],
   { configuration }: Scene,
@@ -156,11 +128,10 @@ function answersVerdict(
   const decoded = answers.map((answer) => decodedAnswer(answer, operation, shape, timeZone));
   const found = decoded.reduce((sum, one) => sum + one.found.length, 0);
   const problems = [...new Set(decoded.flatMap((one) => one.problems))];
-  if (problems.length === 0 && query === undefined)
-    return ok(`understood: ${found === 0 ? "no" : found} ${items[found === 1 ? 0 : 1]}`);
+  if (problems.length === 0 && query === undefined) return ok(`understood: ${counted(found)}`);
   if (found > 0 && query === undefined && problems.every((one) => one.startsWith(pageProblem)))
     return warning(
-      `${found} ${items[found === 1 ? 0 : 1]} understood, but they are ${pageProblem}`,
+      `${counted(found)} understood, but they are ${pageProblem}`,
       `add ${shapeLine(operation, { params: { pageSize: "500" } })}, with the platform's own name for the size of a page`,
     );
   const worst = answers[decoded.findIndex((one) => one.problems.length > 0)] ?? answers[0];
@@ -173,8 +144,8 @@ function answersVerdict(
   const what =
     problems.length > 0 ? problems.slice(0, 3).join("; ") : "the device code goes under another name";
   if (found > 0 && query === undefined)
-    return warning(`${found} ${items[found === 1 ? 0 : 1]} understood, but also: ${what}`, remedy);
-  return isVital ? failed(`not understood: ${what}`, remedy) : warning(`not understood: ${what}`, remedy);
+    return warning(`${counted(found)} understood, but also: ${what}`, remedy);
+  return (isVital ? failed : warning)(`not understood: ${what}`, remedy);
 }
 
 const missingName =

@@ -22,7 +22,7 @@ type Read = (body: unknown, shape: OperationShape, decoding: Decoding) => readon
 const unless = <T>(value: T, nothing: T): readonly T[] => (value === nothing ? [] : [value]);
 
 /** The operations whose answers the bridge reads. */
-const decoders = {
+export const decoders = {
   "control/mqtt": (body, shape, decoding) => deviceReader(shape)(body, decoding),
   device: (body, shape, decoding) => deviceReader(shape)(body, decoding),
   station: (body, shape, decoding) => stationReader(shape)(body, decoding),
@@ -35,9 +35,6 @@ const decoders = {
 } as const satisfies Partial<Record<ShapedOperation, Read>>;
 
 export type DecodedOperation = keyof typeof decoders;
-
-export const isDecoded = (operation: string): operation is DecodedOperation =>
-  Object.hasOwn(decoders, operation);
 
 const decodingOf = (
   { query, receivedAt }: RawAnswer,

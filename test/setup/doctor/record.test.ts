@@ -1,9 +1,14 @@
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { answerOf, recordCheck, scrubbed, scrubBook } from "../../../src/setup/doctor/recording.js";
+import { recordCheck, scrubbed, scrubBook } from "../../../src/setup/doctor/recording.js";
 import type { RawAnswer } from "../../../src/setup/doctor/scene.js";
-import { decodedAnswer, isDecoded, readingsIn } from "../../../src/setup/doctor/shape-suggestion.js";
+import {
+  decodedAnswer,
+  type DecodedOperation,
+  decoders,
+  readingsIn,
+} from "../../../src/setup/doctor/shape-suggestion.js";
 import { profileNames } from "../../../src/simulator/dialects.js";
 import {
   canaries,
@@ -28,9 +33,11 @@ async function fixturesIn(directory: string): Promise<readonly RawAnswer[]> {
   const names = (await readdir(directory)).sort();
   const texts = await Promise.all(names.map((name) => readFile(join(directory, name), "utf8")));
   return texts.map((text) => {
-    const fixture = answerOf(text);
-    if (fixture === null) throw new Error("no fixture");
-    return fixture.answer;
+    const fixture = JSON.parse(text) as Record<string, string> &
+      Pick<RawAnswer, "operation" | "query" | "body">;
+    expect(fixture).toMatchObject({ format: "greenhouse2mqtt answer 1", time_zone: zone });
+    const { operation, query, body } = fixture;
+    return { operation, query, body, receivedAt: Date.parse(String(fixture["received_at"])) };
   });
 }
 
@@ -39,8 +46,9 @@ function countsOf(answers: readonly RawAnswer[]): Readonly<Record<string, number
   const counts: Record<string, number> = {};
   for (const answer of answers) {
     const { operation } = answer;
-    if (!isDecoded(operation)) continue;
-    counts[operation] = (counts[operation] ?? 0) + decodedAnswer(answer, operation, {}, zone).found.length;
+    if (!Object.hasOwn(decoders, operation)) continue;
+    const { found } = decodedAnswer(answer, operation as DecodedOperation, {}, zone);
+    counts[operation] = (counts[operation] ?? 0) + found.length;
   }
   return counts;
 }

@@ -7,9 +7,10 @@ import { holderOf } from "../../../../src/journal/lock.js";
 import { loadConfiguration } from "../../../../src/config/load.js";
 import type { Configuration } from "../../../../src/config/schema.js";
 import { systemClock } from "../../../../src/runtime/clock.js";
+import { silentLog } from "../../../../src/runtime/log.js";
 import { seededRandom } from "../../../../src/runtime/random.js";
-import { diagnose } from "../../../../src/setup/doctor/doctor.js";
-import { type Finding, silentLog } from "../../../../src/setup/doctor/finding.js";
+import { diagnose, openScene } from "../../../../src/setup/doctor/doctor.js";
+import type { Finding } from "../../../../src/setup/doctor/finding.js";
 import {
   type Check,
   defaultLimits,
@@ -92,7 +93,7 @@ export interface Examined {
   readonly of: (check: string) => Finding;
 }
 
-export const quick: DoctorLimits = { ...defaultLimits, frameMs: 400, quietMs: 400, checkMs: 60_000 };
+export const quick: DoctorLimits = { ...defaultLimits, frameMs: 400, checkMs: 60_000 };
 
 export async function examined(
   configuration: Configuration,
@@ -101,26 +102,20 @@ export async function examined(
   limits: DoctorLimits = quick,
 ): Promise<Examined> {
   const findings: Finding[] = [];
-  const scenes: Scene[] = [];
-  const errand = {
+  const scene = openScene(
     configuration,
-    limits,
-    stop: new AbortController().signal,
-    begun: () => undefined,
-    more,
-    ports: {
+    {
       clock: systemClock,
       random: seededRandom(7),
       log: silentLog,
-      version: "0.0.0",
       holder: () => holderOf(configuration.data_dir),
       lastRun: () => lastRunOf(join(configuration.data_dir, "journal")),
       ...ports,
     },
-  };
-  for await (const finding of diagnose(errand, (used) => scenes.push(used))) findings.push(finding);
-  const [scene] = scenes;
-  if (scene === undefined) throw new Error("the doctor began nothing");
+    limits,
+  );
+  const examination = diagnose(scene, more, new AbortController().signal, () => undefined);
+  for await (const finding of examination) findings.push(finding);
   return {
     findings,
     scene,
