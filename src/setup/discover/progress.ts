@@ -87,8 +87,8 @@ export const scanText = (kept: KeptScan): string =>
 /** What a scan kept; null for a text that is none, so that the scan begins anew. Never throws. */
 export function parseScan(written: string): KeptScan | null {
   try {
-    const { version: _, ...kept } = scan.parse(JSON.parse(written), { jitless: true });
-    return kept;
+    const { hosts, lists, answers } = scan.parse(JSON.parse(written), { jitless: true });
+    return { hosts, lists, answers };
   } catch {
     return null;
   }

@@ -78,7 +78,7 @@ function mapOf(key: string, node: Node): YAMLMap {
 /** Whatever the given file allows: nothing is to move before a person has looked through the list. */
 function commandLines({ sections }: GivenFile): readonly string[] {
   const given = sections.get("commands");
-  const others = without(isMap(given) ? (given as YAMLMap) : new YAMLMap(), ["read_only"]);
+  const others = without(isMap(given) ? given : new YAMLMap(), ["read_only"]);
   return [
     "commands:",
     "  # Every command is refused while this is true. Once the actuators below are right, set it to false.",
