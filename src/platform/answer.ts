@@ -1,72 +1,44 @@
 import { PlatformError, type PlatformErrorFacts } from "../greenhouse/ports.js";
 import type { Blank, Redact } from "../runtime/redaction.js";
 import { isNotHttp, troubleCode, troubleOf } from "./connection-trouble.js";
-import { type Envelope, envelopeOf } from "./decode/decoding.js";
+import { type Envelope, envelopeOf, noEnvelope } from "./decode/decoding.js";
 import { inflated, parseJson, UndecodableBody, UnreadableJson } from "./http/body.js";
 import { type HttpAnswer, retryAfterMs, type TransportFailure } from "./http/exchange.js";
 import type { Operation } from "./operations.js";
 
 export interface GoodAnswer {
-  readonly ok: true;
   readonly body: unknown;
   readonly envelope: Envelope;
 }
 
-/** An answer that is no success. `what` says what came where the platform itself said nothing. */
-export interface BadAnswer {
-  readonly ok: false;
-  readonly kind: PlatformErrorFacts["kind"];
-  readonly what: "code" | "status" | "html" | "redirect" | "empty" | "json" | "encoding";
-  readonly detail: string | null;
-  readonly envelope: Envelope;
-  readonly retryAfterMs: number | null;
-}
-
-const nothing: Envelope = { code: null, message: null, requestId: null };
-
 /**
- * Whether an answer is a success. The body's `code` decides when the body parses and has one, the HTTP status when not;
- * a refusal of the credential counts wherever it is said. `blank` is asked before anything is read from the body.
+ * An answer's body, or the error where it is no success. The body's `code` decides when the body parses and has one, the HTTP status
+ * when not; a refusal of the credential counts wherever it is said. `blank` is asked before anything is read from the body.
  */
 export function judgeAnswer(
   answer: HttpAnswer,
-  url: URL,
+  scene: Scene,
   nowAt: number,
-  maxMiB: number,
   blank: Blank = (bytes) => bytes,
-): GoodAnswer | BadAnswer {
+): GoodAnswer | PlatformError {
   const { status } = answer;
-  if (status >= 300 && status < 400)
-    return bad(answer, nowAt, "protocol", "redirect", redirectTarget(answer, url));
-  const read = readBody(answer, maxMiB, blank);
+  if (status >= 300 && status < 400) {
+    const text = `${redirected(answer.headers.location, scene)}; redirects are not followed`;
+    return failed(answer, "protocol", text, noEnvelope, scene, nowAt);
+  }
+  const read = readBody(answer, scene, blank);
   if (read.problem !== null) {
-    if (status < 400) return bad(answer, nowAt, "protocol", read.problem, read.detail);
-    const what = read.problem === "html" ? "html" : "status";
-    return bad(answer, nowAt, refusedKind(status, null), what, read.detail);
+    const kind = status >= 400 ? refusedKind(status, null) : "protocol";
+    const text = status >= 400 && !read.isPage ? null : read.problem;
+    return failed(answer, kind, text, noEnvelope, scene, nowAt);
   }
   const envelope = envelopeOf(read.body);
-  if (envelope.code === "200" || (envelope.code === null && status < 300)) {
-    return { ok: true, body: read.body, envelope };
-  }
-  const what = envelope.code === null ? "status" : "code";
-  return bad(answer, nowAt, refusedKind(status, envelope.code), what, null, envelope);
+  if (envelope.code === "200" || (envelope.code === null && status < 300))
+    return { body: read.body, envelope };
+  return failed(answer, refusedKind(status, envelope.code), null, envelope, scene, nowAt);
 }
 
-function bad(
-  answer: HttpAnswer,
-  nowAt: number,
-  plainKind: BadAnswer["kind"],
-  what: BadAnswer["what"],
-  detail: string | null,
-  envelope = nothing,
-): BadAnswer {
-  const retryAfter = retryAfterMs(answer.headers["retry-after"], answer.headers.date, nowAt);
-  const isBusy = retryAfter !== null && (answer.status === 503 || envelope.code === "503");
-  const kind = isBusy ? "throttled" : plainKind;
-  return { ok: false, kind, what, detail, envelope, retryAfterMs: kind === "throttled" ? retryAfter : null };
-}
-
-function refusedKind(status: number, code: string | null): BadAnswer["kind"] {
+function refusedKind(status: number, code: string | null): PlatformErrorFacts["kind"] {
   const codes = [code, String(status)];
   if (codes.includes("401") || codes.includes("403")) return "unauthorized";
   if (codes.includes("429")) return "throttled";
@@ -75,17 +47,26 @@ function refusedKind(status: number, code: string | null): BadAnswer["kind"] {
 
 type Body =
   | { readonly problem: null; readonly body: unknown }
-  | { readonly problem: "html" | "empty" | "json" | "encoding"; readonly detail: string | null };
+  /** `problem` says what came and what to do about it. */
+  | { readonly problem: string; readonly isPage: boolean };
 
-function readBody(answer: HttpAnswer, maxMiB: number, blank: Blank): Body {
+function readBody(answer: HttpAnswer, { operation }: Scene, blank: Blank): Body {
+  const { status, headers } = answer;
+  const check = `check that ${urlKey(operation)} is the platform's address`;
   try {
-    const plain = inflated(answer.body, answer.headers["content-encoding"], maxMiB);
-    if (isBlank(plain)) return { problem: "empty", detail: null };
-    if (looksLikeMarkup(plain)) return { problem: "html", detail: null };
-    return { problem: null, body: parseJson(blank(plain)) };
+    const plain = inflated(answer.body, headers["content-encoding"], operation.maxAnswerMiB);
+    if (isBlank(plain)) return { problem: `HTTP ${status} without a body; ${check}`, isPage: false };
+    if (!looksLikeMarkup(plain)) return { problem: null, body: parseJson(blank(plain)) };
+    const page =
+      status >= 500
+        ? `HTTP ${status} with a web page; the platform is down or under maintenance, it is tried again by itself`
+        : `a web page instead of data (HTTP ${status}); a maintenance page, or ${urlKey(operation)} is not the platform's address`;
+    return { problem: page, isPage: true };
   } catch (error) {
-    if (error instanceof UndecodableBody) return { problem: "encoding", detail: error.message };
-    if (error instanceof UnreadableJson) return { problem: "json", detail: error.message };
+    if (error instanceof UndecodableBody)
+      return { problem: `the answer cannot be unpacked: ${error.message}; ${check}`, isPage: false };
+    if (error instanceof UnreadableJson)
+      return { problem: `the answer is ${error.message}; ${check}`, isPage: false };
     throw error;
   }
 }
@@ -98,13 +79,6 @@ const looksLikeMarkup = (body: Buffer): boolean =>
     .replace(/^\uFEFF/, "")
     .trimStart()
     .startsWith("<");
-
-/** Scheme and host a redirect points to; never its path or query, which may carry a secret. */
-function redirectTarget(answer: HttpAnswer, url: URL): string | null {
-  const { location } = answer.headers;
-  if (location === undefined || !URL.canParse(location, url.href)) return null;
-  return new URL(location, url).origin;
-}
 
 /** One line that fits into a log: at most `max` characters, control characters become blanks. */
 export function oneLine(text: string, max: number): string {
@@ -157,20 +131,31 @@ export function transportError(failure: TransportFailure, scene: Scene, deadline
   }
 }
 
-/** The error of an answer that is no success. */
-export function answerError(answer: BadAnswer, status: number, scene: Scene): PlatformError {
-  const { code, message, requestId } = answer.envelope;
-  const { redact } = scene;
+/** The error of an answer that is no success; `text` where the platform itself said nothing. */
+function failed(
+  { status, headers }: HttpAnswer,
+  plainKind: PlatformErrorFacts["kind"],
+  text: string | null,
+  { code, message, requestId }: Envelope,
+  scene: Scene,
+  nowAt: number,
+): PlatformError {
+  const { redact, operation } = scene;
+  const retryAfter = retryAfterMs(headers["retry-after"], headers.date, nowAt);
+  const isBusy = retryAfter !== null && (status === 503 || code === "503");
+  const kind = isBusy ? "throttled" : plainKind;
   const facts = {
-    kind: answer.kind,
-    status,
-    sent: true,
+    ...{ kind, status, sent: true },
     ...(code === null ? {} : { code: oneLine(redact(code), 64) }),
     ...(message === null ? {} : { platformMessage: oneLine(redact(message), 300) }),
     ...(requestId === null ? {} : { requestId: oneLine(redact(requestId), 100) }),
-    ...(answer.retryAfterMs === null ? {} : { retryAfterMs: answer.retryAfterMs }),
+    ...(kind === "throttled" && retryAfter !== null ? { retryAfterMs: retryAfter } : {}),
   };
-  return errorAt(scene, remedyOf(answer, facts, scene), facts);
+  if (kind === "unauthorized") return errorAt(scene, `${said(facts)}; ${credentialRemedy(scene)}`, facts);
+  if (kind === "throttled") return errorAt(scene, `${said(facts)}; ${patience(facts)}`, facts);
+  const refusal =
+    code === null ? statusRemedy(facts, urlKey(operation)) : `the platform refused: ${said(facts)}`;
+  return errorAt(scene, text ?? refusal, facts);
 }
 
 type Facts = Omit<PlatformErrorFacts, "host" | "operation">;
@@ -198,31 +183,6 @@ function plainCause(cause: unknown, redact: Redact): Error | undefined {
   const plain = new Error(oneLine(redact(code === "" ? cause.message : `${code}: ${cause.message}`), 300));
   delete plain.stack;
   return plain;
-}
-
-/** What came and what to do about it, for one answer that is no success. */
-function remedyOf(answer: BadAnswer, facts: Facts, scene: Scene): string {
-  const key = urlKey(scene.operation);
-  if (answer.kind === "unauthorized") return `${said(facts)}; ${credentialRemedy(scene)}`;
-  if (answer.kind === "throttled") return `${said(facts)}; ${patience(facts)}`;
-  switch (answer.what) {
-    case "redirect":
-      return `${redirected(answer, scene)}; redirects are not followed`;
-    case "html":
-      return facts.status !== undefined && facts.status >= 500
-        ? `HTTP ${facts.status} with a web page; the platform is down or under maintenance, it is tried again by itself`
-        : `a web page instead of data (HTTP ${facts.status ?? 200}); a maintenance page, or ${key} is not the platform's address`;
-    case "empty":
-      return `HTTP ${facts.status ?? 200} without a body; check that ${key} is the platform's address`;
-    case "json":
-      return `the answer is ${answer.detail ?? "broken JSON"}; check that ${key} is the platform's address`;
-    case "encoding":
-      return `the answer cannot be unpacked: ${answer.detail ?? "unknown encoding"}; check that ${key} is the platform's address`;
-    case "code":
-      return `the platform refused: ${said(facts)}`;
-    case "status":
-      return statusRemedy(facts, key);
-  }
 }
 
 function statusRemedy(facts: Facts, key: string): string {
@@ -257,11 +217,14 @@ function patience(facts: Facts): string {
   return `the platform says there are too many requests; lower platform.requests_per_minute or lengthen the polling intervals.${wait}`;
 }
 
-function redirected(answer: BadAnswer, { operation, url }: Scene): string {
+/** Shows scheme and host a redirect points to; never its path or query, which may carry a secret. */
+function redirected(location: string | undefined, { operation, url }: Scene): string {
   const key = urlKey(operation);
-  if (answer.detail === null) return `a redirect without a usable target; check ${key}`;
-  const isUpgrade = url.protocol === "http:" && answer.detail.startsWith("https:");
+  if (location === undefined || !URL.canParse(location, url.href))
+    return `a redirect without a usable target; check ${key}`;
+  const { origin } = new URL(location, url);
+  const isUpgrade = url.protocol === "http:" && origin.startsWith("https:");
   return isUpgrade
-    ? `the host wants https: set ${key} to ${answer.detail}${url.pathname === "/" ? "" : url.pathname}`
-    : `a redirect to ${answer.detail}: if that is the platform, set ${key} to it`;
+    ? `the host wants https: set ${key} to ${origin}${url.pathname === "/" ? "" : url.pathname}`
+    : `a redirect to ${origin}: if that is the platform, set ${key} to it`;
 }

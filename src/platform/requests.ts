@@ -3,15 +3,7 @@ import { PlatformError, type PlatformErrorFacts, type PlatformHost } from "../gr
 import type { Clock } from "../runtime/clock.js";
 import { type BackoffRange, fullJitter, type Random } from "../runtime/random.js";
 import type { Blank, Redact } from "../runtime/redaction.js";
-import {
-  answerError,
-  type BadAnswer,
-  errorAt,
-  type GoodAnswer,
-  judgeAnswer,
-  type Scene,
-  transportError,
-} from "./answer.js";
+import { errorAt, type GoodAnswer, judgeAnswer, type Scene, transportError } from "./answer.js";
 import type { Admission, Outcome } from "./circuit.js";
 import type { Tally } from "./counters.js";
 import type { Call, HostConnections } from "./http/connections.js";
@@ -60,12 +52,14 @@ export function retryDelayMs(
 }
 
 /** What an answer says about the way to the host. */
-function outcomeOf(answer: GoodAnswer | BadAnswer, status: number): Outcome {
-  if (answer.ok || answer.kind === "rejected") return { type: "answered" };
-  if (answer.kind === "unauthorized") return { type: "challenged" };
-  if (answer.kind === "throttled")
-    return answer.retryAfterMs === null ? { type: "answered" } : { type: "held", ms: answer.retryAfterMs };
-  if (answer.kind === "server" && status < 500) return { type: status === 404 ? "misplaced" : "answered" };
+function outcomeOf(answer: GoodAnswer | PlatformError): Outcome {
+  if (!(answer instanceof PlatformError)) return { type: "answered" };
+  const { kind, status = 0, retryAfterMs } = answer.facts;
+  if (kind === "rejected") return { type: "answered" };
+  if (kind === "unauthorized") return { type: "challenged" };
+  if (kind === "throttled")
+    return retryAfterMs === undefined ? { type: "answered" } : { type: "held", ms: retryAfterMs };
+  if (kind === "server" && status < 500) return { type: status === 404 ? "misplaced" : "answered" };
   return { type: "failed" };
 }
 
@@ -256,7 +250,7 @@ export class Requests {
   async #send(call: Call, headers: string[]): Promise<GoodAnswer> {
     const { operation } = call;
     const { host } = operation;
-    const { hosts, links, skew, tally } = this.#parts;
+    const { hosts, links, skew, tally, clock, blank } = this.#parts;
     const admission = links.admit(host, call.urgent);
     if (!admission.go && !this.#isRemedy(operation, admission)) throw this.#heldBack(operation, admission);
     tally.requests += 1;
@@ -269,19 +263,14 @@ export class Requests {
       throw this.#lost(call, error);
     }
     skew.note(answer.headers.date);
-    const judged = this.#judged(operation, answer);
-    const outcome = outcomeOf(judged, answer.status);
+    // A new sign-in may well bring the token we have; there it is what was asked for.
+    const hidden = operation === operations.signIn ? undefined : blank;
+    const judged = judgeAnswer(answer, this.scene(operation), clock.now(), hidden);
+    const outcome = outcomeOf(judged);
     if (outcome.type === "failed") tally.failures += 1;
     links.settle(host, outcome);
-    if (judged.ok) return judged;
-    throw answerError(judged, answer.status, this.scene(operation));
-  }
-
-  #judged(operation: Operation, answer: HttpAnswer): GoodAnswer | BadAnswer {
-    const { url } = this.#parts.hosts[operation.host];
-    // A new sign-in may well bring the token we have; there it is what was asked for.
-    const blank = operation === operations.signIn ? undefined : this.#parts.blank;
-    return judgeAnswer(answer, url, this.#parts.clock.now(), operation.maxAnswerMiB, blank);
+    if (judged instanceof PlatformError) throw judged;
+    return judged;
   }
 
   #lost(call: Call, error: unknown): unknown {

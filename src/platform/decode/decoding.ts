@@ -31,10 +31,10 @@ export interface Envelope {
   readonly requestId: string | null;
 }
 
-const none: Envelope = { code: null, message: null, requestId: null };
+export const noEnvelope: Envelope = { code: null, message: null, requestId: null };
 
 export function envelopeOf(body: unknown): Envelope {
-  if (!isFields(body)) return none;
+  if (!isFields(body)) return noEnvelope;
   return { code: textOf(own(body, "code")), message: messageOf(body), requestId: requestIdOf(body) };
 }
 
