@@ -3,9 +3,9 @@ import { stateOfWord, valueTable } from "../greenhouse/actuator-values.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import { commandFields, confirmedCommandFields, entry, type Entry, type Fields } from "./components.js";
-import type { DocumentSettings } from "./documents.js";
+import type { DocumentSettings, Language, Platform } from "./documents.js";
 import { displayName, type Owner } from "./identity.js";
-import { labelOfWord, optionLabels, suffixed, templates, wordOfLabel } from "./labels.js";
+import { type Label, labelOfWord, optionLabels, suffixed, templates, wordOfLabel } from "./labels.js";
 
 /** The view people expect beside the select, which carries every option; `select` means there is none. */
 export type View = "cover" | "switch" | "light" | "select";
@@ -70,7 +70,7 @@ export const canStop = (settings: ActuatorSettings): boolean =>
 interface Subject {
   readonly actuator: ActuatorSettings;
   readonly owner: Owner;
-  readonly settings: DocumentSettings;
+  readonly language: Language;
   readonly topic: { readonly json: string; readonly set: string };
   readonly name: string;
   /** Keys every component of the actuator carries. */
@@ -84,7 +84,7 @@ export function actuatorEntries(controller: Controller, owner: Owner, settings: 
     const subject: Subject = {
       actuator,
       owner,
-      settings,
+      language: settings.language,
       topic: settings.topics.actuator(controller.info.id, id),
       name: displayName(actuator.name ?? "", humanised(id)),
       common: {
@@ -97,158 +97,108 @@ export function actuatorEntries(controller: Controller, owner: Owner, settings: 
   });
 }
 
-function controls(subject: Subject, view: View): Entry[] {
-  const stop = canStop(subject.actuator) ? [stopButton(subject)] : [];
-  const select = optionsOf(subject.actuator).length === 0 ? [] : [selectEntry(subject, view)];
-  switch (view) {
-    case "cover":
-      return [cover(subject), ...select, ...stop];
-    case "switch":
-      return [switchEntry(subject), ...select, ...stop];
-    case "light":
-      return [light(subject), ...select, ...stop];
-    case "select":
-      return [...select, ...stop];
-  }
+/** One component; beside the actuator's main one it has a key, slug and name of its own. */
+function component(
+  { actuator, owner, language, name, common }: Subject,
+  platform: Platform,
+  fields: Fields,
+  beside?: { readonly word: string; readonly label?: Label },
+): Entry {
+  const { id, address } = actuator;
+  const key = `${beside?.word ?? platform}:${address}`;
+  const slug = beside?.label ? `${id}_${beside.label}` : id;
+  const shown = beside?.label ? suffixed(language, name, beside.label) : name;
+  return entry(owner, { platform, key, slug, name: shown }, { ...common, ...fields });
 }
 
-function cover({ actuator, owner, topic, name, common }: Subject): Entry {
-  const row: KindRow = kindRows[actuator.kind];
-  const position: Fields =
-    row.positionMode === null
-      ? {}
-      : {
-          position_topic: topic.json,
-          position_template: templates.coverPosition,
-          set_position_topic: topic.set,
-          position_open: 100,
-          position_closed: 0,
-        };
-  return entry(
-    owner,
-    { platform: "cover", key: `cover:${actuator.address}`, slug: actuator.id, name },
-    {
-      ...common,
-      device_class: coverClass(actuator),
-      state_topic: topic.json,
-      value_template: templates.coverState,
-      state_open: "open",
-      state_closed: "closed",
-      ...position,
-      ...confirmedCommandFields(topic.set),
-      payload_open: "open",
-      payload_close: "close",
-      payload_stop: canStop(actuator) ? "stop" : null,
-    },
-  );
+function controls(subject: Subject, view: View): Entry[] {
+  const { actuator, topic } = subject;
+  const main = view === "select" ? [] : [component(subject, view, viewFields[view](subject))];
+  const beside = view === "select" ? undefined : ({ word: "select", label: "mode" } as const);
+  const select = component(subject, "select", selectFields(subject), beside);
+  const press = { icon: "mdi:stop", ...commandFields(topic.set), payload_press: "stop" };
+  return [
+    ...main,
+    ...(optionsOf(actuator).length === 0 ? [] : [select]),
+    ...(canStop(actuator) ? [component(subject, "button", press, { word: "stop", label: "stop" })] : []),
+  ];
 }
 
 const onOffPayloads: Fields = { payload_on: "on", payload_off: "off" };
 
-const switchEntry = ({ actuator, owner, topic, name, common }: Subject): Entry =>
-  entry(
-    owner,
-    { platform: "switch", key: `switch:${actuator.address}`, slug: actuator.id, name },
-    {
-      ...common,
-      state_topic: topic.json,
-      value_template: templates.onOffState,
-      ...onOffPayloads,
-      state_on: "on",
-      state_off: "off",
-      ...confirmedCommandFields(topic.set),
-    },
-  );
+const viewFields = {
+  cover: ({ actuator, topic }: Subject): Fields => ({
+    device_class: coverClass(actuator),
+    state_topic: topic.json,
+    value_template: templates.coverState,
+    state_open: "open",
+    state_closed: "closed",
+    ...(hasDegrees(actuator) && {
+      position_topic: topic.json,
+      position_template: templates.coverPosition,
+      set_position_topic: topic.set,
+      position_open: 100,
+      position_closed: 0,
+    }),
+    ...confirmedCommandFields(topic.set),
+    payload_open: "open",
+    payload_close: "close",
+    payload_stop: canStop(actuator) ? "stop" : null,
+  }),
+  switch: ({ topic }: Subject): Fields => ({
+    state_topic: topic.json,
+    value_template: templates.onOffState,
+    ...onOffPayloads,
+    state_on: "on",
+    state_off: "off",
+    ...confirmedCommandFields(topic.set),
+  }),
+  light: ({ topic }: Subject): Fields => ({
+    state_topic: topic.json,
+    state_value_template: templates.onOffState,
+    ...onOffPayloads,
+    ...confirmedCommandFields(topic.set),
+  }),
+};
 
-const light = ({ actuator, owner, topic, name, common }: Subject): Entry =>
-  entry(
-    owner,
-    { platform: "light", key: `light:${actuator.address}`, slug: actuator.id, name },
-    {
-      ...common,
-      state_topic: topic.json,
-      state_value_template: templates.onOffState,
-      ...onOffPayloads,
-      ...confirmedCommandFields(topic.set),
-    },
-  );
-
-function selectEntry({ actuator, owner, settings, topic, name, common }: Subject, view: View): Entry {
-  const labels = optionLabels(settings.language, shownWords(actuator));
-  const alone = view === "select";
-  return entry(
-    owner,
-    {
-      platform: "select",
-      key: `select:${actuator.address}`,
-      slug: alone ? actuator.id : `${actuator.id}_mode`,
-      name: alone ? name : suffixed(settings.language, name, "mode"),
-    },
-    {
-      ...common,
-      state_topic: topic.json,
-      value_template: labelOfWord("value_json.state", labels, "None"),
-      options: [...labels.values()],
-      command_template: wordOfLabel(labels) ?? undefined,
-      ...confirmedCommandFields(topic.set),
-    },
-  );
+function selectFields({ actuator, language, topic }: Subject): Fields {
+  const labels = optionLabels(language, shownWords(actuator));
+  return {
+    state_topic: topic.json,
+    value_template: labelOfWord("value_json.state", labels, "None"),
+    options: [...labels.values()],
+    command_template: wordOfLabel(labels) ?? undefined,
+    ...confirmedCommandFields(topic.set),
+  };
 }
 
-const stopButton = ({ actuator, owner, settings, topic, name, common }: Subject): Entry =>
-  entry(
-    owner,
-    {
-      platform: "button",
-      key: `stop:${actuator.address}`,
-      slug: `${actuator.id}_stop`,
-      name: suffixed(settings.language, name, "stop"),
-    },
-    { ...common, icon: "mdi:stop", ...commandFields(topic.set), payload_press: "stop" },
-  );
-
 /** A read-only actuator: its state as text and, where it has degrees, its position. */
-function readings({ actuator, owner, settings, topic, name, common }: Subject): Entry[] {
-  const row: KindRow = kindRows[actuator.kind];
-  const state = entry(
-    owner,
-    { platform: "sensor", key: `state:${actuator.address}`, slug: actuator.id, name },
-    {
-      ...common,
-      state_topic: topic.json,
-      // A sensor of text would show `None` as a word.
-      value_template: labelOfWord(
-        "value_json.state",
-        optionLabels(settings.language, shownWords(actuator)),
-        "unknown",
-      ),
-    },
-  );
-  if (row.positionMode === null) return [state];
-  const position = entry(
-    owner,
-    {
-      platform: "sensor",
-      key: `position:${actuator.address}`,
-      slug: `${actuator.id}_position`,
-      name: suffixed(settings.language, name, "position"),
-    },
-    {
-      ...common,
-      state_topic: topic.json,
-      value_template: templates.degree,
-      unit_of_measurement: "%",
-      state_class: "measurement",
-      suggested_display_precision: 0,
-    },
-  );
-  return [state, position];
+function readings(subject: Subject): Entry[] {
+  const { actuator, language, topic } = subject;
+  const labels = optionLabels(language, shownWords(actuator));
+  // A sensor of text would show `None` as a word.
+  const text = labelOfWord("value_json.state", labels, "unknown");
+  const shown = { state_topic: topic.json, value_template: text };
+  const state = component(subject, "sensor", shown, { word: "state" });
+  if (!hasDegrees(actuator)) return [state];
+  const degree: Fields = {
+    state_topic: topic.json,
+    value_template: templates.degree,
+    unit_of_measurement: "%",
+    state_class: "measurement",
+    suggested_display_precision: 0,
+  };
+  return [state, component(subject, "sensor", degree, { word: "position", label: "position" })];
+}
+
+function hasDegrees({ kind }: ActuatorSettings): boolean {
+  const row: KindRow = kindRows[kind];
+  return row.positionMode !== null;
 }
 
 /** Every state word; `position` where it stands at a degree, which cannot be chosen and is refused. */
 function shownWords(actuator: ActuatorSettings): readonly string[] {
-  const row: KindRow = kindRows[actuator.kind];
-  return row.positionMode === null ? optionsOf(actuator) : [...optionsOf(actuator), "position"];
+  return hasDegrees(actuator) ? [...optionsOf(actuator), "position"] : optionsOf(actuator);
 }
 
 /** `left_skylight` → `Left skylight`. */

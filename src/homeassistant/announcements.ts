@@ -14,7 +14,7 @@ import {
   type WithdrawnDevice,
   withRevived,
 } from "./announced.js";
-import { announcesTheSame, bridgeDocument, contradicts, controllerDocument } from "./device-documents.js";
+import { bridgeDocument, contradicts, controllerDocument } from "./device-documents.js";
 import { type DeviceDocument, type DocumentSettings, fittingDocument } from "./documents.js";
 import { textHash } from "./identity.js";
 
@@ -132,10 +132,8 @@ export class Announcements {
     for (const one of this.#known.values()) one.isDeleted = false;
   }
 
-  /** The topic of a change that shows in the message; `isFirst` when the device was not announced before. */
-  changed(before: Controller | undefined, after: Controller | undefined) {
-    const code = (after ?? before)?.info.code;
-    if (code === undefined || (before && after && announcesTheSame(before, after))) return null;
+  /** A controller changed in a way that shows in its message; `isFirst` when it was not announced before. */
+  changed(code: string, before: Controller | undefined) {
     const one = this.#of(code);
     const isFirst = one.hash === null;
     if (before && !isFirst) one.removal.before ??= before;

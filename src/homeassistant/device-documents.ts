@@ -241,14 +241,33 @@ function healthEntries(settings: DocumentSettings): Entry[] {
  * Whether a controller's discovery message can differ between two views of it. Called for every change of every
  * controller, so it compares references and a handful of fields and builds nothing.
  */
-export function announcesTheSame(before: Controller, after: Controller): boolean {
-  return (
-    before.info === after.info &&
-    same(before.sensors, after.sensors, sameSensor) &&
-    same(before.statuses, after.statuses, sameStatus) &&
-    same(before.actuators, after.actuators, sameActuator) &&
-    same(before.parameters, after.parameters, sameParameter)
-  );
+export const announcesTheSame = (before: Controller, after: Controller): boolean =>
+  before.info === after.info && everyPart(before, after, same);
+
+/** Whether anything that both views announce is announced differently. */
+export const contradicts = (before: Controller, after: Controller): boolean =>
+  !everyPart(before, after, agree);
+
+const everyPart = (before: Controller, after: Controller, compare: typeof agree): boolean =>
+  compare(before.sensors, after.sensors, sameSensor) &&
+  compare(before.statuses, after.statuses, sameStatus) &&
+  compare(before.actuators, after.actuators, sameActuator) &&
+  compare(before.parameters, after.parameters, sameParameter);
+
+const same: typeof agree = (before, after, equal) =>
+  before === after || (before.size === after.size && agree(before, after, equal, false));
+
+function agree<Item>(
+  before: ReadonlyMap<string, Item>,
+  after: ReadonlyMap<string, Item>,
+  equal: (one: Item, other: Item) => boolean,
+  mayMiss = true,
+): boolean {
+  for (const [key, old] of before) {
+    const item = after.get(key);
+    if (item === undefined ? !mayMiss : item !== old && !equal(old, item)) return false;
+  }
+  return true;
 }
 
 export const sameSensor = (one: Sensor, other: Sensor): boolean => one.definition === other.definition;
@@ -264,35 +283,3 @@ export function sameParameter(one: Parameter, other: Parameter): boolean {
 
 export const sameStatus = (one: RunningStatus, other: RunningStatus): boolean =>
   one.key === other.key && one.id === other.id && one.name === other.name && one.number === other.number;
-
-/** Whether anything that both views announce is announced differently. */
-export const contradicts = (before: Controller, after: Controller): boolean =>
-  differs(before.sensors, after.sensors, sameSensor) ||
-  differs(before.statuses, after.statuses, sameStatus) ||
-  differs(before.actuators, after.actuators, sameActuator) ||
-  differs(before.parameters, after.parameters, sameParameter);
-
-function differs<Item>(
-  before: ReadonlyMap<string, Item>,
-  after: ReadonlyMap<string, Item>,
-  equal: (one: Item, other: Item) => boolean,
-): boolean {
-  return [...before].some(([key, old]) => {
-    const item = after.get(key);
-    return item !== undefined && !equal(old, item);
-  });
-}
-
-function same<Item>(
-  before: ReadonlyMap<string, Item>,
-  after: ReadonlyMap<string, Item>,
-  equal: (one: Item, other: Item) => boolean,
-): boolean {
-  if (before === after) return true;
-  if (before.size !== after.size) return false;
-  for (const [key, item] of after) {
-    const old = before.get(key);
-    if (old === undefined || !(old === item || equal(old, item))) return false;
-  }
-  return true;
-}

@@ -5,6 +5,7 @@ import type { Random } from "../runtime/random.js";
 import { Schedule } from "../runtime/schedule.js";
 import { type Announced, sameTopicGapMs } from "./announced.js";
 import { Announcements, type ControllerView, type DiscoverySettings, type Step } from "./announcements.js";
+import { announcesTheSame } from "./device-documents.js";
 import { StateGate } from "./state-gate.js";
 import { type WithdrawalMemory, Withdrawals } from "./withdrawals.js";
 
@@ -74,9 +75,11 @@ export class DiscoveryOutput {
 
   /** A controller appeared (`before` undefined), changed, or was removed for good (`after` undefined). */
   controllerChanged(before: Controller | undefined, after: Controller | undefined): void {
-    this.gate.changed(before, after);
-    const news = this.#announcements.changed(before, after);
-    if (news !== null) this.#due(news.topic, news.isFirst ? firstDelayMs : coalesceMs);
+    const code = (after ?? before)?.info.code;
+    if (code === undefined || (before && after && announcesTheSame(before, after))) return;
+    this.gate.changed(code, before, after);
+    const { topic, isFirst } = this.#announcements.changed(code, before);
+    this.#due(topic, isFirst ? firstDelayMs : coalesceMs);
   }
 
   /** A message on Home Assistant's status topic. A retained one does not tell when it started. */

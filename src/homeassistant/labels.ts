@@ -4,53 +4,29 @@ import type { Language } from "./documents.js";
  * What people read of our own entities, per language; topic words never change.
  */
 
-const english = {
-  connectivity: "Connectivity",
-  problem: "Command problem",
-  result: "Command result",
-  mode: "mode",
-  stop: "stop",
-  state: "state",
-  position: "position",
-  raw: "value",
-  running: "running",
-  bridge_connectivity: "Connectivity",
-  platform: "Platform",
-  last_contact_business: "Last contact, business host",
-  last_contact_realtime: "Last contact, real-time host",
-  oldest_reading: "Oldest reading",
-  requests_left: "Requests left",
-  version: "Version",
-  refresh: "Refresh",
-  alert: "Alert",
-};
+const labels = {
+  connectivity: { en: "Connectivity", zh: "连接" },
+  problem: { en: "Command problem", zh: "命令异常" },
+  result: { en: "Command result", zh: "命令结果" },
+  mode: { en: "mode", zh: "模式" },
+  stop: { en: "stop", zh: "停止" },
+  position: { en: "position", zh: "开度" },
+  raw: { en: "value", zh: "原始值" },
+  running: { en: "running", zh: "运行" },
+  bridge_connectivity: { en: "Connectivity", zh: "连接" },
+  platform: { en: "Platform", zh: "平台" },
+  last_contact_business: { en: "Last contact, business host", zh: "业务服务器最近联系" },
+  last_contact_realtime: { en: "Last contact, real-time host", zh: "实时服务器最近联系" },
+  oldest_reading: { en: "Oldest reading", zh: "最旧读数" },
+  requests_left: { en: "Requests left", zh: "剩余请求数" },
+  version: { en: "Version", zh: "版本" },
+  refresh: { en: "Refresh", zh: "刷新" },
+  alert: { en: "Alert", zh: "提醒" },
+} satisfies Record<string, Record<Language, string>>;
 
-export type Label = keyof typeof english;
+export type Label = keyof typeof labels;
 
-const chinese = {
-  connectivity: "连接",
-  problem: "命令异常",
-  result: "命令结果",
-  mode: "模式",
-  stop: "停止",
-  state: "状态",
-  position: "开度",
-  raw: "原始值",
-  running: "运行",
-  bridge_connectivity: "连接",
-  platform: "平台",
-  last_contact_business: "业务服务器最近联系",
-  last_contact_realtime: "实时服务器最近联系",
-  oldest_reading: "最旧读数",
-  requests_left: "剩余请求数",
-  version: "版本",
-  refresh: "刷新",
-  alert: "提醒",
-} satisfies Record<Label, string>;
-
-const labels = { en: english, zh: chinese } satisfies Record<Language, Record<Label, string>>;
-
-export const labelOf = (language: Language, label: Label): string => labels[language][label];
+export const labelOf = (language: Language, label: Label): string => labels[label][language];
 
 /** `Left skylight` + `mode` → `Left skylight mode`, `左天窗` + `模式` → `左天窗模式`, `左天窗` + `mode` → `左天窗 mode`. */
 export function suffixed(language: Language, name: string, label: Label): string {

@@ -28,156 +28,81 @@ interface SensorClass {
 const same = (...units: string[]): Record<string, UnitRow> =>
   Object.fromEntries(units.map((unit) => [unitKey(unit), { unit }]));
 
-const temperature: SensorClass = {
-  deviceClass: "temperature",
-  stateClass: "measurement",
-  units: { ...same("°C", "°F", "K"), c: { unit: "°C" } },
-  decimals: 1,
-  icon: "mdi:thermometer",
-};
+const row = (
+  deviceClass: string | null,
+  decimals: number,
+  icon: string | undefined,
+  units: SensorClass["units"] = {},
+): SensorClass => ({ deviceClass, stateClass: "measurement", units, decimals, icon });
 
-const percent = (deviceClass: string, icon: string): SensorClass => ({
-  deviceClass,
-  stateClass: "measurement",
-  units: { ...same("%"), "%rh": { unit: "%" }, "%vol": { unit: "%" } },
-  decimals: deviceClass === "battery" ? 0 : 1,
-  icon,
+const temperature = row("temperature", 1, "mdi:thermometer", {
+  ...same("°C", "°F", "K"),
+  c: { unit: "°C" },
 });
+
+const percent = (deviceClass: string, decimals: number, icon: string) =>
+  row(deviceClass, decimals, icon, { ...same("%"), "%rh": { unit: "%" }, "%vol": { unit: "%" } });
 
 export const sensorClasses = {
   temperature,
   soil_temperature: temperature,
   dew_point: temperature,
-  humidity: percent("humidity", "mdi:water-percent"),
-  soil_moisture: percent("moisture", "mdi:water-percent"),
-  battery: percent("battery", "mdi:battery"),
-  co2: {
-    deviceClass: "carbon_dioxide",
-    stateClass: "measurement",
-    units: same("ppm"),
-    decimals: 0,
-    icon: "mdi:molecule-co2",
-  },
-  illuminance: {
-    deviceClass: "illuminance",
-    stateClass: "measurement",
-    units: {
-      ...same("lx"),
-      lux: { unit: "lx" },
-      klx: { unit: "lx", factor: 1000 },
-      klux: { unit: "lx", factor: 1000 },
-    },
-    decimals: 0,
-    icon: "mdi:brightness-5",
-  },
-  par: {
-    deviceClass: null,
-    stateClass: "measurement",
-    units: {},
-    decimals: 0,
-    icon: "mdi:white-balance-sunny",
-  },
-  irradiance: {
-    deviceClass: "irradiance",
-    stateClass: "measurement",
-    units: { ...same("W/m²"), "w/m^2": { unit: "W/m²" }, "kw/m2": { unit: "W/m²", factor: 1000 } },
-    decimals: 0,
-    icon: "mdi:sun-wireless",
-  },
+  humidity: percent("humidity", 1, "mdi:water-percent"),
+  soil_moisture: percent("moisture", 1, "mdi:water-percent"),
+  battery: percent("battery", 0, "mdi:battery"),
+  co2: row("carbon_dioxide", 0, "mdi:molecule-co2", same("ppm")),
+  illuminance: row("illuminance", 0, "mdi:brightness-5", {
+    ...same("lx"),
+    lux: { unit: "lx" },
+    klx: { unit: "lx", factor: 1000 },
+    klux: { unit: "lx", factor: 1000 },
+  }),
+  par: row(null, 0, "mdi:white-balance-sunny"),
+  irradiance: row("irradiance", 0, "mdi:sun-wireless", {
+    ...same("W/m²"),
+    "w/m^2": { unit: "W/m²" },
+    "kw/m2": { unit: "W/m²", factor: 1000 },
+  }),
   // Either spelling of micro is refused by some release, so µS/cm is sent as mS/cm.
-  ec: {
-    deviceClass: "conductivity",
-    stateClass: "measurement",
-    units: {
-      ...same("mS/cm", "S/cm"),
-      "us/cm": { unit: "mS/cm", factor: 0.001 },
-      "ds/m": { unit: "mS/cm" },
-      "ms/m": { unit: "mS/cm", factor: 0.01 },
-    },
-    decimals: 2,
-    icon: "mdi:flash",
-  },
-  ph: {
-    deviceClass: "ph",
-    stateClass: "measurement",
-    units: { "": { unit: null }, ph: { unit: null } },
-    decimals: 2,
-    icon: "mdi:ph",
-  },
+  ec: row("conductivity", 2, "mdi:flash", {
+    ...same("mS/cm", "S/cm"),
+    "us/cm": { unit: "mS/cm", factor: 0.001 },
+    "ds/m": { unit: "mS/cm" },
+    "ms/m": { unit: "mS/cm", factor: 0.01 },
+  }),
+  ph: row("ph", 2, "mdi:ph", { "": { unit: null }, ph: { unit: null } }),
   // Weather stations write hPa; bar, kPa and MPa are as likely a water pipe.
-  pressure: {
-    deviceClass: "pressure",
-    stateClass: "measurement",
-    units: {
-      ...same("kPa", "bar", "psi"),
-      pa: { unit: "Pa", deviceClass: "atmospheric_pressure" },
-      hpa: { unit: "hPa", deviceClass: "atmospheric_pressure" },
-      mbar: { unit: "mbar", deviceClass: "atmospheric_pressure" },
-      mmhg: { unit: "mmHg", deviceClass: "atmospheric_pressure" },
-      mpa: { unit: "kPa", factor: 1000 },
-    },
-    decimals: 1,
-    icon: "mdi:gauge",
-  },
-  wind_speed: {
-    deviceClass: "wind_speed",
-    stateClass: "measurement",
-    units: same("m/s", "km/h", "kn", "mph", "ft/s"),
-    decimals: 1,
-    icon: "mdi:weather-windy",
-  },
+  pressure: row("pressure", 1, "mdi:gauge", {
+    ...same("kPa", "bar", "psi"),
+    pa: { unit: "Pa", deviceClass: "atmospheric_pressure" },
+    hpa: { unit: "hPa", deviceClass: "atmospheric_pressure" },
+    mbar: { unit: "mbar", deviceClass: "atmospheric_pressure" },
+    mmhg: { unit: "mmHg", deviceClass: "atmospheric_pressure" },
+    mpa: { unit: "kPa", factor: 1000 },
+  }),
+  wind_speed: row("wind_speed", 1, "mdi:weather-windy", same("m/s", "km/h", "kn", "mph", "ft/s")),
   // The class for directions is newer than the oldest release supported, and a mean of degrees would be wrong.
-  wind_direction: {
-    deviceClass: null,
-    stateClass: null,
-    units: {},
-    decimals: 0,
-    icon: "mdi:compass-outline",
-  },
+  wind_direction: { ...row(null, 0, "mdi:compass-outline"), stateClass: null },
   rain: {
-    deviceClass: "precipitation",
+    ...row("precipitation", 1, "mdi:weather-rainy", same("mm", "cm", "in")),
     stateClass: "total_increasing",
-    units: same("mm", "cm", "in"),
-    decimals: 1,
-    icon: "mdi:weather-rainy",
   },
-  rain_rate: {
-    deviceClass: "precipitation_intensity",
-    stateClass: "measurement",
-    units: { ...same("mm/h", "in/h", "mm/d"), "mm/min": { unit: "mm/h", factor: 60 } },
-    decimals: 1,
-    icon: "mdi:weather-pouring",
-  },
-  flow: {
-    deviceClass: "volume_flow_rate",
-    stateClass: "measurement",
-    units: {
-      ...same("L/min", "m³/h"),
-      "l/s": { unit: "L/min", factor: 60 },
-      "ml/min": { unit: "L/min", factor: 0.001 },
-      "m3/min": { unit: "m³/h", factor: 60 },
-      "m3/s": { unit: "m³/h", factor: 3600 },
-      "l/h": { unit: "m³/h", factor: 0.001 },
-    },
-    decimals: 1,
-    icon: "mdi:waves-arrow-right",
-  },
+  rain_rate: row("precipitation_intensity", 1, "mdi:weather-pouring", {
+    ...same("mm/h", "in/h", "mm/d"),
+    "mm/min": { unit: "mm/h", factor: 60 },
+  }),
+  flow: row("volume_flow_rate", 1, "mdi:waves-arrow-right", {
+    ...same("L/min", "m³/h"),
+    "l/s": { unit: "L/min", factor: 60 },
+    "ml/min": { unit: "L/min", factor: 0.001 },
+    "m3/min": { unit: "m³/h", factor: 60 },
+    "m3/s": { unit: "m³/h", factor: 3600 },
+    "l/h": { unit: "m³/h", factor: 0.001 },
+  }),
   // Vapour pressure deficit as `pressure` would be turned into psi or inHg for some users.
-  vpd: {
-    deviceClass: null,
-    stateClass: "measurement",
-    units: {},
-    decimals: 2,
-    icon: "mdi:water-thermometer",
-  },
-  voltage: {
-    deviceClass: "voltage",
-    stateClass: "measurement",
-    units: same("V", "mV"),
-    decimals: 2,
-    icon: "mdi:sine-wave",
-  },
-  other: { deviceClass: null, stateClass: "measurement", units: {}, decimals: 2 },
+  vpd: row(null, 2, "mdi:water-thermometer"),
+  voltage: row("voltage", 2, "mdi:sine-wave", same("V", "mV")),
+  other: row(null, 2, undefined),
 } satisfies Record<SensorKind, SensorClass>;
 
 /** One spelling per unit: `℃` `°C` → `°c`, `W/㎡` `W/m²` → `w/m2`, `µS/cm` → `us/cm`. */

@@ -1,5 +1,5 @@
 import type { Controller } from "../greenhouse/model.js";
-import { announcesTheSame, sameActuator, sameParameter, sameSensor, sameStatus } from "./device-documents.js";
+import { sameActuator, sameParameter, sameSensor, sameStatus } from "./device-documents.js";
 
 /**
  * Which states of a controller may be published: a state never comes before the announcement that knows it, because Home
@@ -20,16 +20,12 @@ export class StateGate {
     this.#mayEmptyEarlier = mayEmptyEarlier;
   }
 
-  /** A controller appeared, changed, or was removed for good (`after` undefined). */
-  changed(before: Controller | undefined, after: Controller | undefined): void {
-    const code = (after ?? before)?.info.code;
-    if (code === undefined) return;
+  /** A controller appeared, changed in a way that has to be announced, or was removed for good (`after` undefined). */
+  changed(code: string, before: Controller | undefined, after: Controller | undefined): void {
     if (after === undefined) {
       this.#held.delete(code);
       if (this.#announced.delete(code)) this.#leaving.add(code);
-    } else if (before && this.#announced.has(code) && !this.#held.has(code)) {
-      if (!announcesTheSame(before, after)) this.#held.set(code, before);
-    }
+    } else if (before && this.#announced.has(code) && !this.#held.has(code)) this.#held.set(code, before);
   }
 
   /** Home Assistant knows the controller as it is, or never will: everything may be published and emptied. */
