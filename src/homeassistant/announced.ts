@@ -140,7 +140,8 @@ function parsed(payload: string): unknown {
   }
 }
 
-const record = (value: unknown): Readonly<Record<string, unknown>> | null =>
+/** An object of unknown fields; null for anything else. */
+export const record = (value: unknown): Readonly<Record<string, unknown>> | null =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null;
 
 /*

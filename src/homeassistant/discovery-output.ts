@@ -223,16 +223,16 @@ export class DiscoveryOutput {
 
   /** Whether the broker took it. Of a device that it refuses nothing waits for Home Assistant. */
   async #publish(topic: string, payload: string): Promise<boolean> {
-    const { publish, clock, log, isRefusal } = this.#ports;
+    const ports = this.#ports;
     try {
-      await publish(topic, payload, { retain: true });
-      await clock.wait(spacingMs);
+      await ports.publish(topic, payload, { retain: true });
+      await ports.clock.wait(spacingMs);
       return true;
     } catch (error) {
-      log.debug({ err: error, topic }, "the broker did not take an announcement; it is tried again");
+      ports.log.debug({ err: error, topic }, "the broker did not take an announcement; it is tried again");
       // All announcing pauses, as most failures come from a lost link.
       await this.#sleepUntil(this.#now() + pauseAfterFailureMs);
-      if (isRefusal(error)) this.#open(topic, "held");
+      if (ports.isRefusal(error)) this.#open(topic, "held");
       return false;
     }
   }

@@ -1,5 +1,5 @@
 import type { Logger } from "../runtime/log.js";
-import type { AnnouncedEntity, WithdrawnDevice } from "./announced.js";
+import { type AnnouncedEntity, record, type WithdrawnDevice } from "./announced.js";
 import { platforms } from "./documents.js";
 
 /*
@@ -98,21 +98,18 @@ const encoded = (kept: ReadonlyMap<string, Kept>): string =>
 function decoded(text: string | null): Map<string, Kept> {
   const kept = new Map<string, Kept>();
   if (text === null) return kept;
-  for (const [topic, entry] of entries(field(JSON.parse(text), "topics"))) {
-    const code = field(entry, "code");
-    const components: Kept["components"] = new Map();
-    for (const [key, entity] of entries(field(entry, "components"))) {
-      const platform = platforms.find((one) => one === field(entity, "platform"));
-      const [id, at] = [field(entity, "unique_id"), field(entity, "at")];
+  for (const [topic, entry] of entries(record(JSON.parse(text))?.["topics"])) {
+    const { code, components } = record(entry) ?? {};
+    const read: Kept["components"] = new Map();
+    for (const [key, entity] of entries(components)) {
+      const { platform: name, unique_id: id, at } = record(entity) ?? {};
+      const platform = platforms.find((one) => one === name);
       if (platform !== undefined && typeof id === "string" && typeof at === "number")
-        components.set(key, { platform, unique_id: id, at });
+        read.set(key, { platform, unique_id: id, at });
     }
-    kept.set(topic, { code: typeof code === "string" ? code : null, components });
+    kept.set(topic, { code: typeof code === "string" ? code : null, components: read });
   }
   return kept;
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null;
-const entries = (value: unknown): [string, unknown][] => (isObject(value) ? Object.entries(value) : []);
-const field = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined);
+const entries = (value: unknown): [string, unknown][] => Object.entries(record(value) ?? {});

@@ -21,7 +21,7 @@ export interface Message {
 export const clear = (topic: string): Message => ({ topic, payload: "" });
 
 /** The items of one answer share when they were measured and received, so the last two texts are kept. */
-export const isoOrNull = rememberingTwo((at) => new Date(at).toISOString());
+const isoOrNull = rememberingTwo((at) => new Date(at).toISOString());
 
 function rememberingTwo(textOf: (at: number) => string): (at: number | null) => string | null {
   let newest = { at: NaN, text: "" };
@@ -44,7 +44,7 @@ export function valueText(value: number | string): string {
   return Math.abs(value) < 1 ? value.toFixed(12).replace(/\.?0+$/, "") : String(BigInt(Math.trunc(value)));
 }
 
-export function sensorJson(sensor: Sensor): string {
+function sensorJson(sensor: Sensor): string {
   const { definition } = sensor;
   return JSON.stringify({
     value: sensor.value,
@@ -77,11 +77,6 @@ export function sensorMessages(
   return isUsable(after.quality) ? [...value, ...quality, ...json] : [...quality, ...value, ...json];
 }
 
-export function clearedSensor(topics: Topics, controllerId: string, id: string): Message[] {
-  const topic = topics.sensor(controllerId, id);
-  return [clear(topic.quality), clear(topic.value), clear(topic.json)];
-}
-
 // A reader must never hold a new bad value under the old good quality, nor a good quality over the old bad value.
 const isUsable = (quality: Quality) => quality === "good" || quality === "uncertain";
 
@@ -99,7 +94,7 @@ const sameSensorJson = (before: Sensor, after: Sensor) =>
   before.measuredAt === after.measuredAt &&
   before.definition === after.definition;
 
-export const actuatorJson = (actuator: Actuator): string =>
+const actuatorJson = (actuator: Actuator): string =>
   JSON.stringify({
     state: actuator.state,
     position: actuator.position,
@@ -137,11 +132,6 @@ const sameActuatorJson = (before: Actuator, after: Actuator) =>
   before.quality === after.quality &&
   before.readAt !== null;
 
-export function clearedActuator(topics: Topics, controllerId: string, id: string): Message[] {
-  const topic = topics.actuator(controllerId, id);
-  return [topic.state, topic.position, topic.value, topic.json, topic.command].map(clear);
-}
-
 export function parameterMessages(
   topics: Topics,
   controllerId: string,
@@ -163,11 +153,6 @@ export function parameterMessages(
     ...(changed ? [{ topic: topic.value, payload: valueText(after.value) }] : []),
     ...(changed || before.quality !== after.quality ? [{ topic: topic.json, payload: json }] : []),
   ];
-}
-
-export function clearedParameter(topics: Topics, controllerId: string, id: string): Message[] {
-  const topic = topics.parameter(controllerId, id);
-  return [topic.value, topic.json, topic.command].map(clear);
 }
 
 /**
@@ -194,7 +179,7 @@ export function controllerMessages(
     statusMessages(topics, id, old, status),
   );
   for (const status of before?.statuses.keys() ?? [])
-    if (!after.statuses.has(status)) messages.push(...clearedStatus(topics, id, status));
+    if (!after.statuses.has(status)) messages.push(...Object.values(topics.status(id, status)).map(clear));
   pushAll(messages, before?.actuators, after.actuators, (old, actuator) =>
     actuatorMessages(topics, id, old, actuator),
   );
@@ -258,7 +243,7 @@ function pushAll<Item>(
 }
 
 /** The platform's `id` and extension `type` have names of their own here, so that no field hides another. */
-export function infoJson(info: ControllerInfo): string {
+function infoJson(info: ControllerInfo): string {
   const { record, client, stream } = info;
   const { id: platformId, type: extensionType, ...extra } = record?.extra ?? {};
   return JSON.stringify({
@@ -313,22 +298,31 @@ const statusJson = ({ name, number, value, state, readAt, changedAt, quality }: 
     quality,
   });
 
-const clearedStatus = (topics: Topics, id: string, status: string): Message[] =>
-  [topics.status(id, status).value, topics.status(id, status).json].map(clear);
-
+/** Empties every retained topic of a controller; never a `.../set`. */
 function clearedController(topics: Topics, controller: Controller): Message[] {
-  const { id } = controller.info;
-  const topic = topics.controller(id);
-  return [
-    ...[topic.availability, topic.problem, topic.info].map(clear),
-    ...[...controller.sensors.keys()].flatMap((sensor) => clearedSensor(topics, id, sensor)),
-    ...[...controller.statuses.keys()].flatMap((status) => clearedStatus(topics, id, status)),
-    ...[...controller.actuators.keys()].flatMap((actuator) => clearedActuator(topics, id, actuator)),
-    ...[...controller.parameters.keys()].flatMap((parameter) => clearedParameter(topics, id, parameter)),
-    ...[...controller.addresses.keys()].flatMap((address) =>
-      [topics.address(id, address).value, topics.address(id, address).command].map(clear),
-    ),
+  const { info, sensors, statuses, actuators, parameters, addresses } = controller;
+  const { availability, problem, info: own } = topics.controller(info.id);
+  const retained = [
+    ...[availability, problem, own],
+    ...[...sensors.keys()].flatMap((id) => {
+      const { quality, value, json } = topics.sensor(info.id, id);
+      return [quality, value, json];
+    }),
+    ...[...statuses.keys()].flatMap((id) => Object.values(topics.status(info.id, id))),
+    ...[...actuators.keys()].flatMap((id) => {
+      const { state, position, value, json, command } = topics.actuator(info.id, id);
+      return [state, position, value, json, command];
+    }),
+    ...[...parameters.keys()].flatMap((id) => {
+      const { value, json, command } = topics.parameter(info.id, id);
+      return [value, json, command];
+    }),
+    ...[...addresses.keys()].flatMap((id) => {
+      const { value, command } = topics.address(info.id, id);
+      return [value, command];
+    }),
   ];
+  return retained.map(clear);
 }
 
 /** Above this size the list only says how many there are: brokers and clients refuse large packets. */

@@ -9,7 +9,7 @@ const responseOf = (responseTopic: string) =>
     {
       topic: "greenhouse/east/actuator/fan/set",
       payload: Buffer.from("on"),
-      ...{ retain: false, qos: 1, dup: false },
+      retain: false,
       properties: { responseTopic },
     },
     where,

@@ -1,14 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { foldParameter, foldRegister, unreadActuator } from "../../src/greenhouse/fold-registers.js";
 import type { Actuator, Parameter } from "../../src/greenhouse/model.js";
-import {
-  actuatorMessages,
-  clearedActuator,
-  clearedParameter,
-  parameterMessages,
-} from "../../src/mqtt/projection.js";
+import { actuatorMessages, controllerMessages, parameterMessages } from "../../src/mqtt/projection.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
-import { actuator } from "../support/builders.js";
+import { actuator, controller, controllerSettings } from "../support/builders.js";
 import { register, start } from "../support/folding.js";
 
 const topics = topicsUnder("greenhouse");
@@ -70,14 +65,6 @@ describe("an actuator's retained topics", () => {
       quality: "good",
     });
   });
-
-  it("clearing empties every retained topic of it, and never `set`", () => {
-    const cleared = clearedActuator(topics, "east", "roof");
-    expect(cleared.map(({ topic }) => topic.split("/").at(-1)).sort()).toEqual(
-      ["command", "json", "position", "state", "value"].sort(),
-    );
-    expect(new Set(cleared.map(({ payload }) => payload))).toEqual(new Set([""]));
-  });
 });
 
 const ec: Parameter = {
@@ -107,12 +94,20 @@ describe("a parameter's retained topics", () => {
   ])("%s", (_, before, after, payloads) => {
     expect(shown(before, after)).toEqual(payloads);
   });
+});
 
-  it("clearing empties every retained topic of it, and never `set`", () => {
-    expect(clearedParameter(topics, "east", "ec").map(({ topic }) => topic)).toEqual([
-      "greenhouse/east/parameter/ec",
-      "greenhouse/east/parameter/ec/json",
-      "greenhouse/east/parameter/ec/command",
-    ]);
-  });
+it("clearing empties every retained topic of an actuator and a parameter, and never `set`", () => {
+  const removed = controller(
+    controllerSettings({
+      actuators: [actuator()],
+      parameters: [{ id: "ec", address: "501", scale: 1 }],
+    }),
+  );
+  const cleared = controllerMessages(topics, removed, undefined);
+  const root = "greenhouse/gh-0001";
+  expect(cleared.map(({ topic }) => topic).filter((topic) => topic.split("/").length > 3)).toEqual([
+    ...["state", "position", "value", "json", "command"].map((leaf) => `${root}/actuator/roof/${leaf}`),
+    ...["", "/json", "/command"].map((leaf) => `${root}/parameter/ec${leaf}`),
+  ]);
+  expect(new Set(cleared.map(({ payload }) => payload))).toEqual(new Set([""]));
 });

@@ -76,8 +76,6 @@ export const packet = (message: Message, by: string): IncomingMessage => ({
   topic: `greenhouse/${message.point?.controllerId ?? "gh-0001"}/actuator/${message.target}/set`,
   payload: Buffer.from(message.payload),
   retain: message.retained,
-  qos: 1,
-  dup: false,
   properties: {
     userProperties: { by },
     ...(message.expiryS === null ? {} : { messageExpiryIntervalS: message.expiryS }),

@@ -64,8 +64,6 @@ function incomingMessage(topic: string, payload: Buffer, packet: IPublishPacket)
     topic,
     payload: Buffer.from(payload),
     retain: packet.retain,
-    qos: packet.qos,
-    dup: packet.dup,
     properties: {
       ...answerTo(given.responseTopic, given.correlationData),
       ...(typeof messageExpiryInterval === "number" && { messageExpiryIntervalS: messageExpiryInterval }),

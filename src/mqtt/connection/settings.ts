@@ -64,8 +64,6 @@ export interface IncomingMessage {
   readonly payload: Buffer;
   /** On MQTT 5 also true for a live message that was published with the flag (retain as published). */
   readonly retain: boolean;
-  readonly qos: 0 | 1 | 2;
-  readonly dup: boolean;
   readonly properties: {
     readonly responseTopic?: string;
     readonly correlationData?: Buffer;

@@ -10,13 +10,6 @@ interface Endpoint {
   readonly port: number;
 }
 
-interface TlsMaterial {
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
-  readonly rejectUnauthorized: boolean;
-}
-
 const defaultPorts: Readonly<Record<string, number>> = {
   "mqtt:": 1883,
   "mqtts:": 8883,
@@ -60,14 +53,16 @@ function endpointOf(url: string): Endpoint {
   return { protocol, host: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? standard : Number(port) };
 }
 
-async function material(settings: TlsSettings = {}): Promise<TlsMaterial> {
+async function material(settings: TlsSettings = {}) {
   const read = async (name: "ca" | "cert" | "key") => {
     const value = settings[name];
-    return value ? { [name]: await pem(value, `mqtt.tls.${name}`) } : {};
+    return value ? await pem(value, `mqtt.tls.${name}`) : undefined;
   };
-  const parts = await Promise.all([read("ca"), read("cert"), read("key")]);
-  return { ...Object.assign({}, ...parts), rejectUnauthorized: settings.rejectUnauthorized ?? true };
+  const [ca, cert, key] = await Promise.all([read("ca"), read("cert"), read("key")]);
+  return { ca, cert, key, rejectUnauthorized: settings.rejectUnauthorized ?? true };
 }
+
+type TlsMaterial = Awaited<ReturnType<typeof material>>;
 
 function tcp({ host, port }: Endpoint, opened: () => void): Duplex {
   const socket = net.connect({
