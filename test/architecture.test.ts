@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 
 /*
  * Who may know whom. The table is the architecture: the core (greenhouse) knows nobody, each edge knows the core and its
- * own library, edges do not know each other, and compose alone joins them.
+ * own library, edges do not know each other, and bridge.ts alone joins them.
  */
 
 interface Row {
@@ -69,10 +69,23 @@ const table: Readonly<Record<string, Row>> = {
     node: "any",
     folders: { ...core, platform: "all", mqtt: "all", config: "all", broker: "all" },
   },
-  compose: {
+  status: {
+    npm: ["prom-client"],
+    node: "any",
+    folders: {
+      ...core,
+      journal: "all",
+      mqtt: "all",
+      config: "all",
+      sync: { files: ["mirror.ts", "poll-plan.ts", "poll-reads.ts", "store.ts"], typesOnly: false },
+      commands: { files: ["commander.ts", "desk.ts"], typesOnly: true },
+      platform: { files: ["client.ts", "shape-reports.ts"], typesOnly: true },
+    },
+  },
+  "bridge.ts": {
     npm: ["any-ascii"],
     node: "any",
-    folders: { ...core, ...edges, sync: "all", commands: "all", config: "all" },
+    folders: { ...core, ...edges, sync: "all", commands: "all", config: "all", status: "all" },
   },
   cli: {
     npm: ["commander", "any-ascii"],
@@ -84,7 +97,8 @@ const table: Readonly<Record<string, Row>> = {
       commands: "all",
       config: "all",
       simulator: { files: ["simulator.ts"], typesOnly: false },
-      compose: "all",
+      status: "all",
+      "bridge.ts": "all",
       setup: "all",
     },
   },

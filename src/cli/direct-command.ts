@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import anyAscii from "any-ascii";
 import { type CommandRequest, laneKey, type Phase } from "../commands/command.js";
 import { Commander } from "../commands/commander.js";
-import type { BridgeSurroundings } from "../compose/surroundings.js";
-import { mirrorSettings } from "../compose/mirror.js";
+import type { BridgeOptions } from "../bridge.js";
+import { mirrorSettings } from "../sync/settings.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { Journal } from "../journal/journal.js";
 import { openJournal } from "../journal/open.js";
@@ -22,7 +22,7 @@ export type DirectRequest = Pick<
  * DirectoryInUse when a bridge works there.
  */
 export async function commandDirectly(
-  around: BridgeSurroundings,
+  around: BridgeOptions,
   request: DirectRequest,
   onPhase: (phase: Phase) => void,
 ): Promise<CommandResult> {

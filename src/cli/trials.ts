@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runBridge } from "../compose/bridge.js";
+import { runBridge } from "../bridge.js";
 import type { ReadFile } from "../config/files.js";
 import { loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";

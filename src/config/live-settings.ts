@@ -88,3 +88,10 @@ export function changedKeys(before: unknown, next: unknown, path: Path = []): re
 
 const isSection = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** What the bridge may do, for the log of a start. */
+export function mayDo({ read_only: readOnly, dry_run: dryRun }: Configuration["commands"]): string {
+  if (readOnly) return "read-only: every command is refused";
+  if (dryRun) return "dry run: commands are checked, and nothing is sent";
+  return "commands are taken and sent to the platform";
+}

@@ -1,21 +1,9 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { isIPv6 } from "node:net";
+import type { Configuration } from "../config/schema.js";
 import type { Logger } from "../runtime/log.js";
-import { SilentSockets } from "../runtime/sockets.js";
-import { metricsContentType } from "./metrics-text.js";
-
-/** What decides whether a request is served. */
-export interface HttpAccess {
-  /** Where the server listens: a name of its own. */
-  readonly host: string;
-  /** Further names a browser may use for this address. */
-  readonly allowedHosts: readonly string[];
-  /** Asked for everything but the health checks; null where none is configured. */
-  readonly token: string | null;
-  /** Whether other machines can reach the server; then nothing but health is served without a token. */
-  readonly isExposed: boolean;
-}
+import { isLoopback, SilentSockets } from "../runtime/sockets.js";
 
 export interface RequestFacts {
   readonly method: string;
@@ -33,11 +21,13 @@ export interface Refused {
   readonly wrongToken?: true;
 }
 
+const metricsContentType = "text/plain; version=0.0.4; charset=utf-8";
+
 /** What anybody who reaches the server may see. */
 const open: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 
 /** Why a request is not served; null where it is. */
-export function refusalOf(request: RequestFacts, access: HttpAccess): Refused | null {
+export function refusalOf(request: RequestFacts, access: Listener): Refused | null {
   const host = request.host ?? "";
   if (!isOwnHost(host, access))
     return { status: 421, text: "this address is not served here; see http.allowed_hosts" };
@@ -47,9 +37,12 @@ export function refusalOf(request: RequestFacts, access: HttpAccess): Refused | 
   return open.has(request.path) ? null : tokenRefusal(request.authorization, access);
 }
 
-function tokenRefusal(authorization: string | undefined, { token, isExposed }: HttpAccess): Refused | null {
-  if (token === null)
-    return isExposed ? { status: 401, text: "set http.token to see more than the health checks" } : null;
+function tokenRefusal(authorization: string | undefined, { host, token }: Listener): Refused | null {
+  // Where other machines reach the server nothing but health is served without a token.
+  if (token === undefined)
+    return !isLoopback(host)
+      ? { status: 401, text: "set http.token to see more than the health checks" }
+      : null;
   const shown = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
   if (shown === undefined)
     return { status: 401, text: 'a token is needed: send "Authorization: Bearer <http.token>"' };
@@ -63,7 +56,7 @@ function isSame(shown: string, token: string): boolean {
 }
 
 /** A page on the internet that resolves to this address must not get answers, so only known names count. */
-function isOwnHost(host: string, { host: own, allowedHosts }: HttpAccess): boolean {
+function isOwnHost(host: string, { host: own, allowed_hosts: allowedHosts }: Listener): boolean {
   const name = host.replace(/:\d+$/, "").toLowerCase();
   return [own, "localhost", "127.0.0.1", "[::1]", ...allowedHosts].some((known) => hostName(known) === name);
 }
@@ -74,22 +67,19 @@ function hostName(known: string): string {
   return isIPv6(bare) ? new URL(`http://[${bare}]`).hostname : known.toLowerCase();
 }
 
-export interface HttpSettings {
-  readonly host: string;
-  readonly port: number;
-  /** Asked for every request, so that a new token or name counts at once. */
-  readonly access: () => Pick<HttpAccess, "allowedHosts" | "token" | "isExposed">;
+export type Listener = Exclude<Configuration["http"], false>;
+
+/** How the bridge is. */
+interface Checked {
+  isHealthy(): boolean;
+  isReady(): boolean;
+  /** Somebody showed a wrong token; from which address. */
+  wrongToken(address: string | null): void;
 }
 
-export interface HttpView {
-  /** The process works and its link to the broker stands. */
-  isHealthy(): boolean;
-  /** The platform answers too. */
-  isReady(): boolean;
-  /** The page of `/metrics`. */
-  metrics(): string;
-  /** Somebody showed a wrong token; from which address. */
-  wrongToken?(address: string | null): void;
+/** The page of `/metrics`. */
+interface Page {
+  page(): Promise<string>;
 }
 
 // A limit of Node's own would turn away newcomers instead, for as long as somebody holds sockets open.
@@ -97,8 +87,11 @@ const maxSockets = 50;
 
 /** Serves `/healthz`, `/readyz` and `/metrics` until the signal aborts. A busy port is a warning, not a reason to stop. */
 export async function serveHttp(
-  settings: HttpSettings,
-  view: HttpView,
+  http: Listener,
+  /** Asked for every request, so that a new token or name counts at once. */
+  inForce: () => Configuration["http"],
+  checked: Checked,
+  metrics: Page,
   log: Logger,
   signal: AbortSignal,
 ): Promise<void> {
@@ -106,12 +99,14 @@ export async function serveHttp(
   const timeouts = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 };
   const server = createServer(timeouts, (request, response) => {
     sockets.add(request.socket);
-    answer(request, response, settings, view);
+    void verdict(request, { ...(inForce() || http), host: http.host }, checked, metrics).then((answer) => {
+      send(request, response, answer);
+    });
   });
   server.on("connection", (socket) => {
     sockets.add(socket);
   });
-  if (!(await isListening(server, settings, log))) return;
+  if (!(await isListening(server, http, log))) return;
   await new Promise<void>((resolve) => {
     const close = () => {
       server.closeAllConnections();
@@ -124,7 +119,7 @@ export async function serveHttp(
   });
 }
 
-function isListening(server: Server, { host, port }: HttpSettings, log: Logger): Promise<boolean> {
+function isListening(server: Server, { host, port }: Listener, log: Logger): Promise<boolean> {
   return new Promise((resolve) => {
     server.once("error", (error) => {
       log.warn(
@@ -145,15 +140,9 @@ interface Answer {
   readonly type?: string;
 }
 
-function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  settings: HttpSettings,
-  view: HttpView,
-): void {
-  const { status, text, type = "text/plain; charset=utf-8" } = verdict(request, settings, view);
+function send(request: IncomingMessage, response: ServerResponse, { status, text, type }: Answer): void {
   response.writeHead(status, {
-    "content-type": type,
+    "content-type": type ?? "text/plain; charset=utf-8",
     "content-security-policy": "default-src 'none'",
     "x-content-type-options": "nosniff",
     "cache-control": "no-store",
@@ -162,27 +151,27 @@ function answer(
   response.end(request.method === "HEAD" ? undefined : `${text}\n`);
 }
 
-function verdict(request: IncomingMessage, settings: HttpSettings, view: HttpView): Answer {
+async function verdict(
+  request: IncomingMessage,
+  access: Listener,
+  checked: Checked,
+  metrics: Page,
+): Promise<Answer> {
   const { headers, method = "", url = "/" } = request;
   const path = url.split("?")[0] ?? "/";
   const { host, origin, authorization } = headers;
-  const refused = refusalOf(
-    { method, path, host, origin, authorization },
-    { host: settings.host, ...settings.access() },
-  );
-  if (refused === null) return page(path, view);
-  if (refused.wrongToken) view.wrongToken?.(request.socket.remoteAddress ?? null);
-  return refused;
-}
-
-function page(path: string, view: HttpView): Answer {
+  const refused = refusalOf({ method, path, host, origin, authorization }, access);
+  if (refused?.wrongToken) checked.wrongToken(request.socket.remoteAddress ?? null);
+  if (refused !== null) return refused;
   switch (path) {
     case "/healthz":
-      return view.isHealthy() ? ok : { status: 503, text: "no link to the broker" };
+      return checked.isHealthy() ? ok : { status: 503, text: "no link to the broker" };
     case "/readyz":
-      return view.isHealthy() && view.isReady() ? ok : { status: 503, text: "broker or platform is away" };
+      return checked.isHealthy() && checked.isReady()
+        ? ok
+        : { status: 503, text: "broker or platform is away" };
     case "/metrics":
-      return { status: 200, text: view.metrics().trimEnd(), type: metricsContentType };
+      return { status: 200, text: (await metrics.page()).trimEnd(), type: metricsContentType };
     default:
       return { status: 404, text: "there are /healthz, /readyz and /metrics" };
   }

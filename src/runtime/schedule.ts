@@ -1,3 +1,5 @@
+import type { Clock } from "./clock.js";
+
 /**
  * A binary heap of keys by due time (monotonic ms), first come first served where that is equal; a key has one due time, the last
  * one given.
@@ -86,5 +88,57 @@ export class Schedule<Key> {
     this.#heap[upper] = low;
     this.#heap[lower] = up;
     return true;
+  }
+}
+
+/** A pause that others may end early; a wake that comes while nobody rests ends the next one. */
+export class Rest {
+  readonly #clock: Clock;
+  #isWoken = false;
+  #end: () => void = () => undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    this.#end();
+  }
+
+  /** Ends after `ms`, which may be Infinity, with the next wake, or when the signal aborts. */
+  async for(ms: number, signal: AbortSignal): Promise<void> {
+    if (!this.#isWoken && !signal.aborted) {
+      const sleep = new AbortController();
+      this.#end = () => {
+        sleep.abort();
+      };
+      signal.addEventListener("abort", this.#end, { once: true });
+      await (ms === Infinity
+        ? aborted(sleep.signal)
+        : this.#clock.wait(ms, sleep.signal).catch(() => undefined));
+      signal.removeEventListener("abort", this.#end);
+    }
+    this.#isWoken = false;
+  }
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    signal.addEventListener(
+      "abort",
+      () => {
+        resolve();
+      },
+      { once: true },
+    );
+  });
+
+/** Does something again and again, with a pause before each time, until the signal aborts. */
+export async function every(ms: number, clock: Clock, signal: AbortSignal, work: () => void): Promise<void> {
+  for (;;) {
+    await clock.wait(ms, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    work();
   }
 }

@@ -5,12 +5,9 @@ import type { GreenhouseStore } from "./store.js";
 
 type DataType = "TEXT" | "STREAM";
 
-export type AccountNews =
-  | { readonly type: "account_empty" }
-  | { readonly type: "added" | "removed"; readonly code: string; readonly name: string };
-
 export type InventoryNews =
-  | AccountNews
+  | { readonly type: "account_empty" }
+  | { readonly type: "added" | "removed"; readonly code: string; readonly name: string }
   /** A list says something else than what is shown; its single-device status decides. */
   | { readonly type: "doubted"; readonly code: string };
 

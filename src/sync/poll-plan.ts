@@ -1,3 +1,4 @@
+import type { Configuration } from "../config/schema.js";
 import type { ParameterGroup } from "../greenhouse/device-types.js";
 import { stateAddresses } from "../greenhouse/fold-registers.js";
 import type { Controller } from "../greenhouse/model.js";
@@ -17,12 +18,10 @@ export type RegisterRead =
   | { readonly type: "address"; readonly address: string }
   | { readonly type: "group"; readonly group: ParameterGroup };
 
-export interface PollIntervals {
-  readonly controllersMs: number;
-  readonly sensorsMs: number;
-  readonly runningStatusMs: number;
-  readonly actuatorsMs: number;
-}
+export type PollIntervals = Pick<
+  Configuration["polling"],
+  "controllers" | "sensors" | "running_status" | "actuators"
+>;
 
 export function jobName(job: PollJob): string {
   switch (job.kind) {
@@ -57,18 +56,18 @@ export function jobIntervalMs(
   const slower = controller?.availability === "offline" ? offlineSlowdown : 1;
   switch (job.kind) {
     case "controllers":
-      return intervals.controllersMs;
+      return intervals.controllers;
     case "devices":
-      return intervals.controllersMs * devicesPerControllers;
+      return intervals.controllers * devicesPerControllers;
     case "sensors":
-      return intervals.sensorsMs * slower;
+      return intervals.sensors * slower;
     case "running_status":
-      return intervals.runningStatusMs * slower;
+      return intervals.running_status * slower;
     case "registers":
-      return intervals.actuatorsMs * slower;
+      return intervals.actuators * slower;
     // Lists tell about all others; these are asked once, and whenever a list is doubted.
     case "connection":
-      return controller !== undefined && hasOwnClient(controller) ? intervals.controllersMs : Infinity;
+      return controller !== undefined && hasOwnClient(controller) ? intervals.controllers : Infinity;
   }
 }
 
@@ -277,4 +276,30 @@ export function callsPerHour(jobs: Iterable<PollJob>, intervalMs: (job: PollJob)
   for (const job of jobs) cost[operationOf(job)] += hourMs / intervalMs(job);
   const whole = pollOperations.map((operation) => [operation, Math.round(cost[operation])] as const);
   return { ...cost, ...Object.fromEntries(whole) };
+}
+
+/**
+ * When a job runs next: at its own phase of the interval, at least half an interval away, give or take 5 %. The phase
+ * comes from the job's name, which spreads many jobs evenly.
+ */
+export function nextDueAt(job: string, now: number, intervalMs: number, chance: number): number {
+  const phase = fraction(job) * intervalMs;
+  const periods = Math.ceil((now + intervalMs / 2 - phase) / intervalMs);
+  return phase + periods * intervalMs + (chance - 0.5) * 0.1 * intervalMs;
+}
+
+function fraction(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let place = 0; place < text.length; place++)
+    hash = Math.imul(hash ^ text.charCodeAt(place), 0x01000193);
+  return (Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) >>> 0) / 4_294_967_296;
+}
+
+/** For what must not be asked more often than its interval: a whole interval away, plus up to 5 %. */
+export const notBefore = (_job: string, now: number, intervalMs: number, chance: number): number =>
+  now + intervalMs * (1 + 0.05 * chance);
+
+/** By how much every interval has to stretch for the demand to fit the budget; 1 when it fits. */
+export function stretchFactor(requestsPerMinute: number, budgetPerMinute: number): number {
+  return budgetPerMinute === 0 ? 1 : Math.max(1, requestsPerMinute / budgetPerMinute);
 }

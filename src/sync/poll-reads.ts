@@ -4,7 +4,13 @@ import type { Controller, Register } from "../greenhouse/model.js";
 import { PlatformError, type PlatformReader, type RawValue } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Inventory } from "./inventory.js";
-import type { PollJob, RegisterRead } from "./poll-plan.js";
+import {
+  operationOf,
+  type PollJob,
+  type PollOperation,
+  pollOperations,
+  type RegisterRead,
+} from "./poll-plan.js";
 import type { GreenhouseStore } from "./store.js";
 
 export interface PollPorts {
@@ -12,34 +18,36 @@ export interface PollPorts {
   readonly store: GreenhouseStore;
   readonly inventory: Inventory;
   readonly clock: Clock;
+  readonly tally: PollTally;
   /** Waits until the budget has another request, for a job that needs more than one. */
   readonly turn?: () => Promise<void>;
 }
 
 /** Performs one job: asks the platform and folds the answer. Rejects with the PlatformError of a failed request. */
 export async function perform(job: PollJob, ports: PollPorts, signal: AbortSignal): Promise<void> {
-  const { platform, store, inventory, clock } = ports;
+  const { platform, store, inventory, clock, tally } = ports;
+  const code = "code" in job ? job.code : null;
+  const answer = <Answer>(read: Promise<Answer>) => tally.noted(operationOf(job), code, read);
   switch (job.kind) {
     case "controllers":
-      inventory.controllersListed(await platform.controllers(signal), clock.monotonic());
+      inventory.controllersListed(await answer(platform.controllers(signal)), clock.monotonic());
       return;
     case "devices":
-      inventory.devicesListed(await platform.devices(job.dataType, signal), job.dataType);
+      inventory.devicesListed(await answer(platform.devices(job.dataType, signal)), job.dataType);
       return;
-    case "connection":
-      store.dispatch(job.code, {
-        type: "connection",
-        status: await platform.connection(job.code, signal, "polled"),
-      });
+    case "connection": {
+      const status = await answer(platform.connection(job.code, signal, "polled"));
+      store.dispatch(job.code, { type: "connection", status });
       return;
+    }
     case "sensors": {
-      const items = await platform.sensors(job.code, signal);
+      const items = await answer(platform.sensors(job.code, signal));
       inventory.readingsAnswered(job.code, items.length);
       store.dispatch(job.code, { type: "sensors_read", items, receivedAt: clock.now(), source: "poll" });
       return;
     }
     case "running_status": {
-      const items = await platform.runningStatuses(job.code, signal);
+      const items = await answer(platform.runningStatuses(job.code, signal));
       store.dispatch(job.code, { type: "statuses_read", items, receivedAt: clock.now(), source: "poll" });
       return;
     }
@@ -55,11 +63,13 @@ async function readRegisters(
   ports: PollPorts,
   signal: AbortSignal,
 ): Promise<void> {
-  const { platform, store } = ports;
-  const first = await registersEvent(ports, false, async () =>
+  const { platform, store, tally } = ports;
+  const one = async (address: string, fresh: boolean) =>
+    single(address, await tally.noted("register", code, platform.value(code, address, fresh, signal)));
+  const first = await registersEvent(ports, false, () =>
     read.type === "group"
-      ? platform.values(code, read.group, signal)
-      : single(read.address, await platform.value(code, read.address, false, signal)),
+      ? tally.noted("registers", code, platform.values(code, read.group, signal))
+      : one(read.address, false),
   );
   const doubtful = contradicted(store.get(code), first);
   store.dispatch(code, { ...first, values: without(first.values, doubtful) });
@@ -67,10 +77,7 @@ async function readRegisters(
   for (const address of doubtful) {
     await ports.turn?.();
     try {
-      const again = await registersEvent(ports, true, async () =>
-        single(address, await platform.value(code, address, true, signal)),
-      );
-      store.dispatch(code, again);
+      store.dispatch(code, await registersEvent(ports, true, () => one(address, true)));
     } catch (error) {
       // An address that cannot be read must not keep its neighbours from being read.
       if (!(error instanceof PlatformError) || signal.aborted) throw error;
@@ -114,4 +121,60 @@ function contradicted(controller: Controller | undefined, read: RegistersRead): 
     const differs = register?.fresh === true && !sameValue(textOf(register.raw), textOf(raw));
     return differs ? [address] : [];
   });
+}
+
+/** `held`: not sent, because the host is away or asked for a pause. */
+export const pollResults = ["ok", "failed", "held"] as const;
+export type PollResult = (typeof pollResults)[number];
+
+const key = (operation: PollOperation, code: string | null) => `${operation} ${code ?? ""}`;
+
+/** What polling asked, how that ended, and when it was last answered; instants are monotonic ms. */
+export class PollTally {
+  readonly #clock: Clock;
+  readonly #counts = new Map<string, number>();
+  readonly #answeredAt = new Map<string, number>();
+  #endedAt: number | null = null;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** When any read ended, well or not: the sign that polling goes on. Null before the first. */
+  get endedAt(): number | null {
+    return this.#endedAt;
+  }
+
+  /** When the platform last answered this; null while it has not. */
+  answeredAt(operation: PollOperation, code: string | null): number | null {
+    return this.#answeredAt.get(key(operation, code)) ?? null;
+  }
+
+  count(operation: PollOperation, result: PollResult): number {
+    return this.#counts.get(`${operation} ${result}`) ?? 0;
+  }
+
+  forget(code: string): void {
+    for (const operation of pollOperations) this.#answeredAt.delete(key(operation, code));
+  }
+
+  /** Notes how a read ends that polling makes. */
+  async noted<T>(operation: PollOperation, code: string | null, read: Promise<T>): Promise<T> {
+    try {
+      const answer = await read;
+      this.#answeredAt.set(key(operation, code), this.#clock.monotonic());
+      this.#ended(operation, "ok");
+      return answer;
+    } catch (error) {
+      const isHeld = error instanceof PlatformError && error.facts.kind === "paused";
+      this.#ended(operation, isHeld ? "held" : "failed");
+      throw error;
+    }
+  }
+
+  #ended(operation: PollOperation, result: PollResult): void {
+    this.#endedAt = this.#clock.monotonic();
+    const counted = `${operation} ${result}`;
+    this.#counts.set(counted, (this.#counts.get(counted) ?? 0) + 1);
+  }
 }

@@ -1,6 +1,7 @@
 import { PlatformError, type PlatformErrorKind, type PlatformHost } from "../greenhouse/ports.js";
 import type { Logger } from "../runtime/log.js";
 import type { Random } from "../runtime/random.js";
+import { Rest } from "../runtime/schedule.js";
 import {
   callsPerHour,
   type DueJob,
@@ -12,8 +13,9 @@ import {
   type PollIntervals,
   type PollJob,
 } from "./poll-plan.js";
-import { perform, type PollPorts } from "./poll-reads.js";
-import { nextDueAt, notBefore, type RequestBudget, stretchFactor } from "./schedule.js";
+import { perform, type PollPorts, PollTally } from "./poll-reads.js";
+import { nextDueAt, notBefore, stretchFactor } from "./poll-plan.js";
+import { type RequestBudget } from "../runtime/limiter.js";
 
 /** Told of the host as a whole, by whoever watches it. */
 const ofTheHost = new Set<PlatformErrorKind>(["unreachable", "paused", "unauthorized"]);
@@ -149,7 +151,7 @@ export class SharedRuns<Key> {
   }
 }
 
-export interface PollerPorts extends PollPorts {
+export interface PollerPorts extends Omit<PollPorts, "tally" | "turn"> {
   readonly budget: RequestBudget;
   readonly random: Random;
   readonly log: Logger;
@@ -169,20 +171,23 @@ const noticeable = 0.1;
 
 /** Asks for everything in turn: one request per job at a time, spread over the interval, within the budget. */
 export class Poller {
+  readonly tally: PollTally;
   readonly #settings: PollerSettings;
   readonly #ports: PollerPorts;
   readonly #book = new PollBook();
   readonly #troubles: PollTroubles;
+  readonly #rest: Rest;
   readonly #running = new Map<string, Promise<void>>();
   readonly #awaited = new Map<string, (() => void)[]>();
   readonly #refreshes = new SharedRuns<string | undefined>();
   #stretch = 1;
   #demandChanged = true;
-  #wake: (() => void) | null = null;
 
   constructor(settings: PollerSettings, ports: PollerPorts) {
     this.#settings = settings;
     this.#ports = ports;
+    this.tally = new PollTally(ports.clock);
+    this.#rest = new Rest(ports.clock);
     this.#troubles = new PollTroubles(ports.log, () => ports.clock.monotonic());
   }
 
@@ -201,13 +206,12 @@ export class Poller {
     this.#book.add({ kind: "devices", dataType: "TEXT" });
     this.#book.add({ kind: "devices", dataType: "STREAM" });
     for (const controller of this.#ports.store.controllers()) this.follow(controller.info.code);
-    const wake = () => this.#wake?.();
-    signal.addEventListener("abort", wake);
     while (!signal.aborted) {
       const pauseMs = this.#startDue(signal);
-      if (pauseMs > 0) await this.#pause(pauseMs, signal);
+      // With every place taken only an end matters, and in a sweep that is each request's: no timer is worth making.
+      const isFull = this.#running.size >= this.#settings.concurrency;
+      if (pauseMs > 0) await this.#rest.for(isFull ? Infinity : Math.min(pauseMs, idleMs), signal);
     }
-    signal.removeEventListener("abort", wake);
     await Promise.allSettled(this.#running.values());
   }
 
@@ -217,20 +221,21 @@ export class Poller {
     if (!controller) return;
     for (const job of jobsOf(controller, this.#ports.inventory.hasReadings(code))) this.#book.add(job);
     this.#demandChanged = true;
-    this.#wake?.();
+    this.#rest.wake();
   }
 
   forget(code: string): void {
     const names = this.#book.remove((job) => concerns(job, code));
     for (const name of names) this.#answerWaiting(name);
     this.#troubles.forget(names);
+    this.tally.forget(code);
     this.#demandChanged = true;
   }
 
   /** Asks a controller's single-device status before everything else that is due. */
   askConnection(code: string): void {
     this.#book.runAgainAt(jobName({ kind: "connection", code }), 0);
-    this.#wake?.();
+    this.#rest.wake();
   }
 
   hostReachable(host: PlatformHost, reachable: boolean): void {
@@ -242,7 +247,7 @@ export class Poller {
       // These are not asked before it is back, and whoever asked for a refresh would wait as long.
       for (const name of this.#book.namesOf(host)) if (!this.#running.has(name)) this.#answerWaiting(name);
     }
-    this.#wake?.();
+    this.#rest.wake();
   }
 
   /** Asks for everything (of one controller, where given) and resolves when each has been tried; repeats share one round. */
@@ -253,7 +258,7 @@ export class Poller {
   async #readNow(code: string | undefined): Promise<void> {
     const now = this.#ports.clock.monotonic();
     const names = this.#book.makeDue(now, (job) => code === undefined || concerns(job, code));
-    this.#wake?.();
+    this.#rest.wake();
     await Promise.all(names.map((name) => this.#nextEnd(name)));
   }
 
@@ -291,7 +296,7 @@ export class Poller {
   #start({ name, job }: DueJob, signal: AbortSignal): void {
     this.#ports.budget.spend(this.#ports.clock.monotonic());
     const turn = () => this.#turn(signal);
-    const done = perform(job, { ...this.#ports, turn }, signal)
+    const done = perform(job, { ...this.#ports, tally: this.tally, turn }, signal)
       .then(() => {
         this.#troubles.worked(name, job);
         return true;
@@ -318,14 +323,14 @@ export class Poller {
     this.#running.delete(name);
     const plainMs = this.#plainIntervalMs(job);
     // What is asked once is asked again until it was answered.
-    const againMs = worked ? plainMs : Math.min(plainMs, this.#settings.intervals.controllersMs);
+    const againMs = worked ? plainMs : Math.min(plainMs, this.#settings.intervals.controllers);
     const next = job.kind === "controllers" ? notBefore : nextDueAt;
     if (Number.isFinite(againMs)) {
       const now = this.#ports.clock.monotonic();
       this.#book.runAgainAt(name, next(name, now, againMs * this.#stretch, this.#ports.random()));
     }
     this.#answerWaiting(name);
-    this.#wake?.();
+    this.#rest.wake();
   }
 
   #answerWaiting(name: string): void {
@@ -348,28 +353,6 @@ export class Poller {
   #plainIntervalMs(job: PollJob): number {
     const controller = "code" in job ? this.#ports.store.get(job.code) : undefined;
     return jobIntervalMs(job, this.#settings.intervals, controller);
-  }
-
-  async #pause(ms: number, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
-    if (this.#running.size < this.#settings.concurrency) await this.#sleep(Math.min(ms, idleMs));
-    else await this.#nextWake();
-    this.#wake = null;
-  }
-
-  async #sleep(ms: number): Promise<void> {
-    const sleep = new AbortController();
-    this.#wake = () => {
-      sleep.abort();
-    };
-    await this.#ports.clock.wait(ms, sleep.signal).catch(() => undefined);
-  }
-
-  // With every place taken only an end matters, and in a sweep that is each request's: no timer is worth making.
-  #nextWake(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wake = resolve;
-    });
   }
 }
 

@@ -1,66 +1,101 @@
+import type { Configuration } from "../config/schema.js";
 import type { Controller } from "../greenhouse/model.js";
-import type { PlatformPush, PushChannel, PushListener } from "../greenhouse/ports.js";
+import type { PlatformPush, PlatformReader, PushChannel, PushListener } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
+import { RequestBudget } from "../runtime/limiter.js";
 import type { Logger } from "../runtime/log.js";
-import type { PushMirror } from "./push-mirror.js";
-import type { PushReads, PushRecovery } from "./push-reads.js";
+import { Rest } from "../runtime/schedule.js";
+import type { Mirror } from "./mirror.js";
+import { type PushBell, PushMirror } from "./push-mirror.js";
+import { PushReads } from "./push-reads.js";
 import type { GreenhouseStore } from "./store.js";
 
-export interface PushChannelsPorts {
-  readonly platform: PlatformPush;
-  readonly store: GreenhouseStore;
-  readonly mirror: PushMirror;
-  readonly reads: PushReads;
-  readonly recovery: PushRecovery;
+export interface PushParts {
+  readonly platform: PlatformPush & Pick<PlatformReader, "connection" | "runningStatuses" | "value">;
+  readonly mirror: Pick<Mirror, "store" | "budget"> & { readonly poller: Pick<Mirror["poller"], "refresh"> };
+  readonly requestsPerMinute: Configuration["platform"]["requests_per_minute"];
+  /** What the commands listen to. */
+  readonly bell: PushBell;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 const mostStations = 16;
 const lookEveryMs = 60_000;
+const recoveryPauseMs = 60_000;
 
 /** Listens on the channels of the account, and on one for each weather station that the mirror holds. */
 export class PushChannels {
-  readonly #ports: PushChannelsPorts;
+  readonly #platform: PlatformPush;
+  readonly #store: GreenhouseStore;
+  readonly #refresh: () => Promise<void>;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #reads: PushReads;
+  readonly #mirror: PushMirror;
   readonly #stations = new Map<string, AbortController>();
+  readonly #look: Rest;
+  readonly #recovery: Rest;
   #isCut = false;
 
-  constructor(ports: PushChannelsPorts) {
-    this.#ports = ports;
+  constructor({ platform, mirror, requestsPerMinute, bell, clock, log }: PushParts) {
+    this.#platform = platform;
+    this.#store = mirror.store;
+    this.#refresh = () => mirror.poller.refresh();
+    this.#clock = clock;
+    this.#log = log;
+    this.#look = new Rest(clock);
+    this.#recovery = new Rest(clock);
+    const share = new RequestBudget(Math.ceil(requestsPerMinute / 4));
+    this.#reads = new PushReads({ clock, budgets: [mirror.budget, share], log });
+    this.#mirror = new PushMirror({ store: mirror.store, platform, bell, reads: this.#reads, clock });
+    bell.onUnread((code, address, raw) => {
+      this.#mirror.unread(code, address, raw);
+    });
   }
 
   /** Resolves once every connection is released after the signal's abort. */
   async run(signal: AbortSignal): Promise<void> {
-    const { platform, reads, recovery } = this.#ports;
     const account = (["device-status", "set-value"] as const).map((type) =>
-      platform.listen({ type }, this.#listener({ type }), AbortSignal.any([signal])),
+      this.#platform.listen({ type }, this.#listener({ type }), AbortSignal.any([signal])),
     );
-    await Promise.all([...account, reads.run(signal), recovery.run(signal), this.#followStations(signal)]);
+    const own = [this.#reads.run(signal), this.#recover(signal), this.#followStations(signal)];
+    await Promise.all([...account, ...own]);
+  }
+
+  /**
+   * Reads everything once after a channel was lost and after it is open again, for what changed meanwhile was pushed to nobody.
+   * However often channels come and go, one round ends, and a pause passes, before the next begins.
+   */
+  async #recover(signal: AbortSignal): Promise<void> {
+    const stopped = new Rest(this.#clock);
+    for (;;) {
+      await this.#recovery.for(Infinity, signal);
+      if (signal.aborted) return;
+      await Promise.race([this.#refresh(), stopped.for(Infinity, signal)]);
+      await this.#clock.wait(recoveryPauseMs, signal).catch(() => undefined);
+    }
   }
 
   async #followStations(signal: AbortSignal): Promise<void> {
-    const { store, clock } = this.#ports;
     const open = new Set<Promise<void>>();
-    let rest = new AbortController();
-    const wake = () => {
-      rest.abort();
-    };
-    const stopWatching = store.onChange((before, after) => {
-      if (before?.info.type !== after?.info.type) wake();
+    const stopWatching = this.#store.onChange((before, after) => {
+      if (before?.info.type !== after?.info.type) this.#look.wake();
     });
-    signal.addEventListener("abort", wake);
     while (!signal.aborted) {
-      rest = new AbortController();
       const wanted = this.#wantedStations();
-      for (const [code, stop] of this.#stations) if (!wanted.includes(code)) this.#leave(code, stop);
+      for (const [code, stop] of this.#stations) {
+        if (wanted.includes(code)) continue;
+        stop.abort();
+        this.#stations.delete(code);
+      }
       for (const code of wanted) {
         if (this.#stations.has(code)) continue;
         const done = this.#openStation(code, signal).finally(() => open.delete(done));
         open.add(done);
       }
-      await clock.wait(lookEveryMs, rest.signal).catch(() => undefined);
+      await this.#look.for(lookEveryMs, signal);
     }
-    signal.removeEventListener("abort", wake);
     stopWatching();
     await Promise.all(open);
   }
@@ -69,22 +104,13 @@ export class PushChannels {
     const stop = new AbortController();
     this.#stations.set(code, stop);
     const channel = { type: "weather-station", code } as const;
-    return this.#ports.platform.listen(
-      channel,
-      this.#listener(channel),
-      AbortSignal.any([signal, stop.signal]),
-    );
-  }
-
-  #leave(code: string, stop: AbortController): void {
-    stop.abort();
-    this.#stations.delete(code);
+    return this.#platform.listen(channel, this.#listener(channel), AbortSignal.any([signal, stop.signal]));
   }
 
   #wantedStations(): readonly string[] {
-    const all = stationsAmong(this.#ports.store.controllers());
+    const all = stationsAmong(this.#store.controllers());
     if (all.length > mostStations && !this.#isCut)
-      this.#ports.log.warn(
+      this.#log.warn(
         { stations: all.length },
         `only the first ${mostStations} weather stations are listened to; the others are polled as everything is`,
       );
@@ -93,27 +119,26 @@ export class PushChannels {
   }
 
   #listener(channel: PushChannel): PushListener {
-    const { store, mirror, recovery, clock } = this.#ports;
     const isOfAccount = channel.type !== "weather-station";
     let openedAt: number | null = null;
     return {
-      knows: (code) => store.get(code) !== undefined,
+      knows: (code) => this.#store.get(code) !== undefined,
       opened: () => {
-        if (openedAt !== null && isOfAccount) recovery.want();
-        openedAt = clock.monotonic();
+        if (openedAt !== null && isOfAccount) this.#recovery.wake();
+        openedAt = this.#clock.monotonic();
       },
       news: (news) => {
-        if (openedAt !== null) mirror.fold(news, openedAt);
+        if (openedAt !== null) this.#mirror.fold(news, openedAt);
       },
       lost: () => {
-        if (isOfAccount) recovery.want();
+        if (isOfAccount) this.#recovery.wake();
       },
     };
   }
 }
 
 /** Data collectors are what the interface calls weather stations; their type begins with W. In the order of their codes. */
-export const stationsAmong = (controllers: Iterable<Controller>): readonly string[] =>
+const stationsAmong = (controllers: Iterable<Controller>): readonly string[] =>
   [...controllers]
     .filter(({ info }) => info.type?.startsWith("W") === true)
     .map(({ info }) => info.code)

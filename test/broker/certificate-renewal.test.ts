@@ -4,9 +4,9 @@ import { join } from "node:path";
 import tls from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { LiveSettings } from "../../src/config/live-settings.js";
-import { startEmbeddedBroker } from "../../src/compose/bridge.js";
+import { startEmbeddedBroker } from "../../src/bridge.js";
 import { systemClock } from "../../src/runtime/clock.js";
-import { configurationOf, platform } from "../compose/support/bridge.js";
+import { configurationOf, platform } from "../bridge/support/bridge.js";
 import { capturedLog, otherClient, testBroker, until } from "../mqtt-connection/support.js";
 import { renewedCertificate, testCertificate } from "./certificate.js";
 

@@ -2,7 +2,7 @@ import mqtt from "mqtt";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startBroker } from "../../src/broker/broker.js";
 import { type RefusedLogin, RefusedLogins } from "../../src/broker/authenticator.js";
-import { startEmbeddedBroker } from "../../src/compose/bridge.js";
+import { startEmbeddedBroker } from "../../src/bridge.js";
 import type { RecordBody } from "../../src/journal/records.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { load } from "../config/loading.js";

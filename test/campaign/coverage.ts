@@ -11,7 +11,7 @@ export const elsewhere: Readonly<Record<string, readonly string[]>> = {
   C29: ["frozen sensors for hours: the platform's own reading times decide, test/greenhouse"],
   C30: ["TLS «not yet valid» at boot: the simulated platform has no TLS, test/platform/bad-answers.test.ts"],
   C31: [
-    "the contract knows no alarms of the platform; what repeats is told once, test/compose/notices.test.ts",
+    "the contract knows no alarms of the platform; what repeats is told once, test/status/notices.test.ts",
   ],
   D34: ["24 h without a broker: the soak; here 60 s"],
   E39: ["test/conformance/statements.md"],
@@ -21,7 +21,7 @@ export const elsewhere: Readonly<Record<string, readonly string[]>> = {
   G54: ["test/runtime/durable-file.test.ts", "and the judgement of every control value in every lane here"],
   G55: ["test/journal/journal.test.ts", "wear over a day: the soak"],
   G56: ["memory over a day: test/soak/bridge.soak.ts"],
-  G59: ["systemd's watchdog: test/compose/systemd.e2e.ts"],
+  G59: ["systemd's watchdog: test/bridge/systemd.e2e.ts"],
   H61: ["test/platform/secrets.test.ts", "and planted secrets looked for in every lane here"],
   H62: ["test/config/yaml-faults.test.ts", "test/config/files.test.ts"],
   H64: ["test/platform/bad-answers.test.ts", "test/mqtt-connection"],

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import anyAscii from "any-ascii";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { runProgram } from "../../src/cli/program.js";
-import { mirrorSettings } from "../../src/compose/mirror.js";
+import { mirrorSettings } from "../../src/sync/settings.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import { loaded, platform } from "../config/loading.js";

@@ -7,7 +7,7 @@ import { journalDirectory } from "../../src/journal/open.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { seededRandom } from "../../src/runtime/random.js";
 import { silentLog } from "../support/builders.js";
-import { configurationOf, platform } from "../compose/support/bridge.js";
+import { configurationOf, platform } from "../bridge/support/bridge.js";
 
 it("a command without a bridge whose outcome the journal cannot take ends with an error, and tells no outcome", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "direct-"));

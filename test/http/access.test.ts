@@ -1,14 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type HttpAccess, refusalOf, type RequestFacts } from "../../src/http/server.js";
+import { type Listener, refusalOf, type RequestFacts } from "../../src/http/server.js";
 
-const loopback: HttpAccess = {
+const loopback: Listener = {
   host: "127.0.0.1",
-  allowedHosts: ["greenhouse.local"],
-  token: null,
-  isExposed: false,
+  port: 8099,
+  allowed_hosts: ["greenhouse.local"],
 };
-const guarded: HttpAccess = { ...loopback, token: "right-token" };
-const exposed: HttpAccess = { ...loopback, host: "0.0.0.0", isExposed: true };
+const guarded: Listener = { ...loopback, token: "right-token" };
+const exposed: Listener = { ...loopback, host: "0.0.0.0" };
 
 const asked: RequestFacts = {
   method: "GET",
@@ -18,7 +17,7 @@ const asked: RequestFacts = {
   authorization: undefined,
 };
 
-const statusOf = (request: Partial<RequestFacts>, access: HttpAccess) =>
+const statusOf = (request: Partial<RequestFacts>, access: Listener) =>
   refusalOf({ ...asked, ...request }, access)?.status ?? 200;
 
 describe("who is served (requirement 63)", () => {
@@ -49,8 +48,9 @@ describe("who is served (requirement 63)", () => {
     ["fd00::5", "[fd00::6]:8099", 421],
     ["fd00::5", "[fd00::5].evil.example", 421],
   ])("a server that listens on %s asked as %s gives %i", (own, host, status) => {
-    expect(statusOf({ host }, { ...loopback, host: own })).toBe(status);
-    const named = { ...loopback, allowedHosts: [own] };
+    const path = "/healthz";
+    expect(statusOf({ host, path }, { ...loopback, host: own })).toBe(status);
+    const named = { ...loopback, allowed_hosts: [own] };
     expect(statusOf({ host }, named), "among http.allowed_hosts").toBe(status);
   });
 

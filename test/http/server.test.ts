@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { request, type IncomingHttpHeaders } from "node:http";
 import net from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { serveHttp, type HttpSettings, type HttpView } from "../../src/http/server.js";
+import { serveHttp, type Listener } from "../../src/http/server.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { freePort } from "../support/mosquitto.js";
 
@@ -42,16 +42,23 @@ async function listening(port: number): Promise<void> {
   }
 }
 
-const everythingFine: HttpView = { isHealthy: () => true, isReady: () => true, metrics: () => "up 1\n" };
+const everythingFine = {
+  isHealthy: () => true,
+  isReady: () => true,
+  wrongToken: (): void => undefined,
+};
+const metrics = { page: () => Promise.resolve("up 1\n") };
+
+type Checked = Parameters<typeof serveHttp>[2];
 
 /** A running server, ended with the test. */
-async function serve(view: Partial<HttpView> = {}, settings: Partial<HttpSettings> = {}) {
+async function serve(view: Partial<Checked> = {}, inForce?: () => Partial<Listener>) {
   const port = await freePort();
   const stop = new AbortController();
   const { log, lines } = capturedLog();
-  const access = () => ({ allowedHosts: ["greenhouse.local"], token: null, isExposed: false });
-  const all = { host: "127.0.0.1", port, access, ...settings };
-  const served = serveHttp(all, { ...everythingFine, ...view }, log, stop.signal);
+  const http: Listener = { host: "127.0.0.1", port, allowed_hosts: ["greenhouse.local"] };
+  const now = () => ({ ...http, ...inForce?.() });
+  const served = serveHttp(http, now, { ...everythingFine, ...view }, metrics, log, stop.signal);
   const end = async () => {
     stop.abort();
     await served;
@@ -99,8 +106,12 @@ describe("the HTTP side", () => {
     const wrong: (string | null)[] = [];
     let token = "first-token";
     const { port } = await serve(
-      { wrongToken: (address) => wrong.push(address) },
-      { access: () => ({ allowedHosts: [], token, isExposed: false }) },
+      {
+        wrongToken: (address) => {
+          wrong.push(address);
+        },
+      },
+      () => ({ token }),
     );
     const withToken = async (shown: string) =>
       (await ask(port, "/metrics", { authorization: `Bearer ${shown}` })).status;
@@ -120,10 +131,9 @@ describe("the HTTP side", () => {
   it("a busy port is a warning, not a failure", async () => {
     const { port } = await serve();
     const { log, lines } = capturedLog();
-    const access = () => ({ allowedHosts: [], token: null, isExposed: false });
-    await expect(
-      serveHttp({ host: "127.0.0.1", port, access }, everythingFine, log, new AbortController().signal),
-    ).resolves.toBeUndefined();
+    const http = { host: "127.0.0.1", port, allowed_hosts: [] };
+    const { signal } = new AbortController();
+    await expect(serveHttp(http, () => http, everythingFine, metrics, log, signal)).resolves.toBeUndefined();
     expect(lines.filter((line) => line.startsWith("warn") && line.includes("http.port"))).toHaveLength(1);
   });
 });

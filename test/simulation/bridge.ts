@@ -1,5 +1,5 @@
 import { CommandDesk, type CommandDeskParts } from "../../src/commands/desk.js";
-import type { Mirror } from "../../src/compose/mirror.js";
+import type { Mirror } from "../../src/sync/mirror.js";
 import { restoreCommands } from "../../src/commands/restore.js";
 import { clockAgrees } from "../../src/runtime/clock.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
@@ -59,9 +59,9 @@ export class Bridge {
       files: this.#world.disk.mount(clock),
     });
     this.#journal = journal;
-    const mirror = simulatedMirror(this.#world, this);
+    const { mirror, platform } = simulatedMirror(this.#world, this);
     this.#mirror = mirror;
-    const { platform, store } = mirror;
+    const { store } = mirror;
     const desk = new CommandDesk({
       ...{ platform, store, journal, topics, clock, log: silentLog, ...this.#broker() },
       rules: () => configuration.commands,

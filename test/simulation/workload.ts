@@ -1,4 +1,4 @@
-import { mirrorSettings } from "../../src/compose/mirror.js";
+import { mirrorSettings } from "../../src/sync/settings.js";
 import type { Bridge } from "./bridge.js";
 import { Chance } from "./chance.js";
 import type { Ask } from "./history.js";

@@ -6,7 +6,7 @@ import { seededRandom } from "../../src/runtime/random.js";
 import { Inventory, type InventoryNews } from "../../src/sync/inventory.js";
 import type { PollIntervals } from "../../src/sync/poll-plan.js";
 import { Poller } from "../../src/sync/poller.js";
-import { RequestBudget } from "../../src/sync/schedule.js";
+import { RequestBudget } from "../../src/runtime/limiter.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import { record, silentLog } from "./builders.js";
 import { CountingPlatform } from "./counting-platform.js";
@@ -54,10 +54,10 @@ export function polledMirror(options: PolledOptions = {}) {
   });
   const stretches: number[] = [];
   const intervals = {
-    controllersMs: 300_000,
-    sensorsMs: 60_000,
-    runningStatusMs: 300_000,
-    actuatorsMs: 120_000,
+    controllers: 300_000,
+    sensors: 60_000,
+    running_status: 300_000,
+    actuators: 120_000,
     ...options.intervals,
   };
   const poller: Poller = new Poller(

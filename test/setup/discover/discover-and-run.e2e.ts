@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import mqtt from "mqtt";
 import { expect, it, onTestFailed, onTestFinished } from "vitest";
-import { runBridge } from "../../../src/compose/bridge.js";
+import { runBridge } from "../../../src/bridge.js";
 import { type Configuration, controllerTopicId } from "../../../src/config/schema.js";
 import type { ActuatorKind } from "../../../src/greenhouse/actuator-kinds.js";
 import { systemClock } from "../../../src/runtime/clock.js";

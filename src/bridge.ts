@@ -1,0 +1,385 @@
+import { setMaxListeners } from "node:events";
+import { join } from "node:path";
+import anyAscii from "any-ascii";
+import type { EmbeddedBroker } from "./broker/broker.js";
+import type { RefusedLogin } from "./broker/authenticator.js";
+import { brokerSettings } from "./broker/settings.js";
+import { readVia } from "./runtime/user-properties.js";
+import { CommandDesk } from "./commands/desk.js";
+import { restoreCommands } from "./commands/restore.js";
+import { LiveSettings, mayDo } from "./config/live-settings.js";
+import type { Configuration } from "./config/schema.js";
+import type { BridgeEvent } from "./greenhouse/events.js";
+import { DiscoveryOutput } from "./homeassistant/discovery-output.js";
+import { discoveryFilter, foundDocument } from "./homeassistant/announced.js";
+import type { Journal } from "./journal/journal.js";
+import { openJournal } from "./journal/open.js";
+import { BrokerConnection } from "./mqtt/connection.js";
+import { PublishError } from "./mqtt/connection/publish.js";
+import { connectionSettings, type IncomingMessage } from "./mqtt/connection/settings.js";
+import { Outputs } from "./mqtt/outputs.js";
+import { RequestDesk } from "./mqtt/requests.js";
+import { topicsUnder } from "./mqtt/topics.js";
+import { createPlatform, type PlatformClient } from "./platform/client.js";
+import { nodeFiles } from "./platform/files.js";
+import { platformSettings } from "./platform/settings.js";
+import { afterRequests, type Clock, clockAgrees } from "./runtime/clock.js";
+import type { Logger } from "./runtime/log.js";
+import type { Random } from "./runtime/random.js";
+import type { ServiceManager } from "./runtime/systemd.js";
+import { beginLife, refuseForUnread } from "./status/crash-loop.js";
+import type { Metrics } from "./status/metrics.js";
+import { requestHandlers } from "./status/requests.js";
+import { Status } from "./status/status.js";
+import { createMirror, type Mirror } from "./sync/mirror.js";
+import { PushChannels } from "./sync/push-channels.js";
+import { ignoredIds } from "./sync/settings.js";
+
+/** What the outside gives a bridge to run with. */
+export interface BridgeOptions {
+  readonly configuration: Configuration;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** Takes a line of each command taken and of each result; without it none is written. */
+  readonly commandLog?: Logger | undefined;
+  readonly setLogLevel: (level: string) => void;
+  readonly version: string;
+  /** Where the configuration can be reloaded; without it the one of the start stays in force. */
+  readonly live?: LiveSettings;
+  /** Told that the bridge is ready, works, and stops. */
+  readonly manager?: ServiceManager | null;
+  /** Given what lists the tokens learned while running, which must never be shown. */
+  readonly onSecrets?: (list: () => readonly string[]) => void;
+  /** Called once, when the embedded broker, if there is one, lets clients in. */
+  readonly onListening?: () => void;
+}
+
+type Given = BridgeOptions & { readonly live: LiveSettings };
+
+/** The whole bridge: makes every part, joins them, and runs until `stop` aborts or a part fails. */
+export async function runBridge(options: BridgeOptions, stop: AbortSignal): Promise<void> {
+  const { configuration, clock, log } = options;
+  const opened = await openJournal({ dataDir: configuration.data_dir, clock, log });
+  const { journal } = opened;
+  try {
+    const live = options.live ?? new LiveSettings(configuration);
+    const given = { ...options, live };
+    const broker = await startEmbeddedBroker(given, journal);
+    options.onListening?.();
+    const life = await beginLife(journal, options, live);
+    const metrics = configuration.http === false ? null : (await import("./status/metrics.js")).Metrics;
+    const bridge = new Bridge(given, broker, journal, metrics);
+    opened.compareClock(() => clockAgrees(bridge.platform.clockSkewMs()));
+    try {
+      await bridge.run(stop);
+      await life.stopped();
+    } finally {
+      await broker?.close();
+      await bridge.platform.close();
+    }
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Starts the embedded broker where no other is configured; null where one is. Its code is loaded only then. */
+export async function startEmbeddedBroker(
+  { configuration, clock, log, live }: Pick<BridgeOptions, "configuration" | "clock" | "log" | "live">,
+  journal: Pick<Journal, "append">,
+): Promise<EmbeddedBroker | null> {
+  if (configuration.mqtt.url !== undefined) return null;
+  const { startBroker } = await import("./broker/broker.js");
+  // People type passwords into the wrong field, so the name is left out.
+  const onRefusedLogin = (refused: RefusedLogin) => {
+    const record = { type: "login_failed", listener: "broker", user: null, ...refused } as const;
+    journal.append(record, { durable: false }).catch(() => undefined);
+  };
+  const broker = await startBroker(brokerSettings(configuration), { clock, log, onRefusedLogin });
+  live?.onReload(() => void broker.renewCertificate());
+  return broker;
+}
+
+/** What an earlier run showed and this one does not waits this long, counted from the first good list. */
+const patienceMs = 24 * 3_600_000;
+/** In the data directory. */
+const withdrawnFile = "homeassistant-withdrawn.json";
+
+class Bridge {
+  readonly platform: PlatformClient;
+  readonly #given: Given;
+  readonly #journal: Journal;
+  readonly #mirror: Mirror;
+  readonly #topics;
+  readonly #connection: BrokerConnection;
+  readonly #outputs: Outputs;
+  readonly #discovery: DiscoveryOutput | null;
+  readonly #desk: CommandDesk;
+  readonly #status: Status;
+  readonly #metrics: Metrics | null;
+  readonly #requests: RequestDesk;
+  readonly #stampsSenders: boolean;
+  #stopping: AbortSignal = new AbortController().signal;
+
+  constructor(
+    given: Given,
+    broker: EmbeddedBroker | null,
+    journal: Journal,
+    makeMetrics: typeof Metrics | null,
+  ) {
+    const { configuration, clock, random, log, live } = given;
+    this.#given = given;
+    this.#journal = journal;
+    this.#stampsSenders = broker !== null;
+    this.platform = createPlatform(platformSettings(configuration.platform), {
+      ...{ clock, random, log, dataDir: configuration.data_dir },
+      onLink: (link) => {
+        this.#mirror.watch.learnt(link.host, link);
+      },
+    });
+    given.onSecrets?.(() => this.platform.secrets());
+    this.#mirror = this.#createMirror();
+    this.#topics = topicsUnder(configuration.mqtt.base_topic);
+    this.#connection = this.#createConnection(broker);
+    this.#discovery = this.#createDiscovery();
+    this.#outputs = this.#createOutputs();
+    this.#desk = this.#createDesk();
+    this.#status = this.#createStatus();
+    this.#metrics = makeMetrics && new makeMetrics(this.#status.metricSources());
+    this.#requests = this.#createRequests();
+    live.onReload(({ applied }) => {
+      this.#reloaded(applied);
+    });
+  }
+
+  #createMirror(): Mirror {
+    const { configuration, clock, random, log } = this.#given;
+    return createMirror({
+      ...{ configuration, platform: this.platform, clock, random, log, transliterate: anyAscii },
+      onPlatformState: (state) => {
+        this.#outputs.platformState(state);
+        this.#status.platformState(state);
+      },
+      onEvent: this.#event,
+      onAdded: (code) => {
+        this.#desk.commander.feed({ type: "admitted", code });
+      },
+    });
+  }
+
+  #createConnection(broker: EmbeddedBroker | null): BrokerConnection {
+    const { configuration, clock, random, log } = this.#given;
+    const { enabled, status_topic: status, discovery_prefix: prefix } = configuration.homeassistant;
+    const others = enabled ? [status, discoveryFilter(prefix)] : [];
+    const settings = connectionSettings(configuration.mqtt, this.#topics, broker, others, {
+      connected: () => this.#connected(),
+      disconnected: () => {
+        this.#outputs.disconnected();
+        this.#desk.disconnected();
+      },
+      message: (message) => {
+        this.#received(message);
+      },
+      beforeEnd: () => this.#outputs.leave(),
+    });
+    return new BrokerConnection(settings, { clock, random, log });
+  }
+
+  /** Null where nothing is announced. */
+  #createDiscovery(): DiscoveryOutput | null {
+    const { configuration, clock, random, log, version } = this.#given;
+    const { homeassistant, mqtt } = configuration;
+    if (!homeassistant.enabled) return null;
+    const { store, inventory } = this.#mirror;
+    const file = join(configuration.data_dir, withdrawnFile);
+    return new DiscoveryOutput(
+      {
+        publish: (topic, payload, options) =>
+          this.#connection.publish(topic, payload, { ...options, qos: 1 }),
+        isRefusal: (error) =>
+          error instanceof PublishError && (error.kind === "refused" || error.kind === "invalid"),
+        // It is shown states once it knows what they are about.
+        republishStates: () => {
+          this.#outputs.republish();
+          this.#desk.outbox.repeatLate();
+        },
+        publishStates: (code, which) => {
+          this.#outputs.release(code, which === "all");
+        },
+        memory: { read: () => nodeFiles.read(file), write: (text) => nodeFiles.writePrivate(file, text) },
+        view: {
+          controllers: () => store.controllers(),
+          get: (code) => store.get(code),
+          platformHadTime: this.#platformHadTime,
+          mayForget: (code) => code === null || inventory.mayForget(code, clock.monotonic()),
+        },
+        ...{ clock, random, log },
+      },
+      {
+        topics: this.#topics,
+        prefix: homeassistant.discovery_prefix,
+        language: homeassistant.language,
+        sensorNames: homeassistant.sensor_names,
+        hasBudget: configuration.platform.requests_per_minute > 0,
+        version,
+        clientId: mqtt.client_id,
+      },
+    );
+  }
+
+  #createOutputs(): Outputs {
+    const { configuration, clock, log } = this.#given;
+    const { homeassistant, controllers, mqtt } = configuration;
+    const { store, inventory } = this.#mirror;
+    const ignored = ignoredIds(controllers, anyAscii);
+    const outputs: Outputs = new Outputs({
+      ...{ topics: this.#topics, qos: mqtt.state_qos, connection: this.#connection, store, clock, log },
+      announcer: this.#discovery,
+      isIgnored: (id) => ignored.has(id),
+      isAccountKnown: () => inventory.isKnown,
+      platformHadTime: this.#platformHadTime,
+      withdraw: () =>
+        this.#connection.scan([discoveryFilter(homeassistant.discovery_prefix)], (topic, payload) => {
+          if (foundDocument(payload.toString(), this.#topics.base) === null) return;
+          outputs.send(topic, "", 1);
+          log.info({ topic }, "cleared an announcement, as homeassistant.enabled is false");
+        }),
+    });
+    return outputs;
+  }
+
+  #createDesk(): CommandDesk {
+    const { clock, log, commandLog, live } = this.#given;
+    const { store } = this.#mirror;
+    return new CommandDesk({
+      ...{ platform: this.platform, store, journal: this.#journal, topics: this.#topics },
+      ...{ clock, log, commandLog, onEvent: this.#event, later: afterRequests },
+      ...{ link: this.#connection, outputs: this.#outputs },
+      rules: () => live.current.commands,
+      clockTrusted: () => clockAgrees(this.platform.clockSkewMs()) === true,
+      onResult: (result) => {
+        this.#metrics?.note(result);
+      },
+      otherBridge: () => this.#status.hasOtherBridge,
+    });
+  }
+
+  #createStatus(): Status {
+    return new Status({
+      ...{ ...this.#given, manager: this.#given.manager ?? null, platform: this.platform },
+      ...{ journal: this.#journal, mirror: this.#mirror, desk: this.#desk },
+      ...{ connection: this.#connection, topics: this.#topics, onEvent: this.#event },
+      outputs: this.#outputs,
+    });
+  }
+
+  #createRequests(): RequestDesk {
+    const { clock, log, setLogLevel, configuration } = this.#given;
+    const handlers = requestHandlers({
+      ...{ mirror: this.#mirror, platform: this.platform, journal: this.#journal, setLogLevel },
+      commander: this.#desk.commander,
+      now: () => clock.now(),
+      republish: () => {
+        this.#outputs.republish();
+        this.#desk.republish();
+      },
+      health: () => this.#status.health(),
+    });
+    const { concurrency } = configuration.platform;
+    const { response: responseTopic } = this.#topics.bridge;
+    return new RequestDesk({ handlers, responseTopic, publisher: this.#connection, concurrency, clock, log });
+  }
+
+  /** Until `stop` aborts: then commands are closed first and the broker's connection last. */
+  async run(stop: AbortSignal): Promise<void> {
+    const { clock, log, live, configuration } = this.#given;
+    const failed = new AbortController();
+    const linkEnd = new AbortController();
+    const signal = AbortSignal.any([stop, failed.signal]);
+    // Every part and every request listens to it; their number is bounded by the concurrency, not by ten.
+    setMaxListeners(0, signal, stop);
+    this.#stopping = signal;
+    log.info(mayDo(live.current.commands));
+    const { store, poller, watch } = this.#mirror;
+    const journal = this.#journal;
+    const onUnreadable = (problem: Error) => {
+      refuseForUnread(problem, journal, log, live);
+    };
+    await restoreCommands(this.#desk, { journal, store, clock, log, onUnreadable });
+    const watched = (part: Promise<void>) =>
+      part.catch((error: unknown) => {
+        failed.abort();
+        throw error;
+      });
+    const link = watched(this.#connection.run(linkEnd.signal));
+    const bell = this.#desk.commander;
+    const { push, requests_per_minute: requestsPerMinute } = configuration.platform;
+    const pushParts = { platform: this.platform, mirror: this.#mirror, requestsPerMinute, bell, clock, log };
+    const parts = [this.#outputs, this.#desk, store, watch, poller, this.#status];
+    const results = await Promise.allSettled(
+      [
+        ...parts.map((part) => part.run(signal)),
+        push.enabled ? new PushChannels(pushParts).run(signal) : undefined,
+        this.#discovery?.run(signal),
+        this.#serveHttp(signal),
+      ].map((part) => watched(Promise.resolve(part))),
+    );
+    linkEnd.abort();
+    for (const result of await Promise.allSettled([link, ...results.map(rethrown)])) {
+      if (result.status === "rejected") throw result.reason;
+    }
+  }
+
+  readonly #event = (event: BridgeEvent): void => {
+    this.#outputs.event(event);
+  };
+
+  readonly #platformHadTime = (): boolean =>
+    this.#mirror.inventory.knownForMs(this.#given.clock.monotonic()) >= patienceMs;
+
+  async #connected(): Promise<void> {
+    if (!(await this.#outputs.connected())) return;
+    this.#status.connected();
+    this.#desk.connected();
+  }
+
+  #received(message: IncomingMessage): void {
+    const { homeassistant } = this.#given.configuration;
+    const { topic, payload, retain } = message;
+    if (topic === homeassistant.status_topic) this.#discovery?.statusMessage(payload.toString(), retain);
+    else if (homeassistant.enabled && topic.startsWith(`${homeassistant.discovery_prefix}/device/`))
+      this.#discovery?.foreignDocument(topic, payload.toString());
+    else if (!this.#status.received(message)) this.#asked(message);
+  }
+
+  #asked(message: IncomingMessage): void {
+    const { topic, payload, retain } = message;
+    const incoming = this.#topics.parse(topic);
+    if (incoming === null) return;
+    // Another broker stamps nobody, so there the property would be the sender's own word.
+    const via = this.#stampsSenders ? readVia(message.properties.userProperties) : null;
+    if (incoming.type === "command")
+      this.#desk.received(message, incoming, via && { client: via.client, user: via.user });
+    else if (!retain) this.#requests.received(incoming.name, payload, via?.client ?? null, this.#stopping);
+  }
+
+  async #serveHttp(signal: AbortSignal): Promise<void> {
+    const { configuration, live, log } = this.#given;
+    const metrics = this.#metrics;
+    if (configuration.http === false || metrics === null) return;
+    const { serveHttp } = await import("./http/server.js");
+    await serveHttp(configuration.http, () => live.current.http, this.#status, metrics, log, signal);
+  }
+
+  #reloaded(changes: readonly string[]): void {
+    if (changes.length === 0) return;
+    const record = { type: "configuration_changed", changes } as const;
+    this.#journal.append(record, { durable: false }).catch(() => undefined);
+    this.#status.publish();
+  }
+}
+
+const rethrown = async (result: PromiseSettledResult<void>): Promise<void> => {
+  await Promise.resolve();
+  if (result.status === "rejected") throw result.reason;
+};

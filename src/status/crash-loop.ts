@@ -1,0 +1,166 @@
+import type { Configuration } from "../config/schema.js";
+import type { Journal } from "../journal/journal.js";
+import { newestRecords } from "../journal/reader.js";
+import type { JournalRecord, RecordBody } from "../journal/records.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+import type { LiveSettings } from "../config/live-settings.js";
+import { takeLastError, uncaughtError } from "./process-guard.js";
+
+/** A run this old is not one of a crash loop, whatever ends it later. */
+export const provenMs = 900_000;
+/** The word in the journal for a run that grew as old as that. */
+export const ranWell = "ran_well";
+export const crashLoop = "crash_loop";
+
+/** Whether a run that began at `startedAt` has shown that it works (monotonic ms). */
+export const isProven = (startedAt: number, now: number): boolean => now - startedAt >= provenMs;
+
+export interface ProvenRunPorts {
+  readonly startedAt: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly live: Pick<LiveSettings, "readOnlyBecause">;
+  readonly note: (record: RecordBody) => void;
+  readonly onNews: () => void;
+}
+
+/**
+ * Notes that this run works, once it does: a clock that is set back must not make the next start take it for a crash. A bridge that
+ * nobody visits takes commands again from then on.
+ */
+export async function awaitProven(
+  { startedAt, clock, log, live, note, onNews }: ProvenRunPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  const wasCareful = live.readOnlyBecause === crashLoop;
+  while (!isProven(startedAt, clock.monotonic())) {
+    await clock.wait(startedAt + provenMs - clock.monotonic(), signal).catch(() => undefined);
+    if (signal.aborted) return;
+  }
+  note({ type: "event", event: ranWell, severity: "info", message: "This run has worked for 15 minutes." });
+  if (!wasCareful) return;
+  log.warn(
+    {},
+    "the bridge has run for 15 minutes after a crash loop: it is no longer read-only for that. Find the cause in the log",
+  );
+  onNews();
+}
+
+export const journalUnread = "journal_unread";
+
+type Refusing = Pick<LiveSettings, "forceReadOnly">;
+
+/**
+ * Where what earlier runs left cannot be read, their open commands and ids are not known: should the journal become usable during this
+ * run, commands still wait for the next. The same goes for what another process wrote meanwhile.
+ */
+export function refuseUnread(journal: Journal, log: Logger, live: Refusing): void {
+  live.forceReadOnly(journalUnread, () => journal.unread !== null && journal.state().available);
+  if (journal.unread !== null) tell(journal.unread, log);
+}
+
+/** A file that was not needed to open the journal turned out unreadable. */
+export function refuseForUnread(
+  problem: Error,
+  journal: Pick<Journal, "state">,
+  log: Logger,
+  live: Refusing | undefined,
+): void {
+  live?.forceReadOnly(journalUnread, () => journal.state().available);
+  tell(problem, log);
+}
+
+const tell = ({ message }: Error, log: Logger) => {
+  log.error(
+    { reason: message },
+    "what earlier runs left in the journal cannot be read, so this run takes no commands; restart the bridge when it can be read",
+  );
+};
+
+export const crashesUntilReadOnly = 5;
+export const crashWindowMs = 600_000;
+
+/** A run of the program that is over, as the journal tells it. */
+export interface EndedRun {
+  readonly at: string;
+  /** It ended as it was asked to. */
+  readonly stopped: boolean;
+  /** It brought a command to its end, or ran for a quarter of an hour. */
+  readonly worked: boolean;
+  /** An error that nobody caught ended it. */
+  readonly failed: boolean;
+}
+
+/**
+ * How many runs in a row crashed within the last ten minutes; `runs` is oldest first. A clean stop ends the row, and so does
+ * a run that did its work until something else, such as a power cut, ended it.
+ */
+export function crashesBefore(runs: readonly EndedRun[], now: number): number {
+  let crashes = 0;
+  for (const { at, stopped, worked, failed } of [...runs].reverse()) {
+    // A start in the future was written under another time; it cannot be told how long ago that was.
+    const agoMs = now - Date.parse(at);
+    const isRecent = agoMs <= crashWindowMs && agoMs >= -crashWindowMs;
+    if (stopped || (worked && !failed) || !isRecent) break;
+    crashes += 1;
+  }
+  return crashes;
+}
+
+/** What ended a run is noted by the next one, under that one's id. */
+async function endedRuns(journal: Journal, now: number, lastFailed: boolean): Promise<readonly EndedRun[]> {
+  const { starts } = journal.history();
+  const types = new Set(["result", "event"] as const);
+  const sinceMs = now - 2 * crashWindowMs;
+  const records = await newestRecords(journal.directory, { types, sinceMs, limit: 10_000 });
+  const boots = (isOne: (record: JournalRecord) => boolean) =>
+    new Set(records.filter(isOne).map(({ boot }) => boot));
+  const worked = boots(
+    (record) => record.type === "result" || (record.type === "event" && record.event === ranWell),
+  );
+  const toldOfFailure = boots((record) => record.type === "event" && record.event === uncaughtError);
+  return starts.map(({ boot, at, stopped }, place) => {
+    const next = starts[place + 1];
+    const failed = next === undefined ? lastFailed : toldOfFailure.has(next.boot);
+    return { at, stopped, worked: worked.has(boot), failed };
+  });
+}
+
+export interface Life {
+  /** Notes that this run ended as it was asked to. */
+  stopped(): Promise<void>;
+}
+
+interface Around {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly version: string;
+  readonly configuration: Pick<Configuration, "data_dir">;
+}
+
+/** Notes the start in the journal and how the last run ended; makes this one read-only when too many ended badly. */
+export async function beginLife(journal: Journal, around: Around, live: LiveSettings): Promise<Life> {
+  const { clock, log, version, configuration } = around;
+  const note = (body: RecordBody) => journal.append(body, { durable: true }).catch(() => undefined);
+  const lastError = takeLastError(configuration.data_dir);
+  const now = clock.now();
+  const runs = await endedRuns(journal, now, lastError !== null).catch(() => []);
+  const crashes = crashesBefore(runs, now);
+  if (lastError !== null) await note(lastError);
+  if (crashes >= crashesUntilReadOnly) {
+    const startedAt = clock.monotonic();
+    live.forceReadOnly(crashLoop, () => !isProven(startedAt, clock.monotonic()));
+    log.error(
+      { crashes },
+      "the last runs all ended without being asked to, so this one is read-only and refuses commands. Find the cause in the log; it takes commands again when it has run for 15 minutes, or after it was stopped once in order (SIGTERM)",
+    );
+  }
+  refuseUnread(journal, log, live);
+  await note({ type: "start", version, read_only: live.current.commands.read_only });
+  return {
+    stopped: async () => {
+      await note({ type: "stop", reason: "asked to" });
+    },
+  };
+}

@@ -1,0 +1,178 @@
+import type { CommandDesk } from "../commands/desk.js";
+import type { LiveSettings } from "../config/live-settings.js";
+import type { Configuration } from "../config/schema.js";
+import type { Controller } from "../greenhouse/model.js";
+import type { Journal } from "../journal/journal.js";
+import type { BrokerConnection } from "../mqtt/connection.js";
+import type { PlatformClient } from "../platform/client.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Mirror } from "../sync/mirror.js";
+import type { PollIntervals } from "../sync/poll-plan.js";
+import type { GreenhouseStore } from "../sync/store.js";
+import type { Overdue } from "./overdue.js";
+
+interface HealthSources {
+  readonly configuration: Configuration;
+  readonly clock: Clock;
+  readonly live: LiveSettings;
+  readonly journal: Journal;
+  readonly platform: PlatformClient;
+  readonly mirror: Mirror;
+  readonly connection: BrokerConnection;
+  readonly desk: CommandDesk;
+}
+
+/** What the bridge has learnt about itself. */
+interface OwnHealth {
+  /** Monotonic ms. */
+  readonly startedAt: number;
+  readonly lagMs: number;
+  /** Instants are epoch ms. */
+  readonly broker: {
+    readonly state: string;
+    readonly deafSince: number | null;
+    readonly heardAt: number | null;
+  };
+  readonly otherBridge: {
+    readonly present: boolean;
+    readonly client: string | null;
+    readonly since: number | null;
+  };
+  readonly overdue: readonly Overdue[];
+}
+
+/** What `bridge/health` tells. */
+export function healthDocument(sources: HealthSources, own: OwnHealth): Readonly<Record<string, unknown>> {
+  const { clock, live, mirror, connection, platform, configuration } = sources;
+  const { store, poller, budget, intervals } = mirror;
+  const now = clock.monotonic();
+  const wall = (mono: number | null) => iso(mono === null ? null : clock.now() - (now - mono));
+  const oldest = oldestReading(store.controllers());
+  const callsPerHour = poller.callsPerHour();
+  const { present, client, since } = own.otherBridge;
+  return {
+    uptime_s: Math.round((now - own.startedAt) / 1000),
+    rss_mb: Math.round(process.memoryUsage.rss() / 1024 / 102.4) / 10,
+    event_loop_lag_ms: Math.round(own.lagMs * 10) / 10,
+    broker: {
+      state: own.broker.state,
+      deaf_since: iso(own.broker.deafSince),
+      heard_ourselves_at: iso(own.broker.heardAt),
+      ...connection.counters(),
+    },
+    platform: platformHealth(sources),
+    requests_left: budget.left(now),
+    effective_intervals: effectiveIntervals(intervals, poller.stretch),
+    calls_per_hour: {
+      total: Object.values(callsPerHour).reduce((sum, calls) => sum + calls, 0),
+      budget: 60 * configuration.platform.requests_per_minute || null,
+      ...callsPerHour,
+    },
+    last_contact_business: wall(platform.link("business").contactAt),
+    last_contact_realtime: wall(platform.link("realtime").contactAt),
+    oldest_reading_at: iso(oldest?.at ?? null),
+    oldest_reading: oldest?.sensor ?? null,
+    journal: journalHealth(sources),
+    unreadable: platform.shapeReports(),
+    overdue: own.overdue,
+    read_only: live.current.commands.read_only,
+    read_only_because: live.readOnlyBecause,
+    other_bridge: present ? { client, since: iso(since) } : null,
+  };
+}
+
+const platformHealth = ({ mirror, platform }: HealthSources) => ({
+  state: mirror.watch.state,
+  controllers: mirror.store.size,
+  ...platform.counters(),
+  push: platform.pushCounters(),
+});
+
+const journalHealth = ({ journal, desk }: HealthSources) => ({
+  ...journal.state(),
+  open_commands: desk.commander.open.length,
+  results_waiting: desk.outbox.waiting,
+  results_held_back: desk.commander.heldBack,
+});
+
+const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+
+/** The good reading measured longest ago: what a person should look at first. */
+function oldestReading(controllers: Iterable<Controller>): { at: number; sensor: string } | null {
+  let oldest: { at: number; sensor: string } | null = null;
+  for (const controller of controllers) {
+    for (const sensor of controller.sensors.values()) {
+      if (sensor.measuredAt === null || (oldest !== null && sensor.measuredAt >= oldest.at)) continue;
+      oldest = { at: sensor.measuredAt, sensor: `${controller.info.id}/${sensor.definition.id}` };
+    }
+  }
+  return oldest;
+}
+
+/** Seconds. */
+function effectiveIntervals(intervals: PollIntervals, stretch: number): Readonly<Record<string, number>> {
+  const effective = (ms: number) => Math.round(ms * stretch) / 1_000;
+  return {
+    controllers_s: effective(intervals.controllers),
+    sensors_s: effective(intervals.sensors),
+    running_status_s: effective(intervals.running_status),
+    actuators_s: effective(intervals.actuators),
+  };
+}
+
+/** What `bridge/info` tells: the settings by name, so that a secret added later cannot slip in. */
+export function bridgeInfo(
+  { platform, mqtt, homeassistant, polling, commands, mirror }: Configuration,
+  store: GreenhouseStore,
+  run: {
+    readonly version: string;
+    /** Random id of this run. */
+    readonly instance: string;
+    readonly startedAt: number;
+    readonly readOnlyBecause: string | null;
+    /** Null where there is no link. */
+    readonly mqtt: { readonly version: string; readonly because: string } | null;
+  },
+): string {
+  return JSON.stringify({
+    version: run.version,
+    instance: run.instance,
+    started_at: iso(run.startedAt),
+    account: countsOf(store),
+    read_only_because: run.readOnlyBecause,
+    mqtt: run.mqtt,
+    settings: {
+      business_host: hostOf(platform.business_url),
+      realtime_host: hostOf(platform.realtime_url),
+      time_zone: platform.time_zone,
+      requests_per_minute: platform.requests_per_minute,
+      concurrency: platform.concurrency,
+      push: platform.push.enabled,
+      broker: mqtt.url === undefined ? "embedded" : hostOf(mqtt.url),
+      client_id: mqtt.client_id,
+      base_topic: mqtt.base_topic,
+      state_qos: mqtt.state_qos,
+      homeassistant: homeassistant.enabled,
+      language: homeassistant.language,
+      polling_ms: polling,
+      commands: { ...commands },
+      mirror,
+    },
+  });
+}
+
+function countsOf(store: GreenhouseStore) {
+  const all = [...store.controllers()];
+  return {
+    controllers: store.size,
+    online: all.filter(({ availability }) => availability === "online").length,
+    sensors: all.reduce((sum, { sensors }) => sum + sensors.size, 0),
+    actuators: all.reduce((sum, { actuators }) => sum + actuators.size, 0),
+  };
+}
+
+// Without user, password and query, whatever somebody put there.
+const hostOf = (url: string): string => {
+  const { protocol, host } = new URL(url);
+  return `${protocol}//${host}`;
+};

@@ -1,0 +1,102 @@
+import type { Actuator, Controller } from "../greenhouse/model.js";
+import {
+  jobIntervalMs,
+  jobsOf,
+  type PollIntervals,
+  type PollJob,
+  type PollOperation,
+} from "../sync/poll-plan.js";
+
+/** A promised read or topic that is late. */
+export interface Overdue {
+  /** Topic id; null for the account's own list. */
+  readonly controller: string | null;
+  /** `controllers`, `sensors`, `running_status`, or a topic: `actuator/roof`, `sensor/air`, `parameter/ec`. */
+  readonly what: string;
+  /** ISO time from which on it is late. */
+  readonly since: string;
+}
+
+export interface OverdueFacts {
+  /** Monotonic ms, as all instants here; `wall` is the epoch ms of the same moment. */
+  readonly now: number;
+  readonly wall: number;
+  readonly startedAt: number;
+  readonly intervals: PollIntervals;
+  readonly stretch: number;
+  readonly controllers: Iterable<Controller>;
+  readonly hasReadings: (code: string) => boolean;
+  readonly answeredAt: (operation: PollOperation, code: string | null) => number | null;
+  /** When the controller came to the mirror. */
+  readonly knownSince: (code: string) => number;
+}
+
+/** Late is what has been missed three times over; a request may also take its time. */
+const patience = 3;
+const graceMs = 30_000;
+const mostListed = 100;
+
+/** Everything that is late now, the longest first. */
+export function overdueOf(facts: OverdueFacts): readonly Overdue[] {
+  const late: { readonly since: number; readonly controller: string | null; readonly what: string }[] = [];
+  const judge = (controller: Controller | null, what: string, lastAt: number | null, job: PollJob) => {
+    const intervalMs = jobIntervalMs(job, facts.intervals, controller ?? undefined) * facts.stretch;
+    const known = controller === null ? facts.startedAt : facts.knownSince(controller.info.code);
+    const from = lastAt ?? known;
+    if (facts.now - from <= patience * intervalMs + graceMs) return;
+    late.push({ since: from + intervalMs, controller: controller?.info.id ?? null, what });
+  };
+  judge(null, "controllers", facts.answeredAt("controllers", null), { kind: "controllers" });
+  for (const controller of facts.controllers) judgeController(controller, facts, judge);
+  return late
+    .sort((one, other) => one.since - other.since)
+    .slice(0, mostListed)
+    .map(({ since, ...rest }) => ({
+      ...rest,
+      since: new Date(facts.wall - (facts.now - since)).toISOString(),
+    }));
+}
+
+type Judge = (controller: Controller, what: string, lastAt: number | null, job: PollJob) => void;
+
+function judgeController(controller: Controller, facts: OverdueFacts, judge: Judge): void {
+  const { code } = controller.info;
+  if (facts.hasReadings(code)) {
+    const sensorsAt = facts.answeredAt("sensors", code);
+    judge(controller, "sensors", sensorsAt, { kind: "sensors", code });
+    const statusAt = facts.answeredAt("running_status", code);
+    judge(controller, "running_status", statusAt, { kind: "running_status", code });
+    // Answers come, but one of the configured sensors is never in them.
+    if (sensorsAt !== null)
+      for (const { id, ignore } of controller.settings?.sensors ?? [])
+        if (!ignore && !controller.sensors.has(id))
+          judge(controller, `sensor/${id}`, null, { kind: "sensors", code });
+  }
+  const register = { kind: "registers", code, read: { type: "address", address: "" } } as const;
+  for (const [id, actuator] of controller.actuators)
+    judge(controller, `actuator/${id}`, oldestRead(actuator), register);
+  for (const [id, parameter] of controller.parameters)
+    judge(controller, `parameter/${id}`, parameter.register?.startedAt ?? null, register);
+}
+
+/** An actuator is as current as the address read longest ago. */
+function oldestRead({ registers }: Actuator): number | null {
+  const starts = Object.values(registers).map(({ startedAt }) => startedAt);
+  return starts.length === 0 ? null : Math.min(...starts);
+}
+
+/**
+ * The shortest interval of the reads that are made, not of those configured: an account without sensors is asked for its list of
+ * controllers only.
+ */
+export function shortestIntervalMs(
+  intervals: PollIntervals,
+  controllers: Iterable<Controller>,
+  hasReadings: (code: string) => boolean,
+): number {
+  let shortest = intervals.controllers;
+  for (const controller of controllers)
+    for (const job of jobsOf(controller, hasReadings(controller.info.code)))
+      shortest = Math.min(shortest, jobIntervalMs(job, intervals, controller));
+  return shortest;
+}

@@ -1,0 +1,272 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { CommandDesk } from "../commands/desk.js";
+import type { LiveSettings } from "../config/live-settings.js";
+import type { Configuration } from "../config/schema.js";
+import type { BridgeEvent } from "../greenhouse/events.js";
+import type { PlatformState } from "../greenhouse/model.js";
+import type { Journal } from "../journal/journal.js";
+import type { RecordBody } from "../journal/records.js";
+import type { BrokerConnection } from "../mqtt/connection.js";
+import type { IncomingMessage } from "../mqtt/connection/settings.js";
+import type { Outputs } from "../mqtt/outputs.js";
+import type { Topics } from "../mqtt/topics.js";
+import type { PlatformClient } from "../platform/client.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+import { every } from "../runtime/schedule.js";
+import type { ServiceManager } from "../runtime/systemd.js";
+import type { Mirror } from "../sync/mirror.js";
+import { awaitProven } from "./crash-loop.js";
+import { bridgeInfo, healthDocument } from "./health.js";
+import type { MetricSources } from "./metrics.js";
+import { notice, type Noticed, noticedNothing } from "./notices.js";
+import { type Overdue, overdueOf, shortestIntervalMs } from "./overdue.js";
+import { BrokerTests } from "./self-test.js";
+import { ClockJumps, readPauseMs, Watchdog } from "./watchdog.js";
+
+export interface StatusParts {
+  readonly configuration: Configuration;
+  readonly version: string;
+  readonly live: LiveSettings;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Told that the bridge is ready, works, and stops. */
+  readonly manager: ServiceManager | null;
+  readonly journal: Journal;
+  readonly platform: PlatformClient;
+  readonly mirror: Mirror;
+  readonly connection: BrokerConnection;
+  readonly topics: Topics;
+  readonly desk: CommandDesk;
+  readonly outputs: Outputs;
+  readonly onEvent: (event: BridgeEvent) => void;
+}
+
+const lookMs = 1_000;
+const healthEveryMs = 60_000;
+const lagResolutionMs = 100;
+const journaledTokensMs = 60_000;
+
+/** What the bridge knows and tells of itself: is it heard, is it alone, is its clock right, is anything late. */
+export class Status {
+  readonly #parts: StatusParts;
+  readonly #startedAt: number;
+  readonly #startedWall: number;
+  readonly #lag = monitorEventLoopDelay({ resolution: lagResolutionMs });
+  readonly #tests: BrokerTests;
+  readonly #jumps: ClockJumps;
+  readonly #knownSince = new Map<string, number>();
+  #noticed: Noticed = noticedNothing;
+  #platformReconnects = 0;
+  #platformState: PlatformState | null = null;
+  #wrongTokens = 0;
+  #wrongTokenAt: number | null = null;
+
+  constructor(parts: StatusParts) {
+    this.#parts = parts;
+    const { clock, log } = parts;
+    this.#startedAt = clock.monotonic();
+    this.#startedWall = clock.now();
+    const note = this.#note.bind(this);
+    this.#tests = new BrokerTests(parts, note, () => {
+      this.publish();
+    });
+    this.#jumps = new ClockJumps({ clock, log, note });
+    parts.mirror.store.onChange((before, after) => {
+      if (before === undefined && after) this.#knownSince.set(after.info.code, clock.monotonic());
+      if (before && after === undefined) this.#knownSince.delete(before.info.code);
+    });
+  }
+
+  /** The connection's state, or what is wrong with one that stands: nothing arrives, or nothing is acknowledged. */
+  get brokerState(): string {
+    const { state, isMute } = this.#parts.connection;
+    if (state !== "online") return state;
+    if (isMute) return "unacknowledging";
+    return this.#tests.self.isDeaf ? "deaf" : state;
+  }
+
+  /** The process works and its link to the broker stands. */
+  isHealthy(): boolean {
+    return this.brokerState === "online";
+  }
+
+  /** The platform answers too. */
+  isReady(): boolean {
+    const { state } = this.#parts.mirror.watch;
+    return state === "online" || state === "degraded";
+  }
+
+  get hasOtherBridge(): boolean {
+    return this.#tests.other.isPresent;
+  }
+
+  /** Every subscription stands; call it before anything else of this run is published on the link. */
+  connected(): void {
+    this.#tests.connected();
+    this.publish();
+  }
+
+  /** Whether the message was one of the bridge to itself, or of another bridge to all. */
+  received(message: IncomingMessage): boolean {
+    return this.#tests.received(message);
+  }
+
+  platformState(state: PlatformState): void {
+    if (this.#platformState === "unreachable") this.#platformReconnects += 1;
+    this.#platformState = state;
+  }
+
+  /** Somebody asked for metrics with a wrong token. */
+  wrongToken(address: string | null): void {
+    const { clock, log } = this.#parts;
+    const now = clock.monotonic();
+    this.#wrongTokens += 1;
+    if (this.#wrongTokenAt !== null && now - this.#wrongTokenAt < journaledTokensMs) return;
+    this.#wrongTokenAt = now;
+    log.warn({ address }, "somebody asked for metrics with a wrong http.token");
+    this.#note({ type: "login_failed", listener: "http", client: null, user: null, address });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#parts;
+    this.#lag.enable();
+    await Promise.all([
+      this.#tests.run(signal),
+      this.#watchdog()?.run(signal),
+      this.#provenRun(signal),
+      every(lookMs, clock, signal, () => {
+        this.#tests.other.look();
+        this.#jumps.look();
+        this.#notice();
+      }),
+      every(healthEveryMs, clock, signal, () => {
+        this.publish();
+        this.#lag.reset();
+      }),
+    ]);
+    this.#lag.disable();
+  }
+
+  /** Tells `bridge/info` and `bridge/health`, where there is a link. */
+  publish(): void {
+    const { connection, topics, outputs, version, journal, mirror, live } = this.#parts;
+    if (connection.state !== "online") return;
+    const { broker, versionReason } = connection;
+    const about = { version, instance: journal.boot, startedAt: this.#startedWall };
+    const mqtt =
+      broker === null || versionReason === null
+        ? null
+        : { version: broker.protocolVersion === 5 ? "5" : "3.1.1", because: versionReason };
+    const { readOnlyBecause } = live;
+    outputs.send(
+      topics.bridge.info,
+      bridgeInfo(live.current, mirror.store, { ...about, mqtt, readOnlyBecause }),
+    );
+    outputs.send(topics.bridge.health, JSON.stringify(this.health()));
+  }
+
+  health(): Readonly<Record<string, unknown>> {
+    const { self, other } = this.#tests;
+    return healthDocument(this.#parts, {
+      startedAt: this.#startedAt,
+      lagMs: this.#lagMs(),
+      broker: { state: this.brokerState, deafSince: self.deafSince, heardAt: self.heardAt },
+      otherBridge: other.state(),
+      overdue: this.#overdue(),
+    });
+  }
+
+  /** What `/metrics` shows. */
+  metricSources(): MetricSources {
+    const { self } = this.#tests;
+    return {
+      ...this.#parts,
+      own: () => ({
+        startedAt: this.#startedAt,
+        lagMs: this.#lagMs(),
+        clockJumps: this.#jumps.count,
+        wrongTokens: this.#wrongTokens,
+        platformReconnects: this.#platformReconnects,
+        overdue: this.#overdue().length,
+        hasOtherBridge: this.hasOtherBridge,
+        isDeaf: self.isDeaf,
+        selfTests: self.counters(),
+      }),
+    };
+  }
+
+  /** 99th percentile of the event loop's delay since the last minute began. */
+  #lagMs(): number {
+    return Math.max(0, this.#lag.percentile(99) / 1e6 - lagResolutionMs);
+  }
+
+  #overdue(): readonly Overdue[] {
+    const { clock, mirror } = this.#parts;
+    const { poller, store, inventory, intervals } = mirror;
+    return overdueOf({
+      now: clock.monotonic(),
+      wall: clock.now(),
+      startedAt: this.#startedAt,
+      intervals,
+      stretch: poller.stretch,
+      controllers: store.controllers(),
+      hasReadings: (code) => inventory.hasReadings(code),
+      answeredAt: (operation, code) => poller.tally.answeredAt(operation, code),
+      knownSince: (code) => this.#knownSince.get(code) ?? this.#startedAt,
+    });
+  }
+
+  #watchdog(): Watchdog | null {
+    const { manager, clock, log, mirror, outputs } = this.#parts;
+    if (!manager) return null;
+    const { poller, store, inventory, intervals, watch } = mirror;
+    const shortestMs = () =>
+      poller.stretch *
+      shortestIntervalMs(intervals, store.controllers(), (code) => inventory.hasReadings(code));
+    const progress = () => ({
+      startedAt: this.#startedAt,
+      outputsAt: outputs.workedAt,
+      readEndedAt: poller.tally.endedAt,
+      readPauseMs: readPauseMs(shortestMs()),
+    });
+    const status = () =>
+      `broker ${this.brokerState}; platform ${watch.state ?? "not asked yet"}; ${store.size} controllers`;
+    return new Watchdog({ manager, clock, log, progress, status });
+  }
+
+  async #provenRun(signal: AbortSignal): Promise<void> {
+    const { clock, log, live } = this.#parts;
+    await awaitProven(
+      {
+        ...{ startedAt: this.#startedAt, clock, log, live },
+        note: this.#note.bind(this),
+        onNews: () => {
+          this.publish();
+        },
+      },
+      signal,
+    );
+  }
+
+  #notice(): void {
+    const { clock, configuration, platform, onEvent } = this.#parts;
+    const { signins, contested } = platform.counters();
+    const facts = {
+      shapes: platform.shapeReports(),
+      signIns: signins,
+      contested,
+      isSignInRefused:
+        configuration.platform.sign_in !== undefined &&
+        platform.link("business").unauthorized &&
+        platform.link("realtime").unauthorized,
+    };
+    const { after, events } = notice(this.#noticed, facts, clock.monotonic(), clock.now());
+    this.#noticed = after;
+    for (const event of events) onEvent(event);
+  }
+
+  #note(record: RecordBody): void {
+    this.#parts.journal.append(record, { durable: false }).catch(() => undefined);
+  }
+}

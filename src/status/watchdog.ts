@@ -1,0 +1,142 @@
+import type { RecordBody } from "../journal/records.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+import type { ServiceManager } from "../runtime/systemd.js";
+
+/** What shows that the bridge really works. Instants are monotonic ms. */
+export interface Progress {
+  readonly startedAt: number;
+  /** How late the newest look came. */
+  readonly lateMs: number;
+  /** The publishing half was last at work. */
+  readonly outputsAt: number | null;
+  /** A read of the platform last ended, however it ended. */
+  readonly readEndedAt: number | null;
+  /** The longest pause between two reads that can be right. */
+  readonly readPauseMs: number;
+}
+
+const mostLateMs = 1_000;
+const outputsPauseMs = 30_000;
+
+/** Which part makes no progress, as a word for the log; null while all do. */
+export function stuckPart(progress: Progress, now: number): string | null {
+  const { startedAt, lateMs, outputsAt, readEndedAt, readPauseMs } = progress;
+  if (lateMs > mostLateMs) return "event loop";
+  if (now - (outputsAt ?? startedAt) > outputsPauseMs) return "outputs";
+  return now - (readEndedAt ?? startedAt) > readPauseMs ? "polling" : null;
+}
+
+/** The shortest interval of the reads made, several times over, but never less than any deadline of a request. */
+export const readPauseMs = (shortestIntervalMs: number): number => Math.max(300_000, 3 * shortestIntervalMs);
+
+export interface WatchdogPorts {
+  readonly manager: ServiceManager;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly progress: () => Omit<Progress, "lateMs">;
+  /** A line for `systemctl status`. */
+  readonly status: () => string;
+}
+
+const statusEveryMs = 30_000;
+/** Looks per watchdog time: one that is left out must not be the one that kills us. */
+const looksPerWatchdog = 4;
+
+/** Tells systemd that we are ready, that we live as long as work gets done, and that we stop. */
+export class Watchdog {
+  readonly #ports: WatchdogPorts;
+  #stuck: string | null = null;
+
+  constructor(ports: WatchdogPorts) {
+    this.#ports = ports;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { manager, clock, status } = this.#ports;
+    const { watchdogMs } = manager;
+    const everyMs = watchdogMs === null ? statusEveryMs : watchdogMs / looksPerWatchdog;
+    manager.tell("READY=1", `STATUS=${status()}`);
+    let due = clock.monotonic() + everyMs;
+    while (!signal.aborted) {
+      await clock.wait(Math.max(0, due - clock.monotonic()), signal).catch(() => undefined);
+      if (isAborted(signal)) break;
+      this.#look(clock.monotonic() - due, watchdogMs !== null);
+      due = clock.monotonic() + everyMs;
+    }
+    manager.tell("STOPPING=1", "STATUS=stopping");
+  }
+
+  #look(lateMs: number, isWatched: boolean): void {
+    const { manager, clock, log, progress, status } = this.#ports;
+    const stuck = stuckPart({ ...progress(), lateMs }, clock.monotonic());
+    if (stuck !== null && stuck !== this.#stuck)
+      log.error({ part: stuck }, "a part makes no progress; systemd restarts the bridge if it stays so");
+    this.#stuck = stuck;
+    const alive = isWatched && stuck === null ? ["WATCHDOG=1"] : [];
+    manager.tell(...alive, `STATUS=${stuck === null ? status() : `${stuck} makes no progress`}`);
+  }
+}
+
+// The signal changes during the awaits, which the compiler's narrowing of `aborted` does not know.
+const isAborted = (signal: AbortSignal): boolean => signal.aborted;
+
+export interface ClockJumpPorts {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly note: (record: RecordBody) => void;
+}
+
+/** Smaller steps are what time servers make every day. */
+const noticeableMs = 2_000;
+
+/** A pair of readings, taken together. */
+export interface Reading {
+  readonly wall: number;
+  readonly monotonic: number;
+}
+
+const readingOf = (clock: Clock): Reading => ({ wall: clock.now(), monotonic: clock.monotonic() });
+
+/** By how much the wall clock was set between two readings; null where it only went on. Positive: forward. */
+export function jumpMs(before: Reading, after: Reading): number | null {
+  const jump = after.wall - before.wall - (after.monotonic - before.monotonic);
+  return Math.abs(jump) > noticeableMs ? Math.round(jump) : null;
+}
+
+/** Says in log and journal when the wall clock is set, so that times in both can be understood later. */
+export class ClockJumps {
+  readonly #ports: ClockJumpPorts;
+  #before: Reading;
+  #count = 0;
+
+  constructor(ports: ClockJumpPorts) {
+    this.#ports = ports;
+    this.#before = readingOf(ports.clock);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Once a second or so. */
+  look(): void {
+    const after = readingOf(this.#ports.clock);
+    const jump = jumpMs(this.#before, after);
+    this.#before = after;
+    if (jump !== null) this.#tell(jump, after.wall);
+  }
+
+  #tell(byMs: number, wall: number): void {
+    const { log, note } = this.#ports;
+    this.#count += 1;
+    log.warn(
+      { by_s: Math.round(byMs / 1_000), now: isoOf(wall) },
+      "the clock of this computer was set; deadlines and intervals are not affected by it",
+    );
+    note({ type: "clock_jump", by_ms: byMs });
+  }
+}
+
+const isoOf = (wall: number): string | null =>
+  Number.isFinite(wall) && Math.abs(wall) <= 8.64e15 ? new Date(wall).toISOString() : null;

@@ -1,0 +1,158 @@
+import type { Configuration } from "../config/schema.js";
+import { contradiction, contradictionRemedy, takesCommands } from "../greenhouse/device-types.js";
+import type { BridgeEvent } from "../greenhouse/events.js";
+import type { Freshness } from "../greenhouse/freshness.js";
+import type { Controller, PlatformState } from "../greenhouse/model.js";
+import type { PlatformReader } from "../greenhouse/ports.js";
+import type { Transliterate } from "../greenhouse/topic-ids.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+import type { Random } from "../runtime/random.js";
+import { PlatformWatch } from "./hosts.js";
+import { Inventory, type InventoryNews } from "./inventory.js";
+import type { PollIntervals } from "./poll-plan.js";
+import { Poller } from "./poller.js";
+import { RequestBudget } from "../runtime/limiter.js";
+import { mirrorSettings } from "./settings.js";
+import { GreenhouseStore } from "./store.js";
+
+/** The reading half: what asks the platform and holds what it showed. */
+export interface Mirror {
+  readonly store: GreenhouseStore;
+  readonly inventory: Inventory;
+  readonly poller: Poller;
+  readonly watch: PlatformWatch;
+  readonly budget: RequestBudget;
+  readonly intervals: PollIntervals;
+}
+
+export interface MirrorParts {
+  readonly configuration: Pick<Configuration, "mirror" | "controllers" | "polling" | "commands" | "platform">;
+  /** What polling reads through. */
+  readonly platform: PlatformReader;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly transliterate: Transliterate;
+  readonly onPlatformState: (state: PlatformState) => void;
+  readonly onEvent: (event: BridgeEvent) => void;
+  /** A controller was found that was not mirrored before. */
+  readonly onAdded: (code: string) => void;
+}
+
+export function createMirror(parts: MirrorParts): Mirror {
+  const { configuration, clock, random, log, platform } = parts;
+  const settings = mirrorSettings(configuration);
+  const intervals = configuration.polling;
+  const store = new GreenhouseStore(settings, clock, parts.transliterate);
+  const budget = new RequestBudget(configuration.platform.requests_per_minute);
+  const watch: PlatformWatch = new PlatformWatch({
+    clock,
+    log,
+    onState: (state) => {
+      store.setReachable(state !== "unreachable");
+      parts.onPlatformState(state);
+    },
+    onHost: (host, reachable) => {
+      poller.hostReachable(host, reachable);
+    },
+    onEvent: parts.onEvent,
+  });
+  const inventory = new Inventory(store, settings.removeAfterMs, (news) => {
+    tellNews(news, parts, store);
+    if (news.type === "removed") poller.forget(news.code);
+    if (news.type === "doubted") poller.askConnection(news.code);
+    if (news.type !== "added") return;
+    poller.follow(news.code);
+    parts.onAdded(news.code);
+  });
+  const onStretch = stretchListener(configuration.polling, { store, watch, log });
+  const { concurrency, requests_per_minute: requestsPerMinute } = configuration.platform;
+  const poller = new Poller(
+    { intervals, concurrency, requestsPerMinute, onStretch },
+    { platform, store, inventory, clock, budget, random, log },
+  );
+  followRawAddresses(store, poller);
+  warnOfTypes(store, log);
+  for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
+  return { store, inventory, poller, watch, budget, intervals };
+}
+
+function tellNews(
+  news: InventoryNews,
+  { log, clock, onEvent }: Pick<MirrorParts, "log" | "clock" | "onEvent">,
+  store: GreenhouseStore,
+): void {
+  if (news.type === "account_empty")
+    onEvent({ type: "account_empty", severity: "warning", message: accountEmpty, at: clock.now() });
+  if (news.type !== "added" && news.type !== "removed") return;
+  log.info({ controller: news.code }, `controller ${news.type}: ${news.name}`);
+  const controller = news.type === "added" ? store.get(news.code) : undefined;
+  if (controller) logActuators(log, controller);
+}
+
+const accountEmpty =
+  "The platform lists no controllers at all; nothing is removed. Check the account and the rights of its token.";
+
+/** One line for each actuator of a controller that was found. */
+export function logActuators(log: Logger, { info, actuators }: Controller): void {
+  for (const { settings } of actuators.values()) {
+    const { id, kind, address, readOnly } = settings;
+    const about = { controller: info.id, actuator: id, kind, address };
+    log.info(about, `actuator found${readOnly ? ", read-only" : ""}: ${info.id}/${id}`);
+  }
+}
+
+/** Says once what the platform's type of a device contradicts; what type_id contradicts, `check` and the start say from the configuration. */
+function warnOfTypes(store: GreenhouseStore, log: Logger): void {
+  store.onChange((before, after) => {
+    const type = after?.info.type ?? null;
+    if (after === undefined || type === null || before?.info.type === type || takesCommands(type)) return;
+    for (const { settings } of after.actuators.values()) {
+      const why = contradiction(settings, type);
+      if (why === null) continue;
+      const about = { controller: after.info.code, actuator: settings.id };
+      log.warn(about, `actuator ${settings.id} cannot be commanded: ${why}; ${contradictionRemedy}`);
+    }
+  });
+}
+
+/** A raw address that a command read back is read from then on. */
+function followRawAddresses(store: GreenhouseStore, poller: Poller): void {
+  store.onChange((before, after) => {
+    if (after && (before?.addresses.size ?? 0) < after.addresses.size) poller.follow(after.info.code);
+  });
+}
+
+/** A reading may be three effective intervals old where the budget stretches them. */
+const intervalsUntilStale = 3;
+
+function limitsFor(polling: Configuration["polling"], factor: number): Freshness {
+  const floor = (intervalMs: number) => intervalMs * factor * intervalsUntilStale;
+  const floorWhenStretched = (intervalMs: number) => (factor > 1 ? floor(intervalMs) : 0);
+  return {
+    staleAfterMs: polling.stale_after,
+    sensorFloorMs: floorWhenStretched(polling.sensors),
+    registerFloorMs: floorWhenStretched(polling.actuators),
+    // They change rarely and are asked for rarely; nobody chose how long they last.
+    statusFloorMs: floor(polling.running_status),
+  };
+}
+
+function stretchListener(
+  polling: Configuration["polling"],
+  { store, watch, log }: Pick<Mirror, "store" | "watch"> & { readonly log: Logger },
+): (factor: number) => void {
+  store.setLimits(limitsFor(polling, 1));
+  return (factor) => {
+    const stretched = factor > 1;
+    store.setLimits(limitsFor(polling, factor));
+    watch.stretched(stretched);
+    if (stretched) {
+      log.warn(
+        { sensors_every_s: Math.round((polling.sensors * factor) / 1000) },
+        `the account needs ${factor.toFixed(1)} times the requests that platform.requests_per_minute allows; all intervals are stretched`,
+      );
+    } else log.info("the request budget is enough again; intervals are as configured");
+  };
+}

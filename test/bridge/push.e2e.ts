@@ -1,0 +1,202 @@
+import anyAscii from "any-ascii";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { createPlatform, type PlatformClient } from "../../src/platform/client.js";
+import { platformSettings } from "../../src/platform/settings.js";
+import { PushChannels } from "../../src/sync/push-channels.js";
+import { createMirror, type Mirror } from "../../src/sync/mirror.js";
+import { sameValue } from "../../src/greenhouse/actuator-values.js";
+import { type Clock, systemClock } from "../../src/runtime/clock.js";
+import { seededRandom } from "../../src/runtime/random.js";
+import type { ProfileName } from "../../src/simulator/dialects.js";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/simulator.js";
+import { nobodyWaits, silentLog } from "../support/builders.js";
+import { until } from "../mqtt-connection/support.js";
+import { freePort } from "../support/mosquitto.js";
+import { bridge, configurationOf, platform as platformOf } from "./support/bridge.js";
+
+/* The reading half with its push channels against the simulated platform, over real HTTP and WebSockets. */
+
+// Reads that pushes ask for keep ten seconds apart, and a test may need two of them.
+vi.setConfig({ testTimeout: 60_000 });
+
+const patience = { timeout: 30_000, interval: 5 };
+const code = "GH-0001";
+const addresses = { roof: "101", side: "103", fans: "140", fan: "150", valve: "210" } as const;
+
+const text = (actuatorsEvery: string) => `
+polling: { controllers: 1h, sensors: 1h, running_status: 1h, actuators: ${actuatorsEvery}, stale_after: 3h }
+controllers:
+  ${code}:
+    actuators:
+      roof: { kind: skylight, address: 101 }
+      side: { kind: skylight, address: 103 }
+      fans: { kind: fan_wet_curtain, address: 140 }
+      fan: { kind: circulation_fan, address: 150 }
+      valve: { kind: irrigation, address: 210 }
+`;
+
+/** Pauses of a minute take half a second; everything shorter takes its time. */
+const impatient: Clock = {
+  ...systemClock,
+  wait: (ms, signal) => systemClock.wait(ms >= 60_000 ? 500 : ms, signal),
+};
+
+interface Pushed {
+  readonly simulator: Simulator;
+  readonly platform: PlatformClient;
+  readonly mirror: Mirror;
+  readonly stop: () => Promise<void>;
+}
+
+/** Everything has been read once, and all channels are open. */
+async function mirrored(
+  options: SimulatorOptions = {},
+  actuatorsEvery = "1h",
+  random = seededRandom(1),
+): Promise<Pushed> {
+  const simulator = await startSimulator(
+    { controllers: 5, seed: 1, registerLagMs: 0, pushIntervalMs: 5, ...options },
+    { clock: systemClock },
+  );
+  onTestFinished(() => simulator.close());
+  const configuration = await configurationOf(text(actuatorsEvery), simulator);
+  const around = { clock: impatient, random, log: silentLog };
+  const platform: PlatformClient = createPlatform(platformSettings(configuration.platform), {
+    ...{ ...around, dataDir: configuration.data_dir },
+    onLink: (link) => {
+      mirror.watch.learnt(link.host, link);
+    },
+  });
+  const mirror: Mirror = createMirror({
+    ...{ configuration, platform, ...around, transliterate: anyAscii },
+    onPlatformState: () => undefined,
+    onEvent: () => undefined,
+    onAdded: () => undefined,
+  });
+  const push = new PushChannels({ platform, mirror, requestsPerMinute: 0, bell: nobodyWaits, ...around });
+  const quit = new AbortController();
+  const parts = [mirror.store, mirror.watch, mirror.poller, push];
+  const running = Promise.all(parts.map((part) => part.run(quit.signal)));
+  const stop = async () => {
+    quit.abort();
+    await running;
+    await platform.close();
+  };
+  onTestFinished(stop);
+  const isRead = () =>
+    [...(mirror.store.get(code)?.actuators.values() ?? [])].every(({ readAt }) => readAt !== null);
+  await expect.poll(isRead, patience).toBe(true);
+  await expect.poll(() => platform.pushCounters().open, patience).toBeGreaterThanOrEqual(3);
+  return { simulator, platform, mirror, stop };
+}
+
+const shown = ({ mirror }: Pushed, id: string) => mirror.store.get(code)?.actuators.get(id);
+
+describe("what the platform pushes, while polling rests", () => {
+  it.each<ProfileName>(["default", "list", "records", "rows", "keyed", "channels", "text", "entries", "odd"])(
+    "moves the mirror in the dialect %s",
+    async (profile) => {
+      const made = await mirrored({ profile });
+      for (const [value, state] of [
+        ["10010", "open"],
+        ["11000", "auto"],
+        ["10001", "closed"],
+      ] as const) {
+        made.simulator.control.moveByHand(code, "101", value);
+        await expect.poll(() => shown(made, "roof")?.state, patience).toBe(state);
+        expect(shown(made, "roof")).toMatchObject({ source: "push", quality: "good" });
+      }
+    },
+  );
+
+  it("reaches running statuses, connections and the readings of a weather station", async () => {
+    const { mirror, simulator } = await mirrored({ speed: 600 });
+    const status = () =>
+      [...(mirror.store.get(code)?.statuses.values() ?? [])].find(({ number }) => number === 16)?.state;
+    await expect.poll(status, patience).toBeDefined();
+    simulator.control.moveByHand(code, "140", "10000");
+    await expect.poll(status, patience).toBe("on");
+    const sources = () =>
+      [...(mirror.store.get("WS-0001")?.sensors.values() ?? [])].map(({ source }) => source);
+    await expect.poll(sources, patience).toContain("push");
+    expect(mirror.store.get(code)?.availability).toBe("online");
+    simulator.control.setOnline(code, false);
+    await expect.poll(() => mirror.store.get(code)?.availability, patience).toBe("offline");
+  });
+
+  it("that is garbled moves nothing, is counted and stands in the reports", async () => {
+    const made = await mirrored();
+    const before = shown(made, "roof");
+    made.simulator.control.push("garbled");
+    made.simulator.control.moveByHand(code, "101", "10010");
+    await expect.poll(() => made.platform.pushCounters().unreadable, patience).toBeGreaterThan(0);
+    expect(shown(made, "roof")).toBe(before);
+    expect(made.platform.shapeReports().map(({ operation }) => operation)).toContain("ws/set-value");
+  });
+});
+
+it("nothing is opened with platform.push.enabled: false", async () => {
+  const simulator = await platformOf({ controllers: 1, pushIntervalMs: 5 });
+  const text = ["  push: { enabled: false }", `broker: { port: ${await freePort()} }`, "http: false"].join(
+    "\n",
+  );
+  const { lines } = await bridge(text, simulator);
+  await until(() => lines.some((line) => line.includes("the platform answers")), "polls", lines);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(simulator.pushConnections()).toBe(0);
+});
+
+describe("while the channels are down", () => {
+  it.each(["refuse", "silent", "black_hole"] as const)("polling carries on (%s)", async (mode) => {
+    const made = await mirrored({}, "1s");
+    made.simulator.control.push(mode);
+    made.simulator.control.moveByHand(code, "101", "10010");
+    await expect.poll(() => shown(made, "roof")?.state, patience).toBe("open");
+    expect(shown(made, "roof")?.source).toBe("poll");
+  });
+
+  it("what changed is read as soon as they are open again", async () => {
+    const made = await mirrored();
+    made.simulator.control.push("refuse");
+    await expect.poll(() => made.platform.pushCounters().open, patience).toBe(0);
+    made.simulator.control.moveByHand(code, "101", "10010");
+    await expect.poll(() => made.platform.pushCounters().failures, patience).toBeGreaterThan(3);
+    made.simulator.control.push("normal");
+    await expect.poll(() => shown(made, "roof")?.state, patience).toBe("open");
+  }, 60_000);
+});
+
+describe("channels that come and go", () => {
+  it("1,000 times, while people move things, leave one connection each and a mirror that equals the platform", async () => {
+    const made = await mirrored({ pushIntervalMs: 1 }, "1h", () => 0);
+    const { simulator, platform, stop } = made;
+    const random = seededRandom(7);
+    const values = {
+      roof: ["10010", "10001", "11000"],
+      fans: ["11110", "00000", "10000"],
+      fan: ["1010", "1001", "1100"],
+    };
+    const lost = () => platform.pushCounters().lost;
+    const kindOf = (id: string) =>
+      id === "roof" || id === "side" ? values.roof : id === "fans" ? values.fans : values.fan;
+    while (lost() < 1_000) {
+      const ids = Object.keys(addresses) as (keyof typeof addresses)[];
+      const id = ids[Math.floor(random() * ids.length)] ?? "roof";
+      const value = kindOf(id)[Math.floor(random() * 3)] ?? "";
+      simulator.control.moveByHand(code, addresses[id], value);
+      await expect.poll(() => platform.pushCounters().open, patience).toBe(3);
+      const before = lost();
+      simulator.control.push("drop");
+      await expect.poll(lost, patience).toBe(before + 3);
+    }
+    const differing = () =>
+      Object.entries(addresses).filter(([id, address]) => {
+        const { value } = simulator.control.trueState(code, address);
+        return !sameValue(value, shown(made, id)?.value ?? "");
+      });
+    await expect.poll(differing, { timeout: 120_000, interval: 50 }).toEqual([]);
+    expect(simulator.pushConnections()).toBeLessThanOrEqual(3);
+    await stop();
+    await expect.poll(() => simulator.pushConnections(), patience).toBe(0);
+  }, 300_000);
+});

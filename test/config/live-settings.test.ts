@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import { changedKeys, LiveSettings, reloadableKeys } from "../../src/config/live-settings.js";
+import { configurationOf, platform } from "../bridge/support/bridge.js";
+
+describe("what changed between two configurations", () => {
+  it.each([
+    ["nothing", { a: 1 }, { a: 1 }, []],
+    ["a value", { a: { b: 1, c: 2 } }, { a: { b: 1, c: 3 } }, ["a.c"]],
+    ["a key that came", { a: {} }, { a: { b: 1 } }, ["a.b"]],
+    ["a key that went", { a: { b: 1 } }, { a: {} }, ["a.b"]],
+    ["a list is one value", { a: [1, 2] }, { a: [1, 3] }, ["a"]],
+    ["a section turned off", { http: { port: 1 } }, { http: false }, ["http"]],
+    ["several, by name", { b: 1, a: { x: 1 } }, { b: 2, a: { x: 2 } }, ["a.x", "b"]],
+  ])("%s", (_, before, next, changed) => {
+    expect(changedKeys(before, next)).toEqual(changed);
+  });
+});
+
+describe("a configuration read again", () => {
+  const settings = async (text: string) => configurationOf(text, await platform());
+
+  it("is in force for what can change, and names what needs a restart, again and again", async () => {
+    const simulator = await platform();
+    const before = await configurationOf("http: { port: 0, token: first-token }", simulator);
+    const next = await configurationOf(
+      [
+        "http: { port: 0, token: second-token, allowed_hosts: [pi.local] }",
+        "log: { level: debug }",
+        "commands: { read_only: true, max_age: 30s, min_interval: 5s }",
+        "controllers: { GH-0001: { name: East } }",
+      ].join("\n"),
+      simulator,
+    );
+    const live = new LiveSettings(before);
+    const told: unknown[] = [];
+    live.onReload((reloaded) => told.push(reloaded));
+    const first = live.reload(next);
+    expect(first).toEqual({
+      applied: ["commands.max_age", "commands.read_only", "http.allowed_hosts", "http.token", "log.level"],
+      needRestart: ["commands.min_interval", "controllers.GH-0001"],
+    });
+    expect(told).toEqual([first]);
+    expect(live.current).toMatchObject({
+      commands: { read_only: true, max_age: 30_000, min_interval: before.commands.min_interval },
+      http: { token: "second-token", allowed_hosts: ["pi.local"] },
+      log: { level: "debug" },
+      controllers: {},
+    });
+    expect(live.reload(next)).toEqual({ applied: [], needRestart: first.needRestart });
+    expect(JSON.stringify(first)).not.toContain("second-token");
+  });
+
+  it("every key that is said to be reloadable really comes into force", async () => {
+    const before = await settings("http: { port: 0 }");
+    const changed = {
+      ...before,
+      log: { ...before.log, level: "trace" as const },
+      commands: {
+        ...before.commands,
+        ...{ read_only: true, dry_run: true, max_age: 1, require_age: true, require_by: true },
+      },
+      http: before.http && { ...before.http, token: "new-token", allowed_hosts: ["x"] },
+    };
+    const live = new LiveSettings(before);
+    expect(new Set(live.reload(changed).applied)).toEqual(reloadableKeys);
+    expect(changedKeys(live.current, changed)).toEqual([]);
+  });
+
+  it("does not end a read-only run after a crash loop", async () => {
+    const before = await settings("http: false");
+    const live = new LiveSettings(before);
+    live.forceReadOnly("crash_loop");
+    live.reload({ ...before, log: { ...before.log, level: "debug" } });
+    expect(live.current.commands.read_only).toBe(true);
+    expect(live.readOnlyBecause).toBe("crash_loop");
+  });
+});

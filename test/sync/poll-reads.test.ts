@@ -1,0 +1,156 @@
+import { describe, expect, it } from "vitest";
+import { parameterGroup } from "../../src/greenhouse/device-types.js";
+import type { PollJob } from "../../src/sync/poll-plan.js";
+import { perform } from "../../src/sync/poll-reads.js";
+import { actuator, controllerSettings, item } from "../support/builders.js";
+import { failure } from "../support/counting-platform.js";
+import { devices, mirrorSettings, polledMirror } from "../support/polled-mirror.js";
+
+const group = parameterGroup(10);
+const address: PollJob = { kind: "registers", code: "GH-0", read: { type: "address", address: "101" } };
+
+function bench() {
+  const settings = controllerSettings({
+    code: "GH-0",
+    actuators: [actuator(), actuator({ id: "side", address: "102", group })],
+    parameters: [{ id: "ec", address: "501", scale: 1 }],
+  });
+  const world = polledMirror({
+    settings: mirrorSettings([settings]),
+    items: (_, clock) => [item({ measuredAt: clock.now() })],
+  });
+  world.platform.list = devices(1);
+  const run = async (job: PollJob) => {
+    const done = perform(job, { ...world, tally: world.poller.tally }, world.abort.signal);
+    done.catch(() => undefined);
+    await world.clock.advance(1_000);
+    return done;
+  };
+  const roof = () => world.store.get("GH-0")?.actuators.get("roof");
+  const names = () => world.platform.calls.map(({ name }) => name);
+  /** The register as the device itself showed it just now. */
+  const shown = (raw: string, address = "101") => {
+    world.store.dispatch("GH-0", {
+      type: "registers_read",
+      values: new Map([[address, raw]]),
+      startedAt: world.clock.monotonic(),
+      readAt: world.clock.now(),
+      fresh: true,
+      source: "read_back",
+    });
+  };
+  return { ...world, run, roof, names, shown };
+}
+
+describe("one read", () => {
+  it.each<[PollJob, string[]]>([
+    [{ kind: "controllers" }, ["controllers"]],
+    [{ kind: "devices", dataType: "TEXT" }, ["devices TEXT"]],
+    [{ kind: "sensors", code: "GH-0" }, ["sensors GH-0"]],
+    [{ kind: "running_status", code: "GH-0" }, ["running_status GH-0"]],
+    [address, ["value GH-0 101"]],
+    [{ ...address, read: { type: "group", group } }, ["values GH-0 10"]],
+  ])("%j asks %j", async (job, calls) => {
+    const one = bench();
+    await one.run(job);
+    expect(one.names()).toEqual(calls);
+  });
+
+  it("what it shows is folded, dated when it came and ordered by when it was asked", async () => {
+    const one = bench();
+    one.platform.registers.set("GH-0 101", "10010");
+    await one.run(address);
+    expect(one.roof()).toMatchObject({ state: "open", source: "poll", readAt: one.clock.now() - 980 });
+    expect(one.roof()?.registers["101"]).toMatchObject({ startedAt: 0, fresh: false });
+  });
+
+  it("one that was asked before a read-back that ended meanwhile changes nothing", async () => {
+    const one = bench();
+    one.platform.registers.set("GH-0 101", "10001");
+    one.platform.registers.set("GH-0 101 fresh", "10010");
+    const slow = perform(address, { ...one, tally: one.poller.tally }, one.abort.signal);
+    await one.clock.advance(10);
+    one.shown("10010");
+    await one.clock.advance(1_000);
+    await slow;
+    expect(one.roof()?.state).toBe("open");
+  });
+
+  it("an answer without the address changes nothing", async () => {
+    const one = bench();
+    one.shown("10010");
+    const before = one.roof();
+    await one.run(address);
+    expect(one.roof()).toBe(before);
+  });
+
+  it("a failed one rejects and changes nothing", async () => {
+    const one = bench();
+    one.shown("10010");
+    one.platform.fate = () => {
+      throw failure("rejected", "realtime");
+    };
+    const before = one.store.get("GH-0");
+    await expect(one.run(address)).rejects.toThrow("did not do it");
+    expect(one.store.get("GH-0")).toBe(before);
+  });
+});
+
+describe("an unflushed value that contradicts a flushed one", () => {
+  it("is read again from the device, which decides", async () => {
+    const one = bench();
+    one.shown("10010");
+    one.platform.registers.set("GH-0 101", "10001");
+    one.platform.registers.set("GH-0 101 fresh", "10010");
+    const states: unknown[] = [];
+    one.store.onChange(() => states.push(one.roof()?.state));
+    await one.run(address);
+    expect(one.names()).toEqual(["value GH-0 101", "value GH-0 101 fresh"]);
+    expect(states).not.toContain("closed");
+    expect(one.roof()?.registers["101"]).toMatchObject({ raw: "10010", fresh: true });
+  });
+
+  it("is never shown where the device cannot be asked", async () => {
+    const one = bench();
+    one.shown("10010");
+    one.platform.registers.set("GH-0 101", "10001");
+    one.platform.fate = ({ name }) => {
+      if (name.endsWith("fresh")) throw failure("unreachable", "realtime");
+    };
+    await expect(one.run(address)).rejects.toThrow();
+    expect(one.roof()?.state).toBe("open");
+  });
+
+  it("in a group is read from the device too, each address, also when one of them cannot be", async () => {
+    const one = bench();
+    one.shown("10010");
+    one.shown("10010", "102");
+    for (const address of ["101", "102"]) one.platform.registers.set(`GH-0 ${address}`, "10001");
+    one.platform.fate = ({ name }) => {
+      if (name === "value GH-0 101 fresh") throw failure("rejected", "realtime");
+    };
+    await expect(one.run({ ...address, read: { type: "group", group } })).rejects.toThrow();
+    expect(one.names()).toEqual(["values GH-0 10", "value GH-0 101 fresh", "value GH-0 102 fresh"]);
+    expect(one.roof()?.state).toBe("open");
+    expect(one.store.get("GH-0")?.actuators.get("side")?.state).toBe("closed");
+  });
+
+  it("is a change where the device says so too", async () => {
+    const one = bench();
+    one.shown("10010");
+    one.platform.registers.set("GH-0 101", "10001");
+    await one.run(address);
+    expect(one.roof()?.state).toBe("closed");
+  });
+
+  it.each([
+    ["equal", "10010"],
+    ["equal as a number", 10010],
+  ])("is none when it is %s", async (_, raw) => {
+    const one = bench();
+    one.shown("10010");
+    one.platform.registers.set("GH-0 101", raw);
+    await one.run(address);
+    expect(one.names()).toHaveLength(1);
+  });
+});

@@ -1,0 +1,370 @@
+import anyAscii from "any-ascii";
+import { describe, expect, it } from "vitest";
+import { parameterGroup, statusNumber } from "../../src/greenhouse/device-types.js";
+import type { RawValue, RunningStatusItem, SensorItem } from "../../src/greenhouse/ports.js";
+import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
+import { PushMirror } from "../../src/sync/push-mirror.js";
+import { PushReads } from "../../src/sync/push-reads.js";
+import { RequestBudget } from "../../src/runtime/limiter.js";
+import { GreenhouseStore } from "../../src/sync/store.js";
+import {
+  actuator,
+  clientStatus,
+  controllerSettings,
+  item,
+  nobodyWaits,
+  record,
+  silentLog,
+} from "../support/builders.js";
+import { mirrorSettings } from "../support/polled-mirror.js";
+import { VirtualClock } from "../support/virtual-clock.js";
+
+const code = "GH-0001";
+
+/** A mirror on a virtual clock whose platform answers from maps; the channel is open from the start. */
+function bench({
+  actuators = [{}],
+  online = true,
+}: { actuators?: Partial<ActuatorSettings>[]; online?: boolean | null } = {}) {
+  const clock = new VirtualClock();
+  const settings = controllerSettings({ actuators: actuators.map((over) => actuator(over)) });
+  const store = new GreenhouseStore(mirrorSettings([settings]), clock, anyAscii);
+  store.setReachable(true);
+  store.admit(code);
+  store.dispatch(code, {
+    type: "listed",
+    record: record({ online }),
+    availability: online === null ? "unknown" : "online",
+  });
+  const registers = new Map<string, RawValue>();
+  const asked: string[] = [];
+  const answers = {
+    connection: "online" as "online" | "offline" | "unknown",
+    statuses: [] as readonly RunningStatusItem[],
+    latencyMs: 100,
+  };
+  const ask = async <Answer>(name: string, answer: () => Answer): Promise<Answer> => {
+    asked.push(name);
+    await clock.wait(answers.latencyMs);
+    return answer();
+  };
+  const platform = {
+    connection: () => ask("connection", () => clientStatus(answers.connection)),
+    runningStatuses: () => ask("statuses", () => answers.statuses),
+    value: (_code: string, address: string, fresh: boolean) =>
+      ask(`value ${address}${fresh ? " fresh" : ""}`, () => registers.get(address) ?? null),
+  };
+  const bell = nobodyWaits;
+  const reads = new PushReads({ clock, budgets: [new RequestBudget(0)], log: silentLog });
+  const mirror = new PushMirror({ store, platform, bell, reads, clock });
+  const quit = new AbortController();
+  void reads.run(quit.signal);
+  /** A read as polling makes it. */
+  const polled = (values: Readonly<Record<string, RawValue>>, fresh = false) => {
+    store.dispatch(code, {
+      type: "registers_read",
+      values: new Map(Object.entries(values)),
+      startedAt: clock.monotonic(),
+      readAt: clock.now(),
+      fresh,
+      source: "poll",
+    });
+  };
+  const pushed = (values: Readonly<Record<string, RawValue>>, at: number | null = null, openedAt = 0) => {
+    mirror.fold({ type: "registers", code, values: new Map(Object.entries(values)), at }, openedAt);
+  };
+  const roof = () => store.get(code)?.actuators.get("roof");
+  return { clock, store, registers, asked, answers, bell, reads, mirror, quit, polled, pushed, roof };
+}
+
+describe("a pushed register", () => {
+  it("that is shown already changes nothing and asks nothing", async () => {
+    const { polled, pushed, store, clock, asked } = bench();
+    polled({ "101": "10001" });
+    const before = store.get(code);
+    pushed({ "101": 10001 });
+    await clock.advance(60_000);
+    expect(asked).toEqual([]);
+    expect(store.get(code)).toBe(before);
+  });
+
+  it("that differs is read afresh at once; where the read shows it too, the state comes from the push", async () => {
+    const { polled, pushed, roof, clock, asked, registers } = bench();
+    polled({ "101": "10001" }, true);
+    registers.set("101", "10010");
+    pushed({ "101": "10010" });
+    expect(roof()).toMatchObject({ state: "closed", source: "poll" });
+    await clock.advance(1_000);
+    expect(asked).toEqual(["value 101 fresh"]);
+    expect(roof()).toMatchObject({ state: "open", source: "push" });
+  });
+
+  it("that the read contradicts never shows", async () => {
+    const { polled, pushed, roof, clock, registers, store } = bench();
+    polled({ "101": "10001" }, true);
+    registers.set("101", "11000");
+    const seen = new Set<string | null | undefined>();
+    store.onChange(() => seen.add(roof()?.state));
+    pushed({ "101": "10010" });
+    await clock.advance(10_000);
+    expect([...seen]).toEqual(["auto"]);
+    expect(roof()).toMatchObject({ state: "auto", source: "poll" });
+  });
+
+  it("is read even when its own time is old or in the future: only a read says what is so", async () => {
+    const { polled, pushed, roof, clock, asked, registers } = bench();
+    polled({ "101": "10001" }, true);
+    registers.set("101", "11000");
+    pushed({ "101": "10010" }, clock.now() - 3_600_000);
+    await clock.advance(1_000);
+    registers.set("101", "10010");
+    pushed({ "101": "10010" }, clock.now() + 3_600_000);
+    await clock.advance(2_000);
+    expect(asked).toEqual(["value 101 fresh", "value 101 fresh"]);
+    expect(roof()?.registers["101"]).toMatchObject({ raw: "10010", fresh: true, source: "push" });
+  });
+
+  it("of an address nobody follows is nobody's business", async () => {
+    const { pushed, clock, asked, store } = bench();
+    const before = store.get(code);
+    pushed({ "999": "1", constructor: "1", ["__proto__"]: "1" });
+    await clock.advance(10_000);
+    expect(store.get(code)).toBe(before);
+    expect(asked).toEqual([]);
+  });
+
+  it.each([null, 0])(
+    "that was undone while its read was under way is read once more, within 3 s (time of the frames: %s)",
+    async (agoMs) => {
+      const { polled, pushed, roof, clock, registers } = bench({ actuators: [{ kind: "circulation_fan" }] });
+      const at = () => (agoMs === null ? null : clock.now() - agoMs);
+      polled({ "101": "1001" }, true);
+      registers.set("101", "1010");
+      pushed({ "101": "1010" }, at());
+      await clock.advance(50);
+      // The answer on its way still says on.
+      pushed({ "101": "1001" }, at());
+      await clock.advance(100);
+      registers.set("101", "1001");
+      await clock.advance(2_850);
+      expect(roof()?.state).toBe("off");
+    },
+  );
+
+  it("that is undone right after its read ended shows so within 3 s", async () => {
+    const { polled, pushed, roof, clock, registers } = bench({ actuators: [{ kind: "circulation_fan" }] });
+    polled({ "101": "1001" }, true);
+    registers.set("101", "1010");
+    pushed({ "101": "1010" });
+    await clock.advance(150);
+    expect(roof()?.state).toBe("on");
+    registers.set("101", "1001");
+    pushed({ "101": "1001" });
+    await clock.advance(2_850);
+    expect(roof()?.state).toBe("off");
+  });
+
+  it("that a command which has ended left unread is read within 3 s", async () => {
+    const { polled, roof, clock, registers, mirror } = bench({ actuators: [{ kind: "circulation_fan" }] });
+    polled({ "101": "1010" }, true);
+    registers.set("101", "1001");
+    mirror.unread(code, "101", "1001");
+    await clock.advance(3_000);
+    expect(roof()?.state).toBe("off");
+  });
+
+  it("of a group is verified address by address, as nothing says that a group is read from the device", async () => {
+    const group = parameterGroup(2);
+    const { pushed, clock, asked, registers, store } = bench({
+      actuators: [
+        { id: "roof", address: "101", group },
+        { id: "side", address: "102", group },
+        { id: "alone", address: "103" },
+      ],
+    });
+    registers.set("101", "10010").set("102", "10001").set("103", "11000");
+    pushed({ "101": "10010", "102": "10010", "103": "11000" });
+    await clock.advance(1_000);
+    expect([...asked].sort()).toEqual(["value 101 fresh", "value 102 fresh", "value 103 fresh"]);
+    const shown = [...(store.get(code)?.actuators.values() ?? [])].map(
+      ({ state, source }) => `${String(state)} ${String(source)}`,
+    );
+    expect(shown).toEqual(["open push", "closed poll", "auto push"]);
+  });
+
+  it("that never rests costs one read in 2 s", async () => {
+    const { pushed, clock, asked, registers, polled } = bench();
+    polled({ "101": "0" }, true);
+    registers.set("101", "0");
+    for (let n = 0; n < 3_000; n++) {
+      pushed({ "101": String((n % 99) + 1) });
+      await clock.advance(10);
+    }
+    expect(asked.length).toBeLessThanOrEqual(16);
+    expect(asked.length).toBeGreaterThanOrEqual(14);
+  });
+});
+
+const fan = (
+  value: RunningStatusItem["value"],
+  over: Partial<RunningStatusItem> = {},
+): RunningStatusItem => ({
+  name: "fan",
+  number: statusNumber(16),
+  value,
+  ...over,
+});
+
+describe("a pushed running status", () => {
+  const statusesOf = ({ store }: ReturnType<typeof bench>) =>
+    [...(store.get(code)?.statuses.values() ?? [])].map(({ name, state }) => `${name} ${state}`);
+
+  it("that differs from what a read has shown is read within 2 s, and that is shown", async () => {
+    const made = bench();
+    const { mirror, clock, answers, asked } = made;
+    answers.statuses = [fan(0)];
+    mirror.fold({ type: "statuses", code, items: [fan(1)], at: null }, 0);
+    await clock.advance(1_000);
+    expect(statusesOf(made)).toEqual(["fan off"]);
+    answers.statuses = [fan(1)];
+    mirror.fold({ type: "statuses", code, items: [fan(1, { name: "" })], at: null }, 0);
+    expect(statusesOf(made)).toEqual(["fan off"]);
+    await clock.advance(1_200);
+    expect(statusesOf(made)).toEqual(["fan on"]);
+    expect(asked).toEqual(["statuses", "statuses"]);
+  });
+
+  it("that says nothing new, or is of a status nobody has read, is worth a read a minute", async () => {
+    const made = bench();
+    const { mirror, clock, answers, asked } = made;
+    answers.statuses = [fan(0)];
+    const odd = [fan(1, { name: "pump" }), fan(1, { name: "", number: null })];
+    for (let second = 0; second < 59; second++) {
+      mirror.fold({ type: "statuses", code, items: second % 2 === 0 ? [fan(0)] : odd, at: null }, 0);
+      await clock.advance(1_000);
+    }
+    expect(asked).toHaveLength(1);
+    // What is news meanwhile does not wait for that.
+    answers.statuses = [fan(1)];
+    mirror.fold({ type: "statuses", code, items: [fan(1)], at: null }, 0);
+    await clock.advance(200);
+    expect(statusesOf(made)).toEqual(["fan on"]);
+  });
+});
+
+describe("a pushed connection", () => {
+  it("is believed when the device's single status agrees", async () => {
+    const { mirror, clock, store, answers } = bench();
+    answers.connection = "offline";
+    mirror.fold({ type: "connection", code, online: false }, 0);
+    expect(store.get(code)?.availability).toBe("online");
+    await clock.advance(1_000);
+    expect(store.get(code)?.availability).toBe("offline");
+  });
+
+  it.each([
+    ["contradicted", "online"],
+    ["unreadable", "unknown"],
+  ] as const)("%s changes nothing", async (_name, connection) => {
+    const { mirror, clock, store, answers } = bench();
+    answers.connection = connection;
+    mirror.fold({ type: "connection", code, online: false }, 0);
+    await clock.advance(1_000);
+    expect(store.get(code)?.availability).toBe("online");
+  });
+
+  it("that was undone while the status was asked for ends as the platform said last", async () => {
+    const { mirror, clock, store, answers } = bench();
+    answers.connection = "offline";
+    mirror.fold({ type: "connection", code, online: false }, 0);
+    await clock.advance(50);
+    mirror.fold({ type: "connection", code, online: true }, 0);
+    await clock.advance(100);
+    answers.connection = "online";
+    await clock.advance(2_850);
+    expect(store.get(code)?.availability).toBe("online");
+  });
+
+  it("of a device that the list gives no flag for changes nothing and asks nothing", async () => {
+    const { mirror, clock, store, asked } = bench({ online: null });
+    mirror.fold({ type: "connection", code, online: false }, 0);
+    await clock.advance(1_000);
+    expect(store.get(code)?.availability).toBe("unknown");
+    expect(asked).toEqual([]);
+  });
+});
+
+describe("pushed readings", () => {
+  const wind = (value: number, measuredAt: number | null, over: Partial<SensorItem> = {}) =>
+    item({
+      name: "风速",
+      factor: "windspeed",
+      channel: "4",
+      value,
+      raw: value,
+      unit: "m/s",
+      measuredAt,
+      ...over,
+    });
+  const sensorsOf = ({ store }: ReturnType<typeof bench>) => [...(store.get(code)?.sensors.values() ?? [])];
+
+  function withWind(measured = true) {
+    const made = bench();
+    const at = made.clock.now();
+    const items = [
+      wind(3, measured ? at : null),
+      item({ name: "雨量", value: 0, raw: 0, unit: "mm", measuredAt: at }),
+    ];
+    made.store.dispatch(code, { type: "sensors_read", items, receivedAt: at, source: "poll" });
+    const push = (...pushed: SensorItem[]) => {
+      made.mirror.fold({ type: "sensors", code, items: pushed }, 0);
+    };
+    return { ...made, at, push };
+  }
+
+  it("that are newer change the sensors that reads have shown, one by one", () => {
+    const made = withWind();
+    made.push(wind(5, made.at + 1_000));
+    expect(sensorsOf(made).map(({ value, source }) => `${String(value)} ${source}`)).toEqual([
+      "5 push",
+      "0 poll",
+    ]);
+  });
+
+  it("are recognised by what they say of themselves, where only one sensor fits that", () => {
+    const made = withWind();
+    made.push(wind(6, made.at + 1_000, { name: "", channel: null, unit: null }));
+    expect(sensorsOf(made)[0]?.value).toBe(6);
+    made.push(wind(7, made.at + 2_000, { name: "", channel: null, factor: null, unit: "m/s" }));
+    expect(sensorsOf(made)[0]?.value).toBe(6);
+  });
+
+  it.each<[string, (at: number) => SensorItem]>([
+    ["older", (at) => wind(5, at - 1_000)],
+    ["undated", () => wind(5, null)],
+    ["from the future", (at) => wind(5, at + 3_600_000)],
+    ["in another unit", (at) => wind(5, at + 1_000, { unit: "km/h" })],
+    ["of a sensor nobody has read", (at) => wind(5, at + 1_000, { factor: "gust" })],
+  ])("that are %s change nothing", (_name, pushed) => {
+    const made = withWind();
+    const before = made.store.get(code);
+    made.push(pushed(made.at));
+    expect(made.store.get(code)).toBe(before);
+  });
+
+  it("without a time count where the sensor never has one, and was read since the channel was opened", () => {
+    const made = withWind(false);
+    made.mirror.fold({ type: "sensors", code, items: [wind(5, null)] }, 0);
+    expect(sensorsOf(made)[0]).toMatchObject({ value: 5, quality: "uncertain", source: "push" });
+    const anew = withWind(false);
+    anew.mirror.fold({ type: "sensors", code, items: [wind(5, null)] }, 1);
+    expect(sensorsOf(anew)[0]?.value).toBe(3);
+  });
+
+  it("never change which sensor is which", () => {
+    const made = withWind();
+    const layout = made.store.get(code)?.layout;
+    made.push(wind(5, made.at + 1_000));
+    expect(made.store.get(code)?.layout).toBe(layout);
+  });
+});

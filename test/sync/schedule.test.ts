@@ -1,0 +1,88 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { nextDueAt } from "../../src/sync/poll-plan.js";
+import { Schedule } from "../../src/runtime/schedule.js";
+
+type Step = readonly ["set", string, number] | readonly ["delete", string] | readonly ["take"];
+
+const key = fc.constantFrom("a", "b", "c", "d", "e", "f", "g");
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.tuple(fc.constant("set" as const), key, fc.integer({ min: 0, max: 20 })),
+  fc.tuple(fc.constant("delete" as const), key),
+  fc.tuple(fc.constant("take" as const)),
+);
+
+describe("the schedule", () => {
+  it("always gives a key of the earliest due time, the last one it was given", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const schedule = new Schedule<string>();
+        const model = new Map<string, number>();
+        for (const one of steps) {
+          if (one[0] === "set") {
+            schedule.set(one[1], one[2]);
+            model.set(one[1], one[2]);
+          } else if (one[0] === "delete") {
+            schedule.delete(one[1]);
+            model.delete(one[1]);
+          } else {
+            const earliest = Math.min(...model.values());
+            const taken = schedule.take();
+            if (taken === null) expect(model.size).toBe(0);
+            else {
+              expect(model.get(taken)).toBe(earliest);
+              model.delete(taken);
+            }
+          }
+          expect(schedule.size).toBe(model.size);
+          const first = schedule.first();
+          expect(first?.at).toBe(model.size === 0 ? undefined : Math.min(...model.values()));
+          for (const name of "abcdefg") expect(schedule.dueAt(name)).toBe(model.get(name));
+        }
+        expect([...schedule.keys()].sort()).toEqual([...model.keys()].sort());
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+it("gives keys of one due time in the order of setting", () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 5 }), { maxLength: 60 }), (times) => {
+      const schedule = new Schedule<number>();
+      for (const [key, at] of times.entries()) schedule.set(key, at);
+      const wanted = [...times.keys()].sort((one, other) => (times[one] ?? 0) - (times[other] ?? 0));
+      expect(times.map(() => schedule.take())).toEqual(wanted);
+    }),
+  );
+});
+
+describe("when a job runs next", () => {
+  it("is at least nearly half an interval away, at most little more than one and a half", () => {
+    const now = fc.double({ min: 0, max: 1e9, noNaN: true });
+    const chance = fc.double({ min: 0, max: 0.999, noNaN: true });
+    fc.assert(
+      fc.property(
+        fc.string(),
+        now,
+        fc.integer({ min: 1_000, max: 3_600_000 }),
+        chance,
+        (job, at, interval, luck) => {
+          const away = nextDueAt(job, at, interval, luck) - at;
+          expect(away).toBeGreaterThan(0.44 * interval);
+          expect(away).toBeLessThan(1.56 * interval);
+        },
+      ),
+    );
+  });
+
+  it("spreads 1,000 jobs over the interval: no tenth of it has more than a fifth too many", () => {
+    const tenths = new Array<number>(10).fill(0);
+    for (let n = 0; n < 1_000; n++) {
+      const tenth = Math.floor((nextDueAt(`sensors GH-${n}`, 1e6, 60_000, 0.5) % 60_000) / 6_000);
+      tenths[tenth] = (tenths[tenth] ?? 0) + 1;
+    }
+    expect(Math.max(...tenths)).toBeLessThanOrEqual(140);
+    expect(Math.min(...tenths)).toBeGreaterThanOrEqual(60);
+  });
+});
