@@ -50,7 +50,7 @@ export interface EmbeddedBroker {
   close(): Promise<void>;
 }
 
-export interface BrokerPorts {
+interface BrokerPorts {
   readonly clock: Clock;
   readonly log: Logger;
   /** Somebody came with a wrong user name or password; told seldom enough to be kept. */

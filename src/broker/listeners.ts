@@ -11,14 +11,14 @@ import { type BrokerLimits, type BrokerSettings, BrokerStartError } from "./sett
 
 type Files = Pick<NonNullable<BrokerSettings["tls"]>, "cert" | "key">;
 
-export interface TlsServer {
+interface TlsServer {
   readonly server: tls.Server;
   /** Never rejects: what cannot be used is logged, and the certificate in use stays. */
   readonly renewCertificate: (log: Logger) => Promise<void>;
 }
 
 /** Rejects with a BrokerStartError. */
-export async function tlsServer(
+async function tlsServer(
   files: Files,
   handshakeTimeoutMs: number,
   stream: (stream: Duplex) => void,
@@ -100,7 +100,7 @@ function hostOf(url: string): string {
   }
 }
 
-export interface ListenerHooks {
+interface ListenerHooks {
   /** A new TCP connection, before any TLS or WebSocket handshake. */
   readonly connection: (socket: Socket) => void;
   /** A byte stream on which MQTT is to be spoken. */

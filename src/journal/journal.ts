@@ -66,7 +66,7 @@ interface Outage {
 const tryAgainMs = 1_000;
 const mostPerWrite = 1_000;
 
-export interface JournalLimits extends RetentionLimits {
+interface JournalLimits extends RetentionLimits {
   /** While the disk cannot be written, how often to try. */
   readonly retryMs: number;
   /** A record waiting longer than this for the disk makes the journal unavailable. */
@@ -330,7 +330,7 @@ export interface JournalOptions {
   readonly turn?: () => Promise<void>;
 }
 
-export interface JournalState {
+interface JournalState {
   readonly available: boolean;
   /** A sentence with the remedy, null while available. */
   readonly reason: string | null;

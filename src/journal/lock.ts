@@ -8,7 +8,7 @@ import { createFile } from "../runtime/durable-file.js";
 import { errorCode } from "../runtime/file-system.js";
 
 /** Enough to tell a process from another one that was given the same number later. Texts are null where unknown. */
-export interface ProcessIdentity {
+interface ProcessIdentity {
   readonly pid: number;
   /** The kernel's start time of the process, in ticks since it booted. */
   readonly started: string | null;

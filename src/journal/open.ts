@@ -21,7 +21,7 @@ function claimOn(dataDir: string, options: LockOptions) {
   return { take, release };
 }
 
-export interface OpenJournal {
+interface OpenJournal {
   readonly journal: Journal;
   /** From now on records say whether our clock agrees with the platform's; null while nothing is known of that. */
   compareClock(agrees: () => boolean | null): void;

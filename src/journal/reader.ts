@@ -87,7 +87,7 @@ async function writtenBefore(files: FileSystem, { path }: SegmentName, at: numbe
   }
 }
 
-export interface FollowOptions {
+interface FollowOptions {
   readonly clock: Clock;
   readonly filter?: RecordFilter;
   /** Only records after this sequence number: 0 for all, the last one shown to go on from there. */

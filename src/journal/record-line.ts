@@ -20,7 +20,7 @@ const textLimits = [512, 256, 128, 64] as const;
 /** By these a later record finds the one it belongs to, or the platform the address. */
 const neverCut: ReadonlySet<string> = new Set(["id", "took_over", "controller", "actuator", "steps"]);
 
-export interface DecodedLine {
+interface DecodedLine {
   readonly records: readonly JournalRecord[];
   /** Intact lines of a type this version does not know. */
   readonly foreign: number;

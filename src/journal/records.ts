@@ -32,7 +32,7 @@ type Fields<Checks> = {
 
 export type CommandTarget = "actuator" | "parameter" | "address";
 
-export interface PlannedStep {
+interface PlannedStep {
   readonly purpose: StepPurpose;
   readonly address: string;
   readonly value: string;
@@ -178,7 +178,7 @@ export type Refusal = Bodies["refusal"];
 /* What outlives a file of the journal. Plain JSON, because it is written at the head of the next file. */
 
 /** The last POST of one step. */
-export interface SentStep extends PlannedStep {
+interface SentStep extends PlannedStep {
   readonly attempt: number;
   readonly sent_at: string;
   /** null until an answer or an error was recorded: it may or may not have reached the platform. */

@@ -27,7 +27,7 @@ export interface Scan {
   readonly unreadable: number;
 }
 
-export interface Repair {
+interface Repair {
   /** The file to go on with; null when a new one must be begun. */
   readonly current: SegmentName | null;
   readonly truncatedBytes: number;

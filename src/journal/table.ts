@@ -113,7 +113,7 @@ function localTime(iso: string, timeZone: string | undefined): string {
   return at.toLocaleString("sv-SE", { timeZone });
 }
 
-export interface Table {
+interface Table {
   /** Header and the rows known so far. Ends without a newline. */
   readonly text: string;
   /** One more row in the same columns: a longer cell is cut to its column. */

@@ -16,7 +16,7 @@ export const silentLog: Logger = {
   fatal: nothing,
 };
 
-export interface AdjustableLogs {
+interface AdjustableLogs {
   readonly log: Logger;
   /** What became of commands: shown as configured, or as was asked for where that is more; no request hides it. */
   readonly commandLog: Logger;
@@ -46,7 +46,7 @@ const colours: Readonly<Record<number, string>> = { 40: "\u001b[33m", 50: "\u001
 const plain = "\u001b[0m";
 
 /** One JSON log line as a person reads it: time, severity where it matters, message, then the facts. */
-export function readableLine(line: string): string {
+function readableLine(line: string): string {
   let record: unknown;
   try {
     record = JSON.parse(line);
@@ -75,14 +75,14 @@ function stackOf(err: unknown): string {
   return `\n${err.stack}`;
 }
 
-export interface LogSettings {
+interface LogSettings {
   readonly level: string;
   readonly format: "auto" | "text" | "json";
   /** Texts that must never appear in a line, wherever they come from; asked for each line. */
   readonly secrets: () => readonly string[];
 }
 
-export interface LogTarget {
+interface LogTarget {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }

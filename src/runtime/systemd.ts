@@ -8,7 +8,7 @@ export interface ServiceManager {
   tell(...assignments: readonly string[]): void;
 }
 
-export interface ServiceManagerOptions {
+interface ServiceManagerOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pid: number;
   /** Told once why messages do not arrive. */

@@ -5,10 +5,10 @@ import { createHash } from "node:crypto";
  * size, so they are left behind at every door: at the embedded broker's, and at the bridge's own behind another broker.
  */
 
-export type UserProperties = Readonly<Record<string, string | readonly string[]>>;
+type UserProperties = Readonly<Record<string, string | readonly string[]>>;
 
 /** Who asks, in the sender's own words. */
-export const byProperty = "by";
+const byProperty = "by";
 /** Who sent a command, written by the embedded broker. */
 export const viaProperty = "greenhouse2mqtt-via";
 
