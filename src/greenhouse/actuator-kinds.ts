@@ -7,7 +7,7 @@ export const positionerKinds = [
   "positioner",
 ] as const;
 
-export const machineKinds = [
+const machineKinds = [
   "circulation_fan",
   "uv_disinfection",
   "mist_humidifier",
@@ -29,8 +29,6 @@ export const actuatorKinds = [
   "custom",
 ] as const;
 
-export type PositionerKind = (typeof positionerKinds)[number];
-export type MachineKind = (typeof machineKinds)[number];
 export type ActuatorKind = (typeof actuatorKinds)[number];
 
 /** Command words and the values they stand for. */

@@ -7,7 +7,7 @@ import type { ActuatorSettings } from "./settings.js";
  * wet curtain. The platform may hand a value back as a number, without its leading zeros or padded; all of these decode.
  */
 
-export interface DecodedValue {
+interface DecodedValue {
   /** `open`, `auto`, `position` …, or `unknown`. */
   readonly state: string;
   /** Opening degree 0..100, where the value is one. */

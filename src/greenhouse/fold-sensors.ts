@@ -1,7 +1,7 @@
 import { futureToleranceMs } from "./freshness.js";
 import type { Controller, LayoutSlot, Sensor, SensorDefinition, Source } from "./model.js";
 import type { SensorItem } from "./ports.js";
-import { identifySensors } from "./sensor-identity.js";
+import { identifySensors, type SensorTraits } from "./sensor-identity.js";
 import { recogniseSensor } from "./sensor-names.js";
 import { plausibleRange, type SensorKind } from "./sensors.js";
 import type { SensorSettings } from "./settings.js";
@@ -124,8 +124,6 @@ function lastGood(held: Sensor | undefined, definition: SensorDefinition): Senso
   return same && numeric === definition.numeric ? held.value : null;
 }
 
-export type Layout = readonly LayoutSlot[];
-
 /**
  * For each item of an answer the sensor it belongs to. Answers look alike from poll to poll, so the layout of the last
  * one is kept, by reference, while it fits.
@@ -134,7 +132,7 @@ export function layoutFor(
   items: readonly SensorItem[],
   controller: Known,
   transliterate: Transliterate,
-): Layout {
+): readonly LayoutSlot[] {
   const { layout } = controller;
   if (layout.length === items.length && items.every((item, place) => fits(layout[place], item)))
     return layout;
@@ -151,7 +149,11 @@ const fits = (slot: LayoutSlot | undefined, item: SensorItem) =>
 
 type Known = Pick<Controller, "layout" | "settings"> & Partial<Pick<Controller, "sensors">>;
 
-function newLayout(items: readonly SensorItem[], controller: Known, transliterate: Transliterate): Layout {
+function newLayout(
+  items: readonly SensorItem[],
+  controller: Known,
+  transliterate: Transliterate,
+): readonly LayoutSlot[] {
   const known = knownSensors(controller);
   const held = heldBy(items, known);
   const identities = identitiesOf(items, held, known, transliterate);
@@ -174,14 +176,8 @@ function newLayout(items: readonly SensorItem[], controller: Known, transliterat
   });
 }
 
-interface Traits {
-  readonly name: string;
-  readonly factor: string | null;
-  readonly channel: string | null;
-}
-
-const traitsOf = ({ name, factor, channel }: Traits) => JSON.stringify([name, factor, channel]);
-const traitsOfDefinition = ({ platformName: name, factor, channel }: SensorDefinition): Traits => ({
+const traitsOf = ({ name, factor, channel }: SensorTraits) => JSON.stringify([name, factor, channel]);
+const traitsOfDefinition = ({ platformName: name, factor, channel }: SensorDefinition): SensorTraits => ({
   name,
   factor,
   channel,
@@ -218,7 +214,7 @@ function heldBy(
 }
 
 const isCode =
-  ({ factor, channel }: Traits) =>
+  ({ factor, channel }: SensorTraits) =>
   (definition: SensorDefinition) =>
     definition.factor === factor && definition.channel === channel;
 

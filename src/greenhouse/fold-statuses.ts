@@ -20,19 +20,6 @@ export function statusState(value: RunningStatusItem["value"]): string {
   return offWords.has(word) ? "off" : text;
 }
 
-/** A number may repeat within one device, so number and name identify a status together. */
-export function statusIdentity(
-  item: RunningStatusItem,
-  transliterate: Transliterate,
-): { key: string; id: string } {
-  const key = keyOf(item);
-  const name = statusWord(item.name) ?? item.name;
-  return {
-    key,
-    id: topicId(item.number === null ? name : `${item.number} ${name}`, transliterate),
-  };
-}
-
 /** What has been left out of so many whole answers in a row is not the device's any more. */
 const mostMissed = 3;
 
@@ -53,7 +40,7 @@ export function foldStatuses(
     if (old !== undefined && old.value === item.value && old.readAt === receivedAt && old.missed === 0)
       continue;
     changed ??= new Map(held);
-    const id = old?.id ?? uniqueStatusId(changed, statusIdentity(item, transliterate).id, key);
+    const id = old?.id ?? newId(changed, item, transliterate);
     changed.set(id, listed(old, item, { id, key, readAt: receivedAt }));
   }
   if (source === "push") return changed ?? held;
@@ -77,6 +64,7 @@ function listed(
   return { id, key, name, number, value, state: statusState(value), readAt, changedAt, missed: 0, quality };
 }
 
+/** A number may repeat within one device, so number and name identify a status together. */
 const keyOf = (item: RunningStatusItem): string => `status:${item.number ?? ""}:${item.name}`;
 
 // Ids must not depend on the order of an answer; the first of two items with one key counts.
@@ -86,8 +74,15 @@ const inKeyOrder = (items: readonly RunningStatusItem[]): readonly RunningStatus
     : items.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : keyOf(one) > keyOf(other) ? 1 : 0));
 
 /** Two names that clean to one id are told apart by a hash of the whole name. */
-function uniqueStatusId(taken: ReadonlyMap<string, RunningStatus>, id: string, key: string): string {
+function newId(
+  taken: ReadonlyMap<string, RunningStatus>,
+  item: RunningStatusItem,
+  transliterate: Transliterate,
+): string {
+  const name = statusWord(item.name) ?? item.name;
+  const id = topicId(item.number === null ? name : `${item.number} ${name}`, transliterate);
   const holder = taken.get(id);
+  const key = keyOf(item);
   return holder === undefined || holder.key === key ? id : `${id.slice(0, 55)}_${hash8(key)}`;
 }
 

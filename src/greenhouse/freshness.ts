@@ -48,7 +48,7 @@ export function sensorQuality(sensor: Sensor, around: Surroundings, now: number,
   return "good";
 }
 
-export function registerQuality(
+function registerQuality(
   readAt: number | null,
   around: Surroundings,
   now: number,

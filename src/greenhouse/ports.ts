@@ -142,7 +142,7 @@ export interface WriteAccepted {
   readonly code: string;
 }
 
-export interface WriteManner {
+interface WriteManner {
   /** It stops what moves, so it waits for no other command's connection. */
   readonly stops?: boolean;
 }

@@ -51,7 +51,7 @@ export function foldFlag(
  * The single-device status wins over any list. An offline answer is also what a device without an MQTT client gets, so it counts only for
  * one that a list gives a flag, or that was seen with a client.
  */
-export function foldStatus(
+function foldStatus(
   shown: Connection & Pick<Controller, "absentSince" | "info">,
   state: ClientStatus["state"],
 ): Connection {
@@ -63,14 +63,8 @@ export function foldStatus(
   return settled(state, "status");
 }
 
-/** No list holds it any more. */
-export const foldAbsence = (): Connection => settled("offline", "list");
-
-/** Its own list does not give it a flag any more, though another list may still hold it. */
-export const foldUnflagged = (): Connection => settled("unknown", "list");
-
 /** What an online device tells of itself; the same reference when it is nothing new. */
-export function foldFacts(known: ClientFacts | null, status: ClientStatus): ClientFacts | null {
+function foldFacts(known: ClientFacts | null, status: ClientStatus): ClientFacts | null {
   if (status.state !== "online") return known;
   const { version, description, lastOnlineAt } = status;
   const isSame =
@@ -82,7 +76,7 @@ export function foldFacts(known: ClientFacts | null, status: ClientStatus): Clie
 export const hasOwnClient = ({ info, availability, absentSince }: Controller): boolean =>
   info.record?.online === null && availability !== "unknown" && absentSince === null;
 
-export interface FoldContext {
+interface FoldContext {
   readonly now: number;
   readonly limits: Freshness;
   readonly transliterate: Transliterate;
@@ -129,9 +123,9 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
       return foldRecord(controller, event.record, event.availability);
     case "absent":
       if (controller.absentSince !== null) return controller;
-      return { ...controller, ...foldAbsence(), absentSince: event.since };
+      return { ...controller, ...settled("offline", "list"), absentSince: event.since };
     case "unflagged":
-      return withChange(controller, foldUnflagged());
+      return withChange(controller, settled("unknown", "list"));
     case "connection":
       return foldConnection(controller, event.status);
     case "platform":

@@ -8,7 +8,7 @@ export interface SensorTraits {
   readonly channel: string | null;
 }
 
-export interface SensorIdentity {
+interface SensorIdentity {
   /** `factor:ecfii`, `channel:3`, `name:空气温度`; where that is shared `factor:t@2` or `channel:1~空气湿度`. */
   readonly key: string;
   readonly id: string;

@@ -28,6 +28,12 @@ export function readable(name: string): string {
 /** Folded for looking up: word breaks and punctuation between words are gone too (`soil_temp` = `Soil Temp`). */
 export const compact = (name: string): string => readable(name).replace(/[ _\-–—.·•:;,、，/'"|&]/gu, "");
 
+const numerals = "零一二三四五六七八九十";
+
+/** A Chinese numeral in digits; anything else as it is. */
+export const digits = (text: string): string =>
+  numerals.includes(text) ? String(numerals.indexOf(text)) : text;
+
 /** What a name can stand for; the first one where no unit decides, unless the name says too little without. */
 export interface Kinds {
   readonly kinds: readonly SensorKind[];

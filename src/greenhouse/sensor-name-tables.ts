@@ -1,4 +1,4 @@
-import { compact, type Kinds, kindsOf } from "./sensor-name-spelling.js";
+import { compact, digits, type Kinds, kindsOf } from "./sensor-name-spelling.js";
 import type { SensorKind } from "./sensors.js";
 
 /*
@@ -375,9 +375,6 @@ const words: ReadonlyMap<string, string> = new Map(
       return names.split(", ").map((name) => [compact(name), word] as const);
     }),
 );
-
-const numerals = "零一二三四五六七八九十";
-const digits = (text: string): string => (numerals.includes(text) ? String(numerals.indexOf(text)) : text);
 
 /** The frozen word of a running status's name; null where the catalogue does not know all of it. */
 export function statusWord(name: string): string | null {

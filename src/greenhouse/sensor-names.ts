@@ -1,4 +1,4 @@
-import { compact, type Kinds, kindWithUnit, readable } from "./sensor-name-spelling.js";
+import { compact, digits, type Kinds, kindWithUnit, readable } from "./sensor-name-spelling.js";
 import {
   catalogue,
   type Catalogue,
@@ -16,7 +16,7 @@ const maxPlaces = 3;
  * The quantity a compact name stands for: the name of a quantity by itself, or after (or before) names of places. Every
  * character must be accounted for, so `温度报警` is no temperature.
  */
-export function composedQuantity(name: string): Quantity | null {
+function composedQuantity(name: string): Quantity | null {
   const known = catalogue();
   return known.quantities.get(`-/${name}`) ?? placesThen(known, name, []) ?? thenPlace(known, name);
 }
@@ -69,7 +69,7 @@ function classesOf(places: readonly Place[]): readonly string[] {
 }
 
 /** A name with one part taken off: what that part says goes to the end of the word, or is the unit. */
-export interface Peeled {
+interface Peeled {
   readonly rest: string;
   readonly part: "index" | "depth" | "zone" | "unit" | "noise" | "order";
   readonly says: string;
@@ -78,8 +78,6 @@ export interface Peeled {
 type Rule = readonly [pattern: RegExp, read: (match: RegExpExecArray) => Peeled | null];
 
 const han = "\\p{Script=Han}";
-const numerals = "零一二三四五六七八九十";
-const digits = (text: string): string => (numerals.includes(text) ? String(numerals.indexOf(text)) : text);
 const group = (match: RegExpExecArray, place: number): string => match[place] ?? "";
 const rule = (pattern: string, read: Rule[1]): Rule => [new RegExp(pattern, "u"), read];
 
@@ -145,7 +143,7 @@ const rules: readonly Rule[] = [
 ];
 
 /** Every way to take one part off a readable name, the likeliest first. */
-export function* peelings(name: string): Generator<Peeled> {
+function* peelings(name: string): Generator<Peeled> {
   for (const [pattern, read] of rules) {
     const match = pattern.exec(name);
     const peeled = match && read(match);
@@ -154,7 +152,7 @@ export function* peelings(name: string): Generator<Peeled> {
 }
 
 /** What a name says about its sensor. */
-export interface KnownName extends Kinds {
+interface KnownName extends Kinds {
   /** The word for the id: `soil_temperature_10cm_zone_a_2`. */
   readonly word: string;
   /** In Chinese: `A区土壤温度10cm 2`; null where a part has no Chinese name. */
@@ -172,7 +170,7 @@ const inWord = ["depth", "zone", "index"] as const;
 type Parts = Readonly<Partial<Record<Peeled["part"], string>>>;
 
 /** The catalogue's reading of a name; null unless every part of it is understood. */
-export function knownName(name: string): KnownName | null {
+function knownName(name: string): KnownName | null {
   if (name.length > longestName) return null;
   const text = readable(name);
   return text === "" ? null : read(text, {}, mostParts);
@@ -202,7 +200,7 @@ function read(text: string, parts: Parts, left: number): KnownName | null {
   return null;
 }
 
-export interface Recognised {
+interface Recognised {
   readonly kind: SensorKind;
   /** The catalogue's word for the name, whatever the unit: an id must not change when a unit appears. */
   readonly word: string | null;

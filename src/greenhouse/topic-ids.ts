@@ -86,7 +86,7 @@ export function controllerTopicId(code: string, transliterate: Transliterate): s
 export const freeId = (id: string, key: string, isTaken: (id: string) => boolean): string =>
   isTaken(id) ? withHash(id, key, isTaken) : id;
 
-export interface WantedId {
+interface WantedId {
   /** Identity; decides among those that want the same id. */
   readonly key: string;
   /** Any text; the id is made of it. */

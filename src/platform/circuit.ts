@@ -5,7 +5,7 @@ import type { PlatformHost } from "../greenhouse/ports.js";
  * open, one probe per 30 s is let through for both hosts together, so that an hour without platform costs few requests.
  */
 
-export interface HostCircuit {
+interface HostCircuit {
   /** Consecutive attempts that brought no usable answer; since when. */
   readonly failures: number;
   readonly failingSince: number | null;
@@ -91,7 +91,7 @@ export function admit(
 }
 
 /** Ms until this host's next probe may go out; 0 now. */
-export function probeDueInMs(circuit: Circuit, host: PlatformHost, now: number): number {
+function probeDueInMs(circuit: Circuit, host: PlatformHost, now: number): number {
   const state = circuit[host];
   if (now < state.heldUntil) return state.heldUntil - now;
   if (!state.open) return 0;

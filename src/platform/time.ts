@@ -4,7 +4,7 @@ const quarterMs = 15 * 60_000;
 const maxCached = 2_000;
 
 /** Ms that a zone's clocks are ahead of UTC at an instant. */
-export type ZoneOffset = (at: number) => number;
+type ZoneOffset = (at: number) => number;
 
 /**
  * Offsets of an IANA zone, taken from Intl and kept by the quarter of an hour, as no zone has ever changed within one. Throws a
@@ -47,7 +47,7 @@ function wallTime(format: Intl.DateTimeFormat, at: number): number {
  * The instant at which a zone's clocks show a wall time (given as if it were UTC). An hour that exists twice means the
  * instant closer to `nearAt`; one that is skipped means the same distance after the change.
  */
-export function instantOf(wallAt: number, offset: ZoneOffset, nearAt: number): number {
+function instantOf(wallAt: number, offset: ZoneOffset, nearAt: number): number {
   const early = wallAt - offset(wallAt - 86_400_000);
   const late = wallAt - offset(wallAt + 86_400_000);
   if (early === late) return early;

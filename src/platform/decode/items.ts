@@ -14,7 +14,7 @@ export interface Item<R extends string> {
 }
 
 /** What one decoder makes of what the walk finds. */
-export interface ItemVisitor<R extends string> {
+interface ItemVisitor<R extends string> {
   readonly roles: ReadRoles<R>;
   /** Takes an object as an item; false when it is none, so that what is inside is looked at. */
   readonly item: (item: Item<R>) => boolean;
@@ -152,7 +152,7 @@ export function inGroups<R extends string, T>(item: Item<R>, find: (group: Item<
 }
 
 /** For each role of an item, the names platforms give it; earlier ones win. `device` names the device an item is about. */
-export type RoleTable<R extends string> = Readonly<Record<R, readonly string[]>>;
+type RoleTable<R extends string> = Readonly<Record<R, readonly string[]>>;
 export type Roles<R extends string> = Readonly<Partial<Record<R, unknown>>>;
 export type ReadRoles<R extends string> = (fields: Fields) => Roles<R>;
 

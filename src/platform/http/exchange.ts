@@ -27,7 +27,7 @@ export interface HttpAnswer {
 }
 
 /** What undici keeps of a request beside what is sent. */
-export interface ExchangeLimits {
+interface ExchangeLimits {
   readonly deadlines: DeadlineQueue;
   /** Of the answer, on the wire. */
   readonly maxBytes: number;

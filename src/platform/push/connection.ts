@@ -11,9 +11,9 @@ import type { PushSettings } from "../settings.js";
  * it counts as an answer. Pure; instants are monotonic ms.
  */
 
-export const pingEveryMs = 20_000;
+const pingEveryMs = 20_000;
 /** Two pings go unanswered within it, and a connection found dead is gone within 45 s. */
-export const deadAfterMs = 44_000;
+const deadAfterMs = 44_000;
 
 export interface Heard {
   /** Any frame, ping or pong. */
@@ -99,14 +99,14 @@ const brokenFrames: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** What was wrong with a frame that ended the connection; null when it was something else. */
-export function brokenFrame(error: Error): string | null {
+function brokenFrame(error: Error): string | null {
   const code = troubleCode(error);
   const known = brokenFrames.get(code);
   if (known !== undefined) return known;
   return code.startsWith("WS_ERR_") ? "a frame that breaks the WebSocket protocol" : null;
 }
 
-export function whyFailed(error: Error): string {
+function whyFailed(error: Error): string {
   const code = troubleCode(error);
   if (code === "") return "what answers there does not speak WebSocket";
   const { what, remedy } = troubleOf(code, false);
@@ -273,7 +273,7 @@ export class PushConnection {
   }
 }
 
-export interface Handshake {
+interface Handshake {
   /** May hold the token: never to be logged. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

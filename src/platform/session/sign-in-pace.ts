@@ -20,13 +20,13 @@ export const noHistory: SignInHistory = { refusals: 0, attemptedAt: null, refuse
 const pausesMs = [0, 10_000, 30_000, 60_000, 120_000, 600_000] as const;
 
 /** Ms between an attempt and the next, after so many refusals in a row. */
-export const pauseAfter = (refusals: number): number => pausesMs[Math.min(refusals, 5)] ?? 600_000;
+const pauseAfter = (refusals: number): number => pausesMs[Math.min(refusals, 5)] ?? 600_000;
 
 /**
  * Ms still to wait at start, from what an earlier run left behind. A clock that was set back meanwhile costs the
  * whole pause, never more.
  */
-export function remainingMs(history: SignInHistory, nowAt: number): number {
+function remainingMs(history: SignInHistory, nowAt: number): number {
   const pauseMs = pauseAfter(history.refusals);
   if (history.attemptedAt === null) return 0;
   const passedMs = Math.max(0, nowAt - history.attemptedAt);
