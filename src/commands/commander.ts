@@ -248,7 +248,7 @@ export class Commander implements PushBell {
     const given = new AbortController();
     this.#questions.set(token, given);
     try {
-      this.feed({ key, token, ...(await this.#answer(question, given.signal)) });
+      this.feed({ key, token, ...(await answerTo(question, this.#ports, given.signal)) });
     } catch (error) {
       // Nobody waits for the answer of a question that was broken off.
       if (!given.signal.aborted) {
@@ -257,67 +257,6 @@ export class Commander implements PushBell {
       }
     } finally {
       this.#questions.delete(token);
-    }
-  }
-
-  async #answer(question: Answered, signal: AbortSignal) {
-    const { platform, store } = this.#ports;
-    if (question.type === "renew")
-      return { type: "renewed", isNew: await platform.renewCredential(signal) } as const;
-    const { code } = question.command;
-    if (question.type === "connection")
-      return { type: "connection", connection: await this.#connection(code, signal) } as const;
-    if (question.type === "read") {
-      const { address } = question;
-      return { type: "read", address, read: await this.#read(code, address, signal) } as const;
-    }
-    const { targetId } = question.command;
-    const before = store.get(code)?.actuators.get(targetId)?.registers[question.step.address]?.raw ?? null;
-    return { type: "answered", answer: await this.#post(question), before } as const;
-  }
-
-  /** The single-device status, folded into the mirror. */
-  async #connection(code: string, signal: AbortSignal): Promise<Connection> {
-    const { platform, store } = this.#ports;
-    try {
-      const status = await platform.connection(code, signal);
-      store.dispatch(code, { type: "connection", status });
-      return { type: status.state };
-    } catch (error) {
-      return unanswered(error);
-    }
-  }
-
-  /** One fresh read of an address, folded into the mirror. */
-  async #read(code: string, address: string, signal: AbortSignal): Promise<Read> {
-    const { platform, clock, store } = this.#ports;
-    const startedMono = clock.monotonic();
-    try {
-      const raw = await platform.value(code, address, true, signal);
-      if (raw === null) return { type: "absent" };
-      const values = new Map([[address, raw]]);
-      const readAt = clock.now();
-      store.dispatch(code, {
-        type: "registers_read",
-        ...{ values, startedAt: startedMono, readAt, fresh: true, source: "read_back" },
-      });
-      return { type: "value", raw, startedMono };
-    } catch (error) {
-      return unanswered(error);
-    }
-  }
-
-  async #post({
-    command,
-    step: { address, value, purpose },
-  }: Extract<Effect, { type: "post" }>): Promise<Answer> {
-    try {
-      const manner = { stops: purpose === "stop" };
-      const answer = await this.#ports.platform.write(command.code, address, value, untilItEnds, manner);
-      return { type: "accepted", answer };
-    } catch (error) {
-      if (!(error instanceof PlatformError)) throw error;
-      return { type: "error", message: error.message, facts: error.facts };
     }
   }
 
@@ -337,6 +276,81 @@ export class Commander implements PushBell {
       },
       () => undefined,
     );
+  }
+}
+
+async function answerTo(question: Answered, ports: CommanderPorts, signal: AbortSignal) {
+  const { platform, store } = ports;
+  switch (question.type) {
+    case "renew":
+      return { type: "renewed", isNew: await platform.renewCredential(signal) } as const;
+    case "connection":
+      return {
+        type: "connection",
+        connection: await connection(question.command.code, ports, signal),
+      } as const;
+    case "read": {
+      const { command, address } = question;
+      return { type: "read", address, read: await freshRead(command.code, address, ports, signal) } as const;
+    }
+    case "post": {
+      const { command, step } = question;
+      const registers = store.get(command.code)?.actuators.get(command.targetId)?.registers;
+      const before = registers?.[step.address]?.raw ?? null;
+      return { type: "answered", answer: await sent(question, ports), before } as const;
+    }
+  }
+}
+
+/** The single-device status, folded into the mirror. */
+async function connection(
+  code: string,
+  { platform, store }: CommanderPorts,
+  signal: AbortSignal,
+): Promise<Connection> {
+  try {
+    const status = await platform.connection(code, signal);
+    store.dispatch(code, { type: "connection", status });
+    return { type: status.state };
+  } catch (error) {
+    return unanswered(error);
+  }
+}
+
+/** One fresh read of an address, folded into the mirror. */
+async function freshRead(
+  code: string,
+  address: string,
+  { platform, clock, store }: CommanderPorts,
+  signal: AbortSignal,
+): Promise<Read> {
+  const startedMono = clock.monotonic();
+  try {
+    const raw = await platform.value(code, address, true, signal);
+    if (raw === null) return { type: "absent" };
+    const values = new Map([[address, raw]]);
+    const readAt = clock.now();
+    store.dispatch(code, {
+      type: "registers_read",
+      ...{ values, startedAt: startedMono, readAt, fresh: true, source: "read_back" },
+    });
+    return { type: "value", raw, startedMono };
+  } catch (error) {
+    return unanswered(error);
+  }
+}
+
+async function sent(
+  { command, step: { address, value, purpose } }: Extract<Effect, { type: "post" }>,
+  { platform }: CommanderPorts,
+): Promise<Answer> {
+  try {
+    const manner = { stops: purpose === "stop" };
+    const answer = await platform.write(command.code, address, value, untilItEnds, manner);
+    return { type: "accepted", answer };
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error;
+    return { type: "error", message: error.message, facts: error.facts };
   }
 }
 

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { join, resolve as resolvePath } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import ts from "typescript";
+import { planted, seamFile } from "../planted/plant.mjs";
 
 // Node runs the simulation without a bundler or a test runner in between, which makes it almost twice as fast.
 
@@ -16,8 +17,8 @@ const doubles = [
   [/\/session-store\.js$/, "session-store.ts"],
 ];
 
-/** The planted bug of this process: one exact text of one source file, replaced. */
-const planted = JSON.parse(process.env.SIMULATION_PLANTED || "null");
+/** The planted bug of this process. */
+const bug = JSON.parse(process.env.SIMULATION_PLANTED || "null");
 
 export async function resolve(specifier, context, next) {
   const parent = context.parentURL ?? "";
@@ -35,9 +36,9 @@ export async function load(url, context, next) {
   if (!url.endsWith(".ts") || !own.some((folder) => url.startsWith(folder))) return next(url, context);
   const path = fileURLToPath(url);
   const text = readFileSync(path, "utf8");
-  const isPlanted = planted !== null && path === join(root, planted.file);
-  const source = javaScript(path, isPlanted ? text.replace(planted.from, () => planted.to) : text);
-  return { format: "module", source, shortCircuit: true };
+  const isPlanted = bug !== null && path === join(root, "src", `${seamFile(bug)}.ts`);
+  const script = javaScript(path, text);
+  return { format: "module", source: isPlanted ? planted(script, bug) : script, shortCircuit: true };
 }
 
 function javaScript(path, text) {

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import type { Mutant } from "./mutants.js";
+import type { Planted } from "../planted/plant.mjs";
 import type { SeedAsked } from "./seed-process.js";
 import type { Run } from "./simulate.js";
 
@@ -12,7 +12,7 @@ export interface SeedsAsked {
   readonly processes: number;
   /** After so many failures nothing more is begun. */
   readonly mostFailures: number;
-  readonly planted?: Mutant;
+  readonly planted?: Planted;
   readonly onRun?: (run: Run) => void;
 }
 
@@ -50,7 +50,7 @@ async function seedAfterSeed(
   child?.kill();
 }
 
-const seedProcess = (planted: Mutant | null): ChildProcess =>
+const seedProcess = (planted: Planted | null): ChildProcess =>
   fork(join(import.meta.dirname, "seed-process.mjs"), [], {
     execArgv: [],
     env: { ...process.env, SIMULATION_PLANTED: JSON.stringify(planted) },

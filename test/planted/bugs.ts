@@ -1,0 +1,383 @@
+import type { Planted } from "./plant.mjs";
+
+/** What the simulation or the fault campaign has to notice, and as what. */
+export interface PlantedBug extends Planted {
+  /** The rules of the simulation that it breaks: noticed as anything else, it would be noticed by luck. */
+  readonly breaks?: readonly string[];
+  readonly campaign?: {
+    /** Rows and lanes to run, as regular expressions. */
+    readonly rows: string;
+    readonly lanes: string;
+    /** The figure of the report that must not be 0. */
+    readonly found: "lostCommands" | "wrongStates" | "badPosts";
+  };
+}
+
+const embedded = "^embedded-5$";
+const mosquitto = "^mosquitto-5$";
+
+/** Leaves out what a call has put among the effects. */
+const withoutEffects = (which: string) =>
+  `(original) => (turn, ...rest) => {
+    const before = turn.effects.length;
+    const end = original(turn, ...rest);
+    turn.effects.push(...turn.effects.splice(before).filter((effect) => !(${which})));
+    return end;
+  }`;
+
+/** What a call asks the journal to have on disk need not be there. */
+const notDurable = `(original) => (turn, ...rest) => {
+  const before = turn.effects.length;
+  const end = original(turn, ...rest);
+  const changed = turn.effects.splice(before).map((one) => (one.type === "journal" ? { ...one, durable: false } : one));
+  turn.effects.push(...changed);
+  return end;
+}`;
+
+/** At the read before a second POST: sends where the condition holds. */
+const secondPostWhere = (condition: string) =>
+  `(original) => (turn, run, answer) => {
+    const raw = answer.type === "value" ? answer.raw : null;
+    const isYoung = turn.now.mono <= run.command.deadlineMono;
+    const isShown = raw !== null && shows(run.command.settings, stepOf(run), raw);
+    if (!(${condition})) return original(turn, run, answer);
+    return post(turn, run, { nth: 2, before: run.stage.first.before, readBack: raw, ifUnsent: null });
+  }`;
+
+const beforeSending: Readonly<Record<string, PlantedBug>> = {
+  retained_commands_run: {
+    seam: "commands/intake#understand",
+    plant: `(original) => (arrived, ...rest) =>
+      original({ ...arrived, request: { ...arrived.request, retained: false } }, ...rest)`,
+    breaks: ["S4"],
+  },
+  journal_after_post: {
+    seam: "commands/checks#checked",
+    plant: `(original) => (turn, ...rest) => {
+      original(turn, ...rest);
+      if (turn.lane.running?.stage.at === "journal") sendFirst(turn, turn.lane.running);
+    }`,
+    breaks: ["S5"],
+  },
+  journal_without_fsync: { seam: "commands/turn#journalSending", plant: notDurable, breaks: ["S5"] },
+  arrivals_are_not_journaled: {
+    seam: "commands/lane#enter",
+    plant: withoutEffects('effect.type === "note" && effect.record.type === "command_taken"'),
+    breaks: ["S7"],
+  },
+  nothing_of_a_command_is_journaled: {
+    seam: "journal/journal#Journal.append",
+    plant: `(original) => function (record, ...rest) {
+      const isSilent = record.type === "command_taken" || record.type === "phase";
+      return isSilent ? Promise.resolve(1) : original.call(this, record, ...rest);
+    }`,
+    campaign: { rows: "^push garbled$", lanes: embedded, found: "badPosts" },
+  },
+  wall_clock_age: {
+    seam: "commands/checks#goOn",
+    plant: `(original) => (turn, run, problem) => {
+      const { receivedAt, receivedMono, deadlineMono } = run.command;
+      if (problem !== null) original(turn, run, problem);
+      else if (turn.now.at > receivedAt + deadlineMono - receivedMono) finish(turn, run, refusedExpired());
+      else sendFirst(turn, run);
+    }`,
+    breaks: ["S6", "S7"],
+  },
+  age_is_not_judged: {
+    seam: "greenhouse/command/plan#ageAllowance",
+    plant: `(original) => (facts) => {
+      const allowed = original(facts);
+      return allowed.reason === "expired" ? facts.maxAgeMs : allowed;
+    }`,
+    breaks: ["S4", "S6"],
+  },
+  dry_run_sends: {
+    seam: "commands/checks#checked",
+    plant: `(original) => (turn, run, ...rest) => {
+      run.command.dryRun &&= run.command.force;
+      return original(turn, run, ...rest);
+    }`,
+    breaks: ["S4"],
+  },
+  offline_is_ignored: {
+    seam: "commands/checks#connectionRefusal",
+    plant: `(original) => (connection) => (connection.type === "offline" ? null : original(connection))`,
+    breaks: ["S12"],
+  },
+  checks_from_the_cache: {
+    seam: "commands/commander#freshRead",
+    plant: `(original) => (code, address, ports, signal) => {
+      const value = (...asked) => ports.platform.value(asked[0], asked[1], false, asked[3]);
+      return original(code, address, { ...ports, platform: { value } }, signal);
+    }`,
+    breaks: ["S12"],
+  },
+  already_while_the_opposite_moves: {
+    seam: "commands/checks#begin",
+    plant: `(original) => (turn, run) => original(turn, { ...run, posts: turn.lane.posts })`,
+    breaks: ["S8"],
+  },
+};
+
+const sending: Readonly<Record<string, PlantedBug>> = {
+  post_retried_by_transport: {
+    seam: "platform/requests#Requests.#once",
+    plant: `(original) => function (call, headers) {
+      const once = () => original.call(this, call, headers);
+      return call.operation === operations.setValue ? once().catch(once) : once();
+    }`,
+    breaks: ["S1", "S7"],
+  },
+  second_post_without_read: {
+    seam: "commands/sending#unclearRead",
+    plant: secondPostWhere("raw === null && isYoung"),
+    breaks: ["S1"],
+  },
+  second_post_although_shown: {
+    seam: "commands/sending#unclearRead",
+    plant: secondPostWhere("isShown && isYoung"),
+    breaks: ["S1"],
+    campaign: { rows: "^POST reset after it was done$", lanes: embedded, found: "badPosts" },
+  },
+  second_post_too_old: {
+    seam: "commands/sending#unclearRead",
+    plant: secondPostWhere("raw !== null && !isShown && !isYoung"),
+    breaks: ["S6"],
+  },
+  second_post_at_once: { seam: "commands/sending#secondPostMs", plant: "() => 0", breaks: ["S1"] },
+  resend_while_travelling: {
+    seam: "commands/sending#confirmingRead",
+    plant: `(original) => (turn, run, answer) => {
+      const { readBack, after } = run.stage;
+      const value = answer.type === "value" ? answer : null;
+      const { shown, isOver, next } = seen(readBack, value, run.command.settings, turn.now.mono);
+      if (!isOver || shown || after.facts.attempts > 1) original(turn, run, answer);
+      else post(turn, run, { nth: 2, before: null, readBack: next.lastRead, ifUnsent: null });
+    }`,
+    breaks: ["S1", "S6"],
+  },
+  accepted_is_confirmed: {
+    seam: "commands/sending#settle",
+    plant: `(original) => (turn, run, after, from) => {
+      const step = stepOf(run);
+      if (step.purpose !== "value") return original(turn, run, after, from);
+      const moved = isLast(run) ? allSent(turn, run, step, after.facts) : run;
+      stepEnded(turn, moved, { type: "confirmed", ...after.facts, readBack: step.value });
+    }`,
+    breaks: ["S8"],
+  },
+  target_shown_as_state: {
+    seam: "commands/commander#sent",
+    plant: `(original) => async (question, ports) => {
+      const answer = await original(question, ports);
+      const { command, step } = question;
+      const values = new Map([[step.address, step.value]]);
+      const [startedAt, readAt] = [ports.clock.monotonic() + 1, ports.clock.now()];
+      const read = { type: "registers_read", values, startedAt, readAt, fresh: true, source: "read_back" };
+      if (answer.type === "accepted") ports.store.dispatch(command.code, read);
+      return answer;
+    }`,
+    breaks: ["S3"],
+    campaign: { rows: "^POST accepted and ignored$", lanes: embedded, found: "wrongStates" },
+  },
+  mode_not_waited_for: {
+    seam: "greenhouse/command/plan#shows",
+    plant: `(original) => (settings, step, raw) => step.purpose === "mode" || original(settings, step, raw)`,
+    breaks: ["S2"],
+  },
+  any_number_proves_the_mode: {
+    seam: "greenhouse/command/plan#showsPositionMode",
+    plant: `(original) => (settings, raw) => original(settings, raw) || degreeOf(textOf(raw)) !== null`,
+    breaks: ["S2", "S8", "S7"],
+  },
+  mode_remembered: {
+    seam: "greenhouse/command/plan#stepsOf",
+    plant: `(original) => (settings, wanted, fresh) => {
+      const steps = original(settings, wanted, fresh);
+      const isKnown = wanted.type === "position" && fresh !== null && degreeOf(textOf(fresh)) !== null;
+      return isKnown ? steps.slice(-1) : steps;
+    }`,
+    breaks: ["S2"],
+  },
+  reverts_are_not_told: {
+    seam: "commands/aftermath#reverted",
+    plant: "() => () => undefined",
+    breaks: ["S16"],
+  },
+};
+
+const order: Readonly<Record<string, PlantedBug>> = {
+  ids_not_compared: {
+    seam: "commands/duplicates#duplicateOf",
+    plant: `(original) => (own, ...rest) => {
+      const found = original(own, ...rest);
+      return own.id !== null && found.type === "duplicate" ? { type: "none" } : found;
+    }`,
+    breaks: ["S4"],
+  },
+  ids_forgotten_over_restarts: {
+    seam: "commands/results#endedBefore",
+    plant: "() => () => undefined",
+    breaks: ["S4"],
+  },
+  repeated_payload_runs: { seam: "commands/duplicates#samePayloadMs", plant: "() => -1", breaks: ["S4"] },
+  stop_waits_its_turn: {
+    seam: "commands/lane#enter",
+    plant: `(original) => (turn, command) => {
+      if (command.wanted.type !== "stop" || command.dryRun) return original(turn, command);
+      dropWaiting(turn, () => superseded("before_sending"));
+      turn.lane = { ...turn.lane, waiting: [command] };
+      turn.effects.push({ type: "phase", command, phase: "waiting" });
+      note(turn, takenRecord(command));
+    }`,
+    breaks: ["S11"],
+  },
+  stop_pressed_again_is_a_duplicate: {
+    seam: "commands/duplicates#duplicateOf",
+    plant: `(original) => (own, ...rest) =>
+      original(own.id === null ? { ...own, canonical: "" } : own, ...rest)`,
+    breaks: ["S11"],
+  },
+  stops_without_distance: { seam: "commands/lane#stopIntervalMs", plant: "() => 0", breaks: ["S11"] },
+  floods_refuse_stops: {
+    seam: "commands/intake#understand",
+    plant: `(original) => (...asked) => {
+      const understood = original(...asked);
+      return understood.isOfFlood ? notTaken(overloaded, understood.payload) : understood;
+    }`,
+    breaks: ["S11"],
+  },
+  floods_refuse_others: {
+    seam: "commands/flood#takePlace",
+    plant: `(original) => (allowances, about, facts, now) =>
+      original(allowances, about, { ...facts, isKnown: false }, now)`,
+    breaks: ["S16"],
+  },
+  heirs_are_not_journaled: {
+    seam: "commands/lane#takesOver",
+    plant: withoutEffects('effect.type === "note" && effect.record.type === "command_taken"'),
+    breaks: ["S7"],
+  },
+  commands_side_by_side: {
+    seam: "commands/lane#next",
+    plant: `(original) => (turn) => {
+      const { running } = turn.lane;
+      turn.lane = { ...turn.lane, running: null };
+      original(turn);
+      if (turn.lane.running === null) turn.lane = { ...turn.lane, running };
+    }`,
+    breaks: ["S11"],
+  },
+  no_pause_between_commands: {
+    seam: "commands/lane#mayGoFrom",
+    plant: `(original) => (lane, command) =>
+      command.wanted.type === "stop" ? original(lane, command) : -Infinity`,
+    breaks: ["S11"],
+  },
+};
+
+const outcomes: Readonly<Record<string, PlantedBug>> = {
+  result_without_fsync: { seam: "commands/results#write", plant: notDurable, breaks: ["S7"] },
+  told_before_it_is_journaled: {
+    seam: "commands/results#written",
+    plant: `(original) => (turn, input, outcome) => original(turn, input, { ...outcome, isUrgent: true })`,
+    breaks: ["S7"],
+  },
+  results_lost_in_a_crash: {
+    seam: "mqtt/outbox#Outbox.restore",
+    plant: "() => () => undefined",
+    breaks: ["L1"],
+  },
+  one_result_of_five_is_dropped: {
+    seam: "mqtt/outbox#Outbox.send",
+    plant: `(original) => {
+      let turn = 0;
+      return function (delivery) {
+        if (delivery.controllerId === null || ++turn % 5 !== 0) original.call(this, delivery);
+      };
+    }`,
+    campaign: { rows: "^push garbled$", lanes: embedded, found: "lostCommands" },
+  },
+  results_of_a_dead_broker_are_forgotten: {
+    seam: "mqtt/outbox#Outbox.#keep",
+    plant: `(original) => function (owed) {
+      if (owed.controllerId === null || !owed.isRepeated) original.call(this, owed);
+    }`,
+    campaign: { rows: "^broker gone 60 s$", lanes: mosquitto, found: "lostCommands" },
+  },
+  checked_is_read_back: {
+    seam: "commands/restore#maySend",
+    plant: "() => ({ taken }) => taken.dry_run !== true",
+    breaks: ["S7"],
+  },
+  resend_after_restart: {
+    seam: "commands/lane#take",
+    plant: `(original) => (turn, input) =>
+      input.type === "interrupted"
+        ? enter(turn, { ...input.one.command, deadlineMono: Infinity })
+        : original(turn, input)`,
+    breaks: ["S4"],
+    campaign: { rows: "^kill -9$", lanes: mosquitto, found: "badPosts" },
+  },
+  unknown_commands_stay_on_their_way: {
+    seam: "commands/phases#toldBy",
+    plant: "() => () => null",
+    breaks: ["L5"],
+  },
+};
+
+/** Reads a register into the actuator as if the fact that keeps it out were not there. */
+const foldedWithout = (fact: string) =>
+  `(original) => (actuator, address, register) => {
+    const folded = original({ ...actuator, ${fact} }, address, register);
+    return { ...folded, postedAt: actuator.postedAt };
+  }`;
+
+const mirror: Readonly<Record<string, PlantedBug>> = {
+  old_reads_win: {
+    seam: "greenhouse/fold-registers#foldRegister",
+    plant: `(original) => (actuator, address, register) => {
+      const held = actuator.registers[address];
+      const older = held && { ...held, startedAt: -Infinity };
+      const registers = { ...actuator.registers, ...(older && { [address]: older }) };
+      return original({ ...actuator, registers }, address, register);
+    }`,
+    breaks: ["S10"],
+  },
+  reads_from_before_a_post_count: {
+    seam: "greenhouse/fold-registers#foldRegister",
+    plant: foldedWithout("postedAt: null"),
+    breaks: ["S10"],
+  },
+  mode_shown_between_steps: {
+    seam: "greenhouse/fold-registers#foldRegister",
+    plant: foldedWithout("between: null"),
+    breaks: ["S3"],
+  },
+  groups_are_taken_for_fresh: {
+    seam: "sync/poll-reads#registersEvent",
+    plant: `(original) => async (ports, fresh, ask) => {
+      const event = await original(ports, fresh, ask);
+      return { ...event, fresh: fresh || event.values.size > 1 };
+    }`,
+    breaks: ["S10"],
+    campaign: { rows: "^a type from the platform's memory$", lanes: embedded, found: "wrongStates" },
+  },
+  sign_ins_side_by_side: {
+    seam: "platform/session/sign-in#SignIn.#renewed",
+    plant: `(original) => function (signal) {
+      this._private_renewing = null;
+      return original.call(this, signal);
+    }`,
+    breaks: ["S13"],
+  },
+};
+
+/** Each is a mistake somebody could make. */
+export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
+  ...beforeSending,
+  ...sending,
+  ...order,
+  ...outcomes,
+  ...mirror,
+};
