@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
@@ -309,5 +309,65 @@ describe("house rules", () => {
         .map(({ specifier }) => `src/${path} imports "${specifier}"`),
     );
     expect([...used, ...imported]).toEqual([]);
+  });
+});
+
+/** What is in each folder, for the table of CONTRIBUTING.md. */
+const contents: Readonly<Record<string, string>> = {
+  greenhouse: "the pure core: model, kinds, units, quality, names, command words",
+  runtime: "clock, chance, log with its redaction, sockets, systemd",
+  config: "schema, loading, rules, the generated table",
+  platform: "HTTP, sign-in, push, decoding of the platform's answers",
+  journal: "what was commanded, on disk",
+  sync: "store, polling, push, the state of the hosts",
+  commands: "the path of a command, from its message to its result",
+  mqtt: "connection, topics, projection to messages, requests",
+  homeassistant: "what is announced to Home Assistant",
+  broker: "the embedded broker",
+  http: "health checks and metrics",
+  simulator: "the platform that lies, for `demo`, `simulate` and tests",
+  setup: "what is done once: `init`, `discover`, `doctor`",
+  compose: "makes the parts and joins them",
+  cli: "the commands of the program",
+  "main.ts": "the process",
+};
+
+function importTable(): string {
+  const known = (folders: Row["folders"]) =>
+    Object.entries(folders).map(([folder, what]) => {
+      if (what === "all") return `\`${folder}\``;
+      return `${what.typesOnly ? "types of " : ""}${what.files.map((file) => `\`${folder}/${file}\``).join(" ")}`;
+    });
+  const words = (list: readonly string[]) => list.map((one) => `\`${one}\``).join(" ");
+  const rows = Object.entries(contents).map(([folder, what]) => {
+    const { npm = [], node = [], folders = {} } = table[folder] ?? {};
+    const cells = [
+      `\`${folder}\``,
+      what,
+      known(folders).join(", "),
+      words(npm),
+      node === "any" ? "any" : words(node),
+    ];
+    return `| ${cells.map((cell) => (cell === "" ? "none" : cell)).join(" | ")} |`;
+  });
+  const head = "| folder | what | may import of ours | packages | of Node.js |";
+  return [head, "| --- | --- | --- | --- | --- |", ...rows].join("\n");
+}
+
+describe("CONTRIBUTING.md", () => {
+  const file = resolve(root, "..", "CONTRIBUTING.md");
+  const block = /(<!-- imports:start -->\n)[\s\S]*?(<!-- imports:end -->)/;
+
+  it("says of every folder what it holds", () => {
+    expect(Object.keys(contents).sort()).toEqual(Object.keys(table).sort());
+  });
+
+  it("shows the table of imports (IMPORTS=write npx vitest run test/architecture.test.ts writes it)", () => {
+    const text = readFileSync(file, "utf8");
+    expect(text).toMatch(block);
+    const made = `<!-- prettier-ignore-start -->\n\n${importTable()}\n\n<!-- prettier-ignore-end -->\n`;
+    const written = text.replace(block, (_, start: string, end: string) => `${start}${made}${end}`);
+    if (process.env["IMPORTS"] === "write") writeFileSync(file, written);
+    expect(readFileSync(file, "utf8")).toBe(written);
   });
 });

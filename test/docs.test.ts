@@ -312,6 +312,15 @@ describe("words", () => {
   });
 });
 
+describe("files", () => {
+  it.each(pages)("of the project that %s names exist", (page) => {
+    const named = spansOf(read(page)).filter((span) =>
+      /^(?:src|test|docs|deploy|bench|\.ci)\/[\w./-]+\.\w+$/.test(span),
+    );
+    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+});
+
 describe("the front door", () => {
   it("is README with at most 200 lines", () => {
     expect(read("README.md").trimEnd().split("\n").length).toBeLessThanOrEqual(200);
