@@ -94,32 +94,21 @@ export function plainText(text: string, what: string, operation: Operation): str
 
 /**
  * Path and query of a request; every name and value is encoded, parameters are renamed and added as `platform.shapes` says.
- * Throws `invalid_request` for what cannot be encoded.
+ * Throws `invalid_request` for what cannot be encoded, and for a device code that is none.
  */
 export function requestPath(operation: Operation, query: Query, shape?: OperationShape): string {
-  const asked = Object.entries(query).map(([name, value]) => [renamed(name, shape), value] as const);
+  const asked = Object.entries(query).map(([name, value]) => {
+    if (typeof value !== "string") throw invalidRequest(operation, `parameter ${shown(name)} is not text`);
+    return [renamed(name, shape), name === "deviceCode" ? deviceCode(value, operation) : value] as const;
+  });
   const names = new Set(asked.map(([name]) => name));
   // What is asked for itself is not overruled.
   const fixed = Object.entries(shape?.params ?? {}).filter(([name]) => !names.has(name));
   const all = [...asked, ...fixed];
   if (all.length > maxParameters)
     throw invalidRequest(operation, `more than ${maxParameters} query parameters`);
-  let path = operation.path;
-  let separator = "?";
-  for (const [name, value] of all) {
-    path += `${separator}${encoded(name, operation)}=${encoded(value, operation)}`;
-    separator = "&";
-  }
-  return path;
-}
-
-/** Throws for a query of a user whose parameters are not plain text or whose device code is not one. */
-export function userQuery(operation: Operation, query: Query): Query {
-  for (const [name, value] of Object.entries(query)) {
-    if (typeof value !== "string") throw invalidRequest(operation, `parameter ${shown(name)} is not text`);
-    if (name === "deviceCode") deviceCode(value, operation);
-  }
-  return query;
+  const pairs = all.map(([name, value]) => `${encoded(name, operation)}=${encoded(value, operation)}`);
+  return pairs.length === 0 ? operation.path : `${operation.path}?${pairs.join("&")}`;
 }
 
 const renamed = (name: string, shape: OperationShape | undefined): string =>

@@ -14,7 +14,6 @@ import {
   readOnlyOperation,
   readOnlyOperations,
   requestPath,
-  userQuery,
 } from "./operations.js";
 import type { Requests } from "./requests.js";
 import type { OperationShape, ShapeSettings } from "./settings.js";
@@ -38,7 +37,7 @@ function question<T>(
   { requests, reports, readTime, clock }: Parts,
 ): Question<T> {
   return async (query, signal, urgent = false) => {
-    const path = requestPath(operation, userQuery(operation, query), shape);
+    const path = requestPath(operation, query, shape);
     const { body } = await requests.read({ operation, path, signal, urgent });
     const report = reports.of(operation.name);
     const { deviceCode: code = "", address = "" } = query;

@@ -17,30 +17,20 @@ export function zoneOffset(timeZone: string): ZoneOffset {
     const quarter = Math.floor(at / quarterMs);
     const known = cache.get(quarter);
     if (known !== undefined) return known;
-    format ??= new Intl.DateTimeFormat("en-US", { ...fieldsShown, timeZone });
-    const offset = wallTime(format, quarter * quarterMs) - quarter * quarterMs;
+    format ??= new Intl.DateTimeFormat("en-US", { timeZone, timeZoneName: "longOffset" });
+    const offset = statedOffset(format.format(quarter * quarterMs));
     if (cache.size >= maxCached) cache.clear();
     cache.set(quarter, offset);
     return offset;
   };
 }
 
-const fieldsShown = {
-  hourCycle: "h23",
-  era: "short",
-  year: "numeric",
-  month: "numeric",
-  day: "numeric",
-  hour: "numeric",
-  minute: "numeric",
-  second: "numeric",
-} as const;
-
-/** What the zone's clocks show at an instant, as if that were UTC. */
-function wallTime(format: Intl.DateTimeFormat, at: number): number {
-  const shown = new Map(format.formatToParts(at).map(({ type, value }) => [type, value]));
-  const part = (type: Intl.DateTimeFormatPartTypes) => Number(shown.get(type));
-  return Date.UTC(part("year"), part("month") - 1, part("day"), part("hour"), part("minute"), part("second"));
+/** `…, GMT+08:00` or `…, GMT-00:01:15`; UTC is `GMT` alone. */
+function statedOffset(text: string): number {
+  const [, sign, hours, minutes, seconds = "0"] = /([+-])(\d\d):(\d\d)(?::(\d\d))?$/.exec(text) ?? [];
+  if (sign === undefined) return 0;
+  const ms = ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000;
+  return sign === "-" ? -ms : ms;
 }
 
 /**

@@ -171,7 +171,7 @@ describe("reads are repeated", () => {
       client.write("GH-1", "1", "1", never),
     ];
     const ends = Promise.all(calls.map(factsOf));
-    await expect.poll(() => [busy.requests.length, hung.accepted]).toEqual([1, 2]);
+    await expect.poll(() => [client.counters().retries, hung.accepted]).toEqual([1, 2]);
     await client.close();
     expect((await ends).map(({ kind }) => kind)).toEqual(["server", "interrupted", "interrupted"]);
     expect(clock.pendingTimers).toBe(0);

@@ -66,12 +66,10 @@ export class PushLink {
       if (settings.credential === "none") return await this.#connect(null, signal);
       const first = await credential.obtain(signal);
       const end = await this.#connect(first, signal);
-      if (end.type !== "refused" || !isUnauthorized(end.status)) return end;
-      if (!(await credential.renewed(first, kind, signal))) return end;
+      if (!isRefusal(end) || !(await credential.renewed(first, kind, signal))) return end;
       const second = await credential.obtain(signal);
       const again = await this.#connect(second, signal);
-      if (again.type === "refused" && isUnauthorized(again.status))
-        await credential.renewed(second, kind, signal);
+      if (isRefusal(again)) await credential.renewed(second, kind, signal);
       return again;
     } catch (error) {
       if (!(error instanceof PlatformError) && !signal.aborted)
@@ -129,6 +127,8 @@ export class PushLink {
     else log.debug(facts, text);
   }
 }
+
+const isRefusal = (end: End): boolean => end.type === "refused" && isUnauthorized(end.status);
 
 /** A channel that refuses a renewed credential too asks for no other one for this long. */
 const barredMs = 600_000;
