@@ -3,6 +3,7 @@ import type { PlatformState } from "../greenhouse/model.js";
 import type { PlatformHost } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
+import { every } from "../runtime/schedule.js";
 
 /** What is known of the way to a host. Instants are monotonic ms, null while it did not happen. */
 export interface HostFacts {
@@ -99,10 +100,9 @@ export class PlatformWatch {
 
   /** Judges again as time passes: 30 s without contact is news although nothing happened. */
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
+    await every(checkMs, this.#ports.clock, signal, () => {
       this.#judge();
-      await this.#ports.clock.wait(checkMs, signal).catch(() => undefined);
-    }
+    });
   }
 
   #judge(): void {

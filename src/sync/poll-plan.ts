@@ -186,6 +186,10 @@ export class PollBook {
     else this.#schedule.set(name, at);
   }
 
+  isAway(host: PlatformHost): boolean {
+    return this.#parked.has(host);
+  }
+
   hostAway(host: PlatformHost, now: number): void {
     if (this.#parked.has(host)) return;
     this.#parked.set(host, new Set());

@@ -1,4 +1,5 @@
 import { sameValue, textOf } from "../greenhouse/actuator-values.js";
+import { stateAddresses } from "../greenhouse/fold-registers.js";
 import type { ControllerEvent } from "../greenhouse/events.js";
 import type { Controller, Register } from "../greenhouse/model.js";
 import { PlatformError, type PlatformReader, type RawValue } from "../greenhouse/ports.js";
@@ -108,19 +109,20 @@ const without = (values: ReadonlyMap<string, RawValue>, left: readonly string[])
 /** Addresses whose unflushed value differs from one the device itself gave: a cache may be older than that. */
 function contradicted(controller: Controller | undefined, read: RegistersRead): readonly string[] {
   if (controller === undefined || read.fresh) return [];
-  const held = (address: string): Register | null => {
-    for (const actuator of controller.actuators.values()) {
-      const register = actuator.registers[address];
-      if (register) return register;
-    }
-    const parameter = [...controller.parameters.values()].find((one) => one.settings.address === address);
-    return parameter?.register ?? controller.addresses.get(address)?.register ?? null;
-  };
   return [...read.values].flatMap(([address, raw]) => {
-    const register = held(address);
+    const register = registerAt(controller, address);
     const differs = register?.fresh === true && !sameValue(textOf(register.raw), textOf(raw));
     return differs ? [address] : [];
   });
+}
+
+/** What is shown of one address, null while it was not read; undefined for an address that nothing of the controller follows. */
+export function registerAt(controller: Controller, address: string): Register | null | undefined {
+  for (const { settings, registers } of controller.actuators.values())
+    if (stateAddresses(settings).includes(address)) return registers[address] ?? null;
+  for (const { settings, register } of controller.parameters.values())
+    if (settings.address === address) return register;
+  return controller.addresses.get(address)?.register;
 }
 
 /** `held`: not sent, because the host is away or asked for a pause. */

@@ -39,18 +39,14 @@ interface Trouble {
 export class PollTroubles {
   readonly #log: Logger;
   readonly #now: () => number;
+  readonly #isAway: (host: PlatformHost) => boolean;
   readonly #byKind = new Map<PollJob["kind"], Trouble>();
-  readonly #away = new Set<PlatformHost>();
 
   /** `now` is monotonic ms. */
-  constructor(log: Logger, now: () => number) {
+  constructor(log: Logger, now: () => number, isAway: (host: PlatformHost) => boolean) {
     this.#log = log;
     this.#now = now;
-  }
-
-  hostReachable(host: PlatformHost, reachable: boolean): void {
-    if (reachable) this.#away.delete(host);
-    else this.#away.add(host);
+    this.#isAway = isAway;
   }
 
   failed(name: string, job: PollJob, error: unknown): void {
@@ -60,7 +56,7 @@ export class PollTroubles {
     }
     const { kind, host } = error.facts;
     if (kind !== "paused") this.#log.debug({ job: name }, error.message);
-    if (ofTheHost.has(kind) || this.#away.has(host)) return;
+    if (ofTheHost.has(kind) || this.#isAway(host)) return;
     const trouble = this.#of(job.kind);
     const inARow = (trouble.failing.get(name) ?? 0) + 1;
     trouble.failing.set(name, inARow);
@@ -188,7 +184,11 @@ export class Poller {
     this.#ports = ports;
     this.tally = new PollTally(ports.clock);
     this.#rest = new Rest(ports.clock);
-    this.#troubles = new PollTroubles(ports.log, () => ports.clock.monotonic());
+    this.#troubles = new PollTroubles(
+      ports.log,
+      () => ports.clock.monotonic(),
+      (host) => this.#book.isAway(host),
+    );
   }
 
   get stretch(): number {
@@ -240,7 +240,6 @@ export class Poller {
 
   hostReachable(host: PlatformHost, reachable: boolean): void {
     const now = this.#ports.clock.monotonic();
-    this.#troubles.hostReachable(host, reachable);
     if (reachable) this.#book.hostBack(host, now);
     else {
       this.#book.hostAway(host, now);

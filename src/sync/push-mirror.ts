@@ -1,9 +1,9 @@
 import { sameValue, textOf } from "../greenhouse/actuator-values.js";
-import { stateAddresses } from "../greenhouse/fold-registers.js";
 import { isDated, knownStatuses } from "../greenhouse/fold-statuses.js";
 import type { Controller, Register } from "../greenhouse/model.js";
 import type { PlatformReader, PushNews, RawValue } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
+import { registerAt } from "./poll-reads.js";
 import type { PushReads } from "./push-reads.js";
 import type { GreenhouseStore } from "./store.js";
 
@@ -153,13 +153,4 @@ export class PushMirror {
     if (usable.length > 0)
       store.dispatch(code, { type: "sensors_read", items: usable, receivedAt: now, source: "push" });
   }
-}
-
-/** What is shown of one address, null while it was not read; undefined for an address that nothing of the controller follows. */
-function registerAt(controller: Controller, address: string): Register | null | undefined {
-  for (const { settings, registers } of controller.actuators.values())
-    if (stateAddresses(settings).includes(address)) return registers[address] ?? null;
-  for (const { settings, register } of controller.parameters.values())
-    if (settings.address === address) return register;
-  return controller.addresses.get(address)?.register;
 }

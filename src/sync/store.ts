@@ -5,6 +5,7 @@ import { newController, reduce } from "../greenhouse/reduce.js";
 import type { MirrorSettings } from "../greenhouse/settings.js";
 import { controllerTopicId, freeId, type Transliterate } from "../greenhouse/topic-ids.js";
 import type { Clock } from "../runtime/clock.js";
+import { every } from "../runtime/schedule.js";
 
 export type Change = (before: Controller | undefined, after: Controller | undefined) => void;
 
@@ -111,14 +112,13 @@ export class GreenhouseStore {
   /** Lets time pass: what grew too old becomes stale within a second, also after the clock was set. */
   async run(signal: AbortSignal): Promise<void> {
     let offset = this.#clock.now() - this.#clock.monotonic();
-    while (!signal.aborted) {
-      await this.#clock.wait(sweepMs, signal).catch(() => undefined);
+    await every(sweepMs, this.#clock, signal, () => {
       const now = this.#clock.now();
       const jumped = Math.abs(now - this.#clock.monotonic() - offset) > clockJumpMs;
       offset = now - this.#clock.monotonic();
       this.#sweep(now, jumped || this.#limitsChanged);
       this.#limitsChanged = false;
-    }
+    });
   }
 
   #sweep(now: number, everything: boolean): void {
