@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { type ParameterGroup, parameterGroup } from "../greenhouse/device-types.js";
 import { readOnlyOperations } from "../platform/operations.js";
-import { parseTypes } from "../setup/discover/survey.js";
 import type { InitCommandOptions } from "./configuration.js";
 import type { DiscoverOptions } from "./discover.js";
 import type { DoctorOptions } from "./doctor.js";
@@ -11,7 +11,7 @@ import type { DemoOptions, SimulateOptions } from "./trials.js";
 
 /* What an option may be; the error names what was expected. */
 
-export function wholeNumber(least: number, most: number): (text: string) => number {
+function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
     const value = /^\d+$/.test(text) ? Number(text) : NaN;
     if (value >= least && value <= most) return value;
@@ -19,13 +19,13 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
-export function positive(text: string): number {
+function positive(text: string): number {
   const value = Number(text);
   if (Number.isFinite(value) && value > 0) return value;
   throw new InvalidArgumentError("expected a number above 0");
 }
 
-export function oneOf(words: readonly string[]): (text: string) => string {
+function oneOf(words: readonly string[]): (text: string) => string {
   return (text) => {
     if (words.includes(text)) return text;
     throw new InvalidArgumentError(`expected one of ${words.join(", ")}`);
@@ -53,23 +53,27 @@ const commonOptions = {
 type CommonName = keyof typeof commonOptions;
 const commonNames = Object.keys(commonOptions) as readonly CommonName[];
 
-/** Every command takes all of them; help shows those that mean something to it. */
-export function common(command: Command, shown: readonly CommonName[] = commonNames): Command {
-  const hidden = commonNames.filter((name) => !shown.includes(name));
-  for (const name of commonNames) {
-    const option = commonOptions[name]();
-    command.addOption(shown.includes(name) ? option : option.hideHelp());
+/** A command with its help and the options that every command takes; help shows those of them that mean something to it. */
+export function add(
+  root: Command,
+  name: string,
+  description: string,
+  examples: readonly string[],
+  shown: readonly CommonName[] = commonNames,
+  more = "",
+): Command {
+  const command = root.command(name, { isDefault: name === "run" }).description(description);
+  if (more !== "") command.addHelpText("after", more);
+  const title = examples.length === 1 ? "Example:" : "Examples:";
+  command.addHelpText("after", ["", title, ...examples.map((line) => `  ${line}`)].join("\n"));
+  for (const common of commonNames) {
+    const option = commonOptions[common]();
+    command.addOption(shown.includes(common) ? option : option.hideHelp());
   }
+  const hidden = commonNames.filter((common) => !shown.includes(common));
   if (hidden.length === 0) return command;
-  const flags = hidden.map((name) => `--${name}`).join(", ");
+  const flags = hidden.map((common) => `--${common}`).join(", ");
   return command.addHelpText("after", `\n(${flags}: taken by every command, without meaning here.)`);
-}
-
-export function examples(command: Command, ...lines: readonly string[]): Command {
-  return command.addHelpText(
-    "after",
-    ["", lines.length === 1 ? "Example:" : "Examples:", ...lines.map((line) => `  ${line}`)].join("\n"),
-  );
 }
 
 export const rootHelp = [
@@ -91,7 +95,7 @@ export const rootHelp = [
   "  greenhouse2mqtt                            run the bridge",
 ].join("\n");
 
-export const getHelp = [
+const getHelp = [
   "",
   "Operations:",
   ...readOnlyOperations.map(({ name, host }) => `  ${name.padEnd(20)} ${host} host`),
@@ -113,31 +117,6 @@ const profileNames: readonly NonNullable<SimulateOptions["profile"]>[] = [
 
 /* Each command is a file of its own, loaded only when it is called: start-up time is a feature on a small computer. */
 
-const simulateExamples = ["greenhouse2mqtt simulate --controllers 3 --profile records > config.yaml"];
-const initExamples = [
-  "greenhouse2mqtt init",
-  "greenhouse2mqtt init --business-url https://business.example.com --realtime-url https://realtime.example.com \\",
-  "    --token-env GREENHOUSE_TOKEN --embedded",
-];
-const doctorExamples = [
-  "greenhouse2mqtt doctor",
-  "greenhouse2mqtt doctor --redact > report.txt   to be shown to others",
-];
-const getExamples = [
-  "greenhouse2mqtt get station",
-  "greenhouse2mqtt get sensor-data deviceCode=GH-0001",
-  "greenhouse2mqtt get get-value deviceCode=GH-0001 address=101 flush=1",
-];
-const setExamples = [
-  "greenhouse2mqtt set GH-0001 left_skylight 45",
-  "greenhouse2mqtt set GH-0001 roof_fans all_on --dry-run",
-  "greenhouse2mqtt set GH-0001 parameter/ec_target 1.8",
-];
-const journalExamples = [
-  "greenhouse2mqtt journal --since 24h",
-  "greenhouse2mqtt journal --controller GH-0001 --follow",
-];
-
 const languageOption = (before: "en" | "zh") =>
   new Option(
     "--language <language>",
@@ -146,44 +125,54 @@ const languageOption = (before: "en" | "zh") =>
     .choices(["en", "zh"])
     .default(before);
 
+const accountOptions = (command: Command, account: string, controllers: number): Command =>
+  command
+    .option("--controllers <n>", `controllers of the ${account}`, wholeNumber(1, 10_000), controllers)
+    .option("--seed <n>", "repeats a run exactly", wholeNumber(0, 2 ** 31 - 1), 1)
+    .option("--speed <factor>", "how much faster than real time the greenhouses live", positive, 1);
+
 export function addTrials(root: Command, around: Surroundings): void {
-  common(
-    examples(
-      root.command("demo"),
-      "greenhouse2mqtt demo --controllers 2 --speed 60 --language zh",
-    ).description("simulated platform, embedded broker and bridge in one process; needs no configuration"),
+  const demo = add(
+    root,
+    "demo",
+    "simulated platform, embedded broker and bridge in one process; needs no configuration",
+    ["greenhouse2mqtt demo --controllers 2 --speed 60 --language zh"],
     ["log-level", "data-dir"],
+  ).addOption(languageOption("en"));
+  accountOptions(demo, "simulated account", 6).action(async (options: CommonOptions & DemoOptions) =>
+    (await import("./trials.js")).demo(options, around),
+  );
+  const simulate = add(
+    root,
+    "simulate",
+    "the simulated platform alone, on a port",
+    ["greenhouse2mqtt simulate --controllers 3 --profile records > config.yaml"],
+    ["log-level"],
   )
-    .addOption(languageOption("en"))
-    .option("--controllers <n>", "controllers of the simulated account", wholeNumber(1, 10_000), 6)
-    .option("--seed <n>", "repeats a run exactly", wholeNumber(0, 2 ** 31 - 1), 1)
-    .option("--speed <factor>", "how much faster than real time the greenhouses live", positive, 1)
-    .action(async (options: CommonOptions & DemoOptions) => {
-      await (await import("./trials.js")).demo(options, around);
-    });
-  const simulate = root.command("simulate").description("the simulated platform alone, on a port");
-  common(examples(simulate, ...simulateExamples), ["log-level"])
     .addOption(languageOption("zh"))
-    .option("--port <n>", "port of both hosts", wholeNumber(0, 65_535), 8090)
-    .option("--controllers <n>", "controllers of the account", wholeNumber(1, 10_000), 20)
-    .option("--seed <n>", "repeats a run exactly", wholeNumber(0, 2 ** 31 - 1), 1)
-    .option("--speed <factor>", "how much faster than real time the greenhouses live", positive, 1)
+    .option("--port <n>", "port of both hosts", wholeNumber(0, 65_535), 8090);
+  accountOptions(simulate, "account", 20)
     .addOption(
       new Option("--profile <name>", "dialect of everything the interface leaves open")
         .choices(profileNames)
         .default("default"),
     )
     .option("--faults <file>", "JSON file of faults to come")
-    .action(async (options: CommonOptions & SimulateOptions) => {
-      await (await import("./trials.js")).simulate(options, around);
-    });
+    .action(async (options: CommonOptions & SimulateOptions) =>
+      (await import("./trials.js")).simulate(options, around),
+    );
 }
 
 export function addSetupCommands(root: Command, around: Surroundings): void {
-  common(
-    examples(root.command("init"), ...initExamples).description(
-      "ask for hosts, credential and broker, try them, and write a first config.yaml",
-    ),
+  add(
+    root,
+    "init",
+    "ask for hosts, credential and broker, try them, and write a first config.yaml",
+    [
+      "greenhouse2mqtt init",
+      "greenhouse2mqtt init --business-url https://business.example.com --realtime-url https://realtime.example.com \\",
+      "    --token-env GREENHOUSE_TOKEN --embedded",
+    ],
     ["config"],
   )
     .option("--business-url <url>", "business host; with all of these options nothing is asked")
@@ -196,116 +185,33 @@ export function addSetupCommands(root: Command, around: Surroundings): void {
     .option("--mqtt-password-env <name>", "environment variable that holds its password")
     .option("--embedded", "use the embedded broker")
     .option("--no-try", "do not connect to anything")
-    .action(async (options: InitCommandOptions) => {
-      await (await import("./configuration.js")).init(options, around);
-    });
-  common(
-    examples(root.command("doctor"), ...doctorExamples).description(
-      "connect to both hosts and the broker and report what works, line by line; changes nothing",
-    ),
+    .action(async (options: InitCommandOptions) =>
+      (await import("./configuration.js")).init(options, around),
+    );
+  add(
+    root,
+    "doctor",
+    "connect to both hosts and the broker and report what works, line by line; changes nothing",
+    ["greenhouse2mqtt doctor", "greenhouse2mqtt doctor --redact > report.txt   to be shown to others"],
   )
     .option("--json", "one JSON document instead of lines")
     .option("--redact", "for a bug report: without hosts, codes, names and tokens")
     .option("--record <folder>", "also save scrubbed answers of the platform, as files for tests")
-    .action(async (options: DoctorOptions) => {
-      await (await import("./doctor.js")).doctor(options, around);
-    });
+    .action(async (options: DoctorOptions) => (await import("./doctor.js")).doctor(options, around));
+  addDiscover(root, around);
 }
 
-export function addConfigurationCommands(root: Command, around: Surroundings): void {
-  common(
-    examples(
-      root.command("check"),
-      "greenhouse2mqtt check",
-      "greenhouse2mqtt check north.yaml south.yaml   also clashes between them",
-    ).description("read configurations and say what is wrong and where; touches no network"),
-    ["config"],
+function addDiscover(root: Command, around: Surroundings): void {
+  add(
+    root,
+    "discover",
+    "list controllers, sensors and addresses of the account as ready-to-use YAML; only reads",
+    [
+      "greenhouse2mqtt discover -o found.yaml",
+      "greenhouse2mqtt discover --controller GH-0001 --types 2,190-201",
+      "greenhouse2mqtt discover --merge config.yaml   what is new since then",
+    ],
   )
-    .argument("[files...]", "default: the file of --config")
-    .action(async (files: string[], options: CommonOptions) => {
-      await (await import("./configuration.js")).check(files.length > 0 ? files : [options.config], around);
-    });
-  const schemaCommand = root.command("schema").description("JSON Schema of the configuration, for editors");
-  common(examples(schemaCommand, "greenhouse2mqtt schema > schema.json"), []).action(async () => {
-    const { schema } = await import("./configuration.js");
-    schema(around);
-  });
-  const passwdCommand = root
-    .command("passwd")
-    .description(
-      "make a password hash for the embedded broker; asks without showing what is typed, or reads a line of a pipe",
-    );
-  common(examples(passwdCommand, "greenhouse2mqtt passwd"), []).action(async () => {
-    await (await import("./configuration.js")).passwd(around);
-  });
-}
-
-export function addPlatformCommands(root: Command, around: Surroundings): void {
-  const get = root.command("get").description("one read-only GET the interface names, printed as JSON");
-  common(examples(get.addHelpText("after", getHelp), ...getExamples))
-    .argument("<operation>", "one of the operations below")
-    .argument("[parameters...]", "key=value, passed on")
-    .action(async (operation: string, parameters: string[], options: CommonOptions) => {
-      await (await import("./read.js")).get(operation, parameters, options, around);
-    });
-  const read = root.command("read").description("one fresh read of an address");
-  common(examples(read, "greenhouse2mqtt read GH-0001 101"))
-    .argument("<controller>", "topic id or device code")
-    .argument("<address>")
-    .action(async (controller: string, address: string, options: CommonOptions) => {
-      await (await import("./read.js")).read(controller, address, options, around);
-    });
-  common(
-    examples(root.command("cleanup"), "greenhouse2mqtt cleanup --all").description(
-      "list, then clear our retained state and discovery topics; refuses while a bridge runs with them",
-    ),
-  )
-    .option("--all", "also the bridge's own topics (bridge/…)")
-    .action(async (options: CommonOptions & { all?: boolean }) => {
-      await (await import("./cleanup.js")).cleanup(options, around);
-    });
-}
-
-export function addCommandCommands(root: Command, around: Surroundings): void {
-  common(
-    examples(root.command("set"), ...setExamples).description(
-      "one command to an actuator or a writable parameter, with its result; exit code 3 unless it is confirmed",
-    ),
-  )
-    .argument("<controller>", "topic id or device code")
-    .argument("<actuator>", "id in the configuration; also parameter/ID or address/ADDRESS")
-    .argument("<command>", "a word, a degree 0..100, a value of the kind, or a parameter's number")
-    .option("--dry-run", "check everything, send nothing")
-    .option("--by <name>", "who asks, for the journal; default: your user name")
-    .action(async (controller: string, actuator: string, command: string, options: SetOptions) => {
-      await (await import("./set.js")).set(controller, actuator, command, options, around);
-    });
-  const journal = root.command("journal").description("past commands");
-  common(examples(journal, ...journalExamples), ["config", "data-dir"])
-    .option("--controller <c>", "topic id or device code")
-    .option("--since <time>", "an ISO time, or a duration such as 2h")
-    .option(
-      "--limit <n>",
-      "at most so many, the newest; default: 100, with --since all",
-      wholeNumber(1, 1_000_000),
-    )
-    .option("--json", "one object a line")
-    .option("--follow", "go on with new ones until stopped")
-    .action(async (options: JournalOptions) => {
-      await (await import("./journal.js")).journal(options, around);
-    });
-}
-
-const discoverExamples = [
-  "greenhouse2mqtt discover -o found.yaml",
-  "greenhouse2mqtt discover --controller GH-0001 --types 2,190-201",
-  "greenhouse2mqtt discover --merge config.yaml   what is new since then",
-];
-
-/** Describes `discover` and its own options. */
-export function discoverCommand(command: Command, around: Surroundings): void {
-  examples(command, ...discoverExamples)
-    .description("list controllers, sensors and addresses of the account as ready-to-use YAML; only reads")
     .option("--controller <code>", "only this one, device code or topic id; may be repeated", collected)
     .option("--types <list>", "only these control-parameter types, such as 2,190-201", typeList)
     .option("-o, --out <file>", "write a new file, mode 600, instead of stdout; never over an existing one")
@@ -321,8 +227,125 @@ export function discoverCommand(command: Command, around: Surroundings): void {
 
 const collected = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
-function typeList(text: string): NonNullable<DiscoverOptions["types"]> {
-  const types = parseTypes(text);
-  if (types !== null) return types;
-  throw new InvalidArgumentError("expected type ids such as 2,12 or 190-201");
+const highest = 1_000_000;
+const mostTypes = 1_000;
+
+/** Type ids such as `1,2` or `2,190-201`. */
+export function typeList(text: string): readonly ParameterGroup[] {
+  const wrong = new InvalidArgumentError("expected type ids such as 2,12 or 190-201");
+  const found = new Set<number>();
+  for (const part of text.split(",")) {
+    const [, first, last = first] = /^\s*(\d{1,7})(?:-(\d{1,7}))?\s*$/.exec(part) ?? [];
+    const from = Number(first);
+    const to = Number(last);
+    if (first === undefined || from > to || to > highest || to - from >= mostTypes) throw wrong;
+    for (let id = from; id <= to; id += 1) found.add(id);
+  }
+  if (found.size > mostTypes) throw wrong;
+  return [...found].map(parameterGroup);
+}
+
+export function addConfigurationCommands(root: Command, around: Surroundings): void {
+  add(
+    root,
+    "check",
+    "read configurations and say what is wrong and where; touches no network",
+    ["greenhouse2mqtt check", "greenhouse2mqtt check north.yaml south.yaml   also clashes between them"],
+    ["config"],
+  )
+    .argument("[files...]", "default: the file of --config")
+    .action(async (files: string[], { config }: CommonOptions) =>
+      (await import("./configuration.js")).check(files.length > 0 ? files : [config], around),
+    );
+  add(
+    root,
+    "schema",
+    "JSON Schema of the configuration, for editors",
+    ["greenhouse2mqtt schema > schema.json"],
+    [],
+  ).action(async () => {
+    const { schema } = await import("./configuration.js");
+    schema(around);
+  });
+  add(
+    root,
+    "passwd",
+    "make a password hash for the embedded broker; asks without showing what is typed, or reads a line of a pipe",
+    ["greenhouse2mqtt passwd"],
+    [],
+  ).action(async () => (await import("./configuration.js")).passwd(around));
+}
+
+export function addPlatformCommands(root: Command, around: Surroundings): void {
+  add(
+    root,
+    "get",
+    "one read-only GET the interface names, printed as JSON",
+    [
+      "greenhouse2mqtt get station",
+      "greenhouse2mqtt get sensor-data deviceCode=GH-0001",
+      "greenhouse2mqtt get get-value deviceCode=GH-0001 address=101 flush=1",
+    ],
+    commonNames,
+    getHelp,
+  )
+    .argument("<operation>", "one of the operations below")
+    .argument("[parameters...]", "key=value, passed on")
+    .action(async (operation: string, parameters: string[], options: CommonOptions) =>
+      (await import("./read.js")).get(operation, parameters, options, around),
+    );
+  add(root, "read", "one fresh read of an address", ["greenhouse2mqtt read GH-0001 101"])
+    .argument("<controller>", "topic id or device code")
+    .argument("<address>")
+    .action(async (controller: string, address: string, options: CommonOptions) =>
+      (await import("./read.js")).read(controller, address, options, around),
+    );
+  add(
+    root,
+    "cleanup",
+    "list, then clear our retained state and discovery topics; refuses while a bridge runs with them",
+    ["greenhouse2mqtt cleanup --all"],
+  )
+    .option("--all", "also the bridge's own topics (bridge/…)")
+    .action(async (options: CommonOptions & { all?: boolean }) =>
+      (await import("./cleanup.js")).cleanup(options, around),
+    );
+}
+
+export function addCommandCommands(root: Command, around: Surroundings): void {
+  add(
+    root,
+    "set",
+    "one command to an actuator or a writable parameter, with its result; exit code 3 unless it is confirmed",
+    [
+      "greenhouse2mqtt set GH-0001 left_skylight 45",
+      "greenhouse2mqtt set GH-0001 roof_fans all_on --dry-run",
+      "greenhouse2mqtt set GH-0001 parameter/ec_target 1.8",
+    ],
+  )
+    .argument("<controller>", "topic id or device code")
+    .argument("<actuator>", "id in the configuration; also parameter/ID or address/ADDRESS")
+    .argument("<command>", "a word, a degree 0..100, a value of the kind, or a parameter's number")
+    .option("--dry-run", "check everything, send nothing")
+    .option("--by <name>", "who asks, for the journal; default: your user name")
+    .action(async (controller: string, actuator: string, command: string, options: SetOptions) =>
+      (await import("./set.js")).set(controller, actuator, command, options, around),
+    );
+  add(
+    root,
+    "journal",
+    "past commands",
+    ["greenhouse2mqtt journal --since 24h", "greenhouse2mqtt journal --controller GH-0001 --follow"],
+    ["config", "data-dir"],
+  )
+    .option("--controller <c>", "topic id or device code")
+    .option("--since <time>", "an ISO time, or a duration such as 2h")
+    .option(
+      "--limit <n>",
+      "at most so many, the newest; default: 100, with --since all",
+      wholeNumber(1, 1_000_000),
+    )
+    .option("--json", "one object a line")
+    .option("--follow", "go on with new ones until stopped")
+    .action(async (options: JournalOptions) => (await import("./journal.js")).journal(options, around));
 }

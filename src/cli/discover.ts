@@ -10,14 +10,13 @@ import { Meter } from "../setup/discover/meter.js";
 
 import { UnknownController } from "../setup/discover/scan.js";
 import { codeOf } from "./read.js";
+import { readConfiguration, withPlatform } from "./errands.js";
 import {
   CommandFailure,
   type CommonOptions,
   exitCodes,
   programVersion,
-  readConfiguration,
   type Surroundings,
-  withPlatform,
 } from "./surroundings.js";
 
 export interface DiscoverOptions extends CommonOptions {

@@ -11,12 +11,11 @@ import type { Finding } from "../setup/doctor/finding.js";
 import { recordCheck } from "../setup/doctor/recording.js";
 import { jsonReport, lineOf, redactor, type ReportFacts, summaryOf } from "../setup/doctor/report.js";
 import { defaultLimits, type DoctorPorts, type LastRun } from "../setup/doctor/scene.js";
+import { loggerFor, overridden } from "./errands.js";
 import {
   CommandFailure,
   type CommonOptions,
   exitCodes,
-  loggerFor,
-  overridden,
   programVersion,
   type Surroundings,
 } from "./surroundings.js";

@@ -6,12 +6,12 @@ import { journalTable } from "../journal/table.js";
 import { systemClock } from "../runtime/clock.js";
 import { parseSince } from "../runtime/duration.js";
 import { codeOf } from "./read.js";
+import { readConfiguration } from "./errands.js";
 import {
   CommandFailure,
   type CommonOptions,
   endOfUse,
   exitCodes,
-  readConfiguration,
   type Surroundings,
 } from "./surroundings.js";
 

@@ -1,14 +1,12 @@
 import { isatty } from "node:tty";
 import { Command, CommanderError } from "commander";
 import {
+  add,
   addCommandCommands,
   addConfigurationCommands,
   addPlatformCommands,
   addSetupCommands,
   addTrials,
-  common,
-  discoverCommand,
-  examples,
   groups,
   rootHelp,
 } from "./commands.js";
@@ -34,7 +32,7 @@ function wordsOf([first = "", second]: readonly string[]): number {
  * The words of a command line with the command in front: options of every command that stand before it are moved behind it, where the
  * command reads them. One that is given in both places counts as written behind it.
  */
-export function commandFirst(words: readonly string[]): readonly string[] {
+function commandFirst(words: readonly string[]): readonly string[] {
   let at = 0;
   for (let more = wordsOf(words); more > 0; more = wordsOf(words.slice(at))) at += more;
   const command = words[at];
@@ -90,19 +88,15 @@ export async function runProgram(argv: readonly string[], around: Surroundings):
       if (error.message !== "") around.err.write(`${error.message}\n`);
       return error.exitCode;
     }
-    if (isForTheUser(error)) {
-      around.err.write(`${error.message}\n`);
-      return exitCodes.failed;
-    }
-    const cause = unloadable(error, openFilesLimit);
-    if (cause !== null) {
-      around.err.write(`${cause}\n`);
-      return exitCodes.failed;
-    }
-    around.err.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    around.err.write(
+      `${isForTheUser(error) ? error.message : (unloadable(error, openFilesLimit) ?? stackOf(error))}\n`,
+    );
     return exitCodes.failed;
   }
 }
+
+const stackOf = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error);
 
 /** `run` is what happens without a command, so a misspelt one would be taken for its argument. */
 async function refuseUnknown(word: string | undefined, commands: readonly Command[]): Promise<void> {
@@ -129,19 +123,13 @@ function program(around: Surroundings): Command {
     .addHelpText("after", rootHelp)
     .addHelpCommand(helpCommand());
   root.commandsGroup(groups.use);
-  const run = root
-    .command("run", { isDefault: true })
-    .description("run the bridge (what happens without a command)");
-  examples(common(run), "greenhouse2mqtt -c /etc/greenhouse2mqtt/config.yaml").action(
-    async (options: CommonOptions) => {
-      await (await import("./run.js")).run(options, around);
-    },
-  );
+  add(root, "run", "run the bridge (what happens without a command)", [
+    "greenhouse2mqtt -c /etc/greenhouse2mqtt/config.yaml",
+  ]).action(async (options: CommonOptions) => (await import("./run.js")).run(options, around));
   root.commandsGroup(groups.trial);
   addTrials(root, around);
   root.commandsGroup(groups.setup);
   addSetupCommands(root, around);
-  discoverCommand(common(root.command("discover")), around);
   addConfigurationCommands(root, around);
   root.commandsGroup(groups.ask);
   addPlatformCommands(root, around);
@@ -157,26 +145,17 @@ const helpCommand = (): Command =>
     .helpGroup(groups.use);
 
 /** The part of `process.stdout` and `process.stderr` that is used. */
-export interface StandardStream {
+interface StandardStream {
   readonly isTTY?: boolean;
   write(text: string): unknown;
   on(event: "error", listener: (error: NodeJS.ErrnoException) => void): unknown;
-}
-
-export interface Streams {
-  readonly out: (text: string) => void;
-  readonly err: { readonly isTTY?: boolean; write(text: string): unknown };
-  /** Aborts when the output goes nowhere any more. */
-  readonly outputEnded: AbortSignal;
-  /** What the process ends with, given what the command ended with. */
-  readonly exitCode: (own: number) => number;
 }
 
 /**
  * Output and log as a command may use them. An `error` event that nobody listens to would end the process, so here both
  * have a listener: the log's trouble is nobody's fault, and a closed pipe (`| head`) ends the output, not the world.
  */
-export function guardStreams(stdout: StandardStream, stderr: StandardStream): Streams {
+export function guardStreams(stdout: StandardStream, stderr: StandardStream) {
   const ended = new AbortController();
   let isLost = false;
   // There is nowhere to say it. Each later line is tried anew: a full disk is emptied, a pipe gets another reader.
@@ -195,12 +174,14 @@ export function guardStreams(stdout: StandardStream, stderr: StandardStream): St
     err.write(`the output could not be written: ${error.message}\n`);
   });
   return {
-    out: (text) => {
+    out: (text: string) => {
       if (!ended.signal.aborted) stdout.write(text);
     },
     err,
+    /** Aborts when the output goes nowhere any more. */
     outputEnded: ended.signal,
-    exitCode: (own) => (isLost && own === exitCodes.done ? exitCodes.failed : own),
+    /** What the process ends with, given what the command ended with. */
+    exitCode: (own: number) => (isLost && own === exitCodes.done ? exitCodes.failed : own),
   };
 }
 

@@ -4,14 +4,8 @@ import { textOf } from "../greenhouse/actuator-values.js";
 import { PlatformError } from "../greenhouse/ports.js";
 import type { PlatformClient } from "../platform/client.js";
 import { commentText } from "../setup/discover/text.js";
-import {
-  CommandFailure,
-  type CommonOptions,
-  exitCodes,
-  readConfiguration,
-  type Surroundings,
-  withPlatform,
-} from "./surroundings.js";
+import { readConfiguration, withPlatform } from "./errands.js";
+import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";
 
 /** `greenhouse2mqtt read CONTROLLER ADDRESS`: the value the device itself gives now. */
 export async function read(

@@ -7,14 +7,8 @@ import { systemClock } from "../runtime/clock.js";
 import { adjustableLogs, type Logger } from "../runtime/log.js";
 import { systemRandom } from "../runtime/random.js";
 import { serviceManager } from "../runtime/systemd.js";
-import {
-  CommandFailure,
-  type CommonOptions,
-  loggerFor,
-  programVersion,
-  readConfiguration,
-  type Surroundings,
-} from "./surroundings.js";
+import { loggerFor, readConfiguration } from "./errands.js";
+import { CommandFailure, type CommonOptions, programVersion, type Surroundings } from "./surroundings.js";
 
 /** `greenhouse2mqtt run`: until a signal. */
 export async function run(options: CommonOptions, around: Surroundings): Promise<void> {

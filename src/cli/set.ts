@@ -11,16 +11,15 @@ import type { IncomingMessage } from "../mqtt/connection/settings.js";
 import { type TargetKind, topicsUnder } from "../mqtt/topics.js";
 import { type Clock, systemClock } from "../runtime/clock.js";
 import { silentLog } from "../runtime/log.js";
+import { isPasswordHash } from "../runtime/passwords.js";
 import { systemRandom } from "../runtime/random.js";
-import { withBroker } from "./cleanup.js";
 import { codeOf } from "./read.js";
+import { withBroker, loggerFor, readConfiguration } from "./errands.js";
 import {
   CommandFailure,
   type CommonOptions,
   exitCodes,
-  loggerFor,
   programVersion,
-  readConfiguration,
   type Surroundings,
   untilStopped,
 } from "./surroundings.js";
@@ -154,7 +153,7 @@ export async function commandThroughBridge(
 }
 
 const isPlain = ({ password }: Configuration["broker"]["users"][number]): boolean =>
-  !password.startsWith("scrypt") && !password.startsWith("$scrypt");
+  !isPasswordHash(password);
 
 /** The embedded broker is reached where it listens; without `mqtt.username` a user with a plain password serves as login. */
 function withLocalUrl(configuration: Configuration): Configuration {

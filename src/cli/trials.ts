@@ -11,14 +11,12 @@ import { systemClock } from "../runtime/clock.js";
 import { adjustableLogs, createLogger, type Logger } from "../runtime/log.js";
 import { systemRandom } from "../runtime/random.js";
 import { FaultFileError, type SimulatorOptions, startSimulator } from "../simulator/simulator.js";
-import { withBroker } from "./cleanup.js";
+import { withBroker, loggerFor, overridden } from "./errands.js";
 import {
   CommandFailure,
   type CommonOptions,
   endOfUse,
   exitCodes,
-  loggerFor,
-  overridden,
   programVersion,
   type Surroundings,
   untilStopped,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { actuatorKinds } from "../../src/greenhouse/actuator-kinds.js";
 import { parameterGroup, scannedTypes, typeName, typeRows } from "../../src/greenhouse/device-types.js";
-import { parseTypes } from "../../src/setup/discover/survey.js";
+import { typeList } from "../../src/cli/commands.js";
 
 const rangeOf = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
 
@@ -89,6 +89,7 @@ describe("--types", () => {
     ["1000001", null],
     ["1.5", null],
   ])("%j is %j", (text, types) => {
-    expect(parseTypes(text)).toEqual(types);
+    if (types === null) expect(() => typeList(text)).toThrow("expected type ids such as 2,12 or 190-201");
+    else expect(typeList(text)).toEqual(types);
   });
 });

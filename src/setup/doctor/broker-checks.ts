@@ -1,9 +1,10 @@
 import type { EmbeddedBroker } from "../../broker/broker.js";
-import { brokerSettings } from "../../broker/settings.js";
+import { brokerSettings, reachable } from "../../broker/settings.js";
 import { createServer } from "node:net";
 import { connectionSettings } from "../../mqtt/connection/settings.js";
 import type { Configuration } from "../../config/schema.js";
 import { versionName, versionReason } from "../../mqtt/connection/link.js";
+import { isPasswordHash } from "../../runtime/passwords.js";
 import { isLoopback } from "../../runtime/sockets.js";
 import { brokerName } from "../../mqtt/connection/stream.js";
 import { topicsUnder } from "../../mqtt/topics.js";
@@ -69,11 +70,9 @@ async function openAtEmbedded(scene: Scene): Promise<Opened | Verdict> {
 /** A user with a plain password serves as login; where all are hashed, being refused is as it should be. */
 async function openAtRunning(scene: Scene): Promise<Opened | Verdict> {
   const { broker, mqtt } = scene.configuration;
-  const user = broker.users.find(({ password }) => !/^\$?scrypt/.test(password));
-  const local = broker.host === "0.0.0.0" || broker.host === "::" ? "127.0.0.1" : broker.host;
-  const host = local.includes(":") && !local.startsWith("[") ? `[${local}]` : local;
+  const user = broker.users.find(({ password }) => !isPasswordHash(password));
   const settings: ProbeSettings = {
-    url: `mqtt://${host}:${broker.port}`,
+    url: `mqtt://${reachable(broker.host)}:${broker.port}`,
     clientId: probeId(mqtt.client_id),
     protocolVersion: mqtt.protocol_version,
     ...(user && { username: user.username, password: user.password }),

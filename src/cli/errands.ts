@@ -1,0 +1,125 @@
+import { randomBytes } from "node:crypto";
+import { fileSources, loadConfiguration, secretValues } from "../config/load.js";
+import { formatProblem } from "../config/problem.js";
+import type { Configuration } from "../config/schema.js";
+import { PlatformError } from "../greenhouse/ports.js";
+import { BrokerConnection } from "../mqtt/connection.js";
+import { connectionSettings, type IncomingMessage } from "../mqtt/connection/settings.js";
+import { topicsUnder } from "../mqtt/topics.js";
+import { createPlatform, type PlatformClient } from "../platform/client.js";
+import { platformSettings } from "../platform/settings.js";
+import { systemClock } from "../runtime/clock.js";
+import { createLogger, type Logger } from "../runtime/log.js";
+import { systemRandom } from "../runtime/random.js";
+import { ignoredTlsEnvironment } from "../runtime/tls.js";
+import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";
+
+/* What commands have in common; loaded with the first of them that is called. */
+
+/** The configuration with the command line's overrides; problems go to stderr and end the command with exit code 2. */
+export async function readConfiguration(
+  options: CommonOptions,
+  { env, err }: Surroundings,
+): Promise<Configuration> {
+  const result = await loadConfiguration(options.config, fileSources(env));
+  for (const warning of result.warnings) err.write(`${formatProblem(warning)}\n`);
+  if (!result.ok) {
+    const lines = result.problems.map(formatProblem).join("\n");
+    throw new CommandFailure(lines, exitCodes.usage);
+  }
+  return overridden(result.configuration, options);
+}
+
+export function overridden(
+  configuration: Configuration,
+  { logLevel, dataDir }: Partial<CommonOptions>,
+): Configuration {
+  const log = {
+    ...configuration.log,
+    level: (logLevel ?? configuration.log.level) as Configuration["log"]["level"],
+  };
+  return { ...configuration, log, data_dir: dataDir ?? configuration.data_dir };
+}
+
+/** `secrets`: all that must stay out of the log, when more is known than the configuration holds. */
+export function loggerFor(
+  configuration: Configuration,
+  { err, env }: Surroundings,
+  secrets: () => readonly string[] = () => secretValues(configuration),
+) {
+  const log = createLogger({ ...configuration.log, secrets }, err);
+  const ignored = ignoredTlsEnvironment(env);
+  if (ignored !== null) log.warn(ignored);
+  return log;
+}
+
+/** Runs one errand on a platform client of its own and closes it; a platform's error ends the command with its sentence. */
+export async function withPlatform<Answer>(
+  configuration: Configuration,
+  around: Surroundings,
+  errand: (platform: PlatformClient) => Promise<Answer>,
+): Promise<Answer> {
+  const log = loggerFor(configuration, around);
+  const platform = createPlatform(platformSettings(configuration.platform), {
+    ...{ clock: systemClock, random: systemRandom, log, dataDir: configuration.data_dir },
+    onLink: () => undefined,
+  });
+  try {
+    return await errand(platform);
+  } catch (error) {
+    if (error instanceof PlatformError) throw new CommandFailure(error.message);
+    throw error;
+  } finally {
+    await platform.close();
+  }
+}
+
+interface BrokerErrand {
+  readonly configuration: Configuration;
+  readonly log: Logger;
+  readonly subscriptions?: readonly string[];
+  /** Filters whose retained messages are wanted too. */
+  readonly withRetained?: readonly string[];
+  readonly onMessage?: (message: IncomingMessage) => void;
+  /** The link was up and is gone; it is tried again. */
+  readonly onDisconnected?: () => void;
+  readonly connectMs?: number;
+}
+
+/**
+ * Runs one errand on a connection of its own beside a running bridge: another client id, no will. Ends with a
+ * CommandFailure when the broker cannot be reached in time.
+ */
+export async function withBroker<Answer>(
+  given: BrokerErrand,
+  errand: (connection: BrokerConnection) => Promise<Answer>,
+): Promise<Answer> {
+  const { configuration, log, subscriptions = [], withRetained = [], connectMs = 15_000 } = given;
+  const done = new AbortController();
+  let connected: () => void = () => undefined;
+  const isConnected = new Promise<void>((resolve) => {
+    connected = resolve;
+  });
+  const own = connectionSettings(configuration.mqtt, topicsUnder(configuration.mqtt.base_topic), null, [], {
+    connected,
+    message: given.onMessage,
+    disconnected: given.onDisconnected,
+  });
+  const clientId = `${configuration.mqtt.client_id}-${randomBytes(4).toString("hex")}`;
+  const settings = { ...own, clientId, will: undefined, guard: undefined, subscriptions, withRetained };
+  const connection = new BrokerConnection(settings, { clock: systemClock, random: systemRandom, log });
+  const running = connection.run(done.signal);
+  const late = systemClock.wait(connectMs, done.signal).then(() => {
+    throw new CommandFailure(
+      `no connection to the broker: ${connection.lastFailure ?? "it does not answer"}`,
+    );
+  });
+  late.catch(() => undefined);
+  try {
+    await Promise.race([isConnected, late]);
+    return await errand(connection);
+  } finally {
+    done.abort();
+    await running;
+  }
+}
