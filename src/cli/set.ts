@@ -129,7 +129,6 @@ export async function commandThroughBridge(
   };
   const errand = {
     configuration: withLocalUrl(configuration),
-    // The connection's own lines would only stand between the user and the result; a failure is told by its error.
     log: silentLog,
     subscriptions: [topic.result, topic.command],
     withRetained: [topics.bridge.state],
