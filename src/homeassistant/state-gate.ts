@@ -6,13 +6,11 @@ import { sameActuator, sameParameter, sameSensor, sameStatus } from "./device-do
  * Assistant would read it by the old one, and no topic is emptied before the component that reads it is removed.
  */
 export class StateGate {
-  /** Codes of which everything was announced once. */
-  readonly #announced = new Set<string>();
-  /** The controller as last announced, while a newer announcement waits. */
-  readonly #held = new Map<string, Controller>();
-  /** Removed for good, with an announcement that still stands. */
-  readonly #leaving = new Set<string>();
-
+  /**
+   * By code: everything was announced once; the controller as last announced, while a newer announcement waits; or it was removed
+   * for good, and its announcement still stands.
+   */
+  readonly #gates = new Map<string, "open" | Controller | "leaving">();
   readonly #mayEmptyEarlier: () => boolean;
 
   /** `mayEmptyEarlier`: whether topics of an earlier run may be emptied. */
@@ -22,35 +20,31 @@ export class StateGate {
 
   /** A controller appeared, changed in a way that has to be announced, or was removed for good (`after` undefined). */
   changed(code: string, before: Controller | undefined, after: Controller | undefined): void {
-    if (after === undefined) {
-      this.#held.delete(code);
-      if (this.#announced.delete(code)) this.#leaving.add(code);
-    } else if (before && this.#announced.has(code) && !this.#held.has(code)) this.#held.set(code, before);
+    const gate = this.#gates.get(code);
+    if (gate !== undefined && after === undefined) this.#gates.set(code, "leaving");
+    else if (gate === "open" && before) this.#gates.set(code, before);
   }
 
   /** Home Assistant knows the controller as it is, or never will: everything may be published and emptied. */
   open(code: string): void {
-    this.#announced.add(code);
-    this.#held.delete(code);
-    this.#leaving.delete(code);
+    this.#gates.set(code, "open");
   }
 
   /** The announcement of a controller that was removed is gone too. */
   left(code: string): void {
-    this.#leaving.delete(code);
+    if (this.#gates.get(code) === "leaving") this.#gates.delete(code);
   }
 
   /** `null` stands for what an earlier run left. */
   mayClear(code: string | null): boolean {
-    return code === null ? this.#mayEmptyEarlier() : !this.#leaving.has(code);
+    return code === null ? this.#mayEmptyEarlier() : this.#gates.get(code) !== "leaving";
   }
 
   /** The controller as far as it may be shown; null where nothing of it may be yet. `shown` is what the broker holds. */
   visible(shown: Controller | undefined, after: Controller): Controller | null {
-    const { code } = after.info;
-    if (!this.#announced.has(code)) return null;
-    const known = this.#held.get(code);
-    if (known === undefined) return after;
+    const known = this.#gates.get(after.info.code);
+    if (known === undefined || known === "leaving") return null;
+    if (known === "open") return after;
     return {
       ...after,
       sensors: passed(known.sensors, shown?.sensors, after.sensors, sameSensor),
