@@ -8,7 +8,7 @@ import { displayName, type Owner } from "./identity.js";
 import { type Label, labelOfWord, optionLabels, suffixed, templates, wordOfLabel } from "./labels.js";
 
 /** The view people expect beside the select, which carries every option; `select` means there is none. */
-export type View = "cover" | "switch" | "light" | "select";
+type View = "cover" | "switch" | "light" | "select";
 
 interface KindView {
   readonly as: View;
@@ -16,7 +16,7 @@ interface KindView {
   readonly deviceClass?: "window" | "shade" | "curtain";
 }
 
-export const kindViews = {
+const views: Readonly<Record<ActuatorKind, KindView>> = {
   skylight: { as: "cover", deviceClass: "window" },
   shade_curtain: { as: "cover", deviceClass: "shade" },
   thermal_curtain: { as: "cover", deviceClass: "curtain" },
@@ -36,7 +36,7 @@ export const kindViews = {
   light: { as: "light" },
   motor: { as: "select" },
   custom: { as: "select" },
-} satisfies Record<ActuatorKind, KindView>;
+};
 
 const needs = {
   cover: ["open", "close"],
@@ -46,24 +46,19 @@ const needs = {
 } satisfies Record<View, readonly string[]>;
 
 /** The view of an actuator: the configured one where its values allow it, `none` to announce nothing. */
-export function viewOf(settings: ActuatorSettings): View | "none" {
-  const wanted = settings.homeAssistant.as ?? kindViews[settings.kind].as;
+function viewOf(settings: ActuatorSettings): View | "none" {
+  const wanted = settings.homeAssistant.as ?? views[settings.kind].as;
   if (wanted === "none") return "none";
   const words = valueTable(settings);
   return needs[wanted].every((word) => Object.hasOwn(words, word)) ? wanted : "select";
 }
 
-export function coverClass(settings: ActuatorSettings): string | undefined {
-  const view: KindView = kindViews[settings.kind];
-  return view.deviceClass;
-}
-
 /** State words the platform's values stand for, in the table's order; commands accept each of them too. */
-export const optionsOf = (settings: ActuatorSettings): readonly string[] => [
+const optionsOf = (settings: ActuatorSettings): readonly string[] => [
   ...new Set(Object.keys(valueTable(settings)).map((word) => stateOfWord(settings.kind, word))),
 ];
 
-export const canStop = (settings: ActuatorSettings): boolean =>
+const canStop = (settings: ActuatorSettings): boolean =>
   settings.stop !== undefined || Object.hasOwn(valueTable(settings), "stop");
 
 /** One actuator with everything its components are made from. */
@@ -128,7 +123,7 @@ const onOffPayloads: Fields = { payload_on: "on", payload_off: "off" };
 
 const viewFields = {
   cover: ({ actuator, topic }: Subject): Fields => ({
-    device_class: coverClass(actuator),
+    device_class: views[actuator.kind].deviceClass,
     state_topic: topic.json,
     value_template: templates.coverState,
     state_open: "open",

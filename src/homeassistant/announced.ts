@@ -31,7 +31,7 @@ export interface AnnouncedEntity {
 /** By component key, what a message announces; components it removes are not in it. */
 export type Announced = ReadonlyMap<string, AnnouncedEntity>;
 
-export interface NextDocument {
+interface NextDocument {
   readonly publish: DeviceDocument;
   readonly gone: Announced;
   /** When to publish the wanted document alone; null when this already is it. */
@@ -64,7 +64,7 @@ export const announcedBy = (document: DeviceDocument): Announced =>
       ]),
   );
 
-export const isRemoval = (component: Readonly<Record<string, unknown>>): boolean =>
+const isRemoval = (component: Readonly<Record<string, unknown>>): boolean =>
   Object.keys(component).length === 1;
 
 /** `<prefix>/device/greenhouse2mqtt_<code>/config`. */
@@ -78,7 +78,7 @@ export const bridgeDiscoveryTopic = (prefix: string, clientId: string): string =
 export const discoveryFilter = (prefix: string): string => `${prefix}/device/+/config`;
 
 /** A discovery message of ours that was found on the broker. */
-export interface FoundDocument {
+interface FoundDocument {
   /** The device code; null for the bridge's own device. */
   readonly code: string | null;
   readonly components: Announced;

@@ -50,7 +50,7 @@ export const confirmedCommandFields = (topic: string): Fields => ({
  * whole; the mode is `all` everywhere, because its default lets the last message win.
  */
 
-export interface AvailabilityKeys {
+interface AvailabilityKeys {
   readonly availability: readonly Json[];
   readonly availability_mode: "all";
 }

@@ -106,12 +106,12 @@ export const sensorClasses = {
 } satisfies Record<SensorKind, SensorClass>;
 
 /** One spelling per unit: `℃` `°C` → `°c`, `W/㎡` `W/m²` → `w/m2`, `µS/cm` → `us/cm`. */
-export function unitKey(unit: string | null): string {
+function unitKey(unit: string | null): string {
   if (unit === null) return "";
   return unit.normalize("NFKC").toLowerCase().replace(/μ/g, "u").replace(/\s+/g, "");
 }
 
-export interface Classified {
+interface Classified {
   readonly deviceClass: string | null;
   readonly stateClass: string | null;
   readonly unit: string | null;

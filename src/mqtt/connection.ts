@@ -6,7 +6,6 @@ import { PublishQueue } from "./connection/publish-queue.js";
 import { type RetainedFound, Session } from "./connection/session.js";
 import {
   type BrokerFacts,
-  type ConnectionCounters,
   type ConnectionLimits,
   type ConnectionPorts,
   type ConnectionSettings,
@@ -99,9 +98,11 @@ export class BrokerConnection {
     connects: 0,
     disconnects: 0,
     refused: 0,
+    /** Links lost because another client took the client id. */
     takenOver: 0,
     repairs: 0,
     received: 0,
+    /** Incoming and larger than the limit; handed on only where `anySize` says so. */
     oversized: 0,
     listenerErrors: 0,
   };
@@ -140,7 +141,7 @@ export class BrokerConnection {
     return this.#facts === null ? this.#report.reason : null;
   }
 
-  counters(): ConnectionCounters {
+  counters() {
     return {
       ...this.#tally,
       ...this.#queue.counters,

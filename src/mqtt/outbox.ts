@@ -12,7 +12,7 @@ interface Destination {
 }
 
 /** A message that is owed to its topics. */
-export interface Delivery {
+interface Delivery {
   readonly controllerId: string | null;
   readonly destinations: readonly Destination[];
   /** `isRepeated` where somebody may have it already. */

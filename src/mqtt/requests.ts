@@ -84,7 +84,7 @@ export function optionalTextField(fields: BridgeRequestBody["fields"], key: stri
   return fields[key] === undefined || fields[key] === null ? null : textField(fields, key);
 }
 
-export interface LaneSize {
+interface LaneSize {
   readonly atOnce: number;
   readonly waiting: number;
 }

@@ -17,7 +17,6 @@ export const bridgeRequests = [
   "acknowledge",
   "state",
 ] as const;
-export type BridgeRequest = (typeof bridgeRequests)[number];
 
 /** What a command can be addressed to. */
 export type TargetKind = "actuator" | "parameter" | "address";

@@ -2,7 +2,7 @@ import type { Controller } from "../../src/greenhouse/model.js";
 import { DiscoveryOutput } from "../../src/homeassistant/discovery-output.js";
 import type { Logger } from "../../src/runtime/log.js";
 import { settings } from "./fixtures.js";
-import { VirtualClock } from "./virtual-clock.js";
+import { VirtualClock } from "../support/virtual-clock.js";
 
 export interface Sent {
   readonly at: number;

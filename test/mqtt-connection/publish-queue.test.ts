@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Publish } from "../../src/mqtt/connection/publish.js";
 import { PublishQueue, type QueueLink } from "../../src/mqtt/connection/publish-queue.js";
 import { defaultLimits } from "../../src/mqtt/connection/settings.js";
-import { manualClock } from "./support.js";
+import { VirtualClock } from "../support/virtual-clock.js";
 
 function recordingLink() {
   const sent: string[] = [];
@@ -36,7 +36,7 @@ function opened(
   receiveMaximum: number | null = null,
   maximumQos: 0 | 2 = 2,
 ) {
-  const clock = manualClock();
+  const clock = new VirtualClock();
   const queue = new PublishQueue({ ...defaultLimits, ...limits }, clock, "mark");
   const link = recordingLink();
   queue.open(link.link, { receiveMaximum, maximumQos });

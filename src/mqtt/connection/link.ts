@@ -98,7 +98,7 @@ const retainFlag = 0x01;
  * A PUBLISH of QoS 0 without properties, as it stands on the wire. It needs no packet id and no answer, so nothing of it has to
  * pass through the MQTT library, which writes each packet in six pieces.
  */
-export function publishPacket(
+function publishPacket(
   { topic, payload, retain }: { topic: string; payload: string | Buffer; retain: boolean },
   version: ProtocolVersion,
 ): Buffer {

@@ -55,6 +55,7 @@ export class PublishQueue {
   #answeredAt = 0;
   #isMute = false;
   #watchers: (() => void)[] = [];
+  /** `dropped`: never sent, or lost with the link. `publishRefused`: answered with an error code (MQTT 5). */
   readonly #tally = { published: 0, unacknowledged: 0, publishRefused: 0, dropped: 0 };
 
   /** `markTopic`: where the marks go. */

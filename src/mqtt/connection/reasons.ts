@@ -169,7 +169,7 @@ function lossReason(error: Error | null): string {
 }
 
 /** A sentence for an error of a socket, a TLS handshake or a WebSocket upgrade. */
-export function failureReason(error: Error | null): string {
+function failureReason(error: Error | null): string {
   if (error === null) return "the connection was closed";
   const known = failures.get(errorCode(error) ?? "");
   if (known !== undefined) return known;

@@ -145,30 +145,6 @@ export interface PublishOptions {
 export type ConnectionState =
   "idle" | "connecting" | "subscribing" | "degraded" | "online" | "waiting" | "ending" | "ended";
 
-export interface ConnectionCounters {
-  readonly connects: number;
-  readonly disconnects: number;
-  readonly refused: number;
-  /** Links lost because another client took the client id. */
-  readonly takenOver: number;
-  /** Acknowledged by the broker, or sent before something that it acknowledged. */
-  readonly published: number;
-  readonly unacknowledged: number;
-  /** Answered by the broker with an error code (MQTT 5). */
-  readonly publishRefused: number;
-  /** Never sent, or lost with the link: offline, too many waiting, an impossible topic or size. */
-  readonly dropped: number;
-  readonly received: number;
-  /** Incoming and larger than the limit; handed on only where `anySize` says so. */
-  readonly oversized: number;
-  readonly listenerErrors: number;
-  readonly repairs: number;
-  /** Epoch ms. */
-  readonly lastConnectedAt: number | null;
-  readonly protocolVersion: ProtocolVersion | null;
-  readonly inFlight: number;
-  readonly waiting: number;
-}
 /** The link the bridge makes to the configured broker, or to the embedded one. */
 export function connectionSettings(
   mqtt: Configuration["mqtt"],
