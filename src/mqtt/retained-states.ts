@@ -12,7 +12,7 @@ export interface StateGate {
   mayClear(code: string | null): boolean;
 }
 
-interface RetainedParts {
+export interface RetainedParts {
   readonly topics: Topics;
   readonly qos: 0 | 1;
   /** Resolves when the broker has it; rejects when it has not or that cannot be known. */
