@@ -4,8 +4,8 @@ import type { Client } from "aedes";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { isLoopback } from "../runtime/sockets.js";
+import { sameSecret, verifyPassword } from "../runtime/passwords.js";
 import type { Acl } from "./acl.js";
-import { PasswordChecks, sameSecret } from "./passwords.js";
 import type { BrokerLimits, BrokerTally, BrokerUser } from "./settings.js";
 
 /**
@@ -109,6 +109,44 @@ export class LoginThrottle {
   #takeTurn({ key, share }: Guesser, now: number): void {
     const record = this.#records.get(key);
     if (record) record.nextAt = Math.max(now, record.nextAt) + this.#limits.loginTurnMs / share;
+  }
+}
+
+/**
+ * Checks passwords, two at a time; the others wait in a line of bounded length. Each takes 32 MiB and a thread of Node's pool,
+ * which files and DNS need too.
+ */
+export class PasswordChecks {
+  readonly #parallel: number;
+  readonly #maxWaiting: number;
+  #running = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(parallel = 2, maxWaiting = 64) {
+    this.#parallel = parallel;
+    this.#maxWaiting = maxWaiting;
+  }
+
+  /** `busy` when the line is full, `off` when `isOff` holds once it is this one's turn: then nothing was checked. */
+  async verify(
+    password: string | Buffer,
+    stored: string,
+    isOff: () => boolean = () => false,
+  ): Promise<boolean | "busy" | "off"> {
+    if (this.#running >= this.#parallel) {
+      if (this.#waiting.length >= this.#maxWaiting) return "busy";
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    } else {
+      this.#running += 1;
+    }
+    try {
+      return isOff() ? "off" : await verifyPassword(password, stored);
+    } finally {
+      // The place goes straight to the next in line, so nobody can slip in between.
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#running -= 1;
+    }
   }
 }
 

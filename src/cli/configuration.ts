@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import type { Readable } from "node:stream";
-import { hashPassword } from "../broker/passwords.js";
+import { hashPassword } from "../runtime/passwords.js";
 import { clashes } from "../config/clashes.js";
 import { fileSources, loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";

@@ -1,9 +1,11 @@
+import { createHash, randomBytes, scrypt, type ScryptOptions, timingSafeEqual } from "node:crypto";
+
 /*
  * Password hashes of the embedded broker: `scrypt:<log2 N>:<r>:<p>:<salt>:<key>`, salt and key in base64url. Whoever reads a
  * configuration and whoever checks a login must mean the same by one.
  */
 
-export interface ScryptHash {
+interface ScryptHash {
   readonly logN: number;
   readonly r: number;
   readonly p: number;
@@ -34,13 +36,50 @@ export function parsePasswordHash(stored: string): ScryptHash | null {
 }
 
 /** Bytes that a check of one takes. */
-export function memoryOf({ logN, r }: Pick<ScryptHash, "logN" | "r">): number {
+function memoryOf({ logN, r }: Pick<ScryptHash, "logN" | "r">): number {
   return 128 * 2 ** logN * r;
 }
 
-/*
- * Who reads a configuration and who starts the broker must judge a password alike, or `check` passes what does not start.
- */
+const made = { logN: 15, r: 8, p: 1 };
+const saltBytes = 16;
+const keyBytes = 32;
+
+/** A new hash with a random salt. */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(saltBytes);
+  const key = await derive(password, { ...made, salt, key: Buffer.alloc(keyBytes) });
+  return `scrypt:${made.logN}:${made.r}:${made.p}:${salt.toString("base64url")}:${key.toString("base64url")}`;
+}
+
+/** Whether `password` is the one that `stored` (a hash, or plain text) stands for; the time taken does not tell. */
+export async function verifyPassword(password: string | Buffer, stored: string): Promise<boolean> {
+  const hash = parsePasswordHash(stored);
+  if (hash !== null) return timingSafeEqual(await derive(password, hash), hash.key);
+  return !isPasswordHash(stored) && sameSecret(password, stored);
+}
+
+/** Compares secrets of any length in a time that depends on neither. */
+export function sameSecret(given: string | Buffer, expected: string | Buffer): boolean {
+  const digest = (secret: string | Buffer) => createHash("sha256").update(secret).digest();
+  return timingSafeEqual(digest(given), digest(expected));
+}
+
+function derive(password: string | Buffer, hash: ScryptHash): Promise<Buffer> {
+  const options: ScryptOptions = {
+    N: 2 ** hash.logN,
+    r: hash.r,
+    p: hash.p,
+    maxmem: 2 * memoryOf(hash) + 1024 * 1024,
+  };
+  return new Promise((resolve, reject) => {
+    scrypt(password, hash.salt, hash.key.length, options, (error, key) => {
+      if (error) reject(error);
+      else resolve(key);
+    });
+  });
+}
+
+/* What a password must be where others can reach the broker. */
 
 export const shortestPassword = 12;
 export const fewestCharacters = 5;

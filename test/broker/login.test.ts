@@ -1,7 +1,7 @@
 import mqtt from "mqtt";
 import { describe, expect, it } from "vitest";
 import { bridgeCredential, Authenticator, LoginThrottle, sourceOf } from "../../src/broker/authenticator.js";
-import { hashPassword } from "../../src/broker/passwords.js";
+import { hashPassword } from "../../src/runtime/passwords.js";
 import { defaultBrokerLimits } from "../../src/broker/settings.js";
 import { capturedLog, manualClock, otherClient, testBroker, until } from "../mqtt-connection/support.js";
 

@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { hashPassword, PasswordChecks, verifyPassword } from "../../src/broker/passwords.js";
-import { parsePasswordHash, passwordWeakness } from "../../src/runtime/passwords.js";
+import { PasswordChecks } from "../../src/broker/authenticator.js";
+import {
+  hashPassword,
+  parsePasswordHash,
+  passwordWeakness,
+  verifyPassword,
+} from "../../src/runtime/passwords.js";
 
 describe("a password hash (41)", () => {
   it("is scrypt with N 2^15, a salt of 16 bytes of its own, and fits only its password", async () => {

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { verifyPassword } from "../../src/broker/passwords.js";
+import { verifyPassword } from "../../src/runtime/passwords.js";
 import { passwd } from "../../src/cli/configuration.js";
 
 const password = "canary-Password-5531";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hashPassword } from "../../src/broker/passwords.js";
+import { hashPassword } from "../../src/runtime/passwords.js";
 import { platform, problemLines } from "./loading.js";
 
 /* `platform` fills lines 1 to 4. */
