@@ -32,7 +32,7 @@ export class SessionStore {
   readonly #files: Files;
   readonly #log: Logger;
   #salt: Buffer | null = null;
-  #mark = "";
+  #mark: Buffer = Buffer.alloc(0);
 
   /** `account` is any text that changes with host, account or password. */
   constructor(dataDir: string, account: string, files: Files, log: Logger) {
@@ -57,7 +57,13 @@ export class SessionStore {
     try {
       const salt = await this.#ownSalt();
       const { token, history } = session;
-      const record = { version: 1, salt: salt.toString("hex"), account: this.#mark, ...history, ...token };
+      const record = {
+        version: 1,
+        salt: salt.toString("hex"),
+        account: this.#mark.toString("hex"),
+        ...history,
+        ...token,
+      };
       await this.#files.writePrivate(this.#path, `${JSON.stringify(record)}\n`);
     } catch (error) {
       this.#log.warn({ err: error }, `${this.#path} cannot be written; the next start has to sign in again`);
@@ -65,21 +71,20 @@ export class SessionStore {
   }
 
   async #isOurs(saved: Record<string, unknown>): Promise<boolean> {
-    if (this.#salt !== null && own(saved, "salt") === this.#salt.toString("hex"))
-      return own(saved, "account") === this.#mark;
     const salt = Buffer.from(String(own(saved, "salt")), "hex");
-    const mark = await derive(this.#account, salt, 32);
     const theirs = Buffer.from(String(own(saved, "account")), "hex");
-    if (salt.length < 16 || theirs.length !== mark.length || !timingSafeEqual(theirs, mark)) return false;
+    if (salt.length < 16) return false;
+    const mark = this.#salt?.equals(salt) === true ? this.#mark : await derive(this.#account, salt, 32);
+    if (theirs.length !== mark.length || !timingSafeEqual(theirs, mark)) return false;
     this.#salt = salt;
-    this.#mark = mark.toString("hex");
+    this.#mark = mark;
     return true;
   }
 
   async #ownSalt(): Promise<Buffer> {
     if (this.#salt) return this.#salt;
     const salt = randomBytes(16);
-    this.#mark = (await derive(this.#account, salt, 32)).toString("hex");
+    this.#mark = await derive(this.#account, salt, 32);
     this.#salt = salt;
     return salt;
   }

@@ -5,48 +5,39 @@ import { textsIn } from "../../runtime/redaction.js";
 import type { Tally } from "../counters.js";
 import type { SignInAnswer } from "../decode/sign-in.js";
 import type { HostLinks } from "../link.js";
+import { operations } from "../operations.js";
 import { credential, type Credential, type CredentialSource } from "./credential.js";
 import type { SavedToken, SessionStore } from "./session-store.js";
 import { type SignInHistory, SignInPace } from "./sign-in-pace.js";
 
-const place = { host: "business", operation: "POST /api/account/sign-in", sent: false } as const;
-
 /** Whether a failed sign-in was a "no" of the platform, as opposed to a line that did not hold. */
 function isRefusal(error: unknown): error is PlatformError {
   if (!(error instanceof PlatformError)) return false;
-  const { kind, status, sent } = error.facts;
-  if (kind === "server") return (status ?? 0) < 500;
+  const { kind, status = 0, sent } = error.facts;
+  if (kind === "server") return status < 500;
   // Held back because the host had asked to be left alone, it was not tried at all.
   if (kind === "throttled") return sent;
   return kind === "unauthorized" || kind === "rejected";
 }
 
-/**
- * What waiting calls get when the sign-in was refused (`cause`), or answered without a token that could be found (null). Their own
- * request was not sent.
- */
-function signInRefused(cause: PlatformError | null): PlatformError {
-  if (cause === null) {
-    return unauthorized(
-      "the platform answered the sign-in, but no token was found in the answer; set platform.sign_in.token_path to where it is",
-      {},
-    );
-  }
-  const { status, code, platformMessage, requestId, retryAfterMs } = cause.facts;
-  return unauthorized(cause.message, { status, code, platformMessage, requestId, retryAfterMs });
-}
+/** What calls get that wait for a sign-in which did not help; they themselves were not sent. */
+const unauthorized = (message: string, facts: Partial<PlatformErrorFacts> = {}): PlatformError =>
+  new PlatformError(message, {
+    ...facts,
+    ...{ kind: "unauthorized", host: "business", operation: operations.signIn.label, sent: false },
+  });
+
+const noToken =
+  "the platform answered the sign-in, but no token was found in the answer; set platform.sign_in.token_path to where it is";
 
 /** What calls get while the next sign-in has to wait. */
-function signInHeldBack(refusals: number, waitMs: number): PlatformError {
+function heldBack(refusals: number, waitMs: number): PlatformError {
   const times = refusals === 1 ? "once" : `${refusals} times`;
   return unauthorized(
     `not sent; signing in did not help ${times} in a row, so the next try is in ${Math.ceil(waitMs / 1000)} s; check the account and password in platform.sign_in.body`,
     { retryAfterMs: waitMs },
   );
 }
-
-const unauthorized = (message: string, facts: Partial<PlatformErrorFacts>): PlatformError =>
-  new PlatformError(message, { ...facts, ...place, kind: "unauthorized" });
 
 interface SignInParts {
   readonly store: SessionStore;
@@ -118,7 +109,7 @@ export class SignIn implements CredentialSource {
       if (old !== null && this.#now() < endsAt && !signal.aborted) return old.credential;
       throw error;
     }
-    if (this.#token === null) throw signInHeldBack(this.#pace.history.refusals, 0);
+    if (this.#token === null) throw heldBack(this.#pace.history.refusals, 0);
     return this.#token.credential;
   }
 
@@ -204,10 +195,9 @@ export class SignIn implements CredentialSource {
       };
       signal.addEventListener("abort", giveUp, { once: true });
       if (signal.aborted) giveUp();
-      const stopListening = () => {
+      void renewing.then(resolve, reject).finally(() => {
         signal.removeEventListener("abort", giveUp);
-      };
-      renewing.finally(stopListening).then(resolve, reject);
+      });
     });
   }
 
@@ -215,12 +205,12 @@ export class SignIn implements CredentialSource {
     await this.#loaded();
     if (await this.#adoptSaved()) return;
     const waitMs = this.#pace.waitMs();
-    if (waitMs > 0) throw signInHeldBack(this.#pace.history.refusals, waitMs);
+    if (waitMs > 0) throw heldBack(this.#pace.history.refusals, waitMs);
     const attempt = this.#pace.attempt();
     await this.#saveAttempt(attempt);
     try {
       const answer = await this.#parts.post(this.#closing.signal);
-      if (answer === null) throw signInRefused(null);
+      if (answer === null) throw unauthorized(noToken);
       this.#pace.succeeded(attempt);
       this.#use(answer.token, answer.lifetimeMs);
     } catch (error) {
@@ -235,7 +225,8 @@ export class SignIn implements CredentialSource {
     const pauseMs = this.#pace.refused(attempt, error.facts.retryAfterMs ?? 0);
     this.#parts.log.error({ refusals: attempt.refusals, nextTryInS: pauseMs / 1000 }, error.message);
     this.#parts.links.credentialMissing();
-    return signInRefused(error);
+    const { status, code, platformMessage, requestId, retryAfterMs } = error.facts;
+    return unauthorized(error.message, { status, code, platformMessage, requestId, retryAfterMs });
   }
 
   /** A token that another program of this account has got meanwhile. */
