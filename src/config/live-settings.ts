@@ -14,7 +14,7 @@ export const reloadableKeys: ReadonlySet<string> = new Set([
 ]);
 
 /** What a reload did, by the names of the keys and never by their values. */
-export interface Reloaded {
+interface Reloaded {
   readonly applied: readonly string[];
   readonly needRestart: readonly string[];
 }

@@ -11,7 +11,7 @@ import { type RetainedParts, RetainedStates, type StateGate } from "./retained-s
 
 const retained = { retain: true, qos: 1 } as const;
 
-export interface BirthPorts {
+interface BirthPorts {
   /** Publishes `online`, retained; rejects with a PublishError. */
   readonly publish: () => Promise<void>;
   /** The last words were said, or are about to be; nothing may follow them. */
@@ -58,14 +58,14 @@ export async function announceOnline({ publish, ready, isEnding, log }: BirthPor
 }
 
 /** What tells others which states there are, before these are shown. */
-export interface Announcer {
+interface Announcer {
   readonly gate: StateGate;
   connected(): void;
   disconnected(): void;
   controllerChanged(before: Controller | undefined, after: Controller | undefined): void;
 }
 
-export interface OutputParts extends Pick<
+interface OutputParts extends Pick<
   RetainedParts,
   "topics" | "qos" | "isIgnored" | "isAccountKnown" | "platformHadTime"
 > {

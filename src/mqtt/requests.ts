@@ -64,7 +64,7 @@ export async function answerRequest(
   }
 }
 
-export function errorAnswer(transaction: unknown, error: string): string {
+function errorAnswer(transaction: unknown, error: string): string {
   try {
     return JSON.stringify({ status: "error", transaction, error });
   } catch {
@@ -90,7 +90,7 @@ interface LaneSize {
 }
 
 /** Work of which so much is done at once and so much more waits in order; the rest is turned away. */
-export class RequestLane {
+class RequestLane {
   readonly #size: LaneSize;
   readonly #waiting: (() => Promise<void>)[] = [];
   #running = 0;
@@ -118,7 +118,7 @@ export class RequestLane {
   }
 }
 
-export interface RequestDeskParts {
+interface RequestDeskParts {
   readonly handlers: ReadonlyMap<string, RequestHandler>;
   readonly responseTopic: (name: string) => string;
   readonly publisher: {

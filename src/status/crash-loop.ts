@@ -10,13 +10,13 @@ import { takeLastError, uncaughtError } from "./process-guard.js";
 /** A run this old is not one of a crash loop, whatever ends it later. */
 export const provenMs = 900_000;
 /** The word in the journal for a run that grew as old as that. */
-export const ranWell = "ran_well";
-export const crashLoop = "crash_loop";
+const ranWell = "ran_well";
+const crashLoop = "crash_loop";
 
 /** Whether a run that began at `startedAt` has shown that it works (monotonic ms). */
 export const isProven = (startedAt: number, now: number): boolean => now - startedAt >= provenMs;
 
-export interface ProvenRunPorts {
+interface ProvenRunPorts {
   readonly startedAt: number;
   readonly clock: Clock;
   readonly log: Logger;
@@ -47,7 +47,7 @@ export async function awaitProven(
   onNews();
 }
 
-export const journalUnread = "journal_unread";
+const journalUnread = "journal_unread";
 
 type Refusing = Pick<LiveSettings, "forceReadOnly">;
 
@@ -55,7 +55,7 @@ type Refusing = Pick<LiveSettings, "forceReadOnly">;
  * Where what earlier runs left cannot be read, their open commands and ids are not known: should the journal become usable during this
  * run, commands still wait for the next. The same goes for what another process wrote meanwhile.
  */
-export function refuseUnread(journal: Journal, log: Logger, live: Refusing): void {
+function refuseUnread(journal: Journal, log: Logger, live: Refusing): void {
   live.forceReadOnly(journalUnread, () => journal.unread !== null && journal.state().available);
   if (journal.unread !== null) tell(journal.unread, log);
 }
@@ -78,8 +78,8 @@ const tell = ({ message }: Error, log: Logger) => {
   );
 };
 
-export const crashesUntilReadOnly = 5;
-export const crashWindowMs = 600_000;
+const crashesUntilReadOnly = 5;
+const crashWindowMs = 600_000;
 
 /** A run of the program that is over, as the journal tells it. */
 export interface EndedRun {
@@ -127,7 +127,7 @@ async function endedRuns(journal: Journal, now: number, lastFailed: boolean): Pr
   });
 }
 
-export interface Life {
+interface Life {
   /** Notes that this run ended as it was asked to. */
   stopped(): Promise<void>;
 }

@@ -1,26 +1,9 @@
-import type { CommandDesk } from "../commands/desk.js";
-import type { LiveSettings } from "../config/live-settings.js";
 import type { Configuration } from "../config/schema.js";
 import type { Controller } from "../greenhouse/model.js";
-import type { Journal } from "../journal/journal.js";
-import type { BrokerConnection } from "../mqtt/connection.js";
-import type { PlatformClient } from "../platform/client.js";
-import type { Clock } from "../runtime/clock.js";
-import type { Mirror } from "../sync/mirror.js";
 import type { PollIntervals } from "../sync/poll-plan.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import type { Overdue } from "./overdue.js";
-
-interface HealthSources {
-  readonly configuration: Configuration;
-  readonly clock: Clock;
-  readonly live: LiveSettings;
-  readonly journal: Journal;
-  readonly platform: PlatformClient;
-  readonly mirror: Mirror;
-  readonly connection: BrokerConnection;
-  readonly desk: CommandDesk;
-}
+import type { StatusParts } from "./parts.js";
 
 /** What the bridge has learnt about itself. */
 interface OwnHealth {
@@ -42,7 +25,7 @@ interface OwnHealth {
 }
 
 /** What `bridge/health` tells. */
-export function healthDocument(sources: HealthSources, own: OwnHealth): Readonly<Record<string, unknown>> {
+export function healthDocument(sources: StatusParts, own: OwnHealth): Readonly<Record<string, unknown>> {
   const { clock, live, mirror, connection, platform, configuration } = sources;
   const { store, poller, budget, intervals } = mirror;
   const now = clock.monotonic();
@@ -81,14 +64,14 @@ export function healthDocument(sources: HealthSources, own: OwnHealth): Readonly
   };
 }
 
-const platformHealth = ({ mirror, platform }: HealthSources) => ({
+const platformHealth = ({ mirror, platform }: StatusParts) => ({
   state: mirror.watch.state,
   controllers: mirror.store.size,
   ...platform.counters(),
   push: platform.pushCounters(),
 });
 
-const journalHealth = ({ journal, desk }: HealthSources) => ({
+const journalHealth = ({ journal, desk }: StatusParts) => ({
   ...journal.state(),
   open_commands: desk.commander.open.length,
   results_waiting: desk.outbox.waiting,

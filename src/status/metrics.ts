@@ -1,25 +1,11 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { CommandDesk } from "../commands/desk.js";
-import type { LiveSettings } from "../config/live-settings.js";
 import { type CommandResult, outcomes, refusalReasons } from "../greenhouse/command/outcomes.js";
-import type { Journal } from "../journal/journal.js";
-import type { BrokerConnection } from "../mqtt/connection.js";
-import type { PlatformClient } from "../platform/client.js";
-import type { Clock } from "../runtime/clock.js";
-import type { Mirror } from "../sync/mirror.js";
 import { pollOperations } from "../sync/poll-plan.js";
 import { pollResults } from "../sync/poll-reads.js";
+import type { StatusParts } from "./parts.js";
 
 /** What the figures are taken from, when somebody asks for them. */
-export interface MetricSources {
-  readonly version: string;
-  readonly clock: Clock;
-  readonly live: LiveSettings;
-  readonly journal: Journal;
-  readonly platform: PlatformClient;
-  readonly mirror: Mirror;
-  readonly connection: BrokerConnection;
-  readonly desk: CommandDesk;
+export interface MetricSources extends StatusParts {
   /** What the bridge has learnt about itself. */
   readonly own: () => {
     readonly startedAt: number;

@@ -4,7 +4,7 @@ import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 
 /** What a bridge says on `bridge/self_test`: to hear itself, and so that two bridges hear each other. */
-export interface SelfTestMessage {
+interface SelfTestMessage {
   /** A random id of the run of the program that sent it. */
   readonly instance: string;
   readonly nonce: string;
@@ -135,7 +135,7 @@ export const isSuspected = (presence: Presence): boolean => !isShared(presence) 
 /** The client id of another bridge, as far as it is known. */
 export const clientOf = (presence: Presence): string | null => sure(presence).at(-1)?.client ?? null;
 
-export interface OtherBridgePorts {
+interface OtherBridgePorts {
   readonly clock: Clock;
   readonly log: Logger;
   /** Id of this run. */

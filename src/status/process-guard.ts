@@ -4,13 +4,13 @@ import type { RecordBody } from "../journal/records.js";
 import { withoutSecrets } from "../runtime/redaction.js";
 
 /** The part of `process` that the guard needs. */
-export interface GuardedProcess {
+interface GuardedProcess {
   on(event: "uncaughtException" | "unhandledRejection", listener: (error: unknown) => void): unknown;
   off(event: "uncaughtException" | "unhandledRejection", listener: (error: unknown) => void): unknown;
   exit(code: number): void;
 }
 
-export interface GuardOptions {
+interface GuardOptions {
   readonly process: GuardedProcess;
   readonly dataDir: string;
   readonly now: () => number;

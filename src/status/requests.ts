@@ -17,7 +17,7 @@ import type { PlatformClient } from "../platform/client.js";
 import { parseSince } from "../runtime/duration.js";
 import type { Mirror } from "../sync/mirror.js";
 
-export interface RequestPorts {
+interface RequestPorts {
   readonly mirror: Mirror;
   readonly platform: PlatformClient;
   readonly journal: Journal;

@@ -1,16 +1,11 @@
 import { randomUUID } from "node:crypto";
-import type { LiveSettings } from "../config/live-settings.js";
-import type { Configuration } from "../config/schema.js";
-import type { BridgeEvent } from "../greenhouse/events.js";
-import type { Journal } from "../journal/journal.js";
 import type { RecordBody } from "../journal/records.js";
 import type { BrokerConnection } from "../mqtt/connection.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
-import type { Topics } from "../mqtt/topics.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { Rest } from "../runtime/schedule.js";
-import type { Mirror } from "../sync/mirror.js";
+import type { StatusParts } from "./parts.js";
 import { instanceIn, OtherBridge, readSelfTest, selfTestPayload } from "./other-bridge.js";
 
 export interface SelfTestTimes {
@@ -22,9 +17,9 @@ export interface SelfTestTimes {
   readonly againMs: number;
 }
 
-export const selfTestTimes: SelfTestTimes = { withinMs: 10_000, everyMs: 180_000, againMs: 30_000 };
+const selfTestTimes: SelfTestTimes = { withinMs: 10_000, everyMs: 180_000, againMs: 30_000 };
 
-export interface SelfTestPorts {
+interface SelfTestPorts {
   readonly connection: Pick<BrokerConnection, "publish" | "reconnect" | "state">;
   readonly topic: string;
   readonly clock: Clock;
@@ -176,7 +171,7 @@ export class SelfTest {
  * last link was taken over, or that `bridge/info` has become another's meanwhile. Returns what to call for every new link,
  * before `bridge/info` is published on it; `exchanged` is told the link's number.
  */
-export function linkExchange(
+function linkExchange(
   connection: Pick<BrokerConnection, "counters" | "scan">,
   infoTopic: string,
   instance: string,
@@ -206,26 +201,14 @@ const suspectedEveryMs = 6_000;
 const goodbyeMs = 1_000;
 const topicEnd = "/bridge/self_test";
 
-interface BrokerTestParts {
-  readonly configuration: Pick<Configuration, "mqtt">;
-  readonly live: LiveSettings;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly journal: Journal;
-  readonly mirror: Mirror;
-  readonly connection: BrokerConnection;
-  readonly topics: Topics;
-  readonly onEvent: (event: BridgeEvent) => void;
-}
-
 /** What the bridge learns by talking to itself through the broker: whether it is heard, and whether it is alone. */
 export class BrokerTests {
   readonly self: SelfTest;
   readonly other: OtherBridge;
-  readonly #parts: BrokerTestParts;
+  readonly #parts: StatusParts;
   readonly #newLink: () => void;
 
-  constructor(parts: BrokerTestParts, note: (record: RecordBody) => void, onNews: () => void) {
+  constructor(parts: StatusParts, note: (record: RecordBody) => void, onNews: () => void) {
     this.#parts = parts;
     const { clock, log, journal, mirror, connection, topics, onEvent } = parts;
     this.other = new OtherBridge({

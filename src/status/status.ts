@@ -1,46 +1,16 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { CommandDesk } from "../commands/desk.js";
-import type { LiveSettings } from "../config/live-settings.js";
-import type { Configuration } from "../config/schema.js";
-import type { BridgeEvent } from "../greenhouse/events.js";
 import type { PlatformState } from "../greenhouse/model.js";
-import type { Journal } from "../journal/journal.js";
 import type { RecordBody } from "../journal/records.js";
-import type { BrokerConnection } from "../mqtt/connection.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
-import type { Outputs } from "../mqtt/outputs.js";
-import type { Topics } from "../mqtt/topics.js";
-import type { PlatformClient } from "../platform/client.js";
-import type { Clock } from "../runtime/clock.js";
-import type { Logger } from "../runtime/log.js";
 import { every } from "../runtime/schedule.js";
-import type { ServiceManager } from "../runtime/systemd.js";
-import type { Mirror } from "../sync/mirror.js";
 import { awaitProven } from "./crash-loop.js";
 import { bridgeInfo, healthDocument } from "./health.js";
 import type { MetricSources } from "./metrics.js";
 import { notice, type Noticed, noticedNothing } from "./notices.js";
 import { type Overdue, overdueOf, shortestIntervalMs } from "./overdue.js";
+import type { StatusParts } from "./parts.js";
 import { BrokerTests } from "./self-test.js";
 import { ClockJumps, readPauseMs, Watchdog } from "./watchdog.js";
-
-export interface StatusParts {
-  readonly configuration: Configuration;
-  readonly version: string;
-  readonly live: LiveSettings;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Told that the bridge is ready, works, and stops. */
-  readonly manager: ServiceManager | null;
-  readonly journal: Journal;
-  readonly platform: PlatformClient;
-  readonly mirror: Mirror;
-  readonly connection: BrokerConnection;
-  readonly topics: Topics;
-  readonly desk: CommandDesk;
-  readonly outputs: Outputs;
-  readonly onEvent: (event: BridgeEvent) => void;
-}
 
 const lookMs = 1_000;
 const healthEveryMs = 60_000;

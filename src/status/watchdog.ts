@@ -30,7 +30,7 @@ export function stuckPart(progress: Progress, now: number): string | null {
 /** The shortest interval of the reads made, several times over, but never less than any deadline of a request. */
 export const readPauseMs = (shortestIntervalMs: number): number => Math.max(300_000, 3 * shortestIntervalMs);
 
-export interface WatchdogPorts {
+interface WatchdogPorts {
   readonly manager: ServiceManager;
   readonly clock: Clock;
   readonly log: Logger;
@@ -81,7 +81,7 @@ export class Watchdog {
 // The signal changes during the awaits, which the compiler's narrowing of `aborted` does not know.
 const isAborted = (signal: AbortSignal): boolean => signal.aborted;
 
-export interface ClockJumpPorts {
+interface ClockJumpPorts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly note: (record: RecordBody) => void;

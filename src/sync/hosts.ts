@@ -52,7 +52,7 @@ export function platformState(
   return isGone(business, now) || stretched ? "degraded" : "online";
 }
 
-export interface PlatformWatchPorts {
+interface PlatformWatchPorts {
   readonly clock: Clock;
   readonly log: Logger;
   /** The state to publish became another. */

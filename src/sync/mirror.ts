@@ -26,7 +26,7 @@ export interface Mirror {
   readonly intervals: PollIntervals;
 }
 
-export interface MirrorParts {
+interface MirrorParts {
   readonly configuration: Pick<Configuration, "mirror" | "controllers" | "polling" | "commands" | "platform">;
   /** What polling reads through. */
   readonly platform: PlatformReader;

@@ -127,7 +127,7 @@ export function registerAt(controller: Controller, address: string): Register | 
 
 /** `held`: not sent, because the host is away or asked for a pause. */
 export const pollResults = ["ok", "failed", "held"] as const;
-export type PollResult = (typeof pollResults)[number];
+type PollResult = (typeof pollResults)[number];
 
 const key = (operation: PollOperation, code: string | null) => `${operation} ${code ?? ""}`;
 

@@ -36,7 +36,7 @@ interface Trouble {
  * Tells once per kind of poll that it fails and once that it works again, however many controllers it concerns. What is wrong with a
  * whole host is left out.
  */
-export class PollTroubles {
+class PollTroubles {
   readonly #log: Logger;
   readonly #now: () => number;
   readonly #isAway: (host: PlatformHost) => boolean;
@@ -147,13 +147,13 @@ export class SharedRuns<Key> {
   }
 }
 
-export interface PollerPorts extends Omit<PollPorts, "tally" | "turn"> {
+interface PollerPorts extends Omit<PollPorts, "tally" | "turn"> {
   readonly budget: RequestBudget;
   readonly random: Random;
   readonly log: Logger;
 }
 
-export interface PollerSettings {
+interface PollerSettings {
   readonly intervals: PollIntervals;
   readonly concurrency: number;
   readonly requestsPerMinute: number;

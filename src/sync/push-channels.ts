@@ -10,7 +10,7 @@ import { type PushBell, PushMirror } from "./push-mirror.js";
 import { PushReads } from "./push-reads.js";
 import type { GreenhouseStore } from "./store.js";
 
-export interface PushParts {
+interface PushParts {
   readonly platform: PlatformPush & Pick<PlatformReader, "connection" | "runningStatuses" | "value">;
   readonly mirror: Pick<Mirror, "store" | "budget"> & { readonly poller: Pick<Mirror["poller"], "refresh"> };
   readonly requestsPerMinute: Configuration["platform"]["requests_per_minute"];

@@ -17,7 +17,7 @@ export interface PushBell {
   onUnread(listener: (code: string, address: string, raw: RawValue) => void): void;
 }
 
-export interface PushMirrorParts {
+interface PushMirrorParts {
   readonly store: GreenhouseStore;
   readonly platform: Pick<PlatformReader, "connection" | "runningStatuses" | "value">;
   readonly bell: PushBell;

@@ -7,7 +7,7 @@ import { controllerTopicId, freeId, type Transliterate } from "../greenhouse/top
 import type { Clock } from "../runtime/clock.js";
 import { every } from "../runtime/schedule.js";
 
-export type Change = (before: Controller | undefined, after: Controller | undefined) => void;
+type Change = (before: Controller | undefined, after: Controller | undefined) => void;
 
 /** A wall clock that moved by more than this against the monotonic one has been set. */
 const clockJumpMs = 2_000;
