@@ -36,7 +36,7 @@ export function configurationOf(options, service) {
 }
 
 /** The broker of the options, else Home Assistant's. */
-export function brokerOf(options, service) {
+function brokerOf(options, service) {
   if (options.mqtt_url)
     return { url: options.mqtt_url, username: options.mqtt_username, password: options.mqtt_password };
   if (service === null)

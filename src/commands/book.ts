@@ -241,7 +241,7 @@ export type LaneInput =
   | ({ readonly type: "journaled" } & Asking & Journaled)
   | { readonly type: "pushed"; readonly address: string; readonly raw: RawValue };
 
-export type Journaled =
+type Journaled =
   | { readonly sequence: number }
   | {
       readonly sequence: null;

@@ -10,7 +10,7 @@ import type { Logger } from "../runtime/log.js";
 import type { GreenhouseStore } from "../sync/store.js";
 
 /** Where a command came from and where else its answer goes. */
-export interface CommandSource {
+interface CommandSource {
   /** The claim of who asks. */
   readonly by: string | null;
   /** What the bridge knows of the sender. */
@@ -60,7 +60,7 @@ export type Phase = "waiting" | "checking" | "sending" | "confirming" | "done";
 
 export const laneKey = ({ code, target, targetId }: Target) => `${code} ${target} ${targetId}`;
 
-export interface CommandJournal {
+interface CommandJournal {
   append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
   state(): { readonly available: boolean; readonly reason: string | null };
   /** Whether the journal holds the command without a result, so that a next start would end it. */

@@ -32,7 +32,7 @@ export function alertFor(result: CommandResult, at: number): BridgeEvent | null 
 }
 
 /** Whether the end turns the controller's problem flag on or off for this actuator; null leaves it as it is. */
-export function problemAfter({ outcome, steps }: Pick<CommandResult, "outcome" | "steps">): boolean | null {
+function problemAfter({ outcome, steps }: Pick<CommandResult, "outcome" | "steps">): boolean | null {
   switch (outcome) {
     case "rejected":
     case "unconfirmed":

@@ -7,7 +7,7 @@ import { stepEnded } from "./sending.js";
 import { finish, put, starting } from "./turn.js";
 
 /** The end of a command of an earlier run, by reading alone: nothing is ever sent. */
-export function recoveredEnd(
+function recoveredEnd(
   one: Interrupted,
   type: "confirmed" | "interrupted" | "unknown" | "unconfirmed" | "failed",
   readBack: RawValue | null,
@@ -24,7 +24,7 @@ export function recoveredEnd(
 }
 
 /** What the last run is known to have sent. */
-export function sentBefore(one: Interrupted, readBack: RawValue | null): SentSoFar {
+function sentBefore(one: Interrupted, readBack: RawValue | null): SentSoFar {
   const { command, step, earlier, attempts, code, requestId, sentAt } = one;
   const evidence = { type: "interrupted" as const, attempts, code, requestId, readBack };
   const last = attempts === 0 ? [] : [stepReport(command.settings, step, evidence)];

@@ -75,7 +75,7 @@ export function awaitedFrom({ code, target, result }: LateResult, store: Greenho
 }
 
 /** What says whether a confirmed value was looked at again. */
-export const heldTypes = new Set(["result", "step_sent", "read_back", "reverted"] as const);
+const heldTypes = new Set(["result", "step_sent", "read_back", "reverted"] as const);
 
 const isHeldType = (
   record: JournalRecord,

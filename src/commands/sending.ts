@@ -39,10 +39,10 @@ const secondPostMs = 5_000;
 
 type At<Name extends Stage["at"]> = Run & { readonly stage: Extract<Stage, { readonly at: Name }> };
 
-export const stepOf = ({ steps, place }: Run): Step | undefined => steps[place];
+const stepOf = ({ steps, place }: Run): Step | undefined => steps[place];
 
 /** Sends the step the command stands at. */
-export function post(turn: Turn, run: Run, attempt: Attempt): void {
+function post(turn: Turn, run: Run, attempt: Attempt): void {
   const step = stepOf(run);
   if (step === undefined) {
     const message = "The command had no steps.";

@@ -50,7 +50,7 @@ export function takenRecord(
 }
 
 /** On disk before the first byte of the first POST: without it nothing was sent. */
-export const sendingRecord = (command: Command): PhaseEntered => ({
+const sendingRecord = (command: Command): PhaseEntered => ({
   type: "phase",
   ...aboutOf(command),
   id: command.id,
@@ -74,7 +74,7 @@ function isHeld(settings: ActuatorSettings, { address }: Pick<Step, "address">):
 }
 
 /** A command has ended: where it was confirmed before its travel time is over, its address is read once more then. */
-export function hold(turn: Turn, run: Run, { outcome }: Ending): void {
+function hold(turn: Turn, run: Run, { outcome }: Ending): void {
   const { posts } = turn.lane;
   const step = run.stage.at === "recovering" ? run.stage.interrupted.step : run.steps.at(-1);
   const command = run.heir ?? run.command;

@@ -29,7 +29,7 @@ import {
 type Issue = z.core.$ZodIssue;
 
 /** zod's issues as findings. The sentences come from the schema itself; this only settles which of them to show. */
-export function findingsOf(issues: readonly Issue[], above: Path = []): Finding[] {
+function findingsOf(issues: readonly Issue[], above: Path = []): Finding[] {
   return issues.flatMap((issue) => {
     const path = [...above, ...issue.path.map((part) => (typeof part === "symbol" ? String(part) : part))];
     if (issue.code === "invalid_key")
@@ -97,7 +97,7 @@ function decoded(bytes: Uint8Array): string | null {
 }
 
 /** Paths in a configuration mean its own folder, wherever the program is started; afterwards they can be opened as they are. */
-export function resolvedPaths(configuration: Configuration, folder: string): Configuration {
+function resolvedPaths(configuration: Configuration, folder: string): Configuration {
   const from = (path: string) => (isAbsolute(path) ? path : join(folder, path));
   const maybe = (path: string | undefined) => (path === undefined ? undefined : from(path));
   const { platform, mqtt, broker } = configuration;
@@ -116,14 +116,14 @@ export function resolvedPaths(configuration: Configuration, folder: string): Con
   };
 }
 
-export interface SecretsFile {
+interface SecretsFile {
   readonly secrets: Secrets;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
 }
 
 /** `secrets.yaml` beside a configuration; only read when that uses `!secret`. */
-export async function readSecrets(
+async function readSecrets(
   configurationFile: string,
   text: string,
   readFile: ReadFile,
@@ -166,7 +166,7 @@ export interface LoadedConfiguration {
   readonly problemAt: (finding: Finding) => Problem;
 }
 
-export interface RefusedConfiguration {
+interface RefusedConfiguration {
   readonly ok: false;
   readonly file: string;
   readonly problems: readonly Problem[];

@@ -6,7 +6,7 @@ import { bare, type Shape, shapeOf } from "./yaml/source.js";
 type Schema = z.core.$ZodType;
 
 /** One key of a section, as the reference and the example show it. */
-export interface Entry {
+interface Entry {
   readonly key: string;
   readonly facts: FieldFacts;
   readonly type: string;
@@ -17,7 +17,7 @@ export interface Entry {
 }
 
 /** The keys of a section in the schema's order; none for anything else. */
-export function entriesOf(schema: Schema): Entry[] {
+function entriesOf(schema: Schema): Entry[] {
   const shape = sectionShape(shapeOf(schema));
   if (shape?.type !== "section") return [];
   return [...shape.keys].map(([key, field]) => entryOf(key, field));
@@ -62,7 +62,7 @@ const plain = /^[A-Za-z0-9./_][A-Za-z0-9./_-]*$/;
 const words = /^(?:null|true|false|~)$/i;
 
 /** A default as a user would write it in YAML. */
-export function yamlText(value: unknown): string {
+function yamlText(value: unknown): string {
   if (typeof value !== "string") return JSON.stringify(value);
   return plain.test(value) && !words.test(value) && Number.isNaN(Number(value))
     ? value

@@ -62,20 +62,7 @@ type DeepReadonly<T> = T extends (infer Item)[]
 
 /** The parsed file: keys as in the YAML, durations in ms. */
 export type Configuration = DeepReadonly<z.output<typeof configurationSchema>>;
-/** The file as a user writes it, after YAML. */
-export type ConfigurationInput = z.input<typeof configurationSchema>;
-export type PlatformSettings = Configuration["platform"];
-export type MqttSettings = Configuration["mqtt"];
-export type BrokerSettings = Configuration["broker"];
-export type HomeAssistantSettings = Configuration["homeassistant"];
-export type PollingSettings = Configuration["polling"];
-export type CommandSettings = Configuration["commands"];
-/** False where it is turned off. */
-export type HttpSettings = Configuration["http"];
 export type ControllerConfiguration = Configuration["controllers"][string];
-export type ActuatorConfiguration = ControllerConfiguration["actuators"][string];
-export type SensorConfiguration = ControllerConfiguration["sensors"][string];
-export type ParameterConfiguration = ControllerConfiguration["parameters"][string];
 
 /** The topic id of a controller that was given none: the bridge, `check` and the command line must mean the same one. */
 export const controllerTopicId = (code: string): string => topicIdOf(code, anyAscii);

@@ -92,7 +92,7 @@ export interface ClientStatus {
 }
 
 /** How a read is paced: `polled` keeps to the polling's turn and pauses, `urgent` goes at once. */
-export type Pace = "polled" | "urgent";
+type Pace = "polled" | "urgent";
 
 /** One item of the real-time sensor data. */
 export interface SensorItem {

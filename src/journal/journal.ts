@@ -43,7 +43,7 @@ export class JournalUnavailable extends Error {
 }
 
 /** What any error of the file system means for the journal. */
-export function unavailable(directory: string, error: unknown): JournalUnavailable {
+function unavailable(directory: string, error: unknown): JournalUnavailable {
   if (error instanceof JournalUnavailable) return error;
   if (error instanceof DirectoryInUse) return new JournalUnavailable(directory, "IN_USE", { cause: error });
   return new JournalUnavailable(directory, errorCode(error) || "UNKNOWN", { cause: error });

@@ -59,10 +59,7 @@ export async function identityOf(pid: number): Promise<ProcessIdentity> {
 }
 
 /** Whether `other` still runs, as far as process `self` can see; `unknown` across containers and machines. */
-export async function isRunning(
-  other: ProcessIdentity,
-  self: ProcessIdentity,
-): Promise<"yes" | "no" | "unknown"> {
+async function isRunning(other: ProcessIdentity, self: ProcessIdentity): Promise<"yes" | "no" | "unknown"> {
   if (other.kernel !== self.kernel) return other.host === self.host ? "no" : "unknown";
   if (other.namespace !== self.namespace) return "unknown";
   if (self.started === null || other.started === null) return answersSignals(other.pid) ? "yes" : "no";

@@ -18,7 +18,7 @@ export interface Message {
   readonly payload: string;
 }
 
-export const clear = (topic: string): Message => ({ topic, payload: "" });
+const clear = (topic: string): Message => ({ topic, payload: "" });
 
 /** The items of one answer share when they were measured and received, so the last two texts are kept. */
 const isoOrNull = rememberingTwo((at) => new Date(at).toISOString());

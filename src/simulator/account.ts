@@ -1,6 +1,6 @@
 import { clamp } from "./weather.js";
 
-export const nameLanguages = ["en", "zh"] as const;
+const nameLanguages = ["en", "zh"] as const;
 export type NameLanguage = (typeof nameLanguages)[number];
 
 /* What the simulated platform calls things. Sensors keep their Chinese names, as a real platform's do. */
@@ -70,7 +70,7 @@ export function nameIn(language: NameLanguage, chinese: string): string {
   return chinese;
 }
 
-export interface Station {
+interface Station {
   readonly id: number;
   readonly name: string;
 }

@@ -7,7 +7,7 @@ import type { OperationName } from "./operations.js";
 import type { PlatformState } from "./platform-state.js";
 
 /** What is really so at one address, whatever the platform tells. `at` of the values is real epoch ms. */
-export interface TrueState {
+interface TrueState {
   readonly value: string;
   /** Where each device behind the address stands, 0 to 1. */
   readonly levels: readonly number[];

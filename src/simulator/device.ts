@@ -56,7 +56,7 @@ export class RegisterBank {
 }
 
 /** Manners of devices that the interface does not tell; dialects differ in them. */
-export interface DeviceManners {
+interface DeviceManners {
   /**
    * What a positioner reads while it travels to a degree: the degree it was told, or how far it is; or, for good, the mode
    * alone where mode and degree have one address.

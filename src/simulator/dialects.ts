@@ -4,11 +4,11 @@ import type { TimeForm } from "./weather.js";
 export type ListLayout = "array" | "list" | "records" | "rows" | "keyed";
 
 /** Of sensor data only: `data` keyed by channel or as one entry per channel, or under names of its own. */
-export type SensorLayout = ListLayout | "keyed_by_factor" | "by_channel" | "channel_entries" | "points";
+type SensorLayout = ListLayout | "keyed_by_factor" | "by_channel" | "channel_entries" | "points";
 
-export type ValueForm = "number" | "text" | "with_unit";
-export type RegisterForm = "text" | "number" | "object";
-export type SignInForm =
+type ValueForm = "number" | "text" | "with_unit";
+type RegisterForm = "text" | "number" | "object";
+type SignInForm =
   | "data_token"
   | "flat_token"
   | "data_text"
@@ -17,7 +17,7 @@ export type SignInForm =
   | "data_oauth"
   | "flat_access_token";
 
-export interface SensorFields {
+interface SensorFields {
   readonly name: string;
   readonly value: string;
   readonly unit: string | null;

@@ -27,13 +27,13 @@ export const effectFaults = ["ignore", "late", "twice", "revert", "offline_at_po
 export const readFaults = ["wrong_read_back", "stale_read_back", "no_value"] as const;
 
 /** Spoil a read of registers as a whole: `get-value` refused by a busy device, a group from the platform's memory. */
-export const requestFaults = ["busy", "stale_group"] as const;
+const requestFaults = ["busy", "stale_group"] as const;
 
 /** Spoil the lists of the account: a page instead of all of it, a flag that is older than the device's own status. */
-export const listFaults = ["paged", "listed_offline"] as const;
+const listFaults = ["paged", "listed_offline"] as const;
 
 /** Happen by themselves at a time. */
-export const eventFaults = [
+const eventFaults = [
   "offline",
   "freeze_sensors",
   "bad_sensor",
@@ -56,16 +56,14 @@ export const faultNames = [
 
 export type AnswerFault = (typeof answerFaults)[number];
 export type EffectFault = (typeof effectFaults)[number];
-export type ReadFault = (typeof readFaults)[number];
-export type RequestFault = (typeof requestFaults)[number];
 export type EventFault = (typeof eventFaults)[number];
 export type FaultName = (typeof faultNames)[number];
 
 /** Whether a fault is one of these names. */
-export const isOneOf = <Name extends FaultName>(names: readonly Name[], fault: FaultName): fault is Name =>
+const isOneOf = <Name extends FaultName>(names: readonly Name[], fault: FaultName): fault is Name =>
   names.some((name) => name === fault);
 
-export const isEvent = (fault: FaultName): fault is EventFault => isOneOf(eventFaults, fault);
+const isEvent = (fault: FaultName): fault is EventFault => isOneOf(eventFaults, fault);
 
 export const pushModes = ["normal", "silent", "garbled", "black_hole", "refuse", "drop"] as const;
 export type PushMode = (typeof pushModes)[number];

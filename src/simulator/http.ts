@@ -11,7 +11,7 @@ import type { PlatformState } from "./platform-state.js";
 import type { PushServer } from "./push-server.js";
 
 /** Lets a client feel a decision: an answer, a late one, a broken one or none. */
-export async function perform(decision: Decision, response: ServerResponse, clock: Clock): Promise<void> {
+async function perform(decision: Decision, response: ServerResponse, clock: Clock): Promise<void> {
   if (decision.delayMs === Infinity) return;
   if (decision.delayMs > 0 && !(await waited(decision.delayMs, response, clock))) return;
   if (decision.cut === null) answer(decision, response);
@@ -19,7 +19,7 @@ export async function perform(decision: Decision, response: ServerResponse, cloc
   else response.socket?.resetAndDestroy();
 }
 
-export function answer(decision: Decision, response: ServerResponse): void {
+function answer(decision: Decision, response: ServerResponse): void {
   const body = Buffer.from(decision.body, "utf8");
   response.writeHead(decision.status, { ...decision.headers, "content-length": body.length });
   response.end(body);
@@ -49,7 +49,7 @@ async function waited(ms: number, response: ServerResponse, clock: Clock): Promi
   }
 }
 
-export interface Target {
+interface Target {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
 }
@@ -57,7 +57,7 @@ export interface Target {
 const noQuery: Target["query"] = {};
 
 /** Path as it was sent and query parameters, the last of equal names winning. */
-export function targetOf(url: string): Target {
+function targetOf(url: string): Target {
   const mark = url.indexOf("?");
   if (mark < 0) return { path: url, query: noQuery };
   return { path: url.slice(0, mark), query: Object.fromEntries(new URLSearchParams(url.slice(mark + 1))) };
@@ -66,7 +66,7 @@ export function targetOf(url: string): Target {
 const largestBody = 65_536;
 
 /** The body as text; null when it is larger than any request of the interface or broke off. */
-export async function bodyOf(request: IncomingMessage): Promise<string | null> {
+async function bodyOf(request: IncomingMessage): Promise<string | null> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {

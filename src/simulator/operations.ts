@@ -29,7 +29,7 @@ export const operationNames = [
 
 export type OperationName = (typeof operationNames)[number];
 
-export const routes = {
+const routes = {
   "sign-in": post("business", "/api/account/sign-in"),
   station: get("business", "/api/station"),
   device: get("business", "/api/device"),

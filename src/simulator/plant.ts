@@ -67,14 +67,14 @@ export function firstClimate(weather: Weather): Climate {
 }
 
 /** Sunlight that reaches the crop, W/m². */
-export function lightInside(weather: Weather, levels: Levels, house: House): number {
+function lightInside(weather: Weather, levels: Levels, house: House): number {
   const shade = (1 - 0.7 * (1 - levels.outer_shade)) * (1 - 0.5 * (1 - levels.inner_shade));
   const thermal = 1 - 0.8 * (1 - levels.thermal_curtain);
   return weather.irradianceWm2 * house.clarity * shade * thermal;
 }
 
 /** Changes of air per hour, through openings and fans. */
-export function airChanges(weather: Weather, levels: Levels): { open: number; fans: number } {
+function airChanges(weather: Weather, levels: Levels): { open: number; fans: number } {
   const roof = (levels.left_skylight + levels.right_skylight) / 2;
   const open =
     0.3 +
@@ -197,7 +197,7 @@ const rules: Partial<Record<Role, Rule>> = {
  * What the local controller does with a device that is left to it, 0 to 1. It moves the device only: the register goes
  * on saying "automatic".
  */
-export function automaticTarget(role: Role, now: Situation): number {
+function automaticTarget(role: Role, now: Situation): number {
   return (rules[role] ?? never)(now);
 }
 

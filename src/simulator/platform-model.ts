@@ -34,7 +34,7 @@ import {
 const forbidden: Answer = { status: 403, body: { error: "Forbidden", message: "Access Denied" } };
 
 /** The refusal of a call whose credential is missing or wrong; null where it may pass. */
-export function refusal(state: PlatformState, call: Call): Answer | null {
+function refusal(state: PlatformState, call: Call): Answer | null {
   if (call.operation === "sign-in") return null;
   const { auth } = state.settings;
   const { host, headers } = call.request;
@@ -45,7 +45,7 @@ export function refusal(state: PlatformState, call: Call): Answer | null {
   return token !== undefined && state.tokens.accepts(token, state.now) ? null : badToken(state, call);
 }
 
-export function badToken(state: PlatformState, call: Call): Answer {
+function badToken(state: PlatformState, call: Call): Answer {
   const { refusal: form } = state.settings.auth;
   const { body } = failure(
     state.settings.dialect,
@@ -118,11 +118,11 @@ const spoilers: Record<AnswerFault, Spoiler> = {
 const afterByNature: readonly FaultName[] = ["truncated", "empty", "garbage"];
 
 /** Whether the request is dropped before the platform carries it out. */
-export const isBefore = (spec: FaultSpec): boolean =>
+const isBefore = (spec: FaultSpec): boolean =>
   (spec.when ?? (afterByNature.includes(spec.fault) ? "after" : "before")) === "before";
 
 /** The answer a fault leaves; see `Decision` for what the transport makes of it. */
-export function spoil(
+function spoil(
   state: PlatformState,
   call: Call,
   spec: FaultOf<AnswerFault>,

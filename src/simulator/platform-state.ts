@@ -86,7 +86,7 @@ const happenings: Record<EventFault, Happening> = {
 };
 
 /** Lets one event of the fault book happen at the platform's present instant. */
-export function fireEvent(state: PlatformState, event: DueEvent): void {
+function fireEvent(state: PlatformState, event: DueEvent): void {
   happenings[event.spec.fault](state, event.spec, event.random);
 }
 

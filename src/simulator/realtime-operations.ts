@@ -22,7 +22,7 @@ import { type Fields, flushAnswer, layOut, readAnswer, setAnswer, statusValue } 
 import { sensorAnswer } from "./sensors.js";
 import { localText } from "./weather.js";
 
-export interface RunningStatusRow {
+interface RunningStatusRow {
   readonly name: string;
   /** Device-status type number (system 3); several rows of one device may share one. */
   readonly number: number;
@@ -50,12 +50,12 @@ const tables = new Map<string, readonly RunningStatusRow[]>([
   ["C003", fertilizerMachine],
 ]);
 
-export interface RunningStatus extends RunningStatusRow {
+interface RunningStatus extends RunningStatusRow {
   readonly isRunning: boolean;
 }
 
 /** What runs at a device now, as the motors show it rather than the registers. */
-export function runningStatuses(controller: SimulatedController): readonly RunningStatus[] {
+function runningStatuses(controller: SimulatedController): readonly RunningStatus[] {
   return (tables.get(controller.device.type) ?? []).map((row) => ({
     ...row,
     isRunning: row.role !== null && controller.plant.level(row.role) > 0.05,
@@ -162,7 +162,7 @@ const targetOf = (call: Call, address: string | null): FaultTarget => ({
 const isCutOff = (state: PlatformState, controller: SimulatedController): boolean =>
   !controller.isOnline() && state.settings.dialect.offlinePost === "refuse";
 
-export const offline = (state: PlatformState, call: Call): Answer =>
+const offline = (state: PlatformState, call: Call): Answer =>
   failure(state.settings.dialect, 500, "设备离线", call.requestId);
 
 function shownValue(

@@ -1,5 +1,5 @@
 /** The zone of every time the simulated platform writes: Asia/Shanghai, which has no summer time. */
-export const platformZoneOffsetMs = 8 * 3_600_000;
+const platformZoneOffsetMs = 8 * 3_600_000;
 
 export type TimeForm = "local" | "local_slashes" | "iso_utc" | "iso_offset" | "epoch_s" | "epoch_ms";
 
@@ -59,7 +59,7 @@ export function textSeed(text: string): number {
 }
 
 /** A curve in [0, 1) through one random value per whole `x`, smooth in between. */
-export function smoothChance(seed: number, x: number): number {
+function smoothChance(seed: number, x: number): number {
   const index = Math.floor(x);
   const part = x - index;
   const eased = part * part * (3 - 2 * part);

@@ -80,7 +80,7 @@ export interface Presence {
 export const nobody: Presence = { heard: new Map(), exchanges: [], exchanging: false };
 
 /** A bridge that is not heard for this long has stopped; it speaks every 20 s while there are two. */
-export const silentMs = 70_000;
+const silentMs = 70_000;
 /**
  * One message may be anybody's who may write there, and would refuse everybody's commands; a bridge speaks again and again.
  */

@@ -33,7 +33,7 @@ const patienceMs = 30_000;
 const patienceFailures = 2;
 
 /** A host counts as gone after two failed attempts, or after 30 s of failing. */
-export function isGone(host: HostFacts, now: number): boolean {
+function isGone(host: HostFacts, now: number): boolean {
   if (host.failures >= patienceFailures) return true;
   return host.failingSince !== null && now - host.failingSince >= patienceMs;
 }

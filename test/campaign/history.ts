@@ -81,7 +81,7 @@ export interface History {
   readonly unwritable: readonly Stretch[];
 }
 
-export type Invariant = "lost command" | "wrong state" | "POST";
+type Invariant = "lost command" | "wrong state" | "POST";
 
 export interface Breach {
   readonly at: number;

@@ -4,7 +4,7 @@ import type { LaneRun } from "./run-lane.js";
 import type { RowRun } from "./run-row.js";
 
 /** One line of the report: a fault over all lanes it ran in. */
-export interface ReportRow {
+interface ReportRow {
   readonly fault: string;
   readonly requirement: string;
   readonly times: number;

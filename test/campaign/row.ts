@@ -3,7 +3,7 @@ import { fieldsOf, textOf } from "./history.js";
 import type { Lane, World } from "./support/world.js";
 
 /** What a fault takes away, which decides what may be missing from the history. */
-export type Hits = "platform" | "delivery" | "process" | "nothing";
+type Hits = "platform" | "delivery" | "process" | "nothing";
 
 /** Until everything works again and what was seen has been judged. */
 export const usuallyMs = 4_500;
@@ -51,7 +51,7 @@ export interface Seen {
   readonly sent: readonly Sent[];
 }
 
-export const showed = ({ messages }: Seen, topic: string, payload: string): boolean =>
+const showed = ({ messages }: Seen, topic: string, payload: string): boolean =>
   messages.some((one) => one.topic === topic && one.payload === payload);
 
 /** A problem unless a payload was seen on a topic. */

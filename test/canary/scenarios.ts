@@ -1,10 +1,10 @@
 import { type RefusalName, refusals } from "./hostile-broker.js";
 import { type AnswerName, answers } from "./hostile-platform.js";
-import { marker, secrets, userHash } from "./secrets.js";
+import { secrets, userHash } from "./secrets.js";
 
 /* What fails in how many ways: a table of credentials, places and commands. */
 
-export type Credential = "token" | "token from env" | "token file" | "sign-in" | "signed in";
+type Credential = "token" | "token from env" | "token file" | "sign-in" | "signed in";
 
 export interface Scenario {
   readonly name: string;
@@ -138,5 +138,3 @@ export const scenarios: readonly Scenario[] = [
   ...crashScenarios,
   { name: `journal: a controller called like a secret`, command: ["journal", "--json"], credential: "token" },
 ];
-
-export { marker };

@@ -1,6 +1,6 @@
 /* Planted texts that must not come out anywhere. All of them contain `marker`, which nothing else does. */
 
-export const marker = "CaNaRy7";
+const marker = "CaNaRy7";
 
 export const secrets = {
   token: `${marker}token4b1d77a2`,

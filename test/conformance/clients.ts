@@ -16,21 +16,21 @@ export interface Arrival {
   readonly username?: string;
 }
 
-export interface Publication {
+interface Publication {
   readonly topic: string;
   readonly payload: string;
   readonly qos: 0 | 1 | 2;
   readonly retain?: boolean;
 }
 
-export interface Interest {
+interface Interest {
   readonly topic: string;
   /** With a session that lasts. */
   readonly lasting?: boolean;
   readonly will?: Publication;
 }
 
-export interface Subscriber {
+interface Subscriber {
   /** `QoS retain payload` of each message. */
   readonly lines: readonly string[];
   /** Says goodbye. */

@@ -55,7 +55,7 @@ function mutated(bytes: number[], chance: Chance): number[] {
   return changed;
 }
 
-export type Transport = "tcp" | "websocket";
+type Transport = "tcp" | "websocket";
 
 /** One connection: what is sent over it, in which pieces, and how it ends. */
 export interface Case {

@@ -115,7 +115,7 @@ function propertiesOf(version: Version, chance: Chance): number[] {
 const clientIds = ["", "greenhouse2mqtt", "a b", "z".repeat(65), "z".repeat(64)];
 
 /** A CONNECT the broker accepts: `id` with a clean session. */
-export function plainConnect(version: Version, id: string): number[] {
+function plainConnect(version: Version, id: string): number[] {
   const name = text(version === 3 ? "MQIsdp" : "MQTT");
   return packet(0x10, [...name, version, 2, 0, 60, ...(version === 5 ? [0] : []), ...text(id)]);
 }

@@ -108,7 +108,7 @@ const keys = section({
   homeassistant: withDefault(view(), {}, "How Home Assistant shows it."),
 });
 
-export const actuator = keys.transform(withKindDefaults);
+const actuator = keys.transform(withKindDefaults);
 
 const travelMs = 120_000;
 const confirmMs = 60_000;
@@ -139,7 +139,7 @@ const writable = () =>
     step: required(positive(), "Distance between values that may be set.", { example: "0.1" }),
   });
 
-export const parameter = section({
+const parameter = section({
   address: required(address(), "Address on the platform.", { example: "501" }),
   name: optional(writtenText(), "Name to show; default: the id.", { example: "EC target" }),
   unit: optional(text(), "Unit of the published value.", { example: "mS/cm" }),
@@ -157,7 +157,7 @@ export const parameter = section({
   writable: optional(writable(), "Allow to set it, within these limits; default: read only."),
 });
 
-export const sensor = section({
+const sensor = section({
   from: required(
     writtenText(),
     "The platform's exact name or factor code; `name@channel` where that is ambiguous.",

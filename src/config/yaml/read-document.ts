@@ -27,17 +27,17 @@ import {
 const secretName = /pass|pwd|secret|token|pin|key/i;
 
 /** In a sign-in body only some of the values are secret; a hash protects itself. */
-export function literalSecret(path: Path, shape: Shape, value: string): boolean {
+function literalSecret(path: Path, shape: Shape, value: string): boolean {
   if (isPasswordHash(value)) return false;
   return shape.type !== "anything" || secretName.test(String(path.at(-1)));
 }
 
-export type Key =
+type Key =
   | { readonly ok: true; readonly key: string; readonly offset: number | null }
   | { readonly ok: false; readonly message: string; readonly offset: number | null };
 
 /** A key as written (`0012`, `on`), or why it cannot be one. */
-export function keyOf(node: unknown): Key {
+function keyOf(node: unknown): Key {
   const offset = isNode(node) ? (node.range?.[0] ?? null) : null;
   if (!isScalar(node))
     return { ok: false, message: "expected a plain key, not a list, section or alias", offset };
@@ -52,16 +52,15 @@ export function keyOf(node: unknown): Key {
 }
 
 /** A scalar as written, without its quotes. */
-export const textOf = ({ value, source }: Scalar): string =>
-  typeof value === "string" ? value : (source ?? "");
+const textOf = ({ value, source }: Scalar): string => (typeof value === "string" ? value : (source ?? ""));
 
-export const halfCharacter =
+const halfCharacter =
   "holds half a character (a \\u escape without its other half), which nothing can send; write the whole character";
 
 /** Stands for a value that could not be read and is reported already, so that nothing else complains about it. */
-export const unreadable = Symbol("unreadable");
+const unreadable = Symbol("unreadable");
 
-export interface ReadFault {
+interface ReadFault {
   readonly offset: number;
   readonly path: Path;
   readonly message: string;

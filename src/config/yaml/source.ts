@@ -34,10 +34,10 @@ const sentences: Partial<Record<ErrorCode, string>> = {
   KEY_OVER_1024_CHARS: "a key is longer than 1024 characters; a quote may be missing",
 };
 
-export const syntaxSentence = (code: ErrorCode): string =>
+const syntaxSentence = (code: ErrorCode): string =>
   sentences[code] ?? "this is not valid YAML; check quotes, brackets and indentation around here";
 
-export interface SourcePosition {
+interface SourcePosition {
   readonly line: number;
   readonly column: number;
 }
@@ -198,7 +198,7 @@ const typed =
  * The text of an environment variable as the YAML scalar it would be in the file: `5` a number, `"5"` text. Whatever
  * is no scalar there (`a: b`, `[x`, `#1`) stays text, because a password may look like anything.
  */
-export function scalarOfText(text: string): Scalar {
+function scalarOfText(text: string): Scalar {
   const trimmed = text.trim();
   if (trimmed === "") return new Scalar(null);
   if (quoted.test(trimmed) || typed.test(trimmed)) {

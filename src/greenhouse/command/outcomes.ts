@@ -41,7 +41,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-export const stepPurposes = ["mode", "lead_in", "value", "stop"] as const;
+const stepPurposes = ["mode", "lead_in", "value", "stop"] as const;
 export type StepPurpose = (typeof stepPurposes)[number];
 
 /** One value POSTed to one address, as the result tells it. */

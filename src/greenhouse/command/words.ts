@@ -23,7 +23,7 @@ export function canonical(wanted: Wanted): string {
 }
 
 /** The words, values and degrees a person may send, for messages. */
-export function accepted(target: Target): string {
+function accepted(target: Target): string {
   const words = Object.keys(valueTable(target));
   if (target.stop && !words.includes("stop")) words.push("stop");
   const row: KindRow = kindRows[target.kind];

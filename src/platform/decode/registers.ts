@@ -17,7 +17,7 @@ const registerReader = ({ code, value }: OperationShape) =>
 const plainRegister = roleReader(registerRoles, {});
 
 /** A register's value, plain or as `{value}`; null where there is none. Blanks around a text are no part of it. */
-export function registerValue(given: unknown, roles = plainRegister): RawValue | null {
+function registerValue(given: unknown, roles = plainRegister): RawValue | null {
   const scalar = scalarOf(isFields(given) ? roles(given).value : given);
   if (typeof scalar !== "string") return scalar;
   const text = scalar.trim();

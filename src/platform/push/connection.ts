@@ -133,7 +133,7 @@ export interface ConnectionEvents {
   readonly unusable: (problem: string) => void;
 }
 
-export const maxFrameBytes = 1024 * 1024;
+const maxFrameBytes = 1024 * 1024;
 const handshakeMs = 10_000;
 
 /** Of every socket to the platform. */

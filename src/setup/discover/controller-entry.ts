@@ -130,9 +130,9 @@ export function wrapped(title: string, items: readonly string[]): readonly strin
   return items.length === 0 ? [] : [...lines, line.trimEnd()];
 }
 
-export type Language = "en" | "zh";
+type Language = "en" | "zh";
 
-export interface Style {
+interface Style {
   /** Of the names of actuators and parameters. */
   readonly language: Language;
   /** Without what the bridge mirrors by itself. */

@@ -190,8 +190,7 @@ function versionVerdict({ facts }: BrokerProbe, { configuration }: Scene): Verdi
   );
 }
 
-export const testTopic = ({ configuration }: Scene): string =>
-  `${configuration.mqtt.base_topic}/bridge/doctor`;
+const testTopic = ({ configuration }: Scene): string => `${configuration.mqtt.base_topic}/bridge/doctor`;
 
 const accessList = ({ configuration }: Scene, right: string): string => {
   const { username, base_topic } = configuration.mqtt;

@@ -20,7 +20,7 @@ export interface CertificateFacts {
   readonly isSelfSigned: boolean;
 }
 
-export function factsOf(certificate: PeerCertificate, host: string): CertificateFacts {
+function factsOf(certificate: PeerCertificate, host: string): CertificateFacts {
   const { subject, issuer, subjectaltname, valid_from, valid_to } = certificate;
   return {
     fromAt: Date.parse(valid_from),

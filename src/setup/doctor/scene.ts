@@ -8,7 +8,7 @@ import type { BrokerProbe } from "./broker-probe.js";
 import type { Verdict } from "./finding.js";
 
 /** The bridge that works in the data directory now. `since` is an ISO time. */
-export interface Holder {
+interface Holder {
   readonly pid: number;
   readonly since: string;
 }
@@ -53,7 +53,7 @@ export const defaultLimits: DoctorLimits = {
 };
 
 /** What earlier checks leave for later ones. */
-export interface Evidence {
+interface Evidence {
   controllers: readonly DeviceRecord[];
   devices: readonly DeviceRecord[];
   swapped: Promise<boolean> | null;

@@ -103,7 +103,7 @@ function fieldsOf(sample: unknown): string {
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Objects that stand together in an answer, as a list or under keys of their own. */
-export interface Collection {
+interface Collection {
   /** Dotted from the root of the answer; empty for the answer itself. */
   readonly path: string;
   readonly items: readonly Fields[];
@@ -116,7 +116,7 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Every collection of an answer, outer ones first. */
-export function collectionsIn(body: unknown, path: readonly string[] = []): readonly Collection[] {
+function collectionsIn(body: unknown, path: readonly string[] = []): readonly Collection[] {
   if (typeof body !== "object" || body === null || path.length > maxDepth) return [];
   const items = Object.values(body).filter(isFields).slice(0, mostItems);
   const isCollection = Array.isArray(body) ? items.length > 0 : items.length > 1;

@@ -16,7 +16,7 @@ export interface GivenAnswers {
 }
 
 /** Options that are missing or do not go together. */
-export class IncompleteAnswers extends Error {
+class IncompleteAnswers extends Error {
   override name = "IncompleteAnswers" as const;
 }
 

@@ -20,7 +20,7 @@ import { type Answers, answersFrom, type GivenAnswers } from "./given-answers.js
 import { addLines, FileExists, mustTakeFiles, secretNames, writeNew } from "./new-file.js";
 import { askBroker, askPlatform, findBrokers } from "./questions.js";
 
-export interface Trial {
+interface Trial {
   readonly ok: boolean;
   /** A sentence for each thing that was tried. */
   readonly lines: readonly string[];
@@ -29,7 +29,7 @@ export interface Trial {
 const trialMs = 30_000;
 
 /** Asks both hosts one question each, with the credential of the configuration. */
-export async function tryPlatform(
+async function tryPlatform(
   configuration: Configuration,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
   stop: AbortSignal,
@@ -67,7 +67,7 @@ async function told<T>(call: Promise<T>, sentence: (value: T) => string) {
 }
 
 /** Connects to the configured broker once; the embedded one is never tried, it starts with the bridge. */
-export async function tryBroker(configuration: Configuration, clock: Clock): Promise<Trial> {
+async function tryBroker(configuration: Configuration, clock: Clock): Promise<Trial> {
   const settings = probeSettings({ configuration }, null);
   const probe = await openProbe(settings, clock, 5_000);
   if (!(probe instanceof BrokerProbe)) return { ok: false, lines: [probe.reason] };
@@ -96,7 +96,7 @@ export interface InitPorts {
 }
 
 /** Nothing was written, and why. */
-export class NotWritten extends Error {
+class NotWritten extends Error {
   override name = "NotWritten" as const;
 }
 

@@ -14,7 +14,7 @@ export class FileExists extends Error {
 }
 
 /** A file or its folder cannot be used; says which and what to do. */
-export class PlaceUnusable extends Error {
+class PlaceUnusable extends Error {
   override name = "PlaceUnusable" as const;
 }
 

@@ -172,7 +172,7 @@ async function askLogin(
   return { type: "external", url, username, password };
 }
 
-export function brokerObjection(address: string): string | null {
+function brokerObjection(address: string): string | null {
   const url = urlOf(address);
   const isUsable =
     url !== null && /^(mqtts?|wss?):$/.test(url.protocol) && url.hostname !== "" && url.username === "";

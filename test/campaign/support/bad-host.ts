@@ -5,7 +5,7 @@ import type { Post } from "../history.js";
 
 /* A host that answers every request badly, and notes every control value that reaches it: it does none of them. */
 
-export const badManners = [
+const badManners = [
   "drip",
   "endless",
   "oversized",

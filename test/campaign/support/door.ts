@@ -14,7 +14,7 @@ import net from "node:net";
 export type Manner = "pass" | "closed" | "reset" | "reset_on_request" | "black_hole";
 
 /** The first line of an HTTP request, without its version. */
-export interface Request {
+interface Request {
   readonly at: number;
   readonly line: string;
 }

@@ -6,7 +6,7 @@ const moving = { ...quick, travel_time: "1s" };
 export const commanded = "GH-0001";
 /** Nobody commands it over MQTT; its registers are moved by hand. */
 export const moved = "GH-0003";
-export const station = "WS-0001";
+const station = "WS-0001";
 
 interface Target {
   readonly address: string;

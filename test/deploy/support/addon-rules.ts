@@ -4,7 +4,7 @@
  */
 
 type Fields = Readonly<Record<string, unknown>>;
-export type SchemaElement = string | readonly (string | Schema)[] | Schema;
+type SchemaElement = string | readonly (string | Schema)[] | Schema;
 export interface Schema {
   readonly [option: string]: SchemaElement;
 }

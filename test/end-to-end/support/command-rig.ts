@@ -17,7 +17,7 @@ const quick = { settle: "100ms", confirm_within: "3s" };
 const moving = { ...quick, travel_time: "200ms" };
 
 /** What every greenhouse of a rig has, by address of the simulated `C001`; 999 is no address of it. */
-export const actuators = {
+const actuators = {
   roof: { kind: "skylight", address: "101", ...moving },
   locked: { kind: "skylight", address: "103", read_only: true },
   louvre: { kind: "positioner", address: "108", position_address: "109", ...moving },

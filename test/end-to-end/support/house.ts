@@ -38,7 +38,7 @@ export interface House {
   events(type: string, actuator?: string): readonly Result[];
 }
 
-export interface SendOptions {
+interface SendOptions {
   readonly retain?: boolean;
   readonly properties?: PublishProperties;
 }

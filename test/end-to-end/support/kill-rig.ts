@@ -19,7 +19,7 @@ export const steps = [
 ] as const;
 export type Step = (typeof steps)[number];
 
-export interface Sought {
+interface Sought {
   readonly id: string;
   readonly actuator: string;
   readonly address: string;

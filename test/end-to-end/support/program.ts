@@ -101,7 +101,3 @@ export const whileRuns = <Thing>(program: Program, awaited: Promise<Thing>): Pro
       throw new Error(`it ended with code ${code ?? "none"}:\n${stderr.slice(-2_000)}`);
     }),
   ]);
-
-/** Runs it to its end. */
-export const runProgram = (args: readonly string[], options: ProgramOptions): Promise<Ended> =>
-  startProgram(args, options).ended;

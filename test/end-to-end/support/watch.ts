@@ -18,7 +18,7 @@ export interface Seen {
 /** MQTT 5 properties of a publish. */
 export type PublishProperties = NonNullable<IClientPublishOptions["properties"]>;
 
-export interface PublishOptions {
+interface PublishOptions {
   readonly retain?: boolean;
   readonly properties?: PublishProperties;
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { Decoding } from "../../../src/platform/decode/decoding.js";
 import { timeReader, zoneOffset } from "../../../src/platform/time.js";
 
-export const receivedAt = Date.parse("2026-03-01T08:00:30Z");
+const receivedAt = Date.parse("2026-03-01T08:00:30Z");
 
 /** A decoding of an answer about GH-1 that keeps what could not be read. */
 export function decoding(address = ""): Decoding & { readonly problems: readonly string[] } {
