@@ -1,6 +1,7 @@
 // The bridge's own modules, from a message on a topic to the command's result, on a clock that costs no time.
 // `deciding` stops where the POST would follow (a dry run), `sending` goes on until the value is confirmed.
 // Arguments: JSON {dist, files, controllers, actuatorsEach, decisions, rounds, memoryCommands}. Says "result {JSON}".
+import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { codeOf } from "./account.mjs";
@@ -11,10 +12,10 @@ const actuators = settings.controllers * settings.actuatorsEach;
 const controllerOf = (n) => codeOf(n % settings.controllers);
 const placeOf = (n) => Math.floor((n % actuators) / settings.controllers);
 const module = (path) => import(pathToFileURL(`${settings.dist}/${path}`).href);
-const { createCommander } = await module("compose/create-commander.js");
-const { mirrorSettings } = await module("compose/mirror-settings.js");
+const { Commander } = await module("commands/commander.js");
+const { mirrorSettings } = await module("sync/settings.js");
 const { fileSources, loadConfiguration } = await module("config/load.js");
-const { GreenhouseStore } = await module("bridge/store.js");
+const { GreenhouseStore } = await module("sync/store.js");
 const { incomingCommand } = await module("commands/messages.js");
 const { topicsUnder } = await module("mqtt/topics.js");
 
@@ -57,6 +58,7 @@ function memoryWorld() {
         JSON.stringify(record);
         return Promise.resolve((world.records += 1));
       },
+      isOpen: () => true,
       state: () => ({ available: true, reason: null }),
     },
     clock: {
@@ -83,19 +85,24 @@ async function bridgeSide(mode) {
   const store = new GreenhouseStore(mirrorSettings(configuration), world.clock, (text) => text);
   store.setReachable(true);
   for (let n = 0; n < settings.controllers; n += 1) store.admit(codeOf(n));
-  const around = { configuration, log, clock: world.clock, random: () => 0.5 };
   const audience = {
     phase: () => undefined,
     event: () => undefined,
     showAgain: () => undefined,
     result: (result) => world.ends(JSON.parse(JSON.stringify(result)).outcome),
   };
-  const commander = createCommander(around, { ...world, store }, audience);
+  const commander = new Commander({
+    ...{ ...world, store, audience, log, newId: randomUUID },
+    rules: () => configuration.commands,
+    clockTrusted: () => true,
+    otherBridge: () => false,
+  });
   const topics = topicsUnder("greenhouse");
+  const rules = { topics, responseTopics: [] };
   const take = (n, payload) => {
     const topic = `greenhouse/${controllerOf(n).toLowerCase()}/actuator/a${placeOf(n)}/set`;
     const message = { topic, payload, retain: false, qos: 1, properties: {} };
-    commander.submit(incomingCommand(message, topics.parse(topic), null, topics));
+    commander.submit(incomingCommand(message, topics.parse(topic), null, rules));
   };
   return { world, take };
 }
