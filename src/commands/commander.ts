@@ -106,9 +106,10 @@ export class Commander implements PushBell {
   feed(input: Input): void {
     const { clock } = this.#ports;
     const { book, effects } = step(this.#book, input, { at: clock.now(), mono: clock.monotonic() });
+    const isOtherwiseBusy = book.busy !== this.#book.busy;
     this.#book = book;
     for (const effect of effects) this.#perform(effect);
-    this.#arm();
+    if (isOtherwiseBusy) this.#arm();
   }
 
   #changed(before: Controller | undefined, after: Controller): void {
@@ -273,6 +274,7 @@ export class Commander implements PushBell {
       () => {
         this.#timer = null;
         this.feed({ type: "woke" });
+        this.#arm();
       },
       () => undefined,
     );

@@ -42,5 +42,5 @@ export function without<Value>(table: Table<Value>, key: string): Table<Value> {
 }
 
 export function* entries<Value>(table: Table<Value>): Generator<readonly [string, Value]> {
-  if (table.size > 0) for (const part of table.parts) yield* part;
+  if (table.size > 0) for (const part of table.parts) if (part.size > 0) yield* part;
 }
