@@ -155,7 +155,8 @@ function taken(turn: Turn, command: Command): Taken {
 export function nextWakeAt({ busy }: Book): number | null {
   let next = Infinity;
   // Asked after most inputs, so it costs no more than there are lanes with something open.
-  for (const part of busy.parts) if (part.size > 0) for (const wake of part.values()) next = Math.min(next, wake);
+  for (const part of busy.parts)
+    if (part.size > 0) for (const wake of part.values()) next = Math.min(next, wake);
   return next === Infinity ? null : next;
 }
 
