@@ -73,11 +73,6 @@ export class RetainedStates {
     this.#options = { retain: true, qos: parts.qos };
   }
 
-  /** Controllers of which something waits to be published. */
-  get pending(): number {
-    return this.#dirty.size;
-  }
-
   changed(before: Controller | undefined, after: Controller | undefined): void {
     const code = (after ?? before)?.info.code;
     if (code === undefined) return;

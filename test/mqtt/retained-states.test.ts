@@ -60,14 +60,14 @@ function world(gate: StateGate = openGate, log: Logger = silentLog) {
 
 describe("what is published", () => {
   it("on connecting everything, once", async () => {
-    await output(async ({ store, broker, read, connect, output }) => {
+    await output(async ({ store, broker, read, connect }) => {
       for (const code of ["A", "B", "C"]) read(code, 20);
       await settled();
       expect(broker.taken()).toEqual([]);
       await connect();
       const all = [...store.controllers()].flatMap((one) => controllerMessages(topics, undefined, one));
       expect(broker.taken().sort()).toEqual(all.map(({ topic }) => topic).sort());
-      expect([output.pending, broker.inFlight]).toEqual([0, 0]);
+      expect(broker.inFlight).toBe(0);
     });
   });
 
@@ -185,7 +185,6 @@ describe("without a broker", () => {
       }
       read("A", 33);
       expect(broker.taken()).toEqual([]);
-      expect(output.pending).toBe(1);
       await connect();
       expect(broker.log.filter(({ topic }) => topic === air("A"))).toEqual([
         { topic: air("A"), payload: "33" },
@@ -209,7 +208,7 @@ describe("without a broker", () => {
 
 describe("a publish that fails", () => {
   it("leads to the whole controller with its next change, and not to an endless loop", async () => {
-    await output(async ({ broker, read, connect, output }) => {
+    await output(async ({ broker, read, connect }) => {
       read("A", 20);
       read("B", 20);
       await connect();
@@ -218,7 +217,7 @@ describe("a publish that fails", () => {
       read("A", 21);
       for (let n = 0; n < 50; n++) await settled();
       expect(broker.taken()).toEqual([air("A"), `${air("A")}/json`]);
-      expect([output.pending, broker.inFlight]).toEqual([0, 0]);
+      expect(broker.inFlight).toBe(0);
       broker.refuses = () => false;
       read("A", 22);
       await settled();
@@ -358,14 +357,13 @@ describe("a removed controller", () => {
 
 describe("publishes waiting for the broker", () => {
   it("are bounded, however many controllers there are; all is published in the end", async () => {
-    await output(async ({ store, broker, output, read, connect }) => {
+    await output(async ({ store, broker, read, connect }) => {
       for (let n = 0; n < 2_000; n++) read(`GH-${n}`, 20);
       broker.holds = true;
       await connect();
       expect(broker.inFlight).toBeLessThanOrEqual(512 + 6);
-      expect(output.pending).toBeGreaterThan(1_000);
-      for (let n = 0; n < 100 && output.pending + broker.inFlight > 0; n++) await broker.release();
-      expect([output.pending, broker.inFlight]).toEqual([0, 0]);
+      for (let n = 0; n < 100 && broker.inFlight > 0; n++) await broker.release();
+      expect(broker.inFlight).toBe(0);
       expect(broker.mostInFlight).toBeLessThanOrEqual(512 + 6);
       for (const { info } of store.controllers()) expect(broker.kept.get(air(info.code))).toBe("20");
     });
