@@ -4,7 +4,7 @@ import type { ParameterGroup, StatusNumber } from "./device-types.js";
 import type { SensorKind } from "./sensors.js";
 
 /*
- * What the user decided about the mirror, in the core's words. Made from the configuration by `compose`; durations are ms.
+ * What the user decided about the mirror, in the core's words. Made from the configuration by `sync/settings.ts`; durations are ms.
  */
 
 export interface SensorSettings {
