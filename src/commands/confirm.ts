@@ -92,7 +92,7 @@ export function pushed(one: ReadBack, raw: RawValue, isWanted: boolean): ReadBac
   return { ...one, unread: raw, pushedAt: sooner };
 }
 
-export interface ReadSeen {
+interface ReadSeen {
   readonly shown: boolean;
   readonly next: ReadBack;
   readonly isOver: boolean;

@@ -4,12 +4,12 @@ import { targetOf } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournaledResult } from "../journal/history.js";
+import { publishProblem, sizeOf } from "../mqtt/connection/publish.js";
 import type { IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";
 import { type Outbox, resultDelivery, resultOutbox } from "../mqtt/outbox.js";
 import type { Incoming, Topics } from "../mqtt/topics.js";
-import type { CommandAudience, CommanderPorts } from "./command.js";
+import type { CommandAudience, CommanderPorts, CommandRequest } from "./command.js";
 import { Commander } from "./commander.js";
-import { incomingCommand } from "./messages.js";
 import { CommandPhases, EarlierPhases, type PhaseTarget, type Told } from "./phases.js";
 
 const marksEveryMs = 5_000;
@@ -227,3 +227,44 @@ class DeliveryMarks {
     return this.#open.size === 0 ? this.#last : Math.min(...this.#open) - 1;
   }
 }
+
+/** Where answers may go that a command asks for. */
+interface AnswerRules {
+  readonly topics: Topics;
+  /** Further first levels, as configured. */
+  readonly responseTopics: readonly string[];
+}
+
+/** What a message on a `.../set` topic says; `via` is what the embedded broker knows of the sender. */
+export function incomingCommand(
+  message: IncomingMessage,
+  where: Extract<Incoming, { type: "command" }>,
+  via: Via,
+  rules: AnswerRules,
+): CommandRequest {
+  const { messageExpiryIntervalS, userProperties, responseTopic, correlationData } = message.properties;
+  const by = userProperties?.["by"];
+  return {
+    controllerId: where.controllerId,
+    target: where.target,
+    targetId: where.id,
+    payload: message.payload,
+    retained: message.retain,
+    expiryMs: messageExpiryIntervalS === undefined ? null : messageExpiryIntervalS * 1_000,
+    by: typeof by === "string" ? by.slice(0, 200) : null,
+    via,
+    response:
+      responseTopic === undefined || !mayAnswerTo(responseTopic, rules)
+        ? null
+        : { topic: responseTopic, correlationData: correlationData ?? null },
+  };
+}
+
+const noLimits = { maxPayloadBytes: Infinity, maximumPacketSize: null };
+
+/** The bridge may publish where its senders may not, so an answer goes only where answers are meant to go. */
+const mayAnswerTo = (topic: string, { topics, responseTopics }: AnswerRules) =>
+  publishProblem(sizeOf(topic, "", {}), noLimits) === null &&
+  [topics.bridge.answers, ...responseTopics].some(
+    (root) => topic.length > root.length + 1 && topic.startsWith(`${root}/`),
+  );

@@ -8,7 +8,7 @@ import type { Duplicate } from "./duplicates.js";
 import { claimedId, type CommandPayload, readPayload } from "./payload.js";
 import { type Asked, refused, resultOf } from "./report.js";
 
-export interface Understood {
+interface Understood {
   readonly payload: CommandPayload;
   readonly wanted: Wanted;
   readonly target: ActuatorSettings;

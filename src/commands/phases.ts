@@ -2,7 +2,7 @@ import type { Command, Phase } from "./command.js";
 import { askedBy } from "./report.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 
-export interface CommandPhasesPorts {
+interface CommandPhasesPorts {
   /** The base topic. */
   readonly base: string;
   readonly send: (topic: string, payload: string) => void;
@@ -165,7 +165,7 @@ function phaseDocument({ id, command, value, by, via, received_at }: Told, phase
   return JSON.stringify({ id, command, value, phase, by, via, received_at });
 }
 
-export interface EarlierPhasesPorts {
+interface EarlierPhasesPorts {
   /** The base topic. */
   readonly base: string;
   readonly phases: Pick<CommandPhases, "topicOf" | "endedBefore">;

@@ -29,7 +29,7 @@ const dayMs = 24 * 3_600_000;
 /** A clock that was set back a little must not hide the record of a problem. */
 const slackMs = 60_000;
 
-export interface LateResult {
+interface LateResult {
   readonly code: string;
   readonly target: CommandTarget;
   readonly result: CommandResult;
@@ -262,7 +262,7 @@ export async function restoreCommands(desk: CommandDesk, past: Past): Promise<vo
   takeUpOpen(desk, past, records?.recent ?? []);
 }
 
-export interface Past {
+interface Past {
   readonly journal: Journal;
   readonly store: GreenhouseStore;
   readonly clock: Clock;
