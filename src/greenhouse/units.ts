@@ -102,7 +102,10 @@ const nothing = { reading: nothingOf("reading"), unit: nothingOf("unit"), regist
 
 /** Whether a text says that there is none. */
 export const saysNothing = (text: string, what: keyof typeof nothing): boolean =>
-  nothing[what].has(text.trim().normalize("NFKC").toLowerCase());
+  !startsWithDigit.test(text) && nothing[what].has(text.trim().normalize("NFKC").toLowerCase());
+
+/** As most texts do, which need no further look. */
+const startsWithDigit = /^\d/;
 
 let table: ReadonlyMap<string, string> | null = null;
 

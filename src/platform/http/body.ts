@@ -96,9 +96,13 @@ function stringEnd(text: string, start: number): number {
 
 function numberEnd(text: string, start: number): number {
   let end = start + 1;
-  while (isDigit(text.charCodeAt(end)) || "+-.eE".includes(text.charAt(end) || " ")) end += 1;
+  while (isOfNumber(text.charCodeAt(end))) end += 1;
   return end;
 }
+
+/** A digit, `+`, `-`, `.`, `E` or `e`. */
+const isOfNumber = (unit: number): boolean =>
+  isDigit(unit) || unit === 0x2b || unit === 0x2d || unit === 0x2e || unit === 0x45 || unit === 0x65;
 
 const isDigit = (unit: number): boolean => unit >= 0x30 && unit <= 0x39;
 
