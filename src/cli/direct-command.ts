@@ -12,10 +12,7 @@ import { platformSettings } from "../platform/settings.js";
 import { type Clock, clockAgrees } from "../runtime/clock.js";
 import { GreenhouseStore } from "../sync/store.js";
 
-export type DirectRequest = Pick<
-  CommandRequest,
-  "controllerId" | "target" | "targetId" | "payload" | "by" | "via"
->;
+type DirectRequest = Pick<CommandRequest, "controllerId" | "target" | "targetId" | "payload" | "by" | "via">;
 
 /**
  * One command without a running bridge: the same path and the same journal, whose directory must be free. Rejects with

@@ -99,18 +99,18 @@ export class BridgeWait {
 const connectMs = 1_500;
 
 /** Why nobody asked the embedded broker: its users' passwords are known as hashes only. */
-export const missingLogin =
+const missingLogin =
   "The passwords of broker.users are hashes, so `set` has no login: put one user's name and password into mqtt.username and mqtt.password (with !secret).";
 
 /** Whether there is a login for `set` to reach the running bridge with. */
-export const hasLogin = ({ mqtt, broker }: Configuration): boolean =>
+const hasLogin = ({ mqtt, broker }: Configuration): boolean =>
   mqtt.url !== undefined ||
   mqtt.username !== undefined ||
   broker.users.length === 0 ||
   broker.users.some(isPlain);
 
 /** Sends the command through the running bridge and waits for its result; null when no bridge is online there. */
-export async function commandThroughBridge(
+async function commandThroughBridge(
   configuration: Configuration,
   request: SetRequest,
   progress: (phase: string) => void,
@@ -198,7 +198,7 @@ export interface SetOptions extends CommonOptions {
   readonly by?: string;
 }
 
-export interface SetRequest {
+interface SetRequest {
   readonly controllerId: string;
   readonly target: TargetKind;
   readonly targetId: string;

@@ -95,7 +95,7 @@ const colours = { green: 32, yellow: 33, red: 31 } as const;
 const coloured = (text: string, colour: keyof typeof colours, { isColoured }: DemoView): string =>
   isColoured ? `\u001b[${colours[colour]}m${text}\u001b[0m` : text;
 
-export interface Watching {
+interface Watching {
   readonly configuration: Configuration;
   readonly view: DemoView;
   readonly log: Logger;
@@ -106,7 +106,7 @@ const settleMs = 1_000;
 const mostSettles = 15;
 
 /** Shows the readings of one greenhouse once they are there, then the result of each command. Never rejects. */
-export async function watchDemo({ configuration, view, log, end }: Watching): Promise<void> {
+async function watchDemo({ configuration, view, log, end }: Watching): Promise<void> {
   const base = configuration.mqtt.base_topic;
   const readings = new Map<string, Fields>();
   const sensorTopic = new RegExp(`/${shownController}/sensor/([^/]+)/json$`);

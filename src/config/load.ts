@@ -1,8 +1,11 @@
+import { isUtf8 } from "node:buffer";
 import { dirname, isAbsolute, join } from "node:path";
 import type { z } from "zod";
 import { textsIn } from "../runtime/redaction.js";
 import { type FileContent, openToOthers, type ReadFile, readFile } from "./files.js";
 import {
+  atKey,
+  atValue,
   fileProblem,
   type Finding,
   formatPath,
@@ -32,19 +35,18 @@ type Issue = z.core.$ZodIssue;
 function findingsOf(issues: readonly Issue[], above: Path = []): Finding[] {
   return issues.flatMap((issue) => {
     const path = [...above, ...issue.path.map((part) => (typeof part === "symbol" ? String(part) : part))];
-    if (issue.code === "invalid_key")
-      return { path, on: "key", message: issue.issues[0]?.message ?? issue.message };
+    if (issue.code === "invalid_key") return atKey(path, issue.issues[0]?.message ?? issue.message);
     if (issue.code === "invalid_union") return fromUnion(issue, path);
     if (issue.code === "unrecognized_keys")
-      return issue.keys.map((key): Finding => ({ path: [...path, key], on: "key", message: "unknown key" }));
-    return { path, on: "value", message: issue.message };
+      return issue.keys.map((key) => atKey([...path, key], "unknown key"));
+    return atValue(path, issue.message);
   });
 }
 
 /** Of the alternatives, the one whose overall form was right (a section for a section); else the union's sentence. */
 function fromUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path): Finding[] {
   const close = issue.errors.find((issues) => issues.every((inner) => inner.path.length > 0));
-  return close === undefined ? [{ path, on: "value", message: issue.message }] : findingsOf(close, path);
+  return close === undefined ? [atValue(path, issue.message)] : findingsOf(close, path);
 }
 
 /** Room for 2,000 controllers with everything on them; reading that much takes seconds and half a gigabyte. */
@@ -52,7 +54,7 @@ export const mostConfigurationBytes = 4 * 1_048_576;
 
 type FileFault = Pick<SourceFault, "message"> & Partial<SourceFault>;
 
-export type TextFile =
+type TextFile =
   | { readonly ok: true; readonly source: Source; readonly mode: number | null }
   | { readonly ok: false; readonly missing: boolean; readonly faults: readonly FileFault[] };
 
@@ -66,34 +68,19 @@ const sentences: Record<Exclude<FileContent, { ok: true }>["reason"], string> = 
 
 /** A YAML file as nodes, or every reason why not. */
 export async function readYaml(path: string, readFile: ReadFile): Promise<TextFile> {
+  const refused = (message: string, missing = false): TextFile => ({
+    ok: false,
+    missing,
+    faults: [{ message }],
+  });
   const content = await readFile(path, mostConfigurationBytes);
-  if (!content.ok)
-    return {
-      ok: false,
-      missing: content.reason === "missing",
-      faults: [{ message: sentences[content.reason] }],
-    };
-  if (content.bytes.length > mostConfigurationBytes)
-    return { ok: false, missing: false, faults: [{ message: sentences.too_large }] };
-  const text = decoded(content.bytes);
-  if (text === null)
-    return {
-      ok: false,
-      missing: false,
-      faults: [{ message: "not UTF-8 text; save the file with that encoding" }],
-    };
-  const parsed = parseSource(text);
+  if (!content.ok) return refused(sentences[content.reason], content.reason === "missing");
+  if (content.bytes.length > mostConfigurationBytes) return refused(sentences.too_large);
+  if (!isUtf8(content.bytes)) return refused("not UTF-8 text; save the file with that encoding");
+  const parsed = parseSource(new TextDecoder().decode(content.bytes));
   return parsed.ok
     ? { ok: true, source: parsed.source, mode: content.mode }
     : { ok: false, missing: false, faults: parsed.faults };
-}
-
-function decoded(bytes: Uint8Array): string | null {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return null;
-  }
 }
 
 /** Paths in a configuration mean its own folder, wherever the program is started; afterwards they can be opened as they are. */
@@ -243,15 +230,9 @@ function check(reading: Reading): Checked {
 /** A secret that stands in a file others can read is none; one from the environment or secrets.yaml is not in it. */
 function modeDoubts(file: string, reading: Reading, mode: number | null): Finding[] {
   const [first] = reading.literalSecrets;
-  return first !== undefined && openToOthers(mode)
-    ? [
-        {
-          path: first,
-          on: "value",
-          message: `other users of this computer can read the file and this secret in it: chmod 600 ${file}`,
-        },
-      ]
-    : [];
+  if (first === undefined || !openToOthers(mode)) return [];
+  const message = `other users of this computer can read the file and this secret in it: chmod 600 ${file}`;
+  return [atValue(first, message)];
 }
 
 function placedIn(file: string, source: Source, reading: Reading): (finding: Finding) => Problem {

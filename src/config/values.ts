@@ -40,7 +40,7 @@ export interface FieldFacts {
   readonly secret?: boolean;
 }
 
-export interface TypeFacts {
+interface TypeFacts {
   /** For the reference: `duration`, `address`, ... */
   readonly name: string;
   /** Taken from the file as written, so that `0012` needs no quotes. */

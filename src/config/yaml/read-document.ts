@@ -32,23 +32,16 @@ function literalSecret(path: Path, shape: Shape, value: string): boolean {
   return shape.type !== "anything" || secretName.test(String(path.at(-1)));
 }
 
-type Key =
-  | { readonly ok: true; readonly key: string; readonly offset: number | null }
-  | { readonly ok: false; readonly message: string; readonly offset: number | null };
-
 /** A key as written (`0012`, `on`), or why it cannot be one. */
-function keyOf(node: unknown): Key {
-  const offset = isNode(node) ? (node.range?.[0] ?? null) : null;
-  if (!isScalar(node))
-    return { ok: false, message: "expected a plain key, not a list, section or alias", offset };
+function keyOf(node: unknown): { readonly key: string } | { readonly fault: string } {
+  if (!isScalar(node)) return { fault: "expected a plain key, not a list, section or alias" };
   const key = textOf(node);
   if (node.tag !== undefined || node.anchor !== undefined)
-    return { ok: false, message: "tags and anchors are not allowed before a key", offset };
-  if (key === "") return { ok: false, message: "expected a key before the colon", offset };
+    return { fault: "tags and anchors are not allowed before a key" };
+  if (key === "") return { fault: "expected a key before the colon" };
   // Never copied as a key: it would change the object instead of adding to it.
-  if (key === "__proto__") return { ok: false, message: "this name cannot be used as a key", offset };
-  if (!isWellFormed(key)) return { ok: false, message: halfCharacter, offset };
-  return { ok: true, key, offset };
+  if (key === "__proto__") return { fault: "this name cannot be used as a key" };
+  return isWellFormed(key) ? { key } : { fault: halfCharacter };
 }
 
 /** A scalar as written, without its quotes. */
@@ -165,10 +158,11 @@ function readMap(notes: Notes, node: YAMLMap, spot: Spot): unknown {
   const meant = new Set<string>();
   for (const pair of node.items) {
     const found = keyOf(pair.key);
-    const offset = spot.referencedAt ?? found.offset ?? node.range?.[0] ?? 0;
+    const at = isNode(pair.key) ? pair.key.range?.[0] : undefined;
+    const offset = spot.referencedAt ?? at ?? node.range?.[0] ?? 0;
     const report = (path: Path, message: string) => notes.faults.push({ offset, path, message });
-    if (!found.ok) {
-      report(spot.path, found.message);
+    if ("fault" in found) {
+      report(spot.path, found.fault);
       continue;
     }
     const path = [...spot.path, found.key];

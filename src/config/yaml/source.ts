@@ -52,7 +52,7 @@ export interface Source {
   readonly positionAt: (offset: number) => SourcePosition;
 }
 
-export type ParsedSource =
+type ParsedSource =
   | { readonly ok: true; readonly source: Source }
   | { readonly ok: false; readonly faults: readonly SourceFault[] };
 
@@ -220,7 +220,7 @@ export interface ReferenceSources {
   readonly secrets: Secrets;
 }
 
-export type Resolved =
+type Resolved =
   { readonly ok: true; readonly node: Node } | { readonly ok: false; readonly message: string | null };
 
 const fault = (message: string | null): Resolved => ({ ok: false, message });

@@ -58,7 +58,7 @@ export type Reply<T> =
   | { readonly type: "unanswered"; readonly why: string };
 
 /** `stop` begins nothing new; `cut` ends what is under way. */
-export interface ScanSignals {
+interface ScanSignals {
   readonly stop: AbortSignal;
   readonly cut: AbortSignal;
 }

@@ -58,7 +58,7 @@ export interface DoubtfulAddress extends Found {
   readonly why: string;
 }
 
-export interface Findings {
+interface Findings {
   readonly actuators: readonly FoundActuator[];
   readonly parameters: readonly FoundParameter[];
   readonly doubtful: readonly DoubtfulAddress[];

@@ -18,7 +18,7 @@ import {
 } from "./survey.js";
 import { commentText } from "./text.js";
 
-export interface ScanParts {
+interface ScanParts {
   readonly platform: PlatformReader;
   readonly clock: Clock;
   readonly pace: Pace;

@@ -16,7 +16,7 @@ import type { GivenFile } from "./given-file.js";
 import type { ListedStation } from "./survey.js";
 import { commentText, nameOr, nodeLines } from "./text.js";
 
-export interface WholeFile extends Found {
+interface WholeFile extends Found {
   readonly given: GivenFile;
   /** `greenhouse2mqtt 0.1.0`. */
   readonly writtenBy: string;

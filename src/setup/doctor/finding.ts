@@ -23,7 +23,7 @@ export const notTried = (because: string): Verdict => ({
   summary: `not tried: ${because}`,
 });
 
-export type Counts = Readonly<Record<Status, number>>;
+type Counts = Readonly<Record<Status, number>>;
 
 export function countOf(findings: readonly Finding[]): Counts {
   const counts = { ok: 0, warning: 0, failed: 0, skipped: 0 };

@@ -41,7 +41,7 @@ export function jsonReport(facts: ReportFacts, findings: readonly Finding[], isS
 
 const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
 
-export type PrivateText = readonly [kind: string, text: string];
+type PrivateText = readonly [kind: string, text: string];
 
 /** What a configuration holds that says where it is, whose it is or how to get in. */
 export function privateTexts(configuration: Configuration): readonly PrivateText[] {

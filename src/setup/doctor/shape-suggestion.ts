@@ -10,7 +10,7 @@ import { timeReader, zoneOffset } from "../../platform/time.js";
 import type { RawAnswer } from "./scene.js";
 
 /** What the bridge's own decoder makes of an answer. */
-export interface Decoded {
+interface Decoded {
   /** Devices, readings, values …; one word for a connection status. */
   readonly found: readonly unknown[];
   /** What could not be read, each once, with the field names it had. */

@@ -14,7 +14,7 @@ const slackMs = 2 * minuteMs;
 /** A reading that is younger than this is one that could have been measured by now. */
 const youngMs = 15 * minuteMs;
 
-export interface ZoneFacts {
+interface ZoneFacts {
   /** Age of the newest reading of each controller, ms; negative in the future. */
   readonly ages: readonly number[];
   /** The times carry no zone, so that `platform.time_zone` decides what they mean. */
@@ -24,7 +24,7 @@ export interface ZoneFacts {
   readonly now: number;
 }
 
-export type ZoneJudgement =
+type ZoneJudgement =
   | { readonly type: "plausible"; readonly ageMs: number }
   /** Off by what two zones differ; `shiftMs` is to be added to the configured zone's offset. */
   | { readonly type: "shifted"; readonly ageMs: number; readonly offsetMs: number }

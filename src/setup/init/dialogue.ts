@@ -29,7 +29,7 @@ export class GoneAway extends Error {
   }
 }
 
-export interface Terminal {
+interface Terminal {
   readonly input: Readable;
   readonly output: { write(text: string): unknown };
   readonly stop: AbortSignal;

@@ -75,7 +75,7 @@ async function tryBroker(configuration: Configuration, clock: Clock): Promise<Tr
   return { ok: true, lines: ["the broker lets us in"] };
 }
 
-export interface InitOptions {
+interface InitOptions {
   /** Path of the configuration to write. */
   readonly file: string;
   readonly given: GivenAnswers;

@@ -186,7 +186,7 @@ export const usualBrokers: readonly string[] = [
   "mqtt://core-mosquitto:1883",
 ];
 
-export interface FoundBroker {
+interface FoundBroker {
   readonly url: string;
   /** It refuses clients without a user name and password. */
   readonly isLocked: boolean;
