@@ -153,6 +153,8 @@ export class Acl {
   /** Turns `packet` (a publish or a will) into what subscribers may get, or into one that goes nowhere. */
   publish(client: Client | null, packet: PublishPacket): void {
     const identity = client && this.identityOf(client);
+    // The flag is the sender's own; with QoS 0 it would make a malformed packet of what subscribers get.
+    packet.dup = false;
     if (packet.properties) packet.properties = publishProperties(packet.properties);
     const allowed = identity?.rights.mayPublish(packet.topic, packet.payload.length) ?? false;
     if (!client || !identity || !allowed || !this.#mayRetain(identity, packet)) {
