@@ -13,8 +13,8 @@ export default defineConfig({
     // More than there are cores: some tests wait for deadlines of their own.
     maxWorkers: 3,
     // Nothing here is to fail because the machine is busy; what measures seconds is in *.e2e.ts.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 50_000 } },
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 120_000 } },
   },
 });

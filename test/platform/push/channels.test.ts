@@ -104,7 +104,7 @@ describe("a refused handshake", () => {
     expect(lines.filter((line) => line.includes('"level":40') && line.includes("push channel"))).toHaveLength(
       1,
     );
-  }, 60_000);
+  });
 
   it("of a channel the platform does not have is tried again after five minutes at the earliest", async () => {
     const peer = await startPeer({ status: () => 404 });

@@ -293,7 +293,7 @@ describe("frames nobody thought of", () => {
   const frames = fc.oneof(anyAnswer, named, keyed, fc.array(named, { maxLength: 3 }));
   const channels = fc.constantFrom(setValue, status, station);
 
-  it("never crash, never invent a value, never touch a prototype (10,000)", () => {
+  it("never crash, never invent a value, never touch a prototype (2,000)", () => {
     fc.assert(
       fc.property(channels, frames, (channel, frame) => {
         const { news } = decoded(channel, frame);
@@ -304,9 +304,9 @@ describe("frames nobody thought of", () => {
         }
         expect(Object.keys(Object.prototype)).toEqual([]);
       }),
-      { numRuns: 10_000 },
+      { numRuns: 2_000 },
     );
-  }, 120_000);
+  });
 
   it("never crash when they are cut or any bytes (5,000)", () => {
     const cut = fc
@@ -320,7 +320,7 @@ describe("frames nobody thought of", () => {
       }),
       { numRuns: 5_000 },
     );
-  }, 120_000);
+  });
 });
 
 /** Every value of one piece of news, as the frame wrote it. */

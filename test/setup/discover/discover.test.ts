@@ -28,7 +28,7 @@ const oddCodes = ["GH/1", "GH+2", "GH#3", "GH%4", "$GH 5", "温室一", "a: #b",
 
 const machine = Object.fromEntries(Array.from({ length: 12 }, (_, n) => [String(210 + n), "irrigation"]));
 
-describe("an account of 50 controllers", { timeout: 60_000 }, () => {
+describe("an account of 50 controllers", () => {
   it("becomes a file that `check` takes, with every actuator of every controller, at one flush per type", async () => {
     const simulator = await running({ controllers: 50 });
     const config = await configuration(simulator);
@@ -45,10 +45,10 @@ describe("an account of 50 controllers", { timeout: 60_000 }, () => {
     expect(flushes(simulator)).toBe(50 * 31);
     expect(writes(simulator)).toEqual([]);
     expect((await stat(out)).mode & 0o777).toBe(0o600);
-  }, 60_000);
+  });
 });
 
-describe.each(plainProfileNames)("the dialect %s", { timeout: 60_000 }, (profile) => {
+describe.each(plainProfileNames)("the dialect %s", (profile) => {
   it("gives the same actuators and parameters as any other, and only reads are sent", async () => {
     const simulator = await running({ controllers: 2, profile });
     const ended = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
@@ -66,7 +66,7 @@ describe.each(plainProfileNames)("the dialect %s", { timeout: 60_000 }, (profile
   });
 });
 
-describe("the file", { timeout: 60_000 }, () => {
+describe("the file", () => {
   it("names stations, readings with their kinds, running statuses, cameras and current values in comments", async () => {
     const simulator = await running({ controllers: 1 });
     const { out } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
@@ -138,7 +138,7 @@ describe("the file", { timeout: 60_000 }, () => {
   });
 });
 
-describe("secrets", { timeout: 60_000 }, () => {
+describe("secrets", () => {
   it("a literal token and every other literal secret become references, and stand nowhere in the output", async () => {
     const simulator = await running({ controllers: 1 });
     const config = join(dirname(await configuration(simulator)), "literal.yaml");
@@ -191,7 +191,7 @@ describe("secrets", { timeout: 60_000 }, () => {
   });
 });
 
-describe("what the platform writes", { timeout: 60_000 }, () => {
+describe("what the platform writes", () => {
   it("a hostile name ends up in one comment line and nowhere else", async () => {
     const simulator = await running({ controllers: 1, profile: "text" });
     const hostile = "x\ncontrollers: {}\r\u2028mqtt: { url: 'mqtt://evil' }\u0000\u202e #";

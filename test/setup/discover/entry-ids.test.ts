@@ -18,7 +18,7 @@ function actuator(type: number, address: string) {
 const ids = (found: readonly ReturnType<typeof actuator>[], taken: ReadonlySet<string> = none) =>
   Object.fromEntries(actuatorIds(found, taken));
 
-describe("ids of actuators", { timeout: 60_000 }, () => {
+describe("ids of actuators", () => {
   it("the first address of a type has the type's word, the others their address behind it", () => {
     expect(ids([actuator(2, "101"), actuator(2, "102"), actuator(12, "220")])).toEqual({
       "101": "left_skylight",
@@ -73,7 +73,7 @@ describe("ids of actuators", { timeout: 60_000 }, () => {
   });
 });
 
-describe("ids of parameters", { timeout: 60_000 }, () => {
+describe("ids of parameters", () => {
   it("each has its address in it", () => {
     const group = parameterGroup(212);
     const row = typeRows.get(group) as ParameterRow;
@@ -85,7 +85,7 @@ describe("ids of parameters", { timeout: 60_000 }, () => {
   });
 });
 
-describe("ids of controllers", { timeout: 60_000 }, () => {
+describe("ids of controllers", () => {
   it("a code that makes a topic id by itself needs none", () => {
     expect(controllerIds(["GH-0001", "GH-0002"], none)).toEqual(new Map());
   });

@@ -14,7 +14,7 @@ const found = (groups: Groups) => {
   };
 };
 
-describe("evidence for a kind", { timeout: 60_000 }, () => {
+describe("evidence for a kind", () => {
   it.each<[ActuatorKind, RawValue, ReturnType<typeof evidenceFor>, string | null]>([
     ["skylight", "10001", "sure", "closed"],
     ["skylight", 10010, "sure", "open"],
@@ -38,7 +38,7 @@ describe("evidence for a kind", { timeout: 60_000 }, () => {
   });
 });
 
-describe("what an address is", { timeout: 60_000 }, () => {
+describe("what an address is", () => {
   it("an address with a control value of its type's kind is an actuator", () => {
     expect(found({ 2: { "101": "10001" }, 12: { "220": "1001" } })).toEqual({
       actuators: ["101 2 skylight", "220 12 light"],

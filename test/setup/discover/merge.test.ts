@@ -29,7 +29,7 @@ function pasted(file: string, fragment: string): string {
   return whole.toString({ lineWidth: 0 });
 }
 
-describe("discover --merge", { timeout: 60_000 }, () => {
+describe("discover --merge", () => {
   it("finds nothing new in the file it has just written, also among what stands there in comments", async () => {
     const { merge, file } = await discovered(3);
     const { code, out } = await merge();

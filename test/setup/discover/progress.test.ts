@@ -50,7 +50,7 @@ const kept: KeptScan = {
   ],
 };
 
-describe("the record of a scan", { timeout: 60_000 }, () => {
+describe("the record of a scan", () => {
   it("reads as it was written", () => {
     expect(parseScan(scanText(kept))).toEqual(kept);
     expect(parseScan(scanText({ ...kept, lists: null, answers: [] }))).toEqual({
@@ -90,7 +90,7 @@ describe("the record of a scan", { timeout: 60_000 }, () => {
   });
 });
 
-describe("the progress on disk", { timeout: 60_000 }, () => {
+describe("the progress on disk", () => {
   const ask = parameterGroup(2);
   const answer = values([["101", "10001"]]);
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parseDocument } from "yaml";
 import { commentText, nameOr } from "../../../src/setup/discover/text.js";
 
-describe("names of the platform in comments", { timeout: 60_000 }, () => {
+describe("names of the platform in comments", () => {
   it.each([
     ["1号日光温室", "1号日光温室"],
     ["  a   b ", "a b"],

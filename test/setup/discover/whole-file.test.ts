@@ -105,7 +105,7 @@ const surveyOf = (
   devices: [survey({ code })],
 });
 
-describe("the whole file", { timeout: 60_000 }, () => {
+describe("the whole file", () => {
   it("is a configuration the program takes, whatever the platform calls things; nobody becomes something else", async () => {
     const anySurvey = fc.record({
       stations: fc.array(fc.record({ id: anyText, name: fc.option(anyText) }), { maxLength: 3 }),
@@ -137,7 +137,7 @@ describe("the whole file", { timeout: 60_000 }, () => {
       }),
       { numRuns: 300, examples: [[surveyOf("---")], [surveyOf("...")], [surveyOf("-")]] },
     );
-  }, 60_000);
+  });
 
   it("says what was not answered, refused or not connected, controller by controller", () => {
     const refused = { type: "refused", why: "code 400\nno" } as const;

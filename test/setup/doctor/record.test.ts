@@ -63,7 +63,6 @@ const valuesOf = (answers: readonly RawAnswer[]) =>
 describe("recorded answers", () => {
   it.each(profileNames.filter((name) => name !== "odd"))(
     "of the dialect %s say the same to the decoders as the real ones, value for value",
-    { timeout: 60_000 },
     async (profile) => {
       const directory = join(await folder(), "recorded");
       const { scene, of } = await recorded(profile, directory);
@@ -75,30 +74,24 @@ describe("recorded answers", () => {
     },
   );
 
-  it(
-    "hold no device code, name, token or configured name, and only their owner can read them",
-    { timeout: 60_000 },
-    async () => {
-      const directory = join(await folder(), "recorded");
-      const { scene } = await recorded("default", directory);
-      const names = await readdir(directory);
-      const text = (await Promise.all(names.map((name) => readFile(join(directory, name), "utf8")))).join(
-        "\n",
-      );
-      const { controllers, devices } = scene.evidence;
-      const own = [...controllers, ...devices].flatMap(({ code, name, stationName }) => [
-        code,
-        name,
-        stationName,
-      ]);
-      expect(own.length).toBeGreaterThan(10);
-      for (const secret of [...own, canaries.token, "East roof"])
-        if (secret !== null) expect(text).not.toContain(secret);
-      for (const name of names) expect((await stat(join(directory, name))).mode & 0o777).toBe(0o600);
-    },
-  );
+  it("hold no device code, name, token or configured name, and only their owner can read them", async () => {
+    const directory = join(await folder(), "recorded");
+    const { scene } = await recorded("default", directory);
+    const names = await readdir(directory);
+    const text = (await Promise.all(names.map((name) => readFile(join(directory, name), "utf8")))).join("\n");
+    const { controllers, devices } = scene.evidence;
+    const own = [...controllers, ...devices].flatMap(({ code, name, stationName }) => [
+      code,
+      name,
+      stationName,
+    ]);
+    expect(own.length).toBeGreaterThan(10);
+    for (const secret of [...own, canaries.token, "East roof"])
+      if (secret !== null) expect(text).not.toContain(secret);
+    for (const name of names) expect((await stat(join(directory, name))).mode & 0o777).toBe(0o600);
+  });
 
-  it("name one device the same in every file", { timeout: 60_000 }, async () => {
+  it("name one device the same in every file", async () => {
     const directory = join(await folder(), "recorded");
     await recorded("default", directory);
     const answers = await fixturesIn(directory);
@@ -112,7 +105,7 @@ describe("recorded answers", () => {
     expect(asked.filter((code) => !codes.has(code))).toEqual([]);
   });
 
-  it("never replace a file that is there", { timeout: 60_000 }, async () => {
+  it("never replace a file that is there", async () => {
     const directory = await folder();
     await writeFile(join(directory, "sensor-data.json"), "mine");
     const { of } = await recorded("default", directory);

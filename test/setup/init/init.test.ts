@@ -5,7 +5,7 @@ import { PassThrough } from "node:stream";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { runProgram } from "../../../src/cli/program.js";
 import { fileSources, loadConfiguration } from "../../../src/config/load.js";
-import { systemClock } from "../../../src/runtime/clock.js";
+import { type Clock, systemClock } from "../../../src/runtime/clock.js";
 import { type Dialogue, GoneAway, terminalDialogue } from "../../../src/setup/init/dialogue.js";
 import { type InitPorts, writeFirstConfiguration } from "../../../src/setup/init/init.js";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../../src/simulator/simulator.js";
@@ -77,8 +77,11 @@ const unanswered = (question: string): never => {
   throw new Error(`nothing to choose: ${question}`);
 };
 
+/** A broker of this machine answers in time also where the machine is busy. */
+const patient: Clock = { ...systemClock, wait: (ms, signal) => systemClock.wait(20 * ms, signal) };
+
 const portsFor = (dialogue: Dialogue | null, said: string[], more: Partial<InitPorts> = {}): InitPorts => ({
-  clock: systemClock,
+  clock: patient,
   random: () => 0.5,
   env: {},
   stop: new AbortController().signal,
