@@ -266,7 +266,7 @@ const order: Readonly<Record<string, PlantedBug>> = {
       original(turn);
       if (turn.lane.running === null) turn.lane = { ...turn.lane, running };
     }`,
-    breaks: ["S11"],
+    breaks: ["S11", "L1"],
   },
   no_pause_between_commands: {
     seam: "commands/lane#mayGoFrom",
