@@ -162,8 +162,9 @@ it(`memory does not grow with ${messagesWanted} messages, and each of ${commands
     expect(
       [...load.outcomes.keys()].filter((outcome) => !["confirmed", "already"].includes(outcome)),
     ).toEqual([]);
-    expect(Math.abs(change(handlesOf))).toBeLessThanOrEqual(2);
-    expect(Math.abs(change(({ listeners }) => listeners))).toBeLessThanOrEqual(2);
+    // Fewer is no leak: connections that the start needed are closed when they are idle.
+    expect(change(handlesOf)).toBeLessThanOrEqual(2);
+    expect(change(({ listeners }) => listeners)).toBeLessThanOrEqual(2);
     // Short runs are still warming up: what they show is only that nothing is badly wrong.
     expect(slope.value).toBeLessThan(reduced ? 400 : 2);
     bridge.signal("SIGTERM");
