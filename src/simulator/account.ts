@@ -1,7 +1,6 @@
 import { clamp } from "./weather.js";
 
-const nameLanguages = ["en", "zh"] as const;
-export type NameLanguage = (typeof nameLanguages)[number];
+export type NameLanguage = "en" | "zh";
 
 /* What the simulated platform calls things. Sensors keep their Chinese names, as a real platform's do. */
 

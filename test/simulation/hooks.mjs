@@ -12,10 +12,14 @@ const own = [pathToFileURL(join(root, "src/")).href, pathToFileURL(join(root, "t
 const cache = join(root, "node_modules/.cache/simulation");
 
 /** Where the product opens connections or works on another thread, a double leads into the simulated world. */
-const doubles = [
-  [/\/http\/connections\.js$/, "host-connections.ts"],
-  [/\/session-store\.js$/, "session-store.ts"],
-];
+const doubles = new Map(
+  [
+    ["platform/http/connections.ts", "host-connections.ts"],
+    ["platform/session/session-store.ts", "session-store.ts"],
+  ].map(([file, double]) => [join(root, "src", file), join(root, "test/simulation/doubles", double)]),
+);
+for (const file of doubles.keys())
+  if (!existsSync(file)) throw new Error(`${file} is gone: say which file the double stands for now`);
 
 /** The planted bug of this process. */
 const bug = JSON.parse(process.env.SIMULATION_PLANTED || "null");
@@ -24,10 +28,9 @@ export async function resolve(specifier, context, next) {
   const parent = context.parentURL ?? "";
   if (!specifier.startsWith(".") || !own.some((folder) => parent.startsWith(folder)))
     return next(specifier, context);
-  const double = parent.startsWith(own[0]) && doubles.find(([pattern]) => pattern.test(specifier));
-  const url = double
-    ? pathToFileURL(join(root, "test/simulation/doubles", double[1]))
-    : new URL(specifier.replace(/\.js$/, ".ts"), parent);
+  const wanted = new URL(specifier.replace(/\.js$/, ".ts"), parent);
+  const double = parent.startsWith(own[0]) ? doubles.get(fileURLToPath(wanted)) : undefined;
+  const url = double === undefined ? wanted : pathToFileURL(double);
   if (!existsSync(fileURLToPath(url))) return next(specifier, context);
   return { url: url.href, format: "module", shortCircuit: true };
 }

@@ -41,8 +41,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-const stepPurposes = ["mode", "lead_in", "value", "stop"] as const;
-export type StepPurpose = (typeof stepPurposes)[number];
+export type StepPurpose = "mode" | "lead_in" | "value" | "stop";
 
 /** One value POSTed to one address, as the result tells it. */
 export interface StepReport {

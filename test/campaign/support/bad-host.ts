@@ -5,17 +5,15 @@ import type { Post } from "../history.js";
 
 /* A host that answers every request badly, and notes every control value that reaches it: it does none of them. */
 
-const badManners = [
-  "drip",
-  "endless",
-  "oversized",
-  "gzip_bomb",
-  "chained_encodings",
-  "deep_json",
-  "stalled_headers",
-  "redirected_to",
-] as const;
-export type BadManner = (typeof badManners)[number];
+export type BadManner =
+  | "drip"
+  | "endless"
+  | "oversized"
+  | "gzip_bomb"
+  | "chained_encodings"
+  | "deep_json"
+  | "stalled_headers"
+  | "redirected_to";
 
 export interface BadHost {
   readonly port: number;
