@@ -133,9 +133,7 @@ class Bridge {
     this.#stampsSenders = broker !== null;
     this.platform = createPlatform(platformSettings(configuration.platform), {
       ...{ clock, random, log, dataDir: configuration.data_dir },
-      onLink: (link) => {
-        this.#mirror.watch.learnt(link.host, link);
-      },
+      onLink: (link) => this.#mirror.watch.learnt(link.host, link),
     });
     given.onSecrets?.(() => this.platform.secrets());
     this.#mirror = this.#createMirror();
@@ -147,9 +145,7 @@ class Bridge {
     this.#status = this.#createStatus();
     this.#metrics = makeMetrics && new makeMetrics(this.#status.metricSources());
     this.#requests = this.#createRequests();
-    live.onReload(({ applied }) => {
-      this.#reloaded(applied);
-    });
+    live.onReload(({ applied }) => this.#reloaded(applied));
   }
 
   #createMirror(): Mirror {
@@ -161,9 +157,7 @@ class Bridge {
         this.#status.platformState(state);
       },
       onEvent: this.#event,
-      onAdded: (code) => {
-        this.#desk.commander.feed({ type: "admitted", code });
-      },
+      onAdded: (code) => this.#desk.commander.feed({ type: "admitted", code }),
     });
   }
 
@@ -177,9 +171,7 @@ class Bridge {
         this.#outputs.disconnected();
         this.#desk.disconnected();
       },
-      message: (message) => {
-        this.#received(message);
-      },
+      message: (message) => this.#received(message),
       beforeEnd: () => this.#outputs.leave(),
     });
     return new BrokerConnection(settings, { clock, random, log });
@@ -203,9 +195,7 @@ class Bridge {
           this.#outputs.republish();
           this.#desk.outbox.repeatLate();
         },
-        publishStates: (code, which) => {
-          this.#outputs.release(code, which === "all");
-        },
+        publishStates: (code, which) => this.#outputs.release(code, which === "all"),
         memory: { read: () => nodeFiles.read(file), write: (text) => nodeFiles.writePrivate(file, text) },
         view: {
           controllers: () => store.controllers(),
@@ -302,9 +292,7 @@ class Bridge {
     log.info(mayDo(live.current.commands));
     const { store, poller, watch } = this.#mirror;
     const journal = this.#journal;
-    const onUnreadable = (problem: Error) => {
-      refuseForUnread(problem, journal, log, live);
-    };
+    const onUnreadable = (problem: Error) => refuseForUnread(problem, journal, log, live);
     await restoreCommands(this.#desk, { journal, store, clock, log, onUnreadable });
     const watched = (part: Promise<void>) =>
       part.catch((error: unknown) => {

@@ -167,9 +167,7 @@ function bringsTypesOnly({ importClause }: ts.ImportDeclaration): boolean {
 
 function walk(node: ts.Node, visit: (node: ts.Node) => void): void {
   visit(node);
-  ts.forEachChild(node, (child) => {
-    walk(child, visit);
-  });
+  ts.forEachChild(node, (child) => walk(child, visit));
 }
 
 /** Where in `src` a relative import leads, as the path of the source file. */
@@ -359,9 +357,8 @@ describe("CONTRIBUTING.md", () => {
   const file = resolve(root, "..", "CONTRIBUTING.md");
   const block = /(<!-- imports:start -->\n)[\s\S]*?(<!-- imports:end -->)/;
 
-  it("says of every folder what it holds", () => {
-    expect(Object.keys(contents).sort()).toEqual(Object.keys(table).sort());
-  });
+  it("says of every folder what it holds", () =>
+    expect(Object.keys(contents).sort()).toEqual(Object.keys(table).sort()));
 
   it("shows the table of imports (IMPORTS=write npx vitest run test/architecture.test.ts writes it)", () => {
     const text = readFileSync(file, "utf8");

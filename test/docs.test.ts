@@ -151,9 +151,9 @@ describe("command lines", async () => {
     expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
   });
 
-  it.each(["README.md", "CONTRIBUTING.md"])("in %s set the project up and test it", (page) => {
-    expect(codeOf(page)).toEqual(expect.arrayContaining(["npm ci", "npm test"]));
-  });
+  it.each(["README.md", "CONTRIBUTING.md"])("in %s set the project up and test it", (page) =>
+    expect(codeOf(page)).toEqual(expect.arrayContaining(["npm ci", "npm test"])),
+  );
 });
 
 describe("topics", () => {
@@ -230,9 +230,9 @@ describe("configuration", () => {
       .map((span) => /^([a-z_]+(?:\.[\w<>-]+)+)(?::.*)?$/.exec(span)?.[1] ?? "")
       .filter((path) => sections.has(path.split(".")[0] ?? "") && !/\.(?:json|yaml|md|ts|local)$/.test(path));
 
-  it.each(pages)("keys with their path in %s exist", (page) => {
-    expect(paths(page).filter((path) => !isKey(path))).toEqual([]);
-  });
+  it.each(pages)("keys with their path in %s exist", (page) =>
+    expect(paths(page).filter((path) => !isKey(path))).toEqual([]),
+  );
 
   const env = {
     ...{
@@ -270,9 +270,8 @@ describe("configuration", () => {
     expect(told.map(formatProblem).filter((line) => !/platform\.token|polling costs/.test(line))).toEqual([]);
   });
 
-  it("begins with an example", () => {
-    expect(blocks.filter(({ name }) => name.endsWith("docs/configuration.md")).length).toBeGreaterThan(4);
-  });
+  it("begins with an example", () =>
+    expect(blocks.filter(({ name }) => name.endsWith("docs/configuration.md")).length).toBeGreaterThan(4));
 });
 
 describe("words", () => {
@@ -296,9 +295,9 @@ describe("words", () => {
     ["kinds", actuatorKinds, () => firstColumn(section("docs/commands.md", "Kinds"))],
     ["requests", bridgeRequests, () => firstColumn(section("docs/operations.md", "Requests"))],
     ["events", alertTypes, () => firstColumn(section("docs/operations.md", "Events"))],
-  ] as const)("%s are all explained, and no others", (_, words, explained) => {
-    expect([...explained()].sort()).toEqual([...words].sort());
-  });
+  ] as const)("%s are all explained, and no others", (_, words, explained) =>
+    expect([...explained()].sort()).toEqual([...words].sort()),
+  );
 
   it("of the Chinese page are the outcomes, refusals and kinds", () => {
     const [, results = ""] = section("docs/zh.md", "命令的结果").split("| `outcome`");
@@ -312,19 +311,17 @@ describe("words", () => {
   });
 });
 
-describe("files", () => {
+describe("files", () =>
   it.each(pages)("of the project that %s names exist", (page) => {
     const named = spansOf(read(page)).filter((span) =>
       /^(?:src|test|docs|deploy|bench|\.ci)\/[\w./-]+\.\w+$/.test(span),
     );
     expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
-  });
-});
+  }));
 
 describe("the front door", () => {
-  it("is README with at most 200 lines", () => {
-    expect(read("README.md").trimEnd().split("\n").length).toBeLessThanOrEqual(200);
-  });
+  it("is README with at most 200 lines", () =>
+    expect(read("README.md").trimEnd().split("\n").length).toBeLessThanOrEqual(200));
 
   it("leads to getting-started and its Chinese twin, with the same steps and the same commands", () => {
     const commandsOf = (page: string, end: string) =>

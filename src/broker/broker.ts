@@ -75,9 +75,8 @@ export async function startBroker(settings: BrokerSettings, ports: BrokerPorts):
   const aedes = await createAedes(limits);
   const filters = new HeldFilters(limits);
   const { silent, clientCount } = wire(aedes, filters, parts);
-  const stream = (bytes: Duplex, request?: IncomingMessage) => {
+  const stream = (bytes: Duplex, request?: IncomingMessage) =>
     speakMqtt(aedes, bytes, request, { limits, filters });
-  };
   const hooks = { connection: silent.add.bind(silent), stream };
   const listeners = await openListeners(settings, limits, hooks).catch(async (error: unknown) => {
     await closeAedes(aedes);
@@ -100,9 +99,7 @@ function wire(aedes: Aedes, filters: HeldFilters, { settings, limits, ports, tal
   aedes.on("clientDisconnect", (client) => connected.delete(client));
   const clientCount = () => connected.size;
   const authenticator = new Authenticator(settings.users, credential, limits, clock);
-  aedes.once("closed", () => {
-    authenticator.close();
-  });
+  aedes.once("closed", () => authenticator.close());
   wireLogins(aedes, {
     authenticator,
     acl,

@@ -87,9 +87,7 @@ export class HeldFilters {
 
   /** Gives filters back as connections drop them or end. */
   follow(aedes: Aedes): void {
-    aedes.on("unsubscribe", (filters, client) => {
-      this.#connections.release(client, filters);
-    });
+    aedes.on("unsubscribe", (filters, client) => this.#connections.release(client, filters));
   }
 
   closed(client: Client): void {

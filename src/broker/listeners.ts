@@ -28,9 +28,7 @@ async function tlsServer(
     throw new BrokerStartError("broker.tls", message, { cause: error });
   });
   const options = { ...inUse, handshakeTimeout: handshakeTimeoutMs, noDelay: true };
-  const server = tls.createServer(options, (socket) => {
-    stream(socket);
-  });
+  const server = tls.createServer(options, (socket) => stream(socket));
   // Failed handshakes are the client's affair.
   server.on("tlsClientError", () => undefined);
   const renewCertificate = async (log: Logger) => {
@@ -159,9 +157,7 @@ export async function openListeners(
 }
 
 function plain(hooks: ListenerHooks): Server {
-  return net.createServer({ noDelay: true }, (socket) => {
-    hooks.stream(socket);
-  });
+  return net.createServer({ noDelay: true }, (socket) => hooks.stream(socket));
 }
 
 async function webServer(
@@ -189,9 +185,9 @@ async function webServer(
       socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n");
       return;
     }
-    sockets.handleUpgrade(request, socket, head, (webSocket) => {
-      hooks.stream(createWebSocketStream(webSocket), request);
-    });
+    sockets.handleUpgrade(request, socket, head, (webSocket) =>
+      hooks.stream(createWebSocketStream(webSocket), request),
+    );
   });
   return server;
 }

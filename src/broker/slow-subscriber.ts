@@ -22,9 +22,7 @@ export function limitDrainWait(
   stuck: () => void,
 ): void {
   const wait = new DrainWait(client, limits, clock, stuck);
-  client.waitForDrain = (done) => {
-    wait.add(done);
-  };
+  client.waitForDrain = (done) => wait.add(done);
 }
 
 class DrainWait {
@@ -56,9 +54,7 @@ class DrainWait {
     const stall = new AbortController();
     this.#stall = stall;
     const { conn } = this.#client;
-    const over = () => {
-      stall.abort();
-    };
+    const over = () => stall.abort();
     conn.once("drain", over).once("close", over);
     const { stallGraceMs, drainTimeoutMs } = this.#limits;
     try {

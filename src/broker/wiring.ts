@@ -159,9 +159,7 @@ export function speakMqtt(
   { limits, filters }: Pick<LimitParts, "limits" | "filters">,
 ): void {
   const client = aedes.handle(stream, request);
-  stream.once("close", () => {
-    filters.closed(client);
-  });
+  stream.once("close", () => filters.closed(client));
   clientInsidesOf(client)._parser.prependListener("packet", (packet) => {
     const fault = filterFault(packet, limits);
     if (fault === null) return;
@@ -209,9 +207,8 @@ export function wireRights(aedes: Aedes, acl: Acl): void {
     acl.publish(client, packet);
     done(null);
   };
-  aedes.authorizeSubscribe = (client, subscription, done) => {
+  aedes.authorizeSubscribe = (client, subscription, done) =>
     done(null, acl.maySubscribe(client, subscription) ? subscription : null);
-  };
   aedes.authorizeForward = (client, packet) => acl.forwarded(client, packet);
 }
 
@@ -282,9 +279,9 @@ export function wireErrors(aedes: Aedes, tally: BrokerTally, log: Logger): void 
   aedes.on("clientError", failed);
   aedes.on("connectionError", failed);
   const emitter: EventEmitter = aedes;
-  emitter.on("error", (error: unknown) => {
-    log.error({ err: error }, "the embedded broker had an internal error");
-  });
+  emitter.on("error", (error: unknown) =>
+    log.error({ err: error }, "the embedded broker had an internal error"),
+  );
 }
 
 /** The connected client with this id. */
@@ -293,9 +290,7 @@ export function connectedClient(aedes: Aedes, id: string): Client | null {
 }
 
 export function closeAedes(aedes: Aedes): Promise<void> {
-  return new Promise((resolve) => {
-    aedes.close(resolve);
-  });
+  return new Promise((resolve) => aedes.close(resolve));
 }
 
 function refusal(code: RefusalCode): AuthenticateError {

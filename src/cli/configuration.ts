@@ -76,9 +76,7 @@ export async function init(options: InitCommandOptions, around: Surroundings): P
   const isAsked = process.stdin.isTTY && around.isTerminal;
   const { stdin: input, stdout: output } = process;
   const dialogue = isAsked ? terminalDialogue({ input, output, stop: around.stop }) : null;
-  const say = (text: string) => {
-    around.out(`${text}\n`);
-  };
+  const say = (text: string) => around.out(`${text}\n`);
   try {
     await writeFirstConfiguration(
       { file, given, tries },

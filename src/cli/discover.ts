@@ -87,9 +87,7 @@ function explained(error: unknown): never {
 
 const screenOver = (meter: Meter, { err }: Surroundings): Surroundings["err"] => ({
   isTTY: err.isTTY === true,
-  write: (text) => {
-    meter.write(text);
-  },
+  write: (text) => meter.write(text),
 });
 
 async function deliver(text: string, out: string | undefined, around: Surroundings): Promise<void> {

@@ -23,9 +23,7 @@ export async function run(options: CommonOptions, around: Surroundings): Promise
     dataDir: configuration.data_dir,
     now: () => systemClock.now(),
     secrets,
-    fatal: (facts, message) => {
-      log.fatal(facts, message);
-    },
+    fatal: (facts, message) => log.fatal(facts, message),
   });
   live.onReload(({ applied }) => {
     if (applied.includes("log.level")) logs.setLogLevel(live.current.log.level);
@@ -99,10 +97,9 @@ const managerFor = ({ env }: Surroundings, log: Logger) =>
   serviceManager({
     env,
     pid: process.pid,
-    failed: (reason) => {
+    failed: (reason) =>
       log.error(
         { reason },
         "systemd cannot be told that the bridge works: systemd-notify must be installed, and the unit needs NotifyAccess=all",
-      );
-    },
+      ),
   });

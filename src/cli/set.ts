@@ -72,13 +72,9 @@ export class BridgeWait {
   /** Sends the command and waits for its result; rejects with a CommandFailure that says where it will be found. */
   async resultOf(send: () => Promise<unknown>, stop: AbortSignal): Promise<CommandResult> {
     if (stop.aborted) throw new CommandFailure("stopped; the command was not sent");
-    const stopped = () => {
-      this.#giveUp(`stopped; the command was sent, and ${journalShows}`);
-    };
+    const stopped = () => this.#giveUp(`stopped; the command was sent, and ${journalShows}`);
     stop.addEventListener("abort", stopped, { once: true });
-    const late = () => {
-      this.#giveUp(`the bridge did not answer; ${journalShows}`);
-    };
+    const late = () => this.#giveUp(`the bridge did not answer; ${journalShows}`);
     this.#clock.wait(longestMs, this.#over.signal).then(late, () => undefined);
     this.#isSent = true;
     try {

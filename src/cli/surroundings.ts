@@ -42,13 +42,7 @@ export const endOfUse = ({ stop, outputEnded }: Surroundings): AbortSignal =>
 export function untilStopped(stop: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (stop.aborted) resolve();
-    stop.addEventListener(
-      "abort",
-      () => {
-        resolve();
-      },
-      { once: true },
-    );
+    stop.addEventListener("abort", () => resolve(), { once: true });
   });
 }
 

@@ -232,14 +232,10 @@ async function freePort(wanted: number): Promise<number> {
 function listenOnce(port: number): Promise<number | null> {
   return new Promise((resolve) => {
     const probe = createServer();
-    probe.once("error", () => {
-      resolve(null);
-    });
+    probe.once("error", () => resolve(null));
     probe.listen(port, "127.0.0.1", () => {
       const address = probe.address();
-      probe.close(() => {
-        resolve(typeof address === "object" && address !== null ? address.port : null);
-      });
+      probe.close(() => resolve(typeof address === "object" && address !== null ? address.port : null));
     });
   });
 }

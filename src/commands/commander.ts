@@ -206,9 +206,7 @@ export class Commander implements PushBell {
     if (effect.type === "problem") {
       const { code, on } = effect;
       // Not within the change that told us: a listener of the store must not dispatch.
-      queueMicrotask(() => {
-        store.dispatch(code, { type: "problem", on });
-      });
+      queueMicrotask(() => store.dispatch(code, { type: "problem", on }));
       return;
     }
     const { code, target, targetId: id } = effect.command;

@@ -40,9 +40,7 @@ export interface CommandDeskParts extends Omit<CommanderPorts, "audience" | "new
   readonly later?: (tell: () => void) => void;
 }
 
-const tellNow = (tell: () => void) => {
-  tell();
-};
+const tellNow = (tell: () => void) => tell();
 
 /** Where commands come in from the broker and results go out to it. */
 export class CommandDesk {
@@ -64,9 +62,7 @@ export class CommandDesk {
     this.outbox = resultOutbox({ link, monotonic: () => clock.monotonic() }, log);
     this.phases = new CommandPhases({
       base: topics.base,
-      send: (topic, payload) => {
-        outputs.send(topic, payload);
-      },
+      send: (topic, payload) => outputs.send(topic, payload),
       ready: () => link.ready(),
       isMirrored: (controllerId) => store.byId(controllerId) !== undefined,
       later: parts.later,
@@ -133,9 +129,7 @@ export class CommandDesk {
   restoreResult({ seq, result, target, isTaken }: JournaledResult): void {
     const address = { controllerId: result.controller, target, targetId: result.actuator, response: null };
     this.#marks.sent(seq);
-    const delivered = () => {
-      this.#marks.delivered(seq);
-    };
+    const delivered = () => this.#marks.delivered(seq);
     this.outbox.restore(resultDelivery(this.#parts.topics, result, address, delivered));
     if (isTaken) this.endedBefore(address, result);
   }
@@ -187,9 +181,7 @@ export class CommandDesk {
 
   #audience(): CommandAudience {
     return {
-      phase: (command, phase) => {
-        this.phases.show(command, phase);
-      },
+      phase: (command, phase) => this.phases.show(command, phase),
       result: (result, about, sequence) => {
         this.phases.publish();
         this.#parts.outputs.hasten(result.controller);
@@ -201,9 +193,7 @@ export class CommandDesk {
         this.outbox.send(resultDelivery(this.#parts.topics, result, about, delivered));
       },
       event: this.#parts.onEvent,
-      showAgain: (about) => {
-        this.#parts.outputs.showAgain(about);
-      },
+      showAgain: (about) => this.#parts.outputs.showAgain(about),
     };
   }
 }

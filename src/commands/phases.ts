@@ -65,9 +65,7 @@ export class CommandPhases {
     this.#newest.set(topic, command);
     this.#waiting.push({ command, phase });
     if (this.#waiting.length > 1) return;
-    const tell = () => {
-      this.publish();
-    };
+    const tell = () => this.publish();
     if (this.#ports.later) this.#ports.later(tell);
     else tell();
   }

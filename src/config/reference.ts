@@ -159,9 +159,7 @@ export function jsonSchema(): JsonSchema {
   const schema = z.toJSONSchema(configurationSchema, {
     io: "input",
     target: "draft-7",
-    override: ({ zodSchema, jsonSchema: json }) => {
-      describe(zodSchema, json);
-    },
+    override: ({ zodSchema, jsonSchema: json }) => describe(zodSchema, json),
   });
   return { ...schema, title: "Configuration of greenhouse2mqtt" };
 }

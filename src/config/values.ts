@@ -164,9 +164,7 @@ function url(schemes: readonly string[], example: string) {
   const what = `an address that starts with ${names.join(" or ")}, such as ${example}`;
   return z.string({ error: expecting(what) }).superRefine((given, context) => {
     const parsed = urlOf(given);
-    const fail = (message: string) => {
-      context.addIssue({ code: "custom", message });
-    };
+    const fail = (message: string) => context.addIssue({ code: "custom", message });
     if (/\s/.test(given) || parsed === null || !schemes.includes(parsed.protocol) || parsed.hostname === "")
       fail(`expected ${what}`);
     else if (parsed.username !== "" || parsed.password !== "")

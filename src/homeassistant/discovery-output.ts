@@ -262,9 +262,7 @@ export class DiscoveryOutput {
     const nap = new AbortController();
     this.#nap = nap;
     if (until === null)
-      await new Promise((resolve) => {
-        nap.signal.addEventListener("abort", resolve, { once: true });
-      });
+      await new Promise((resolve) => nap.signal.addEventListener("abort", resolve, { once: true }));
     else await this.#ports.clock.wait(Math.max(0, until - this.#now()), nap.signal).catch(() => undefined);
     this.#nap = null;
   }

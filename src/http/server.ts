@@ -99,20 +99,16 @@ export async function serveHttp(
   const timeouts = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 };
   const server = createServer(timeouts, (request, response) => {
     sockets.add(request.socket);
-    void verdict(request, { ...(inForce() || http), host: http.host }, checked, metrics).then((answer) => {
-      send(request, response, answer);
-    });
+    void verdict(request, { ...(inForce() || http), host: http.host }, checked, metrics).then((answer) =>
+      send(request, response, answer),
+    );
   });
-  server.on("connection", (socket) => {
-    sockets.add(socket);
-  });
+  server.on("connection", (socket) => sockets.add(socket));
   if (!(await isListening(server, http, log))) return;
   await new Promise<void>((resolve) => {
     const close = () => {
       server.closeAllConnections();
-      server.close(() => {
-        resolve();
-      });
+      server.close(() => resolve());
     };
     if (signal.aborted) close();
     else signal.addEventListener("abort", close, { once: true });
@@ -128,9 +124,7 @@ function isListening(server: Server, { host, port }: Listener, log: Logger): Pro
       );
       resolve(false);
     });
-    server.listen(port, host, () => {
-      resolve(true);
-    });
+    server.listen(port, host, () => resolve(true));
   });
 }
 

@@ -256,12 +256,8 @@ export class Journal {
     const durable = batch.filter((entry) => entry.durable);
     if (durable.length === 0) return;
     void sync().then(
-      () => {
-        finish(true);
-      },
-      (error: unknown) => {
-        this.#failed(error, durable);
-      },
+      () => finish(true),
+      (error: unknown) => this.#failed(error, durable),
     );
   }
 

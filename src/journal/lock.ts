@@ -105,9 +105,7 @@ export function showLife(path: string): Promise<(() => Promise<void>) | null> {
       });
     });
   return new Promise((resolve) => {
-    server.once("error", () => {
-      resolve(null);
-    });
+    server.once("error", () => resolve(null));
     server.listen(path, () => {
       // A later error of a socket nobody speaks to must not end the process.
       server.on("error", () => undefined);
@@ -124,9 +122,7 @@ function showsLife(path: string): Promise<boolean> {
       connection.destroy();
       resolve(true);
     });
-    connection.on("error", () => {
-      resolve(false);
-    });
+    connection.on("error", () => resolve(false));
   });
 }
 

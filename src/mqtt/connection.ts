@@ -225,9 +225,7 @@ export class BrokerConnection {
     });
     if (!(link instanceof BrokerLink)) return { end: link, lost: 0 };
     this.#link = link;
-    const abandon = () => {
-      link.destroy(null);
-    };
+    const abandon = () => link.destroy(null);
     signal.addEventListener("abort", abandon);
     if (signal.aborted) abandon();
     const facts = await link.accepted;

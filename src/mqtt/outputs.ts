@@ -107,13 +107,9 @@ export class Outputs {
       link: connection,
       monotonic: () => clock.monotonic(),
       ...{ most: 100, longestMs: Infinity },
-      gaveUp: (_, error) => {
-        log.debug({ reason: String(error) }, "an event was not published");
-      },
+      gaveUp: (_, error) => log.debug({ reason: String(error) }, "an event was not published"),
     });
-    store.onChange((before, after) => {
-      this.#changed(before, after);
-    });
+    store.onChange((before, after) => this.#changed(before, after));
   }
 
   /** When the chores were last done, monotonic ms; every second while all is well. */
@@ -122,9 +118,7 @@ export class Outputs {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const chores = every(choresMs, this.#parts.clock, signal, () => {
-      this.#chores();
-    });
+    const chores = every(choresMs, this.#parts.clock, signal, () => this.#chores());
     await Promise.all([this.#states.run(signal), chores]);
   }
 
@@ -195,9 +189,9 @@ export class Outputs {
 
   /** Publishes a retained state without waiting; what cannot be published now is dropped and counted by the connection. */
   send(topic: string, payload: string, qos = this.#parts.qos): void {
-    this.#parts.connection.publish(topic, payload, { retain: true, qos }).catch((error: unknown) => {
-      this.#parts.log.debug({ topic, reason: String(error) }, "not published");
-    });
+    this.#parts.connection
+      .publish(topic, payload, { retain: true, qos })
+      .catch((error: unknown) => this.#parts.log.debug({ topic, reason: String(error) }, "not published"));
   }
 
   #changed(before: Controller | undefined, after: Controller | undefined): void {
@@ -212,9 +206,9 @@ export class Outputs {
   /** Looks at what an earlier run left on the broker; what was not seen through is looked at again with the next link. */
   async #scan(): Promise<void> {
     const { connection, topics, announcer, withdraw } = this.#parts;
-    const isSeen = await connection.scan(topics.retained, (topic, payload) => {
-      this.#states.found(topic, payload.toString());
-    });
+    const isSeen = await connection.scan(topics.retained, (topic, payload) =>
+      this.#states.found(topic, payload.toString()),
+    );
     this.#isScanned = (announcer !== null || (await withdraw())) && isSeen;
   }
 

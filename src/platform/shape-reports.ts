@@ -37,9 +37,7 @@ export class ShapeReports {
   }
 
   of(operation: string): ReportShape {
-    return (problem, sample) => {
-      this.#add(operation, problem, sample);
-    };
+    return (problem, sample) => this.#add(operation, problem, sample);
   }
 
   list(): readonly ShapeReport[] {

@@ -71,12 +71,12 @@ function derive(password: string | Buffer, hash: ScryptHash): Promise<Buffer> {
     p: hash.p,
     maxmem: 2 * memoryOf(hash) + 1024 * 1024,
   };
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve, reject) =>
     scrypt(password, hash.salt, hash.key.length, options, (error, key) => {
       if (error) reject(error);
       else resolve(key);
-    });
-  });
+    }),
+  );
 }
 
 /* What a password must be where others can reach the broker. */

@@ -110,9 +110,7 @@ export class Rest {
   async for(ms: number, signal: AbortSignal): Promise<void> {
     if (!this.#isWoken && !signal.aborted) {
       const sleep = new AbortController();
-      this.#end = () => {
-        sleep.abort();
-      };
+      this.#end = () => sleep.abort();
       signal.addEventListener("abort", this.#end, { once: true });
       await (ms === Infinity
         ? aborted(sleep.signal)
@@ -124,15 +122,7 @@ export class Rest {
 }
 
 const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    signal.addEventListener(
-      "abort",
-      () => {
-        resolve();
-      },
-      { once: true },
-    );
-  });
+  new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 
 /** Does something again and again, with a pause before each time, until the signal aborts. */
 export async function every(ms: number, clock: Clock, signal: AbortSignal, work: () => void): Promise<void> {

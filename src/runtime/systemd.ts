@@ -56,12 +56,10 @@ class Notifier implements ServiceManager {
     });
     // It may outlive us: the last message says that we are going.
     child.unref();
-    child.once("error", (error) => {
-      this.#ended(error.message);
-    });
-    child.once("exit", (code) => {
-      this.#ended(code === 0 ? null : `systemd-notify ended with code ${code ?? "none"}`);
-    });
+    child.once("error", (error) => this.#ended(error.message));
+    child.once("exit", (code) =>
+      this.#ended(code === 0 ? null : `systemd-notify ended with code ${code ?? "none"}`),
+    );
   }
 
   #ended(failure: string | null): void {

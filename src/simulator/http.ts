@@ -35,9 +35,7 @@ function answerHalf(decision: Decision, response: ServerResponse): void {
 
 async function waited(ms: number, response: ServerResponse, clock: Clock): Promise<boolean> {
   const gone = new AbortController();
-  const stop = () => {
-    gone.abort();
-  };
+  const stop = () => gone.abort();
   response.once("close", stop);
   try {
     await clock.wait(ms, gone.signal);
@@ -217,11 +215,7 @@ export class Listener {
     const server = this.#server;
     this.#server = null;
     if (!server) return;
-    const closed = new Promise<void>((resolve) =>
-      server.close(() => {
-        resolve();
-      }),
-    );
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     for (const socket of this.#sockets) socket.destroy();
     await closed;
   }

@@ -76,9 +76,7 @@ const happenings: Record<EventFault, Happening> = {
     for (const host of ["business", "realtime"] as const)
       if (spec.host === undefined || spec.host === host) state.outages.set(host, { until, how });
   },
-  expire_tokens: (state) => {
-    state.tokens.expireAll();
-  },
+  expire_tokens: (state) => state.tokens.expireAll(),
   push: (state, spec) => {
     const mode = pushModes.find((one) => one === spec.how) ?? "drop";
     state.setPush(mode, mode === "drop" ? Infinity : state.now + (spec.forMs ?? lastingMs.push));
@@ -308,9 +306,7 @@ export class PlatformState {
       sky: this.sky,
       manners: this.settings.dialect,
       historyLimit: this.settings.historyLimit,
-      changed: (changed, address, held) => {
-        this.#note({ device: changed, address, held });
-      },
+      changed: (changed, address, held) => this.#note({ device: changed, address, held }),
     });
     for (const protection of this.#protections) {
       controller.advance(protection.at);

@@ -48,9 +48,9 @@ export class PushServer {
     else if (!wanted) refuse(socket, "404 Not Found");
     else if (!this.#mayListen(request)) refuse(socket, "401 Unauthorized");
     else
-      this.#sockets.handleUpgrade(request, socket, head, (opened) => {
-        this.#open({ socket: opened, ...wanted, heldPings: [] });
-      });
+      this.#sockets.handleUpgrade(request, socket, head, (opened) =>
+        this.#open({ socket: opened, ...wanted, heldPings: [] }),
+      );
   }
 
   /** Sends what changed; statuses and readings are looked at in every fourth turn. */
@@ -102,9 +102,7 @@ export class PushServer {
       if (this.#isPaused) opened.heldPings.push(data);
       else answer(socket, data);
     });
-    socket.on("error", () => {
-      socket.terminate();
-    });
+    socket.on("error", () => socket.terminate());
     socket.on("close", () => {
       this.#listening = this.#listening.filter((other) => other !== opened);
     });

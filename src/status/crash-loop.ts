@@ -71,12 +71,11 @@ export function refuseForUnread(
   tell(problem, log);
 }
 
-const tell = ({ message }: Error, log: Logger) => {
+const tell = ({ message }: Error, log: Logger) =>
   log.error(
     { reason: message },
     "what earlier runs left in the journal cannot be read, so this run takes no commands; restart the bridge when it can be read",
   );
-};
 
 const crashesUntilReadOnly = 5;
 const crashWindowMs = 600_000;

@@ -218,9 +218,7 @@ export class BrokerTests {
         onNews();
       },
       knows: (code) => mirror.store.get(code) !== undefined,
-      answer: () => {
-        this.self.soon();
-      },
+      answer: () => this.self.soon(),
     });
     this.self = new SelfTest({
       ...{ connection, topic: topics.bridge.selfTest, clock, log, newNonce: randomUUID },
@@ -228,9 +226,9 @@ export class BrokerTests {
       onHearing: onNews,
       times: () => ({ ...selfTestTimes, everyMs: this.#everyMs() }),
     });
-    this.#newLink = linkExchange(connection, topics.bridge.info, journal.boot, (link) => {
-      this.other.exchanged(link);
-    });
+    this.#newLink = linkExchange(connection, topics.bridge.info, journal.boot, (link) =>
+      this.other.exchanged(link),
+    );
   }
 
   #everyMs(): number {

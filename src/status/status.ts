@@ -38,9 +38,7 @@ export class Status {
     this.#startedAt = clock.monotonic();
     this.#startedWall = clock.now();
     const note = this.#note.bind(this);
-    this.#tests = new BrokerTests(parts, note, () => {
-      this.publish();
-    });
+    this.#tests = new BrokerTests(parts, note, () => this.publish());
     this.#jumps = new ClockJumps({ clock, log, note });
     parts.mirror.store.onChange((before, after) => {
       if (before === undefined && after) this.#knownSince.set(after.info.code, clock.monotonic());
@@ -211,9 +209,7 @@ export class Status {
       {
         ...{ startedAt: this.#startedAt, clock, log, live },
         note: this.#note.bind(this),
-        onNews: () => {
-          this.publish();
-        },
+        onNews: () => this.publish(),
       },
       signal,
     );

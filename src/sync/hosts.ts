@@ -100,9 +100,7 @@ export class PlatformWatch {
 
   /** Judges again as time passes: 30 s without contact is news although nothing happened. */
   async run(signal: AbortSignal): Promise<void> {
-    await every(checkMs, this.#ports.clock, signal, () => {
-      this.#judge();
-    });
+    await every(checkMs, this.#ports.clock, signal, () => this.#judge());
   }
 
   #judge(): void {

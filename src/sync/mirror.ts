@@ -53,9 +53,7 @@ export function createMirror(parts: MirrorParts): Mirror {
       store.setReachable(state !== "unreachable");
       parts.onPlatformState(state);
     },
-    onHost: (host, reachable) => {
-      poller.hostReachable(host, reachable);
-    },
+    onHost: (host, reachable) => poller.hostReachable(host, reachable),
     onEvent: parts.onEvent,
   });
   const inventory = new Inventory(store, settings.removeAfterMs, (news) => {

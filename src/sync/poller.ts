@@ -304,9 +304,7 @@ export class Poller {
         if (!signal.aborted && this.#book.has(name)) this.#troubles.failed(name, job, error);
         return false;
       })
-      .then((worked) => {
-        this.#ended(name, job, worked);
-      });
+      .then((worked) => this.#ended(name, job, worked));
     this.#running.set(name, done);
   }
 

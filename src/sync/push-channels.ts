@@ -49,9 +49,7 @@ export class PushChannels {
     const share = new RequestBudget(Math.ceil(requestsPerMinute / 4));
     this.#reads = new PushReads({ clock, budgets: [mirror.budget, share], log });
     this.#mirror = new PushMirror({ store: mirror.store, platform, bell, reads: this.#reads, clock });
-    bell.onUnread((code, address, raw) => {
-      this.#mirror.unread(code, address, raw);
-    });
+    bell.onUnread((code, address, raw) => this.#mirror.unread(code, address, raw));
   }
 
   /** Resolves once every connection is released after the signal's abort. */

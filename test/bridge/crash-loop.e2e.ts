@@ -49,7 +49,7 @@ async function scene(credential = inTheConfiguration) {
 const uncaught = "process.on('SIGUSR2', () => { throw new Error('boom canary-token-77'); });";
 const rejected = "process.on('SIGUSR2', () => { void Promise.reject(new Error('boom canary-token-77')); });";
 
-describe("an error that nobody caught (requirement 58)", () => {
+describe("an error that nobody caught (requirement 58)", () =>
   it.each([
     ["uncaught", uncaught, inTheConfiguration],
     ["rejected", rejected, inTheConfiguration],
@@ -79,10 +79,9 @@ describe("an error that nobody caught (requirement 58)", () => {
       expect(await second.ended).toEqual({ code: 0, signal: null });
     },
     60_000,
-  );
-});
+  ));
 
-describe("a crash loop (requirement 58)", () => {
+describe("a crash loop (requirement 58)", () =>
   it("starts read-only after five runs that ended badly, says so, and is over after a clean stop", async () => {
     const { folder, client, seen, newest, online } = await scene();
     for (let life = 0; life < 5; life += 1) {
@@ -121,5 +120,4 @@ describe("a crash loop (requirement 58)", () => {
       read_only_because: null,
       settings: { commands: { read_only: false } },
     });
-  }, 120_000);
-});
+  }, 120_000));

@@ -137,7 +137,7 @@ describe("two bridges of one account at one broker (requirement 25)", () => {
   });
 });
 
-describe("health", () => {
+describe("health", () =>
   it("names the other bridge, and bridge/info the run that wrote it", async () => {
     const { url } = await testMosquitto();
     const simulator = await platform();
@@ -160,9 +160,9 @@ describe("health", () => {
     });
     expect(watched.events(true)).toEqual([]);
     const speaking = setInterval(() => void speak(), 1_000);
-    await until(() => watched.events(true).length === 1, "found", first.lines).finally(() => {
-      clearInterval(speaking);
-    });
+    await until(() => watched.events(true).length === 1, "found", first.lines).finally(() =>
+      clearInterval(speaking),
+    );
     const shown = (client: string | null) => () => {
       const health = watched.on("greenhouse/bridge/health").at(-1);
       const found = JSON.stringify(health?.["other_bridge"] ?? null);
@@ -182,5 +182,4 @@ describe("health", () => {
     await watched.client.publishAsync("greenhouse/bridge/self_test", JSON.stringify(leaving), { qos: 1 });
     await until(() => watched.events(false).length === 1, "gone", first.lines);
     await until(shown(null), "shown as gone", first.lines);
-  });
-});
+  }));

@@ -63,9 +63,7 @@ async function mirrored(
   const around = { clock: impatient, random, log: silentLog };
   const platform: PlatformClient = createPlatform(platformSettings(configuration.platform), {
     ...{ ...around, dataDir: configuration.data_dir },
-    onLink: (link) => {
-      mirror.watch.learnt(link.host, link);
-    },
+    onLink: (link) => mirror.watch.learnt(link.host, link),
   });
   const mirror: Mirror = createMirror({
     ...{ configuration, platform, ...around, transliterate: anyAscii },
@@ -166,7 +164,7 @@ describe("while the channels are down", () => {
   }, 60_000);
 });
 
-describe("channels that come and go", () => {
+describe("channels that come and go", () =>
   it("1,000 times, while people move things, leave one connection each and a mirror that equals the platform", async () => {
     const made = await mirrored({ pushIntervalMs: 1 }, "1h", () => 0);
     const { simulator, platform, stop } = made;
@@ -198,5 +196,4 @@ describe("channels that come and go", () => {
     expect(simulator.pushConnections()).toBeLessThanOrEqual(3);
     await stop();
     await expect.poll(() => simulator.pushConnections(), patience).toBe(0);
-  }, 300_000);
-});
+  }, 300_000));

@@ -39,9 +39,7 @@ function testedConnection(
         heard.push(payload.toString());
         test.received(payload.toString());
       },
-      connected: () => {
-        test.connected();
-      },
+      connected: () => test.connected(),
     },
   });
   const test = new SelfTest({
@@ -133,7 +131,7 @@ describe.each([5, 4] as const)("a broker that takes messages but delivers none, 
   });
 });
 
-describe("a foreign message on the topic", () => {
+describe("a foreign message on the topic", () =>
   it("proves nothing", async () => {
     const { mosquitto, allow } = await listeningMosquitto();
     await allow("write");
@@ -145,10 +143,9 @@ describe("a foreign message on the topic", () => {
     tested.test.received("");
     await until(() => tested.test.isDeaf, "deaf", tested.lines);
     expect(tested.test.counters().heard).toBe(0);
-  });
-});
+  }));
 
-describe("how long a deaf link is left alone before it is cut again", () => {
+describe("how long a deaf link is left alone before it is cut again", () =>
   it.each([
     [1, 0],
     [2, 0],
@@ -157,12 +154,9 @@ describe("how long a deaf link is left alone before it is cut again", () => {
     [6, 480_000],
     [7, 900_000],
     [1_000, 900_000],
-  ])("after %i failures: %i ms", (failures, ms) => {
-    expect(pauseBeforeCutMs(failures)).toBe(ms);
-  });
-});
+  ])("after %i failures: %i ms", (failures, ms) => expect(pauseBeforeCutMs(failures)).toBe(ms)));
 
-describe("a bridge that is deaf", () => {
+describe("a bridge that is deaf", () =>
   it("is never called well: health, /healthz and metrics say so, and it reconnects", async () => {
     const { mosquitto, allow } = await listeningMosquitto(
       "topic write greenhouse/#\ntopic read greenhouse/bridge/request/+\ntopic read greenhouse/bridge/health",
@@ -190,9 +184,9 @@ describe("a bridge that is deaf", () => {
       expect(page).toContain("\ngreenhouse2mqtt_broker_deaf 1\n");
     }, patient);
     expect((await statusOf("/healthz")).status).toBe(503);
-    await vi.waitFor(() => {
-      expect(health.at(-1)).toMatchObject({ broker: { state: "deaf", connects: 2 } });
-    }, patient);
+    await vi.waitFor(
+      () => expect(health.at(-1)).toMatchObject({ broker: { state: "deaf", connects: 2 } }),
+      patient,
+    );
     expect(lines.some((line) => line.includes("did not come back"))).toBe(true);
-  }, 120_000);
-});
+  }, 120_000));

@@ -26,9 +26,9 @@ describe("the default rights (42)", () => {
     ["site/greenhouse/+/actuator/roof/set", 4, false],
     ["site/greenhouse/a\0/actuator/roof/set", 4, false],
     ["", 4, false],
-  ])("allow publishing %s with %i bytes: %s", (topic, bytes, allowed) => {
-    expect(rights.mayPublish(topic, bytes)).toBe(allowed);
-  });
+  ])("allow publishing %s with %i bytes: %s", (topic, bytes, allowed) =>
+    expect(rights.mayPublish(topic, bytes)).toBe(allowed),
+  );
 
   it.each([
     ["#", true],
@@ -36,9 +36,7 @@ describe("the default rights (42)", () => {
     ["$SYS/#", false],
     ["$discarded", false],
     ["$share/group/site/#", false],
-  ])("allow subscribing to %s: %s", (filter, allowed) => {
-    expect(rights.maySubscribe(filter)).toBe(allowed);
-  });
+  ])("allow subscribing to %s: %s", (filter, allowed) => expect(rights.maySubscribe(filter)).toBe(allowed));
 });
 
 describe("the rights of a user", () => {

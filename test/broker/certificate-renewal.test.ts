@@ -33,9 +33,7 @@ async function shownName(port: number): Promise<string | undefined> {
   try {
     return await new Promise((resolve, reject) => {
       socket.once("error", reject);
-      socket.once("secureConnect", () => {
-        resolve([socket.getPeerCertificate().subject.CN].flat()[0]);
-      });
+      socket.once("secureConnect", () => resolve([socket.getPeerCertificate().subject.CN].flat()[0]));
     });
   } finally {
     socket.destroy();

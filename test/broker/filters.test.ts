@@ -13,17 +13,13 @@ const several = (count: number, prefix = "greenhouse/c") =>
 async function grants(client: MqttClient, filters: readonly string[]): Promise<number[]> {
   const wanted = Object.fromEntries(filters.map((filter) => [filter, { qos: 1 as const }]));
   return new Promise((resolve) => {
-    client.subscribe(wanted, (_error, _grants, packet) => {
-      resolve((packet?.granted ?? []).map(Number));
-    });
+    client.subscribe(wanted, (_error, _grants, packet) => resolve((packet?.granted ?? []).map(Number)));
   });
 }
 
 const closed = (client: MqttClient) =>
   new Promise<void>((resolve) => {
-    client.once("close", () => {
-      resolve();
-    });
+    client.once("close", () => resolve());
   });
 
 const refusedOf = (codes: readonly number[]) => codes.filter((code) => code >= 0x80).length;
@@ -181,7 +177,7 @@ describe("retained messages", () => {
   });
 });
 
-describe("a client that was never let in", () => {
+describe("a client that was never let in", () =>
   it("may send too large a SUBSCRIBE, and ends nothing but its own connection", async () => {
     const broker = await testBroker({ limits: { filtersPerPacket: 2 } });
     const filters = ["a", "b", "c"].flatMap((name) => [0, 1, name.charCodeAt(0), 0]);
@@ -193,5 +189,4 @@ describe("a client that was never let in", () => {
     socket.write(Buffer.from([...subscribe, ...subscribe]));
     await once(socket, "close");
     await otherClient(broker.url);
-  });
-});
+  }));

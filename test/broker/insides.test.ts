@@ -5,9 +5,7 @@ import { demandInsides } from "../../src/broker/wiring.js";
 
 async function aedes(): Promise<Aedes> {
   const broker = await Aedes.createBroker();
-  onTestFinished(() => {
-    broker.close();
-  });
+  onTestFinished(() => broker.close());
   return broker;
 }
 
@@ -26,9 +24,7 @@ const withoutOfClients = (broker: Aedes, name: string): Aedes =>
 describe("the insides of the broker's library", () => {
   it("are as they are known, in the one version that package.json allows", async () => {
     const broker = await aedes();
-    expect(() => {
-      demandInsides(broker);
-    }).not.toThrow();
+    expect(() => demandInsides(broker)).not.toThrow();
     const read = (path: string) => JSON.parse(readFileSync(path, "utf8")) as { [key: string]: unknown };
     const { version } = read("node_modules/aedes/package.json");
     expect(read("package.json")).toMatchObject({ dependencies: { aedes: version } });
@@ -46,8 +42,8 @@ describe("the insides of the broker's library", () => {
     ["client._parser", (broker: Aedes) => withoutOfClients(broker, "_parser")],
   ])("are demanded at the start, with an error that names the cause: %s", async (name, changed) => {
     const broker = changed(await aedes());
-    expect(() => {
-      demandInsides(broker);
-    }).toThrow(new RegExp(`^broker: .*lacks ${name},.*aedes 2\\.0\\.0-beta\\.1.*npm ci`));
+    expect(() => demandInsides(broker)).toThrow(
+      new RegExp(`^broker: .*lacks ${name},.*aedes 2\\.0\\.0-beta\\.1.*npm ci`),
+    );
   });
 });

@@ -34,7 +34,7 @@ const connectPacket = (id: string, version = 4) => {
   return [0x10, body.length, ...body];
 };
 
-describe("the number of clients", () => {
+describe("the number of clients", () =>
   it("is limited; the bridge and a client that returns always fit (43)", async () => {
     const broker = await testBroker({ limits: { clients: 3 } });
     const clients = await Promise.all(
@@ -49,8 +49,7 @@ describe("the number of clients", () => {
     await until(() => broker.counters().clients === 2, "one gone");
     await otherClient(broker.url, { clientId: "d" });
     expect(broker.counters()).toMatchObject({ clients: 3, refusedClients: 1 });
-  });
-});
+  }));
 
 describe("a packet that is too large (37, 43)", () => {
   it.each([5, 4] as const)(
@@ -74,9 +73,7 @@ describe("a packet that is too large (37, 43)", () => {
       socket.write(Buffer.from([0x30, 0x80, 0x80, 0x80, 0x14, ...text(set), ...(version === 5 ? [0] : [])]));
       const chunk = Buffer.alloc(64 * 1024);
       const closed = new Promise<void>((resolve) => {
-        socket.once("close", () => {
-          resolve();
-        });
+        socket.once("close", () => resolve());
       });
       const pump = () => {
         if (!socket.destroyed) socket.write(chunk, pump);

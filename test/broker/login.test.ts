@@ -132,7 +132,7 @@ describe("guessing a password", () => {
   });
 });
 
-describe("the source of a login", () => {
+describe("the source of a login", () =>
   it.each([
     ["127.0.0.1", "this computer"],
     ["127.9.8.7", "this computer"],
@@ -145,10 +145,7 @@ describe("the source of a login", () => {
     ["2001:db8::1", "2001:db8:0:0::/64"],
     ["fe80::1%eth0", "fe80:0:0:0::/64"],
     ["unknown", "unknown"],
-  ])("%s is %s", (address, source) => {
-    expect(sourceOf(address)).toBe(source);
-  });
-});
+  ])("%s is %s", (address, source) => expect(sourceOf(address)).toBe(source)));
 
 describe.each([5, 4] as const)("the embedded broker with users, MQTT %i", (protocolVersion) => {
   it("lets in who knows the password, hashed or plain, and nobody else", async () => {
@@ -201,7 +198,7 @@ describe.each([5, 4] as const)("the embedded broker with users, MQTT %i", (proto
   });
 });
 
-describe("a client id", () => {
+describe("a client id", () =>
   it("of the bridge or of another user cannot be taken over; one's own can", async () => {
     const broker = await testBroker({
       users: [
@@ -221,5 +218,4 @@ describe("a client id", () => {
     await otherClient(broker.url, { ...one, clientId: "mine" });
     await until(() => !mine.connected, "the old one gone");
     expect(broker.counters()).toMatchObject({ refusedClients: 2, clients: 1 });
-  });
-});
+  }));

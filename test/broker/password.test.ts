@@ -72,14 +72,9 @@ describe("a weak password (40)", () => {
     "PASSWORD1234",
     "aaaaaaaaaaaaaaaa",
     "abababababababab",
-  ])("is noticed: %s", (password) => {
-    expect(passwordWeakness(password)).not.toBeNull();
-  });
+  ])("is noticed: %s", (password) => expect(passwordWeakness(password)).not.toBeNull());
 
-  it.each(["correct horse battery", "x7-Gh2!pQ9zt", "温室の鍵は秘密です。二十四"])(
-    "is not %s",
-    (password) => {
-      expect(passwordWeakness(password)).toBeNull();
-    },
+  it.each(["correct horse battery", "x7-Gh2!pQ9zt", "温室の鍵は秘密です。二十四"])("is not %s", (password) =>
+    expect(passwordWeakness(password)).toBeNull(),
   );
 });

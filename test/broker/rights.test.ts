@@ -152,7 +152,7 @@ describe.each([5, 4] as const)("a client without special rights, MQTT %i", (prot
   });
 });
 
-describe("a user with lists", () => {
+describe("a user with lists", () =>
   it("may do what they say and nothing else", async () => {
     const users = [
       { username: "scada", password: "secret", publish: [], subscribe: ["greenhouse/+/sensor/#"] },
@@ -165,10 +165,9 @@ describe("a user with lists", () => {
     await expect(client.subscribeAsync("#")).rejects.toThrow("Subscribe error");
     expect(seen).toEqual([]);
     expect(broker.counters()).toMatchObject({ discardedPublishes: 1, refusedSubscriptions: 1 });
-  });
-});
+  }));
 
-describe("the stamp of the sender", () => {
+describe("the stamp of the sender", () =>
   it.each([
     [undefined, null],
     [{}, null],
@@ -177,7 +176,4 @@ describe("the stamp of the sender", () => {
     [{ "greenhouse2mqtt-via": "null" }, null],
     [{ "greenhouse2mqtt-via": '{"client":1,"user":null}' }, null],
     [{ "greenhouse2mqtt-via": '{"client":"a","user":null}' }, { client: "a", user: null }],
-  ])("%j reads as %j", (properties, via) => {
-    expect(readVia(properties)).toEqual(via);
-  });
-});
+  ])("%j reads as %j", (properties, via) => expect(readVia(properties)).toEqual(via)));

@@ -37,9 +37,7 @@ function packets(version: number): number[][] {
 async function send(port: number, bytes: readonly number[]): Promise<void> {
   const socket = net.connect(port, "127.0.0.1");
   await new Promise<void>((resolve) => {
-    const done = () => {
-      resolve();
-    };
+    const done = () => resolve();
     socket.on("error", done).on("close", done);
     socket.on("data", (chunk) => {
       if (chunk.includes(Buffer.from([0xd0, 0]))) done();
@@ -119,11 +117,7 @@ describe("the embedded broker", () => {
         expect(granted.map(({ qos }) => qos)).toEqual([1]);
         await client.unsubscribeAsync(name);
         // The same id again takes over, as any id does.
-        const gone = new Promise((resolve) =>
-          client.once("close", () => {
-            resolve(true);
-          }),
-        );
+        const gone = new Promise((resolve) => client.once("close", () => resolve(true)));
         const second = await otherClient(broker.url, { clientId: name, protocolVersion });
         await gone;
         await second.endAsync();
@@ -165,11 +159,7 @@ describe("the embedded broker", () => {
       const subscribe = frame(0x82, [0, 3, ...propertiesOf(version), ...filters]);
       await send(broker.port, [...connectOf(version, "at-once"), ...subscribe]);
       const client = await otherClient(broker.url, { protocolVersion: version as 4 | 5, reconnectPeriod: 0 });
-      const closed = new Promise<void>((resolve) =>
-        client.once("close", () => {
-          resolve();
-        }),
-      );
+      const closed = new Promise<void>((resolve) => client.once("close", () => resolve()));
       client.subscribe(["greenhouse/#", "__proto__"], { qos: 1 }, () => undefined);
       await closed;
       await connection.publish("greenhouse/alive", "yes");
@@ -193,11 +183,7 @@ describe("the embedded broker", () => {
         const socket = net.connect(broker.webSocketPort ?? 0, "127.0.0.1", () => {
           socket.write(upgrade.join("\r\n"), () => socket.resetAndDestroy());
         });
-        socket
-          .on("error", () => undefined)
-          .on("close", () => {
-            resolve();
-          });
+        socket.on("error", () => undefined).on("close", () => resolve());
       });
     for (let n = 0; n < 20; n += 1) await Promise.all(Array.from({ length: 20 }, hangUp));
     await otherClient(broker.url);

@@ -186,9 +186,9 @@ describe("the size of a message that is kept", () => {
       { topic, payload: "", properties: { userProperties: { n: ["v".repeat(300), "w".repeat(200)] } } },
       500,
     ],
-  ])("counts %s", (_, packet, least) => {
-    expect(bytesOf(packet)).toBeGreaterThanOrEqual(emptyPacketBytes + least);
-  });
+  ])("counts %s", (_, packet, least) =>
+    expect(bytesOf(packet)).toBeGreaterThanOrEqual(emptyPacketBytes + least),
+  );
 
   it("is all that is held: bytes cut out of a larger piece are copied, others are not", () => {
     const read = kib(64);

@@ -48,7 +48,7 @@ describe("MQTT over WebSocket", () => {
   });
 });
 
-describe("a WebSocket upgrade without users (63)", () => {
+describe("a WebSocket upgrade without users (63)", () =>
   it.each([
     ["no origin, as programs have", { host: "127.0.0.1:9001" }, true],
     ["a local page", { host: "localhost:9001", origin: "http://localhost:1880" }, true],
@@ -66,8 +66,7 @@ describe("a WebSocket upgrade without users (63)", () => {
   ])("%s: %j", (_, headers, allowed) => {
     expect(mayUpgrade(headers, false)).toBe(allowed);
     expect(mayUpgrade(headers, true)).toBe(true);
-  });
-});
+  }));
 
 describe("MQTT over TLS", () => {
   it.each([5, 4] as const)("works like the other port, MQTT %i", async (protocolVersion) => {

@@ -12,9 +12,7 @@ describe("of user properties", () => {
     [{ by: ["Li", "Wang"] }, undefined],
     [{ by: "Li", a: "b" }, { by: "Li" }],
     [{ by: "x".repeat(201) }, { by: "x".repeat(200) }],
-  ])("a sender keeps the one that says who asks: %j", (given, kept) => {
-    expect(claimed(given)).toEqual(kept);
-  });
+  ])("a sender keeps the one that says who asks: %j", (given, kept) => expect(claimed(given)).toEqual(kept));
 
   it.each([
     [undefined, undefined],
@@ -25,12 +23,12 @@ describe("of user properties", () => {
     ],
     [{ [via]: "x".repeat(1_025) }, undefined],
     [{ [via]: ["a", "b"] }, undefined],
-  ])("the bridge reads that one and the embedded broker's stamp: %j", (given, kept) => {
-    expect(understood(given)).toEqual(kept);
-  });
+  ])("the bridge reads that one and the embedded broker's stamp: %j", (given, kept) =>
+    expect(understood(given)).toEqual(kept),
+  );
 });
 
-describe("the embedded broker", () => {
+describe("the embedded broker", () =>
   it("hands on no user property but the one that says who asks, however many a message has", async () => {
     const broker = await testBroker();
     const listener = await otherClient(broker.url, { protocolVersion: 5 });
@@ -46,5 +44,4 @@ describe("the embedded broker", () => {
       await sender.publishAsync(topic, "open", { qos: 1, properties: { userProperties } });
     await until(() => shown.length === 2, "both arrived");
     expect(shown).toEqual([{}, { by: "Li" }]);
-  });
-});
+  }));

@@ -62,20 +62,17 @@ beforeAll(async () => {
   });
 }, 3_600_000);
 
-describe("every fault ends as its row says, and is over within its time", () => {
-  it.each(rows.map(({ requirement, name }) => [requirement, name]))("%s: %s", (_, name) => {
-    expect(report.rows.find(({ fault }) => fault === name)?.problems).toEqual([]);
-  });
-});
+describe("every fault ends as its row says, and is over within its time", () =>
+  it.each(rows.map(({ requirement, name }) => [requirement, name]))("%s: %s", (_, name) =>
+    expect(report.rows.find(({ fault }) => fault === name)?.problems).toEqual([]),
+  ));
 
 describe("requirements of sections C to H", () => {
-  it("are each shown by a row or said to be shown elsewhere", () => {
-    expect(uncovered(requirements)).toEqual([]);
-  });
+  it("are each shown by a row or said to be shown elsewhere", () =>
+    expect(uncovered(requirements)).toEqual([]));
 
-  it("exist where a row or the list names them, and so do the tests named there", () => {
-    expect(mistaken(requirements)).toEqual([]);
-  });
+  it("exist where a row or the list names them, and so do the tests named there", () =>
+    expect(mistaken(requirements)).toEqual([]));
 });
 
 describe("on the recorded history", () => {
@@ -84,23 +81,19 @@ describe("on the recorded history", () => {
       found.filter((one) => one.invariant === invariant).map(({ text }) => `${lane}: ${text}`),
     );
 
-  it("no command is lost: each one taken has exactly one outcome, published", () => {
-    expect(breaches("lost command")).toEqual([]);
-  });
+  it("no command is lost: each one taken has exactly one outcome, published", () =>
+    expect(breaches("lost command")).toEqual([]));
 
-  it("no state is wrong: every value was shown by the platform before, in its order", () => {
-    expect(breaches("wrong state")).toEqual([]);
-  });
+  it("no state is wrong: every value was shown by the platform before, in its order", () =>
+    expect(breaches("wrong state")).toEqual([]));
 
-  it("no control value is sent without its record, after its time or more often than allowed", () => {
-    expect(breaches("POST")).toEqual([]);
-  });
+  it("no control value is sent without its record, after its time or more often than allowed", () =>
+    expect(breaches("POST")).toEqual([]));
 
-  it("retained topics equal the platform within 120 s of the last fault, nothing leaks, nothing ends by itself", () => {
+  it("retained topics equal the platform within 120 s of the last fault, nothing leaks, nothing ends by itself", () =>
     expect(report.lanes.flatMap(({ lane, problems }) => problems.map((one) => `${lane}: ${one}`))).toEqual(
       [],
-    );
-  });
+    ));
 
   it("the load was there: commands were confirmed in every world", () => {
     for (const { lane, commands } of report.lanes)

@@ -14,21 +14,16 @@ const json = (status: number, body: unknown): Answer =>
   };
 
 export const answers = {
-  "401 with a body": (response, echo) => {
-    json(401, { code: 401, message: `bad credential ${echo}` })(response, echo);
-  },
+  "401 with a body": (response, echo) =>
+    json(401, { code: 401, message: `bad credential ${echo}` })(response, echo),
   "403 in plain text": (response, echo) => {
     response.writeHead(403, { "content-type": "text/plain" }).end(`forbidden: ${echo}`);
   },
-  "500 with a trace": (response, echo) => {
-    json(500, { error: { stack: `Error: ${echo}\n at x` }, message: echo, request_id: echo })(response, echo);
-  },
-  "200 with code 500": (response, echo) => {
-    json(200, { code: 500, message: echo, request_id: echo, data: echo })(response, echo);
-  },
-  "200 with code 401": (response, echo) => {
-    json(200, { code: 401, msg: echo, data: null })(response, echo);
-  },
+  "500 with a trace": (response, echo) =>
+    json(500, { error: { stack: `Error: ${echo}\n at x` }, message: echo, request_id: echo })(response, echo),
+  "200 with code 500": (response, echo) =>
+    json(200, { code: 500, message: echo, request_id: echo, data: echo })(response, echo),
+  "200 with code 401": (response, echo) => json(200, { code: 401, msg: echo, data: null })(response, echo),
   "200 with names": (response, echo) => {
     const device = { code: "GH-0001", deviceCode: "GH-0001", id: 1, name: echo, deviceName: echo };
     const place = { stationId: 1, stationName: echo, brand: echo, isConnect: 1, isOnline: true };

@@ -47,9 +47,7 @@ export async function play(
 ): Promise<{ readonly found: readonly Found[]; readonly evidence: string }> {
   const folder = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-canary-"));
   const stop = new AbortController();
-  const late = setTimeout(() => {
-    stop.abort();
-  }, longestMs);
+  const late = setTimeout(() => stop.abort(), longestMs);
   let output = "";
   const write = (line: string) => (output += line);
   const around: Surroundings = {
@@ -246,9 +244,7 @@ async function crash(
     dataDir: configuration.data_dir,
     now: () => systemClock.now(),
     secrets: () => secretValues(configuration),
-    fatal: (facts, message) => {
-      log.fatal(facts, message);
-    },
+    fatal: (facts, message) => log.fatal(facts, message),
   });
   const message = scenario.crash ?? "";
   const error = message.startsWith("in its cause")

@@ -21,7 +21,7 @@ async function run(...words: string[]) {
   return { exitCode, errors, output };
 }
 
-describe("a command that does not exist", () => {
+describe("a command that does not exist", () =>
   it.each([
     ["jurnal", 'did you mean "journal"?'],
     ["doktor", 'did you mean "doctor"?'],
@@ -31,8 +31,7 @@ describe("a command that does not exist", () => {
     expect(exitCode).toBe(2);
     expect(errors).toContain(`"${word}"`);
     expect(errors).toContain(hint);
-  });
-});
+  }));
 
 describe("options of every command", () => {
   it.each([
@@ -75,22 +74,20 @@ describe("options of every command", () => {
   });
 });
 
-describe("passwd", () => {
+describe("passwd", () =>
   it("ends at a signal, without a hash", async () => {
     expect(await run("passwd")).toEqual({ exitCode: 1, errors: "stopped; no hash was made\n", output: "" });
-  });
-});
+  }));
 
-describe("cleanup", () => {
+describe("cleanup", () =>
   it("promises for --all what it does", async () => {
     const { output } = await run("cleanup", "--help");
     expect(output).toMatch(/refuses\s+while\s+a\s+bridge\s+runs/);
     expect(output).toMatch(/--all +also the bridge's own topics/);
     expect(output).not.toContain("without asking");
-  });
-});
+  }));
 
-describe("simulate", () => {
+describe("simulate", () =>
   it("names a port that is taken, and the way out", async () => {
     const taken = createServer();
     await new Promise<void>((resolve) => {
@@ -103,10 +100,9 @@ describe("simulate", () => {
     expect(exitCode).toBe(1);
     expect(errors).toContain(`port ${port} cannot be opened`);
     expect(errors).toContain("--port");
-  });
-});
+  }));
 
-describe("journal", () => {
+describe("journal", () =>
   it("of a data directory that is a file is one sentence with place and remedy", async () => {
     const folder = await mkdtemp(join(tmpdir(), "program-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -121,5 +117,4 @@ describe("journal", () => {
     expect(errors.trimEnd()).toBe(
       `The journal in ${join(file, "journal")} cannot be read: a part of the path is a file, not a directory; name the data directory of the bridge.`,
     );
-  });
-});
+  }));

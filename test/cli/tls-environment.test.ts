@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ignoredTlsEnvironment } from "../../src/runtime/tls.js";
 
-describe("an environment that asks for unverified certificates", () => {
+describe("an environment that asks for unverified certificates", () =>
   it.each([
     [{ NODE_TLS_REJECT_UNAUTHORIZED: "0" }, true],
     [{ NODE_TLS_REJECT_UNAUTHORIZED: "1" }, false],
@@ -10,5 +10,4 @@ describe("an environment that asks for unverified certificates", () => {
     const told = ignoredTlsEnvironment(environment);
     if (isTold) expect(told).toMatch(/changes nothing.*NODE_EXTRA_CA_CERTS.*mqtt\.tls\.ca/);
     else expect(told).toBeNull();
-  });
-});
+  }));

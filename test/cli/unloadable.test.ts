@@ -11,16 +11,14 @@ describe("an error of a program that cannot be loaded", () => {
     ["ERR_MODULE_NOT_FOUND", null, /^a part of the program is missing/],
     ["EMFILE", 1_024, /^too many files are open.*the text/],
     ["ENFILE", 84, /^too many files are open.*the text/],
-  ])("%s with a limit of %s files names the cause and the remedy", (code, limit, said) => {
-    expect(unloadable(failure(code), () => limit)).toMatch(said);
-  });
+  ])("%s with a limit of %s files names the cause and the remedy", (code, limit, said) =>
+    expect(unloadable(failure(code), () => limit)).toMatch(said),
+  );
 
   it("is not any other error", () => {
     expect(unloadable(failure("ENOENT"), () => 84)).toBeNull();
     expect(unloadable("EMFILE", () => 84)).toBeNull();
   });
 
-  it("is told by the limit of this process", () => {
-    expect(openFilesLimit()).toBeGreaterThan(0);
-  });
+  it("is told by the limit of this process", () => expect(openFilesLimit()).toBeGreaterThan(0));
 });

@@ -52,15 +52,11 @@ describe("moved by somebody else (19)", () => {
       null,
     ],
     ["an unreadable value", rest("open"), { state: "unknown", position: null }, false, null],
-  ])("%s", (_, before, now, ours, moved) => {
-    expect(seeActuator(before, now, ours).moved).toEqual(moved);
-  });
+  ])("%s", (_, before, now, ours, moved) => expect(seeActuator(before, now, ours).moved).toEqual(moved));
 
   it("is raised once, with what changed", async () => {
     const bench = new CommandBench({ actuators: [fan] });
-    const read = (raw: string) => {
-      bench.polled("140", raw);
-    };
+    const read = (raw: string) => bench.polled("140", raw);
     read("1001");
     await bench.clock.advance(1_000);
     read("1010");
@@ -70,7 +66,7 @@ describe("moved by somebody else (19)", () => {
   });
 });
 
-describe("our own value after the command had ended unconfirmed", () => {
+describe("our own value after the command had ended unconfirmed", () =>
   it("is confirmed_late, is no change by somebody else, and clears the problem", async () => {
     const bench = new CommandBench({ actuators: [fan] });
     bench.platform.registers.set("140", "1001");
@@ -87,8 +83,7 @@ describe("our own value after the command had ended unconfirmed", () => {
     await bench.clock.advance(10);
     expect(bench.events.map(({ type }) => type)).toEqual(["command_unconfirmed", "confirmed_late"]);
     expect(bench.store.get("GH-0001")?.problem).toBe(false);
-  });
-});
+  }));
 
 describe("a confirmed value that is set back before its travel time is over", () => {
   const roof = { travelMs: 90_000 };

@@ -147,7 +147,7 @@ describe("those that wait together", () => {
   });
 });
 
-describe("a command that takes over the read-backs of an equal one", () => {
+describe("a command that takes over the read-backs of an equal one", () =>
   it("is in the journal with what was sent for both, before the older one's result", async () => {
     const bench = lateFan();
     bench.send("on");
@@ -169,5 +169,4 @@ describe("a command that takes over the read-backs of an equal one", () => {
     });
     await bench.clock.advance(100_000);
     expect(outcomesOf(bench)).toEqual({ c1: "superseded after_sending", heir: "confirmed" });
-  });
-});
+  }));

@@ -33,9 +33,9 @@ describe("a value that an earlier run sent and had not seen", () => {
       [ended("a", unconfirmed), { ...ended("b"), target: "parameter" }, { ...ended("c"), actuator: "other" }],
       ["a"],
     ],
-  ])("%s", (_, records, ids) => {
-    expect(lateResults(stamped(records)).map(({ result }) => result.id)).toEqual(ids);
-  });
+  ])("%s", (_, records, ids) =>
+    expect(lateResults(stamped(records)).map(({ result }) => result.id)).toEqual(ids),
+  );
 
   it("is looked for over a day, and as far back as the oldest problem of its kind", () => {
     const now = Date.parse("2026-05-10T00:00:00.000Z");
@@ -109,7 +109,7 @@ describe("a value that an earlier run confirmed", () => {
       [ended("a"), { ...sent("b"), target: "parameter" }, looked("a", "other")],
       ["a"],
     ],
-  ])("%s", (_, records, ids) => {
-    expect(heldResults(stamped(records)).map(({ result }) => result.id)).toEqual(ids);
-  });
+  ])("%s", (_, records, ids) =>
+    expect(heldResults(stamped(records)).map(({ result }) => result.id)).toEqual(ids),
+  );
 });

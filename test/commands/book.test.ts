@@ -320,17 +320,11 @@ const stopRules: readonly Row[] = [
   ],
 ];
 
-describe("the lane of a fan", () => {
-  it.each(fanRules)("%s", (_, script, said) => {
-    expect(script(new Driver(fan)).said).toEqual(said);
-  });
-});
+describe("the lane of a fan", () =>
+  it.each(fanRules)("%s", (_, script, said) => expect(script(new Driver(fan)).said).toEqual(said)));
 
-describe("the lane of a motor", () => {
-  it.each(stopRules)("%s", (_, script, said) => {
-    expect(script(new Driver(motor)).said).toEqual(said);
-  });
-});
+describe("the lane of a motor", () =>
+  it.each(stopRules)("%s", (_, script, said) => expect(script(new Driver(motor)).said).toEqual(said)));
 
 /** A window that travels for two minutes: opened and confirmed 2 s after its POST at 0. */
 const opened = (lane: Driver) => lane.sending("open", "10001").accepted().after(2_000).shows("10010");
@@ -473,7 +467,7 @@ describe("the outcome of a command", () => {
   });
 });
 
-describe("a problem", () => {
+describe("a problem", () =>
   it("is the controller's until a person has seen it, which the journal keeps", () => {
     const about = { code: "GH-0001", target: "actuator", targetId: "roof" } as const;
     const now = { at: 0, mono: 0 };
@@ -486,8 +480,7 @@ describe("a problem", () => {
       { type: "problem", on: false },
       { type: "note", record: { type: "acknowledged", actuator: "roof" } },
     ]);
-  });
-});
+  }));
 
 describe("the book as data", () => {
   it("is the same function of the same inputs, and leaves the state it was given alone", () => {

@@ -23,9 +23,7 @@ describe("a command that asks for an answer", () => {
     ["of 512 bytes gets one", `greenhouse/response/${"x".repeat(512 - 20)}`],
     ["below a topic that the configuration allows gets one", "clients/anna/answers"],
     ["below another that it allows gets one", "panel/1"],
-  ])("%s", (_, topic) => {
-    expect(responseOf(topic)).toEqual({ topic, correlationData: null });
-  });
+  ])("%s", (_, topic) => expect(responseOf(topic)).toEqual({ topic, correlationData: null }));
 
   it.each([
     ["on a topic of more than 512 bytes", `panel/${"温".repeat(171)}`],
@@ -45,7 +43,5 @@ describe("a command that asks for an answer", () => {
     ["beside a topic that is allowed", "panels/1"],
     ["beside the bridge's base topic", "greenhouse2/response/1"],
     ["on a topic that is allowed as a first level only", "clients/anna"],
-  ])("%s gets none there", (_, topic) => {
-    expect(responseOf(topic)).toBeNull();
-  });
+  ])("%s gets none there", (_, topic) => expect(responseOf(topic)).toBeNull());
 });

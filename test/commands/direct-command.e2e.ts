@@ -11,9 +11,7 @@ import { configurationOf, platform } from "../bridge/support/bridge.js";
 
 it("a command without a bridge whose outcome the journal cannot take ends with an error, and tells no outcome", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "direct-"));
-  onTestFinished(() => {
-    rmSync(dataDir, { recursive: true, force: true });
-  });
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const simulator = await platform();
   const configuration = await configurationOf(
     'controllers: { GH-0001: { actuators: { fan: { kind: circulation_fan, address: "150", settle: 0s } } } }',

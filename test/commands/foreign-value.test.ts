@@ -26,9 +26,7 @@ describe("a value in no table", () => {
     ["at the first sight", null, foreign("10101"), false, null],
     ["that stays", rest("unknown"), foreign("10101"), false, null],
     ["is no settled state: what follows it was told already", rest("unknown"), off, false, null],
-  ])("%s", (_, before, now, ours, moved) => {
-    expect(seeActuator(before, now, ours).moved).toEqual(moved);
-  });
+  ])("%s", (_, before, now, ours, moved) => expect(seeActuator(before, now, ours).moved).toEqual(moved));
 
   it("left by a command of ours is not taken for somebody else's doing later", () => {
     const after = seeActuator(rest("off"), foreign("10101"), true).rest;

@@ -22,9 +22,8 @@ const open = (
 describe("a command of the journal without a result", () => {
   const { store, clock } = new CommandBench();
 
-  it("is read back where something can be", () => {
-    expect(interruptedFrom(open(), store, clock)).toMatchObject({ command: { id: "a" }, attempts: 0 });
-  });
+  it("is read back where something can be", () =>
+    expect(interruptedFrom(open(), store, clock)).toMatchObject({ command: { id: "a" }, attempts: 0 }));
 
   it("is recognised by what an earlier version kept of its payload, as by what this one keeps", () => {
     const keyOf = (payload_hash: string) =>

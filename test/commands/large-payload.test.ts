@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CommandBench } from "../support/command-bench.js";
 
-describe("a command with a payload that is too large", () => {
+describe("a command with a payload that is too large", () =>
   it.each([16 * 1024 + 1, 256 * 1024 + 1, 1024 * 1024])(
     "of %i bytes is refused with its size, once, and nothing of it is kept",
     async (size) => {
@@ -14,5 +14,4 @@ describe("a command with a payload that is too large", () => {
       expect(bench.values()).toEqual([]);
       expect(JSON.stringify([bench.results, bench.records])).not.toContain("canary");
     },
-  );
-});
+  ));

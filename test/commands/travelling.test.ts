@@ -106,9 +106,9 @@ describe("whether a read shows a position on its way", () => {
     ["nor is what nobody knows", degree, "0", "??", false],
     ["a step that sends the mode", mode, "0", "20", false],
     ["a step that sends a word", word, "0", "20", false],
-  ])("%s", (_name, step, before, read, expected) => {
-    expect(travels(actuator({}), step, before, read)).toBe(expected);
-  });
+  ])("%s", (_name, step, before, read, expected) =>
+    expect(travels(actuator({}), step, before, read)).toBe(expected),
+  );
 
   it("never for a kind without degrees", () => {
     const fan = actuator({ kind: "circulation_fan" });

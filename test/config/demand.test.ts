@@ -10,9 +10,9 @@ describe("what polling costs", () => {
     [{ controllers: 10, addressReads: 0 }, 734],
     [{ controllers: 10, addressReads: 20 }, 1_334],
     [{ controllers: 500, addressReads: 0 }, 36_014],
-  ])("%j needs %d calls an hour", (load, expected) => {
-    expect(callsPerHourNeeded(intervals, load)).toBeCloseTo(expected, 9);
-  });
+  ])("%j needs %d calls an hour", (load, expected) =>
+    expect(callsPerHourNeeded(intervals, load)).toBeCloseTo(expected, 9),
+  );
 
   it.each([
     [

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { changedKeys, LiveSettings, reloadableKeys } from "../../src/config/live-settings.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
 
-describe("what changed between two configurations", () => {
+describe("what changed between two configurations", () =>
   it.each([
     ["nothing", { a: 1 }, { a: 1 }, []],
     ["a value", { a: { b: 1, c: 2 } }, { a: { b: 1, c: 3 } }, ["a.c"]],
@@ -11,10 +11,7 @@ describe("what changed between two configurations", () => {
     ["a list is one value", { a: [1, 2] }, { a: [1, 3] }, ["a"]],
     ["a section turned off", { http: { port: 1 } }, { http: false }, ["http"]],
     ["several, by name", { b: 1, a: { x: 1 } }, { b: 2, a: { x: 2 } }, ["a.x", "b"]],
-  ])("%s", (_, before, next, changed) => {
-    expect(changedKeys(before, next)).toEqual(changed);
-  });
-});
+  ])("%s", (_, before, next, changed) => expect(changedKeys(before, next)).toEqual(changed)));
 
 describe("a configuration read again", () => {
   const settings = async (text: string) => configurationOf(text, await platform());

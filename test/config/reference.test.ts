@@ -100,9 +100,7 @@ describe("the JSON Schema", () => {
     ],
     ["keys without a value", `${platform}mqtt:\nmirror:\nhttp: { token: }\n`],
     ["http: false", `${platform}http: false\n`],
-  ])("accepts %s", (_, text) => {
-    expect(accepts(text)).toBe(true);
-  });
+  ])("accepts %s", (_, text) => expect(accepts(text)).toBe(true));
 
   it.each([
     ["an unknown key", `${platform}colour: red\n`],
@@ -110,9 +108,7 @@ describe("the JSON Schema", () => {
     ["a wrong word", `${platform}mirror: some\n`],
     ["a missing key", "mqtt: {}\n"],
     ["a wrong id", `${platform}controllers: { G: { id: East } }\n`],
-  ])("refuses %s", (_, text) => {
-    expect(accepts(text)).toBe(false);
-  });
+  ])("refuses %s", (_, text) => expect(accepts(text)).toBe(false));
 
   it("explains each key and is plain JSON", () => {
     const text = JSON.stringify(jsonSchema());
@@ -126,12 +122,11 @@ describe("the JSON Schema", () => {
   });
 });
 
-describe("the schema", () => {
+describe("the schema", () =>
   it("accepts what the loader accepts when used by itself", async () => {
     const result = await load(contractExample, contractSurroundings);
     const parsed = configurationSchema.safeParse({
       platform: { business_url: "https://a", realtime_url: "https://b", token: "x" },
     });
     expect([result.ok, parsed.success]).toEqual([true, true]);
-  });
-});
+  }));

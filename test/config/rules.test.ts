@@ -175,7 +175,7 @@ describe("the embedded broker", () => {
   });
 });
 
-describe("controllers", () => {
+describe("controllers", () =>
   it.each([
     [
       "controllers:\n  A: { id: east }\n  B: { id: east }",
@@ -253,8 +253,7 @@ describe("controllers", () => {
     ],
   ])("%s", async (text, lines) => {
     expect(await below(`${text}\n`)).toEqual(lines);
-  });
-});
+  }));
 
 describe("an address belongs to one actuator or parameter of a controller", () => {
   const actuators = (a: string, b: string) =>

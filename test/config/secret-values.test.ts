@@ -3,7 +3,7 @@ import { secretValues } from "../../src/config/load.js";
 import { formatProblem } from "../../src/config/problem.js";
 import { load, loaded, platform } from "./loading.js";
 
-describe("secretValues", () => {
+describe("secretValues", () =>
   it("holds every token, password and sign-in value, however it was given", async () => {
     const text = `platform:
   business_url: https://b.example.com
@@ -22,8 +22,7 @@ http: { token: http-token }
       "literal-password",
       "http-token",
     ]);
-  });
-});
+  }));
 
 describe("no problem or warning repeats a secret", () => {
   const canary = "CANARY";

@@ -16,9 +16,7 @@ describe("loopback", () => {
     "0:0:0:0:0:0:0:1",
     "::ffff:127.0.0.1",
     "x.localhost",
-  ])("%s is this computer", (host) => {
-    expect(isLoopback(host)).toBe(true);
-  });
+  ])("%s is this computer", (host) => expect(isLoopback(host)).toBe(true));
   it.each([
     "",
     "0.0.0.0",
@@ -29,9 +27,7 @@ describe("loopback", () => {
     "1127.0.0.1",
     "127.0.0",
     "pi",
-  ])("%j may be another", (host) => {
-    expect(isLoopback(host)).toBe(false);
-  });
+  ])("%j may be another", (host) => expect(isLoopback(host)).toBe(false));
 });
 
 describe("the nearest word", () => {
@@ -51,9 +47,7 @@ describe("the nearest word", () => {
     ["colour", null],
     ["", null],
     ["x".repeat(100_000), null],
-  ])("of %j is %j", (word, expected) => {
-    expect(nearest(word.slice(0, 200_000), words)).toBe(expected);
-  });
+  ])("of %j is %j", (word, expected) => expect(nearest(word.slice(0, 200_000), words)).toBe(expected));
 
   it("is meant by one with two neighbours exchanged, however short", () => {
     expect(nearest("ulr", ["username", "tls", "url"])).toBe("url");
@@ -62,16 +56,13 @@ describe("the nearest word", () => {
   });
 });
 
-describe("password hashes", () => {
+describe("password hashes", () =>
   it.each([
     ["scrypt:x", true],
     ["$scrypt$x", true],
     ["scrypt", false],
     ["my scrypt:x", false],
-  ])("%s: %j", (text, expected) => {
-    expect(isPasswordHash(text)).toBe(expected);
-  });
-});
+  ])("%s: %j", (text, expected) => expect(isPasswordHash(text)).toBe(expected)));
 
 describe("a problem is one line", () => {
   it.each([
@@ -81,21 +72,18 @@ describe("a problem is one line", () => {
     [["a\nb"], '"a…"'],
     [["x".repeat(65)], `"${"x".repeat(64)}…"`],
     [[], ""],
-  ])("%j → %s", (path, shown) => {
-    expect(formatPath(path)).toBe(shown);
-  });
+  ])("%j → %s", (path, shown) => expect(formatPath(path)).toBe(shown));
 
-  it("with any path", () => {
+  it("with any path", () =>
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.string({ unit: "binary" }), fc.nat())), (path) => {
         const problem = { file: "f", line: 1, column: 1, path: formatPath(path), message: "m" };
         expect(formatProblem(problem)).not.toMatch(/[\r\n\u2028\u2029]/);
       }),
-    );
-  });
+    ));
 });
 
-describe("a topic filter of a broker's user", () => {
+describe("a topic filter of a broker's user", () =>
   it.each([
     ["#", true],
     ["a/+/b/#", true],
@@ -106,7 +94,6 @@ describe("a topic filter of a broker's user", () => {
     ["a/#/b", false],
     ["a+/b", false],
     ["a\0", false],
-  ])("%j is well-formed: %s", (filter, valid) => {
-    expect(topicFilter().safeParse(filter).success).toBe(valid);
-  });
-});
+  ])("%j is well-formed: %s", (filter, valid) =>
+    expect(topicFilter().safeParse(filter).success).toBe(valid),
+  ));

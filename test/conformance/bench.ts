@@ -60,9 +60,7 @@ export function benchFor(
   let clients = 0;
   const on = (stream: Duplex) => {
     const peer = new Peer(stream, version);
-    atEnd(() => {
-      peer.drop();
-    });
+    atEnd(() => peer.drop());
     return peer;
   };
   const raw = async () => {
@@ -84,9 +82,7 @@ export function benchFor(
     },
     webSocket: async (protocols = ["mqtt"]) => {
       const socket = new WebSocket(`ws://127.0.0.1:${webSocketPort ?? 0}`, [...protocols]);
-      atEnd(() => {
-        socket.terminate();
-      });
+      atEnd(() => socket.terminate());
       await once(socket, "open");
       return socket;
     },

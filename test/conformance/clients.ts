@@ -67,9 +67,7 @@ async function subscriberProgram(
   endsWithThisProcess(child);
   const lines: string[] = [];
   const ready = new Promise<void>((resolve, reject) => {
-    child.once("exit", (code) => {
-      reject(new Error(`${command} ended with ${code ?? "a signal"}`));
-    });
+    child.once("exit", (code) => reject(new Error(`${command} ended with ${code ?? "a signal"}`)));
     let rest = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       const whole = `${rest}${text}`.split("\n");

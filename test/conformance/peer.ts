@@ -33,9 +33,7 @@ export class Peer {
   constructor(stream: Duplex, version: Version) {
     this.version = version;
     this.#stream = stream;
-    stream.on("data", (data: Buffer) => {
-      this.#take(data);
-    });
+    stream.on("data", (data: Buffer) => this.#take(data));
     stream.on("error", () => undefined);
     stream.on("close", () => {
       this.#isOver = true;

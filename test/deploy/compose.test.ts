@@ -13,26 +13,23 @@ describe("compose.yaml", () => {
     services = fieldsOf(fieldsOf(compose)["services"]);
   });
 
-  it("has keys of the Compose specification only, and names only what it declares", () => {
-    expect(composeProblems(compose)).toEqual([]);
-  });
+  it("has keys of the Compose specification only, and names only what it declares", () =>
+    expect(composeProblems(compose)).toEqual([]));
 
-  it("starts Mosquitto, the bridge and Home Assistant", () => {
-    expect(Object.keys(services)).toEqual(["mosquitto", "bridge", "homeassistant"]);
-  });
+  it("starts Mosquitto, the bridge and Home Assistant", () =>
+    expect(Object.keys(services)).toEqual(["mosquitto", "bridge", "homeassistant"]));
 
-  it.each(["mosquitto", "bridge"])("gives %s no liberty it does not need", (name) => {
-    expect(liberties(services[name])).toEqual([]);
-  });
+  it.each(["mosquitto", "bridge"])("gives %s no liberty it does not need", (name) =>
+    expect(liberties(services[name])).toEqual([]),
+  );
 
-  it("gives Home Assistant no liberty but those its image needs", () => {
+  it("gives Home Assistant no liberty but those its image needs", () =>
     expect(liberties(services["homeassistant"])).toEqual([
       "its root file system can be written",
       "it has capabilities",
       "it runs as root",
       "it has no limits",
-    ]);
-  });
+    ]));
 
   it("opens the broker to this computer only, unless an address is given", () => {
     expect(textsOf(fieldsOf(services["mosquitto"])["ports"])).toEqual([

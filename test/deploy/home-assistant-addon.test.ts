@@ -164,9 +164,8 @@ describe("the options as a configuration", () => {
     const { token } = filled;
     const own = { ...filled, configuration_file: "mine.yaml" };
 
-    it("only leave the broker's variables out where there is no service", () => {
-      expect(options.environmentOf(own, null)).toEqual({ GREENHOUSE_TOKEN: token });
-    });
+    it("only leave the broker's variables out where there is no service", () =>
+      expect(options.environmentOf(own, null)).toEqual({ GREENHOUSE_TOKEN: token }));
 
     it("pass on the service, or the broker of the options", () => {
       expect(options.environmentOf(own, service)).toEqual({
@@ -201,7 +200,7 @@ describe("the options as a configuration", () => {
       service,
       /GH-0001 has two of the id "roof"/,
     ],
-  ])("say what to do when there is %s", (_, change, mqtt, message) => {
-    expect(() => options.configurationOf({ ...filled, ...change }, mqtt)).toThrow(message);
-  });
+  ])("say what to do when there is %s", (_, change, mqtt, message) =>
+    expect(() => options.configurationOf({ ...filled, ...change }, mqtt)).toThrow(message),
+  );
 });

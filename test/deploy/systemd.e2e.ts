@@ -34,11 +34,10 @@ describe("the systemd unit", () => {
     return { status, output: `${stdout}${stderr}` };
   };
 
-  it("starts the installed program with its own configuration and state directory", () => {
+  it("starts the installed program with its own configuration and state directory", () =>
     expect(effectiveLines(unit)).toContain(
       `ExecStart=${program} run --config /etc/greenhouse2mqtt/config.yaml --data-dir /var/lib/greenhouse2mqtt`,
-    );
-  });
+    ));
 
   it("leaves the JavaScript engine the memory it must execute, and the lock its view of /proc", () => {
     const keys = effectiveLines(unit).map((line) => line.split("=")[0]);
@@ -47,9 +46,9 @@ describe("the systemd unit", () => {
     );
   });
 
-  it.runIf(isThere)("passes `systemd-analyze verify` without a word", () => {
-    expect(analyze("verify")).toEqual({ status: 0, output: "" });
-  });
+  it.runIf(isThere)("passes `systemd-analyze verify` without a word", () =>
+    expect(analyze("verify")).toEqual({ status: 0, output: "" }),
+  );
 
   it.runIf(isThere)("is exposed no more than 2.0 by `systemd-analyze security`", () => {
     const { status, output } = analyze("security", "--offline=true", "--no-pager", "--threshold=20");

@@ -106,7 +106,7 @@ describe.concurrent.each([mosquitto, embedded])(
   },
 );
 
-describe.concurrent("set without a bridge", { timeout: 120_000 }, () => {
+describe.concurrent("set without a bridge", { timeout: 120_000 }, () =>
   it("does the work itself, with the same path and journal, and exit codes 0 and 3", async () => {
     const rig = await createCommandRig(mosquitto, { houses: 1 });
     try {
@@ -150,5 +150,5 @@ describe.concurrent("set without a bridge", { timeout: 120_000 }, () => {
     } finally {
       await rig.stage.clear();
     }
-  });
-});
+  }),
+);

@@ -155,7 +155,7 @@ describe.concurrent("check", () => {
   });
 });
 
-describe.concurrent("schema", () => {
+describe.concurrent("schema", () =>
   it("prints a JSON Schema that knows every section and refuses unknown keys", async ({ stage }) => {
     const { code, stdout, stderr } = await run(stage, "schema");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -170,8 +170,8 @@ describe.concurrent("schema", () => {
       ].sort(),
     );
     expect(schema.additionalProperties).toBe(false);
-  });
-});
+  }),
+);
 
 describe.concurrent("passwd", () => {
   it("makes another hash for the same password each time, never showing it", async ({ stage }) => {
@@ -291,7 +291,7 @@ describe.concurrent("get and read", () => {
   });
 });
 
-describe.concurrent("simulate", () => {
+describe.concurrent("simulate", () =>
   it("prints configuration lines that pass check, and ends with 0 on SIGTERM", async ({ stage }) => {
     const platform = await stage.platform({ controllers: 3 });
     await platform.program.untilPrinted(/parameters:\n( +p_\S+: .*\n)+/, 10_000);
@@ -299,8 +299,8 @@ describe.concurrent("simulate", () => {
     expect(await run(stage, "check")).toMatchObject({ code: 0 });
     platform.program.signal("SIGTERM");
     expect(await platform.program.ended).toMatchObject({ code: 0 });
-  });
-});
+  }),
+);
 
 /** A broker that holds more than a default Mosquitto keeps back for one subscriber. */
 async function greatAccount(

@@ -11,7 +11,7 @@ import { type Kill, killRig, type Step, steps } from "./support/kill-rig.js";
 const runs = Number(process.env["KILL_RUNS"] ?? steps.length * 2);
 const rigsAtOnce = Math.min(4, runs);
 
-describe("kill -9", () => {
+describe("kill -9", () =>
   it(
     `at every step leaves no command sent again and none without its one truthful outcome (${runs} kills)`,
     async () => {
@@ -38,8 +38,7 @@ describe("kill -9", () => {
       expect(kills).toHaveLength(runs);
     },
     120_000 + runs * 15_000,
-  );
-});
+  ));
 
 const stepOf = (run: number): Step => steps[run % steps.length] ?? "any moment";
 

@@ -151,9 +151,7 @@ describe.concurrent("ending", { timeout: 120_000 }, () => {
     await stage.bridge(configurationFor(platform.url, mosquittoSection(broker.url)));
     await ready(watch);
     const second = stage.program(["run"]);
-    const late = setTimeout(() => {
-      second.signal("SIGKILL");
-    }, 8_000);
+    const late = setTimeout(() => second.signal("SIGKILL"), 8_000);
     const { code, stderr } = await second.ended;
     clearTimeout(late);
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: containing("data") });

@@ -131,7 +131,7 @@ const markdown = (rows: readonly Row[]): Promise<string> => {
   return format(`${heading}${[...table, ...lines].join("\n")}\n`, { parser: "markdown" });
 };
 
-describe("docs/values.md", () => {
+describe("docs/values.md", () =>
   it("holds every value of every kind as it was sent through Mosquitto and confirmed (UPDATE_VALUES=1 writes it)", async () => {
     const kinds = Object.keys(kindRows);
     expect(Object.keys(places).sort()).toEqual([...kinds].sort());
@@ -141,5 +141,4 @@ describe("docs/values.md", () => {
     const text = await markdown(inOrder);
     if (process.env["UPDATE_VALUES"] === "1") await writeFile(file, text);
     expect(await readFile(file, "utf8")).toBe(text);
-  }, 120_000);
-});
+  }, 120_000));

@@ -47,9 +47,7 @@ export async function regularClient(url: string, protocolVersion: 4 | 5): Promis
   const ask = async (transaction: string) => {
     const askedAt = performance.now();
     const answer = new Promise<boolean>((resolve) => {
-      const late = setTimeout(() => {
-        resolve(false);
-      }, answerWithinMs);
+      const late = setTimeout(() => resolve(false), answerWithinMs);
       answered.set(transaction, () => {
         clearTimeout(late);
         resolve(true);

@@ -107,9 +107,9 @@ describe("the state is what the registers show", () => {
       ],
       ["position", 7, "7"],
     ],
-  ])("%s", (_, over, reads, [state, position, value]) => {
-    expect(fold(over, ...reads)).toMatchObject({ state, position, value });
-  });
+  ])("%s", (_, over, reads, [state, position, value]) =>
+    expect(fold(over, ...reads)).toMatchObject({ state, position, value }),
+  );
 
   it.each<[Partial<ActuatorSettings>, string[]]>([
     [{}, ["101"]],
@@ -117,9 +117,9 @@ describe("the state is what the registers show", () => {
     [{ modeAddress: "201" }, ["201", "101"]],
     [{ modeAddress: "201", positionAddress: "201" }, ["201"]],
     [{ kind: "light", ...apart }, ["101"]],
-  ])("the addresses of %j are %j", (over, addresses) => {
-    expect(stateAddresses(actuator(over))).toEqual(addresses);
-  });
+  ])("the addresses of %j are %j", (over, addresses) =>
+    expect(stateAddresses(actuator(over))).toEqual(addresses),
+  );
 });
 
 describe("a read counts from when it began", () => {

@@ -30,9 +30,9 @@ const rows: Row[] = [
 ];
 
 describe("a value is read through its kind alone, however the platform spells it", () => {
-  it.each(rows)("%s reads %j as %s", (kind, raw, state, position, value) => {
-    expect(decodeValue({ kind, values: {} }, raw)).toEqual({ state, position, value });
-  });
+  it.each(rows)("%s reads %j as %s", (kind, raw, state, position, value) =>
+    expect(decodeValue({ kind, values: {} }, raw)).toEqual({ state, position, value }),
+  );
 
   it("a configured table adds its words to a motor's own", () => {
     const motor = { kind: "motor" as const, values: { open: "00000001" } };
@@ -41,7 +41,7 @@ describe("a value is read through its kind alone, however the platform spells it
   });
 });
 
-describe("two spellings are one value only as the platform may lose leading zeros", () => {
+describe("two spellings are one value only as the platform may lose leading zeros", () =>
   it.each([
     ["00100", "100", true],
     ["100", "0000100", true],
@@ -49,7 +49,4 @@ describe("two spellings are one value only as the platform may lose leading zero
     ["1010", "1011", false],
     ["abc", "ABC", false],
     ["", "0", false],
-  ])("%j and %j: %s", (one, other, same) => {
-    expect(sameValue(one, other)).toBe(same);
-  });
-});
+  ])("%j and %j: %s", (one, other, same) => expect(sameValue(one, other)).toBe(same)));

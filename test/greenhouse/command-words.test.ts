@@ -31,9 +31,7 @@ describe("a command's text", () => {
     [fan, "11000", word("11000", "fans_1_2")],
     [motor, "stop", { type: "stop", address: "300", value: "00000100" }],
     [stoppable, "STOP", { type: "stop", address: "109", value: "00000100" }],
-  ])("%# %s is taken as it says", (target, text, wanted) => {
-    expect(readWanted(text, target)).toEqual(wanted);
-  });
+  ])("%# %s is taken as it says", (target, text, wanted) => expect(readWanted(text, target)).toEqual(wanted));
 
   it.each<[Target, string, string]>([
     [skylight, "101", "out_of_range"],
@@ -51,9 +49,9 @@ describe("a command's text", () => {
     [skylight, "NaN", "unknown_command"],
     [fan, "45", "unknown_command"],
     [fan, "0", "unknown_command"],
-  ])("%# %s is refused as %s", (target, text, reason) => {
-    expect(readWanted(text, target)).toMatchObject({ reason });
-  });
+  ])("%# %s is refused as %s", (target, text, reason) =>
+    expect(readWanted(text, target)).toMatchObject({ reason }),
+  );
 });
 
 describe("a payload", () => {
@@ -100,18 +98,18 @@ describe("a payload", () => {
     ["-1", "out_of_range"],
     ["45.5", "bad_payload"],
     ["1e-30", "bad_payload"],
-  ])("a JSON number %s as command is %s, of any size", (number, reason) => {
-    expect(understood(`{"command":${number}}`, skylight)).toMatchObject({ reason });
-  });
+  ])("a JSON number %s as command is %s, of any size", (number, reason) =>
+    expect(understood(`{"command":${number}}`, skylight)).toMatchObject({ reason }),
+  );
 
   it.each([
     ["1e1", { type: "position", degree: 10 }],
     ["4.5e1", { type: "position", degree: 45 }],
     ["45.0", { type: "position", degree: 45 }],
     ["-0", { type: "position", degree: 0 }],
-  ])("a JSON number %s within 0 to 100 is the degree it says, however JSON spells it", (number, wanted) => {
-    expect(understood(`{"command":${number}}`, skylight)).toEqual(wanted);
-  });
+  ])("a JSON number %s within 0 to 100 is the degree it says, however JSON spells it", (number, wanted) =>
+    expect(understood(`{"command":${number}}`, skylight)).toEqual(wanted),
+  );
 
   it("a JSON number too large to be kept exactly is never sent as another one", () => {
     const raw: Target = { kind: "custom", values: {}, address: "9", accepts: { type: "raw" } };
@@ -128,13 +126,10 @@ describe("a payload", () => {
     ['{"command":"open","id":"{\\"command\\":1,\\"command\\":2}"}', "open"],
     ['{ "command" : "close" , "by" : "a, \\"by\\": b" }', "close"],
     ['{"command":"open","at":"2028-02-29T06:00:00Z"}', "open"],
-  ])("%j has each key once", (text, command) => {
-    expect(readPayload(bytes(text))).toMatchObject({ command });
-  });
+  ])("%j has each key once", (text, command) => expect(readPayload(bytes(text))).toMatchObject({ command }));
 
-  it("that is not UTF-8 is bad_payload", () => {
-    expect(readPayload(new Uint8Array([0xff, 0xfe, 0x41]))).toMatchObject({ reason: "bad_payload" });
-  });
+  it("that is not UTF-8 is bad_payload", () =>
+    expect(readPayload(new Uint8Array([0xff, 0xfe, 0x41]))).toMatchObject({ reason: "bad_payload" }));
 
   it("keeps every field of a JSON command; a numeric id becomes text", () => {
     const text =
@@ -176,7 +171,7 @@ describe("100,000 generated payloads (7)", () => {
   );
   const targets = fc.constantFrom(skylight, fan, motor, stoppable);
 
-  it("give a declared value or a refusal, and never an error", () => {
+  it("give a declared value or a refusal, and never an error", () =>
     fc.assert(
       fc.property(texts, targets, (text, target) => {
         const payload = readPayload(bytes(text));
@@ -192,6 +187,5 @@ describe("100,000 generated payloads (7)", () => {
         }
       }),
       { numRuns: 20_000 },
-    );
-  });
+    ));
 });

@@ -17,7 +17,7 @@ const connection = ([availability, availabilityBy, doubted]: Row[1]): Connection
   ...{ availability, availabilityBy, doubted },
 });
 
-describe("a list's flag", () => {
+describe("a list's flag", () =>
   it.each<Row>([
     ["online where nothing is known", ["unknown", "list", null], "online", ["online", "list", null]],
     ["offline where nothing is known", ["unknown", "list", null], "offline", ["unknown", "list", "offline"]],
@@ -31,10 +31,7 @@ describe("a list's flag", () => {
     ["offline against the status", ["online", "status", null], "offline", ["online", "status", "offline"]],
     ["none, known from a list", ["online", "list", null], "unknown", ["unknown", "list", null]],
     ["none, known from the status", ["online", "status", null], "unknown", ["online", "status", null]],
-  ])("%s", (_, shown, flag, then) => {
-    expect(foldFlag(connection(shown), flag)).toEqual(connection(then));
-  });
-});
+  ])("%s", (_, shown, flag, then) => expect(foldFlag(connection(shown), flag)).toEqual(connection(then))));
 
 const listed = (online: boolean | null): ControllerEvent => ({
   type: "listed",
@@ -72,9 +69,7 @@ describe("the single-device status", () => {
       "offline",
     ],
     ["is older than the list left it", [listed(true), { type: "unflagged" }, status("offline")], "offline"],
-  ])("%s", (_, events, availability) => {
-    expect(seen(...events).availability).toBe(availability);
-  });
+  ])("%s", (_, events, availability) => expect(seen(...events).availability).toBe(availability));
 
   it("has to be asked again only of a device that has a client and no flag", () => {
     expect(hasOwnClient(seen(listed(null), status("online")))).toBe(true);

@@ -69,9 +69,7 @@ describe("a reading's quality", () => {
       { ...here, platformReachable: false },
       "stale",
     ],
-  ])("%s", (_, one, around, quality) => {
-    expect(sensorQuality(one, around, now, limits)).toBe(quality);
-  });
+  ])("%s", (_, one, around, quality) => expect(sensorQuality(one, around, now, limits)).toBe(quality));
 
   it("a sensor's own limit wins over the general one, and a stretched interval over both", () => {
     const own = sensor({
@@ -83,7 +81,7 @@ describe("a reading's quality", () => {
   });
 });
 
-describe("an actuator with two addresses", () => {
+describe("an actuator with two addresses", () =>
   it("is as fresh as the one that was read longest ago", () => {
     const settings = controllerSettings({
       actuators: [actuator({ modeAddress: "201", positionAddress: "202" })],
@@ -93,5 +91,4 @@ describe("an actuator with two addresses", () => {
     const listed = { type: "listed", record: record(), availability: "online" } as const;
     const later = after(after(controller(settings), start, listed, both), start + 16 * minute, one);
     expect(later.actuators.get("roof")?.quality).toBe("stale");
-  });
-});
+  }));

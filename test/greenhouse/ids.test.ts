@@ -49,9 +49,7 @@ describe("hash8", () => {
     ["GH-0001", "byg4lm92"],
     ["空调温度", "yu3ldu9h"],
     ["\ud800", "zw34ctiv"],
-  ])("the hash of %j is frozen, since ids are made of it", (text, hash) => {
-    expect(hash8(text)).toBe(hash);
-  });
+  ])("the hash of %j is frozen, since ids are made of it", (text, hash) => expect(hash8(text)).toBe(hash));
 
   test("100,000 names that differ little give 100,000 hashes, every character of every place in use", () => {
     const hashes = new Set<string>();
@@ -83,9 +81,9 @@ describe("topic ids", () => {
     [" gh-1 ", "gh-1"],
     ["soilTemp", "soiltemp"],
     ["a".repeat(64), "a".repeat(64)],
-  ])("a text that loses nothing but letter case keeps its name: %j", (raw, id) => {
-    expect(topicId(raw, anyAscii)).toBe(id);
-  });
+  ])("a text that loses nothing but letter case keeps its name: %j", (raw, id) =>
+    expect(topicId(raw, anyAscii)).toBe(id),
+  );
 
   test.each([
     ["空调温度", "kong_diao_wen_du"],
@@ -102,16 +100,16 @@ describe("topic ids", () => {
     ["x".repeat(65), "x".repeat(55)],
     ["x/".repeat(35_000), "x_".repeat(27) + "x"],
     ["\u212a", "k"],
-  ])("a text that loses more is followed by its hash: %j", (raw, start) => {
-    expect(topicId(raw, anyAscii)).toBe(`${start}_${hash8(raw)}`);
-  });
+  ])("a text that loses more is followed by its hash: %j", (raw, start) =>
+    expect(topicId(raw, anyAscii)).toBe(`${start}_${hash8(raw)}`),
+  );
 
   test("without a transliteration another script is its hash alone", () => {
     expect(topicId("空调温度")).toBe(`s_${hash8("空调温度")}`);
     expect(slug("空调温度")).toEqual({ text: "", exact: false });
   });
 
-  test("whatever comes in is a valid topic id, and the same again", () => {
+  test("whatever comes in is a valid topic id, and the same again", () =>
     fc.assert(
       fc.property(hostile, (raw) => {
         expect(topicId(raw, anyAscii)).toMatch(valid);
@@ -119,8 +117,7 @@ describe("topic ids", () => {
         expect(topicId(raw, anyAscii)).toBe(topicId(raw, anyAscii));
       }),
       { numRuns: 10_000 },
-    );
-  });
+    ));
 });
 
 describe("topic ids of controllers that were given none", () => {
@@ -133,9 +130,9 @@ describe("topic ids of controllers that were given none", () => {
     ["A".repeat(64), "a".repeat(64)],
     ["ZONE_BUILDING", "zone_building"],
     ["GH_00000001", "gh_00000001"],
-  ])("a code of capitals, digits, _ and - is only spelt small: %s", (code, id) => {
-    expect(idOf(code)).toBe(id);
-  });
+  ])("a code of capitals, digits, _ and - is only spelt small: %s", (code, id) =>
+    expect(idOf(code)).toBe(id),
+  );
 
   test.each([
     ["gh-1", "gh-1"],
@@ -172,12 +169,11 @@ describe("topic ids of controllers that were given none", () => {
   });
 });
 
-describe("a free id", () => {
+describe("a free id", () =>
   test("is the id itself where nothing has it, else one with the hash of the key", () => {
     expect(freeId("east", "GH-1", () => false)).toBe("east");
     expect(freeId("east", "GH-1", (id) => id === "east")).toBe(`east_${hash8("GH-1")}`);
-  });
-});
+  }));
 
 describe("assigned ids", () => {
   const assigned = (...wanted: string[]) => assignIds(wanted.map((text) => ({ key: text, wanted: text })));
@@ -253,15 +249,14 @@ describe("sensors", () => {
     expect(sensorKey(item)).toBe(key);
   });
 
-  test("sensors that share a code are told apart by channel", () => {
+  test("sensors that share a code are told apart by channel", () =>
     expect(
       identifySensors([sensor("温度", "t", "1"), sensor("温度", "t", "2"), sensor("温度", "t")]),
     ).toEqual([
       { key: "factor:t@1", id: "t_1" },
       { key: "factor:t@2", id: "t_2" },
       { key: "factor:t", id: "t" },
-    ]);
-  });
+    ]));
 
   test("sensors that share code and channel are told apart by name", () => {
     expect(identifySensors([sensor("空气温度", "t", "1"), sensor("土壤温度", "t", "1")])).toEqual([
@@ -287,12 +282,11 @@ describe("sensors", () => {
     expect(ids.some((id) => /^air_temperature_[0-9a-z]{8}$/.test(id ?? ""))).toBe(true);
   });
 
-  test("of two that nothing tells apart the first is kept", () => {
+  test("of two that nothing tells apart the first is kept", () =>
     expect(identifySensors([sensor("温度", "t"), sensor("温度", "t")])).toEqual([
       { key: "factor:t", id: "t" },
       null,
-    ]);
-  });
+    ]));
 
   test("a code that looks like a code with channel is not mistaken for one", () => {
     const keys = identifySensors([sensor("", "t", "1"), sensor("", "t", "2"), sensor("", "t@1")]).map(

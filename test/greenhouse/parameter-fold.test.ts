@@ -30,9 +30,7 @@ describe("a parameter shows its address, scaled", () => {
     ["a flag is a text", { scale: 0.01 }, true, "true"],
     ["an exponent is no number the platform was seen to write", {}, "1e3", "1e3"],
     ["empty", {}, "", ""],
-  ])("%s", (_, over, raw, value) => {
-    expect(shown(over, raw)).toBe(value);
-  });
+  ])("%s", (_, over, raw, value) => expect(shown(over, raw)).toBe(value));
 
   it("another address changes nothing", () => {
     const one = unread();

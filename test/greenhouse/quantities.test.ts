@@ -18,7 +18,7 @@ const within = (kind: (typeof sensorKinds)[number], unit: string | null, value: 
   return range === null || (value >= range.min && value <= range.max);
 };
 
-describe("plausible", () => {
+describe("plausible", () =>
   test.each([
     ["temperature", "°C", [-40, 0, 25.5, 60, 95]],
     ["humidity", "%", [0, 55, 100]],
@@ -43,10 +43,9 @@ describe("plausible", () => {
     ["voltage", "V", [0, 3.6, 24, 380]],
   ] as const)("%s in %s: what sensors show", (kind, unit, values) => {
     for (const value of values) expect(within(kind, unit, value), String(value)).toBe(true);
-  });
-});
+  }));
 
-describe("implausible", () => {
+describe("implausible", () =>
   test.each([
     ["temperature", "°C", [-99, -273.15, 327.67, 999, 6553.5]],
     ["temperature", null, [-999, 6553.5]],
@@ -62,8 +61,7 @@ describe("implausible", () => {
     ["battery", "%", [-1, 255]],
   ] as const)("%s in %s: what broken probes show", (kind, unit, values) => {
     for (const value of values) expect(within(kind, unit, value), String(value)).toBe(false);
-  });
-});
+  }));
 
 test("nothing is implausible where nothing is known", () => {
   expect(plausibleRange("other", null)).toBeNull();

@@ -40,9 +40,9 @@ describe("an event without news", () => {
     ["time that makes nothing old", { type: "time_passed" }],
     ["the same readings", sensorsRead(items)],
     ["the same running statuses", statuses],
-  ])("leaves the controller the same reference: %s", (_, event) => {
-    expect(after(alive, start + 1_000, event)).toBe(alive);
-  });
+  ])("leaves the controller the same reference: %s", (_, event) =>
+    expect(after(alive, start + 1_000, event)).toBe(alive),
+  );
 
   it("the same readings in a later answer leave every sensor and the map of them the same references", () => {
     const later = after(alive, start + minute, sensorsRead(items, start + minute));
@@ -109,7 +109,7 @@ describe("what the list says of a controller", () => {
   });
 });
 
-describe("the last known value is never stamped anew", () => {
+describe("the last known value is never stamped anew", () =>
   it("neither time, nor the platform's going or coming, nor the same reading again moves its times", () => {
     const one = after(controller(), start, sensorsRead([item({ measuredAt: start })]));
     const later = after(
@@ -126,8 +126,7 @@ describe("the last known value is never stamped anew", () => {
       receivedAt: start,
       quality: "stale",
     });
-  });
-});
+  }));
 
 describe("registers of a controller", () => {
   it("one answer feeds the actuators and parameters whose address it holds, and no others", () => {

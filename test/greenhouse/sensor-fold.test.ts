@@ -29,16 +29,16 @@ describe("the newest reading counts", () => {
       1,
     ],
     ["one that claims the far future gives way to a believable one", start + 60 * minute, start, 2],
-  ])("%s", (_, first, second, value) => {
+  ])("%s", (_, first, second, value) =>
     expect(
       read([
         { value: 1, raw: 1, measuredAt: first },
         { value: 2, raw: 2, measuredAt: second },
       ]).value,
-    ).toBe(value);
-  });
+    ).toBe(value),
+  );
 
-  it("whatever the order readings come in, the one measured last is shown", () => {
+  it("whatever the order readings come in, the one measured last is shown", () =>
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.integer({ min: 0, max: 1_000 }), { minLength: 1, maxLength: 8 }),
@@ -53,8 +53,7 @@ describe("the newest reading counts", () => {
           expect(shown.value).toBe(Math.min(...ages));
         },
       ),
-    );
-  });
+    ));
 });
 
 describe("a reading that cannot be right", () => {
@@ -71,9 +70,8 @@ describe("a reading that cannot be right", () => {
     expect(read([good, over, { value: 22, raw: 22 }])).toMatchObject({ value: 22, quality: "good" });
   });
 
-  it("shows no value at all where none was ever good", () => {
-    expect(read([{ value: -99, raw: -99 }])).toMatchObject({ value: null, quality: "bad" });
-  });
+  it("shows no value at all where none was ever good", () =>
+    expect(read([{ value: -99, raw: -99 }])).toMatchObject({ value: null, quality: "bad" }));
 
   it("does not put the last good value under a unit it was not measured in", () => {
     const shown = read([
@@ -99,9 +97,7 @@ describe("what the configuration says of a sensor", () => {
     ["a configured limit may be wider than the plausible one", { max: 5_000 }, 4_000, 4_000],
     ["another kind has other limits", { kind: "co2", unit: "ppm" }, 900, 900],
     ["kind other has none", { kind: "other" }, 999_999, 999_999],
-  ])("%s", (_, settings, raw, value) => {
-    expect(read([{ value: raw, raw }], settings).value).toBe(value);
-  });
+  ])("%s", (_, settings, raw, value) => expect(read([{ value: raw, raw }], settings).value).toBe(value));
 
   it("its id, name, kind and unit win over the platform's, which stays beside them", () => {
     const { definition } = read([{}], { id: "t1", name: "Air", kind: "soil_temperature", unit: "℉" });
@@ -121,7 +117,7 @@ describe("what the configuration says of a sensor", () => {
   });
 });
 
-describe("what a sensor is without configuration", () => {
+describe("what a sensor is without configuration", () =>
   it.each<[string, Partial<SensorItem>, object]>([
     [
       "a known name has kind and spelling of unit",
@@ -140,10 +136,7 @@ describe("what a sensor is without configuration", () => {
       { id: "ecfii", kind: "ec" },
     ],
     ["without a name it is called by its code", { name: "", factor: "ecfii" }, { name: "ecfii" }],
-  ])("%s", (_, over, definition) => {
-    expect(read([over]).definition).toMatchObject(definition);
-  });
-});
+  ])("%s", (_, over, definition) => expect(read([over]).definition).toMatchObject(definition)));
 
 describe("texts", () => {
   it("a sensor that shows a text has it as its value, whatever it says later", () => {
@@ -170,22 +163,18 @@ describe("texts", () => {
     expect(shown.definition.numeric).toBe(true);
   });
 
-  it("a wind direction written as a word is a text", () => {
+  it("a wind direction written as a word is a text", () =>
     expect(read([{ name: "风向", unit: null, value: "东北", raw: "东北" }])).toMatchObject({
       value: "东北",
       quality: "good",
-    });
-  });
+    }));
 });
 
-describe("when it was measured", () => {
+describe("when it was measured", () =>
   it.each<[string, Partial<SensorItem>, string]>([
     ["now", {}, "good"],
     ["no time", { measuredAt: null }, "uncertain"],
     ["an hour ahead", { measuredAt: start + 60 * minute }, "uncertain"],
     ["16 minutes ago", { measuredAt: start - 16 * minute }, "stale"],
     ["16 minutes ago and implausible", { measuredAt: start - 16 * minute, value: -99 }, "stale"],
-  ])("%s: %s", (_, over, quality) => {
-    expect(read([over]).quality).toBe(quality);
-  });
-});
+  ])("%s: %s", (_, over, quality) => expect(read([over]).quality).toBe(quality)));

@@ -26,9 +26,7 @@ describe("`from` names a sensor", () => {
     ["not by a part of its name", "温度", {}, false],
     ["not by another letter case", "Air", { name: "air" }, false],
     ["not the nameless by an empty channel", "@", { name: "", factor: "x" }, false],
-  ])("%s", (_, from, over, matches) => {
-    expect(idsOf([item(over)], [own(from)])[0] === "own").toBe(matches);
-  });
+  ])("%s", (_, from, over, matches) => expect(idsOf([item(over)], [own(from)])[0] === "own").toBe(matches));
 
   it("name@channel picks one of several that share a name; the other keeps an id of its own", () => {
     const both = [item({ channel: "1" }), item({ channel: "2" })];
@@ -211,18 +209,14 @@ describe("hostile names", () => {
     expect(new Set(given).size).toBe(given.length);
   };
 
-  it("answers of 10,000 hostile items in all give no invalid id, no id twice and no topic a broker would refuse", () => {
+  it("answers of 10,000 hostile items in all give no invalid id, no id twice and no topic a broker would refuse", () =>
     fc.assert(
-      fc.property(fc.array(hostileItem, { maxLength: 6 }), (items) => {
-        check(items, []);
-      }),
+      fc.property(fc.array(hostileItem, { maxLength: 6 }), (items) => check(items, [])),
       { numRuns: 3_500 },
-    );
-  });
+    ));
 
-  it("the same where the configuration names some of them", () => {
-    fc.assert(fc.property(fc.array(hostileItem, { maxLength: 6 }), configured, check), { numRuns: 1_500 });
-  });
+  it("the same where the configuration names some of them", () =>
+    fc.assert(fc.property(fc.array(hostileItem, { maxLength: 6 }), configured, check), { numRuns: 1_500 }));
 
   it("one answer of 10,000 hostile items gives 10,000 sensors", () => {
     const names = Array.from({ length: 10_000 }, (_, n) => `${pieces[n % pieces.length] ?? ""}/${n}`);

@@ -23,9 +23,9 @@ describe("names", () => {
     ["ＣＯ２", "co2", "co2"],
     ["CO₂浓度(ppm)", "co2", "co2"],
     ["光照/klx", "illuminance", "light"],
-  ])("a name is recognised however it is spelt: %s", (name, kind, word) => {
-    expect(named(name)).toEqual({ kind, word });
-  });
+  ])("a name is recognised however it is spelt: %s", (name, kind, word) =>
+    expect(named(name)).toEqual({ kind, word }),
+  );
 
   test.each([
     ["土壤温度1", "soil_temperature", "soil_temperature_1"],
@@ -45,9 +45,9 @@ describe("names", () => {
     ["CO21", "co2", "co2_1"],
     ["CO2-2", "co2", "co2_2"],
     ["A罐液位", "other", "tank_level_a"],
-  ])("numbers, depths and zones go to the end of the word: %s", (name, kind, word) => {
-    expect(named(name)).toEqual({ kind, word });
-  });
+  ])("numbers, depths and zones go to the end of the word: %s", (name, kind, word) =>
+    expect(named(name)).toEqual({ kind, word }),
+  );
 
   test.each([
     ["室外风速", "wind_speed", "outdoor_wind_speed"],
@@ -67,9 +67,9 @@ describe("names", () => {
     ["temperature outside", "temperature", "outdoor_temperature"],
     ["水温", "temperature", "water_temperature"],
     ["外温", "temperature", "outdoor_temperature"],
-  ])("a place before or after the quantity decides what it is: %s", (name, kind, word) => {
-    expect(named(name)).toEqual({ kind, word });
-  });
+  ])("a place before or after the quantity decides what it is: %s", (name, kind, word) =>
+    expect(named(name)).toEqual({ kind, word }),
+  );
 
   test.each([
     "温度报警",
@@ -88,9 +88,9 @@ describe("names", () => {
     "?",
     "",
     "温度 is what this long explanation of a probe is about, and it goes on for ever and ever",
-  ])("a name of which any part is not understood is other, without a word: %s", (name) => {
-    expect(named(name)).toEqual({ kind: "other", word: null });
-  });
+  ])("a name of which any part is not understood is other, without a word: %s", (name) =>
+    expect(named(name)).toEqual({ kind: "other", word: null }),
+  );
 });
 
 describe("units", () => {
@@ -113,15 +113,13 @@ describe("units", () => {
     ["电池", "%", "battery"],
     ["土壤EC", "us/cm", "ec"],
     ["管道压力", "MPa", "pressure"],
-  ])("a unit settles or contradicts the kind: %s in %s", (name, unit, kind) => {
-    expect(named(name, unit).kind).toBe(kind);
-  });
+  ])("a unit settles or contradicts the kind: %s in %s", (name, unit, kind) =>
+    expect(named(name, unit).kind).toBe(kind),
+  );
 
   test.each(["降雨", "rain", "电池", "电量", "饱和差"])(
     "a name that says too little without a unit waits: %s",
-    (name) => {
-      expect(named(name).kind).toBe("other");
-    },
+    (name) => expect(named(name).kind).toBe("other"),
   );
 
   test("the word does not depend on the unit, so that an id never changes when one appears", () => {
@@ -145,9 +143,9 @@ describe("factor codes", () => {
     ["fs", "W/m2", "irradiance"],
     ["yl", "mm", "rain"],
     ["yl", "hPa", "pressure"],
-  ])("a code stands for its quantity: %s in %s", (factor, unit, kind) => {
-    expect(coded(factor, unit).kind).toBe(kind);
-  });
+  ])("a code stands for its quantity: %s in %s", (factor, unit, kind) =>
+    expect(coded(factor, unit).kind).toBe(kind),
+  );
 
   test.each([
     ["lp", null],
@@ -156,9 +154,9 @@ describe("factor codes", () => {
     ["yl", null],
     ["t1", "%"],
     ["x9", "℃"],
-  ])("a code that nobody explained, or that the unit contradicts, is other: %s in %s", (factor, unit) => {
-    expect(coded(factor, unit)).toEqual({ kind: "other", word: null });
-  });
+  ])("a code that nobody explained, or that the unit contradicts, is other: %s in %s", (factor, unit) =>
+    expect(coded(factor, unit)).toEqual({ kind: "other", word: null }),
+  );
 
   test("the name goes before the code", () => {
     expect(coded("t1", null, "土壤温度")).toEqual({ kind: "soil_temperature", word: "soil_temperature" });

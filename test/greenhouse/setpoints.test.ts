@@ -18,9 +18,9 @@ describe("a writable parameter", () => {
     ["2.1999999999999997", ec, "2.2", "220"],
     ["10", percent, "10", "10"],
     ["85.0", percent, "85", "85"],
-  ])("%s is sent as round(x / scale) in digits", (text, range, canonical, value) => {
-    expect(readNumberSetpoint(text, range)).toEqual({ text: canonical, value });
-  });
+  ])("%s is sent as round(x / scale) in digits", (text, range, canonical, value) =>
+    expect(readNumberSetpoint(text, range)).toEqual({ text: canonical, value }),
+  );
 
   it.each([
     ["5.1", ec],
@@ -35,19 +35,15 @@ describe("a writable parameter", () => {
     ["-5", { ...percent, min: -10 }],
   ])(
     "%s is out of range: outside the limits, of whatever size, between two steps, or without exact digits",
-    (text, range) => {
-      expect(readNumberSetpoint(text, range)).toMatchObject({ reason: "out_of_range" });
-    },
+    (text, range) => expect(readNumberSetpoint(text, range)).toMatchObject({ reason: "out_of_range" }),
   );
 
   it.each(["", "open", "01", "1e1", "0x1", "1,5", "+1", ".5", "5.", "NaN", "Infinity", "1 ", "2.5 mS"])(
     "%j is a bad payload: no plain number",
-    (text) => {
-      expect(readNumberSetpoint(text, ec)).toMatchObject({ reason: "bad_payload" });
-    },
+    (text) => expect(readNumberSetpoint(text, ec)).toMatchObject({ reason: "bad_payload" }),
   );
 
-  it("whatever is sent reads back, scaled, as a value within the limits", () => {
+  it("whatever is sent reads back, scaled, as a value within the limits", () =>
     fc.assert(
       fc.property(
         fc.constantFrom(0.01, 0.1, 1, 2, 10),
@@ -67,23 +63,19 @@ describe("a writable parameter", () => {
         },
       ),
       { numRuns: 5_000 },
-    );
-  });
+    ));
 });
 
 describe("a raw address", () => {
-  it("takes one control value as it is written", () => {
-    expect(readRawSetpoint("00000100")).toEqual({ text: "00000100", value: "00000100" });
-  });
+  it("takes one control value as it is written", () =>
+    expect(readRawSetpoint("00000100")).toEqual({ text: "00000100", value: "00000100" }));
 
-  it.each(["open", "null", "true", "OFF", "on_1"])("takes no word: %s", (text) => {
-    expect(readRawSetpoint(text)).toMatchObject({ reason: "unknown_command" });
-  });
+  it.each(["open", "null", "true", "OFF", "on_1"])("takes no word: %s", (text) =>
+    expect(readRawSetpoint(text)).toMatchObject({ reason: "unknown_command" }),
+  );
 
   it.each(["", "a b", "开", "1".repeat(65), "1\u0000", "-1", "1.5", "0x10", "#1"])(
     "%j is a bad payload",
-    (text) => {
-      expect(readRawSetpoint(text)).toMatchObject({ reason: "bad_payload" });
-    },
+    (text) => expect(readRawSetpoint(text)).toMatchObject({ reason: "bad_payload" }),
   );
 });

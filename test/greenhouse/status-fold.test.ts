@@ -42,9 +42,7 @@ describe("a running status", () => {
     ["自动", "自动"],
     [null, "unknown"],
     ["", "unknown"],
-  ])("is on, off or the raw value: %j is %s", (value, state) => {
-    expect(statusState(value)).toBe(state);
-  });
+  ])("is on, off or the raw value: %j is %s", (value, state) => expect(statusState(value)).toBe(state));
 
   it("is named by number and name together, since numbers repeat within one device", () => {
     const ids = shown([status("fan", 16), status("fan 2", 16, 0), status("fan", null)]);

@@ -27,15 +27,11 @@ describe("names of running statuses", () => {
     ["CO2补气", "co2_supply"],
     ["补光灯", "grow_light"],
     ["电磁阀3", "valve_3"],
-  ])("%s is %s", (name, word) => {
-    expect(statusWord(name)).toBe(word);
-  });
+  ])("%s is %s", (name, word) => expect(statusWord(name)).toBe(word));
 
   it.each(["", "状态", "风机甲", "3号风机2", "风机故障", "风机浇水", "x".repeat(100)])(
     "%j is left as it is: a part of it is not understood",
-    (name) => {
-      expect(statusWord(name)).toBeNull();
-    },
+    (name) => expect(statusWord(name)).toBeNull(),
   );
 });
 
@@ -47,9 +43,7 @@ describe("translated names", () => {
     ["ph", "pH"],
     ["nutrient_solution_ec", "Nutrient solution EC"],
     ["pm25", "PM2.5"],
-  ])("%s is read as %s", (word, name) => {
-    expect(englishName(word)).toBe(name);
-  });
+  ])("%s is read as %s", (word, name) => expect(englishName(word)).toBe(name));
 
   it.each<[string, "en" | "zh", string | null]>([
     ["空气温度", "en", "Air temperature"],
@@ -59,9 +53,9 @@ describe("translated names", () => {
     ["Air temperature", "zh", "空气温度"],
     ["soil moisture 2", "zh", "土壤湿度2"],
     ["工作模式", "en", null],
-  ])("%s in %s is %j", (name, language, translated) => {
-    expect(translatedSensorName(name, language)).toBe(translated);
-  });
+  ])("%s in %s is %j", (name, language, translated) =>
+    expect(translatedSensorName(name, language)).toBe(translated),
+  );
 
   it("a running status is translated into English alone", () => {
     expect(translatedStatusName("一级风机", "en")).toBe("Fan stage 1");

@@ -35,9 +35,7 @@ describe("the kind of an actuator and its control-parameter type", () => {
     ["motor", 12],
     ["custom", 203],
     ["skylight", 9999],
-  ])("%s and type %i do not contradict each other", (kind, typeId) => {
-    expect(told(kind, typeId)).toBeNull();
-  });
+  ])("%s and type %i do not contradict each other", (kind, typeId) => expect(told(kind, typeId)).toBeNull());
 
   it.each<[ActuatorKind, number, string]>([
     ["light", 2, "type_id says type 2 (left skylight), which is the kind skylight, not light"],

@@ -48,9 +48,7 @@ describe("control-parameter types", () => {
 
   it.each([203, 204, 205, 206, 207, 211, 212, 213, 219])(
     "type %i has no control values, so it is mirrored only",
-    (id) => {
-      expect(typeRows.get(parameterGroup(id))).toMatchObject({ role: "parameter" });
-    },
+    (id) => expect(typeRows.get(parameterGroup(id))).toMatchObject({ role: "parameter" }),
   );
 
   it("the kinds that the interface gives no values for say that they are assumed", () => {
@@ -74,7 +72,7 @@ describe("control-parameter types", () => {
   });
 });
 
-describe("--types", () => {
+describe("--types", () =>
   it.each([
     ["2", [2]],
     ["2, 12,2", [2, 12]],
@@ -91,5 +89,4 @@ describe("--types", () => {
   ])("%j is %j", (text, types) => {
     if (types === null) expect(() => typeList(text)).toThrow("expected type ids such as 2,12 or 190-201");
     else expect(typeList(text)).toEqual(types);
-  });
-});
+  }));

@@ -39,16 +39,12 @@ const spellings = {
 
 test.each(Object.entries(spellings).flatMap(([unit, texts]) => texts.map((text) => [text, unit])))(
   "a unit has one spelling: %s is %s",
-  (text, unit) => {
-    expect(normaliseUnit(text)).toBe(unit);
-  },
+  (text, unit) => expect(normaliseUnit(text)).toBe(unit),
 );
 
 test.each([[null], [""], ["  "], ["-"], ["--"], ["无"], ["/"], ["null"], ["N/A"], ["\u0000"], ["\ud800"]])(
   "no unit is null: %j",
-  (text) => {
-    expect(normaliseUnit(text)).toBeNull();
-  },
+  (text) => expect(normaliseUnit(text)).toBeNull(),
 );
 
 test("unknown text is trimmed and kept, at most 32 characters of it", () => {
@@ -88,8 +84,8 @@ test.each([
   ["暂无", "reading unit"],
   ["Na", "reading"],
   ["0", ""],
-])("%j says that there is no %s", (text, of) => {
+])("%j says that there is no %s", (text, of) =>
   expect((["reading", "unit", "register"] as const).filter((what) => saysNothing(text, what)).join(" ")).toBe(
     of,
-  );
-});
+  ),
+);

@@ -15,15 +15,14 @@ test("a dead bridge shows as disconnected: its connectivity has no availability,
   expect(document).not.toHaveProperty("availability");
 });
 
-test("the refresh button asks the bridge and is forgotten if nobody listens", () => {
+test("the refresh button asks the bridge and is forgotten if nobody listens", () =>
   expect(document.components["button_refresh"]).toMatchObject({
     command_topic: "greenhouse/bridge/request/refresh",
     payload_press: "{}",
     retain: false,
     qos: 1,
     message_expiry_interval: 30,
-  });
-});
+  }));
 
 test.each([
   ["sensor_last-contact-business", "2026-01-01T00:00:00.000Z"],

@@ -83,9 +83,7 @@ describe("availability", () => {
 
   test.each(["binary_sensor_connectivity", "binary_sensor_problem", "event_result"])(
     "%s needs the bridge alone",
-    (key) => {
-      expect(own(document.components[key])).toEqual(["greenhouse/bridge/state"]);
-    },
+    (key) => expect(own(document.components[key])).toEqual(["greenhouse/bridge/state"]),
   );
 
   test("actuators, running statuses and parameters take the device's", () => {
@@ -112,12 +110,11 @@ describe("a running status", () => {
     expect(nameOf([status(17, "二级风机", 1)])).toEqual(["Fan stage 2"]);
   });
 
-  test("keeps the platform's name where the device shows the number twice", () => {
+  test("keeps the platform's name where the device shows the number twice", () =>
     expect(nameOf([status(16, "风机甲", 1, "a"), status(16, "风机乙", 1, "b")])).toEqual([
       "风机甲",
       "风机乙",
-    ]);
-  });
+    ]));
 });
 
 describe("actuator kinds", () => {
@@ -141,9 +138,7 @@ describe("actuator kinds", () => {
     ["light", ["light", "select"]],
     ["motor", ["select", "button"]],
     ["custom", []],
-  ])("%s is announced as %j", (kind, platforms) => {
-    expect(platformsFor({ kind })).toEqual(platforms);
-  });
+  ])("%s is announced as %j", (kind, platforms) => expect(platformsFor({ kind })).toEqual(platforms));
 
   test.each<[ActuatorSettings["kind"], string[]]>([
     ["skylight", ["Open", "Closed", "Automatic", "Position"]],
@@ -151,9 +146,9 @@ describe("actuator kinds", () => {
     ["fan_wet_curtain", ["All on", "Fans 1, 2 and 3", "Fans 1 and 2", "Fan 1", "Off"]],
     ["irrigation", ["On", "Off", "Automatic", "Rotation"]],
     ["light", ["On", "Off", "Automatic"]],
-  ])("the select of %s carries the platform's options one to one, in readable words", (kind, options) => {
-    expect(componentsFor({ kind })["select_101"]?.["options"]).toEqual(options);
-  });
+  ])("the select of %s carries the platform's options one to one, in readable words", (kind, options) =>
+    expect(componentsFor({ kind })["select_101"]?.["options"]).toEqual(options),
+  );
 
   test("the select of a positioner shows `position` at a degree, and choosing it sends that word, which is refused", () => {
     const select = componentsFor({ kind: "skylight" })["select_101"];
@@ -190,9 +185,9 @@ describe("actuator kinds", () => {
     ["irrigation", "switch", ["switch", "select"]],
     ["fan_wet_curtain", "switch", ["select"]],
     ["machine", "cover", ["select"]],
-  ])("%s shown as %s is %j: a view its values do not allow is left out", (kind, as, platforms) => {
-    expect(platformsFor({ kind, homeAssistant: { as, enabled: true } })).toEqual(platforms);
-  });
+  ])("%s shown as %s is %j: a view its values do not allow is left out", (kind, as, platforms) =>
+    expect(platformsFor({ kind, homeAssistant: { as, enabled: true } })).toEqual(platforms),
+  );
 
   test("a motor with open and close may be a cover, which then has no position", () => {
     const values = { open: "00000001", close: "00000010" };
@@ -297,7 +292,7 @@ test("every outcome is an event type from the start", () => {
   expect(types).toEqual([...outcomes]);
 });
 
-describe("cameras and weather stations", () => {
+describe("cameras and weather stations", () =>
   test.each(["V003", "V008", "V009", "W001"] as const)("a %s has nothing to command", (type) => {
     const one: Controller = {
       ...controllers[type],
@@ -309,8 +304,7 @@ describe("cameras and weather stations", () => {
     expect(found).not.toHaveProperty("binary_sensor_problem");
     expect(found).not.toHaveProperty("event_result");
     expect(found).toHaveProperty("binary_sensor_connectivity");
-  });
-});
+  }));
 
 describe("names", () => {
   const namesOf = (sensorNames: "translated" | "platform", language: "en" | "zh", ...sensors: string[]) => {
@@ -332,9 +326,8 @@ describe("names", () => {
     expect(namesOf("translated", "zh", "空气温度", "Soil temperature 2")).toEqual(["空气温度", "土壤温度2"]);
   });
 
-  test("two sensors that would share a name keep the platform's", () => {
-    expect(namesOf("translated", "en", "空气温度", "气温", "光照")).toEqual(["空气温度", "气温", "Light"]);
-  });
+  test("two sensors that would share a name keep the platform's", () =>
+    expect(namesOf("translated", "en", "空气温度", "气温", "光照")).toEqual(["空气温度", "气温", "Light"]));
 
   test("a configured name stays as it is", () => {
     const named = sensor({ key: "channel:1", id: "a", name: "Ridge", platformName: "空气温度" });

@@ -84,9 +84,7 @@ export function discoveryAfter(saved: string | null, ...controllers: readonly Co
     memory,
     allowed,
     ended: output.run(stopped.signal),
-    stop: () => {
-      stopped.abort();
-    },
+    stop: () => stopped.abort(),
     /** Puts a controller into the mirror (or takes it out) and tells the output. */
     change: (code: string, after: Controller | undefined): void => {
       const before = view.get(code);

@@ -13,9 +13,7 @@ const withSensors = (count: number) =>
     settings(),
   );
 
-test("100 sensors fit into one message", () => {
-  expect(fittingDocument(withSensors(100)).leftOut).toBe(0);
-});
+test("100 sensors fit into one message", () => expect(fittingDocument(withSensors(100)).leftOut).toBe(0));
 
 test("what does not fit is left out from the end and counted, and actuators stay", () => {
   const whole = withSensors(600);

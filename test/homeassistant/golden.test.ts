@@ -22,16 +22,11 @@ function golden(name: string, document: DeviceDocument): void {
 describe.each<Language>(["en", "zh"])("announcements in %s", (language) => {
   const chosen = settings({ language, supportUrl: "https://example.com/greenhouse2mqtt" });
 
-  test.each(Object.entries(controllers))(
-    "a device of type %s is announced as recorded",
-    (type, controller) => {
-      golden(`${type}.${language}`, controllerDocument(controller, chosen));
-    },
+  test.each(Object.entries(controllers))("a device of type %s is announced as recorded", (type, controller) =>
+    golden(`${type}.${language}`, controllerDocument(controller, chosen)),
   );
 
-  test("the bridge is announced as recorded", () => {
-    golden(`bridge.${language}`, bridgeDocument(chosen));
-  });
+  test("the bridge is announced as recorded", () => golden(`bridge.${language}`, bridgeDocument(chosen)));
 
   test("Home Assistant accepts every announcement of the account", () => {
     const messages = new Map([

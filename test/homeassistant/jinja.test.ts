@@ -18,9 +18,7 @@ test.each([
   ["{{ value[:2] }}", "🌱🌱🌱", "🌱🌱"],
   ["{{ value | float(0) == value | float(1) }}", "2e1", "True"],
   ["{{ value | float(0) == value | float(1) }}", "x", "False"],
-])("%s of %s is %s", (template, payload, rendered) => {
-  expect(render(template, payload)).toBe(rendered);
-});
+])("%s of %s is %s", (template, payload, rendered) => expect(render(template, payload)).toBe(rendered));
 
 test.each([
   ["{{ value | upper }}", "x"],
@@ -29,6 +27,6 @@ test.each([
   ["{{ value_json.state }}", "no JSON"],
   ["plain text", "x"],
   ["{{ value value }}", "x"],
-])("%s of %s fails instead of passing unseen", (template, payload) => {
-  expect(() => render(template, payload)).toThrow();
-});
+])("%s of %s fails instead of passing unseen", (template, payload) =>
+  expect(() => render(template, payload)).toThrow(),
+);

@@ -32,9 +32,9 @@ describe("whose announcement it is", () => {
     ["an array", "[]", false],
     ["null", "null", false],
     ["components that are no object", JSON.stringify({ origin: ours, components: [1] }), false],
-  ])("%s: ours %j", (_, payload, expected) => {
-    expect(foundDocument(payload, "greenhouse") !== null).toBe(expected);
-  });
+  ])("%s: ours %j", (_, payload, expected) =>
+    expect(foundDocument(payload, "greenhouse") !== null).toBe(expected),
+  );
 
   test("what the bridge announces itself is ours, under this base topic alone", () => {
     const payloads = [

@@ -41,9 +41,9 @@ test.each<[SensorKind, string | null, string | null, string | null, number]>([
   ["flow", "L/s", "volume_flow_rate", "L/min", 60],
   ["vpd", "kPa", null, "kPa", 1],
   ["other", "g", null, "g", 1],
-])("%s in %s is class %s in %s, times %d", (kind, unit, deviceClass, sent, factor) => {
-  expect(classify(kind, unit, null)).toMatchObject({ deviceClass, unit: sent, factor });
-});
+])("%s in %s is class %s in %s, times %d", (kind, unit, deviceClass, sent, factor) =>
+  expect(classify(kind, unit, null)).toMatchObject({ deviceClass, unit: sent, factor }),
+);
 
 test.each<[SensorKind, string, number | null, number]>([
   ["temperature", "°C", null, 1],
@@ -53,9 +53,9 @@ test.each<[SensorKind, string, number | null, number]>([
   ["illuminance", "lx", 2, 2],
   ["ec", "μS/cm", 0, 3],
   ["ec", "μS/cm", null, 2],
-])("%s in %s with %s decimals of the reading shows %d", (kind, unit, decimals, shown) => {
-  expect(classify(kind, unit, decimals).decimals).toBe(shown);
-});
+])("%s in %s with %s decimals of the reading shows %d", (kind, unit, decimals, shown) =>
+  expect(classify(kind, unit, decimals).decimals).toBe(shown),
+);
 
 test("no kind has a class or state class that the oldest supported release does not know", () => {
   for (const kind of sensorKinds) {

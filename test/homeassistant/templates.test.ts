@@ -20,9 +20,9 @@ describe("availability", () => {
     ["stale", "offline"],
     ["bad", "offline"],
     ["", "offline"],
-  ])("a reading of quality %j is %s", (payload, rendered) => {
-    expect(render(templates.usableQuality, payload)).toBe(rendered);
-  });
+  ])("a reading of quality %j is %s", (payload, rendered) =>
+    expect(render(templates.usableQuality, payload)).toBe(rendered),
+  );
 
   test.each([
     ["online", "online"],
@@ -30,21 +30,21 @@ describe("availability", () => {
     ["unauthorized", "online"],
     ["unreachable", "offline"],
     ["", "offline"],
-  ])("a platform that is %j counts as %s", (payload, rendered) => {
-    expect(render(templates.platformReachable, payload)).toBe(rendered);
-  });
+  ])("a platform that is %j counts as %s", (payload, rendered) =>
+    expect(render(templates.platformReachable, payload)).toBe(rendered),
+  );
 
   test.each([
     ["online", "online"],
     ["unknown", "online"],
     ["offline", "offline"],
     ["", "offline"],
-  ])("a controller that is %j counts as %s", (payload, rendered) => {
-    expect(render(templates.controllerReachable, payload)).toBe(rendered);
-  });
+  ])("a controller that is %j counts as %s", (payload, rendered) =>
+    expect(render(templates.controllerReachable, payload)).toBe(rendered),
+  );
 });
 
-describe("cover", () => {
+describe("cover", () =>
   test.each([
     [json("open"), "open", "100"],
     [json("closed"), "closed", "0"],
@@ -60,8 +60,7 @@ describe("cover", () => {
   ])("%s is %s at %j", (payload, state, position) => {
     expect(render(templates.coverState, payload)).toBe(state);
     expect(render(templates.coverPosition, payload)).toBe(position);
-  });
-});
+  }));
 
 describe("on and off", () => {
   test.each([
@@ -79,9 +78,9 @@ describe("on and off", () => {
     ["online", "online"],
     ["offline", "offline"],
     ["unknown", "None"],
-  ])("a controller's own flag %s shows as %s", (flag, rendered) => {
-    expect(render(templates.connectivity, flag)).toBe(rendered);
-  });
+  ])("a controller's own flag %s shows as %s", (flag, rendered) =>
+    expect(render(templates.connectivity, flag)).toBe(rendered),
+  );
 });
 
 describe("options", () => {
@@ -143,9 +142,9 @@ describe("numbers", () => {
     ["5.1", "None"],
     ["-1", "None"],
     ["text", "None"],
-  ])("a parameter between 0 and 5 that reads %s shows %s", (payload, rendered) => {
-    expect(render(within(0, 5), payload)).toBe(rendered);
-  });
+  ])("a parameter between 0 and 5 that reads %s shows %s", (payload, rendered) =>
+    expect(render(within(0, 5), payload)).toBe(rendered),
+  );
 
   test.each([
     ["2.5", "2.5"],
@@ -154,9 +153,9 @@ describe("numbers", () => {
     ["", "None"],
     ["--", "None"],
     ["auto", "None"],
-  ])("a quantity that reads %j shows %s", (payload, rendered) => {
-    expect(render(templates.number, payload)).toBe(rendered);
-  });
+  ])("a quantity that reads %j shows %s", (payload, rendered) =>
+    expect(render(templates.number, payload)).toBe(rendered),
+  );
 
   test("a text is cut at the 255 characters that Home Assistant keeps", () => {
     expect(render(templates.text, "关")).toBe("关");

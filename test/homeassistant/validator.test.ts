@@ -14,13 +14,10 @@ const one = (fields: Record<string, unknown>, root: Record<string, unknown> = {}
   message({ a: entity(fields) }, root);
 const command = { command_topic: "a/set" };
 
-test("a plain message has no faults", () => {
-  expect(discoveryFaults(topic, one({}))).toEqual([]);
-});
+test("a plain message has no faults", () => expect(discoveryFaults(topic, one({}))).toEqual([]));
 
-test("a component that is being removed needs nothing but its platform", () => {
-  expect(discoveryFaults(topic, message({ a: entity({}), b: { platform: "cover" } }))).toEqual([]);
-});
+test("a component that is being removed needs nothing but its platform", () =>
+  expect(discoveryFaults(topic, message({ a: entity({}), b: { platform: "cover" } }))).toEqual([]));
 
 describe.each<[string, [string, string][]]>([
   [
@@ -164,19 +161,19 @@ describe.each<[string, [string, string][]]>([
       ["message_expiry_interval", one({ message_expiry_interval: 0 })],
     ],
   ],
-])("%s", (_, cases) => {
-  test.each(cases)("a message with the fault «%s» fails", (fault, payload) => {
-    expect(discoveryFaults(topic, payload).join("\n")).toContain(fault);
-  });
-});
+])("%s", (_, cases) =>
+  test.each(cases)("a message with the fault «%s» fails", (fault, payload) =>
+    expect(discoveryFaults(topic, payload).join("\n")).toContain(fault),
+  ),
+);
 
 test.each([
   "homeassistant/device/a b/config",
   "homeassistant/device/a/b/c/config",
   "homeassistant/device/ä/config",
-])("(j) the discovery topic %s fails", (illegal) => {
-  expect(discoveryFaults(illegal, one({}))).toEqual([`illegal discovery topic ${illegal}`]);
-});
+])("(j) the discovery topic %s fails", (illegal) =>
+  expect(discoveryFaults(illegal, one({}))).toEqual([`illegal discovery topic ${illegal}`]),
+);
 
 describe("(i) over all messages", () => {
   const other = "homeassistant/device/y/config";

@@ -29,6 +29,6 @@ it.each([
     true,
   ],
   ["a sensor told from no other", "sensor_name_t0", { ...controller(), layout: [slot("t0")] }, false, false],
-] as const)("%s of an earlier run (%s) may be removed: %#", (_, key, of, hadTime, may) => {
-  expect(removable(new Map([[key, { platform: "sensor", unique_id: "x" }]]), of, hadTime).has(key)).toBe(may);
-});
+] as const)("%s of an earlier run (%s) may be removed: %#", (_, key, of, hadTime, may) =>
+  expect(removable(new Map([[key, { platform: "sensor", unique_id: "x" }]]), of, hadTime).has(key)).toBe(may),
+);

@@ -35,9 +35,7 @@ describe("who is served (requirement 63)", () => {
     ["HEAD", { method: "HEAD" }, 200],
     ["a request that could change something", { method: "POST" }, 405],
     ["DELETE", { method: "DELETE" }, 405],
-  ])("%s gets %o → %i", (_, request, status) => {
-    expect(statusOf(request, loopback)).toBe(status);
-  });
+  ])("%s gets %o → %i", (_, request, status) => expect(statusOf(request, loopback)).toBe(status));
 
   it.each([
     ["fd00::5", "[fd00::5]:8099", 200],
@@ -76,9 +74,9 @@ describe("who is served (requirement 63)", () => {
     ["it under another scheme", "Basic right-token", 401],
     ["an empty one", "Bearer ", 401],
     ["it under a scheme in small letters", "bearer right-token", 200],
-  ])("whoever shows %s gets %o → %i", (_, authorization, status) => {
-    expect(statusOf({ authorization }, guarded)).toBe(status);
-  });
+  ])("whoever shows %s gets %o → %i", (_, authorization, status) =>
+    expect(statusOf({ authorization }, guarded)).toBe(status),
+  );
 
   it("only a token that was shown and wrong counts as a wrong one", () => {
     expect(refusalOf(asked, guarded)?.wrongToken).toBeUndefined();

@@ -22,9 +22,9 @@ function ask(
     const call = request({ port, host: "127.0.0.1", path, method, headers, agent: false }, (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
-      response.on("end", () => {
-        resolve({ status: response.statusCode ?? 0, text, headers: response.headers });
-      });
+      response.on("end", () =>
+        resolve({ status: response.statusCode ?? 0, text, headers: response.headers }),
+      );
     });
     call.on("error", reject);
     call.end();

@@ -54,9 +54,9 @@ describe("open commands", () => {
       open: ["a"],
     },
     { rule: "an id used again is open again", records: [taken("a"), ended("a"), taken("a")], open: ["a"] },
-  ])("$rule", ({ records, open }) => {
-    expect(historyOf(stamped(records)).open.map(({ taken: { id } }) => id)).toEqual(open);
-  });
+  ])("$rule", ({ records, open }) =>
+    expect(historyOf(stamped(records)).open.map(({ taken: { id } }) => id)).toEqual(open),
+  );
 
   it("say what was sent last and whether an answer came", () => {
     const [command] = historyOf(
@@ -86,9 +86,8 @@ describe("open commands", () => {
     ]);
   });
 
-  it("that nothing was sent for have no steps", () => {
-    expect(historyOf(stamped([taken("a")])).open).toMatchObject([{ steps: [] }]);
-  });
+  it("that nothing was sent for have no steps", () =>
+    expect(historyOf(stamped([taken("a")])).open).toMatchObject([{ steps: [] }]));
 });
 
 describe("posts that nobody has read back", () => {
@@ -138,9 +137,9 @@ describe("posts that nobody has read back", () => {
       records: [sent("a"), { ...readBack, target: "parameter" }],
       unread: ["a"],
     },
-  ])("$rule: $unread", ({ records, unread }) => {
-    expect(historyOf(stamped(records)).unread.map(({ id }) => id)).toEqual(unread);
-  });
+  ])("$rule: $unread", ({ records, unread }) =>
+    expect(historyOf(stamped(records)).unread.map(({ id }) => id)).toEqual(unread),
+  );
 });
 
 describe("the newest problem of an actuator", () => {
@@ -172,12 +171,12 @@ describe("the newest problem of an actuator", () => {
     { rule: "acknowledging it ends it", records: [bad("a"), acknowledged("roof")], problem: [] },
     { rule: "acknowledging the controller ends it", records: [bad("a"), acknowledged(null)], problem: [] },
     { rule: "acknowledging another does not", records: [bad("a"), acknowledged("vent")], problem: ["a"] },
-  ])("$rule", ({ records, problem }) => {
-    expect(historyOf(stamped(records)).problems.map(({ id }) => id)).toEqual(problem);
-  });
+  ])("$rule", ({ records, problem }) =>
+    expect(historyOf(stamped(records)).problems.map(({ id }) => id)).toEqual(problem),
+  );
 });
 
-describe("starts", () => {
+describe("starts", () =>
   it("without a stop are told apart, so that a crash loop can be seen", () => {
     const start: RecordBody = { type: "start", version: "1" };
     const runs = [
@@ -188,10 +187,9 @@ describe("starts", () => {
       { boot: "b1", stopped: true },
       { boot: "b2", stopped: false },
     ]);
-  });
-});
+  }));
 
-describe("memory of the history", () => {
+describe("memory of the history", () =>
   it("is bounded whatever the records hold (S16)", () => {
     const many = Array.from({ length: 8_000 }, (_, n) => `${n}`);
     const posts = many.map((actuator) => ({ ...sent("x"), actuator }));
@@ -199,8 +197,7 @@ describe("memory of the history", () => {
     expect(open).toHaveLength(1_000);
     expect(unread).toHaveLength(5_000);
     expect(open.at(-1)?.taken.id).toBe("7999");
-  });
-});
+  }));
 
 describe("recent commands, to tell duplicates", () => {
   const at = (seconds: number) => Date.UTC(2026, 4, 1, 6, 0, seconds);
@@ -230,9 +227,7 @@ describe("recent commands, to tell duplicates", () => {
       since: 3,
       found: ["b open"],
     },
-  ])("$rule", ({ records, since, found }) => {
-    expect(seen(records, since)).toEqual(found);
-  });
+  ])("$rule", ({ records, since, found }) => expect(seen(records, since)).toEqual(found));
 
   it("of several targets under one id are commands of their own", () => {
     const vent = { actuator: "vent" };

@@ -101,9 +101,7 @@ describe("a durable append (requirement 54)", () => {
     await journal.append({ type: "start", version: "1" }, { durable: false });
     disk.calls.length = 0;
     const appended = journal.append(taken("a"), { durable: true });
-    await new Promise<void>((resolve) => {
-      process.nextTick(resolve);
-    });
+    await new Promise<void>((resolve) => process.nextTick(resolve));
     expect(disk.calls).toEqual(["write journal-000000000001.jsonl"]);
     await appended;
   });
@@ -179,7 +177,7 @@ describe("records that are not durable (requirement 55)", () => {
   });
 });
 
-describe("a closed journal", () => {
+describe("a closed journal", () =>
   it("has written what was appended before and refuses what comes after", async () => {
     const directory = await tempDirectory();
     const journal = await openJournal(directory);
@@ -190,5 +188,4 @@ describe("a closed journal", () => {
     expect(journal.state()).toMatchObject({ available: false });
     expect((await recordsIn(directory)).map(({ type }) => type)).toEqual(["stop"]);
     expect(await readdir(directory)).toHaveLength(1);
-  });
-});
+  }));

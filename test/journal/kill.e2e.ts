@@ -39,7 +39,7 @@ async function killAfter(directory: string, count: number): Promise<readonly num
   return acknowledged;
 }
 
-describe("kill -9 of a bridge that writes (requirement 52)", () => {
+describe("kill -9 of a bridge that writes (requirement 52)", () =>
   it("loses no acknowledged durable record, over many lives in one directory", async () => {
     const directory = await tempDirectory();
     const acknowledged: number[] = [];
@@ -53,5 +53,4 @@ describe("kill -9 of a bridge that writes (requirement 52)", () => {
     expect(acknowledged.filter((seq) => !present.has(seq))).toEqual([]);
     expect(numbers).toEqual([...present].sort((a, b) => a - b));
     expect(acknowledged).toEqual([...new Set(acknowledged)].sort((a, b) => a - b));
-  }, 60_000);
-});
+  }, 60_000));

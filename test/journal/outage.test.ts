@@ -188,7 +188,7 @@ describe("a directory that cannot be used", () => {
   });
 });
 
-describe("a disk that does not answer", () => {
+describe("a disk that does not answer", () =>
   it("makes the journal unavailable after 10 s and bounds what waits", async () => {
     const disk = faultyDisk();
     const clock = manualClock();
@@ -216,10 +216,9 @@ describe("a disk that does not answer", () => {
     release[1]?.();
     await one;
     expect(journal.state().available).toBe(true);
-  });
-});
+  }));
 
-describe("the real device that is always full", () => {
+describe("the real device that is always full", () =>
   it("gives the same refusal as a full disk", async () => {
     const directory = await tempDirectory();
     const files = {
@@ -229,5 +228,4 @@ describe("the real device that is always full", () => {
     };
     const journal = await openJournal(directory, { files });
     await expect(journal.append(taken("a"), { durable: true })).rejects.toMatchObject({ code: "ENOSPC" });
-  });
-});
+  }));

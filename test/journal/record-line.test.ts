@@ -8,14 +8,13 @@ const [first, second] = stamped([taken("a"), sent("a")]) as [JournalRecord, Jour
 const withoutNewline = (record: JournalRecord) => encodeLine(record).subarray(0, -1);
 
 describe("a line of the journal", () => {
-  it("gives back exactly what was written, whatever the texts hold", () => {
+  it("gives back exactly what was written, whatever the texts hold", () =>
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 60 }), fc.string(), (by, command) => {
         const [record] = stamped([ended("a", { by, command })]) as [JournalRecord];
         expect(decodeLine(withoutNewline(record)).records).toEqual([record]);
       }),
-    );
-  });
+    ));
 
   it("holds no newline but its last byte", () => {
     const [record] = stamped([taken("a", { by: "two\nlines\r" })]) as [JournalRecord];

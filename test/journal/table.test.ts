@@ -75,7 +75,7 @@ describe("the table of past commands", () => {
     [12.4, "12 ms"],
     [4_230, "4.2 s"],
     [125_900, "2 min 5 s"],
-  ])("%d ms is %s", (ms, text) => {
-    expect(journalTable([one(ended("a", { duration_ms: ms }))], utc).text).toContain(`  ${text}`);
-  });
+  ])("%d ms is %s", (ms, text) =>
+    expect(journalTable([one(ended("a", { duration_ms: ms }))], utc).text).toContain(`  ${text}`),
+  );
 });

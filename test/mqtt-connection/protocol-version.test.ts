@@ -32,7 +32,7 @@ describe("the MQTT version", () => {
     [5, 5, "mqtt.protocol_version is 5"],
     [4, 4, "mqtt.protocol_version is 4"],
     [5, 4, "the broker refuses MQTT 5"],
-  ] as const)("configured as %i and spoken as %i has the reason: %s", (preferred, used, reason) => {
-    expect(versionReason(preferred, used)).toBe(reason);
-  });
+  ] as const)("configured as %i and spoken as %i has the reason: %s", (preferred, used, reason) =>
+    expect(versionReason(preferred, used)).toBe(reason),
+  );
 });

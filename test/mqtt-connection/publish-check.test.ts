@@ -26,9 +26,8 @@ describe("the last check before the wire (35)", () => {
     else expect(problem(topic)).toContain(expected);
   });
 
-  it("names no more than the beginning of a hostile topic", () => {
-    expect(problem(`${"x".repeat(70_000)}#`)?.length).toBeLessThan(200);
-  });
+  it("names no more than the beginning of a hostile topic", () =>
+    expect(problem(`${"x".repeat(70_000)}#`)?.length).toBeLessThan(200));
 
   it.each([
     ["256 KiB", Buffer.alloc(256 * 1024), null, null],
@@ -46,7 +45,7 @@ describe("the last check before the wire (35)", () => {
     expect(sizeOf("a", "b", { responseProperties }).bytes).toBeGreaterThan(1_000);
   });
 
-  it("lets no text through that MQTT forbids in a topic", () => {
+  it("lets no text through that MQTT forbids in a topic", () =>
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 600 }), (topic) => {
         if (problem(topic) !== null) return;
@@ -56,6 +55,5 @@ describe("the last check before the wire (35)", () => {
         expect(Buffer.byteLength(topic)).toBeLessThanOrEqual(512);
       }),
       { numRuns: 500 },
-    );
-  });
+    ));
 });

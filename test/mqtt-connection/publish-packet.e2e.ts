@@ -4,7 +4,7 @@ import { connect, otherClient, testMosquitto, until } from "./support.js";
 /** Around the borders of the one, two and three bytes that a length may take. */
 const sizes = [0, 1, 90, 100, 126, 128, 16_340, 16_383, 16_390, 200_000];
 
-describe.each([4, 5] as const)("a packet of QoS 0 with MQTT %i", (protocolVersion) => {
+describe.each([4, 5] as const)("a packet of QoS 0 with MQTT %i", (protocolVersion) =>
   it("arrives byte for byte at any length, as text or bytes, with its retain flag", async () => {
     const mosquitto = await testMosquitto();
     const { connection, online } = connect({ url: mosquitto.url, protocolVersion });
@@ -26,5 +26,5 @@ describe.each([4, 5] as const)("a packet of QoS 0 with MQTT %i", (protocolVersio
     await until(() => kept.size === stored.length, "all kept");
     for (const { topic, payload } of stored)
       expect(kept.get(topic)?.equals(Buffer.from(payload)), topic).toBe(true);
-  });
-});
+  }),
+);

@@ -222,7 +222,7 @@ describe("what is published with QoS 0", () => {
   });
 });
 
-describe("a broker that acknowledges nothing", () => {
+describe("a broker that acknowledges nothing", () =>
   it("is told from one that leaves out some", async () => {
     const { queue, clock, acks } = opened({ ackTimeoutMs: 1_000 });
     void kindOf(queue.publish(message("left out")));
@@ -239,5 +239,4 @@ describe("a broker that acknowledges nothing", () => {
     void kindOf(queue.publish(message("b")));
     acks.at(-1)?.(null);
     expect(queue.isMute).toBe(false);
-  });
-});
+  }));

@@ -14,7 +14,7 @@ const facts: LinkFacts = {
 };
 const coded = (code: string) => Object.assign(new Error(`${code} happened`), { code });
 
-describe("why a link ended", () => {
+describe("why a link ended", () =>
   it.each([
     [
       "wrong credentials, 3.1.1",
@@ -70,5 +70,4 @@ describe("why a link ended", () => {
     const end = describeEnd({ ...facts, ...some });
     expect(end.kind).toBe(kind);
     expect(end.reason).toContain(words);
-  });
-});
+  }));

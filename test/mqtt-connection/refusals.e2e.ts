@@ -120,7 +120,7 @@ describe("a message larger than 256 KiB", () => {
   );
 });
 
-describe("a message larger than 256 KiB whose sender is owed an answer", () => {
+describe("a message larger than 256 KiB whose sender is owed an answer", () =>
   it.each([
     [5, 256 * 1024 + 1],
     [4, 256 * 1024 + 1],
@@ -145,8 +145,7 @@ describe("a message larger than 256 KiB whose sender is owed an answer", () => {
       expect(messages.map(({ payload }) => payload.length)).toEqual([size, 4]);
       expect(connection.counters()).toMatchObject({ connects: 1, disconnects: 0, oversized: 2 });
     },
-  );
-});
+  ));
 
 describe("a broker that comes back", () => {
   it.each([5, 4] as const)(

@@ -4,7 +4,7 @@ import { capturedLog, connect, markTopic, until } from "./support.js";
 import { connack, obliging, scriptedBroker, versionOf } from "./wire.js";
 import { BrokerConnection } from "../../src/mqtt/connection.js";
 
-describe("a refused CONNACK", () => {
+describe("a refused CONNACK", () =>
   it.each([
     [4, 3],
     [4, 5],
@@ -28,8 +28,7 @@ describe("a refused CONNACK", () => {
       expect(connection.counters()).toMatchObject({ refused: 5, connects: 1 });
       expect(lines.filter((line) => line.startsWith("warn"))).toHaveLength(1);
     },
-  );
-});
+  ));
 
 describe("waiting between attempts", () => {
   it("is full jitter between 0 and 1, 2, 4, 8, 16, 30, 30 s; the first attempt is at once (33)", async () => {
@@ -92,24 +91,12 @@ describe("waiting between attempts", () => {
 
 describe("the fall back to MQTT 3.1.1", () => {
   it.each([
-    [
-      "CONNACK 0x84",
-      (send: (...bytes: number[]) => void) => {
-        send(...connack(5, 0x84));
-      },
-    ],
-    [
-      "a CONNACK of 3.1.1 with code 1",
-      (send: (...bytes: number[]) => void) => {
-        send(...connack(4, 1));
-      },
-    ],
+    ["CONNACK 0x84", (send: (...bytes: number[]) => void) => send(...connack(5, 0x84))],
+    ["a CONNACK of 3.1.1 with code 1", (send: (...bytes: number[]) => void) => send(...connack(4, 1))],
   ])("happens on %s, and 5 is tried again at the next connect", async (_, refuse) => {
     const broker = await scriptedBroker((packet, peer) => {
       if (packet.type === 1 && versionOf(packet) === 5) {
-        refuse((...bytes) => {
-          peer.send(...bytes);
-        });
+        refuse((...bytes) => peer.send(...bytes));
         peer.close();
       } else obliging(packet, peer, 4);
     });
@@ -143,7 +130,7 @@ describe("the fall back to MQTT 3.1.1", () => {
   });
 });
 
-describe("a link that goes", () => {
+describe("a link that goes", () =>
   it("tells in its one line how many publishes went with it", async () => {
     const broker = await scriptedBroker((packet, peer) => {
       if (packet.type !== 3) obliging(packet, peer, 5);
@@ -158,8 +145,7 @@ describe("a link that goes", () => {
     await online(2);
     const warnings = lines.filter((line) => line.startsWith("warn"));
     expect(warnings).toEqual([expect.stringMatching(/lost the link to the broker.*"lostPublishes":1650/)]);
-  });
-});
+  }));
 
 describe("a publish", () => {
   it("that the broker never acknowledges is given up after the time, and the link lives on (36)", async () => {

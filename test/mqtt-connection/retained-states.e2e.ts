@@ -29,9 +29,7 @@ async function publishedStates(url: string, qos: 0 | 1) {
     qos,
     log: silentLog,
   });
-  store.onChange((before, after) => {
-    output.changed(before, after);
-  });
+  store.onChange((before, after) => output.changed(before, after));
   const now = Date.now();
   for (let n = 0; n < controllers; n += 1) {
     store.admit(`GH-${n}`);

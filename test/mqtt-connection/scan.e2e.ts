@@ -50,7 +50,7 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
   });
 });
 
-describe("a scan of more than a default Mosquitto keeps back for a subscriber", () => {
+describe("a scan of more than a default Mosquitto keeps back for a subscriber", () =>
   it.each([5, 4] as const)("shows all of 5,000 topics with MQTT %i", async (protocolVersion) => {
     const mosquitto = await testMosquitto();
     const { connection, online } = connect({ url: mosquitto.url, protocolVersion });
@@ -65,8 +65,7 @@ describe("a scan of more than a default Mosquitto keeps back for a subscriber", 
     const found = new Set<string>();
     expect(await connection.scan(["greenhouse/+/availability"], (topic) => found.add(topic))).toBe(true);
     expect(found.size).toBe(5_000);
-  });
-});
+  }));
 
 describe("a scan that cannot be known to be complete says so", () => {
   it("where a filter is refused, showing what the others bring", async () => {

@@ -186,7 +186,7 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
   });
 });
 
-describe("a half-open link", () => {
+describe("a half-open link", () =>
   it("is found while publishing all the time, and the publishes are rejected (33)", async () => {
     const broker = await testBroker();
     const proxy = await startTcpProxy(broker.port);
@@ -207,8 +207,7 @@ describe("a half-open link", () => {
     await online(2);
     expect([...kinds].filter((kind) => kind !== "busy")).toEqual(["offline"]);
     await proxy.close();
-  });
-});
+  }));
 
 describe("shutting down", () => {
   it("is not held up by a frozen broker", async () => {

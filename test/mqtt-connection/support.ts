@@ -50,9 +50,7 @@ export function manualClock(): Clock & { advance(ms: number): Promise<void>; rea
     wait: (ms, signal) =>
       new Promise((resolve, reject) => {
         waits.push(ms);
-        const stop = () => {
-          reject(new Error("aborted"));
-        };
+        const stop = () => reject(new Error("aborted"));
         if (signal?.aborted) stop();
         signal?.addEventListener("abort", stop, { once: true });
         sleepers.push({ at: nowMs + ms, wake: resolve });

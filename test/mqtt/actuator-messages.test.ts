@@ -19,9 +19,7 @@ const leaves = (before: Actuator | undefined, after: Actuator) =>
   });
 
 describe("an actuator's retained topics", () => {
-  it("nothing is published of what was not read yet", () => {
-    expect(leaves(undefined, unread)).toEqual([]);
-  });
+  it("nothing is published of what was not read yet", () => expect(leaves(undefined, unread)).toEqual([]));
 
   it.each<[string, Actuator | undefined, Actuator, string[]]>([
     [
@@ -42,9 +40,7 @@ describe("an actuator's retained topics", () => {
     ["the same value read again", read(45), read(45, 2, read(45)), []],
     ["a value in no table", undefined, read("777"), ["position=", "value=777", "state=unknown", "json"]],
     ["the quality alone", read(45), { ...read(45), quality: "stale" }, ["json"]],
-  ])("%s", (_, before, after, expected) => {
-    expect(leaves(before, after)).toEqual(expected);
-  });
+  ])("%s", (_, before, after, expected) => expect(leaves(before, after)).toEqual(expected));
 
   it("a degree read before its mode goes out whole once the mode is known", () => {
     const apart = unreadActuator(actuator({ modeAddress: "201", positionAddress: "202" }));
@@ -91,9 +87,7 @@ describe("a parameter's retained topics", () => {
     ["another", set(250), set(260, 2), ["2.6", "json"]],
     ["its quality alone", set(250), { ...set(250), quality: "stale" }, ["json"]],
     ["a text", undefined, set("auto"), ["auto", "json"]],
-  ])("%s", (_, before, after, payloads) => {
-    expect(shown(before, after)).toEqual(payloads);
-  });
+  ])("%s", (_, before, after, payloads) => expect(shown(before, after)).toEqual(payloads));
 });
 
 it("clearing empties every retained topic of an actuator and a parameter, and never `set`", () => {

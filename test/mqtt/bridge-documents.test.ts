@@ -30,9 +30,7 @@ describe("bridge/controllers", () => {
     ]);
   });
 
-  it("is an empty array without controllers", () => {
-    expect(controllersDocument([])).toBe("[]");
-  });
+  it("is an empty array without controllers", () => expect(controllersDocument([])).toBe("[]"));
 
   it("above 256 KiB, counted in bytes, only says how many there are", () => {
     const some = (count: number, name: string) =>

@@ -3,7 +3,7 @@ import { connectionSettings } from "../../src/mqtt/connection/settings.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { loaded, platform } from "../config/loading.js";
 
-describe("messages larger than 256 KiB", () => {
+describe("messages larger than 256 KiB", () =>
   it.each([
     ["greenhouse/east/actuator/roof/set", true],
     ["greenhouse/east/parameter/ec/set", true],
@@ -17,5 +17,4 @@ describe("messages larger than 256 KiB", () => {
     const { configuration } = await loaded(platform);
     const settings = connectionSettings(configuration.mqtt, topicsUnder("greenhouse"), null, [], {});
     expect(settings.anySize?.(topic)).toBe(taken);
-  });
-});
+  }));

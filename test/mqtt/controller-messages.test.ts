@@ -54,7 +54,7 @@ function kept(into: Map<string, string>, before: Controller | undefined, next: C
 }
 
 describe("a controller's retained messages", () => {
-  it("everything when there was none", () => {
+  it("everything when there was none", () =>
     expect(scalars(undefined, full)).toEqual([
       ["availability", "online"],
       ["problem", "off"],
@@ -65,8 +65,7 @@ describe("a controller's retained messages", () => {
       ["actuator/roof/value", "45"],
       ["actuator/roof/state", "position"],
       ["parameter/ec", "3"],
-    ]);
-  });
+    ]));
 
   it.each<[string, ControllerEvent, [string, string][]]>([
     ["the same", { type: "time_passed" }, []],
@@ -81,9 +80,9 @@ describe("a controller's retained messages", () => {
       [["sensor/air_temperature", "22"]],
     ],
     ["a parameter", registersRead({ "501": 4 }, { startedAt: 1 }), [["parameter/ec", "4"]]],
-  ])("only what changed: %s", (_, event, expected) => {
-    expect(scalars(full, after(full, start, event))).toEqual(expected);
-  });
+  ])("only what changed: %s", (_, event, expected) =>
+    expect(scalars(full, after(full, start, event))).toEqual(expected),
+  );
 
   it("a running status whose value became empty no longer says what it said", () => {
     const broker = kept(new Map(), undefined, full);
@@ -222,7 +221,7 @@ const event: fc.Arbitrary<ControllerEvent> = fc.oneof(
 );
 
 describe("whatever happened to a controller", () => {
-  it("the differences leave the broker as a full publish would", () => {
+  it("the differences leave the broker as a full publish would", () =>
     fc.assert(
       fc.property(fc.array(event, { maxLength: 12 }), (events) => {
         const broker = new Map<string, string>();
@@ -237,10 +236,9 @@ describe("whatever happened to a controller", () => {
         expect(scalar(broker)).toEqual(scalar(kept(new Map(), undefined, shown)));
       }),
       { numRuns: 1_000 },
-    );
-  });
+    ));
 
-  it("clearing it leaves no retained topic of it, and empties nothing that is not its own", () => {
+  it("clearing it leaves no retained topic of it, and empties nothing that is not its own", () =>
     fc.assert(
       fc.property(fc.array(event, { maxLength: 12 }), (events) => {
         const broker = new Map<string, string>();
@@ -261,8 +259,7 @@ describe("whatever happened to a controller", () => {
         }
       }),
       { numRuns: 1_000 },
-    );
-  });
+    ));
 
   it("clearing covers the command topics, which others publish", () => {
     const cleared = controllerMessages(topics, full, undefined).map(({ topic }) => topic);

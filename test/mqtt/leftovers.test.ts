@@ -179,7 +179,7 @@ describe("what is no longer wanted is cleared", () => {
   });
 });
 
-describe("never touched", () => {
+describe("never touched", () =>
   it.each([
     "greenhouse/gone/actuator/roof/set",
     "greenhouse/gone/parameter/ec/set",
@@ -203,5 +203,4 @@ describe("never touched", () => {
     await cleared(true);
     expect(broker.log).toEqual([]);
     expect(placeOf("greenhouse", topic)).toBeNull();
-  });
-});
+  }));

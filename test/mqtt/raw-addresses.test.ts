@@ -28,9 +28,8 @@ describe("a raw address", () => {
     expect(published(fresh, commanded)).toEqual(["greenhouse/gh-0001/address/900 0110"]);
   });
 
-  it("that an actuator owns never has one", () => {
-    expect(after(fresh, start, readBack({ "101": "10010" })).addresses.size).toBe(0);
-  });
+  it("that an actuator owns never has one", () =>
+    expect(after(fresh, start, readBack({ "101": "10010" })).addresses.size).toBe(0));
 
   it("is published when its text changes, and polled from then on", () => {
     const commanded = after(fresh, start, readBack({ "900": "0110" }));

@@ -26,12 +26,7 @@ function desk(options: { readonly concurrency?: number } = {}) {
     () =>
       new Promise((resolve) => {
         const open = running.get(name) ?? [];
-        running.set(name, [
-          ...open,
-          () => {
-            resolve({});
-          },
-        ]);
+        running.set(name, [...open, () => resolve({})]);
         most.set(name, Math.max(most.get(name) ?? 0, open.length + 1));
       });
   const handlers = new Map<string, RequestHandler>([
@@ -131,7 +126,7 @@ describe("a flood of requests", () => {
   });
 });
 
-describe("requests that still wait when the bridge stops", () => {
+describe("requests that still wait when the bridge stops", () =>
   it("are not begun any more", async () => {
     const { ask, finish, end, most, answers } = desk();
     await ask("read", 10);
@@ -139,5 +134,4 @@ describe("requests that still wait when the bridge stops", () => {
     await finish("read");
     expect(most.get("read")).toBe(2);
     expect(answers().filter(({ error }) => error?.includes("stopping"))).toHaveLength(8);
-  });
-});
+  }));

@@ -16,9 +16,9 @@ const answer = async (payload: string, handler: RequestHandler, name = "read"): 
 const echo: RequestHandler = (fields) => Promise.resolve(fields);
 
 describe("a request's payload", () => {
-  it.each(["", " ", "x", "{", "\u0000"])("that is empty or no JSON counts as {}: %j", (payload) => {
-    expect(parseRequest(bytes(payload))).toEqual({ transaction: undefined, fields: {} });
-  });
+  it.each(["", " ", "x", "{", "\u0000"])("that is empty or no JSON counts as {}: %j", (payload) =>
+    expect(parseRequest(bytes(payload))).toEqual({ transaction: undefined, fields: {} }),
+  );
 
   it.each(["null", "[]", "[1]", "3", '"text"', "true"])(
     "that is JSON but no object is an error: %j",
@@ -30,13 +30,8 @@ describe("a request's payload", () => {
     },
   );
 
-  it("may be any bytes", () => {
-    fc.assert(
-      fc.property(fc.uint8Array(), (payload) => {
-        expect(() => parseRequest(payload)).not.toThrow();
-      }),
-    );
-  });
+  it("may be any bytes", () =>
+    fc.assert(fc.property(fc.uint8Array(), (payload) => expect(() => parseRequest(payload)).not.toThrow())));
 
   it("that is larger than any request needs is not read, and the error says so", async () => {
     const payload = JSON.stringify({ address: "1".repeat(20_000) });
@@ -113,9 +108,9 @@ describe("fields", () => {
     expect(optionalTextField({ controller: value }, "controller")).toBe(text);
   });
 
-  it.each([undefined, null, "", true, {}, []])("one that is missing is named: %j", (value) => {
-    expect(() => textField({ controller: value }, "controller")).toThrow('"controller"');
-  });
+  it.each([undefined, null, "", true, {}, []])("one that is missing is named: %j", (value) =>
+    expect(() => textField({ controller: value }, "controller")).toThrow('"controller"'),
+  );
 
   it("an optional one may be missing or null, not wrong", () => {
     expect([optionalTextField({}, "a"), optionalTextField({ a: null }, "a")]).toEqual([null, null]);

@@ -62,7 +62,7 @@ function outbox() {
 /** Lets every promise that can resolve by itself do so. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-describe("the answer to a message that came twice", () => {
+describe("the answer to a message that came twice", () =>
   it("goes to whoever sent it, and not to the topic of all the controller's results", async () => {
     const { made, everywhere, connect } = outbox();
     await connect();
@@ -76,8 +76,7 @@ describe("the answer to a message that came twice", () => {
     );
     await settled();
     expect(everywhere).toEqual(["greenhouse/east/actuator/fan/result again"]);
-  });
-});
+  }));
 
 describe("a result", () => {
   it("made before the first link goes out with it, once and as new", async () => {

@@ -41,9 +41,7 @@ function world(gate: StateGate = openGate, log: Logger = silentLog) {
     isAccountKnown: () => false,
     platformHadTime: () => false,
   });
-  store.onChange((before, after) => {
-    output.changed(before, after);
-  });
+  store.onChange((before, after) => output.changed(before, after));
   let n = 0;
   /** A new reading of a controller, the first of which makes it appear. */
   const read = (code: string, value: number) => {

@@ -37,40 +37,35 @@ const leaves = (before: Sensor | undefined, after: Sensor) =>
   );
 
 describe("a sensor's retained topics", () => {
-  it("a new good value goes out before its quality; the JSON last", () => {
-    expect(leaves(undefined, good)).toEqual(["air=21.5", "quality=good", "json"]);
-  });
+  it("a new good value goes out before its quality; the JSON last", () =>
+    expect(leaves(undefined, good)).toEqual(["air=21.5", "quality=good", "json"]));
 
-  it("a quality that turns bad goes out before the value", () => {
+  it("a quality that turns bad goes out before the value", () =>
     expect(leaves(good, { ...good, value: 20, quality: "stale" })).toEqual([
       "quality=stale",
       "air=20",
       "json",
-    ]);
-  });
+    ]));
 
-  it("a value that turns good goes out before the quality", () => {
+  it("a value that turns good goes out before the quality", () =>
     expect(leaves({ ...good, quality: "bad" }, { ...good, value: 22 })).toEqual([
       "air=22",
       "quality=good",
       "json",
-    ]);
-  });
+    ]));
 
-  it("a newer time alone renews only the JSON", () => {
-    expect(leaves(good, { ...good, measuredAt: Date.parse("2026-03-01T08:01:00Z") })).toEqual(["json"]);
-  });
+  it("a newer time alone renews only the JSON", () =>
+    expect(leaves(good, { ...good, measuredAt: Date.parse("2026-03-01T08:01:00Z") })).toEqual(["json"]));
 
   it("a later arrival of the same reading publishes nothing", () => {
     expect(leaves(good, { ...good, receivedAt: 0 })).toEqual([]);
     expect(leaves(good, good)).toEqual([]);
   });
 
-  it("nothing was ever read: quality and JSON, but no value is invented", () => {
+  it("nothing was ever read: quality and JSON, but no value is invented", () =>
     expect(
       leaves(undefined, { ...good, value: null, raw: null, fault: "unreadable", quality: "bad" }),
-    ).toEqual(["quality=bad", "json"]);
-  });
+    ).toEqual(["quality=bad", "json"]));
 
   it("the JSON carries everything the contract names", () => {
     const json = sensorMessages(topics, "east", undefined, good).at(-1)?.payload ?? "";
@@ -90,7 +85,7 @@ describe("a sensor's retained topics", () => {
   });
 });
 
-describe("numbers are plain text for SCADA", () => {
+describe("numbers are plain text for SCADA", () =>
   it.each([
     [21.5, "21.5"],
     [0, "0"],
@@ -98,7 +93,4 @@ describe("numbers are plain text for SCADA", () => {
     [1e-7, "0.0000001"],
     [1e21, "1000000000000000000000"],
     ["东北", "东北"],
-  ])("%j is %s", (value, text) => {
-    expect(valueText(value)).toBe(text);
-  });
-});
+  ])("%j is %s", (value, text) => expect(valueText(value)).toBe(text)));

@@ -37,9 +37,7 @@ describe("topics are spelt as the contract says", () => {
     [topics.address("east", "0012").value, `${root}/address/0012`],
     [topics.address("east", "0012").set, `${root}/address/0012/set`],
     [topics.address("east", "0012").result, `${root}/address/0012/result`],
-  ])("%s", (made, spelt) => {
-    expect(made).toBe(spelt);
-  });
+  ])("%s", (made, spelt) => expect(made).toBe(spelt));
 
   it("other bridges are heard under base topics of up to three levels, or of as many as ours", () => {
     const levels = ["+", "+/+", "+/+/+"].map((base) => `${base}/bridge/self_test`);
@@ -47,7 +45,7 @@ describe("topics are spelt as the contract says", () => {
     expect(topicsUnder("a/b/c/d").othersSelfTest).toEqual([...levels, "+/+/+/+/bridge/self_test"]);
   });
 
-  it("the requests are those of the contract", () => {
+  it("the requests are those of the contract", () =>
     expect([...bridgeRequests].sort()).toEqual(
       [
         "acknowledge",
@@ -60,8 +58,7 @@ describe("topics are spelt as the contract says", () => {
         "republish",
         "state",
       ].sort(),
-    );
-  });
+    ));
 });
 
 const unsafe = [
@@ -93,12 +90,10 @@ describe("the builders refuse", () => {
 
   it.each(["", "/", "1/2", "+", "#", "温", "1 2", "\u0000", "1".repeat(65)])(
     "an address that is none: %j",
-    (address) => {
-      expect(() => topics.address("x", address)).toThrow("not an address");
-    },
+    (address) => expect(() => topics.address("x", address)).toThrow("not an address"),
   );
 
-  it("whatever else; what they let through no broker refuses", () => {
+  it("whatever else; what they let through no broker refuses", () =>
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.string({ unit: "binary" }), fc.constantFrom(...unsafe)), (id) => {
         let made: string | null = null;
@@ -111,8 +106,7 @@ describe("the builders refuse", () => {
           expect(made).toMatch(/^greenhouse\/[a-z0-9_-]{1,64}\/sensor\/[a-z0-9_-]{1,64}\/json$/);
       }),
       { numRuns: 5_000 },
-    );
-  });
+    ));
 });
 
 const id = fc.stringMatching(/^[a-z0-9_-]{1,64}$/);
@@ -161,9 +155,7 @@ describe("parsing", () => {
     "greenhouse/bridge/request/refresh/x",
     "greenhouse/bridge/response/refresh",
     "greenhouse/east/request/refresh",
-  ])("is nothing to us: %j", (topic) => {
-    expect(topics.parse(topic)).toBeNull();
-  });
+  ])("is nothing to us: %j", (topic) => expect(topics.parse(topic)).toBeNull());
 
   it("never throws, whatever the topic", () => {
     const part = fc.oneof(
@@ -175,9 +167,7 @@ describe("parsing", () => {
       fc.array(part, { maxLength: 8 }).map((parts) => parts.join("/")),
     );
     fc.assert(
-      fc.property(topic, (text) => {
-        expect(() => topics.parse(text)).not.toThrow();
-      }),
+      fc.property(topic, (text) => expect(() => topics.parse(text)).not.toThrow()),
       { numRuns: 5_000 },
     );
   });

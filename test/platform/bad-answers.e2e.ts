@@ -5,7 +5,7 @@ import { startRawHost } from "./support/raw-host.js";
 const workshop = new Workshop();
 afterEach(() => workshop.close());
 
-describe("req 45: total deadlines", () => {
+describe("req 45: total deadlines", () =>
   it("1,000 exchanges that time out leave no connection behind", async () => {
     const host = workshop.keep(await startRawHost(() => undefined));
     const timeouts = { connectMs: 1_000, readMs: 20, controlMs: 20 };
@@ -14,5 +14,4 @@ describe("req 45: total deadlines", () => {
       await Promise.all(Array.from({ length: 8 }, () => factsOf(client.connection("GH-1", never))));
     await expect.poll(() => host.open, { timeout: 50_000 }).toBe(0);
     expect(host.accepted).toBeGreaterThanOrEqual(500);
-  });
-});
+  }));

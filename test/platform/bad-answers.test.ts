@@ -20,9 +20,7 @@ const isPost = (text: string) => text.startsWith("POST");
 /** Trickles for as long as the other side listens. */
 function drip(socket: Socket, everyMs: number, piece: string): void {
   const timer = setInterval(() => socket.write(piece), everyMs);
-  socket.on("close", () => {
-    clearInterval(timer);
-  });
+  socket.on("close", () => clearInterval(timer));
 }
 
 const head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";

@@ -169,7 +169,7 @@ describe("req 47: the circuit", () => {
     expect(settle(circuit, "realtime", { type: "answered" }, 6)).toBe(closedCircuit);
   });
 
-  it("however calls come and fail, an hour without platform lets at most 150 through", () => {
+  it("however calls come and fail, an hour without platform lets at most 150 through", () =>
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.boolean(), fc.integer({ min: 1, max: 9_000 })), { minLength: 400 }),
@@ -189,6 +189,5 @@ describe("req 47: the circuit", () => {
         },
       ),
       { numRuns: 30 },
-    );
-  });
+    ));
 });

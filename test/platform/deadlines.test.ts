@@ -58,7 +58,7 @@ describe("deadlines", () => {
   });
 });
 
-describe("a lane", () => {
+describe("a lane", () =>
   it("lets so many in at once, the others in order, and those who give up not at all", async () => {
     const lane = new Lane(1);
     const leaving = new AbortController();
@@ -78,5 +78,4 @@ describe("a lane", () => {
     expect(order).toEqual(["gone", "second", "third"]);
     expect(lane.enter(never)).toBeNull();
     await expect(lane.enter(AbortSignal.abort())).rejects.toThrow();
-  });
-});
+  }));

@@ -19,11 +19,11 @@ describe("JSON of the platform", () => {
       '["a\\"12345678901234567890,\\\\",12345678901234567890]',
       ['a"12345678901234567890,\\', "12345678901234567890"],
     ],
-  ])("integers beyond 2^53 come as text, everything else as it is: %s", (text, value) => {
-    expect(read(text)).toEqual(value);
-  });
+  ])("integers beyond 2^53 come as text, everything else as it is: %s", (text, value) =>
+    expect(read(text)).toEqual(value),
+  );
 
-  it("any JSON value survives, beside long integers too", () => {
+  it("any JSON value survives, beside long integers too", () =>
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
         const text = JSON.stringify(value);
@@ -32,10 +32,9 @@ describe("JSON of the platform", () => {
         expect(read(`[12345678901234567890,${text}]`)).toEqual(["12345678901234567890", JSON.parse(text)]);
       }),
       { numRuns: 500 },
-    );
-  });
+    ));
 
-  it("any text is a value or an error of ours, never a crash", () => {
+  it("any text is a value or an error of ours, never a crash", () =>
     fc.assert(
       fc.property(
         fc.string({
@@ -51,8 +50,7 @@ describe("JSON of the platform", () => {
         },
       ),
       { numRuns: 5_000 },
-    );
-  });
+    ));
 
   // Minutes, were each of them looked at with all that stand before it.
   it("2 MiB of backslashes or quotes are read in one go", () => {

@@ -254,7 +254,7 @@ describe("the link", () => {
   });
 });
 
-describe("the platform's clock", () => {
+describe("the platform's clock", () =>
   it("its distance from ours is known from the Date header, and a jump of ours shows at once", async () => {
     const clock = new VirtualClock(Date.parse("2026-03-01T08:00:00Z"));
     const date = new Date(clock.now() + 3 * 60_000).toUTCString();
@@ -269,5 +269,4 @@ describe("the platform's clock", () => {
     expect(client.clockSkewMs()).toBe(180_000);
     clock.setWall(0);
     expect(client.clockSkewMs()).toBe(Date.parse("2026-03-01T08:03:10Z"));
-  });
-});
+  }));

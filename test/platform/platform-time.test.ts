@@ -47,9 +47,7 @@ describe("times of the platform", () => {
     [["2026-03-01 16:00:00"], null],
     [{ time: 1_772_352_000 }, null],
     ["2026-03-01 16:00:00".repeat(1_000), null],
-  ])("%j is %j", (value, expected) => {
-    expect(iso(shanghai(value, near))).toBe(expected);
-  });
+  ])("%j is %j", (value, expected) => expect(iso(shanghai(value, near))).toBe(expected));
 
   it.each([
     ["2026-01-15 12:00:00", near, "2026-01-15T11:00:00.000Z"],
@@ -59,9 +57,9 @@ describe("times of the platform", () => {
     ["2026-03-29 02:30:00", near, "2026-03-29T01:30:00.000Z"],
     ["2026-10-25 02:30:00", Date.parse("2026-10-25T00:31:00Z"), "2026-10-25T00:30:00.000Z"],
     ["2026-10-25 02:30:00", Date.parse("2026-10-25T01:31:00Z"), "2026-10-25T01:30:00.000Z"],
-  ])("around the change of summer time %s is the instant that fits", (text, nearAt, expected) => {
-    expect(iso(berlin(text, nearAt))).toBe(expected);
-  });
+  ])("around the change of summer time %s is the instant that fits", (text, nearAt, expected) =>
+    expect(iso(berlin(text, nearAt))).toBe(expected),
+  );
 
   it("any instant written as a zone's wall time is read back, to the hour that exists twice", () => {
     for (const zone of [

@@ -57,7 +57,7 @@ const hostileCode = fc.oneof(
   fc.string({ unit: "binary", maxLength: 20 }),
 );
 
-describe("fixed parameters of a shape", () => {
+describe("fixed parameters of a shape", () =>
   it("are added to what is asked, encoded, and overrule nothing of it", () => {
     const params = { pageSize: "500", "customer id": "a&b", dataType: "STREAM" };
     expect(requestPath(operations.devices, { dataType: "TEXT" }, { params })).toBe(
@@ -66,8 +66,7 @@ describe("fixed parameters of a shape", () => {
     expect(requestPath(operations.controllers, {}, { params: { pageSize: "500" } })).toBe(
       "/api/control/mqtt?pageSize=500",
     );
-  });
-});
+  }));
 
 describe("req 48: device codes", () => {
   it("20,000 hostile codes never change origin or path: the expected request or none", () => {
@@ -115,9 +114,7 @@ describe("req 48: device codes", () => {
     ["a..b", true],
     ["温".repeat(64), true],
     ["温".repeat(65), false],
-  ])("%j is allowed: %j", (code, allowed) => {
-    expect(isDeviceCode(code)).toBe(allowed);
-  });
+  ])("%j is allowed: %j", (code, allowed) => expect(isDeviceCode(code)).toBe(allowed));
 
   it("as the platform lists it reaches the platform as it is", async () => {
     const host = workshop.keep(await startFakeHost());
@@ -128,11 +125,11 @@ describe("req 48: device codes", () => {
     expect(new URL(target, host.url).searchParams.get("deviceCode")).toBe("温室/1#+");
   });
 
-  it.each(["温室", "a/b", "a b", "..", "%2e"])("%j is never a part of a path", (code) => {
-    expect(() => pathCode(code, operations.sensors)).toThrow("cannot be used in a path");
-  });
+  it.each(["温室", "a/b", "a b", "..", "%2e"])("%j is never a part of a path", (code) =>
+    expect(() => pathCode(code, operations.sensors)).toThrow("cannot be used in a path"),
+  );
 
-  it("values and parameters of a user change neither origin nor path", () => {
+  it("values and parameters of a user change neither origin nor path", () =>
     fc.assert(
       fc.property(fc.dictionary(hostileCode, hostileCode, { maxKeys: 4 }), (query) => {
         let path: string;
@@ -147,8 +144,7 @@ describe("req 48: device codes", () => {
         expect([...url.searchParams]).toEqual(Object.entries(query));
       }),
       { numRuns: 5_000 },
-    );
-  });
+    ));
 
   it("no operation sends a code that is not allowed", async () => {
     const host = workshop.keep(await startFakeHost());

@@ -34,9 +34,9 @@ describe("req 47: retries of reads", () => {
     ["not a web page", { kind: "protocol" }, 0, 0, null],
     ["not what the circuit held back", { kind: "paused" }, 0, 0, null],
     ["not what cannot be asked", { kind: "invalid_request" }, 0, 0, null],
-  ])("%s", (_name, over, attempt, chance, delay) => {
-    expect(retryDelayMs(pollingRetries, attempt, facts(over), chance)).toBe(delay);
-  });
+  ])("%s", (_name, over, attempt, chance, delay) =>
+    expect(retryDelayMs(pollingRetries, attempt, facts(over), chance)).toBe(delay),
+  );
 
   it("a command's read is repeated once, within a second", () => {
     expect(retryDelayMs(commandRetries, 0, facts({}), 0.999)).toBe(999);
@@ -64,7 +64,7 @@ describe("Retry-After", () => {
     ["-5", undefined, null],
     ["", undefined, null],
     [undefined, undefined, null],
-  ])("%j with Date %j is %j ms", (header, date, expected) => {
-    expect(retryAfterMs(header, date, now)).toBe(expected);
-  });
+  ])("%j with Date %j is %j ms", (header, date, expected) =>
+    expect(retryAfterMs(header, date, now)).toBe(expected),
+  );
 });

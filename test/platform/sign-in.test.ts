@@ -479,7 +479,7 @@ describe("a sign-in that the platform's Retry-After holds back", () => {
   });
 });
 
-describe("a refusal of everything that is over by itself", () => {
+describe("a refusal of everything that is over by itself", () =>
   it("is forgotten with the first read the business host answers, although the token is the old one", async () => {
     const { host, state, signIns, bearer } = await startPlatform();
     const clock = new VirtualClock();
@@ -501,8 +501,7 @@ describe("a refusal of everything that is over by itself", () => {
       expect(client.link(name).unauthorized, name).toBe(false);
     expect(links.at(-1)?.unauthorized).toBe(false);
     expect(signIns()).toHaveLength(2);
-  });
-});
+  }));
 
 describe("token file", () => {
   it("is read again when it changes", async () => {

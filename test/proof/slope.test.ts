@@ -13,12 +13,10 @@ describe("the slope of a row of measurements", () => {
     expect(slope.margin).toBeCloseTo(margin, 2);
   });
 
-  it("is not told from two points", () => {
-    expect(() =>
+  it("is not told from two points", () => expect(() =>
       slopeOf([
         { x: 0, y: 0 },
         { x: 1, y: 1 },
       ]),
-    ).toThrow("three points");
-  });
+    ).toThrow("three points"));
 });

@@ -15,22 +15,18 @@ describe("durations", () => {
     ["90 s", 90_000],
     ["7d", 7 * 86_400_000],
     ["1.5w", 907_200_000],
-  ])("%j is %d ms", (text, ms) => {
-    expect(parseDuration(text)).toBe(ms);
-  });
+  ])("%j is %d ms", (text, ms) => expect(parseDuration(text)).toBe(ms));
 
   it.each(["", "5", "-1s", "1y", "1S", "s", "1e3s", ".5s", "1.s", "1s1s", "∞s", "１s", "0x1s"])(
     "%j is none",
-    (text) => {
-      expect(parseDuration(text)).toBeNull();
-    },
+    (text) => expect(parseDuration(text)).toBeNull(),
   );
 
   it("are written so that they are read as the same", () => {
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: 10_000_000 }), (ms) => {
-        expect(parseDuration(formatDuration(ms))).toBe(ms);
-      }),
+      fc.property(fc.integer({ min: 0, max: 10_000_000 }), (ms) =>
+        expect(parseDuration(formatDuration(ms))).toBe(ms),
+      ),
     );
     expect([0, 1500, 90_000, 300_000, 7_200_000].map(formatDuration)).toEqual([
       "0s",
@@ -60,7 +56,5 @@ describe("since", () => {
     ["-2h", null],
     ["2026-13-45", null],
     ["", null],
-  ])("%j is %s", (text, expected) => {
-    expect(parseSince(text, now)).toBe(expected);
-  });
+  ])("%j is %s", (text, expected) => expect(parseSince(text, now)).toBe(expected));
 });

@@ -30,11 +30,10 @@ describe("the redactor", () => {
       expect(withoutSecrets(() => [secret])(`before ${write(secret)} after`)).toBe("before [hidden] after");
   });
 
-  it("hides none in part: a secret inside another one goes with the longer", () => {
+  it("hides none in part: a secret inside another one goes with the longer", () =>
     expect(withoutSecrets(() => ["token", "token-of-mine"])("token-of-mine, token")).toBe(
       "[hidden], [hidden]",
-    );
-  });
+    ));
 
   it("leaves what is too short to be blanked, and asks for the secrets each time", () => {
     const secrets = ["abc"];
@@ -53,7 +52,6 @@ describe("the redactor", () => {
     expect(blank(bytes)).toBe(bytes);
   });
 
-  it("finds every text and number inside a value that is sent as it stands", () => {
-    expect(textsIn({ account: "me", nested: [{ pin: 123 }, null, true] })).toEqual(["me", "123"]);
-  });
+  it("finds every text and number inside a value that is sent as it stands", () =>
+    expect(textsIn({ account: "me", nested: [{ pin: 123 }, null, true] })).toEqual(["me", "123"]));
 });

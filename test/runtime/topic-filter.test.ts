@@ -13,9 +13,7 @@ describe("a topic filter", () => {
     ["#", "$SYS/a", false],
     ["$SYS/#", "$SYS/a", true],
     ["a/b", "a/b/c", false],
-  ])("%s matches %s: %s", (filter, topic, matches) => {
-    expect(filterCovers(filter, topic)).toBe(matches);
-  });
+  ])("%s matches %s: %s", (filter, topic, matches) => expect(filterCovers(filter, topic)).toBe(matches));
 
   it("covers another only if it matches every topic the other matches", () => {
     const level = fc.constantFrom("a", "b", "", "+");

@@ -29,23 +29,17 @@ export class Accidents {
 
   begin(): void {
     const { scenario } = this.#world;
-    this.#often(scenario.linkCutsPerHour, "link", (chance) => {
-      this.#cutLink(chance);
-    });
+    this.#often(scenario.linkCutsPerHour, "link", (chance) => this.#cutLink(chance));
     this.#often(scenario.crashesPerHour, "crash", (chance) => {
       if (chance.hits(0.5)) this.#crash();
       else this.#crashAt = chance.of(occasions);
     });
-    this.#often(scenario.fullDisksPerHour, "full disk", (chance) => {
-      this.#fillDisk(chance);
-    });
+    this.#often(scenario.fullDisksPerHour, "full disk", (chance) => this.#fillDisk(chance));
     this.#often(scenario.clockJumpsPerHour, "clock", (chance) => {
       if (chance.hits(0.3)) this.#jump();
       else this.#jumpAt = chance.hits(0.5) ? "command" : "check";
     });
-    this.#often(scenario.stallsPerHour, "stall", (chance) => {
-      this.#stall(chance);
-    });
+    this.#often(scenario.stallsPerHour, "stall", (chance) => this.#stall(chance));
   }
 
   /** A command goes out to the bridge. */
@@ -61,9 +55,7 @@ export class Accidents {
 
   #jumpSoon(withinMs: number): void {
     this.#jumpAt = null;
-    this.#later(this.#jumpChance.logUniform(1, withinMs), () => {
-      this.#jump();
-    });
+    this.#later(this.#jumpChance.logUniform(1, withinMs), () => this.#jump());
   }
 
   /** A POST begins. */
@@ -78,9 +70,7 @@ export class Accidents {
 
   #crashSoon(withinMs: number): void {
     this.#crashAt = null;
-    this.#later(this.#crashChance.logUniform(1, withinMs), () => {
-      this.#crash();
-    });
+    this.#later(this.#crashChance.logUniform(1, withinMs), () => this.#crash());
   }
 
   /** Some crashes come right after a start, while it reads and repairs. */
@@ -95,12 +85,11 @@ export class Accidents {
   #often(perHour: number, concern: string, happen: (chance: Chance) => void): void {
     if (perHour <= 0) return;
     const chance = new Chance(this.#world.scenario.seed, concern);
-    const next = () => {
+    const next = () =>
       this.#later(chance.gap(hourMs / perHour), () => {
         happen(chance);
         next();
       });
-    };
     next();
   }
 
@@ -137,13 +126,9 @@ export class Accidents {
         journalist.note("stopped", {});
         this.#startLater();
       },
-      (error: unknown) => {
-        this.#world.fail(error);
-      },
+      (error: unknown) => this.#world.fail(error),
     );
-    this.#later(this.#crashChance.between(0, 50), () => {
-      this.#world.sendNow();
-    });
+    this.#later(this.#crashChance.between(0, 50), () => this.#world.sendNow());
     // Somebody loses patience.
     if (!this.#crashChance.hits(0.2)) return;
     this.#later(this.#crashChance.logUniform(1, 5_000), () => {
@@ -165,9 +150,7 @@ export class Accidents {
   }
 
   #startLater(): void {
-    this.#world.time.in(this.#crashChance.logUniform(500, 300_000), () => {
-      this.#world.start();
-    });
+    this.#world.time.in(this.#crashChance.logUniform(500, 300_000), () => this.#world.start());
   }
 
   #fillDisk(chance: Chance): void {

@@ -33,9 +33,7 @@ export class Checks {
     this.#windows = new CrashWindows(this.#book);
     this.#end = new EndChecks(this.#book);
     this.#held = new HeldChecks(this.#book);
-    world.journalist.onWire = (write) => {
-      this.#posts.leaving(write);
-    };
+    world.journalist.onWire = (write) => this.#posts.leaving(write);
   }
 
   /** Whose POST one to this address must be: the command of the actuator that said last that it is sending. */

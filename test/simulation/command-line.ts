@@ -31,9 +31,7 @@ function numbers(): Record<string, number> & { readonly help?: never } {
 
 async function replay(seed: number, hours: number): Promise<boolean> {
   process.setSourceMapsEnabled(true);
-  const run = await simulate(seed, hours, (line) => {
-    console.log(line);
-  });
+  const run = await simulate(seed, hours, (line) => console.log(line));
   console.log(run.failure?.split("\n").slice(0, 3).join("\n") ?? `seed ${seed}: no rule is broken`);
   return run.failure === null;
 }
@@ -55,9 +53,7 @@ async function many(asked: Record<string, number>): Promise<boolean> {
     },
   });
   const tally = tallyOf(runs, { hours, processes, minutes: (performance.now() - startedAt) / 60_000 });
-  tell(tally, (line) => {
-    console.log(line);
-  });
+  tell(tally, (line) => console.log(line));
   return tally.violations === 0 && tally.missing.length === 0;
 }
 

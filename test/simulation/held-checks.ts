@@ -37,11 +37,9 @@ export class HeldChecks {
     const at = last.endedAt + ask.settings.travelMs;
     const doneAt = ask.phases.findLast(({ phase }) => phase === "done")?.at ?? time.now;
     if (doneAt > at - 1_000) return;
-    time.in(at + withinMs - time.now, () => {
-      this.#book.world.guarded(() => {
-        this.#check(bridge, { ask, last, at, id: result.id });
-      });
-    });
+    time.in(at + withinMs - time.now, () =>
+      this.#book.world.guarded(() => this.#check(bridge, { ask, last, at, id: result.id })),
+    );
   }
 
   #check(

@@ -61,9 +61,8 @@ export class PostChecks {
 
   #checkRight(bridge: Bridge, { ask, what }: Posting): void {
     const { now } = this.#book.world.time;
-    const broken = (invariant: string, message: string) => {
+    const broken = (invariant: string, message: string) =>
       this.#book.broken(invariant, `${message}: ${what}`);
-    };
     if (bridge.boot !== ask.boot) broken("S4", "POST for a command of before the restart");
     if (ask.mustNotPost !== null) broken("S4", `POST for a command that is ${ask.mustNotPost}`);
     if (ask.results.length > 0) broken("S4", "POST after the command's result");

@@ -71,12 +71,8 @@ function asProcess(child: ChildProcess, asked: SeedAsked): Promise<Run> {
       child.off("exit", died);
       resolve(run);
     };
-    const answered = (run: unknown) => {
-      end(run as Run);
-    };
-    const died = () => {
-      end(brokenRun(asked, `its process ended: ${complaints}`));
-    };
+    const answered = (run: unknown) => end(run as Run);
+    const died = () => end(brokenRun(asked, `its process ended: ${complaints}`));
     const limit = setTimeout(() => {
       complaints = "it did not end";
       child.kill("SIGKILL");

@@ -20,21 +20,15 @@ export function simulatedMirror(
     clock,
     chance: world.bridgeChance,
     files: world.files,
-    onLink: (link) => {
-      mirror.watch.learnt(link.host, link);
-    },
+    onLink: (link) => mirror.watch.learnt(link.host, link),
   });
   const mirror: Mirror = createMirror({
     ...{ configuration, platform: client, clock, log: silentLog, transliterate: anyAscii },
     random: world.bridgeChance.random,
-    onPlatformState: (state) => {
-      world.journalist.note("platform", { state });
-    },
+    onPlatformState: (state) => world.journalist.note("platform", { state }),
     onEvent: () => undefined,
     onAdded: () => undefined,
   });
-  mirror.store.onChange((earlier, later) => {
-    world.checks.mirrorChanged(bridge, earlier, later);
-  });
+  mirror.store.onChange((earlier, later) => world.checks.mirrorChanged(bridge, earlier, later));
   return { mirror, platform: new ObservedPlatform(world, bridge, client).seen() };
 }

@@ -80,15 +80,12 @@ export class Wire {
         if (trip.isSignIn) clock.signInsOpen -= 1;
         settle();
       };
-      const fail = (reason: TransportFailure["reason"], code = "") => {
+      const fail = (reason: TransportFailure["reason"], code = "") =>
         end(() => {
           const cause = code === "" ? undefined : Object.assign(new Error(code), { code });
           reject(new TransportFailure(reason, trip.sent, trip.status, cause));
         });
-      };
-      const abort = () => {
-        fail("aborted");
-      };
+      const abort = () => fail("aborted");
       if (trip.isSignIn) {
         clock.signInsOpen += 1;
         this.#journalist.note("sign_in", { open: clock.signInsOpen });
@@ -99,17 +96,11 @@ export class Wire {
         abort();
         return;
       }
-      trip.deadline = clock.in(limitMs, () => {
-        fail("timeout");
-      });
+      trip.deadline = clock.in(limitMs, () => fail("timeout"));
       clock.in(this.#latency(), () => {
         this.#connected(trip, clock, {
           fail,
-          answer: (answer) => {
-            end(() => {
-              resolve(answer);
-            });
-          },
+          answer: (answer) => end(() => resolve(answer)),
         });
       });
     });
@@ -131,15 +122,11 @@ export class Wire {
     if (trip.isPost) trip.write = this.#journalist.wire(trip.body);
     if (trip.isPost && this.#chance.hits(this.manners.lostRequest)) {
       // Cut within the request: the platform never sees a whole one.
-      clock.in(this.#latency(), () => {
-        ends.fail("connection", "ECONNRESET");
-      });
+      clock.in(this.#latency(), () => ends.fail("connection", "ECONNRESET"));
       return;
     }
     const lateMs = this.#chance.hits(this.manners.straggler) ? this.#chance.logUniform(5_000, 90_000) : 0;
-    this.#time.in(this.#latency() + lateMs, () => {
-      this.#arrived(trip, clock, ends);
-    });
+    this.#time.in(this.#latency() + lateMs, () => this.#arrived(trip, clock, ends));
   }
 
   /** Whatever became of the client meanwhile, what is on the way arrives. */
@@ -151,9 +138,7 @@ export class Wire {
     }
     if (decision.delayMs === Infinity) return;
     const isLost = this.#chance.hits(this.manners.lostAnswer);
-    clock.in(decision.delayMs + this.#latency(), () => {
-      this.#answered(trip, decision, isLost, ends);
-    });
+    clock.in(decision.delayMs + this.#latency(), () => this.#answered(trip, decision, isLost, ends));
   }
 
   #answered(trip: Trip, decision: Decision, isLost: boolean, ends: TripEnds): void {

@@ -39,24 +39,19 @@ export class Workload {
       twisted: scenario.twisted,
       now: () => time.now,
       epochNow: () => world.platformNow,
-      onRepeat: () => {
-        journalist.saw("an id sent again");
-      },
+      onRepeat: () => journalist.saw("an id sent again"),
     });
   }
 
   begin(): void {
     const { commandsPerHour, lengthMs } = this.#world.scenario;
-    this.#in(lengthMs - probesMs, () => {
-      this.#probe();
-    });
-    const next = () => {
+    this.#in(lengthMs - probesMs, () => this.#probe());
+    const next = () =>
       this.#in(this.#chance.gap(hourMs / commandsPerHour), () => {
         if (this.#world.time.now > lengthMs - probesMs - quietMs) return;
         this.send();
         next();
       });
-    };
     next();
     this.#nextFlood();
   }
@@ -135,9 +130,7 @@ export class Workload {
   }
 
   #in(ms: number, action: () => void): void {
-    this.#world.time.in(ms, () => {
-      this.#world.guarded(action);
-    });
+    this.#world.time.in(ms, () => this.#world.guarded(action));
   }
 
   /** With every fault gone, one command to each actuator in turn has to work. */

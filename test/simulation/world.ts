@@ -63,9 +63,7 @@ export class World {
       chance: new Chance(seed, "network"),
       journalist: this.journalist,
       epoch,
-      fail: (violation) => {
-        this.fail(violation);
-      },
+      fail: (violation) => this.fail(violation),
     });
     this.wire.manners = scenario.network;
     this.disk.syncFailure = scenario.syncFailure;
@@ -121,9 +119,7 @@ export class World {
     const bridge = new Bridge(this, this.boots);
     this.bridge = bridge;
     this.journalist.note("start", { boot: this.boots });
-    bridge.run().catch((error: unknown) => {
-      this.fail(error);
-    });
+    bridge.run().catch((error: unknown) => this.fail(error));
     this.#accidents.started();
   }
 

@@ -30,9 +30,8 @@ describe("the simulated account", () => {
     expect(greenhouses.length).toBeGreaterThan(account.devices.size / 2);
   });
 
-  it("has greenhouses alone with the mix C001", () => {
-    expect([...types(accountOf(500, "C001"))]).toEqual(["C001"]);
-  });
+  it("has greenhouses alone with the mix C001", () =>
+    expect([...types(accountOf(500, "C001"))]).toEqual(["C001"]));
 
   it("gives the first controllers the same codes and names whatever the size", () => {
     const first = (controllers: number) =>
@@ -69,9 +68,9 @@ describe("the address tables", () => {
     ["701", 211],
     ["711", 213],
     ["300", null],
-  ])("have address %s of a greenhouse in group %s", (address, group) => {
-    expect(addressTable("C001").get(address)?.group).toBe(group);
-  });
+  ])("have address %s of a greenhouse in group %s", (address, group) =>
+    expect(addressTable("C001").get(address)?.group).toBe(group),
+  );
 
   it("give a fertilizer machine twelve plans and twelve formulas", () => {
     const groups = [...addressTable("C003").values()].map((row) => row.group);

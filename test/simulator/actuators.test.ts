@@ -43,9 +43,9 @@ describe("what a device does with a value", () => {
     ["501", "250", {}, "taken"],
     ["501", "abc", {}, "ignored_unknown_value"],
     ["701", "1", {}, "ignored_read_only"],
-  ])("address %s, value %s, registers %o: %s", (address, value, registers, effect) => {
-    expect(judge(address, value, registers)).toBe(effect);
-  });
+  ])("address %s, value %s, registers %o: %s", (address, value, registers, effect) =>
+    expect(judge(address, value, registers)).toBe(effect),
+  );
 
   it.each([
     ["1100", false, "ignored_before_on"],
@@ -54,12 +54,12 @@ describe("what a device does with a value", () => {
     ["1100", true, "taken"],
     ["1001", true, "taken"],
     ["0", true, "ignored_unknown_value"],
-  ])("light, value %s, on before: %s: %s", (value, lit, effect) => {
-    expect(judge("220", value, {}, lit)).toBe(effect);
-  });
+  ])("light, value %s, on before: %s: %s", (value, lit, effect) =>
+    expect(judge("220", value, {}, lit)).toBe(effect),
+  );
 });
 
-describe("where a register value sends the devices", () => {
+describe("where a register value sends the devices", () =>
   it.each([
     ["101", "10010", [1]],
     ["101", "10001", [0]],
@@ -75,7 +75,6 @@ describe("where a register value sends the devices", () => {
     ["210", "11111111", [1]],
     ["300", "00000001", [1]],
     ["300", "00000100", ["hold"]],
-  ])("address %s, value %s: %o", (address, value, targets) => {
-    expect(targetsOf(rowAt(address), value)).toEqual(targets);
-  });
-});
+  ])("address %s, value %s: %o", (address, value, targets) =>
+    expect(targetsOf(rowAt(address), value)).toEqual(targets),
+  ));

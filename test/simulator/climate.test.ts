@@ -69,9 +69,8 @@ describe("the effect of each device", () => {
     expect(humidityPct(after(3, noon, { ...open, mist: 1 }))).toBeGreaterThan(dry + 1);
   });
 
-  it("plants take up CO2 by day and give it off by night", () => {
-    expect(after(3, noon, {}).co2Ppm).toBeLessThan(after(3, night, {}).co2Ppm);
-  });
+  it("plants take up CO2 by day and give it off by night", () =>
+    expect(after(3, noon, {}).co2Ppm).toBeLessThan(after(3, night, {}).co2Ppm));
 });
 
 describe("the weather", () => {
@@ -230,11 +229,8 @@ describe("sensors", () => {
   });
 });
 
-describe("local time", () => {
+describe("local time", () =>
   it.each([
     [Date.UTC(2026, 4, 10, 0, 0, 0), "2026-05-10 08:00:00"],
     [Date.UTC(2026, 11, 31, 16, 0, 1), "2027-01-01 00:00:01"],
-  ])("of %i is %s in Shanghai", (at, text) => {
-    expect(localText(at)).toBe(text);
-  });
-});
+  ])("of %i is %s in Shanghai", (at, text) => expect(localText(at)).toBe(text)));

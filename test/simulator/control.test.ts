@@ -26,53 +26,21 @@ describe("the controls in the same process", () => {
   });
 
   it.each<[string, (asking: Asking) => void]>([
-    [
-      "no device",
-      (asking) => {
-        asking.control.setOnline("NOPE", true);
-      },
-    ],
-    [
-      "no device",
-      (asking) => {
-        asking.control.removeController("NOPE");
-      },
-    ],
-    [
-      "no sensor",
-      (asking) => {
-        asking.control.setSensor(code, "没有", 1);
-      },
-    ],
-    [
-      "no address",
-      (asking) => {
-        asking.control.moveByHand(code, "999", "1");
-      },
-    ],
+    ["no device", (asking) => asking.control.setOnline("NOPE", true)],
+    ["no device", (asking) => asking.control.removeController("NOPE")],
+    ["no sensor", (asking) => asking.control.setSensor(code, "没有", 1)],
+    ["no address", (asking) => asking.control.moveByHand(code, "999", "1")],
     [
       "no address",
       (asking) => {
         asking.control.trueState(code, "999");
       },
     ],
-    [
-      "already has",
-      (asking) => {
-        asking.control.addController({ code });
-      },
-    ],
-    [
-      "unknown device type",
-      (asking) => {
-        asking.control.addController({ code: "X", type: "Z9" });
-      },
-    ],
-  ])("complain of what the account does not have: %s", (complaint, act) => {
-    expect(() => {
-      act(new Asking());
-    }).toThrow(complaint);
-  });
+    ["already has", (asking) => asking.control.addController({ code })],
+    ["unknown device type", (asking) => asking.control.addController({ code: "X", type: "Z9" })],
+  ])("complain of what the account does not have: %s", (complaint, act) =>
+    expect(() => act(new Asking())).toThrow(complaint),
+  );
 
   it("take a controller off and bring it back", () => {
     const asking = new Asking();

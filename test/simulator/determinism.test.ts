@@ -30,13 +30,9 @@ function history(seed: number): string {
 }
 
 describe("the same seed", () => {
-  it("gives the same history, byte for byte", () => {
-    expect(history(4)).toBe(history(4));
-  });
+  it("gives the same history, byte for byte", () => expect(history(4)).toBe(history(4)));
 
-  it("gives another history than another seed", () => {
-    expect(history(4)).not.toBe(history(5));
-  });
+  it("gives another history than another seed", () => expect(history(4)).not.toBe(history(5)));
 
   it("gives the same climate however often somebody looks", () => {
     const [often, once] = [new Asking(), new Asking()];

@@ -130,7 +130,7 @@ describe("the supplemental light", () => {
   });
 });
 
-describe("automatic", () => {
+describe("automatic", () =>
   it("moves the device by the climate and never changes the register", () => {
     const asking = new Asking();
     asking.post(code, "101", "11000");
@@ -141,8 +141,7 @@ describe("automatic", () => {
     }
     expect(levels.size).toBeGreaterThan(2);
     expect(asking.control.held(code, "101").map((held) => held.value)).toEqual(["10001", "11000"]);
-  });
-});
+  }));
 
 describe("irrigation in rotation", () => {
   it("ends by itself and then reads off", () => {
@@ -205,7 +204,7 @@ describe("the record of what happened", () => {
   });
 });
 
-describe("running statuses", () => {
+describe("running statuses", () =>
   it("show the motors that run, with numbers that may repeat within one device", () => {
     const asking = new Asking();
     asking.post(code, "140", "11000");
@@ -215,5 +214,4 @@ describe("running statuses", () => {
       items.filter((item) => item.deviceTypeNumber === number).map((item) => item.status);
     expect([status(16), status(17), status(18), status(19)]).toEqual([[1], [1], [0], [0]]);
     expect(status(49)).toHaveLength(2);
-  });
-});
+  }));

@@ -71,9 +71,8 @@ const cell = (name: (typeof profileNames)[number], path: string) =>
   path.startsWith("sensors.fields.") ? shown(name, path).replace("null", "—") : shown(name, path);
 
 describe("the profiles", () => {
-  it("are at least six that need no configuration", () => {
-    expect(plainProfileNames.length).toBeGreaterThanOrEqual(6);
-  });
+  it("are at least six that need no configuration", () =>
+    expect(plainProfileNames.length).toBeGreaterThanOrEqual(6));
 
   it.each(dimensions)("differ in %s, which the interface does not show", (path) => {
     const names = onlyToldByConfiguration.includes(path) ? profileNames : plainProfileNames;

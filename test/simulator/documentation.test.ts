@@ -14,9 +14,9 @@ describe("docs/simulator.md", () => {
     ["control", controlWords],
     ["push mode", pushModes],
     ["profile", profileNames],
-  ])("names every %s", (_what, words) => {
-    expect(words.filter((word) => !guide.includes(`\`${word}\``))).toEqual([]);
-  });
+  ])("names every %s", (_what, words) =>
+    expect(words.filter((word) => !guide.includes(`\`${word}\``))).toEqual([]),
+  );
 
   it("names every sensor and every address of a greenhouse", () => {
     for (const type of ["C001", "C003", "W001"])

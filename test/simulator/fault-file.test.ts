@@ -24,9 +24,8 @@ describe("a fault file", () => {
     });
   });
 
-  it("may be the bare list", () => {
-    expect(parseFaults([{ fault: "reset" }]).faults).toEqual([{ fault: "reset" }]);
-  });
+  it("may be the bare list", () =>
+    expect(parseFaults([{ fault: "reset" }]).faults).toEqual([{ fault: "reset" }]));
 
   it.each<[unknown, string]>([
     [{ fault: "resets" }, "faults[0].fault: expected one of slow,"],
@@ -46,9 +45,9 @@ describe("a fault file", () => {
     expect(faults).toEqual([]);
   });
 
-  it.each([[null], [3], ["x"], [{}], [{ faults: {} }]])("%o is no fault file", (json) => {
-    expect(parseFaults(json).errors).toEqual(['expected {"faults": [...]}']);
-  });
+  it.each([[null], [3], ["x"], [{}], [{ faults: {} }]])("%o is no fault file", (json) =>
+    expect(parseFaults(json).errors).toEqual(['expected {"faults": [...]}']),
+  );
 
   it("names everything that is wrong and then arms nothing", () => {
     const { faults, errors } = parseFaults([

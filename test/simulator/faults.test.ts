@@ -57,17 +57,14 @@ describe("answers that go wrong", () => {
     expect(decision.body).toContain("<html>");
   });
 
-  it("broken JSON does not parse", () => {
-    expect(() => json(posted({ fault: "garbage" }).decision.body)).toThrow();
-  });
+  it("broken JSON does not parse", () =>
+    expect(() => json(posted({ fault: "garbage" }).decision.body)).toThrow());
 
-  it("a throttled answer carries Retry-After in seconds", () => {
-    expect(posted({ fault: "throttle", retryAfterMs: 90_000 }).decision.headers["retry-after"]).toBe("90");
-  });
+  it("a throttled answer carries Retry-After in seconds", () =>
+    expect(posted({ fault: "throttle", retryAfterMs: 90_000 }).decision.headers["retry-after"]).toBe("90"));
 
-  it("a redirect points to another origin", () => {
-    expect(posted({ fault: "redirect" }).decision.headers.location).toMatch(/^https:\/\/elsewhere/);
-  });
+  it("a redirect points to another origin", () =>
+    expect(posted({ fault: "redirect" }).decision.headers.location).toMatch(/^https:\/\/elsewhere/));
 });
 
 describe("the lists of the account", () => {

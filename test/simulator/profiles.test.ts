@@ -108,9 +108,9 @@ describe("registers", () => {
     ["text", "00000"],
     ["entries", { value: "00000" }],
     ["odd", "00000"],
-  ])("profile %s reads the value 00000 as %o under its address", (profile, shown) => {
-    expect(read(profile)["140"]).toEqual(shown);
-  });
+  ])("profile %s reads the value 00000 as %o under its address", (profile, shown) =>
+    expect(read(profile)["140"]).toEqual(shown),
+  );
 
   it.each<[ProfileName, Json]>([
     ["default", { code: 200, data: {} }],
@@ -118,11 +118,11 @@ describe("registers", () => {
     ["records", { code: 404, data: null }],
     ["rows", { code: 200, data: { "999": null } }],
     ["text", { code: "404", data: null }],
-  ])("profile %s answers an unknown address with %o", (profile, shown) => {
+  ])("profile %s answers an unknown address with %o", (profile, shown) =>
     expect(new Asking({ profile }).get("/api/get-value", { deviceCode: code, address: "999" })).toMatchObject(
       shown,
-    );
-  });
+    ),
+  );
 
   it.each<[ProfileName, (body: Json) => unknown, unknown]>([
     ["default", ({ data }) => data, { "101": "10001" }],
@@ -156,7 +156,7 @@ describe("registers", () => {
   });
 });
 
-describe("signing in", () => {
+describe("signing in", () =>
   it.each<[ProfileName, (body: Json) => unknown]>([
     ["default", ({ data }) => object(data).token],
     ["list", ({ token }) => token],
@@ -172,8 +172,7 @@ describe("signing in", () => {
       body: "{}",
     }).body;
     expect(tokenOf(json(body))).toMatch(/^[0-9a-f]{32}$/);
-  });
-});
+  }));
 
 describe("what differs besides shapes", () => {
   it.each<[ProfileName, boolean]>([

@@ -23,12 +23,9 @@ const outside = (file: string) => [...reached(join(folder, file))].filter((path)
 describe("the platform itself", () => {
   it.each(["platform-model.ts", "control.ts", "push-feed.ts", "faults.ts", "printable-configuration.ts"])(
     "%s pulls in nothing of Node and no package, so a simulation on virtual time can run it",
-    (file) => {
-      expect(outside(file)).toEqual([]);
-    },
+    (file) => expect(outside(file)).toEqual([]),
   );
 
-  it("is told apart from the server, which does", () => {
-    expect(outside("simulator.ts")).toEqual(expect.arrayContaining(["node:http", "ws"]));
-  });
+  it("is told apart from the server, which does", () =>
+    expect(outside("simulator.ts")).toEqual(expect.arrayContaining(["node:http", "ws"])));
 });

@@ -105,37 +105,27 @@ describe("push frames", () => {
 
 const opened = (socket: WebSocket) =>
   new Promise<void>((resolve, reject) => {
-    socket.once("open", () => {
-      resolve();
-    });
+    socket.once("open", () => resolve());
     socket.once("error", reject);
   });
 const closed = (socket: WebSocket) =>
   new Promise<void>((resolve) => {
-    socket.once("close", () => {
-      resolve();
-    });
+    socket.once("close", () => resolve());
   });
 const message = (socket: WebSocket) =>
   new Promise<Json>((resolve) => {
-    socket.once("message", (data) => {
-      resolve(json(Buffer.isBuffer(data) ? data.toString("utf8") : "null"));
-    });
+    socket.once("message", (data) => resolve(json(Buffer.isBuffer(data) ? data.toString("utf8") : "null")));
   });
 const pong = (socket: WebSocket) =>
   new Promise<void>((resolve) => {
-    socket.once("pong", () => {
-      resolve();
-    });
+    socket.once("pong", () => resolve());
   });
 
 async function listening(path: string, options: SimulatorOptions = {}, headers: Record<string, string> = {}) {
   const simulator = await running({ pushIntervalMs: 20, ...options });
   const connect = () => {
     const socket = new WebSocket(simulator.realtimeUrl.replace("http", "ws") + path, { headers });
-    socket.on("error", () => {
-      socket.terminate();
-    });
+    socket.on("error", () => socket.terminate());
     return socket;
   };
   return { simulator, connect };
@@ -217,9 +207,7 @@ describe("the WebSocket channels", () => {
     const socket = connect();
     await opened(socket);
     const next = new Promise<string>((resolve) => {
-      socket.once("message", (data) => {
-        resolve(Buffer.isBuffer(data) ? data.toString("utf8") : "");
-      });
+      socket.once("message", (data) => resolve(Buffer.isBuffer(data) ? data.toString("utf8") : ""));
     });
     simulator.control.moveByHand(code, "101", "10010");
     const text = await next;

@@ -34,9 +34,7 @@ describe("credentials", () => {
     ["the realtime host checks when told to", strict, "realtime", "Bearer bad", [401, 401]],
     ["also for a missing header", strict, "realtime", undefined, [401, 401]],
     ["and lets a good one pass", strict, "realtime", "Bearer good", [200, 200]],
-  ])("%s", (_rule, auth, host, header, expected) => {
-    expect(outcome(auth, host, header)).toEqual(expected);
-  });
+  ])("%s", (_rule, auth, host, header, expected) => expect(outcome(auth, host, header)).toEqual(expected));
 
   it("a refused POST is not carried out", () => {
     const asking = new Asking({ auth: strict });
@@ -59,9 +57,9 @@ describe("signing in", () => {
     expect(signIn(asking, { account: "a", password: "p", more: 1 }).code).toBe(200);
   });
 
-  it.each([["text"], [[]], [null], [3]])("does not take %o as a body", (body) => {
-    expect(signIn(new Asking(), body).code).toBe(401);
-  });
+  it.each([["text"], [[]], [null], [3]])("does not take %o as a body", (body) =>
+    expect(signIn(new Asking(), body).code).toBe(401),
+  );
 
   it("gives a token that is good until it expires", () => {
     const asking = new Asking({ auth: { tokens: "known", lifetimeMs: minuteMs } });

@@ -7,7 +7,7 @@ import { VirtualClock } from "../support/virtual-clock.js";
 
 const year = 365 * 86_400_000;
 
-describe("whether the clock was set", () => {
+describe("whether the clock was set", () =>
   it.each([
     ["only time passed", 1_000, 1_000, null],
     ["the look came late", 45_000, 45_000, null],
@@ -20,8 +20,7 @@ describe("whether the clock was set", () => {
   ])("%s: wall %d, monotonic %d → %s", (_, wall, monotonic, by) => {
     const start = { wall: 1_000_000, monotonic: 500 };
     expect(jumpMs(start, { wall: 1_000_000 + wall, monotonic: 500 + monotonic })).toBe(by);
-  });
-});
+  }));
 
 function watched(startAt?: number) {
   const clock = new VirtualClock(startAt);
@@ -29,9 +28,7 @@ function watched(startAt?: number) {
   const records: RecordBody[] = [];
   const jumps = new ClockJumps({ clock, log, note: (record) => records.push(record) });
   const life = new AbortController();
-  const running = every(1_000, clock, life.signal, () => {
-    jumps.look();
-  });
+  const running = every(1_000, clock, life.signal, () => jumps.look());
   const end = async () => {
     life.abort();
     await running;

@@ -23,7 +23,7 @@ const run = (agoS: number, over: Partial<EndedRun> = {}): EndedRun => ({
 const stopped = { stopped: true };
 const worked = { worked: true };
 
-describe("how many runs just crashed", () => {
+describe("how many runs just crashed", () =>
   it.each([
     ["no run before", [], 0],
     ["one that ended in order", [run(60, stopped)], 0],
@@ -38,10 +38,7 @@ describe("how many runs just crashed", () => {
     ["a clock that was set back a little", [run(-30), run(10)], 2],
     ["another time altogether", [run(10), run(-86_400)], 0],
     ["an unreadable time", [run(10), { ...run(0), at: "" }], 0],
-  ])("%s → %i", (_, runs, crashes) => {
-    expect(crashesBefore(runs, now)).toBe(crashes);
-  });
-});
+  ])("%s → %i", (_, runs, crashes) => expect(crashesBefore(runs, now)).toBe(crashes)));
 
 /** One run after the other on the same data directory, each in its own way, with the real journal. */
 async function lives(kinds: readonly ("killed" | "worked" | "failed" | "stopped")[]) {
@@ -89,7 +86,7 @@ function failWith(dataDir: string, error: unknown): void {
   listeners[0]?.(error);
 }
 
-describe("which lives make a crash loop", () => {
+describe("which lives make a crash loop", () =>
   it.each([
     ["five that ended without a word", ["killed", "killed", "killed", "killed", "killed"], true],
     ["four are not enough", ["killed", "killed", "killed", "killed"], false],
@@ -111,5 +108,4 @@ describe("which lives make a crash loop", () => {
     ["mixed ones count together", ["killed", "failed", "killed", "failed", "killed"], true],
   ] as const)("%s: %j → %s", async (_, kinds, isLoop) => {
     expect(await lives(kinds)).toBe(isLoop ? "crash_loop" : null);
-  });
-});
+  }));

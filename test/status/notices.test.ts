@@ -27,7 +27,7 @@ function told(looks: readonly (readonly [number, Partial<NoticedFacts>])[]): rea
 
 const shape = "shape_unknown sensor-data";
 
-describe("a session that somebody else keeps ending", () => {
+describe("a session that somebody else keeps ending", () =>
   it("is told with the second token in a row, then once an hour while it goes on", () => {
     const looks = [
       [0, { contested: 0 }],
@@ -37,8 +37,7 @@ describe("a session that somebody else keeps ending", () => {
       [2 * hour, { contested: 3 }],
     ] as const;
     expect(told(looks)).toEqual([[], ["session_contested"], [], [], ["session_contested"]]);
-  });
-});
+  }));
 
 describe("an answer that cannot be read", () => {
   it("is told once, however often it comes", () => {
@@ -46,7 +45,7 @@ describe("an answer that cannot be read", () => {
     expect(told(looks)).toEqual([[shape], [], []]);
   });
 
-  it("is told again after a day when it still comes, and not when it does not", () => {
+  it("is told again after a day when it still comes, and not when it does not", () =>
     expect(
       told([
         [0, { shapes: [report({ count: 1 })] }],
@@ -54,8 +53,7 @@ describe("an answer that cannot be read", () => {
         [26 * hour, { shapes: [report({ count: 2 })] }],
         [27 * hour, { shapes: [report({ count: 3 })] }],
       ]),
-    ).toEqual([[shape], [], [shape], []]);
-  });
+    ).toEqual([[shape], [], [shape], []]));
 
   it("with other field names each time is one occurrence", () => {
     const shapes = Array.from({ length: 150 }, (_, n) => report({ sample: [`field-${n}`] }));
@@ -108,7 +106,5 @@ describe("a refused sign-in", () => {
       ],
       [1, 0, 1],
     ],
-  ] as const)("%s", (_, looks, counts) => {
-    expect(told(looks).map((events) => events.length)).toEqual(counts);
-  });
+  ] as const)("%s", (_, looks, counts) => expect(told(looks).map((events) => events.length)).toEqual(counts));
 });

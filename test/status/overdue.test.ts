@@ -51,20 +51,18 @@ function overdue(
 }
 
 describe("what is overdue", () => {
-  it("is nothing while everything answers", () => {
-    expect(overdue()).toEqual([]);
-  });
+  it("is nothing while everything answers", () => expect(overdue()).toEqual([]));
 
   it.each([
     ["three intervals and half a minute are patience", now - 3.5 * minute, []],
     ["a moment more is late", now - 3.5 * minute - 1, [now - 2.5 * minute - 1]],
     ["an hour", now - 60 * minute, [now - 59 * minute]],
     ["never since the start", null, [minute]],
-  ])("sensors, last answered: %s", (_, at, since) => {
+  ])("sensors, last answered: %s", (_, at, since) =>
     expect(overdue({ sensors: at })).toEqual(
       since.map((then) => ({ controller: "east", what: "sensors", since: iso(then) })),
-    );
-  });
+    ),
+  );
 
   it("each read is judged by its own interval, the longest lateness first", () => {
     const at = now - 12 * minute;
@@ -77,11 +75,10 @@ describe("what is overdue", () => {
     ).toEqual(["sensors", "controllers", "running_status"]);
   });
 
-  it("the account's own list has no controller", () => {
+  it("the account's own list has no controller", () =>
     expect(overdue({ controllers: null })).toEqual([
       { controller: null, what: "controllers", since: iso(5 * minute) },
-    ]);
-  });
+    ]));
 
   it("a controller that came later has its time from then on", () => {
     const knownSince = () => now - minute;

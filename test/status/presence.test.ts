@@ -66,9 +66,7 @@ describe("links that change hands (requirement 25: three within 60 s)", () => {
     ["three within a minute are two bridges", [0, 30_000, 60_000], true],
     ["three in more than a minute are not", [0, 30_000, 60_001], false],
     ["the newest three count", [0, 100_000, 120_000, 140_000], true],
-  ])("%s: %j → %s", (_, times, shared) => {
-    expect(isShared(exchangedAt(...times))).toBe(shared);
-  });
+  ])("%s: %j → %s", (_, times, shared) => expect(isShared(exchangedAt(...times))).toBe(shared));
 
   it("once found, the other is gone after 90 s without an exchange", () => {
     const presence = exchangedAt(0, 1_000, 2_000);
@@ -91,9 +89,9 @@ describe("whether a message means a rival", () => {
     ["under another, reading only", false, { commands: false, controllers: ["GH-0001"] }, false],
     ["under another, of another account", false, { commands: true, controllers: ["GH-0002"] }, false],
     ["under another, still empty", false, { commands: true, controllers: [] }, false],
-  ])("%s: %s %j → %s", (_, isOurBase, message, rival) => {
-    expect(isRival(message, isOurBase, knows)).toBe(rival);
-  });
+  ])("%s: %s %j → %s", (_, isOurBase, message, rival) =>
+    expect(isRival(message, isOurBase, knows)).toBe(rival),
+  );
 });
 
 describe("a self-test message", () => {
@@ -106,12 +104,11 @@ describe("a self-test message", () => {
     leaving: false,
   };
 
-  it("is read as it was written", () => {
+  it("is read as it was written", () =>
     expect(readSelfTest(Buffer.from(selfTestPayload(message)))).toEqual({
       ...message,
       controllers: ["GH-0001", "GH-0002"],
-    });
-  });
+    }));
 
   it("names no more than fifty controllers, the same ones in every bridge", () => {
     const many = Array.from({ length: 80 }, (_, n) => `GH-${String(n).padStart(4, "0")}`);
@@ -131,9 +128,7 @@ describe("a self-test message", () => {
     ["an instance that is none", '{"instance":7,"nonce":"n"}'],
     ["an endless instance", JSON.stringify({ instance: "x".repeat(10_000), nonce: "n" })],
     ["far too long", JSON.stringify({ instance: "a", nonce: "n", x: "x".repeat(20_000) })],
-  ])("that is %s is none", (_, payload) => {
-    expect(readSelfTest(Buffer.from(payload))).toBeNull();
-  });
+  ])("that is %s is none", (_, payload) => expect(readSelfTest(Buffer.from(payload))).toBeNull());
 
   it("with odd parts is read as far as it makes sense", () => {
     const odd = '{"instance":"a","nonce":"n","controllers":[1,"GH-0001",null],"client":{},"commands":"no"}';

@@ -13,17 +13,16 @@ import { configurationOf, platform } from "../bridge/support/bridge.js";
 
 const minute = 60_000;
 
-describe("a run has shown that it works", () => {
+describe("a run has shown that it works", () =>
   it.each([
     [0, 0, false],
     [0, 15 * minute - 1, false],
     [0, 15 * minute, true],
     [5 * minute, 15 * minute, false],
     [5 * minute, 20 * minute, true],
-  ])("begun at %i ms, at %i ms: %s", (startedAt, now, proven) => {
-    expect(isProven(startedAt, now)).toBe(proven);
-  });
-});
+  ])("begun at %i ms, at %i ms: %s", (startedAt, now, proven) =>
+    expect(isProven(startedAt, now)).toBe(proven),
+  ));
 
 /** Runs on one data directory whose clock the test moves. */
 async function greenhouse() {
@@ -105,7 +104,7 @@ describe("a run that is read-only after a crash loop", () => {
   });
 });
 
-describe("a run of 15 minutes that a power cut ended", () => {
+describe("a run of 15 minutes that a power cut ended", () =>
   it("counts as good for the next start, also where the clock was set back meanwhile", async () => {
     const { begin, crash } = await greenhouse();
     const clock = new VirtualClock();
@@ -119,10 +118,9 @@ describe("a run of 15 minutes that a power cut ended", () => {
     expect(next.live.readOnlyBecause).toBeNull();
     expect(good.lines.filter((line) => line.includes("read-only"))).toEqual([]);
     await next.cut();
-  });
-});
+  }));
 
-describe("several reasons to be read-only", () => {
+describe("several reasons to be read-only", () =>
   it("hold each for itself: the end of one is not the end of the others", async () => {
     const live = new LiveSettings(await configurationOf("http: false", await platform()));
     const holding = new Set(["one", "two"]);
@@ -133,5 +131,4 @@ describe("several reasons to be read-only", () => {
     expect(live.current.commands.read_only).toBe(true);
     holding.delete("two");
     expect(live.readOnlyBecause).toBeNull();
-  });
-});
+  }));

@@ -27,9 +27,9 @@ describe("the shortest interval of the reads that are made", () => {
     ["a controller with readings: its sensors", [readings], true, 1],
     ["one that is offline is asked more rarely", [offline], true, 5],
     ["the quickest of several", [offline, readings], true, 1],
-  ] as const)("%s", (_, controllers, hasReadings, minutes) => {
-    expect(shortestIntervalMs(intervals, controllers, () => hasReadings)).toBe(minutes * minute);
-  });
+  ] as const)("%s", (_, controllers, hasReadings, minutes) =>
+    expect(shortestIntervalMs(intervals, controllers, () => hasReadings)).toBe(minutes * minute),
+  );
 
   it("keeps a bridge alive that polls an empty account's list every ten minutes", () => {
     const pauseMs = readPauseMs(shortestIntervalMs(intervals, [], () => true));

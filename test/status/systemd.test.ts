@@ -15,9 +15,7 @@ describe("which part makes no progress (requirement 59)", () => {
     ["no read has ended yet, just started", { readEndedAt: null, startedAt: 900_000 }, null],
     ["no read ever ended", { readEndedAt: null }, "polling"],
     ["intervals of an hour leave pauses", { readEndedAt: 0, readPauseMs: 3 * 3_600_000 }, null],
-  ])("%s: %j → %s", (_, over, part) => {
-    expect(stuckPart({ ...fine, ...over }, 1_000_000)).toBe(part);
-  });
+  ])("%s: %j → %s", (_, over, part) => expect(stuckPart({ ...fine, ...over }, 1_000_000)).toBe(part));
 
   it("a pause between reads may be three of the shortest intervals, and five minutes at least", () => {
     expect(readPauseMs(60_000)).toBe(300_000);

@@ -71,12 +71,8 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
     log: () => running.output,
     kill: () => running.end("SIGKILL"),
     quit: () => running.end("SIGTERM"),
-    freeze: () => {
-      running.signal("SIGSTOP");
-    },
-    thaw: () => {
-      running.signal("SIGCONT");
-    },
+    freeze: () => running.signal("SIGSTOP"),
+    thaw: () => running.signal("SIGCONT"),
     restart: async () => {
       await running.end("SIGTERM");
       await running.start();
@@ -113,9 +109,7 @@ class RunningMosquitto {
       child.stdout.on("data", read);
       child.stderr.on("data", read);
       child.once("error", reject);
-      child.once("exit", (code) => {
-        reject(new Error(`mosquitto ended with code ${code}:\n${seen}`));
-      });
+      child.once("exit", (code) => reject(new Error(`mosquitto ended with code ${code}:\n${seen}`)));
     });
   }
 

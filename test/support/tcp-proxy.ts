@@ -59,12 +59,8 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
       if (from === pair.client) sent.push(chunk);
       later(() => to.write(chunk));
     });
-    from.on("end", () => {
-      later(() => to.end());
-    });
-    from.on("close", () => {
-      later(() => to.destroy());
-    });
+    from.on("end", () => later(() => to.end()));
+    from.on("close", () => later(() => to.destroy()));
   };
 
   const server = net.createServer({ allowHalfOpen: true }, (client) => {

@@ -34,7 +34,7 @@ describe("the request budget", () => {
     expect(budget.left(0)).toBeNull();
   });
 
-  it("is never exceeded in any 60 s, whatever the demand", () => {
+  it("is never exceeded in any 60 s, whatever the demand", () =>
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 20 }),
@@ -55,17 +55,15 @@ describe("the request budget", () => {
           }
         },
       ),
-    );
-  });
+    ));
 });
 
-describe("intervals stretch evenly", () => {
+describe("intervals stretch evenly", () =>
   it.each([
     [100, 300, 1],
     [300, 300, 1],
     [600, 300, 2],
     [600, 0, 1],
-  ])("a demand of %d with a budget of %d: times %d", (demand, budget, factor) => {
-    expect(stretchFactor(demand, budget)).toBe(factor);
-  });
-});
+  ])("a demand of %d with a budget of %d: times %d", (demand, budget, factor) =>
+    expect(stretchFactor(demand, budget)).toBe(factor),
+  ));

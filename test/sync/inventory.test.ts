@@ -314,7 +314,7 @@ describe("a page of a longer list", () => {
   });
 });
 
-describe("a pest monitor", () => {
+describe("a pest monitor", () =>
   it("has readings until it answered three times in a row without any", () => {
     const one = account();
     one.inventory.controllersListed([record({ code: "A", type: deviceType("V003") })], 0);
@@ -323,8 +323,7 @@ describe("a pest monitor", () => {
       return one.inventory.hasReadings("A");
     });
     expect(had).toEqual([true, true, true, true, true, false]);
-  });
-});
+  }));
 
 describe("what an earlier run kept", () => {
   it("the account is known from the first list that is not empty", () => {

@@ -7,7 +7,7 @@ const twice = { ...up, failures: 2, failingSince: 2_000 };
 const refused = { ...up, unauthorized: true };
 const facts = { realtime: up, business: up, stretched: false, startedAt: 0 };
 
-describe("the published state of the platform: the first that applies", () => {
+describe("the published state of the platform: the first that applies", () =>
   it.each([
     ["nothing tried yet", { ...facts, realtime: untriedHost }, 1_000, null],
     ["nothing answered in 30 s", { ...facts, realtime: untriedHost }, 30_000, "unreachable"],
@@ -20,7 +20,4 @@ describe("the published state of the platform: the first that applies", () => {
     ["a stretched budget", { ...facts, stretched: true }, 3_000, "degraded"],
     ["a refused credential", { ...facts, business: refused, stretched: true }, 3_000, "unauthorized"],
     ["refused and unreachable", { ...facts, business: refused, realtime: twice }, 3_000, "unreachable"],
-  ])("%s", (_, link, now, state) => {
-    expect(platformState(link, now)).toBe(state);
-  });
-});
+  ])("%s", (_, link, now, state) => expect(platformState(link, now)).toBe(state)));

@@ -48,7 +48,7 @@ describe("the poll book", () => {
   });
 });
 
-describe("what is asked for again", () => {
+describe("what is asked for again", () =>
   it("keeps its place: however often, the jobs of the lowest rank have their turn", () => {
     const one = book(sensors("A"), { kind: "running_status", code: "A" });
     due(one, 100);
@@ -58,8 +58,7 @@ describe("what is asked for again", () => {
       taken.push(one.take(now)?.name);
     }
     expect(taken).toContain("running_status A");
-  });
-});
+  }));
 
 describe("a host that is away", () => {
   it("has one of its jobs tried now and then; the other host's go on", () => {

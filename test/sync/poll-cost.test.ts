@@ -34,7 +34,7 @@ const minutes: Readonly<Record<PollJob["kind"], number>> = {
 };
 const intervalMs = (stretch: number) => (job: PollJob) => minutes[job.kind] * 60_000 * stretch;
 
-describe("what polling costs", () => {
+describe("what polling costs", () =>
   it.each([
     ["nothing", [], 1, {}],
     ["the lists of an account", lists, 1, { controllers: 12, devices: 2 }],
@@ -58,7 +58,6 @@ describe("what polling costs", () => {
       },
     ],
     ["whole calls", [{ kind: "sensors", code: "A" }], 7, { sensors: 9 }],
-  ] as const)("an hour of %s", (_, jobs, stretch, cost) => {
-    expect(callsPerHour(jobs, intervalMs(stretch))).toEqual({ ...nothing, ...cost });
-  });
-});
+  ] as const)("an hour of %s", (_, jobs, stretch, cost) =>
+    expect(callsPerHour(jobs, intervalMs(stretch))).toEqual({ ...nothing, ...cost }),
+  ));

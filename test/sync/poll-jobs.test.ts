@@ -73,15 +73,14 @@ describe("registers are read with the fewest requests", () => {
     ],
   });
 
-  it("one for each group, one for each address without, none twice", () => {
+  it("one for each group, one for each address without, none twice", () =>
     expect(registerReads(controller(settings))).toEqual([
       { type: "group", group },
       { type: "address", address: "202" },
       { type: "address", address: "203" },
       { type: "address", address: "300" },
       { type: "address", address: "501" },
-    ]);
-  });
+    ]));
 
   it("one without readings has its registers and its status; one without registers its readings and its status", () => {
     const kinds = (...args: Parameters<typeof jobsOf>) => jobsOf(...args).map(({ kind }) => kind);

@@ -29,7 +29,7 @@ function bench() {
   const roof = () => world.store.get("GH-0")?.actuators.get("roof");
   const names = () => world.platform.calls.map(({ name }) => name);
   /** The register as the device itself showed it just now. */
-  const shown = (raw: string, address = "101") => {
+  const shown = (raw: string, address = "101") =>
     world.store.dispatch("GH-0", {
       type: "registers_read",
       values: new Map([[address, raw]]),
@@ -38,7 +38,6 @@ function bench() {
       fresh: true,
       source: "read_back",
     });
-  };
   return { ...world, run, roof, names, shown };
 }
 

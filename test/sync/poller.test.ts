@@ -304,9 +304,7 @@ function outage({ platform, clock, poller }: Polled) {
     clock,
     log: silentLog,
     onState: () => undefined,
-    onHost: (host, reachable) => {
-      poller.hostReachable(host, reachable);
-    },
+    onHost: (host, reachable) => poller.hostReachable(host, reachable),
     onEvent: () => undefined,
   });
   const learn = (host: PlatformHost, failed: boolean) => {
@@ -512,12 +510,11 @@ describe("refresh", () => {
   });
 });
 
-describe("the end", () => {
+describe("the end", () =>
   it("aborts what is being read and leaves no timer, at whatever moment it comes", async () => {
     for (let at = 0; at <= 120; at += 7)
       await polling({}, async ({ platform, clock }) => {
         platform.list = devices(5);
         await clock.advance(at);
       });
-  });
-});
+  }));

@@ -18,9 +18,7 @@ function listeningChannels(takesMs = 0) {
     ...{ connection: never, runningStatuses: never, value: never },
     listen: async (channel: PushChannel, listener: PushListener, signal: AbortSignal) => {
       open.set(nameOf(channel), listener);
-      await new Promise((resolve) => {
-        signal.addEventListener("abort", resolve);
-      });
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
       open.delete(nameOf(channel));
     },
   };

@@ -83,9 +83,7 @@ describe("a push while a command is being confirmed", () => {
     let answer: () => void = () => undefined;
     bench.platform.onWrite = () =>
       new Promise((resolve) => {
-        answer = () => {
-          resolve({ code: "200", requestId: null });
-        };
+        answer = () => resolve({ code: "200", requestId: null });
       });
     bench.send("open");
     await bench.clock.advance(1_000);

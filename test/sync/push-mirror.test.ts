@@ -60,7 +60,7 @@ function bench({
   const quit = new AbortController();
   void reads.run(quit.signal);
   /** A read as polling makes it. */
-  const polled = (values: Readonly<Record<string, RawValue>>, fresh = false) => {
+  const polled = (values: Readonly<Record<string, RawValue>>, fresh = false) =>
     store.dispatch(code, {
       type: "registers_read",
       values: new Map(Object.entries(values)),
@@ -69,10 +69,8 @@ function bench({
       fresh,
       source: "poll",
     });
-  };
-  const pushed = (values: Readonly<Record<string, RawValue>>, at: number | null = null, openedAt = 0) => {
+  const pushed = (values: Readonly<Record<string, RawValue>>, at: number | null = null, openedAt = 0) =>
     mirror.fold({ type: "registers", code, values: new Map(Object.entries(values)), at }, openedAt);
-  };
   const roof = () => store.get(code)?.actuators.get("roof");
   return { clock, store, registers, asked, answers, bell, reads, mirror, quit, polled, pushed, roof };
 }
@@ -316,9 +314,7 @@ describe("pushed readings", () => {
       item({ name: "雨量", value: 0, raw: 0, unit: "mm", measuredAt: at }),
     ];
     made.store.dispatch(code, { type: "sensors_read", items, receivedAt: at, source: "poll" });
-    const push = (...pushed: SensorItem[]) => {
-      made.mirror.fold({ type: "sensors", code, items: pushed }, 0);
-    };
+    const push = (...pushed: SensorItem[]) => made.mirror.fold({ type: "sensors", code, items: pushed }, 0);
     return { ...made, at, push };
   }
 

@@ -17,7 +17,7 @@ function reading(perMinute = 0, share = 0) {
   const begun: string[] = [];
   let running = 0;
   let most = 0;
-  const want = (name: string, { gapMs = 5_000, takesMs = 100, fails = false } = {}) => {
+  const want = (name: string, { gapMs = 5_000, takesMs = 100, fails = false } = {}) =>
     reads.want(name, gapMs, async (signal) => {
       begun.push(`${name} ${clock.monotonic()}`);
       most = Math.max(most, ++running);
@@ -28,7 +28,6 @@ function reading(perMinute = 0, share = 0) {
         running--;
       }
     });
-  };
   return { clock, reads, quit, done, begun, want, most: () => most };
 }
 

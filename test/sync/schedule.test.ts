@@ -12,8 +12,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.tuple(fc.constant("take" as const)),
 );
 
-describe("the schedule", () => {
-  it("always gives a key of the earliest due time, the last one it was given", () => {
+describe("the schedule", () =>
+  it("always gives a key of the earliest due time, the last one it was given", () =>
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const schedule = new Schedule<string>();
@@ -42,11 +42,9 @@ describe("the schedule", () => {
         expect([...schedule.keys()].sort()).toEqual([...model.keys()].sort());
       }),
       { numRuns: 2_000 },
-    );
-  });
-});
+    )));
 
-it("gives keys of one due time in the order of setting", () => {
+it("gives keys of one due time in the order of setting", () =>
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 5 }), { maxLength: 60 }), (times) => {
       const schedule = new Schedule<number>();
@@ -54,8 +52,7 @@ it("gives keys of one due time in the order of setting", () => {
       const wanted = [...times.keys()].sort((one, other) => (times[one] ?? 0) - (times[other] ?? 0));
       expect(times.map(() => schedule.take())).toEqual(wanted);
     }),
-  );
-});
+  ));
 
 describe("when a job runs next", () => {
   it("is at least nearly half an interval away, at most little more than one and a half", () => {

@@ -16,9 +16,9 @@ it.each([
   [{}, "commands are taken and sent to the platform"],
   [{ dry_run: true }, "dry run: commands are checked, and nothing is sent"],
   [{ read_only: true, dry_run: true }, "read-only: every command is refused"],
-])("the log says at the start what the bridge may do: %j", (over, line) => {
-  expect(mayDo(commands(over))).toBe(line);
-});
+])("the log says at the start what the bridge may do: %j", (over, line) =>
+  expect(mayDo(commands(over))).toBe(line),
+);
 
 it("the log has a line at info for each actuator found", () => {
   const lines: string[] = [];

@@ -200,10 +200,7 @@ export class BrokerLink {
       this.#client.publish(topic, payload, { qos: 0, retain, properties });
       return;
     }
-    if (this.#unwritten.length === 0)
-      void nextTurn().then(() => {
-        this.#flush();
-      });
+    if (this.#unwritten.length === 0) void nextTurn().then(() => this.#flush());
     this.#unwritten.push(publishPacket({ topic, payload, retain }, this.#facts.version));
   }
 
@@ -246,9 +243,7 @@ export class BrokerLink {
 
   unsubscribe(filters: readonly string[]): Promise<void> {
     return new Promise((resolve) => {
-      this.#client.unsubscribe([...filters], () => {
-        resolve();
-      });
+      this.#client.unsubscribe([...filters], () => resolve());
     });
   }
 
@@ -313,13 +308,9 @@ function connect(options: LinkOptions, stream: Duplex, facts: Facts): BrokerLink
   client.on("disconnect", (packet) => {
     facts.serverDisconnect = packet.reasonCode ?? 0;
   });
-  client.on("message", (topic, payload, packet) => {
-    options.message(incomingMessage(topic, payload, packet));
-  });
+  client.on("message", (topic, payload, packet) => options.message(incomingMessage(topic, payload, packet)));
   const closed = new Promise<LinkEnd>((resolve) => {
-    client.once("close", () => {
-      resolve(describeEnd(facts));
-    });
+    client.once("close", () => resolve(describeEnd(facts)));
   });
   const up = new Promise<BrokerFacts>((resolve) => {
     client.once("connect", (packet) => {

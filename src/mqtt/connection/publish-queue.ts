@@ -196,9 +196,7 @@ export class PublishQueue {
     this.#followed = this.#sent;
     const flight: InFlight = { ...one, sentAt: this.#clock.monotonic(), behind: this.#sent, id: 0 };
     this.#inFlight.add(flight);
-    flight.id = link.send(one.publish, (error) => {
-      this.#settle(flight, error);
-    });
+    flight.id = link.send(one.publish, (error) => this.#settle(flight, error));
   }
 
   /** One mark at a time: the next one covers all that went out meanwhile. */

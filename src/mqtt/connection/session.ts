@@ -104,9 +104,7 @@ export class Session {
       // Live ones under its filters, our own publishes too, are not shown.
       if (!retain) return true;
       count += 1;
-      void this.#around.contain("scan", () => {
-        found(topic, payload);
-      });
+      void this.#around.contain("scan", () => found(topic, payload));
       return true;
     };
     const whole = async () => {
@@ -246,9 +244,7 @@ export class Session {
 
 function aborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const done = () => {
-      resolve();
-    };
+    const done = () => resolve();
     if (signal.aborted) done();
     else signal.addEventListener("abort", done, { once: true, signal: over });
   });

@@ -169,13 +169,9 @@ export class PushConnection {
   /** Resolves once socket and timers are released, which an abort of the signal brings about at once. */
   run(signal: AbortSignal): Promise<End> {
     const socket = this.#socket;
-    const stop = () => {
-      socket.terminate();
-    };
+    const stop = () => socket.terminate();
     return new Promise((resolve) => {
-      socket.on("error", (error) => {
-        this.#failed(error);
-      });
+      socket.on("error", (error) => this.#failed(error));
       socket.once("close", (code) => {
         signal.removeEventListener("abort", stop);
         this.#over.abort();

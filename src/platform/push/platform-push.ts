@@ -65,17 +65,13 @@ export function createPush(settings: PlatformSettings, parts: PushParts): PushCl
     if (operation === null) return;
     const report = reports.of(operation.name);
     const events = {
-      opened: () => {
-        listener.opened();
-      },
+      opened: () => listener.opened(),
       frame: frameTaker(frameDecoder(channel, shapes), listener, report, tally, parts),
       unusable: (problem: string) => {
         tally.unreadable += 1;
         report(problem, {});
       },
-      lost: () => {
-        listener.lost();
-      },
+      lost: () => listener.lost(),
     };
     const link = new PushLink(operation, events, {
       ...parts,

@@ -190,14 +190,10 @@ export class SignIn implements CredentialSource {
       this.#renewing = null;
     }));
     return new Promise((resolve, reject) => {
-      const giveUp = () => {
-        reject(abortReason(signal));
-      };
+      const giveUp = () => reject(abortReason(signal));
       signal.addEventListener("abort", giveUp, { once: true });
       if (signal.aborted) giveUp();
-      void renewing.then(resolve, reject).finally(() => {
-        signal.removeEventListener("abort", giveUp);
-      });
+      void renewing.then(resolve, reject).finally(() => signal.removeEventListener("abort", giveUp));
     });
   }
 

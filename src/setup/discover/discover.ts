@@ -120,9 +120,7 @@ export async function discover(
   const given = request.merge === null ? await readGivenFile(request.file) : null;
   const isLeftOut = ignoredIn(request.merge?.configuration ?? configuration);
   const parts = { platform, clock, pace, progress, meter, concurrency };
-  const survey = await scanAccount(request, isLeftOut, parts, stop).finally(() => {
-    meter.end();
-  });
+  const survey = await scanAccount(request, isLeftOut, parts, stop).finally(() => meter.end());
   const style = { language: configuration.homeassistant.language, isBrief: false };
   const sources = { survey, known, style };
   const found =
@@ -136,9 +134,9 @@ export async function discover(
 }
 
 async function loadProgress(progress: Progress, fresh: boolean, meter: Meter): Promise<void> {
-  await (fresh ? progress.discard() : progress.load()).catch((error: unknown) => {
-    meter.note(`the progress of an earlier scan cannot be read, so all is asked: ${String(error)}`);
-  });
+  await (fresh ? progress.discard() : progress.load()).catch((error: unknown) =>
+    meter.note(`the progress of an earlier scan cannot be read, so all is asked: ${String(error)}`),
+  );
 }
 
 function newsIn(file: string, writtenBy: string, sources: Found): Discovered {

@@ -114,9 +114,11 @@ async function scanDevice(
     }
     meter.asked(device.code);
     // A disk that takes nothing costs the resuming, not the scan.
-    await progress.saveNowAndThen().catch((error: unknown) => {
-      meter.note(`the progress cannot be kept, an interruption would start over: ${String(error)}`);
-    });
+    await progress
+      .saveNowAndThen()
+      .catch((error: unknown) =>
+        meter.note(`the progress cannot be kept, an interruption would start over: ${String(error)}`),
+      );
   }
   return { device, answers, unanswered, isOffline: false };
 }
@@ -183,9 +185,7 @@ export async function scanAccount(
   setMaxListeners(0, signals.stop, signals.cut);
   signals.stop.addEventListener("abort", () => {
     endOfGrace(parts.clock, over.signal).then(
-      () => {
-        cut.abort();
-      },
+      () => cut.abort(),
       () => undefined,
     );
   });
@@ -198,9 +198,9 @@ export async function scanAccount(
     return { stations: lists.stations, devices: await inParallel(plan, parts.concurrency, halt, scan) };
   } finally {
     over.abort();
-    await parts.progress.save().catch((error: unknown) => {
-      parts.meter.note(`the progress could not be kept: ${String(error)}`);
-    });
+    await parts.progress
+      .save()
+      .catch((error: unknown) => parts.meter.note(`the progress could not be kept: ${String(error)}`));
   }
 }
 

@@ -119,9 +119,7 @@ function whyBusy(host: string, port: number): Promise<Verdict | null> {
       );
     });
     server.listen({ host: host.replace(/^\[|\]$/g, ""), port, exclusive: true }, () => {
-      server.close(() => {
-        resolve(null);
-      });
+      server.close(() => resolve(null));
     });
   });
 }

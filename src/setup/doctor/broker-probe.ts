@@ -48,9 +48,7 @@ export class BrokerProbe {
         if (error === null) resolve();
         else reject(error);
       });
-      void this.#link.closed.then((end) => {
-        reject(new LinkLost(end.reason));
-      });
+      void this.#link.closed.then((end) => reject(new LinkLost(end.reason)));
     });
   }
 

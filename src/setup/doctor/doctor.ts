@@ -55,10 +55,7 @@ async function inTime(check: Check, scene: Scene, stop: AbortSignal, ms: number)
       signal.addEventListener("abort", () => {
         if (!stop.aborted) resolve(tooSlow);
         // What the check has found by now is still taken.
-        else
-          void nextTurn().then(() => {
-            resolve(stopped);
-          });
+        else void nextTurn().then(() => resolve(stopped));
       });
     });
     const verdict = await Promise.race([check.run(scene, signal).catch(verdictOfError), cutOff]);

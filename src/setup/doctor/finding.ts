@@ -41,9 +41,7 @@ export async function within<T>(
   const late = new AbortController();
   const done = new AbortController();
   const timer = clock.wait(ms, done.signal).then(
-    () => {
-      late.abort(new Error("out of time"));
-    },
+    () => late.abort(new Error("out of time")),
     () => undefined,
   );
   try {

@@ -108,13 +108,10 @@ function tryConnection(
       resolve(result);
       socket.destroy();
     };
-    const stop = () => {
+    const stop = () =>
       end({ ok: false, error: Object.assign(new Error("out of time"), { code: "ETIMEDOUT" }) });
-    };
     signal.addEventListener("abort", stop, { once: true });
-    socket.on("error", (error) => {
-      end({ ok: false, error });
-    });
+    socket.on("error", (error) => end({ ok: false, error }));
     socket.once(secure ? "secureConnect" : "connect", () => {
       const isTls = "getPeerCertificate" in socket;
       end({

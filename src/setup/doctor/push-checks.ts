@@ -55,27 +55,22 @@ function firstFrame(socket: WebSocket, silent: Verdict, signal: AbortSignal): Pr
       resolve(verdict);
       socket.terminate();
     };
-    const stop = () => {
+    const stop = () =>
       end(socket.readyState === WebSocket.OPEN ? silent : broken("no answer to the upgrade"));
-    };
     signal.addEventListener("abort", stop, { once: true });
     socket.on("unexpected-response", (request, response) => {
       end(refused(response.statusCode ?? 0));
       request.destroy();
     });
-    socket.on("error", ({ message }) => {
-      end(broken(message));
-    });
-    socket.on("close", (code) => {
-      end(broken(`the host closed the channel with code ${code}`));
-    });
-    socket.on("message", (data, isBinary) => {
+    socket.on("error", ({ message }) => end(broken(message)));
+    socket.on("close", (code) => end(broken(`the host closed the channel with code ${code}`)));
+    socket.on("message", (data, isBinary) =>
       end(
         isBinary
           ? warning("opened; the first frame is binary, which is not understood", off.slice(3))
           : ok(`opened; first frame: ${shapeOf(textOf(data))}`),
-      );
-    });
+      ),
+    );
     if (signal.aborted) stop();
   });
 }

@@ -38,9 +38,7 @@ interface Terminal {
 /** Questions over a terminal. */
 export function terminalDialogue({ input, output: screen, stop }: Terminal): Dialogue {
   const ended = new AbortController();
-  input.once("end", () => {
-    ended.abort();
-  });
+  input.once("end", () => ended.abort());
   const output = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
       screen.write(chunk.toString());
@@ -49,9 +47,7 @@ export function terminalDialogue({ input, output: screen, stop }: Terminal): Dia
   });
   const common = { input, output, signal: AbortSignal.any([stop, ended.signal]) };
   return {
-    say: (words) => {
-      log.message(words, { output });
-    },
+    say: (words) => log.message(words, { output }),
     ask: async (question, judge, suggestion = "") => {
       const whole = (answer = "") => (answer.trim() === "" ? suggestion : answer.trim());
       const shown = suggestion === "" ? {} : { placeholder: suggestion, defaultValue: suggestion };

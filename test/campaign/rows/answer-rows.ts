@@ -30,9 +30,7 @@ const badAnswers = (name: string, manner: BadManner, requirement: string): Row =
     expected: "each answer refused in time and size; values kept, readings turn stale",
     holdMs: 20_000,
     reducedHoldMs: 8_000,
-    begin: (world) => {
-      meet(world, manner);
-    },
+    begin: (world) => meet(world, manner),
     end: leave,
     check: (seen) => [...stayedOnline(seen), ...slimmer(seen.notes)],
   });

@@ -41,9 +41,7 @@ export const brokerRows: readonly Row[] = [
     expected: "a new link at once",
     holdMs: 0,
     limitMs: 35_000,
-    begin: (world) => {
-      of(world).door.cut();
-    },
+    begin: (world) => of(world).door.cut(),
   }),
   broker({
     name: "broker link half-open",
@@ -54,9 +52,7 @@ export const brokerRows: readonly Row[] = [
     holdMs: 0,
     // 23.5 s until it is seen, then a first reconnect within 1 s and its handshake.
     limitMs: 35_000,
-    begin: (world) => {
-      of(world).door.deafen("both");
-    },
+    begin: (world) => of(world).door.deafen("both"),
   }),
   broker({
     name: "broker deaf one way",
@@ -66,9 +62,7 @@ export const brokerRows: readonly Row[] = [
     expected: "as half-open: never publishing but deaf",
     holdMs: 0,
     limitMs: 35_000,
-    begin: (world) => {
-      of(world).door.deafen("to_client");
-    },
+    begin: (world) => of(world).door.deafen("to_client"),
   }),
   broker({
     name: "will and birth race",
@@ -77,12 +71,8 @@ export const brokerRows: readonly Row[] = [
     expected: "the last word on bridge/state is online",
     holdMs: 30_000,
     limitMs: 35_000,
-    begin: (world) => {
-      of(world).door.deafen("both");
-    },
-    end: (world) => {
-      of(world).door.bury();
-    },
+    begin: (world) => of(world).door.deafen("both"),
+    end: (world) => of(world).door.bury(),
     check: (_seen, { recorder }) =>
       recorder.latest(state) === "online" ? [] : ["bridge/state is retained as offline"],
   }),
@@ -193,12 +183,8 @@ export const brokerRows: readonly Row[] = [
     holdMs: 20_000,
     reducedHoldMs: 8_000,
     limitMs: 20_000,
-    begin: (world) => {
-      of(world).door.latency(2_000);
-    },
-    end: (world) => {
-      of(world).door.latency(0);
-    },
+    begin: (world) => of(world).door.latency(2_000),
+    end: (world) => of(world).door.latency(0),
     check: stayedOnline,
   }),
   broker({
@@ -208,12 +194,8 @@ export const brokerRows: readonly Row[] = [
     expected: "goes on when the broker does",
     holdMs: 12_000,
     limitMs: 35_000,
-    begin: (world) => {
-      of(world).broker.freeze();
-    },
-    end: (world) => {
-      of(world).broker.thaw();
-    },
+    begin: (world) => of(world).broker.freeze(),
+    end: (world) => of(world).broker.thaw(),
   }),
   broker({
     name: "frozen broker 40 s",
@@ -222,11 +204,7 @@ export const brokerRows: readonly Row[] = [
     expected: "the link is given up and made again",
     holdMs: 40_000,
     limitMs: 45_000,
-    begin: (world) => {
-      of(world).broker.freeze();
-    },
-    end: (world) => {
-      of(world).broker.thaw();
-    },
+    begin: (world) => of(world).broker.freeze(),
+    end: (world) => of(world).broker.thaw(),
   }),
 ];

@@ -77,9 +77,7 @@ export const diskRows: readonly Row[] = [
     begin: (world) => {
       if (world.hasOwnDisk) fillDisk(world);
     },
-    end: (world) => {
-      rmSync(filler(world), { force: true });
-    },
+    end: (world) => rmSync(filler(world), { force: true }),
     check: (seen, world) => [
       ...ownDisk(world),
       ...stayedOnline(seen),

@@ -51,12 +51,8 @@ export const processRows: readonly Row[] = [
     expected: "goes on; a command that waited too long is not done",
     hits: "delivery",
     holdMs: 12_000,
-    begin: ({ bridge }) => {
-      bridge.program.signal("SIGSTOP");
-    },
-    end: ({ bridge }) => {
-      bridge.program.signal("SIGCONT");
-    },
+    begin: ({ bridge }) => bridge.program.signal("SIGSTOP"),
+    end: ({ bridge }) => bridge.program.signal("SIGCONT"),
   }),
   own({
     name: "frozen process 40 s",
@@ -65,12 +61,8 @@ export const processRows: readonly Row[] = [
     expected: "offline meanwhile; online again, no old command is done",
     hits: "delivery",
     holdMs: 40_000,
-    begin: ({ bridge }) => {
-      bridge.program.signal("SIGSTOP");
-    },
-    end: ({ bridge }) => {
-      bridge.program.signal("SIGCONT");
-    },
+    begin: ({ bridge }) => bridge.program.signal("SIGSTOP"),
+    end: ({ bridge }) => bridge.program.signal("SIGCONT"),
     check: (seen) => expectShown(seen, "greenhouse/bridge/state", "offline"),
   }),
   own({
@@ -105,9 +97,7 @@ export const processRows: readonly Row[] = [
       bridge.setClock(offset);
       await bridge.start();
     },
-    end: ({ bridge }) => {
-      bridge.setClock(0);
-    },
+    end: ({ bridge }) => bridge.setClock(0),
   }),
   own({
     name: "crash loop",

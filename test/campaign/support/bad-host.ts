@@ -30,16 +30,12 @@ const answers: Record<BadManner, (response: ServerResponse) => void> = {
   drip: (response) => {
     response.writeHead(200, { ...json, "content-length": 1_000 });
     const drip = setInterval(() => response.write(" "), 700);
-    response.on("close", () => {
-      clearInterval(drip);
-    });
+    response.on("close", () => clearInterval(drip));
   },
   endless: (response) => {
     response.writeHead(200, json);
     const pour = setInterval(() => response.write(zeros(0.0625)), 20);
-    response.on("close", () => {
-      clearInterval(pour);
-    });
+    response.on("close", () => clearInterval(pour));
   },
   oversized: (response) => {
     response.writeHead(200, json);

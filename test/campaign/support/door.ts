@@ -68,9 +68,7 @@ class ChaosDoor implements Door {
 
   async open(): Promise<void> {
     if (this.#server !== null) return;
-    const server = net.createServer({ allowHalfOpen: true }, (client) => {
-      this.#accept(client);
-    });
+    const server = net.createServer({ allowHalfOpen: true }, (client) => this.#accept(client));
     this.#server = server;
     server.listen(this.port, "127.0.0.1");
     await once(server, "listening");
@@ -177,15 +175,9 @@ class ChaosDoor implements Door {
       queue.push({ at: performance.now() + this.#delayMs, action });
       if (queue.length === 1) pump();
     };
-    from.on("data", (bytes) => {
-      later(() => to.write(bytes));
-    });
-    from.on("end", () => {
-      later(() => to.end());
-    });
-    from.on("close", () => {
-      later(() => to.destroy());
-    });
+    from.on("data", (bytes) => later(() => to.write(bytes)));
+    from.on("end", () => later(() => to.end()));
+    from.on("close", () => later(() => to.destroy()));
   }
 
   #note(bytes: Buffer): void {

@@ -60,9 +60,7 @@ export function startRecorder(url: string, protocolVersion: 4 | 5): Recorder {
           resolve(false);
           return;
         }
-        const late = setTimeout(() => {
-          resolve(false);
-        }, 15_000);
+        const late = setTimeout(() => resolve(false), 15_000);
         client.publish(topic, payload, { qos: 1, ...options }, (error) => {
           clearTimeout(late);
           resolve(!error);

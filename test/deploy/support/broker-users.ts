@@ -64,9 +64,7 @@ export async function clientOf(broker: Mosquitto, username: string): Promise<Cli
     until: async (topic) => {
       while (!messages.some((one) => one.topic === topic))
         await new Promise<void>((resolve) => {
-          client.once("message", () => {
-            resolve();
-          });
+          client.once("message", () => resolve());
         });
     },
     end: () => client.endAsync(true),
@@ -80,9 +78,7 @@ export function connected(
 ): Promise<MqttClient> {
   const client = mqtt.connect(url, { ...login, protocolVersion: 5, reconnectPeriod: 0 });
   return new Promise((resolve, reject) => {
-    client.once("connect", () => {
-      resolve(client);
-    });
+    client.once("connect", () => resolve(client));
     client.once("error", (error) => {
       client.end(true);
       reject(error);

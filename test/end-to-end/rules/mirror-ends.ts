@@ -4,7 +4,7 @@ import { fields, untilNew } from "../support/watch.js";
 
 /** A platform that is gone for a while. */
 export function survivesAnOutage(scene: () => MirrorScene): void {
-  describe("survives an outage", { timeout: 120_000, concurrent: false }, () => {
+  describe("survives an outage", { timeout: 120_000, concurrent: false }, () =>
     it("says unreachable and stale when the platform is gone, and recovers within 60 s without a restart", async () => {
       const { platform, watch, allAre, promptMs } = scene();
       const mark = watch.mark();
@@ -39,8 +39,8 @@ export function survivesAnOutage(scene: () => MirrorScene): void {
       );
       const good = all.map((id) => allAre(id, "good"));
       await watch.untilTrue(() => good.every((one) => one()), "everything is good again", 30_000);
-    });
-  });
+    }),
+  );
 }
 
 /** The last rules of a scene: they stop its bridge. */

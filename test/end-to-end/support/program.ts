@@ -71,12 +71,9 @@ export function startProgram(args: readonly string[], options: ProgramOptions): 
     signal: (name) => child.kill(name),
     untilPrinted: (pattern, timeoutMs) =>
       new Promise((found, failed) => {
-        const fail = (why: string) => {
+        const fail = (why: string) =>
           failed(new Error(`${why} without printing ${pattern.source}\n${output.stdout}\n${output.stderr}`));
-        };
-        const late = setTimeout(() => {
-          fail(`${timeoutMs} ms went by`);
-        }, timeoutMs);
+        const late = setTimeout(() => fail(`${timeoutMs} ms went by`), timeoutMs);
         const look = () => {
           const match = pattern.exec(output.stdout);
           if (match === null) return;

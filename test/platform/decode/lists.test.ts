@@ -56,17 +56,17 @@ describe("all controllers", () => {
     });
   });
 
-  it.each([null, []])("an account without controllers: data %j is an empty list", (data) => {
-    expect(devices({ code: 200, data, success: true }).list).toEqual([]);
-  });
+  it.each([null, []])("an account without controllers: data %j is an empty list", (data) =>
+    expect(devices({ code: 200, data, success: true }).list).toEqual([]),
+  );
 
   it.each([
     { total: 0, list: [] },
     { total: 0, list: null },
     { pageNum: 1, size: 0 },
-  ])("an empty page is an empty list: data %j", (data) => {
-    expect(devices({ code: 200, data })).toEqual({ list: [], problems: [] });
-  });
+  ])("an empty page is an empty list: data %j", (data) =>
+    expect(devices({ code: 200, data })).toEqual({ list: [], problems: [] }),
+  );
 
   it.each<[unknown, boolean | null]>([
     [true, true],
@@ -82,9 +82,9 @@ describe("all controllers", () => {
     [2, null],
     ["yes", null],
     [[], null],
-  ])("online %j is %j", (online, expected) => {
-    expect(devices({ code: 200, data: [{ ...item, online }] }).list[0]?.online).toBe(expected);
-  });
+  ])("online %j is %j", (online, expected) =>
+    expect(devices({ code: 200, data: [{ ...item, online }] }).list[0]?.online).toBe(expected),
+  );
 
   it.each<[string, unknown]>([
     ["data.list", { code: 200, data: { list: [item], total: 1 } }],
@@ -92,9 +92,9 @@ describe("all controllers", () => {
     ["rows", { code: 200, rows: [item] }],
     ["keyed by code", { code: 200, data: { "GH-0001": item } }],
     ["grouped by station", { code: 200, data: [{ stationName: "北区", devices: [item] }] }],
-  ])("the items may stand under %s", (_name, answer) => {
-    expect(devices(answer).list.map(({ code }) => code)).toEqual(["GH-0001"]);
-  });
+  ])("the items may stand under %s", (_name, answer) =>
+    expect(devices(answer).list.map(({ code }) => code)).toEqual(["GH-0001"]),
+  );
 
   it("numbers may be strings and the reverse", () => {
     const [device] = devices({ data: [{ code: 1001, stationId: "7", deviceTypeId: 1, name: 5 }] }).list;
@@ -108,17 +108,15 @@ describe("all controllers", () => {
     expect(() => devices({ code: 200, data: [{ name: "x" }] })).toThrow(UnreadableShape);
   });
 
-  it.each(["ok", 5, true])("data %j is an unknown shape, never an empty account", (data) => {
-    expect(() => devices({ code: 200, data })).toThrow(UnreadableShape);
-  });
+  it.each(["ok", 5, true])("data %j is an unknown shape, never an empty account", (data) =>
+    expect(() => devices({ code: 200, data })).toThrow(UnreadableShape),
+  );
 
-  it("an answer with neither code nor data is an unknown shape, never an empty account", () => {
-    expect(() => devices({ error: "Forbidden", message: "Access Denied" })).toThrow(UnreadableShape);
-  });
+  it("an answer with neither code nor data is an unknown shape, never an empty account", () =>
+    expect(() => devices({ error: "Forbidden", message: "Access Denied" })).toThrow(UnreadableShape));
 
-  it("a device listed twice counts once", () => {
-    expect(devices({ data: [item, { ...item, name: "other" }] }).list).toHaveLength(1);
-  });
+  it("a device listed twice counts once", () =>
+    expect(devices({ data: [item, { ...item, name: "other" }] }).list).toHaveLength(1));
 
   const longer = { code: 200, data: { list: [item], total: 40 } };
   it.each<[string, unknown]>([
@@ -141,9 +139,7 @@ describe("all controllers", () => {
     ["a count of what is there", { code: 200, data: { list: [item], total: 1, pages: 1, hasNext: false } }],
     ["items that cannot be read among them", { data: { list: [item, { name: "x" }], total: 2 } }],
     ["a size of pages only", { code: 200, data: { list: [item], pageSize: 20, size: 20, pageNum: 1 } }],
-  ])("a whole list: %s", (_, answer) => {
-    expect(devices(answer).list.isPage).toBeUndefined();
-  });
+  ])("a whole list: %s", (_, answer) => expect(devices(answer).list.isPage).toBeUndefined());
 });
 
 describe("single-device status", () => {
@@ -176,13 +172,12 @@ describe("single-device status", () => {
     ["null data", { code: 200, data: null }, "unknown"],
     ["a list", { code: 200, data: [] }, "unknown"],
     ["an Object that says something else", { code: 200, message: { code: "BUSY" }, data: null }, "unknown"],
-  ])("%s", (_name, answer, expected) => {
-    expect(connectionReader({})(answer, decoding()).state).toBe(expected);
-  });
+  ])("%s", (_name, answer, expected) =>
+    expect(connectionReader({})(answer, decoding()).state).toBe(expected),
+  );
 
-  it("a status at a path of the configuration", () => {
-    expect(connectionReader({ value: "r.up" })({ r: { up: 1 } }, decoding()).state).toBe("online");
-  });
+  it("a status at a path of the configuration", () =>
+    expect(connectionReader({ value: "r.up" })({ r: { up: 1 } }, decoding()).state).toBe("online"));
 
   it("an online device tells interface version, description and when it was last online", () => {
     const data = { ...online, description: "三号棚", latest_online_datetime: "2026-03-01 12:00:00" };
@@ -211,9 +206,7 @@ describe("running statuses", () => {
     ["keyed by name", { 一级风机: { deviceTypeNumber: 16, status: 1 } }],
     ["keyed by name, name inside", { 一级风机: { name: "一级风机", deviceTypeNumber: 16, status: 1 } }],
     ["keyed by number", { "16": { name: "一级风机", status: 1 } }],
-  ])("%s", (_name, data) => {
-    expect(read({ code: 200, data })).toEqual({ items: [fan], problems: [] });
-  });
+  ])("%s", (_name, data) => expect(read({ code: 200, data })).toEqual({ items: [fan], problems: [] }));
 
   it.each([1, 0, "1", "on", true, false, null, 3, "运行"])(
     "a status %j is handed on as it came",
@@ -223,12 +216,11 @@ describe("running statuses", () => {
     },
   );
 
-  it("switches under names or numbers", () => {
+  it("switches under names or numbers", () =>
     expect(read({ data: { 湿帘: 0, "16": true, total: 1, remark: "x" } }).items).toEqual([
       { name: "", number: 16, value: true },
       { name: "湿帘", number: null, value: 0 },
-    ]);
-  });
+    ]));
 
   it("an item without status, or without name and number, is left out and reported", () => {
     const { items, problems } = read({ data: [{ name: "x" }, { status: 1 }, { name: "y", status: 1 }] });
@@ -250,9 +242,9 @@ describe("stations", () => {
     ["a list", [{ id: 7, name: "北区" }]],
     ["data.list", { list: [{ stationId: "7", stationName: "北区" }] }],
     ["keyed", { 北区: { id: 7, name: "北区", address: "x" } }],
-  ])("%s", (_name, data) => {
-    expect(stationReader({})({ code: 200, data }, decoding())).toEqual([{ id: "7", name: "北区" }]);
-  });
+  ])("%s", (_name, data) =>
+    expect(stationReader({})({ code: 200, data }, decoding())).toEqual([{ id: "7", name: "北区" }]),
+  );
 
   it("only unreadable items are an unknown shape", () => {
     expect(() => stationReader({})({ data: [{ name: "x" }] }, decoding())).toThrow(UnreadableShape);
@@ -268,7 +260,7 @@ describe("req 49: lists, any answer", () => {
     (answer) => connectionReader({})(answer, decoding()),
   ];
 
-  it("never crash, and never touch a prototype", () => {
+  it("never crash, and never touch a prototype", () =>
     fc.assert(
       fc.property(anyAnswer, (answer) => {
         for (const reader of readers) {
@@ -281,6 +273,5 @@ describe("req 49: lists, any answer", () => {
         expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
       }),
       { numRuns: 10_000 },
-    );
-  });
+    ));
 });

@@ -33,9 +33,9 @@ describe("the text of a value", () => {
     ["Infinity", "Infinity", null],
     ["1e999", "1e999", null],
     ["23.5 or so", "23.5 or so", null],
-  ])("%j is %j with unit %j", (text, value, unit) => {
-    expect(measurement(text, null)).toEqual({ value, unit });
-  });
+  ])("%j is %j with unit %j", (text, value, unit) =>
+    expect(measurement(text, null)).toEqual({ value, unit }),
+  );
 
   it("a unit said elsewhere may be repeated behind the number", () => {
     expect(measurement("5 斤", "斤")).toEqual({ value: 5, unit: "斤" });

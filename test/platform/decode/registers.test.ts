@@ -39,9 +39,7 @@ describe("get-value: data is keyed by the address string and holds that address'
     ["data itself, in digits", { code: 200, data: "10010" }, "10010"],
     ["data itself, a number that is no flag", { code: 200, data: 45 }, 45],
     ["beside other addresses", { data: { "100": "1", "101": "10010", "1010": "2" } }, "10010"],
-  ])("%s", (_name, answer, value) => {
-    expect(one(answer)).toEqual({ value, problems: [] });
-  });
+  ])("%s", (_name, answer, value) => expect(one(answer)).toEqual({ value, problems: [] }));
 
   it.each<[string, unknown]>([
     ["no data", { code: 200 }],
@@ -51,9 +49,9 @@ describe("get-value: data is keyed by the address string and holds that address'
     ["the address with nothing in it", { data: { "101": "" } }],
     ["the address with dashes", { data: { "101": "--" } }],
     ["an empty list", { data: [] }],
-  ])("no value, and nothing to complain of: %s", (_name, answer) => {
-    expect(one(answer)).toEqual({ value: null, problems: [] });
-  });
+  ])("no value, and nothing to complain of: %s", (_name, answer) =>
+    expect(one(answer)).toEqual({ value: null, problems: [] }),
+  );
 
   it.each<[string, unknown]>([
     ["another address", { data: { "102": "10010" } }],
@@ -72,9 +70,7 @@ describe("get-value: data is keyed by the address string and holds that address'
 
   it.each(["__proto__", "constructor", "toString", "hasOwnProperty", "code", "data", "message"])(
     "address %s finds no property that is not the answer's",
-    (address) => {
-      expect(one({ code: 200, message: "ok", data: {} }, address).value).toBeNull();
-    },
+    (address) => expect(one({ code: 200, message: "ok", data: {} }, address).value).toBeNull(),
   );
 
   it("paths of the configuration replace the guesses", () => {
@@ -151,21 +147,16 @@ describe("set-value/flush: all addresses of a parameter group", () => {
       { data: { deviceTypeId: 2, deviceCode: "GH-1", name: "x", "101": "10010", "102": "45" } },
     ],
     ["with empty ones left out", { data: { "101": "10010", "102": "45", "103": null, "104": "" } }],
-  ])("%s", (_name, answer) => {
-    expect(many(answer)).toEqual({ values: both, problems: [] });
-  });
+  ])("%s", (_name, answer) => expect(many(answer)).toEqual({ values: both, problems: [] }));
 
-  it("numbers stay numbers", () => {
-    expect(many({ data: { "101": 10010 } }).values).toEqual({ "101": 10010 });
-  });
+  it("numbers stay numbers", () => expect(many({ data: { "101": 10010 } }).values).toEqual({ "101": 10010 }));
 
-  it.each([null, {}, []])("data %j is no addresses", (data) => {
-    expect(many({ data })).toEqual({ values: {}, problems: [] });
-  });
+  it.each([null, {}, []])("data %j is no addresses", (data) =>
+    expect(many({ data })).toEqual({ values: {}, problems: [] }),
+  );
 
-  it("data that can hold none is a shape nobody knows", () => {
-    expect(() => many({ data: "ok" })).toThrow(UnreadableShape);
-  });
+  it("data that can hold none is a shape nobody knows", () =>
+    expect(() => many({ data: "ok" })).toThrow(UnreadableShape));
 
   it("an address that stands there twice with different values is in doubt and left out", () => {
     const { values, problems } = many({

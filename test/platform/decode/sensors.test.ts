@@ -47,9 +47,7 @@ describe("sensor-data: where the items are", () => {
       "with the time outside",
       { data: { dateTime: time, list: [{ name: "空气温度", value: 23.5, unit: "℃" }] } },
     ],
-  ])("%s", (_name, answer) => {
-    expect(read(answer)).toEqual({ items: [expected], problems: [] });
-  });
+  ])("%s", (_name, answer) => expect(read(answer)).toEqual({ items: [expected], problems: [] }));
 
   it.each<[string, unknown, object]>([
     ["keyed by name", { 空气温度: { value: 23.5, unit: "℃", time } }, {}],
@@ -72,17 +70,17 @@ describe("sensor-data: where the items are", () => {
       [{ channel: 2, lp: 23.5, dateTime: time }],
       { name: "", factor: "lp", channel: "2", unit: null },
     ],
-  ])("%s", (_name, data, over) => {
-    expect(read({ code: 200, data })).toEqual({ items: [{ ...expected, ...over }], problems: [] });
-  });
+  ])("%s", (_name, data, over) =>
+    expect(read({ code: 200, data })).toEqual({ items: [{ ...expected, ...over }], problems: [] }),
+  );
 
-  it.each([null, [], {}, "", undefined])("data %j is no items, and nothing to complain of", (data) => {
-    expect(read({ code: 200, data })).toEqual({ items: [], problems: [] });
-  });
+  it.each([null, [], {}, "", undefined])("data %j is no items, and nothing to complain of", (data) =>
+    expect(read({ code: 200, data })).toEqual({ items: [], problems: [] }),
+  );
 
-  it.each(["ok", 7, true])("data %j is a shape nobody knows", (data) => {
-    expect(() => read({ code: 200, data })).toThrow(UnreadableShape);
-  });
+  it.each(["ok", 7, true])("data %j is a shape nobody knows", (data) =>
+    expect(() => read({ code: 200, data })).toThrow(UnreadableShape),
+  );
 
   it("items of other devices are left out", () => {
     const data = [
@@ -108,14 +106,12 @@ describe("sensor-data: the fields of an item", () => {
 
   it.each(["factor", "factorCode", "code", "key", "eName", "factor_code"])(
     "the factor code may be called %s",
-    (field) => {
-      expect(read({ data: [{ ...plain, [field]: "airTemp" }] }).items[0]?.factor).toBe("airTemp");
-    },
+    (field) => expect(read({ data: [{ ...plain, [field]: "airTemp" }] }).items[0]?.factor).toBe("airTemp"),
   );
 
-  it.each(["channel", "channelNum", "channelNo", "channel_no"])("the channel may be called %s", (field) => {
-    expect(read({ data: [{ ...plain, [field]: 7 }] }).items[0]?.channel).toBe("7");
-  });
+  it.each(["channel", "channelNum", "channelNo", "channel_no"])("the channel may be called %s", (field) =>
+    expect(read({ data: [{ ...plain, [field]: 7 }] }).items[0]?.channel).toBe("7"),
+  );
 
   it.each<[unknown, number | string | null, unknown, string | null]>([
     [23.5, 23.5, 23.5, null],
@@ -136,9 +132,8 @@ describe("sensor-data: the fields of an item", () => {
     expect(read({ data }).items[0]).toMatchObject({ value: null, raw: null });
   });
 
-  it("the unit of the item wins over the one behind the number", () => {
-    expect(read({ data: [{ name: "x", value: "23.5℃", unit: "°C" }] }).items[0]?.unit).toBe("°C");
-  });
+  it("the unit of the item wins over the one behind the number", () =>
+    expect(read({ data: [{ name: "x", value: "23.5℃", unit: "°C" }] }).items[0]?.unit).toBe("°C"));
 
   it("a time that cannot be read is none, and is reported", () => {
     const { items, problems } = read({ data: [{ name: "x", value: 1, dateTime: "soon" }] });
@@ -176,9 +171,10 @@ describe("sensor-data: the fields of an item", () => {
     expect(items.map(({ name }) => name.length)).toEqual([70_000, 1]);
   });
 
-  it("page numbers and ids are never readings", () => {
-    expect(read({ data: { total: 3, pageNum: 1, pageSize: 10, deviceId: 5, version: 2 } }).items).toEqual([]);
-  });
+  it("page numbers and ids are never readings", () =>
+    expect(read({ data: { total: 3, pageNum: 1, pageSize: 10, deviceId: 5, version: 2 } }).items).toEqual(
+      [],
+    ));
 });
 
 describe("sensor-data: what the configuration says", () => {
@@ -201,12 +197,11 @@ describe("sensor-data: what the configuration says", () => {
     });
   });
 
-  it("a path that leads nowhere is an unknown shape, not an empty answer", () => {
-    expect(() => read({ data: [plain] }, { items: "payload.points" })).toThrow(UnreadableShape);
-  });
+  it("a path that leads nowhere is an unknown shape, not an empty answer", () =>
+    expect(() => read({ data: [plain] }, { items: "payload.points" })).toThrow(UnreadableShape));
 });
 
-describe("req 49: sensor-data, any answer", () => {
+describe("req 49: sensor-data, any answer", () =>
   it("never crashes, never invents a reading, never touches a prototype", () => {
     const reader = sensorReader({});
     fc.assert(
@@ -230,8 +225,7 @@ describe("req 49: sensor-data, any answer", () => {
       }),
       { numRuns: 10_000 },
     );
-  });
-});
+  }));
 
 describe("sensor-data: two readings that nothing tells apart", () => {
   const alike = expect.stringMatching(/^readings that nothing tells apart/) as unknown;
@@ -251,7 +245,5 @@ describe("sensor-data: two readings that nothing tells apart", () => {
     ["by name", [plain, { ...plain, name: "空气湿度" }]],
     ["by channel", [1, 2].map((channel) => ({ ...plain, channel }))],
     ["by factor code", ["t1", "t2"].map((factor) => ({ ...plain, factor }))],
-  ])("is not what is told apart %s", (_, data) => {
-    expect(read({ code: 200, data }).problems).toEqual([]);
-  });
+  ])("is not what is told apart %s", (_, data) => expect(read({ code: 200, data }).problems).toEqual([]));
 });

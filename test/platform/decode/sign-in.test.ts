@@ -24,9 +24,7 @@ describe("the token of a sign-in answer", () => {
     { code: 200, data: { token: { accessToken: token } } },
     { result: { token: `Bearer ${token}` } },
     { code: 200, data: { userInfo: { x: 1 }, tokenInfo: { tokenValue: token } } },
-  ])("is found in %j", (body) => {
-    expect(read(body)?.token).toBe(token);
-  });
+  ])("is found in %j", (body) => expect(read(body)?.token).toBe(token));
 
   it("is taken from the configured path only, where there is one", () => {
     expect(read({ a: { b: "tok" }, token }, "a.b")?.token).toBe("tok");
@@ -46,9 +44,7 @@ describe("the token of a sign-in answer", () => {
     null,
     [],
     "token",
-  ])("is not found in %j", (body) => {
-    expect(read(body)).toBeNull();
-  });
+  ])("is not found in %j", (body) => expect(read(body)).toBeNull());
 
   it.each<[unknown, number | null]>([
     [{ token, expiresIn: 7_200 }, 7_200_000],
@@ -65,17 +61,14 @@ describe("the token of a sign-in answer", () => {
     [{ token: jwt({ iat: 1_000, exp: 4_600 }) }, 3_600_000],
     [{ token: jwt({ exp: "x" }) }, null],
     [{ token: "a.b.c-not-json" }, null],
-  ])("%j is good for %j ms", (body, lifetime) => {
-    expect(read(body)?.lifetimeMs ?? null).toBe(lifetime);
-  });
+  ])("%j is good for %j ms", (body, lifetime) => expect(read(body)?.lifetimeMs ?? null).toBe(lifetime));
 
-  it("req 49: any answer gives a token or none, never a crash", () => {
+  it("req 49: any answer gives a token or none, never a crash", () =>
     fc.assert(
       fc.property(anyAnswer, (answer) => {
         const found = read(answer);
         expect(found === null || /^[\x21-\x7e]+$/.test(found.token)).toBe(true);
       }),
       { numRuns: 10_000 },
-    );
-  });
+    ));
 });

@@ -24,9 +24,7 @@ it("no channel is opened to a host whose certificate nobody trusts, whatever NOD
   });
   const { port } = server.address() as net.AddressInfo;
   const end = new AbortController();
-  const opened = () => {
-    end.abort();
-  };
+  const opened = () => end.abort();
   const events = { opened, frame: () => undefined, unusable: () => undefined };
   const handshake = {
     url: `wss://127.0.0.1:${port}/ws/set-value`,

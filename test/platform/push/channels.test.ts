@@ -140,10 +140,7 @@ describe("an open channel", () => {
 
   it("stays as long as the other side gives a sign of life every 20 s when asked", async () => {
     const peer = await startPeer({
-      opened: (socket) =>
-        socket.on("ping", () => {
-          socket.send("{}");
-        }),
+      opened: (socket) => socket.on("ping", () => socket.send("{}")),
     });
     const clock = new VirtualClock();
     const { client } = listening(peer.url, { clock });
@@ -247,7 +244,7 @@ describe("an open channel", () => {
   });
 });
 
-describe("a handshake that nobody answers", () => {
+describe("a handshake that nobody answers", () =>
   it("is given up after 10 s, and its socket with it", async () => {
     const sockets = new Set<net.Socket>();
     const server = net.createServer((socket) => {
@@ -272,8 +269,7 @@ describe("a handshake that nobody answers", () => {
     await clock.advance(100);
     await expect.poll(() => client.pushCounters().failures, patience).toBe(1);
     await expect.poll(() => sockets.size, patience).toBe(0);
-  });
-});
+  }));
 
 describe("stopping", () => {
   it("releases an open connection and its timers", async () => {

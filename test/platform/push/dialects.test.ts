@@ -51,9 +51,7 @@ const only = <Type extends PushNews["type"]>(news: readonly PushNews[], type: Ty
 describe.each(profileNames)("the push frames of the simulator's profile %s", (profile) => {
   const { news, problems, now } = newsOf(profile);
 
-  it("leave nothing unread", () => {
-    expect(problems).toEqual([]);
-  });
+  it("leave nothing unread", () => expect(problems).toEqual([]));
 
   it("tell the register that changed, and nothing older than it is", () => {
     const told = only(news, "registers");
@@ -70,9 +68,8 @@ describe.each(profileNames)("the push frames of the simulator's profile %s", (pr
     expect(items.every(({ value }) => value !== null)).toBe(true);
   });
 
-  it("tell that the controller is gone", () => {
-    expect(only(news, "connection").at(-1)).toEqual({ type: "connection", code, online: false });
-  });
+  it("tell that the controller is gone", () =>
+    expect(only(news, "connection").at(-1)).toEqual({ type: "connection", code, online: false }));
 
   it("tell every reading of the station, dated", () => {
     const [sample] = only(news, "sensors");

@@ -117,9 +117,9 @@ describe("frames of set-value", () => {
         { deviceCode: "GH-9", "1": 1 },
       ],
     ],
-  ])("says nothing about %s, and that is no riddle", (_name, frame) => {
-    expect(decoded(setValue, frame)).toEqual({ news: [], problems: [] });
-  });
+  ])("says nothing about %s, and that is no riddle", (_name, frame) =>
+    expect(decoded(setValue, frame)).toEqual({ news: [], problems: [] }),
+  );
 
   it.each<[string, unknown, string]>([
     ["no device", { address: "1", value: 1 }, "a frame that names no device"],
@@ -268,12 +268,11 @@ describe("frames of a weather station", () => {
     expect(problems).toEqual(["a frame about another device than the channel's"]);
   });
 
-  it("without readings are reported", () => {
+  it("without readings are reported", () =>
     expect(decoded(station, { deviceCode: "WS-1", hello: "you" })).toMatchObject({
       news: [],
       problems: [expect.any(String)],
-    });
-  });
+    }));
 
   it("are read as platform.shapes reads the sensor data, where it says nothing of the channel", () => {
     const shapes = { "sensor-data": { items: "payload.points", name: "what", value: "now" } };
@@ -293,7 +292,7 @@ describe("frames nobody thought of", () => {
   const frames = fc.oneof(anyAnswer, named, keyed, fc.array(named, { maxLength: 3 }));
   const channels = fc.constantFrom(setValue, status, station);
 
-  it("never crash, never invent a value, never touch a prototype (2,000)", () => {
+  it("never crash, never invent a value, never touch a prototype (2,000)", () =>
     fc.assert(
       fc.property(channels, frames, (channel, frame) => {
         const { news } = decoded(channel, frame);
@@ -305,8 +304,7 @@ describe("frames nobody thought of", () => {
         expect(Object.keys(Object.prototype)).toEqual([]);
       }),
       { numRuns: 2_000 },
-    );
-  });
+    ));
 
   it("never crash when they are cut or any bytes (5,000)", () => {
     const cut = fc

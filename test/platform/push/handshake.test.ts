@@ -16,9 +16,9 @@ describe("where a channel is opened", () => {
       "/ws/sensor-data/weather-station-data/WS-0001",
       "ws/sensor-data",
     ],
-  ] as const)("%o", (channel, path, name) => {
-    expect(channelOperation(channel)).toMatchObject({ path, name, host: "realtime" });
-  });
+  ] as const)("%o", (channel, path, name) =>
+    expect(channelOperation(channel)).toMatchObject({ path, name, host: "realtime" }),
+  );
 
   it("a hostile device code never leads elsewhere", () => {
     const codes = fc.oneof(
@@ -51,12 +51,11 @@ describe("where a channel is opened", () => {
 const plain = { credential: "header", queryName: "token" } as const;
 
 describe("how the credential is carried", () => {
-  it("in a header", () => {
+  it("in a header", () =>
     expect(handshakeOf("https://r.example.com", "/ws/set-value", token, plain)).toEqual({
       url: "wss://r.example.com/ws/set-value",
       headers: { "user-agent": "greenhouse2mqtt", authorization: "Bearer s3cr3t/+&" },
-    });
-  });
+    }));
 
   it("in the query, encoded, and then in no header", () => {
     const { url, headers } = handshakeOf("http://127.0.0.1:8080/", "/ws/set-value", token, {

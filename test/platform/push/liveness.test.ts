@@ -11,9 +11,7 @@ describe("liveness of an open channel", () => {
     ["44 s of silence: dead", { heardAt: 0, pingedAt: 40_000 }, 44_000, { type: "dead" }],
     ["an answer starts it over", { heardAt: 20_100, pingedAt: 20_000 }, 20_100, { type: "wait", ms: 20_000 }],
     ["a machine that slept through it", { heardAt: 0, pingedAt: null }, 600_000, { type: "dead" }],
-  ] as const)("%s", (_name, heard, now, step) => {
-    expect(liveness(heard, now)).toEqual(step);
-  });
+  ] as const)("%s", (_name, heard, now, step) => expect(liveness(heard, now)).toEqual(step));
 
   it("a hole is found within 45 s of its beginning, whenever that is", () => {
     for (let holeAt = 0; holeAt <= 60_000; holeAt += 500) {
@@ -45,9 +43,7 @@ describe("the pause before the next try", () => {
     ["a short life does not", 9, lost(59_999), 10],
     ["a failed try counts", 0, failed, 1],
     ["a refusal counts", 3, status(503), 4],
-  ] as const)("%s", (_name, tries, end, after) => {
-    expect(triesAfter(tries, end)).toBe(after);
-  });
+  ] as const)("%s", (_name, tries, end, after) => expect(triesAfter(tries, end)).toBe(after));
 
   it.each([
     ["first try: up to 1 s", failed, 1, 1_000],

@@ -32,9 +32,7 @@ const atOnce = 200;
 async function bridgeOn(found: Configuration): Promise<void> {
   const end = new AbortController();
   const { log, lines } = capturedLog();
-  onTestFailed(() => {
-    console.error(lines.slice(-20).join("\n"));
-  });
+  onTestFailed(() => console.error(lines.slice(-20).join("\n")));
   const bridge = runBridge(
     {
       configuration: found,
@@ -70,9 +68,7 @@ async function listening(
       client.on("message", (topic, payload) => {
         if (isEnd(topic, payload.toString(), client)) resolve();
       });
-      client.subscribeAsync(filter, { qos: 1 }).then(() => {
-        begin(client);
-      }, reject);
+      client.subscribeAsync(filter, { qos: 1 }).then(() => begin(client), reject);
     });
   } finally {
     await client.endAsync(true);

@@ -28,7 +28,7 @@ const oddCodes = ["GH/1", "GH+2", "GH#3", "GH%4", "$GH 5", "温室一", "a: #b",
 
 const machine = Object.fromEntries(Array.from({ length: 12 }, (_, n) => [String(210 + n), "irrigation"]));
 
-describe("an account of 50 controllers", () => {
+describe("an account of 50 controllers", () =>
   it("becomes a file that `check` takes, with every actuator of every controller, at one flush per type", async () => {
     const simulator = await running({ controllers: 50 });
     const config = await configuration(simulator);
@@ -45,8 +45,7 @@ describe("an account of 50 controllers", () => {
     expect(flushes(simulator)).toBe(50 * 31);
     expect(writes(simulator)).toEqual([]);
     expect((await stat(out)).mode & 0o777).toBe(0o600);
-  });
-});
+  }));
 
 describe.each(plainProfileNames)("the dialect %s", (profile) => {
   it("gives the same actuators and parameters as any other, and only reads are sent", async () => {

@@ -19,17 +19,15 @@ const ids = (found: readonly ReturnType<typeof actuator>[], taken: ReadonlySet<s
   Object.fromEntries(actuatorIds(found, taken));
 
 describe("ids of actuators", () => {
-  it("the first address of a type has the type's word, the others their address behind it", () => {
+  it("the first address of a type has the type's word, the others their address behind it", () =>
     expect(ids([actuator(2, "101"), actuator(2, "102"), actuator(12, "220")])).toEqual({
       "101": "left_skylight",
       "102": "left_skylight_102",
       "220": "supplemental_light",
-    });
-  });
+    }));
 
-  it("an id in use is not given again", () => {
-    expect(ids([actuator(2, "102")], new Set(["left_skylight"]))).toEqual({ "102": "left_skylight_102" });
-  });
+  it("an id in use is not given again", () =>
+    expect(ids([actuator(2, "102")], new Set(["left_skylight"]))).toEqual({ "102": "left_skylight_102" }));
 
   const addresses = fc.uniqueArray(
     fc.oneof(fc.integer({ min: 1, max: 9_999 }).map(String), fc.stringMatching(/^[A-Za-z0-9._-]{1,64}$/)),
@@ -39,7 +37,7 @@ describe("ids of actuators", () => {
     },
   );
 
-  it("ids are valid and unique, whatever the addresses", () => {
+  it("ids are valid and unique, whatever the addresses", () =>
     fc.assert(
       fc.property(
         addresses,
@@ -56,10 +54,9 @@ describe("ids of actuators", () => {
           for (const id of given) expect(id).toMatch(/^[a-z0-9_-]{1,64}$/);
         },
       ),
-    );
-  });
+    ));
 
-  it("an address that comes later, behind the others, changes none of their ids", () => {
+  it("an address that comes later, behind the others, changes none of their ids", () =>
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.integer({ min: 1, max: 9_999 }), { minLength: 2, maxLength: 20 }),
@@ -69,11 +66,10 @@ describe("ids of actuators", () => {
           expect(ids(sorted.map((address) => actuator(3, address)))).toMatchObject(earlier);
         },
       ),
-    );
-  });
+    ));
 });
 
-describe("ids of parameters", () => {
+describe("ids of parameters", () =>
   it("each has its address in it", () => {
     const group = parameterGroup(212);
     const row = typeRows.get(group) as ParameterRow;
@@ -82,15 +78,12 @@ describe("ids of parameters", () => {
       "machine_parameter_501",
       expect.stringMatching(/^machine_parameter_502_[0-9a-z]{8}$/),
     ]);
-  });
-});
+  }));
 
 describe("ids of controllers", () => {
-  it("a code that makes a topic id by itself needs none", () => {
-    expect(controllerIds(["GH-0001", "GH-0002"], none)).toEqual(new Map());
-  });
+  it("a code that makes a topic id by itself needs none", () =>
+    expect(controllerIds(["GH-0001", "GH-0002"], none)).toEqual(new Map()));
 
-  it("an id another controller of the file has is not given again", () => {
-    expect(controllerIds(["EAST"], new Set(["east"])).get("EAST")).toMatch(/^east_[0-9a-z]{8}$/);
-  });
+  it("an id another controller of the file has is not given again", () =>
+    expect(controllerIds(["EAST"], new Set(["east"])).get("EAST")).toMatch(/^east_[0-9a-z]{8}$/));
 });

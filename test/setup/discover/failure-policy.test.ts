@@ -13,7 +13,7 @@ const facts = (over: Partial<PlatformErrorFacts>): PlatformErrorFacts => ({
 const leaveOut: NextStep = { type: "leave_out" };
 const giveUp: NextStep = { type: "give_up" };
 
-describe("after a failed request", () => {
+describe("after a failed request", () =>
   it.each<[Partial<PlatformErrorFacts>, number, number, NextStep]>([
     [{ kind: "rejected" }, 0, 0, { type: "refused" }],
     [{ kind: "unauthorized" }, 0, 0, giveUp],
@@ -28,7 +28,6 @@ describe("after a failed request", () => {
     [{ kind: "throttled" }, 0, 0, { type: "again", afterMs: 10_000 }],
     [{ kind: "throttled", retryAfterMs: 3_600_000 }, 0, 0, giveUp],
     [{ kind: "paused", retryAfterMs: 30_000 }, 6, 0, giveUp],
-  ])("%j, tried %i times, %i left out before: %j", (given, tries, leftOut, next) => {
-    expect(afterFailure(facts(given), tries, leftOut)).toEqual(next);
-  });
-});
+  ])("%j, tried %i times, %i left out before: %j", (given, tries, leftOut, next) =>
+    expect(afterFailure(facts(given), tries, leftOut)).toEqual(next),
+  ));

@@ -14,7 +14,7 @@ const found = (groups: Groups) => {
   };
 };
 
-describe("evidence for a kind", () => {
+describe("evidence for a kind", () =>
   it.each<[ActuatorKind, RawValue, ReturnType<typeof evidenceFor>, string | null]>([
     ["skylight", "10001", "sure", "closed"],
     ["skylight", 10010, "sure", "open"],
@@ -35,25 +35,22 @@ describe("evidence for a kind", () => {
   ])("%s reading %j: %s, %s", (kind, raw, evidence, state) => {
     expect(evidenceFor(kind, raw)).toBe(evidence);
     expect(stateWord(kind, raw)).toBe(state);
-  });
-});
+  }));
 
 describe("what an address is", () => {
-  it("an address with a control value of its type's kind is an actuator", () => {
+  it("an address with a control value of its type's kind is an actuator", () =>
     expect(found({ 2: { "101": "10001" }, 12: { "220": "1001" } })).toEqual({
       actuators: ["101 2 skylight", "220 12 light"],
       parameters: [],
       doubtful: [],
-    });
-  });
+    }));
 
-  it("several addresses of a type are several actuators, in the order of their numbers", () => {
+  it("several addresses of a type are several actuators, in the order of their numbers", () =>
     expect(found({ 2: { "99": "10001", "1000": "11000", "101": "10010" } }).actuators).toEqual([
       "99 2 skylight",
       "101 2 skylight",
       "1000 2 skylight",
-    ]);
-  });
+    ]));
 
   it("a degree proves a positioner only where its type has no other address", () => {
     expect(found({ 2: { "101": "45" } }).actuators).toEqual(["101 2 skylight"]);
@@ -62,7 +59,7 @@ describe("what an address is", () => {
     expect(two.doubtful).toEqual(["601: kind: skylight, a position_address of another one, or a parameter"]);
   });
 
-  it("a value that is none of the kind is never an actuator", () => {
+  it("a value that is none of the kind is never an actuator", () =>
     expect(found({ 2: { "101": "350" }, 11: { "150": "0" } })).toEqual({
       actuators: [],
       parameters: [],
@@ -70,16 +67,14 @@ describe("what an address is", () => {
         "101: no value of the kind skylight: a parameter, or kind: custom with its values",
         "150: no value of the kind circulation_fan: a parameter, or kind: custom with its values",
       ],
-    });
-  });
+    }));
 
-  it("types without control values hold parameters, whatever their value", () => {
+  it("types without control values hold parameters, whatever their value", () =>
     expect(found({ 203: { "501": "10001" }, 212: { "601": 5 }, 219: { "801": "1" } })).toEqual({
       actuators: [],
       parameters: ["501 203", "601 212", "801 219"],
       doubtful: [],
-    });
-  });
+    }));
 
   it("a type that is not in the table is never an actuator", () => {
     const { actuators, doubtful } = found({ 5: { "101": "10001" } });
@@ -107,12 +102,11 @@ describe("what an address is", () => {
     expect(found({ 2: { "101": "45" }, 212: { "101": "45" } }).actuators).toEqual([]);
   });
 
-  it("an address that no configuration can hold stays a comment", () => {
+  it("an address that no configuration can hold stays a comment", () =>
     expect(found({ 2: { "10 1\n": "10001" } })).toMatchObject({
       actuators: [],
       doubtful: ["10 1\n: a configuration cannot hold such an address"],
-    });
-  });
+    }));
 
   it("every address is listed once, whatever the answers hold", () => {
     const values = fc.dictionary(
@@ -140,7 +134,5 @@ describe("what an address is", () => {
     ["D1", "10", 1],
     ["D1", "D2", -1],
     ["0010", "10", -1],
-  ])("%s and %s are ordered %i", (one, other, sign) => {
-    expect(Math.sign(byAddress(one, other))).toBe(sign);
-  });
+  ])("%s and %s are ordered %i", (one, other, sign) => expect(Math.sign(byAddress(one, other))).toBe(sign));
 });

@@ -101,6 +101,4 @@ it.each([
   [61_000, "about 2 min"],
   [3_600_000, "about 60 min"],
   [7_200_000, "about 2.0 h"],
-])("%i ms are %s", (ms, text) => {
-  expect(durationText(ms)).toBe(text);
-});
+])("%i ms are %s", (ms, text) => expect(durationText(ms)).toBe(text));

@@ -64,7 +64,6 @@ describe("the plan of a scan", () => {
     expect(asks(planScan([device({ code: "x?y=1" })], all, everyone))).toEqual({ "x?y=1": 2 + 31 });
   });
 
-  it("names of no device are found out before anything is asked", () => {
-    expect(unknownNames(account, { controllers: ["GH-0001", "gh-0009"], types: [] })).toEqual(["gh-0009"]);
-  });
+  it("names of no device are found out before anything is asked", () =>
+    expect(unknownNames(account, { controllers: ["GH-0001", "gh-0009"], types: [] })).toEqual(["gh-0009"]));
 });

@@ -70,9 +70,7 @@ describe("the record of a scan", () => {
     scanText(kept).replace('"ask":2', '"ask":"2"'),
     scanText(kept).replace('["7",false]', '["7",null]'),
     scanText(kept).replace('"at":3', '"at":null'),
-  ])("what is none starts over (%#)", (text) => {
-    expect(parseScan(text)).toBeNull();
-  });
+  ])("what is none starts over (%#)", (text) => expect(parseScan(text)).toBeNull());
 
   it("no text makes it throw or invent an answer", () => {
     const text = scanText(kept);
@@ -82,11 +80,7 @@ describe("the record of a scan", () => {
         expect((parseScan(changed)?.answers ?? []).length).toBeLessThanOrEqual(kept.answers.length);
       }),
     );
-    fc.assert(
-      fc.property(fc.json(), (json) => {
-        expect(parseScan(json)).toBeNull();
-      }),
-    );
+    fc.assert(fc.property(fc.json(), (json) => expect(parseScan(json)).toBeNull()));
   });
 });
 

@@ -15,9 +15,7 @@ describe("names of the platform in comments", () => {
     ["half \ud83d pair", "half pair"],
     ["\uffff", ""],
     ["🌱 ok", "🌱 ok"],
-  ])("%j is written as %j", (name, written) => {
-    expect(commentText(name)).toBe(written);
-  });
+  ])("%j is written as %j", (name, written) => expect(commentText(name)).toBe(written));
 
   it("a long name is cut at a whole character", () => {
     const cut = commentText("🌱".repeat(100_000));
@@ -25,7 +23,7 @@ describe("names of the platform in comments", () => {
     expect(cut).toMatch(/^(?:🌱){80}…$/u);
   });
 
-  it("whatever is in a name, the comment ends with its own line", () => {
+  it("whatever is in a name, the comment ends with its own line", () =>
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 300 }), (name) => {
         const document = parseDocument(`a: 1 # ${commentText(name)}\nb: 2\n`);
@@ -33,8 +31,7 @@ describe("names of the platform in comments", () => {
         expect(document.toJS()).toEqual({ a: 1, b: 2 });
       }),
       { numRuns: 100 },
-    );
-  });
+    ));
 
   it("a name that is nothing once cleaned gives way to another", () => {
     expect(nameOr(null, "GH-1")).toBe("GH-1");

@@ -7,6 +7,6 @@ it.each([
   [2, "station", undefined, "2 stations"],
   [1, "address", "addresses", "1 address"],
   [3, "address", "addresses", "3 addresses"],
-] as const)("%d %s (%s) is counted as %s", (count, one, many, text) => {
-  expect(counted(count, one, many)).toBe(text);
-});
+] as const)("%d %s (%s) is counted as %s", (count, one, many, text) =>
+  expect(counted(count, one, many)).toBe(text),
+);

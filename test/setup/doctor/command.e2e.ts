@@ -207,7 +207,7 @@ const scenes: readonly (readonly [
   ],
 ];
 
-describe("secrets", () => {
+describe("secrets", () =>
   it.each(scenes)("are in no output of any mode: %s", { timeout: 120_000 }, async (_, options, more) => {
     const simulator = await platform(options);
     const broker = await mosquitto({ users: { bridge: "another-password" } });
@@ -222,8 +222,7 @@ describe("secrets", () => {
     for (const name of await readdir(directory).catch(() => []))
       for (const canary of Object.values(canaries))
         expect(await readFile(join(directory, name), "utf8")).not.toContain(canary);
-  });
-});
+  }));
 
 describe("--redact", () => {
   it(

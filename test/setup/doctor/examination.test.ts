@@ -22,9 +22,7 @@ describe("an examination that is stopped", () => {
       needs: [],
       run: (_, signal) =>
         new Promise((__, reject) => {
-          signal.addEventListener("abort", () => {
-            reject(new Error("aborted"));
-          });
+          signal.addEventListener("abort", () => reject(new Error("aborted")));
           stop.abort();
         }),
     };

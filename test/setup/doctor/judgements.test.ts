@@ -15,7 +15,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const now = Date.UTC(2026, 5, 1, 12);
 
-describe("the clock", () => {
+describe("the clock", () =>
   it.each([
     [null, "skipped"],
     [0, "ok"],
@@ -23,10 +23,7 @@ describe("the clock", () => {
     [-45_000, "warning"],
     [121_000, "failed"],
     [-9 * hour, "failed"],
-  ] as const)("off by %s ms is %s", (skew, status) => {
-    expect(clockVerdict(skew).status).toBe(status);
-  });
-});
+  ] as const)("off by %s ms is %s", (skew, status) => expect(clockVerdict(skew).status).toBe(status)));
 
 describe("the zone", () => {
   const judged = (ages: readonly number[], timeZone = "UTC", dependsOnZone = true) =>
@@ -40,9 +37,7 @@ describe("the zone", () => {
     ["two days old", [50 * hour], "old"],
     ["three and a third hours old", [3 * hour + 20 * minute], "old"],
     ["20 minutes ahead", [-20 * minute], "future"],
-  ] as const)("%s is %s", (_, ages, type) => {
-    expect(judged(ages).type).toBe(type);
-  });
+  ] as const)("%s is %s", (_, ages, type) => expect(judged(ages).type).toBe(type));
 
   it("is never blamed for times that carry their own", () => {
     expect(judged([-8 * hour], "UTC", false).type).toBe("future");
@@ -79,17 +74,15 @@ describe("the zone", () => {
     [8 * hour, ["Asia/Singapore"], "Asia/Singapore"],
     [8 * hour, ["Europe/Berlin"], "Asia/Shanghai"],
     [0, [], "UTC"],
-  ])("with an offset of %s ms, preferring %s, is %s", (offset, preferred, zone) => {
-    expect(zoneWith(offset, now, preferred)).toBe(zone);
-  });
+  ])("with an offset of %s ms, preferring %s, is %s", (offset, preferred, zone) =>
+    expect(zoneWith(offset, now, preferred)).toBe(zone),
+  );
 
   it.each([
     [8 * hour, "UTC+8"],
     [-3.5 * hour, "UTC-3:30"],
     [0, "UTC+0"],
-  ])("%s ms is spelt %s", (offset, text) => {
-    expect(offsetText(offset)).toBe(text);
-  });
+  ])("%s ms is spelt %s", (offset, text) => expect(offsetText(offset)).toBe(text));
 });
 
 describe("a refused certificate", () => {
@@ -137,7 +130,7 @@ describe("a suggested shape", () => {
   const fields = fc.uniqueArray(word, { minLength: 6, maxLength: 6 });
   const readings = fc.array(fc.double({ min: -20, max: 90, noNaN: true }), { minLength: 2, maxLength: 12 });
 
-  it("reads names, values and times of generated answers whose fields nobody could know", () => {
+  it("reads names, values and times of generated answers whose fields nobody could know", () =>
     fc.assert(
       fc.property(fields, readings, ([outer, inner, name, value, unit, time] = [], numbers) => {
         const measured = numbers.map((number) => Math.round(number * 10) / 10 + 0.05);
@@ -156,25 +149,20 @@ describe("a suggested shape", () => {
         expect(new Set(read.map((item) => item.name)).size).toBe(items.length);
       }),
       { seed: 5 },
-    );
-  });
+    ));
 
-  it("of anything at all is null or a shape, and no error", () => {
+  it("of anything at all is null or a shape, and no error", () =>
     fc.assert(
       fc.property(fc.jsonValue(), (body) => {
         const answer = { operation: "sensor-data", query: { deviceCode: "A-1" }, receivedAt: now, body };
         expect(typeof suggestedShape(answer, "sensor-data", "UTC")).toBe("object");
       }),
-    );
-  });
+    ));
 });
 
-describe("a frame", () => {
+describe("a frame", () =>
   it.each([
     ['{"deviceCode":"GH-1","data":{"address":"1","value":"secret"}}', "{deviceCode, data: {address, value}}"],
     ['[{"a":1}]', "[{a}, …]"],
     ["hello", "text that is no JSON (5 characters)"],
-  ])("%s is described by its names alone", (text, shape) => {
-    expect(shapeOf(text)).toBe(shape);
-  });
-});
+  ])("%s is described by its names alone", (text, shape) => expect(shapeOf(text)).toBe(shape)));

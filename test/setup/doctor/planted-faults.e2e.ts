@@ -415,7 +415,7 @@ const dataRows: readonly Row[] = [
   },
 ];
 
-describe("each planted fault is named with its remedy", () => {
+describe("each planted fault is named with its remedy", () =>
   it.each([...platformRows, ...brokerRows, ...dataRows])("$fault", { timeout: 60_000 }, async (row) => {
     const simulator = await platform(row.simulator);
     const broker = await mosquitto(row.broker);
@@ -433,5 +433,4 @@ describe("each planted fault is named with its remedy", () => {
     const shown = JSON.stringify(findings);
     for (const canary of Object.values(canaries)) expect(shown).not.toContain(canary);
     expect(simulator.control.posts()).toEqual([]);
-  });
-});
+  }));

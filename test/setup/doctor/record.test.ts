@@ -115,7 +115,7 @@ describe("recorded answers", () => {
   });
 });
 
-describe("scrubbing", () => {
+describe("scrubbing", () =>
   it.each([
     ["a value", { value: "23.5℃", val: 12 }, { value: "23.5℃", val: 12 }],
     ["a time", { dateTime: "2026-11-21 15:32:15" }, { dateTime: "2026-11-21 15:32:15" }],
@@ -130,7 +130,4 @@ describe("scrubbing", () => {
       { address: "101", data: { "101": "10010" } },
       { address: "101", data: { "101": "10010" } },
     ],
-  ])("%s", (_, given, expected) => {
-    expect(scrubbed(given, "sensor-data", scrubBook())).toEqual(expected);
-  });
-});
+  ])("%s", (_, given, expected) => expect(scrubbed(given, "sensor-data", scrubBook())).toEqual(expected)));

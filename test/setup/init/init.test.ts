@@ -50,10 +50,7 @@ function person(
       said.push(objection);
     }
   };
-  const soon = <T>(answer: () => T) =>
-    new Promise<T>((resolve) => {
-      resolve(answer());
-    });
+  const soon = <T>(answer: () => T) => new Promise<T>((resolve) => resolve(answer()));
   return {
     said,
     say: (words) => said.push(words),
@@ -306,12 +303,7 @@ describe("a terminal", () => {
   it.each([
     ["the end of input", ({ input }: ReturnType<typeof terminal>) => input.end()],
     ["Ctrl-C", ({ input }: ReturnType<typeof terminal>) => input.write("\u0003")],
-    [
-      "the end of the program",
-      ({ stop }: ReturnType<typeof terminal>) => {
-        stop.abort();
-      },
-    ],
+    ["the end of the program", ({ stop }: ReturnType<typeof terminal>) => stop.abort()],
   ])("%s ends a question, also that for a secret", async (_, leave) => {
     const here = terminal();
     const waiting = here.dialogue.secret("Token", any);
