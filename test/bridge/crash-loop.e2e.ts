@@ -49,7 +49,7 @@ async function scene(credential = inTheConfiguration) {
 const uncaught = "process.on('SIGUSR2', () => { throw new Error('boom canary-token-77'); });";
 const rejected = "process.on('SIGUSR2', () => { void Promise.reject(new Error('boom canary-token-77')); });";
 
-describe("an error that nobody caught (requirement 58)", () =>
+describe("an error that nobody caught", () =>
   it.each([
     ["uncaught", uncaught, inTheConfiguration],
     ["rejected", rejected, inTheConfiguration],
@@ -81,7 +81,7 @@ describe("an error that nobody caught (requirement 58)", () =>
     60_000,
   ));
 
-describe("a crash loop (requirement 58)", () =>
+describe("a crash loop", () =>
   it("starts read-only after five runs that ended badly, says so, and is over after a clean stop", async () => {
     const { folder, client, seen, newest, online } = await scene();
     for (let life = 0; life < 5; life += 1) {

@@ -56,7 +56,7 @@ function records({ configuration }: RunningBridge): Promise<readonly JournalReco
 
 const isOnline = (watched: Watch, base: string) => () => watched.on(`${base}/bridge/info`).length > 0;
 
-describe("two bridges of one account at one broker (requirement 25)", () => {
+describe("two bridges of one account at one broker", () => {
   it.each([5, 4] as const)(
     "with client ids of their own: both refuse commands until one stops, MQTT %i",
     async (version) => {

@@ -6,7 +6,6 @@ import type { RowRun } from "./run-row.js";
 /** One line of the report: a fault over all lanes it ran in. */
 interface ReportRow {
   readonly fault: string;
-  readonly requirement: string;
   readonly times: number;
   readonly commands: number;
   readonly lostCommands: number;
@@ -26,12 +25,11 @@ export interface Report {
   readonly rows: readonly ReportRow[];
   readonly lanes: readonly Omit<LaneRun, "rows">[];
   readonly totals: Readonly<Record<string, number>>;
-  readonly notRun: readonly string[];
 }
 
 export function reportOf(
   runs: readonly LaneRun[],
-  facts: Pick<Report, "startedAt" | "mode" | "tookS" | "notRun">,
+  facts: Pick<Report, "startedAt" | "mode" | "tookS">,
 ): Report {
   const names = [...new Set(runs.flatMap(({ rows }) => rows.map(({ name }) => name)))];
   const rows = names.map((name) => reportRow(name, runs));
@@ -72,7 +70,6 @@ function reportRow(name: string, lanes: readonly LaneRun[]): ReportRow {
     .sort((a, b) => a - b);
   return {
     fault: name,
-    requirement: runs[0]?.requirement ?? "",
     times: runs.length,
     commands: runs.reduce((total, { commands }) => total + commands, 0),
     lostCommands: within("lost command"),
@@ -92,13 +89,13 @@ const rowAt = (rows: readonly RowRun[], at: number): RowRun | undefined =>
 
 const seconds = (ms: number | null): string => (ms === null ? "never" : (ms / 1_000).toFixed(1));
 
-export function tableOf({ rows, totals, lanes, tookS, mode, notRun }: Report): string {
+export function tableOf({ rows, totals, lanes, tookS, mode }: Report): string {
   const head = [
-    ...["fault", "requirement", "times", "commands", "lost", "wrong", "POSTs"],
+    ...["fault", "times", "commands", "lost", "wrong", "POSTs"],
     ...["min s", "median s", "max s", "limit s"],
   ];
   const lines = rows.map((row) => [
-    ...[row.fault, row.requirement, String(row.times), String(row.commands)],
+    ...[row.fault, String(row.times), String(row.commands)],
     ...[String(row.lostCommands), String(row.wrongStates), String(row.badPosts)],
     ...[row.recoveryMinMs, row.recoveryMedianMs, row.recoveryMaxMs, row.limitMs].map(seconds),
   ]);
@@ -129,6 +126,5 @@ export function tableOf({ rows, totals, lanes, tookS, mode, notRun }: Report): s
       .join(", ")}`,
     `messages ${totals["messages"] ?? 0}, wrong states ${totals["wrongStates"] ?? 0}; POSTs ${totals["posts"] ?? 0}, of which wrong ${totals["badPosts"] ?? 0}`,
     `retained topics equal to the platform after the last fault: ${settled}`,
-    ...notRun.map((one) => `also or only elsewhere: ${one}`),
   ].join("\n");
 }

@@ -11,8 +11,6 @@ export const usuallyMs = 4_500;
 /** One fault of the table. */
 export interface Row {
   readonly name: string;
-  /** Section and number in the list of reliability requirements. */
-  readonly requirement: string;
   /** Lanes in which it can be made; all without it. */
   readonly only?: (lane: Lane) => boolean;
   /** How it is made, in a few words. */

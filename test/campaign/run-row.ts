@@ -6,7 +6,6 @@ import type { World } from "./support/world.js";
 /** One fault as it went in one lane. */
 export interface RowRun {
   readonly name: string;
-  readonly requirement: string;
   readonly lane: string;
   readonly startedAt: number;
   readonly endedAt: number;
@@ -61,9 +60,9 @@ export async function runRow(row: Row, world: World, holdMs: number): Promise<Ro
   if (row.hits === "delivery" || row.hits === "process")
     world.gaps.push({ from: startedAt, to: seen.recoveredAt, died: row.hits === "process" });
   if (row.unwritable) world.unwritable.push({ from: startedAt, to: endedAt });
-  const { name, requirement, limitMs } = row;
+  const { name, limitMs } = row;
   return {
-    ...{ name, requirement, lane: world.lane.name, startedAt, endedAt, limitMs, notes, problems },
+    ...{ name, lane: world.lane.name, startedAt, endedAt, limitMs, notes, problems },
     recoveredAt: seen.recoveredAt,
     recoveryMs,
     commands: seen.sent.length,

@@ -20,7 +20,7 @@ const asked: RequestFacts = {
 const statusOf = (request: Partial<RequestFacts>, access: Listener) =>
   refusalOf({ ...asked, ...request }, access)?.status ?? 200;
 
-describe("who is served (requirement 63)", () => {
+describe("who is served", () => {
   it.each([
     ["a known name", { host: "greenhouse.local" }, 200],
     ["a known name in capitals, with a port", { host: "Greenhouse.LOCAL:8099" }, 200],

@@ -69,7 +69,7 @@ async function serve(view: Partial<Checked> = {}, inForce?: () => Partial<Listen
 }
 
 describe("the HTTP side", () => {
-  it("/healthz and /readyz say what they see (requirement 59)", async () => {
+  it("/healthz and /readyz say what they see", async () => {
     const state = { healthy: true, ready: false };
     const { port, end } = await serve({ isHealthy: () => state.healthy, isReady: () => state.ready });
     expect((await ask(port, "/healthz")).status).toBe(200);

@@ -18,7 +18,7 @@ const until = async (condition: () => boolean) => {
 };
 
 describe("a record", () => {
-  it("carries number, time, boot and whether the clock is to be trusted (requirement 66)", async () => {
+  it("carries number, time, boot and whether the clock is to be trusted", async () => {
     const directory = await tempDirectory();
     const clock = manualClock(Date.UTC(1970, 0, 1));
     let synced: boolean | null = null;
@@ -64,7 +64,7 @@ describe("a record", () => {
     expect((await recordsIn(directory)).map(({ seq }) => seq)).toEqual(numbers);
   });
 
-  it("keeps its place: 10,000 commands give 10,000 results in the order of the calls (requirement 66)", async () => {
+  it("keeps its place: 10,000 commands give 10,000 results in the order of the calls", async () => {
     const directory = await tempDirectory();
     const journal = await openJournal(directory, { clock: systemClock });
     const ids = Array.from({ length: 10_000 }, (_, index) => `c${index}`);
@@ -74,7 +74,7 @@ describe("a record", () => {
   });
 });
 
-describe("a durable append (requirement 54)", () => {
+describe("a durable append", () => {
   it("resolves only after an fsync that began when the record was in the file", async () => {
     const disk = faultyDisk();
     const { turns, hold } = gate();
@@ -157,7 +157,7 @@ describe("a durable append (requirement 54)", () => {
   });
 });
 
-describe("records that are not durable (requirement 55)", () => {
+describe("records that are not durable", () => {
   it("cause no fsync", async () => {
     const disk = faultyDisk();
     const journal = await openJournal(await tempDirectory(), { files: disk.files });

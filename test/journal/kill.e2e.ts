@@ -39,7 +39,7 @@ async function killAfter(directory: string, count: number): Promise<readonly num
   return acknowledged;
 }
 
-describe("kill -9 of a bridge that writes (requirement 52)", () =>
+describe("kill -9 of a bridge that writes", () =>
   it("loses no acknowledged durable record, over many lives in one directory", async () => {
     const directory = await tempDirectory();
     const acknowledged: number[] = [];

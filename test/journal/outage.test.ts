@@ -29,7 +29,7 @@ const recordBytes = Buffer.concat(stamped([taken("lost")]).map(encodeLine)).leng
 const idsIn = async (directory: string) =>
   (await recordsIn(directory)).flatMap((record) => ("id" in record ? [record.id] : []));
 
-describe("a disk that fills up (requirement 53)", () => {
+describe("a disk that fills up", () => {
   it("after any number of bytes of a record refuses it, and the next one is whole when there is room", async () => {
     for (let free = 0; free < recordBytes; free += 3) {
       const disk = faultyDisk();

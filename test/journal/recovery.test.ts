@@ -31,7 +31,7 @@ const intact = (end: number): readonly JournalRecord[] => {
   return written.filter((_, index) => (offset += lines[index]?.length ?? 0) - 1 <= end);
 };
 
-describe("a journal that was cut (requirement 53)", () => {
+describe("a journal that was cut", () => {
   it("at any byte offset starts, loses only the torn record and goes on behind it", async () => {
     const directory = await tempDirectory();
     for (let cut = lastTwoStart - 3; cut <= content.length; cut += 1) {
@@ -56,7 +56,7 @@ describe("a journal that was cut (requirement 53)", () => {
   });
 });
 
-describe("a journal with broken bytes (requirement 53)", () => {
+describe("a journal with broken bytes", () => {
   it.each([
     { damage: "zeroed", change: () => 0 },
     { damage: "flipped", change: (byte: number) => byte ^ 0xff },

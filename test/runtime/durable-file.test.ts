@@ -6,7 +6,7 @@ import { faultyDisk } from "../journal/support/faulty-disk.js";
 import { tempDirectory } from "../journal/support/temp-directory.js";
 
 describe("a file replaced durably", () => {
-  it("is written aside, fsynced, renamed, and its directory fsynced, in this order (requirement 54)", async () => {
+  it("is written aside, fsynced, renamed, and its directory fsynced, in this order", async () => {
     const disk = faultyDisk();
     const directory = await tempDirectory();
     await replaceFile(join(directory, "token.json"), "{}", { files: disk.files });

@@ -36,7 +36,7 @@ function watched(startAt?: number) {
   return { clock, lines, records, jumps, end };
 }
 
-describe("jumps of the wall clock (requirement 30)", () => {
+describe("jumps of the wall clock", () => {
   it("are said once each, in the log and in the journal", async () => {
     const { clock, lines, records, jumps, end } = watched(0);
     await clock.advance(10_000);

@@ -59,7 +59,7 @@ describe("another bridge that is heard", () => {
   });
 });
 
-describe("links that change hands (requirement 25: three within 60 s)", () => {
+describe("links that change hands", () => {
   it.each([
     ["one is a tool with the same client id", [0], false],
     ["two are not sure either", [0, 1_000], false],

@@ -5,7 +5,7 @@ import { VirtualClock } from "../support/virtual-clock.js";
 
 const fine = { startedAt: 0, lateMs: 5, outputsAt: 999_000, readEndedAt: 990_000, readPauseMs: 300_000 };
 
-describe("which part makes no progress (requirement 59)", () => {
+describe("which part makes no progress", () => {
   it.each([
     ["all do", {}, null],
     ["the event loop is a second late", { lateMs: 1_001 }, "event loop"],

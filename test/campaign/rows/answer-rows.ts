@@ -22,10 +22,9 @@ function leave(world: World): void {
   }
 }
 
-const badAnswers = (name: string, manner: BadManner, requirement: string): Row =>
+const badAnswers = (name: string, manner: BadManner): Row =>
   platform({
     name,
-    requirement,
     how: `both hosts answer everything so (${manner}) for 20 s`,
     expected: "each answer refused in time and size; values kept, readings turn stale",
     holdMs: 20_000,
@@ -39,15 +38,9 @@ const slimmer = (notes: Readonly<Record<string, number>>): readonly string[] =>
   (notes["rssMb"] ?? 0) < 300 ? [] : [`the bridge used ${notes["rssMb"] ?? 0} MB`];
 
 /** Every answer is spoilt as a fault file says. */
-const spoilt = (
-  name: string,
-  requirement: string,
-  fault: Readonly<Record<string, unknown>>,
-  more: Partial<Row> = {},
-): Row =>
+const spoilt = (name: string, fault: Readonly<Record<string, unknown>>, more: Partial<Row> = {}): Row =>
   platform({
     name,
-    requirement,
     how: `every answer: ${JSON.stringify(fault)}`,
     expected: "counts as no answer; nothing invented, back within 60 s",
     holdMs: 15_000,
@@ -77,7 +70,6 @@ const expiryMs = 7_000;
 const expiring = (name: string, times: number): Row =>
   platform({
     name,
-    requirement: "B16",
     only: signsIn,
     // Pauses of 10, 30 and 60 s after tokens that ended early, counted over all rows of this kind that came before.
     limitMs: 130_000,
@@ -107,20 +99,19 @@ const expiring = (name: string, times: number): Row =>
 const signIns = async (platform: SimulatedPlatform) => (await platform.requests())["sign-in"] ?? 0;
 
 export const answerRows: readonly Row[] = [
-  badAnswers("answers drip byte by byte", "drip", "F45"),
-  badAnswers("headers never come", "stalled_headers", "F45"),
-  badAnswers("answers without an end", "endless", "F45, F46"),
-  badAnswers("answers of 6 MB", "oversized", "F46"),
-  badAnswers("gzip bomb", "gzip_bomb", "F46"),
-  badAnswers("chained encodings", "chained_encodings", "F46"),
-  badAnswers("JSON 50,000 deep", "deep_json", "F46"),
-  spoilt("HTML with status 200", "F49", { fault: "html" }),
-  spoilt("HTML with status 502", "F49", { fault: "html", status: 502 }),
-  spoilt("status 500", "F47", { fault: "http_status", status: 500 }),
-  spoilt("body code 500", "F49", { fault: "body_code", code: 500 }),
+  badAnswers("answers drip byte by byte", "drip"),
+  badAnswers("headers never come", "stalled_headers"),
+  badAnswers("answers without an end", "endless"),
+  badAnswers("answers of 6 MB", "oversized"),
+  badAnswers("gzip bomb", "gzip_bomb"),
+  badAnswers("chained encodings", "chained_encodings"),
+  badAnswers("JSON 50,000 deep", "deep_json"),
+  spoilt("HTML with status 200", { fault: "html" }),
+  spoilt("HTML with status 502", { fault: "html", status: 502 }),
+  spoilt("status 500", { fault: "http_status", status: 500 }),
+  spoilt("body code 500", { fault: "body_code", code: 500 }),
   spoilt(
     "a busy device",
-    "F49",
     { fault: "busy", code: 503 },
     {
       how: "get-value is answered with code 503",
@@ -133,22 +124,21 @@ export const answerRows: readonly Row[] = [
       ],
     },
   ),
-  spoilt("broken JSON", "F49", { fault: "garbage" }),
-  spoilt("empty bodies", "F49", { fault: "empty" }),
-  spoilt("truncated bodies", "F49", { fault: "truncated" }),
-  spoilt("429 with Retry-After", "F47", {
+  spoilt("broken JSON", { fault: "garbage" }),
+  spoilt("empty bodies", { fault: "empty" }),
+  spoilt("truncated bodies", { fault: "truncated" }),
+  spoilt("429 with Retry-After", {
     fault: "throttle",
     retry_after: "5s",
   }),
-  spoilt("503 with Retry-After", "F47", {
+  spoilt("503 with Retry-After", {
     fault: "throttle",
     status: 503,
     retry_after: "5s",
   }),
-  spoilt("answers 3 s late", "F45", { fault: "slow", delay: "3s" }),
+  spoilt("answers 3 s late", { fault: "slow", delay: "3s" }),
   spoilt(
     "redirects",
-    "B15",
     { fault: "redirect", status: 307 },
     {
       expected: "not followed: no request to the other origin",
@@ -166,7 +156,6 @@ export const answerRows: readonly Row[] = [
   expiring("tokens expire three times", 3),
   spoilt(
     "401 for everything",
-    "B16",
     { fault: "unauthorized" },
     {
       expected: "no storm of sign-ins; unauthorized is said; back within 60 s",

@@ -36,7 +36,6 @@ async function restartBroker(world: World): Promise<void> {
 export const brokerRows: readonly Row[] = [
   broker({
     name: "broker link reset",
-    requirement: "D33",
     how: "RST on the standing connection",
     expected: "a new link at once",
     holdMs: 0,
@@ -46,7 +45,6 @@ export const brokerRows: readonly Row[] = [
   broker({
     name: "broker link half-open",
     aboutMs: 27_000,
-    requirement: "D33",
     how: "proxy swallows both ways, tells nobody",
     expected: "seen within 1.5 keepalives (22.5 s) + 1 s, then a new link",
     holdMs: 0,
@@ -57,7 +55,6 @@ export const brokerRows: readonly Row[] = [
   broker({
     name: "broker deaf one way",
     aboutMs: 27_000,
-    requirement: "D33",
     how: "proxy swallows what the broker sends",
     expected: "as half-open: never publishing but deaf",
     holdMs: 0,
@@ -66,7 +63,6 @@ export const brokerRows: readonly Row[] = [
   }),
   broker({
     name: "will and birth race",
-    requirement: "D32",
     how: "half-open until the new link stands, then the broker finds the old one dead",
     expected: "the last word on bridge/state is online",
     holdMs: 30_000,
@@ -79,7 +75,6 @@ export const brokerRows: readonly Row[] = [
   broker({
     name: "broker link flapping",
     aboutMs: 15_000,
-    requirement: "D33",
     how: "RST every 2 s, five times",
     expected: "back within 35 s of the last one",
     holdMs: 0,
@@ -94,7 +89,6 @@ export const brokerRows: readonly Row[] = [
   broker({
     name: "broker killed, retained lost",
     aboutMs: 7_000,
-    requirement: "D38",
     how: "SIGKILL and a new start without its retained messages",
     expected: "discovery, states and availability are published again",
     holdMs: 0,
@@ -114,7 +108,6 @@ export const brokerRows: readonly Row[] = [
   broker({
     name: "broker gone 60 s",
     aboutMs: 15_000,
-    requirement: "D33, D34",
     how: "port closed (connection refused), links cut while a command is being confirmed; reduced 15 s",
     expected: "one snapshot on return, no backlog, the command's result follows; online within 35 s",
     holdMs: 60_000,
@@ -140,7 +133,6 @@ export const brokerRows: readonly Row[] = [
   }),
   broker({
     name: "broker accepts, never answers",
-    requirement: "D33",
     how: "links cut, new connections get no CONNACK for 20 s",
     expected: "each try ends by itself; back within 35 s",
     holdMs: 20_000,
@@ -156,7 +148,6 @@ export const brokerRows: readonly Row[] = [
   broker({
     name: "CONNACK refused",
     aboutMs: 14_000,
-    requirement: "D33",
     how: "rc 3 and 5 (3.1.1), 0x88 and 0x97 (5) by turns for 40 s",
     expected: "goes on trying: full jitter up to 30 s",
     holdMs: 40_000,
@@ -176,7 +167,6 @@ export const brokerRows: readonly Row[] = [
   }),
   broker({
     name: "slow broker",
-    requirement: "D36",
     hits: "nothing",
     how: "every byte 2 s late both ways for 20 s",
     expected: "the link stands, nothing is lost",
@@ -189,7 +179,6 @@ export const brokerRows: readonly Row[] = [
   }),
   broker({
     name: "frozen broker 12 s",
-    requirement: "D33, D36",
     how: "SIGSTOP of the broker, shorter than the keepalive allows",
     expected: "goes on when the broker does",
     holdMs: 12_000,
@@ -199,7 +188,6 @@ export const brokerRows: readonly Row[] = [
   }),
   broker({
     name: "frozen broker 40 s",
-    requirement: "D33",
     how: "SIGSTOP of the broker, longer than the keepalive allows",
     expected: "the link is given up and made again",
     holdMs: 40_000,

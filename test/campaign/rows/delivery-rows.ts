@@ -57,7 +57,6 @@ async function fillWithStrangers({ brokerPort }: World, payload: string): Promis
 export const deliveryRows: readonly Row[] = [
   broker({
     name: "broker accepts and closes for a while",
-    requirement: "D33",
     only: withFive,
     aboutMs: 14_000,
     how: "every CONNECT is read and its socket closed",
@@ -87,7 +86,6 @@ export const deliveryRows: readonly Row[] = [
   }),
   broker({
     name: "a late subscriber to everything",
-    requirement: "D36",
     hits: "nothing",
     only: atMosquitto,
     how: "subscribes greenhouse/# with QoS 1",
@@ -106,7 +104,6 @@ export const deliveryRows: readonly Row[] = [
   }),
   broker({
     name: "cleanup beside the running bridge",
-    requirement: "D32",
     hits: "nothing",
     only: atMosquitto,
     aboutMs: 10_000,

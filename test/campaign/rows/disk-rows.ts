@@ -45,7 +45,6 @@ export const diskRows: readonly Row[] = [
   killed(
     {
       name: "kill -9, journal's tail torn",
-      requirement: "G53",
       how: "SIGKILL, half a record appended, started again",
     },
     (world) => {
@@ -57,7 +56,6 @@ export const diskRows: readonly Row[] = [
   killed(
     {
       name: "kill -9, journal's tail zeroed",
-      requirement: "G53",
       how: "SIGKILL, 4 KiB of zeros appended, started again",
     },
     (world) => {
@@ -68,7 +66,6 @@ export const diskRows: readonly Row[] = [
   own({
     name: "disk full",
     unwritable: true,
-    requirement: "G53",
     how: "small file system filled to the last byte for 10 s",
     expected: "commands refused journal_unavailable, reading goes on",
     hits: "platform",
@@ -88,7 +85,6 @@ export const diskRows: readonly Row[] = [
     name: "started on a read-only disk",
     aboutMs: 9_000,
     unwritable: true,
-    requirement: "G53",
     how: "stopped, data directory mounted read-only, started for 10 s",
     expected: "mirrors, refuses commands journal_unavailable",
     holdMs: 10_000,
@@ -113,7 +109,6 @@ export const diskRows: readonly Row[] = [
     name: "second bridge, same data directory",
     aboutMs: 7_000,
     only: hasOwnBroker,
-    requirement: "B25",
     how: "started beside the first",
     expected: "exit 1; the first does not notice",
     hits: "nothing",
@@ -133,7 +128,6 @@ export const diskRows: readonly Row[] = [
     name: "second bridge, same account",
     aboutMs: 20_000,
     only: hasOwnBroker,
-    requirement: "B25",
     how: "another client id, base topic and data directory, for 12 s",
     expected: "commands refused other_bridge until it stops",
     hits: "nothing",

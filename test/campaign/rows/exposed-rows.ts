@@ -40,7 +40,6 @@ export const exposedRows: readonly Row[] = [
   exposed({
     name: "500 silent sockets",
     only: isOurBroker,
-    requirement: "E43",
     how: "500 connections to the embedded broker that say nothing, 8 s",
     expected: "the bridge's own link and commands are unaffected",
     holdMs: 8_000,
@@ -59,7 +58,6 @@ export const exposedRows: readonly Row[] = [
   exposed({
     name: "frozen subscriber",
     only: isOurBroker,
-    requirement: "E43",
     how: "a client subscribes to everything and reads nothing, 18 s",
     expected: "others go on; it is thrown off",
     holdMs: 18_000,
@@ -76,7 +74,6 @@ export const exposedRows: readonly Row[] = [
   exposed({
     name: "garbage at the broker's port",
     only: isOurBroker,
-    requirement: "E44",
     how: "200 connections with broken packets",
     expected: "no exit, no link of others is lost",
     holdMs: 2_000,
@@ -92,7 +89,6 @@ export const exposedRows: readonly Row[] = [
   exposed({
     name: "forbidden publishes",
     only: isEmbedded,
-    requirement: "E42",
     how: "states, status and discovery published by an ordinary client",
     expected: "discarded: 0 deliveries, the client stays",
     holdMs: 2_000,
@@ -113,7 +109,6 @@ export const exposedRows: readonly Row[] = [
   }),
   exposed({
     name: "foreign Host and Origin",
-    requirement: "H63",
     how: "50 requests as a browser lured by another site makes them",
     expected: "421 and 403",
     holdMs: 0,
@@ -136,7 +131,6 @@ export const exposedRows: readonly Row[] = [
   }),
   exposed({
     name: "hostile device codes",
-    requirement: "F48, F49",
     how: "controllers coded ../../x, %2e%2e, ?a=b, __proto__ appear for 8 s",
     expected: "no request below another path; nothing else suffers",
     holdMs: 8_000,

@@ -50,7 +50,7 @@ export async function confirming({ recorder }: World): Promise<void> {
 }
 
 /** SIGKILL amid commands; `spoil` does to the disk what a power cut may do. */
-export const killed = (row: Pick<Row, "name" | "requirement" | "how">, spoil: (world: World) => void): Row =>
+export const killed = (row: Pick<Row, "name" | "how">, spoil: (world: World) => void): Row =>
   own({
     ...row,
     expected: "nothing is sent again; open commands are read back and told",

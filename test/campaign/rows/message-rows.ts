@@ -10,7 +10,6 @@ const state = "greenhouse/bridge/state";
 export const messageRows: readonly Row[] = [
   broker({
     name: "foreign offline on bridge/state",
-    requirement: "D32",
     hits: "nothing",
     how: "another client publishes offline, retained",
     expected: "online again within 2 s",
@@ -27,7 +26,6 @@ export const messageRows: readonly Row[] = [
   }),
   broker({
     name: "foreign empty bridge/state",
-    requirement: "D32",
     hits: "nothing",
     how: "another client clears the retained status",
     expected: "online again within 2 s",
@@ -41,7 +39,6 @@ export const messageRows: readonly Row[] = [
   broker({
     name: "garbage from the broker",
     aboutMs: 6_000,
-    requirement: "D33",
     how: "64 bytes that are no MQTT injected towards the bridge",
     expected: "the link is given up and made again, no exit",
     holdMs: 0,
@@ -52,7 +49,6 @@ export const messageRows: readonly Row[] = [
   }),
   broker({
     name: "another client with our id",
-    requirement: "B25",
     how: "one CONNECT with the bridge's client id, gone at once",
     expected: "one reconnect, no quarrel",
     holdMs: 0,
@@ -70,7 +66,6 @@ export const messageRows: readonly Row[] = [
   broker({
     name: "oversized message",
     aboutMs: 7_000,
-    requirement: "D37",
     hits: "delivery",
     how: "300 KiB on a set topic and on a request topic",
     expected:
@@ -96,7 +91,6 @@ export const messageRows: readonly Row[] = [
   }),
   broker({
     name: "poison messages",
-    requirement: "D36, A7",
     hits: "nothing",
     how: "200 hostile payloads and topics below <base>",
     expected: "each command among them refused, link and commands unharmed",
@@ -135,7 +129,6 @@ export const messageRows: readonly Row[] = [
   }),
   broker({
     name: "poison names from the platform",
-    requirement: "D35",
     hits: "nothing",
     how: "controllers named with / + # $ NUL, a lone surrogate, 70,000 characters",
     expected: "no disconnect; names only in payloads",

@@ -24,7 +24,6 @@ const unreachable = (
 ): Row =>
   platform({
     name,
-    requirement: "F45, F47",
     how,
     expected: "unreachable, readings stale, commands platform_unavailable; back within 60 s",
     begin: (world) => both(world, manner),
@@ -57,7 +56,6 @@ export const platformRows: readonly Row[] = [
   platform({
     name: "requests during an outage",
     aboutMs: 9_000,
-    requirement: "F47",
     how: "every request reset for 120 s, no commands",
     expected: "at most 150 requests an hour, with 12 for the beginning",
     holdMs: 120_000,
@@ -81,7 +79,6 @@ export const platformRows: readonly Row[] = [
   platform({
     name: "business host alone gone",
     aboutMs: 12_000,
-    requirement: "F47",
     how: "its port closed for 30 s",
     expected: "degraded; commands go on being confirmed",
     holdMs: 30_000,
@@ -99,7 +96,6 @@ export const platformRows: readonly Row[] = [
   }),
   platform({
     name: "empty list of controllers",
-    requirement: "F49",
     how: "the account's list is empty, then null",
     expected: "account_empty is said, nothing is removed",
     holdMs: 14_000,

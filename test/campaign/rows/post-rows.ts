@@ -1,15 +1,9 @@
 import { expectOutcome, expectShown, type Row } from "../row.js";
 
-/* B13, B17, F45: what can become of a control value between the bridge and the device. Polling is left alone. */
+/* What can become of a control value between the bridge and the device. Polling is left alone. */
 
-const post = (
-  name: string,
-  requirement: string,
-  fault: Readonly<Record<string, unknown>>,
-  more: Partial<Row> = {},
-): Row => ({
+const post = (name: string, fault: Readonly<Record<string, unknown>>, more: Partial<Row> = {}): Row => ({
   name,
-  requirement,
   how: `control values: ${JSON.stringify(fault)}`,
   expected: "read first; at most one second POST, 5 s later and only if a read differs",
   holdMs: 14_000,
@@ -22,13 +16,12 @@ const post = (
 });
 
 export const postRows: readonly Row[] = [
-  post("POST reset before it is done", "B13", {
+  post("POST reset before it is done", {
     fault: "reset",
     when: "before",
   }),
   post(
     "POST reset after it was done",
-    "B13",
     { fault: "reset", when: "after" },
     {
       check: (seen) => expectOutcome(seen, "confirmed"),
@@ -36,7 +29,6 @@ export const postRows: readonly Row[] = [
   ),
   post(
     "POST never answered, not done",
-    "B13, F45",
     { fault: "timeout", chance: 0.5 },
     {
       holdMs: 25_000,
@@ -47,7 +39,6 @@ export const postRows: readonly Row[] = [
   ),
   post(
     "POST never answered, done",
-    "B13, F45",
     { fault: "timeout", when: "after", chance: 0.5 },
     {
       holdMs: 25_000,
@@ -56,14 +47,13 @@ export const postRows: readonly Row[] = [
       limitMs: 75_000,
     },
   ),
-  post("POST answered with half a body", "B13", { fault: "truncated" }),
-  post("POST answered with HTML 200", "B13", { fault: "html", when: "after" }),
-  post("POST answered 502, done", "B13", { fault: "http_status", status: 502, when: "after" }),
-  post("POST throttled", "B14", { fault: "throttle", retry_after: "2s" }),
-  post("POST refused 401 once", "B16", { fault: "unauthorized", chance: 0.5 }),
+  post("POST answered with half a body", { fault: "truncated" }),
+  post("POST answered with HTML 200", { fault: "html", when: "after" }),
+  post("POST answered 502, done", { fault: "http_status", status: 502, when: "after" }),
+  post("POST throttled", { fault: "throttle", retry_after: "2s" }),
+  post("POST refused 401 once", { fault: "unauthorized", chance: 0.5 }),
   post(
     "POST accepted and ignored",
-    "B17",
     { fault: "ignore" },
     {
       expected: "unconfirmed; never sent again",
@@ -73,7 +63,6 @@ export const postRows: readonly Row[] = [
   ),
   post(
     "POST accepted and done late",
-    "B17",
     { fault: "late", delay: "5s" },
     {
       expected: "confirmed when it shows, never sent again",
@@ -81,7 +70,6 @@ export const postRows: readonly Row[] = [
   ),
   post(
     "POST done, shown and set back within the travel time",
-    "B17",
     { fault: "revert", delay: "400ms", address: "101" },
     {
       expected: "looked at once more after the travel time; the event reverted, the problem on",
@@ -95,10 +83,9 @@ export const postRows: readonly Row[] = [
       ],
     },
   ),
-  post("POST done twice", "B11", { fault: "twice", delay: "2s" }),
+  post("POST done twice", { fault: "twice", delay: "2s" }),
   post(
     "device gone at the POST",
-    "B14",
     { fault: "offline_at_post", for: "6s", count: 1 },
     {
       begin: ({ platform }) =>

@@ -16,7 +16,6 @@ export const processRows: readonly Row[] = [
   killed(
     {
       name: "kill -9",
-      requirement: "G52",
       how: "SIGKILL amid commands, started again at once",
     },
     () => undefined,
@@ -24,7 +23,6 @@ export const processRows: readonly Row[] = [
   own({
     name: "SIGTERM under load",
     aboutMs: 12_000,
-    requirement: "G57",
     how: "stopped in order amid commands, started again",
     expected: "exit 0 within 10 s, offline published, no POST afterwards",
     holdMs: 0,
@@ -46,7 +44,6 @@ export const processRows: readonly Row[] = [
   }),
   own({
     name: "frozen process 12 s",
-    requirement: "G59",
     how: "SIGSTOP, then SIGCONT",
     expected: "goes on; a command that waited too long is not done",
     hits: "delivery",
@@ -56,7 +53,6 @@ export const processRows: readonly Row[] = [
   }),
   own({
     name: "frozen process 40 s",
-    requirement: "G59, D32",
     how: "SIGSTOP past the keepalive: the broker publishes the will",
     expected: "offline meanwhile; online again, no old command is done",
     hits: "delivery",
@@ -68,7 +64,6 @@ export const processRows: readonly Row[] = [
   own({
     name: "platform's name does not resolve",
     aboutMs: 10_000,
-    requirement: "G60, B14",
     how: "started with hosts below .invalid for 40 s, then with the right ones",
     expected: "online at the broker, unreachable, no exit",
     holdMs: 40_000,
@@ -86,7 +81,6 @@ export const processRows: readonly Row[] = [
   }),
   own({
     name: "started in 1970",
-    requirement: "C30",
     how: "the process's Date says 1970 at boot and is right after 12 s",
     expected: "works all the same",
     holdMs: 12_000,
@@ -102,7 +96,6 @@ export const processRows: readonly Row[] = [
   own({
     name: "crash loop",
     aboutMs: 42_000,
-    requirement: "G58",
     how: "seven SIGKILLs in a row, each before any command, then a SIGTERM",
     expected: "read-only after five such lives; an orderly stop ends that",
     holdMs: 0,

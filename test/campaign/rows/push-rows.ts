@@ -1,10 +1,9 @@
 import { type Row, stayedOnline } from "../row.js";
 
-/* F50 and F51: the WebSocket channels. Polling goes on, so nothing may be felt by a command. */
+/* The WebSocket channels. Polling goes on, so nothing may be felt by a command. */
 
 const push = (name: string, mode: string, holdMs: number): Row => ({
   name,
-  requirement: "F50, F51",
   how: `push ${mode} for ${holdMs / 1_000} s`,
   expected: "polling goes on; commands and readings do not suffer",
   holdMs,

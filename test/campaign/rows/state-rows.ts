@@ -30,7 +30,6 @@ const year = 365 * 86_400_000;
 export const stateRows: readonly Row[] = [
   platform({
     name: "sensors frozen",
-    requirement: "C26, C29",
     how: "a controller's readings keep their time for 28 s",
     expected: "quality stale, the value stays",
     holdMs: 28_000,
@@ -45,7 +44,6 @@ export const stateRows: readonly Row[] = [
   platform({
     name: "controller offline",
     aboutMs: 9_000,
-    requirement: "C26, A10",
     how: "the platform says offline for 14 s",
     expected: "availability offline, commands refused at once",
     holdMs: 14_000,
@@ -59,7 +57,6 @@ export const stateRows: readonly Row[] = [
   }),
   platform({
     name: "a list that says offline",
-    requirement: "C26",
     how: "the list of controllers says offline for 14 s, the device's own status online",
     expected: "the controller stays online and takes commands",
     holdMs: 14_000,
@@ -73,7 +70,6 @@ export const stateRows: readonly Row[] = [
   }),
   platform({
     name: "a page of the list",
-    requirement: "C26",
     how: "the list of controllers holds one of them for 14 s, beside the count of all",
     expected: "nothing is absent, nothing goes offline",
     holdMs: 14_000,
@@ -90,7 +86,6 @@ export const stateRows: readonly Row[] = [
   }),
   platform({
     name: "impossible reading",
-    requirement: "C29",
     how: "air temperature 9,999 for 8 s",
     expected: "quality bad, the last good value stays",
     holdMs: 8_000,
@@ -108,7 +103,6 @@ export const stateRows: readonly Row[] = [
   }),
   platform({
     name: "readings are no numbers",
-    requirement: "C29, F49",
     how: "--, null and a flag by turns",
     expected: "quality bad or no news; nothing invented",
     holdMs: 9_000,
@@ -131,7 +125,6 @@ export const stateRows: readonly Row[] = [
   }),
   platform({
     name: "an old value from the platform's memory",
-    requirement: "C28",
     how: "unflushed reads of one controller are 20 s old, after each address was read from the device",
     expected: "a state never goes back in time",
     // Ten of them go by before the fault begins.
@@ -148,7 +141,6 @@ export const stateRows: readonly Row[] = [
   }),
   platform({
     name: "a type from the platform's memory",
-    requirement: "C28",
     how: "the addresses of a type, read at once, are 20 s old, after each address was read from the device",
     expected: "a state never goes back in time",
     // Ten of them go by before the fault begins.
@@ -164,7 +156,6 @@ export const stateRows: readonly Row[] = [
   platform({
     name: "clock set by years",
     aboutMs: 20_000,
-    requirement: "C30",
     how: "the process's Date goes +10 years, -14 days, to 1970 and back, 5 s each",
     expected: "no timer moves, no command is lost; commands with a time are refused (clock)",
     holdMs: 0,
