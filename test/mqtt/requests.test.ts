@@ -31,7 +31,11 @@ describe("a request's payload", () => {
   );
 
   it("may be any bytes", () =>
-    fc.assert(fc.property(fc.uint8Array(), (payload) => expect(() => parseRequest(payload)).not.toThrow())));
+    fc.assert(
+      fc.property(fc.uint8Array(), (payload) => {
+        expect(() => parseRequest(payload)).not.toThrow();
+      }),
+    ));
 
   it("that is larger than any request needs is not read, and the error says so", async () => {
     const payload = JSON.stringify({ address: "1".repeat(20_000) });

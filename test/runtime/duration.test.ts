@@ -24,9 +24,9 @@ describe("durations", () => {
 
   it("are written so that they are read as the same", () => {
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: 10_000_000 }), (ms) =>
-        expect(parseDuration(formatDuration(ms))).toBe(ms),
-      ),
+      fc.property(fc.integer({ min: 0, max: 10_000_000 }), (ms) => {
+        expect(parseDuration(formatDuration(ms))).toBe(ms);
+      }),
     );
     expect([0, 1500, 90_000, 300_000, 7_200_000].map(formatDuration)).toEqual([
       "0s",

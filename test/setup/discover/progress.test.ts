@@ -80,7 +80,11 @@ describe("the record of a scan", () => {
         expect((parseScan(changed)?.answers ?? []).length).toBeLessThanOrEqual(kept.answers.length);
       }),
     );
-    fc.assert(fc.property(fc.json(), (json) => expect(parseScan(json)).toBeNull()));
+    fc.assert(
+      fc.property(fc.json(), (json) => {
+        expect(parseScan(json)).toBeNull();
+      }),
+    );
   });
 });
 
