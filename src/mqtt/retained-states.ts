@@ -119,7 +119,9 @@ export class RetainedStates {
 
   /** Publishes what changed of one controller before anything else that waits: its results must not overtake it. */
   hasten(code: string): void {
-    if (this.#connected && this.#dirty.delete(code)) this.#publishController(code, true);
+    if (!this.#connected) return;
+    this.#dirty.delete(code);
+    this.#publishController(code, true);
   }
 
   /** The gate has opened for a controller. With `again` everything it shows is published once more. */

@@ -145,6 +145,12 @@ describe("a gate before it", () => {
       output.hasten("A");
       await settled();
       expect(broker.kept.get(air("A"))).toBe("20");
+      // The gate kept this one back before the result came.
+      read("A", 21);
+      await settled();
+      output.hasten("A");
+      await settled();
+      expect(broker.kept.get(air("A"))).toBe("21");
     }, gate);
   });
 
