@@ -24,7 +24,7 @@ import { createPlatform, type PlatformClient } from "./platform/client.js";
 import { nodeFiles } from "./platform/files.js";
 import { platformSettings } from "./platform/settings.js";
 import { afterRequests, type Clock, clockAgrees } from "./runtime/clock.js";
-import type { Logger } from "./runtime/log.js";
+import type { Logger, RecentLog } from "./runtime/log.js";
 import type { Random } from "./runtime/random.js";
 import type { ServiceManager } from "./runtime/systemd.js";
 import { beginLife, refuseForUnread } from "./status/crash-loop.js";
@@ -43,6 +43,8 @@ export interface BridgeOptions {
   readonly log: Logger;
   /** Takes a line of each command taken and of each result; without it none is written. */
   readonly commandLog?: Logger | undefined;
+  /** The newest lines of the log; without it there are none to show. */
+  readonly recentLog?: RecentLog;
   readonly setLogLevel: (level: string) => void;
   readonly version: string;
   /** Where the configuration can be reloaded; without it the one of the start stays in force. */

@@ -9,7 +9,7 @@ import { topicsUnder } from "../mqtt/topics.js";
 import { createPlatform, type PlatformClient } from "../platform/client.js";
 import { platformSettings } from "../platform/settings.js";
 import { systemClock } from "../runtime/clock.js";
-import { createLogger, type Logger } from "../runtime/log.js";
+import { createLogger, type Logger, type RecentLog } from "../runtime/log.js";
 import { systemRandom } from "../runtime/random.js";
 import { ignoredTlsEnvironment } from "../runtime/tls.js";
 import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";
@@ -41,13 +41,17 @@ export function overridden(
   return { ...configuration, log, data_dir: dataDir ?? configuration.data_dir };
 }
 
-/** `secrets`: all that must stay out of the log, when more is known than the configuration holds. */
+/**
+ * `secrets`: all that must stay out of the log, when more is known than the configuration holds. `recent` gets each line
+ * too.
+ */
 export function loggerFor(
   configuration: Configuration,
   { err, env }: Surroundings,
   secrets: () => readonly string[] = () => secretValues(configuration),
+  recent?: RecentLog,
 ) {
-  const log = createLogger({ ...configuration.log, secrets }, err);
+  const log = createLogger({ ...configuration.log, secrets }, err, recent);
   const ignored = ignoredTlsEnvironment(env);
   if (ignored !== null) log.warn(ignored);
   return log;

@@ -4,7 +4,7 @@ import { guardProcess } from "../status/process-guard.js";
 import { secretValues } from "../config/load.js";
 import type { Configuration } from "../config/schema.js";
 import { systemClock } from "../runtime/clock.js";
-import { adjustableLogs, type Logger } from "../runtime/log.js";
+import { adjustableLogs, type Logger, RecentLog } from "../runtime/log.js";
 import { systemRandom } from "../runtime/random.js";
 import { serviceManager } from "../runtime/systemd.js";
 import { loggerFor, readConfiguration } from "./errands.js";
@@ -14,7 +14,8 @@ import { CommandFailure, type CommonOptions, programVersion, type Surroundings }
 export async function run(options: CommonOptions, around: Surroundings): Promise<void> {
   const configuration = await readConfiguration(options, around);
   const { secrets, onSecrets } = secretBook(configuration);
-  const log = loggerFor(configuration, around, secrets);
+  const recentLog = new RecentLog();
+  const log = loggerFor(configuration, around, secrets, recentLog);
   const version = programVersion();
   const live = new LiveSettings(configuration);
   const logs = adjustableLogs(log, () => live.current.log.level);
@@ -34,7 +35,7 @@ export async function run(options: CommonOptions, around: Surroundings): Promise
   const ended = new AbortController();
   around.stop.addEventListener("abort", () => void endInTime(ended.signal, log), { once: true });
   log.info({ version, config: options.config }, "starting");
-  const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, version };
+  const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog, version };
   try {
     await runBridge({ ...parts, onSecrets, live, manager: managerFor(around, log) }, around.stop);
   } finally {

@@ -8,7 +8,7 @@ import { loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
 import { systemClock } from "../runtime/clock.js";
-import { adjustableLogs, createLogger, type Logger } from "../runtime/log.js";
+import { adjustableLogs, createLogger, type Logger, RecentLog } from "../runtime/log.js";
 import { systemRandom } from "../runtime/random.js";
 import { FaultFileError, type SimulatorOptions, startSimulator } from "../simulator/simulator.js";
 import { withBroker, loggerFor, overridden } from "./errands.js";
@@ -184,7 +184,9 @@ async function runShown(
   platformUrl: string,
   around: Surroundings,
 ): Promise<void> {
-  const logs = adjustableLogs(loggerFor(configuration, around), () => configuration.log.level);
+  const recentLog = new RecentLog();
+  const log = loggerFor(configuration, around, undefined, recentLog);
+  const logs = adjustableLogs(log, () => configuration.log.level);
   const over = new AbortController();
   const end = AbortSignal.any([endOfUse(around), over.signal]);
   let watching = Promise.resolve();
@@ -192,9 +194,9 @@ async function runShown(
   const onListening = () => {
     const { broker, mqtt } = configuration;
     around.out(greeting(broker.port, platformUrl, mqtt.base_topic));
-    watching = watchDemo({ configuration, view: demoView(around), log: logs.log, end });
+    watching = watchDemo({ configuration, view: demoView(around), log, end });
   };
-  const parts = { configuration, clock: systemClock, random: systemRandom, ...logs };
+  const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog };
   try {
     await runBridge({ ...parts, version: programVersion(), onListening }, end);
   } finally {

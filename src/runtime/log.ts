@@ -45,28 +45,40 @@ const names: Readonly<Record<number, string>> = {
 const colours: Readonly<Record<number, string>> = { 40: "\u001b[33m", 50: "\u001b[31m", 60: "\u001b[31m" };
 const plain = "\u001b[0m";
 
-/** One JSON log line as a person reads it: time, severity where it matters, message, then the facts. */
-function readableLine(line: string): string {
+/** A line as pino wrote it; null where it is none. */
+function partsOf(line: string) {
   let record: unknown;
   try {
     record = JSON.parse(line);
   } catch {
-    return line;
+    return null;
   }
-  if (typeof record !== "object" || record === null) return line;
-  const { level, time, msg, err, ...facts } = record as Record<string, unknown>;
-  const severity = typeof level === "number" ? level : 30;
+  if (typeof record !== "object" || record === null) return null;
+  const { level, time, msg, ...facts } = record as Record<string, unknown>;
+  return {
+    severity: typeof level === "number" ? level : 30,
+    at: typeof time === "string" ? time : "",
+    message: typeof msg === "string" ? msg : "",
+    facts,
+  };
+}
+
+/** One JSON log line as a person reads it: time, severity where it matters, message, then the facts. */
+function readableLine(line: string): string {
+  const parts = partsOf(line);
+  if (parts === null) return line;
+  const { severity, at, message } = parts;
+  const { err, ...facts } = parts.facts;
   const word =
     severity === 30
       ? ""
       : `${colours[severity] ?? ""}${names[severity] ?? ""}${colours[severity] ? plain : ""} `;
-  const clock = typeof time === "string" ? time.slice(11, 19) : "";
   const details = Object.entries(facts).map(
     ([key, value]) =>
       `${key}=${typeof value === "string" && !/\p{Cc}/u.test(value) ? value : JSON.stringify(value)}`,
   );
   const tail = details.length > 0 ? `  ${details.join(" ")}` : "";
-  return `${clock} ${word}${typeof msg === "string" ? msg : ""}${tail}${stackOf(err)}\n`;
+  return `${at.slice(11, 19)} ${word}${message}${tail}${stackOf(err)}\n`;
 }
 
 function stackOf(err: unknown): string {
@@ -87,13 +99,61 @@ interface LogTarget {
   write(text: string): unknown;
 }
 
-/** A logger for `target`: sentences on a terminal, JSON lines elsewhere; known secrets are blotted out of every line. */
-export function createLogger(settings: LogSettings, target: LogTarget): PinoLogger {
+/** A line of the log as it was written, without secrets. */
+export interface LogLine {
+  /** ISO time. */
+  readonly at: string;
+  /** `trace` to `fatal`, as `log.level` has it. */
+  readonly level: string;
+  readonly message: string;
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+const mostKept = 1_000;
+
+/** The newest lines of the log, for people who cannot see the log itself. */
+export class RecentLog {
+  #lines: string[] = [];
+  readonly #listeners = new Set<(line: LogLine) => void>();
+
+  /** Takes a line as pino writes it, with its secrets hidden. */
+  add(line: string): void {
+    this.#lines.push(line);
+    // Seldom, as each time moves all that stay.
+    if (this.#lines.length >= 2 * mostKept) this.#lines = this.#lines.slice(-mostKept);
+    if (this.#listeners.size === 0) return;
+    const told = logLineOf(line);
+    for (const listener of this.#listeners) listener(told);
+  }
+
+  /** Oldest first. */
+  newest(limit = mostKept): readonly LogLine[] {
+    return this.#lines.slice(Math.max(0, this.#lines.length - Math.min(limit, mostKept))).map(logLineOf);
+  }
+
+  /** Calls the listener, which must neither throw nor log, for each line to come; the answer ends that. */
+  subscribe(listener: (line: LogLine) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
+function logLineOf(line: string): LogLine {
+  const { severity, ...parts } = partsOf(line) ?? { severity: 30, at: "", message: line.trimEnd(), facts: {} };
+  return { ...parts, level: pino.levels.labels[severity] ?? "info" };
+}
+
+/**
+ * A logger for `target`: sentences on a terminal, JSON lines elsewhere; known secrets are blotted out of every line.
+ * `recent` gets each line too.
+ */
+export function createLogger(settings: LogSettings, target: LogTarget, recent?: RecentLog): PinoLogger {
   const readable = settings.format === "text" || (settings.format === "auto" && target.isTTY === true);
   const hide = withoutSecrets(settings.secrets);
   const destination: DestinationStream = {
     write: (line) => {
       const safe = hide(line);
+      recent?.add(safe);
       target.write(readable ? readableLine(safe) : safe);
     },
   };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { adjustableLogs, createLogger } from "../../src/runtime/log.js";
+import { adjustableLogs, createLogger, RecentLog } from "../../src/runtime/log.js";
 
 function logs(configured: string) {
   const lines: string[] = [];
@@ -43,4 +43,49 @@ it("a text of a sender cannot forge a line of the log", () => {
   );
   log.info({ by: "anna\n12:00:00 command ended" }, "command taken");
   expect(lines.join("").trimEnd().split("\n")).toHaveLength(1);
+});
+
+describe("the newest lines of the log", () => {
+  const logInto = (recent: RecentLog) =>
+    createLogger(
+      { level: "info", format: "text", secrets: () => ["hunter2"] },
+      { write: () => undefined },
+      recent,
+    );
+
+  it("are kept as they were written: with their facts, and without secrets", () => {
+    const recent = new RecentLog();
+    const log = logInto(recent);
+    log.debug("below the level");
+    log.warn({ controller: "GH-0001" }, "the platform refuses hunter2");
+    expect(recent.newest()).toEqual([
+      {
+        at: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+        level: "warn",
+        message: "the platform refuses [hidden]",
+        facts: { controller: "GH-0001" },
+      },
+    ]);
+  });
+
+  it("are a thousand at most, and fewer where fewer are asked for", () => {
+    const recent = new RecentLog();
+    const log = logInto(recent);
+    for (let number = 1; number <= 2_500; number += 1) log.info(`line ${number}`);
+    expect(recent.newest()).toHaveLength(1_000);
+    expect(recent.newest().at(-1)?.message).toBe("line 2500");
+    expect(recent.newest(2).map(({ message }) => message)).toEqual(["line 2499", "line 2500"]);
+    expect(recent.newest(0)).toEqual([]);
+  });
+
+  it("are told to who subscribes, until it ends that", () => {
+    const recent = new RecentLog();
+    const log = logInto(recent);
+    const seen: string[] = [];
+    const end = recent.subscribe(({ message }) => seen.push(message));
+    log.info("one");
+    end();
+    log.info("two");
+    expect(seen).toEqual(["one"]);
+  });
 });
