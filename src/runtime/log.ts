@@ -139,7 +139,12 @@ export class RecentLog {
 }
 
 function logLineOf(line: string): LogLine {
-  const { severity, ...parts } = partsOf(line) ?? { severity: 30, at: "", message: line.trimEnd(), facts: {} };
+  const { severity, ...parts } = partsOf(line) ?? {
+    severity: 30,
+    at: "",
+    message: line.trimEnd(),
+    facts: {},
+  };
   return { ...parts, level: pino.levels.labels[severity] ?? "info" };
 }
 
