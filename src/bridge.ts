@@ -276,6 +276,7 @@ class Bridge {
         this.#desk.republish();
       },
       health: () => this.#status.health(),
+      bundle: () => this.#status.bundle(),
     });
     const { concurrency } = configuration.platform;
     const { response: responseTopic } = this.#topics.bridge;

@@ -196,6 +196,7 @@ export function addSetupCommands(root: Command, around: Surroundings): void {
   )
     .option("--json", "one JSON document instead of lines")
     .option("--redact", "for a bug report: without hosts, codes, names and tokens")
+    .option("--bundle <file>", "also write what a maintainer needs, redacted, as one new JSON file")
     .option("--record <folder>", "also save scrubbed answers of the platform, as files for tests")
     .action(async (options: DoctorOptions) => (await import("./doctor.js")).doctor(options, around));
   addDiscover(root, around);

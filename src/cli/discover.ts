@@ -1,9 +1,6 @@
-import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { dirname } from "node:path";
 import { type ParameterGroup, scannedTypes } from "../greenhouse/device-types.js";
 import { systemClock } from "../runtime/clock.js";
-import { createFile } from "../runtime/durable-file.js";
 import { discover as discoverAccount, type DiscoverRequest } from "../setup/discover/discover.js";
 import { ScanEnded } from "../setup/discover/asker.js";
 import { Meter } from "../setup/discover/meter.js";
@@ -11,6 +8,7 @@ import { Meter } from "../setup/discover/meter.js";
 import { UnknownController } from "../setup/discover/scan.js";
 import { codeOf } from "./read.js";
 import { readConfiguration, withPlatform } from "./errands.js";
+import { refuseToOverwrite, writeNew } from "./new-file.js";
 import {
   CommandFailure,
   type CommonOptions,
@@ -29,7 +27,8 @@ export interface DiscoverOptions extends CommonOptions {
 
 /** `greenhouse2mqtt discover`: what the account holds, as YAML on stdout or in a new file; only reads are sent. */
 export async function discover(options: DiscoverOptions, around: Surroundings): Promise<void> {
-  if (options.out !== undefined) refuseToOverwrite(options.out);
+  if (options.out !== undefined)
+    refuseToOverwrite(options.out, `choose another name, or \`--merge ${options.out}\` to see what is new`);
   const configuration = await readConfiguration(options, around);
   const request: DiscoverRequest = {
     configuration,
@@ -54,17 +53,6 @@ export async function discover(options: DiscoverOptions, around: Surroundings): 
   for (const note of found.notes) around.err.write(`${note}\n`);
   if (found.problems.length > 0)
     throw new CommandFailure(["`check` will not take the file as it is:", ...found.problems].join("\n"));
-}
-
-/** Before the first request: a scan takes minutes. */
-function refuseToOverwrite(out: string): void {
-  if (existsSync(out))
-    throw new CommandFailure(
-      `${out} exists and is never overwritten; choose another name, or \`--merge ${out}\` to see what is new`,
-      exitCodes.usage,
-    );
-  if (!existsSync(dirname(out)))
-    throw new CommandFailure(`${out}: there is no such folder; make it first`, exitCodes.usage);
 }
 
 async function existing(
@@ -95,13 +83,6 @@ async function deliver(text: string, out: string | undefined, around: Surroundin
     around.out(text);
     return;
   }
-  try {
-    if (!(await createFile(out, text))) throw new Error(`EEXIST: file already exists, open '${out}'`);
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new CommandFailure(
-      `${out} could not be written (${why}); run the command again with another --out`,
-    );
-  }
+  await writeNew(out, text);
   around.err.write(`${out} written: \`greenhouse2mqtt check ${out}\` reads it\n`);
 }

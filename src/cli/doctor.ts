@@ -1,17 +1,30 @@
+import { randomUUID } from "node:crypto";
 import { arch, platform, release } from "node:os";
 import { journalDirectory } from "../journal/open.js";
 import { type ConfigurationResult, fileSources, loadConfiguration } from "../config/load.js";
+import { deviceTexts } from "../config/private-texts.js";
 import { formatProblem } from "../config/problem.js";
+import type { Configuration } from "../config/schema.js";
+import { topicsUnder } from "../mqtt/topics.js";
 import { holderOf } from "../journal/lock.js";
 import { newestRecords, readHistory } from "../journal/reader.js";
 import { systemClock } from "../runtime/clock.js";
 import { systemRandom } from "../runtime/random.js";
 import { diagnose, openScene } from "../setup/doctor/doctor.js";
-import type { Finding } from "../setup/doctor/finding.js";
 import { recordCheck } from "../setup/doctor/recording.js";
-import { jsonReport, lineOf, redactor, type ReportFacts, summaryOf } from "../setup/doctor/report.js";
-import { defaultLimits, type DoctorPorts, type LastRun } from "../setup/doctor/scene.js";
+import {
+  type Finding,
+  jsonReport,
+  lineOf,
+  redactor,
+  type ReportFacts,
+  summaryOf,
+} from "../setup/doctor/finding.js";
+import { defaultLimits, type DoctorPorts, type LastRun, type Scene } from "../setup/doctor/scene.js";
+import { type Bundle, bundleOf, fitForStrangers, wholeBundle } from "../status/bundle.js";
 import { loggerFor, overridden } from "./errands.js";
+import { refuseToOverwrite, writeNew } from "./new-file.js";
+import { askBridge } from "./running-bridge.js";
 import {
   CommandFailure,
   type CommonOptions,
@@ -24,10 +37,12 @@ export interface DoctorOptions extends CommonOptions {
   readonly json?: boolean;
   readonly redact?: boolean;
   readonly record?: string;
+  readonly bundle?: string;
 }
 
 /** `greenhouse2mqtt doctor`: tries everything the bridge needs and reports it line by line; sends nothing to an actuator. */
 export async function doctor(options: DoctorOptions, around: Surroundings): Promise<void> {
+  if (options.bundle !== undefined) refuseToOverwrite(options.bundle, "choose another name");
   const result = await loadConfiguration(options.config, fileSources(around.env));
   const report = reporter(options, around);
   if (!result.ok) {
@@ -43,13 +58,79 @@ export async function doctor(options: DoctorOptions, around: Surroundings): Prom
   });
   const ports = portsFor(configuration.data_dir, loggerFor(configuration, around));
   const scene = openScene(configuration, ports, defaultLimits);
-  const shown = options.redact === true ? redactor(scene, options.config) : (finding: Finding) => finding;
-  for (const finding of configurationFindings(result, options)) report.add(shown(finding));
+  const shown =
+    options.redact === true
+      ? redactor(configuration, scene.evidence, options.config)
+      : (finding: Finding) => finding;
+  const found: Finding[] = [];
+  const add = (finding: Finding) => {
+    found.push(finding);
+    report.add(shown(finding));
+  };
+  for (const finding of configurationFindings(result, options)) add(finding);
   const more = options.record === undefined ? [] : [recordCheck(options.record)];
-  for await (const finding of diagnose(scene, more, around.stop, report.begun)) report.add(shown(finding));
+  for await (const finding of diagnose(scene, more, around.stop, report.begun)) add(finding);
   report.end();
   if (around.stop.aborted) throw new CommandFailure("stopped before everything was tried");
+  if (options.bundle !== undefined) await writeBundle(options.bundle, scene, options.config, found, around);
   if (report.findings.some(({ status }) => status === "failed")) throw new CommandFailure("");
+}
+
+const answerMs = 20_000;
+
+/** What the running bridge tells of itself, or else the journal, with what was found here; fit for strangers. */
+async function writeBundle(
+  file: string,
+  scene: Scene,
+  configFile: string,
+  findings: readonly Finding[],
+  around: Surroundings,
+): Promise<void> {
+  const { configuration, platform: client, evidence } = scene;
+  const told = await bundleOfBridge(configuration, around.stop).catch((error: unknown) => String(error));
+  const directory = journalDirectory(configuration.data_dir);
+  const journal = await newestRecords(directory, { limit: wholeBundle.journal }).catch(() => []);
+  const own = { bridge: typeof told === "string" ? told : "it tells", doctor: findings };
+  const about = { configuration, version: programVersion(), now: systemClock.now() };
+  const bundle = bundleOf(
+    { ...about, secrets: client.secrets() },
+    typeof told === "string" ? { ...own, journal } : { ...told, ...own },
+  );
+  const foreign = findings.flatMap(({ foreign: texts = [] }) => texts);
+  const text = JSON.stringify(
+    fitForStrangers(bundle, configuration, [
+      ...deviceTexts(evidence),
+      ...foreign.map((one) => ["platform-text", one] as const),
+      ...(configFile.includes("/") ? [["path", configFile] as const] : []),
+    ]),
+    null,
+    1,
+  );
+  await writeNew(file, `${text}\n`);
+  around.err.write(
+    `${file} written: without addresses, codes, names and tokens; look through it before you pass it on\n`,
+  );
+}
+
+/** What the running bridge answers, or why there is nothing. */
+async function bundleOfBridge(configuration: Configuration, stop: AbortSignal): Promise<Bundle | string> {
+  const { bridge } = topicsUnder(configuration.mqtt.base_topic);
+  const transaction = randomUUID();
+  const why = "the running bridge did not answer";
+  const answer = await askBridge(
+    configuration,
+    {
+      topics: [bridge.response("bundle")],
+      send: { topic: bridge.request("bundle"), payload: JSON.stringify({ transaction }) },
+      heard: (_, document) => (document["transaction"] === transaction ? document : null),
+      longestMs: answerMs,
+      endings: { notSent: why, stopped: why, gone: why, late: why },
+    },
+    stop,
+  );
+  if (answer === null) return "none is online with this configuration";
+  const { data, error } = answer;
+  return typeof data === "object" && data !== null ? { ...data } : String(error);
 }
 
 function configurationFindings(result: ConfigurationResult, { config }: DoctorOptions): readonly Finding[] {

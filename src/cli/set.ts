@@ -1,20 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { userInfo } from "node:os";
-import { reachable } from "../broker/settings.js";
 import { commandDirectly } from "./direct-command.js";
 import { type Configuration, controllerTopicId } from "../config/schema.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { addressPattern } from "../greenhouse/model.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import { DirectoryInUse } from "../journal/lock.js";
-import type { IncomingMessage } from "../mqtt/connection/settings.js";
 import { type TargetKind, topicsUnder } from "../mqtt/topics.js";
-import { type Clock, systemClock } from "../runtime/clock.js";
-import { silentLog } from "../runtime/log.js";
-import { isPasswordHash } from "../runtime/passwords.js";
+import { systemClock } from "../runtime/clock.js";
 import { systemRandom } from "../runtime/random.js";
 import { codeOf } from "./read.js";
-import { withBroker, loggerFor, readConfiguration } from "./errands.js";
+import { loggerFor, readConfiguration } from "./errands.js";
+import { askBridge, type Document, hasLogin, missingLogin } from "./running-bridge.js";
 import {
   CommandFailure,
   type CommonOptions,
@@ -24,156 +21,36 @@ import {
   untilStopped,
 } from "./surroundings.js";
 
-/** For a broker to show the retained state once the subscription stands. */
-const shownMs = 1_000;
 /** Longer than any command may take: its age, its steps and its read-backs. */
 const longestMs = 15 * 60_000;
 
 const journalShows = "`greenhouse2mqtt journal` shows what became of it";
 
-/** Whether a bridge is there, and the wait for its answer: which ends too when it leaves, or the user has enough. */
-export class BridgeWait {
-  readonly #clock: Clock;
-  readonly #spoke = new AbortController();
-  readonly #over = new AbortController();
-  #state: string | null = null;
-  #isSent = false;
-  #resolve: (result: CommandResult) => void = () => undefined;
-  #reject: (why: CommandFailure) => void = () => undefined;
-  readonly #result = new Promise<CommandResult>((resolve, reject) => {
-    this.#resolve = resolve;
-    this.#reject = reject;
-  });
-
-  constructor(clock: Clock = systemClock) {
-    this.#clock = clock;
-    this.#result.catch(() => undefined);
-  }
-
-  /** What stands in `bridge/state`. */
-  said(state: string): void {
-    this.#state = state;
-    this.#spoke.abort();
-    if (state !== "online" && this.#isSent)
-      this.#giveUp(
-        `the command was sent, but the bridge has gone offline; once it runs again ${journalShows}`,
-      );
-  }
-
-  answered(result: CommandResult): void {
-    this.#resolve(result);
-  }
-
-  async isOnline(): Promise<boolean> {
-    await this.#clock.wait(shownMs, this.#spoke.signal).catch(() => undefined);
-    return this.#state === "online";
-  }
-
-  /** Sends the command and waits for its result; rejects with a CommandFailure that says where it will be found. */
-  async resultOf(send: () => Promise<unknown>, stop: AbortSignal): Promise<CommandResult> {
-    if (stop.aborted) throw new CommandFailure("stopped; the command was not sent");
-    const stopped = () => this.#giveUp(`stopped; the command was sent, and ${journalShows}`);
-    stop.addEventListener("abort", stopped, { once: true });
-    const late = () => this.#giveUp(`the bridge did not answer; ${journalShows}`);
-    this.#clock.wait(longestMs, this.#over.signal).then(late, () => undefined);
-    this.#isSent = true;
-    try {
-      // A publish that the broker does not acknowledge must not hold up the end.
-      await Promise.race([send(), this.#result]);
-      return await this.#result;
-    } finally {
-      stop.removeEventListener("abort", stopped);
-      this.#over.abort();
-    }
-  }
-
-  #giveUp(why: string): void {
-    this.#reject(new CommandFailure(why));
-  }
-}
-
-const connectMs = 1_500;
-
-/** Why nobody asked the embedded broker: its users' passwords are known as hashes only. */
-const missingLogin =
-  "The passwords of broker.users are hashes, so `set` has no login: put one user's name and password into mqtt.username and mqtt.password (with !secret).";
-
-/** Whether there is a login for `set` to reach the running bridge with. */
-const hasLogin = ({ mqtt, broker }: Configuration): boolean =>
-  mqtt.url !== undefined ||
-  mqtt.username !== undefined ||
-  broker.users.length === 0 ||
-  broker.users.some(isPlain);
+const endings = {
+  notSent: "stopped; the command was not sent",
+  stopped: `stopped; the command was sent, and ${journalShows}`,
+  gone: `the command was sent, but the bridge has gone offline; once it runs again ${journalShows}`,
+  late: `the bridge did not answer; ${journalShows}`,
+};
 
 /** Sends the command through the running bridge and waits for its result; null when no bridge is online there. */
-async function commandThroughBridge(
+function commandThroughBridge(
   configuration: Configuration,
   request: SetRequest,
   progress: (phase: string) => void,
   stop: AbortSignal,
 ): Promise<CommandResult | null> {
-  if (!hasLogin(configuration)) return null;
   const topics = topicsUnder(configuration.mqtt.base_topic);
   const topic = topics[request.target](request.controllerId, request.targetId);
-  const wait = new BridgeWait();
-  const onMessage = (message: IncomingMessage) => {
-    if (message.topic === topics.bridge.state) wait.said(message.payload.toString());
-    const body = documentOf(message, request.id);
-    if (body === null) return;
-    if (message.topic === topic.result) wait.answered(body as unknown as CommandResult);
-    else if (typeof body["phase"] === "string" && body["phase"] !== "done") progress(body["phase"]);
-  };
-  const errand = {
-    configuration: withLocalUrl(configuration),
-    log: silentLog,
-    subscriptions: [topic.result, topic.command],
-    withRetained: [topics.bridge.state],
-    onMessage,
-    // The embedded broker ends with its bridge, which is then too late to say so.
-    onDisconnected: () => {
-      if (configuration.mqtt.url === undefined) wait.said("offline");
-    },
-    connectMs,
-  };
-  try {
-    return await withBroker(errand, async (connection) => {
-      if (!(await wait.isOnline())) return null;
-      const publish = () => connection.publish(topic.set, request.payload, { qos: 1, retain: false });
-      return await wait.resultOf(publish, stop);
-    });
-  } catch (error) {
-    if (error instanceof CommandFailure && error.message.startsWith("no connection")) return null;
-    throw error;
-  }
-}
-
-const isPlain = ({ password }: Configuration["broker"]["users"][number]): boolean =>
-  !isPasswordHash(password);
-
-/** The embedded broker is reached where it listens; without `mqtt.username` a user with a plain password serves as login. */
-function withLocalUrl(configuration: Configuration): Configuration {
-  const { mqtt, broker } = configuration;
-  if (mqtt.url !== undefined) return configuration;
-  const user = mqtt.username === undefined ? broker.users.find(isPlain) : mqtt;
-  return {
-    ...configuration,
-    mqtt: {
-      ...mqtt,
-      url: `mqtt://${reachable(broker.host)}:${broker.port}`,
-      username: user?.username,
-      password: user?.password,
-    },
-  };
-}
-
-function documentOf(message: IncomingMessage, id: string): Readonly<Record<string, unknown>> | null {
-  try {
-    const parsed: unknown = JSON.parse(message.payload.toString());
-    if (typeof parsed !== "object" || parsed === null || !("id" in parsed) || parsed.id !== id) return null;
-    return { ...parsed };
-  } catch {
+  const heard = (from: string, document: Document) => {
+    if (document["id"] !== request.id) return null;
+    if (from === topic.result) return document as unknown as CommandResult;
+    if (typeof document["phase"] === "string" && document["phase"] !== "done") progress(document["phase"]);
     return null;
-  }
+  };
+  const send = { topic: topic.set, payload: request.payload };
+  const question = { topics: [topic.result, topic.command], send, heard, longestMs, endings };
+  return askBridge(configuration, question, stop);
 }
 
 /** Who runs the program. A container may give it a number that has no entry in the list of users. */

@@ -81,6 +81,7 @@ interface OutputParts extends Pick<
   readonly log: Logger;
 }
 
+const mostEvents = 100;
 const choresMs = 1_000;
 
 /** The publishing half: the retained state of every controller, and what the bridge says of itself and the account. */
@@ -88,6 +89,7 @@ export class Outputs {
   readonly #parts: OutputParts;
   readonly #states: RetainedStates;
   readonly #events: Outbox;
+  #recentEvents: readonly string[] = [];
   #platformState: PlatformState | null = null;
   #workedAt: number | null = null;
   #isScanned = false;
@@ -106,7 +108,7 @@ export class Outputs {
     this.#events = new Outbox({
       link: connection,
       monotonic: () => clock.monotonic(),
-      ...{ most: 100, longestMs: Infinity },
+      ...{ most: mostEvents, longestMs: Infinity },
       gaveUp: (_, error) => log.debug({ reason: String(error) }, "an event was not published"),
     });
     store.onChange((before, after) => this.#changed(before, after));
@@ -178,8 +180,14 @@ export class Outputs {
     this.#publishPlatformState();
   }
 
+  /** The newest hundred events, oldest first, as they were published. */
+  get recentEvents(): readonly unknown[] {
+    return this.#recentEvents.map((document): unknown => JSON.parse(document));
+  }
+
   event(event: BridgeEvent): void {
     const document = eventDocument(event);
+    this.#recentEvents = [...this.#recentEvents.slice(1 - mostEvents), document];
     this.#events.send({
       controllerId: null,
       destinations: [{ topic: this.#parts.topics.bridge.event, options: { qos: 1 }, isOwn: true }],

@@ -163,6 +163,7 @@ export class RequestDesk {
       // Only waits for polling, where those who ask at the same time share one round.
       ["refresh", new RequestLane({ atOnce: 50, waiting: 0 })],
       ["journal", new RequestLane({ atOnce: 1, waiting: 10 })],
+      ["bundle", new RequestLane({ atOnce: 1, waiting: 10 })],
     ]);
   }
 

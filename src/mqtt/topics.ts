@@ -16,6 +16,7 @@ export const bridgeRequests = [
   "health",
   "acknowledge",
   "state",
+  "bundle",
 ] as const;
 
 /** What a command can be addressed to. */

@@ -61,3 +61,87 @@ export function textsIn(value: unknown): readonly string[] {
 
 /** Text without half surrogate pairs, which cannot be encoded. */
 export const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text);
+
+/** A text that says where something is, whose it is or how to get in, with the word for what it is. */
+export type PrivateText = readonly [kind: string, text: string];
+
+/** Gives each text of a kind the same placeholder, numbered in the order of their first use. */
+export interface Pseudonyms {
+  /** The placeholder of this text. */
+  of(kind: string, text: string): string;
+  /** A text with every known one inside it replaced, longest first. */
+  replaced(text: string): string;
+}
+
+/** `write`: how a placeholder looks, such as `<host-1>`. Texts of one character are only replaced where they stand alone. */
+export function pseudonyms(write: (kind: string, number: number) => string): Pseudonyms {
+  const known = new Map<string, string>();
+  const counts = new Map<string, number>();
+  let anyOfThem: RegExp | null = null;
+  return {
+    of: (kind, text) => {
+      const before = known.get(text);
+      if (before !== undefined) return before;
+      const number = (counts.get(kind) ?? 0) + 1;
+      counts.set(kind, number);
+      const placeholder = write(kind, number);
+      known.set(text, placeholder);
+      anyOfThem = null;
+      return placeholder;
+    },
+    replaced: (text) => {
+      anyOfThem ??= anyOf([...known.keys()].filter((one) => one.length > 1));
+      return known.get(text) ?? text.replace(anyOfThem, (found) => known.get(found) ?? found);
+    },
+  };
+}
+
+/** A name inside a longer word is another word; Chinese has no blanks between words, so there it counts anywhere. */
+function anyOf(texts: readonly string[]): RegExp {
+  const patterns = texts
+    .toSorted((one, other) => other.length - one.length)
+    .map((text) => {
+      const escaped = text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+      const before = /^[A-Za-z0-9]/.test(text) ? "(?<![A-Za-z0-9])" : "";
+      const after = /[A-Za-z0-9]$/.test(text) ? "(?![A-Za-z0-9])" : "";
+      return `${before}${escaped}${after}`;
+    });
+  return new RegExp(patterns.length === 0 ? "(?!)" : patterns.join("|"), "gu");
+}
+
+/** What looks like an address of a machine or a person, whoever wrote it. */
+const telling: readonly (readonly [kind: string, pattern: RegExp])[] = [
+  ["address", /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>,;)]+/gi],
+  ["mail", /[\w.+-]+@[\w-]+\.[\w.-]+/g],
+  ["host", /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\d.])/g],
+  ["host", /(?<![\w:])(?:[0-9a-f]{1,4}:){3,7}[0-9a-f]{1,4}(?![\w:])/gi],
+  ["number", /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi],
+];
+
+interface StrangerSafe {
+  learn(texts: readonly PrivateText[]): void;
+  /** The same text without what was learnt and without what looks like an address. */
+  text(written: string): string;
+  /** The same for all texts of a document, keys too. */
+  document(value: unknown): unknown;
+}
+
+/** Makes texts fit for a bug report: what is private becomes placeholders that are the same throughout one report. */
+export function strangerSafe(): StrangerSafe {
+  const names = pseudonyms((kind, number) => `<${kind}-${number}>`);
+  const text = (written: string) =>
+    telling.reduce(
+      (left, [kind, pattern]) => left.replace(pattern, (found) => names.of(kind, found)),
+      names.replaced(written),
+    );
+  const document = (value: unknown): unknown => {
+    if (typeof value === "string") return text(value);
+    if (Array.isArray(value)) return value.map(document);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [text(key), document(inner)]));
+  };
+  const learn = (texts: readonly PrivateText[]) => {
+    for (const [kind, one] of texts) names.of(kind, one);
+  };
+  return { learn, text, document };
+}

@@ -8,7 +8,7 @@ import type { Outputs } from "../mqtt/outputs.js";
 import type { Topics } from "../mqtt/topics.js";
 import type { PlatformClient } from "../platform/client.js";
 import type { Clock } from "../runtime/clock.js";
-import type { Logger } from "../runtime/log.js";
+import type { Logger, RecentLog } from "../runtime/log.js";
 import type { ServiceManager } from "../runtime/systemd.js";
 import type { Mirror } from "../sync/mirror.js";
 
@@ -20,6 +20,7 @@ export interface StatusParts {
   readonly version: string;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly recentLog?: RecentLog | undefined;
   /** Told that the bridge is ready, works, and stops. */
   readonly manager: ServiceManager | null;
   readonly journal: Journal;

@@ -25,6 +25,7 @@ interface RequestPorts {
   readonly now: () => number;
   readonly republish: () => void;
   readonly health: () => unknown;
+  readonly bundle: () => Promise<unknown>;
   readonly setLogLevel: (level: string) => void;
 }
 
@@ -61,6 +62,7 @@ export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, Reques
     ["acknowledge", (fields) => acknowledge(ports, fields)],
     ["state", (fields) => state(ports, optionalTextField(fields, "controller"))],
     ["health", () => Promise.resolve(ports.health())],
+    ["bundle", () => ports.bundle()],
     ["log_level", (fields) => logLevel(ports, textField(fields, "level"))],
   ];
   return new Map(handlers.map(([name, handler]) => [name, onlyKnown(knownFields[name] ?? [], handler)]));

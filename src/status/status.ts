@@ -3,6 +3,7 @@ import type { PlatformState } from "../greenhouse/model.js";
 import type { RecordBody } from "../journal/records.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
 import { every } from "../runtime/schedule.js";
+import { type Bundle, bridgeBundle, bundleForMessage, fitForStrangers, wholeBundle } from "./bundle.js";
 import { awaitProven } from "./crash-loop.js";
 import { bridgeInfo, healthDocument } from "./health.js";
 import type { MetricSources } from "./metrics.js";
@@ -143,6 +144,17 @@ export class Status {
       otherBridge: other.state(),
       overdue: this.#overdue(),
     });
+  }
+
+  /** What somebody needs who is to help, without secrets, as much as one message can hold. */
+  bundle(): Promise<Bundle> {
+    return bundleForMessage((sizes) => bridgeBundle(this.#parts, this.health(), sizes));
+  }
+
+  /** The whole of it, fit to be passed on: also without hosts, codes and names. */
+  async redactedBundle(): Promise<Bundle> {
+    const whole = await bridgeBundle(this.#parts, this.health(), wholeBundle);
+    return fitForStrangers(whole, this.#parts.live.current, []);
   }
 
   /** What `/metrics` shows. */

@@ -134,6 +134,23 @@ describe("a request", () => {
     });
   });
 
+  it("for the support bundle is answered with what the bridge knows, in one message however much that is", async () => {
+    const { ask } = await scene({ records: 1_000 });
+    const { status, data } = await ask("bundle", "{}");
+    expect(status).toBe("ok");
+    expect(data).toMatchObject({
+      health: { broker: { state: "online" } },
+      configuration: { controllers: { "GH-0001": { id: "east" } } },
+      commands: {},
+      events: [],
+    });
+    const { controllers, journal } = data as Readonly<Record<string, readonly unknown[]>>;
+    expect(controllers).toContainEqual(
+      expect.objectContaining({ code: "GH-0001", actuators: { fan: expect.anything() as unknown } }),
+    );
+    expect(journal?.length).toBeGreaterThan(50);
+  });
+
   it("in a flood holds up neither polling, nor local requests, nor a single later one", async () => {
     const { send, answers, simulator } = await scene();
     const get = (transaction: unknown) => send("get", JSON.stringify({ transaction, operation: "station" }));

@@ -24,6 +24,7 @@ const commands: readonly (readonly string[] | "bridge")[] = [
   "bridge",
   ["doctor"],
   ["doctor", "--redact"],
+  ["doctor", "--bundle", "bundle.json"],
   ["doctor", "--json", "--record", "recorded"],
   ["discover", "-o", "found.yaml"],
   ["read", "GH-0001", "101"],

@@ -112,7 +112,7 @@ function around40(seen: string): string {
 }
 
 const inFolder = (words: readonly string[], folder: string) =>
-  words.map((word) => (["found.yaml", "recorded"].includes(word) ? join(folder, word) : word));
+  words.map((word) => (["found.yaml", "recorded", "bundle.json"].includes(word) ? join(folder, word) : word));
 
 interface Place {
   readonly platformUrl: string;
@@ -194,6 +194,7 @@ async function bridge({ config, around, stop, base, httpPort, world, page }: Bri
     await heard(`${base}/bridge/state`);
     const requests = {
       health: {},
+      bundle: {},
       journal: {},
       read: { controller: "east", address: "101" },
       get: { operation: "device" },

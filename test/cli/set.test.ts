@@ -31,15 +31,15 @@ async function besideBridge(answer: Readonly<Record<string, unknown>> = { outcom
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const config = join(folder, "config.yaml");
   await writeFile(config, `${platform}mqtt: { url: "${broker.url}" }\n${controllers}`);
-  return { asked, set: (...words: readonly string[]) => run(["set", "-c", config, ...words]) };
+  const state = (said: string) => bridge.publishAsync(stateTopic, said, { retain: true, qos: 1 });
+  return { asked, state, set: (...words: readonly string[]) => run(["set", "-c", config, ...words]), config };
 }
 
-async function run(words: readonly string[]) {
+async function run(words: readonly string[], stop = new AbortController().signal) {
   let errors = "";
   const write = (text: string) => {
     errors += text;
   };
-  const stop = new AbortController().signal;
   const env = { TOKEN: "token-of-the-account" };
   const around = { env, out: () => undefined, err: { write }, isTerminal: false, stop };
   return { exitCode: await runProgram(["node", "greenhouse2mqtt", ...words], around), errors };
@@ -89,6 +89,15 @@ describe("set", () => {
     const { exitCode, errors } = await set("east", name, "open");
     expect(exitCode).toBe(2);
     expect(errors).toMatch(/^"[^\n]*" can be no [^\n]*\n$/);
+    expect(asked).toEqual([]);
+  });
+
+  it("sends nothing through a bridge that is offline, nor after a signal", async () => {
+    const { asked, state, set, config } = await besideBridge();
+    const stopped = await run(["set", "-c", config, "GH-0001", "roof", "open"], AbortSignal.abort());
+    expect(stopped).toEqual({ exitCode: 1, errors: "stopped; the command was not sent\n" });
+    await state("offline");
+    expect((await set("GH-0001", "roof", "open")).exitCode).not.toBe(0);
     expect(asked).toEqual([]);
   });
 

@@ -57,6 +57,7 @@ describe("topics are spelt as the contract says", () => {
         "refresh",
         "republish",
         "state",
+        "bundle",
       ].sort(),
     ));
 });

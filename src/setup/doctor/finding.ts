@@ -1,4 +1,7 @@
+import { deviceTexts, privateTexts } from "../../config/private-texts.js";
+import type { Configuration } from "../../config/schema.js";
 import type { Clock } from "../../runtime/clock.js";
+import { strangerSafe } from "../../runtime/redaction.js";
 
 export type Status = "ok" | "warning" | "failed" | "skipped";
 
@@ -25,7 +28,7 @@ export const notTried = (because: string): Verdict => ({
 
 type Counts = Readonly<Record<Status, number>>;
 
-export function countOf(findings: readonly Finding[]): Counts {
+function countOf(findings: readonly Finding[]): Counts {
   const counts = { ok: 0, warning: 0, failed: 0, skipped: 0 };
   for (const { status } of findings) counts[status] += 1;
   return counts;
@@ -64,4 +67,59 @@ export async function cameWithin(clock: Clock, ms: number, event: Promise<unknow
   } finally {
     done.abort();
   }
+}
+
+const longestId = 25;
+
+/** `failed   token   what; remedy`, always one line. */
+export function lineOf({ status, check, summary, remedy }: Finding): string {
+  const text = remedy === undefined ? summary : `${summary}; ${remedy}`;
+  return `${status.padEnd(8)} ${check.padEnd(longestId)} ${oneLine(text)}`;
+}
+
+/** `12 ok, 2 warnings, 1 failed, 3 not tried`. */
+export function summaryOf(findings: readonly Finding[]): string {
+  const { ok, warning, failed, skipped } = countOf(findings);
+  return `${ok} ok, ${warning} ${warning === 1 ? "warning" : "warnings"}, ${failed} failed, ${skipped} not tried`;
+}
+
+export interface ReportFacts {
+  readonly version: string;
+  readonly node: string;
+  readonly system: string;
+  /** ISO time. */
+  readonly at: string;
+}
+
+/** The whole report as one JSON document; `isStopped`: before everything was tried. */
+export function jsonReport(facts: ReportFacts, findings: readonly Finding[], isStopped: boolean): string {
+  const counts = countOf(findings);
+  const checks = findings.map(({ check, status, summary, remedy }) => ({
+    check,
+    status,
+    summary: oneLine(summary),
+    remedy: remedy === undefined ? null : oneLine(remedy),
+  }));
+  return JSON.stringify({ ...facts, ok: counts.failed === 0 && !isStopped, counts, checks }, null, 2);
+}
+
+const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
+
+/**
+ * Makes findings fit for a bug report: hosts, codes, names, users, paths and secrets become placeholders that are the same
+ * throughout one report.
+ */
+export function redactor(
+  configuration: Configuration,
+  account: Parameters<typeof deviceTexts>[0],
+  file: string,
+): (finding: Finding) => Finding {
+  const safe = strangerSafe();
+  safe.learn(privateTexts(configuration));
+  if (file.includes("/")) safe.learn([["path", file]]);
+  return ({ foreign = [], summary, remedy, ...finding }) => {
+    safe.learn([...deviceTexts(account), ...foreign.map((text) => ["platform-text", text] as const)]);
+    const cleaned = remedy === undefined ? {} : { remedy: safe.text(remedy) };
+    return { ...finding, summary: safe.text(summary), ...cleaned };
+  };
 }

@@ -1,10 +1,11 @@
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { deviceTexts, privateTexts } from "../../config/private-texts.js";
 import { PlatformError, type Query } from "../../greenhouse/ports.js";
 import { readOnlyOperations } from "../../platform/operations.js";
+import { pseudonyms, type Pseudonyms } from "../../runtime/redaction.js";
 import { failed, ok, type Verdict, warning } from "./finding.js";
 import { sampleControllers } from "./platform-checks.js";
-import { deviceTexts, privateTexts, pseudonyms, type Pseudonyms } from "./report.js";
 import type { Check, RawAnswer, Scene } from "./scene.js";
 
 type Scalar = string | number | boolean | null;

@@ -214,10 +214,16 @@ describe("secrets", () =>
     const file = await configured(
       plainConfiguration(simulator, { url: broker.url, ...login }, more(simulator)),
     );
-    for (const mode of [["--log-level", "trace"], ["--json"], ["--redact", "--record", `${file}.recorded`]]) {
+    for (const mode of [
+      ["--log-level", "trace"],
+      ["--json"],
+      ["--redact", "--record", `${file}.recorded`, "--bundle", join(file, "..", "bundle.json")],
+    ]) {
       const { out, err } = await doctor(["-c", file, ...mode]);
       for (const canary of Object.values(canaries)) expect(out + err).not.toContain(canary);
     }
+    const bundle = await readFile(join(file, "..", "bundle.json"), "utf8");
+    for (const canary of Object.values(canaries)) expect(bundle).not.toContain(canary);
     const directory = `${file}.recorded`;
     for (const name of await readdir(directory).catch(() => []))
       for (const canary of Object.values(canaries))
@@ -226,7 +232,7 @@ describe("secrets", () =>
 
 describe("--redact", () => {
   it(
-    "shows no host, code, name, user or path, and the same placeholder for the same thing",
+    "shows no host, code, name, user or path, and neither does the bundle; the same placeholder for the same thing",
     { timeout: 60_000 },
     async () => {
       const simulator = await platform({
@@ -244,11 +250,19 @@ describe("--redact", () => {
         { data_dir: "/nowhere/canary-folder/file.txt/data" },
       );
       const file = await configured(section);
-      const { out } = await doctor(["-c", file, "--redact"]);
+      const bundle = join(await folder(), "bundle.json");
+      const { out } = await doctor(["-c", file, "--redact", "--bundle", bundle]);
+      const written = await readFile(bundle, "utf8");
       const plain = (await doctor(["-c", file])).out;
       const port = new URL(simulator.businessUrl).port;
       for (const own of ["127.0.0.1", port, "canary", "GH-0001", "mail.example", "10.9.8.7", "East roof"])
-        expect(out).not.toContain(own);
+        for (const text of [out, written]) expect(text, own).not.toContain(own);
+      expect(JSON.parse(written)).toMatchObject({
+        bridge: "none is online with this configuration",
+        doctor: expect.arrayContaining([
+          expect.objectContaining({ check: "token", status: "ok" }),
+        ]) as unknown,
+      });
       expect(plain).toContain(port);
       expect(plain).toContain("canary/base");
       const hosts = [...out.matchAll(/^ok +business\.\w+ +(<host-\d+>)/gm)].map(([, host]) => host);

@@ -1,0 +1,124 @@
+import { reachable } from "../broker/settings.js";
+import type { Configuration } from "../config/schema.js";
+import { topicsUnder } from "../mqtt/topics.js";
+import { systemClock } from "../runtime/clock.js";
+import { silentLog } from "../runtime/log.js";
+import { isPasswordHash } from "../runtime/passwords.js";
+import { withBroker } from "./errands.js";
+import { CommandFailure } from "./surroundings.js";
+
+/* The bridge that runs with a configuration, as a client beside it meets it. */
+
+export type Document = Readonly<Record<string, unknown>>;
+
+export interface Question<Answer> {
+  /** Where the answer comes, and what is worth hearing until then. */
+  readonly topics: readonly string[];
+  readonly send: { readonly topic: string; readonly payload: string };
+  /** The answer, once it is there. */
+  readonly heard: (topic: string, document: Document) => Answer | null;
+  readonly longestMs: number;
+  /** How the question ended without an answer. */
+  readonly endings: Readonly<Record<"notSent" | "stopped" | "gone" | "late", string>>;
+}
+
+/** For a broker to show the retained state once the subscription stands. */
+const shownMs = 1_000;
+const connectMs = 1_500;
+
+/** What comes from the broker about a question. `ended` aborts with the answer, or with why there will be none. */
+function listening<Answer>({ heard, endings }: Question<Answer>, stateTopic: string) {
+  const spoke = new AbortController();
+  const ended = new AbortController();
+  const state: { isOnline: boolean; answer: Answer | null } = { isOnline: false, answer: null };
+  const said = (word: string) => {
+    state.isOnline = word === "online";
+    spoke.abort();
+    if (!state.isOnline) ended.abort(new CommandFailure(endings.gone));
+  };
+  const message = ({ topic, payload }: { readonly topic: string; readonly payload: Uint8Array }) => {
+    if (topic === stateTopic) {
+      said(new TextDecoder().decode(payload));
+      return;
+    }
+    const document = documentOf(payload);
+    if (document !== null) state.answer ??= heard(topic, document);
+    if (state.answer !== null) ended.abort();
+  };
+  return { spoke: spoke.signal, ended, state, said, message };
+}
+
+/**
+ * Asks the running bridge; null when no bridge is online there. Rejects with a CommandFailure when it leaves, when it
+ * does not answer in time, and when the user has enough.
+ */
+export async function askBridge<Answer>(
+  configuration: Configuration,
+  question: Question<Answer>,
+  stop: AbortSignal,
+): Promise<Answer | null> {
+  if (!hasLogin(configuration)) return null;
+  const { topics, send, longestMs, endings } = question;
+  const stateTopic = topicsUnder(configuration.mqtt.base_topic).bridge.state;
+  const { spoke, ended, state, said, message } = listening(question, stateTopic);
+  const errand = {
+    ...{ configuration: withLocalUrl(configuration), log: silentLog, connectMs },
+    ...{ subscriptions: topics, withRetained: [stateTopic], onMessage: message },
+    // The embedded broker ends with its bridge, which is then too late to say so.
+    onDisconnected: () => {
+      if (configuration.mqtt.url === undefined) said("offline");
+    },
+  };
+  return withBroker(errand, async (connection) => {
+    await systemClock.wait(shownMs, spoke).catch(() => undefined);
+    if (!state.isOnline) return null;
+    if (stop.aborted) throw new CommandFailure(endings.notSent);
+    stop.addEventListener("abort", () => ended.abort(new CommandFailure(endings.stopped)));
+    // A publish that the broker does not acknowledge must not hold up the end.
+    connection
+      .publish(send.topic, send.payload, { qos: 1, retain: false })
+      .catch((error: unknown) => ended.abort(error));
+    await systemClock.wait(longestMs, ended.signal).catch(() => undefined);
+    if (state.answer !== null) return state.answer;
+    if (ended.signal.aborted) throw ended.signal.reason;
+    throw new CommandFailure(endings.late);
+  }).catch((error: unknown) => {
+    if (error instanceof CommandFailure && error.message.startsWith("no connection")) return null;
+    throw error;
+  });
+}
+
+function documentOf(payload: Uint8Array): Document | null {
+  try {
+    const parsed: unknown = JSON.parse(new TextDecoder().decode(payload));
+    return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed) ? { ...parsed } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Why nobody asked the embedded broker: its users' passwords are known as hashes only. */
+export const missingLogin =
+  "The passwords of broker.users are hashes, so the command line has no login: put one user's name and password into mqtt.username and mqtt.password (with !secret).";
+
+/** Whether there is a login to reach the running bridge with. */
+export const hasLogin = ({ mqtt, broker }: Configuration): boolean =>
+  mqtt.url !== undefined ||
+  mqtt.username !== undefined ||
+  broker.users.length === 0 ||
+  broker.users.some(isPlain);
+
+const isPlain = ({ password }: Configuration["broker"]["users"][number]): boolean =>
+  !isPasswordHash(password);
+
+/** The embedded broker is reached where it listens; without `mqtt.username` a user with a plain password serves as login. */
+function withLocalUrl(configuration: Configuration): Configuration {
+  const { mqtt, broker } = configuration;
+  if (mqtt.url !== undefined) return configuration;
+  const user = mqtt.username === undefined ? broker.users.find(isPlain) : mqtt;
+  const url = `mqtt://${reachable(broker.host)}:${broker.port}`;
+  return {
+    ...configuration,
+    mqtt: { ...mqtt, url, username: user?.username, password: user?.password },
+  };
+}

@@ -1,0 +1,174 @@
+import { arch, cpus, freemem, platform, release, totalmem } from "node:os";
+import { secretValues } from "../config/load.js";
+import { privateTexts } from "../config/private-texts.js";
+import type { Configuration } from "../config/schema.js";
+import type { Actuator, Controller, Register, Sensor } from "../greenhouse/model.js";
+import { newestRecords } from "../journal/reader.js";
+import { type PrivateText, strangerSafe, withoutSecrets } from "../runtime/redaction.js";
+import type { StatusParts } from "./parts.js";
+
+/*
+ * The support bundle: one document with what somebody needs who was not there. First it loses its secrets, wherever they
+ * stand; before it leaves the house (`fitForStrangers`) also hosts, codes and names, as `doctor --redact` does.
+ */
+
+export type Bundle = Readonly<Record<string, unknown>>;
+
+/** How many of each at most: of controllers the first, of all else the newest. */
+export interface BundleSizes {
+  readonly controllers: number;
+  readonly log: number;
+  readonly journal: number;
+}
+
+/** For a file. */
+export const wholeBundle: BundleSizes = { controllers: 1_000, log: 1_000, journal: 500 };
+
+interface AboutProgram {
+  readonly configuration: Configuration;
+  readonly version: string;
+  /** Epoch ms. */
+  readonly now: number;
+  /** All that is known beside those of the configuration. */
+  readonly secrets: readonly string[];
+}
+
+/** A bundle of these parts, with the facts of the program that no part knows. No secret is in it. */
+export function bundleOf(about: AboutProgram, parts: Bundle): Bundle {
+  const { configuration, version, now } = about;
+  const secrets = [...secretValues(configuration), ...about.secrets];
+  const bundle = {
+    format: "greenhouse2mqtt support bundle 1",
+    at: new Date(now).toISOString(),
+    version,
+    node: process.version,
+    system: {
+      ...{ platform: platform(), release: release(), arch: arch(), processors: cpus().length },
+      ...{ memory_mb: mebibytes(totalmem()), free_memory_mb: mebibytes(freemem()) },
+      container: process.env["container"] ?? null,
+    },
+    configuration: withoutWhole(configuration, new Set(secrets)),
+    ...parts,
+  };
+  return { ...(JSON.parse(withoutSecrets(() => secrets)(JSON.stringify(bundle))) as object) };
+}
+
+const mebibytes = (bytes: number): number => Math.round(bytes / 1024 ** 2);
+
+/** A secret of a few characters cannot be looked for inside of words, but it never stands as a value. */
+function withoutWhole(value: unknown, secrets: ReadonlySet<string>): unknown {
+  if (typeof value === "string" || typeof value === "number")
+    return secrets.has(String(value)) ? "[hidden]" : value;
+  if (Array.isArray(value)) return value.map((one) => withoutWhole(one, secrets));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withoutWhole(inner, secrets)]));
+}
+
+/** What a running bridge adds: how it is, what it mirrors and commands, and what happened lately. */
+export async function bridgeBundle(
+  sources: StatusParts,
+  health: unknown,
+  sizes: BundleSizes,
+): Promise<Bundle> {
+  const { live, version, clock, platform: client, mirror, desk, outputs, recentLog, journal } = sources;
+  const controllers = [...mirror.store.controllers()];
+  const { directory } = journal;
+  const parts = {
+    health,
+    controllers: controllers.slice(0, sizes.controllers).map(controllerPart),
+    controllers_left_out: Math.max(0, controllers.length - sizes.controllers),
+    commands: desk.commander.printed(null),
+    events: outputs.recentEvents,
+    journal: await newestRecords(directory, { limit: sizes.journal }).catch((error: unknown) =>
+      String(error),
+    ),
+    log: recentLog?.newest(sizes.log) ?? [],
+  };
+  const about = { configuration: live.current, version, now: clock.now(), secrets: client.secrets() };
+  return bundleOf(about, parts);
+}
+
+/** Embedded and other brokers take at least this in one message, if they were not told otherwise. */
+const mostBytes = 200_000;
+
+/** As much as one message can hold: the half of each, and again, until it fits. */
+export async function bundleForMessage(make: (sizes: BundleSizes) => Promise<Bundle>): Promise<Bundle> {
+  for (let share = 2; ; share *= 2) {
+    const { controllers, log, journal } = wholeBundle;
+    const sizes = {
+      controllers: Math.floor(controllers / share),
+      log: Math.floor(log / share),
+      journal: Math.floor(journal / share),
+    };
+    const bundle = await make(sizes);
+    if (sizes.controllers === 0 || Buffer.byteLength(JSON.stringify(bundle)) <= mostBytes) return bundle;
+  }
+}
+
+/** The same with placeholders for hosts, codes, names, users and paths, each the same throughout the document. */
+export function fitForStrangers(bundle: Bundle, configuration: Configuration, more: readonly PrivateText[]) {
+  const safe = strangerSafe();
+  safe.learn([...privateTexts(configuration), ...more]);
+  const { controllers } = bundle;
+  if (Array.isArray(controllers)) for (const one of controllers) safe.learn(namesIn(one));
+  return { ...(safe.document(bundle) as object) };
+}
+
+function namesIn(controller: unknown): readonly PrivateText[] {
+  if (typeof controller !== "object" || controller === null) return [];
+  return Object.entries(controller).flatMap(([key, text]): readonly PrivateText[] => {
+    if (typeof text !== "string" || text === "") return [];
+    if (key === "code") return [["controller", text]];
+    return ["id", "name", "area", "station"].includes(key) ? [["name", text]] : [];
+  });
+}
+
+const iso = (at: number | null | undefined): string | null =>
+  at === null || at === undefined ? null : new Date(at).toISOString();
+
+function controllerPart(controller: Controller) {
+  const { info, availability, availabilityBy, problem, absentSince, layout } = controller;
+  const { code, id, name, area, type, record, client } = info;
+  return {
+    ...{ code, id, name, area, station: record?.stationName ?? null, type },
+    ...{ type_name: record?.typeName ?? null, brand: record?.brand ?? null },
+    ...{ availability, availability_by: availabilityBy, absent_since: iso(absentSince), problem },
+    version: record?.version ?? null,
+    interface_version: client?.version ?? null,
+    sensors: each(controller.sensors, sensorPart),
+    // What the answers hold and the configuration leaves out, or cannot tell from another.
+    unused: layout.flatMap((slot) => (slot.definition === null ? [slot] : [])),
+    status: each(controller.statuses, ({ name, number, value, state, quality }) => ({
+      ...{ name, number, value, state, quality },
+    })),
+    actuators: each(controller.actuators, actuatorPart),
+    parameters: each(controller.parameters, ({ value, quality, register }) => ({
+      ...{ value, quality, register: register && registerPart(register) },
+    })),
+  };
+}
+
+const each = <T, Part>(all: ReadonlyMap<string, T>, part: (one: T) => Part) =>
+  Object.fromEntries([...all].map(([id, one]) => [id, part(one)]));
+
+function sensorPart({ definition, value, raw, quality, fault, source, measuredAt, receivedAt }: Sensor) {
+  const { platformName: name, factor, channel, kind, unit } = definition;
+  const times = { measured_at: iso(measuredAt), received_at: iso(receivedAt) };
+  return { ...{ name, factor, channel, kind, unit, value, raw, quality, fault, source }, ...times };
+}
+
+function actuatorPart({ settings, registers, state, position, value, quality, source }: Actuator) {
+  return {
+    ...{ kind: settings.kind, state, position, value, quality, source },
+    registers: Object.fromEntries(
+      Object.entries(registers).map(([address, register]) => [address, registerPart(register)]),
+    ),
+  };
+}
+
+const registerPart = ({ raw, readAt, fresh, source }: Register) => ({
+  raw,
+  read_at: iso(readAt),
+  fresh,
+  source,
+});
