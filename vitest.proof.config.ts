@@ -12,6 +12,7 @@ const files: Readonly<Record<string, string>> = {
   campaign: "test/campaign/faults.campaign.ts",
   planted: "test/campaign/planted/planted-bugs.campaign.ts",
   kill: "test/end-to-end/kill.test.ts",
+  homeassistant: "test/homeassistant-live/rows.homeassistant.ts",
 };
 
 const patient = {

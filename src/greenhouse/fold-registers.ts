@@ -49,7 +49,9 @@ export function foldRegister(actuator: Actuator, address: string, register: Regi
   if (actuator.postedAt !== null && register.startedAt < actuator.postedAt) return actuator;
   const registers = { ...actuator.registers, [address]: upheld(held, register) };
   const now = shown(actuator.settings, registers);
-  const isBetween = actuator.between !== null && actuator.between.until !== address;
+  // The last step's own address may still show the mode for a moment, which says nothing about where it goes.
+  const isMode = now.state === "position" && now.position === null;
+  const isBetween = actuator.between !== null && (actuator.between.until !== address || isMode);
   return {
     ...actuator,
     registers,

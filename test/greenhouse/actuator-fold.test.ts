@@ -122,6 +122,19 @@ describe("the state is what the registers show", () => {
   );
 });
 
+it.each<[shows: string, state: string, position: number | null]>([
+  ["10100", "open", null],
+  ["40", "position", 40],
+  ["10001", "closed", null],
+])(
+  "after the degree was sent, the mode alone (%s) is no state yet; anything else is",
+  (raw, state, position) => {
+    const opened = fold({}, ["101", "10010", 0]);
+    const sent = { ...opened, postedAt: 100, between: { until: "101" } };
+    expect(foldRegister(sent, "101", register(raw, 200))).toMatchObject({ state, position, value: raw });
+  },
+);
+
 describe("a read counts from when it began", () => {
   const posted = { ...fold({}, ["101", "10010", 100]), postedAt: 200 };
 
