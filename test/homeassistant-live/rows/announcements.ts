@@ -33,7 +33,10 @@ export function announcements(installation: Installation, world: () => World, ro
     const live = [...watch.current(/^homeassistant\/device\/[^/]+\/config$/).values()];
     const messages = [...golden(), ...live];
     const { faults, components } = await schemaFaults(installation, folder, messages);
-    rows.tell("schema check", `${messages.length} messages, ${components} components, ${faults.length} refused`);
+    rows.tell(
+      "schema check",
+      `${messages.length} messages, ${components} components, ${faults.length} refused`,
+    );
     expect(faults).toEqual([]);
     expect(components).toBeGreaterThan(200);
   });

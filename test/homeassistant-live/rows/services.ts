@@ -21,7 +21,11 @@ interface Step {
   readonly looks?: Looks;
 }
 
-const cover = (key: string, address: string, ...steps: [string, object, string, readonly string[]][]): Step[] =>
+const cover = (
+  key: string,
+  address: string,
+  ...steps: [string, object, string, readonly string[]][]
+): Step[] =>
   steps.map(([service, data, register, shown]) => ({
     key: `cover/greenhouse2mqtt_${house}_cover:${key}`,
     service: `cover.${service}`,
@@ -96,7 +100,8 @@ export function services(world: () => World, rows: Rows): void {
       const entity = ids.get(step.key) ?? "";
       expect(entity, step.key).not.toBe("");
       const ms = await performed(world(), step, entity);
-      if (ms > slowest.ms) Object.assign(slowest, { ms, what: `${step.service} ${JSON.stringify(step.data ?? {})}` });
+      if (ms > slowest.ms)
+        Object.assign(slowest, { ms, what: `${step.service} ${JSON.stringify(step.data ?? {})}` });
     }
     rows.tell(
       "services",
@@ -116,11 +121,18 @@ async function performed({ ha, platform }: World, step: Step, entity: string): P
   const since = performance.now();
   await ha.act(step.service, entity, step.data);
   const wanted = step.shown.at(-1) ?? "";
-  await ha.until(`${entity} shows ${wanted} after ${step.service}, it shows ${at()}`, () => at() === wanted, 30_000);
+  await ha.until(
+    `${entity} shows ${wanted} after ${step.service}, it shows ${at()}`,
+    () => at() === wanted,
+    30_000,
+  );
   const ms = performance.now() - since;
   expect(await platform.register(house, step.address), `${step.service} of ${entity}`).toBe(step.register);
   const between = ha.shown(entity, since).map(looks);
   const allowed = new Set([before, ...step.shown]);
-  expect(between.filter((one) => !allowed.has(one)), `${step.service} of ${entity}`).toEqual([]);
+  expect(
+    between.filter((one) => !allowed.has(one)),
+    `${step.service} of ${entity}`,
+  ).toEqual([]);
   return ms;
 }

@@ -9,11 +9,11 @@ export interface State {
 }
 
 /** A state that was shown, when, ms of a steady clock. */
-export interface Shown extends State {
+interface Shown extends State {
   readonly atMs: number;
 }
 
-export interface RegistryEntry {
+interface RegistryEntry {
   readonly entity_id: string;
   readonly unique_id: string;
   readonly platform: string;
@@ -21,7 +21,7 @@ export interface RegistryEntry {
   readonly device_id: string | null;
 }
 
-export interface Device {
+interface Device {
   readonly id: string;
   readonly name: string | null;
   readonly area_id: string | null;
@@ -77,11 +77,7 @@ export async function setUp(url: string, mqttPort: number): Promise<Account> {
   return { url, refreshToken: String(token["refresh_token"]) };
 }
 
-async function posted(
-  url: string,
-  body: object,
-  token?: string,
-): Promise<Readonly<Record<string, unknown>>> {
+async function posted(url: string, body: object, token?: string): Promise<Readonly<Record<string, unknown>>> {
   const answer = await fetch(url, {
     method: "POST",
     headers: {
@@ -130,14 +126,18 @@ export async function connect({ url, refreshToken }: Account): Promise<Client> {
     call,
     act: async (service, entity, data = {}) => {
       const [domain, name] = service.split(".");
-      await call("call_service", { domain, service: name, target: { entity_id: entity }, service_data: data });
+      await call("call_service", {
+        domain,
+        service: name,
+        target: { entity_id: entity },
+        service_data: data,
+      });
     },
     registry: async () => (await call("config/entity_registry/list")) as readonly RegistryEntry[],
     devices: async () => (await call("config/device_registry/list")) as readonly Device[],
     state: (entity) => newest.get(entity),
     states: () => [...newest.values()],
-    shown: (entity, sinceMs) =>
-      shown.filter(({ entity_id: id, atMs }) => id === entity && atMs >= sinceMs),
+    shown: (entity, sinceMs) => shown.filter(({ entity_id: id, atMs }) => id === entity && atMs >= sinceMs),
     until: (what, holds, timeoutMs = patientMs) => holding(changed, what, holds, timeoutMs),
     close: () => socket.close(),
   };

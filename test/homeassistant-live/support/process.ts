@@ -30,7 +30,8 @@ export async function installed(which: Which): Promise<Installation> {
     process.stdout.write(chunk);
   });
   const [code] = (await once(child, "close")) as [number | null];
-  if (code !== 0) throw new Error(said.err.trim().split("\n").at(-1) ?? `its installation ended with ${code}`);
+  if (code !== 0)
+    throw new Error(said.err.trim().split("\n").at(-1) ?? `its installation ended with ${code}`);
   const python = said.out.trim();
   const { stdout } = await run(python, ["-c", "from homeassistant.const import __version__ as v; print(v)"]);
   return { which, version: stdout.trim(), python };

@@ -18,7 +18,9 @@ export function rowsOf(version: string): Rows {
 
 export async function printRows(reduced: boolean): Promise<void> {
   const figures: Figures = Object.fromEntries(
-    [...table].flatMap(([row, cells]) => [...cells].map(([version, figure]) => [`${version}: ${row}`, figure])),
+    [...table].flatMap(([row, cells]) =>
+      [...cells].map(([version, figure]) => [`${version}: ${row}`, figure]),
+    ),
   );
   await tellFigures("homeassistant", reduced, figures);
 }

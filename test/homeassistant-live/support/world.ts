@@ -2,16 +2,16 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Program } from "../../end-to-end/support/program.js";
 import type { SimulatedPlatform } from "../../end-to-end/support/platform.js";
-import { type Configuration, createStage, mosquittoSection, type Stage } from "../../end-to-end/support/stage.js";
+import {
+  type Configuration,
+  createStage,
+  mosquittoSection,
+  type Stage,
+} from "../../end-to-end/support/stage.js";
 import { fields, until, untilNew, type Watch } from "../../end-to-end/support/watch.js";
 import { freePort, type Mosquitto, type MosquittoOptions } from "../../support/mosquitto.js";
 import { type Account, type Client, connect, setUp } from "./client.js";
-import {
-  configurationFolder,
-  type HomeAssistantProcess,
-  type Installation,
-  processOf,
-} from "./process.js";
+import { configurationFolder, type HomeAssistantProcess, type Installation, processOf } from "./process.js";
 
 /* Home Assistant, Mosquitto, the built bridge and the simulated platform: four processes, each of which can be restarted. */
 
@@ -107,7 +107,13 @@ export async function createWorld(installation: Installation, options: WorldOpti
   const process = processOf(installation, folder, port);
   const platformPort = await freePort();
   const url = `http://127.0.0.1:${platformPort}`;
-  const now: { ha?: Client; platform?: SimulatedPlatform; bridge?: Program; account?: Account; watch?: Watch } = {};
+  const now: {
+    ha?: Client;
+    platform?: SimulatedPlatform;
+    bridge?: Program;
+    account?: Account;
+    watch?: Watch;
+  } = {};
   const configuration = (more: Configuration) => ({
     platform: { business_url: url, realtime_url: url, token: "simulator", requests_per_minute: 0 },
     ...mosquittoSection(broker.url),
@@ -172,7 +178,12 @@ export async function createWorld(installation: Installation, options: WorldOpti
   now.watch = await stage.watch({ url: broker.url, protocolVersion: 5 });
   await Promise.all([startPlatform(), startHomeAssistant()]);
   await startBridge();
-  await until(given(now.watch), `greenhouse/gh-0001/actuator/louvre/json`, (json) => fields(json)["quality"] === "good", patientMs);
+  await until(
+    given(now.watch),
+    `greenhouse/gh-0001/actuator/louvre/json`,
+    (json) => fields(json)["quality"] === "good",
+    patientMs,
+  );
   return world;
 }
 
@@ -181,7 +192,7 @@ async function ended(program: Program, signal: NodeJS.Signals): Promise<void> {
   await program.ended;
 }
 
-export function announcedBy(watch: Watch): ReadonlyMap<string, Configuration> {
+function announcedBy(watch: Watch): ReadonlyMap<string, Configuration> {
   const found = new Map<string, Configuration>();
   for (const text of watch.current(/^homeassistant\/device\/[^/]+\/config$/).values()) {
     const { components } = fields(text) as { readonly components: Readonly<Record<string, Configuration>> };
@@ -205,10 +216,14 @@ async function untilComplete(world: World, timeoutMs: number): Promise<number> {
     const there = await registered(world);
     const missing = [...wanted.keys()].filter((key) => !there.has(key));
     const orphans = [...there.keys()].filter((key) => !wanted.has(key));
-    const readings = [...wanted.keys()].some((key) => /^sensor\/greenhouse2mqtt_GH-0001_(?:name|factor|channel):/.test(key));
+    const readings = [...wanted.keys()].some((key) =>
+      /^sensor\/greenhouse2mqtt_GH-0001_(?:name|factor|channel):/.test(key),
+    );
     if (missing.length === 0 && orphans.length === 0 && readings) return wanted.size;
     if (performance.now() > end)
-      throw new Error(`of ${wanted.size} entities Home Assistant lacks ${missing.join(" ")} and keeps ${orphans.join(" ")}`);
+      throw new Error(
+        `of ${wanted.size} entities Home Assistant lacks ${missing.join(" ")} and keeps ${orphans.join(" ")}`,
+      );
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
 }
