@@ -307,7 +307,7 @@ const budgets: Readonly<Record<string, readonly [lines: number, files: number]>>
   runtime: [1_210, 15],
   setup: [5_150, 30],
   simulator: [4_850, 24],
-  status: [2_260, 13],
+  status: [2_200, 14],
   sync: [1_950, 11],
 };
 

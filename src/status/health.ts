@@ -16,11 +16,7 @@ interface OwnHealth {
     readonly deafSince: number | null;
     readonly heardAt: number | null;
   };
-  readonly otherBridge: {
-    readonly present: boolean;
-    readonly client: string | null;
-    readonly since: number | null;
-  };
+  readonly otherBridge: { readonly client: string | null; readonly since: number } | null;
   readonly overdue: readonly Overdue[];
 }
 
@@ -32,7 +28,6 @@ export function healthDocument(sources: StatusParts, own: OwnHealth): Readonly<R
   const wall = (mono: number | null) => iso(mono === null ? null : clock.now() - (now - mono));
   const oldest = oldestReading(store.controllers());
   const callsPerHour = poller.callsPerHour();
-  const { present, client, since } = own.otherBridge;
   return {
     uptime_s: Math.round((now - own.startedAt) / 1000),
     rss_mb: Math.round(process.memoryUsage.rss() / 1024 / 102.4) / 10,
@@ -60,7 +55,7 @@ export function healthDocument(sources: StatusParts, own: OwnHealth): Readonly<R
     overdue: own.overdue,
     read_only: live.current.commands.read_only,
     read_only_because: live.readOnlyBecause,
-    other_bridge: present ? { client, since: iso(since) } : null,
+    other_bridge: own.otherBridge && { ...own.otherBridge, since: iso(own.otherBridge.since) },
   };
 }
 

@@ -8,9 +8,9 @@ import { awaitProven } from "./crash-loop.js";
 import { bridgeInfo, healthDocument } from "./health.js";
 import type { MetricSources } from "./metrics.js";
 import { notice, type Noticed, noticedNothing } from "./notices.js";
+import { BrokerTests } from "./other-bridge.js";
 import { type Overdue, overdueOf, shortestIntervalMs } from "./overdue.js";
 import type { StatusParts } from "./parts.js";
-import { BrokerTests } from "./self-test.js";
 import { ClockJumps, readPauseMs, Watchdog } from "./watchdog.js";
 
 const lookMs = 1_000;
@@ -52,7 +52,7 @@ export class Status {
     const { state, isMute } = this.#parts.connection;
     if (state !== "online") return state;
     if (isMute) return "unacknowledging";
-    return this.#tests.self.isDeaf ? "deaf" : state;
+    return this.#tests.self.deafSince === null ? state : "deaf";
   }
 
   /** The process works and its link to the broker stands. */
@@ -67,7 +67,7 @@ export class Status {
   }
 
   get hasOtherBridge(): boolean {
-    return this.#tests.other.isPresent;
+    return this.#tests.other() !== null;
   }
 
   /** Every subscription stands; call it before anything else of this run is published on the link. */
@@ -101,11 +101,10 @@ export class Status {
     const { clock } = this.#parts;
     this.#lag.enable();
     await Promise.all([
-      this.#tests.run(signal),
       this.#watchdog()?.run(signal),
       this.#provenRun(signal),
       every(lookMs, clock, signal, () => {
-        this.#tests.other.look();
+        this.#tests.look();
         this.#jumps.look();
         this.#notice();
       }),
@@ -115,6 +114,7 @@ export class Status {
       }),
     ]);
     this.#lag.disable();
+    await this.#tests.goodbye();
   }
 
   /** Tells `bridge/info` and `bridge/health`, where there is a link. */
@@ -136,12 +136,12 @@ export class Status {
   }
 
   health(): Readonly<Record<string, unknown>> {
-    const { self, other } = this.#tests;
+    const { self } = this.#tests;
     return healthDocument(this.#parts, {
       startedAt: this.#startedAt,
       lagMs: this.#lagMs(),
       broker: { state: this.brokerState, deafSince: self.deafSince, heardAt: self.heardAt },
-      otherBridge: other.state(),
+      otherBridge: this.#tests.other(),
       overdue: this.#overdue(),
     });
   }
@@ -170,7 +170,7 @@ export class Status {
         platformReconnects: this.#platformReconnects,
         overdue: this.#overdue().length,
         hasOtherBridge: this.hasOtherBridge,
-        isDeaf: self.isDeaf,
+        isDeaf: self.deafSince !== null,
         selfTests: self.counters(),
       }),
     };

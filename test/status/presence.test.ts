@@ -10,8 +10,9 @@ import {
   withExchange,
   withHeard,
   withLeft,
-} from "../../src/status/other-bridge.js";
-import { readSelfTest, selfTestPayload } from "../../src/status/other-bridge.js";
+  readSelfTest,
+  selfTestPayload,
+} from "../../src/status/presence.js";
 
 /** A bridge that was heard for the second time at `at`. */
 const there = (instance: string, client: string, at: number, before: Presence = nobody): Presence =>
