@@ -12,7 +12,9 @@ import type { Configuration } from "./config/schema.js";
 import type { BridgeEvent } from "./greenhouse/events.js";
 import { DiscoveryOutput } from "./homeassistant/discovery-output.js";
 import { discoveryFilter, foundDocument } from "./homeassistant/announced.js";
+import type { PageService, PageSources } from "./http/service.js";
 import type { Journal } from "./journal/journal.js";
+import { newestRecords } from "./journal/reader.js";
 import { openJournal } from "./journal/open.js";
 import { BrokerConnection } from "./mqtt/connection.js";
 import { PublishError } from "./mqtt/connection/publish.js";
@@ -53,6 +55,8 @@ export interface BridgeOptions {
   readonly manager?: ServiceManager | null;
   /** Given what lists the tokens learned while running, which must never be shown. */
   readonly onSecrets?: (list: () => readonly string[]) => void;
+  /** What the page can do beyond the bridge. */
+  readonly page?: Pick<PageSources, "doctor" | "demo">;
   /** Called once, when the embedded broker, if there is one, lets clients in. */
   readonly onListening?: () => void;
 }
@@ -70,8 +74,10 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
     const broker = await startEmbeddedBroker(given, journal);
     options.onListening?.();
     const life = await beginLife(journal, options, live);
-    const metrics = configuration.http === false ? null : (await import("./status/metrics.js")).Metrics;
-    const bridge = new Bridge(given, broker, journal, metrics);
+    const isServing = configuration.http !== false;
+    const metrics = isServing ? (await import("./status/metrics.js")).Metrics : null;
+    const page = isServing ? (await import("./http/service.js")).PageService : null;
+    const bridge = new Bridge(given, broker, journal, metrics, page);
     opened.compareClock(() => clockAgrees(bridge.platform.clockSkewMs()));
     try {
       await bridge.run(stop);
@@ -120,6 +126,7 @@ class Bridge {
   readonly #status: Status;
   readonly #metrics: Metrics | null;
   readonly #requests: RequestDesk;
+  readonly #page: PageService | null;
   readonly #stampsSenders: boolean;
   #stopping: AbortSignal = new AbortController().signal;
 
@@ -128,6 +135,7 @@ class Bridge {
     broker: EmbeddedBroker | null,
     journal: Journal,
     makeMetrics: typeof Metrics | null,
+    makePage: typeof PageService | null,
   ) {
     const { configuration, clock, random, log, live } = given;
     this.#given = given;
@@ -147,6 +155,7 @@ class Bridge {
     this.#status = this.#createStatus();
     this.#metrics = makeMetrics && new makeMetrics(this.#status.metricSources());
     this.#requests = this.#createRequests();
+    this.#page = makePage && this.#createPage(makePage);
     live.onReload(({ applied }) => this.#reloaded(applied));
   }
 
@@ -249,8 +258,10 @@ class Bridge {
       ...{ link: this.#connection, outputs: this.#outputs },
       rules: () => live.current.commands,
       clockTrusted: () => clockAgrees(this.platform.clockSkewMs()) === true,
-      onResult: (result) => {
+      onPhase: (command, phase) => this.#page?.phase(command, phase),
+      onResult: (result, about) => {
         this.#metrics?.note(result);
+        this.#page?.result(result, about);
       },
       otherBridge: () => this.#status.hasOtherBridge,
     });
@@ -281,6 +292,17 @@ class Bridge {
     const { concurrency } = configuration.platform;
     const { response: responseTopic } = this.#topics.bridge;
     return new RequestDesk({ handlers, responseTopic, publisher: this.#connection, concurrency, clock, log });
+  }
+
+  #createPage(makePage: typeof PageService): PageService {
+    const { clock, log, recentLog, page } = this.#given;
+    return new makePage({
+      ...{ ...page, clock, log, recentLog, store: this.#mirror.store, status: this.#status },
+      submit: (request) => this.#desk.commander.submit(request),
+      ask: (name, payload, signal) => this.#requests.ask(name, payload, signal),
+      journal: this.#journal,
+      past: (filter) => newestRecords(this.#journal.directory, filter),
+    });
   }
 
   /** Until `stop` aborts: then commands are closed first and the broker's connection last. */
@@ -355,11 +377,12 @@ class Bridge {
   }
 
   async #serveHttp(signal: AbortSignal): Promise<void> {
-    const { configuration, live, log } = this.#given;
-    const metrics = this.#metrics;
-    if (configuration.http === false || metrics === null) return;
+    const { configuration, live, clock, log } = this.#given;
+    const [http, metrics, service] = [configuration.http, this.#metrics, this.#page];
+    if (http === false || metrics === null || service === null) return;
     const { serveHttp } = await import("./http/server.js");
-    await serveHttp(configuration.http, () => live.current.http, this.#status, metrics, log, signal);
+    const inForce = () => live.current.http;
+    await serveHttp({ http, inForce, checked: this.#status, metrics, service, clock, log }, signal);
   }
 
   #reloaded(changes: readonly string[]): void {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
@@ -40,7 +40,25 @@ const table: Readonly<Record<string, Row>> = {
   journal: { node: "any", folders: { ...core, ...section } },
   mqtt: { npm: ["mqtt", "ws"], node: "any", folders: { ...core, ...section } },
   broker: { npm: ["aedes", "ws"], node: "any", folders: { runtime: "all", ...section } },
-  http: { node: "any", folders: { ...core, ...section } },
+  http: {
+    npm: ["ws"],
+    node: "any",
+    folders: {
+      ...core,
+      ...section,
+      sync: { files: ["store.ts"], typesOnly: true },
+      // The payload of a command, read before it goes the way of those from the broker.
+      commands: { files: ["command.ts", "payload.ts"], typesOnly: false },
+      journal: { files: ["records.ts"], typesOnly: false },
+      page: { files: ["protocol.ts"], typesOnly: true },
+    },
+  },
+  // The browser's half; it knows of the rest only what both speak.
+  page: {
+    npm: ["preact", "@preact/signals", "uplot"],
+    node: [],
+    folders: { greenhouse: { files: ["documents.ts", "model.ts", "command/outcomes.ts"], typesOnly: true } },
+  },
   homeassistant: {
     node: ["crypto"],
     folders: { ...core, ...section, mqtt: { files: ["topics.ts"], typesOnly: false } },
@@ -85,7 +103,12 @@ const table: Readonly<Record<string, Row>> = {
   "bridge.ts": {
     npm: ["any-ascii"],
     node: "any",
-    folders: { ...core, ...edges, sync: "all", commands: "all", config: "all", status: "all" },
+    folders: {
+      ...core,
+      ...edges,
+      ...{ sync: "all", commands: "all", config: "all", status: "all" },
+      page: { files: ["protocol.ts"], typesOnly: true },
+    },
   },
   cli: {
     npm: ["commander", "any-ascii"],
@@ -122,7 +145,7 @@ interface SourceFile {
 const root = resolve(import.meta.dirname, "..", "src");
 
 const sources: readonly SourceFile[] = readdirSync(root, { recursive: true, encoding: "utf8" })
-  .filter((file) => file.endsWith(".ts"))
+  .filter((file) => /\.tsx?$/.test(file))
   .map((file) => {
     const path = file.split(sep).join("/");
     const text = readFileSync(join(root, file), "utf8");
@@ -173,7 +196,9 @@ function walk(node: ts.Node, visit: (node: ts.Node) => void): void {
 /** Where in `src` a relative import leads, as the path of the source file. */
 function targetOf(file: SourceFile, specifier: string): string {
   const path = resolve(root, dirname(file.path), specifier).replace(/\.js$/, ".ts");
-  return relative(root, path).split(sep).join("/");
+  return relative(root, existsSync(path) ? path : `${path}x`)
+    .split(sep)
+    .join("/");
 }
 
 /** Why a file may not import this; null where it may. */
@@ -294,17 +319,18 @@ function circlesOfFiles(): readonly string[] {
 const budgets: Readonly<Record<string, readonly [lines: number, files: number]>> = {
   "main.ts": [40, 1],
   "bridge.ts": [400, 1],
-  broker: [2_000, 9],
+  broker: [1_870, 9],
   cli: [2_260, 16],
-  commands: [4_700, 23],
-  config: [2_980, 19],
-  greenhouse: [3_600, 23],
+  commands: [4_700, 24],
+  config: [3_060, 19],
+  greenhouse: [3_700, 24],
   homeassistant: [2_400, 13],
-  http: [180, 1],
+  http: [1_650, 7],
+  page: [2_500, 30],
   journal: [2_450, 13],
   mqtt: [3_250, 14],
   platform: [4_900, 35],
-  runtime: [1_270, 16],
+  runtime: [1_420, 16],
   setup: [5_150, 30],
   simulator: [4_850, 24],
   status: [2_200, 14],
@@ -357,7 +383,8 @@ describe("house rules", () => {
   });
 
   it("time, timers and chance come from src/runtime alone", () => {
-    const outside = sources.filter(({ folder }) => folder !== "runtime");
+    // The page has the browser's own.
+    const outside = sources.filter(({ folder }) => folder !== "runtime" && folder !== "page");
     const used = offences(outside, (node) => {
       if (ts.isPropertyAccessExpression(node)) {
         const name = `${node.expression.getText()}.${node.name.text}`;
@@ -390,7 +417,8 @@ const contents: Readonly<Record<string, string>> = {
   mqtt: "connection, topics, projection to messages, outboxes",
   homeassistant: "what is announced to Home Assistant",
   broker: "the embedded broker",
-  http: "health checks and metrics",
+  http: "health checks, metrics, and the server of the page",
+  page: "the page, in the browser",
   simulator: "the platform that lies, for `demo`, `simulate` and tests",
   setup: "what is done once: `init`, `discover`, `doctor`",
   status: "health, metrics, what is late, another bridge, requests, crashes",

@@ -244,7 +244,8 @@ describe("configuration", () => {
   };
   const names = ["platform_token", "platform_password", "mqtt_password", "http_token"];
   const hash = "scrypt:15:8:1:24ReGaklfabWVCWSPYsyQg:neENzhWDEdeRe4ULlQ0YUD6kVuD5tPwBLLRkObKf4tY";
-  const secrets = `${names.map((name) => `${name}: secret-of-the-test-1`).join("\n")}\nhomeassistant: ${hash}\n`;
+  const hashes = ["homeassistant", "anna", "ben"].map((name) => `${name}: ${hash}`);
+  const secrets = `${[...names.map((name) => `${name}: secret-of-the-test-1`), ...hashes].join("\n")}\n`;
   /** A part of a configuration with the hosts and the token that a whole one needs. */
   const completed = (code: string): string => {
     const hosts =

@@ -6,6 +6,7 @@ import type { PushBell } from "../sync/push-mirror.js";
 import { type Book, type Connection, type Effect, emptyBook, type Input, type Read } from "./book.js";
 import { type Command, type CommanderPorts, type CommandRequest, laneKey } from "./command.js";
 import type { Answer } from "./endings.js";
+import { claimedId } from "./payload.js";
 import { askedBy } from "./report.js";
 import { awaiting, heldBackIn, nextWakeAt, openIn, printed, step, tellingIn } from "./step.js";
 
@@ -62,24 +63,22 @@ export class Commander implements PushBell {
     return tellingIn(this.#book) > 0;
   }
 
-  /** Takes a request or answers it with a refusal; never throws. */
-  submit(request: CommandRequest): void {
+  /** Takes a request or answers it with a refusal; never throws. Tells whether it was taken, and the id it goes by. */
+  submit(request: CommandRequest): { readonly id: string; readonly isTaken: boolean } {
     const { store, journal, clockTrusted, otherBridge, newId } = this.#ports;
     const controller = store.byId(request.controllerId);
     const rules = this.#ports.rules();
-    this.feed({
+    const id = claimedId(request.payload) ?? newId();
+    const effects = this.feed({
       type: "asked",
       arrived: {
-        request,
-        rules,
-        id: newId(),
-        journal: journal.state(),
-        clockTrusted: clockTrusted(),
-        otherBridge: otherBridge(),
+        ...{ request, rules, id, journal: journal.state() },
+        ...{ clockTrusted: clockTrusted(), otherBridge: otherBridge() },
         code: controller?.info.code ?? request.controllerId,
         target: targetOf(controller, request, rules),
       },
     });
+    return { id, isTaken: effects.some(({ type }) => type === "phase") };
   }
 
   /** Takes nothing new; what was sent stays open in the journal for the next start. */
@@ -107,13 +106,14 @@ export class Commander implements PushBell {
   }
 
   /** Folds one input into the book and does what follows; what an earlier run left comes in here too. */
-  feed(input: Input): void {
+  feed(input: Input): readonly Effect[] {
     const { clock } = this.#ports;
     const { book, effects } = step(this.#book, input, { at: clock.now(), mono: clock.monotonic() });
     const isOtherwiseBusy = book.busy !== this.#book.busy;
     this.#book = book;
     for (const effect of effects) this.#perform(effect);
     if (isOtherwiseBusy) this.#arm();
+    return effects;
   }
 
   #changed(before: Controller | undefined, after: Controller): void {
@@ -251,8 +251,7 @@ export class Commander implements PushBell {
     const given = new AbortController();
     this.#questions.set(token, given);
     try {
-      const answer = await answerTo(question, this.#ports, given);
-      this.feed({ key, token, ...answer });
+      this.feed({ key, token, ...(await answerTo(question, this.#ports, given.signal)) });
     } catch (error) {
       // Nobody waits for the answer of a question that was broken off.
       if (!given.signal.aborted) {
@@ -284,24 +283,19 @@ export class Commander implements PushBell {
   }
 }
 
-/** `given` ends the question; its signal costs more than many an answer, so it is only made where it is listened to. */
-async function answerTo(question: Answered, ports: CommanderPorts, given: AbortController) {
+async function answerTo(question: Answered, ports: CommanderPorts, signal: AbortSignal) {
   const { platform, store } = ports;
   switch (question.type) {
     case "renew":
-      return { type: "renewed", isNew: await platform.renewCredential(given.signal) } as const;
+      return { type: "renewed", isNew: await platform.renewCredential(signal) } as const;
     case "connection":
       return {
         type: "connection",
-        connection: await connection(question.command.code, ports, given.signal),
+        connection: await connection(question.command.code, ports, signal),
       } as const;
     case "read": {
       const { command, address } = question;
-      return {
-        type: "read",
-        address,
-        read: await freshRead(command.code, address, ports, given.signal),
-      } as const;
+      return { type: "read", address, read: await freshRead(command.code, address, ports, signal) } as const;
     }
     case "post": {
       const { command, step } = question;
@@ -342,11 +336,7 @@ async function freshRead(
     const readAt = clock.now();
     store.dispatch(code, {
       type: "registers_read",
-      values,
-      startedAt: startedMono,
-      readAt,
-      fresh: true,
-      source: "read_back",
+      ...{ values, startedAt: startedMono, readAt, fresh: true, source: "read_back" },
     });
     return { type: "value", raw, startedMono };
   } catch (error) {

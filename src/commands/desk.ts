@@ -8,7 +8,14 @@ import { publishProblem, sizeOf } from "../mqtt/connection/publish.js";
 import type { IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";
 import { type Outbox, resultDelivery, resultOutbox } from "../mqtt/outbox.js";
 import type { Incoming, Topics } from "../mqtt/topics.js";
-import type { CommandAudience, CommanderPorts, CommandRequest } from "./command.js";
+import type {
+  Command,
+  CommandAudience,
+  CommanderPorts,
+  CommandRequest,
+  Phase,
+  ResultAddressee,
+} from "./command.js";
 import { Commander } from "./commander.js";
 import { CommandPhases, EarlierPhases, type PhaseTarget, type Told } from "./phases.js";
 
@@ -35,7 +42,8 @@ export interface CommandDeskParts extends Omit<CommanderPorts, "audience" | "new
     showAgain: CommandAudience["showAgain"];
   };
   readonly onEvent: (event: BridgeEvent) => void;
-  readonly onResult?: (result: CommandResult) => void;
+  readonly onPhase?: (command: Command, phase: Phase) => void;
+  readonly onResult?: (result: CommandResult, about: ResultAddressee) => void;
   /** Calls back when the requests under way have left; at once when absent. */
   readonly later?: (tell: () => void) => void;
 }
@@ -181,11 +189,14 @@ export class CommandDesk {
 
   #audience(): CommandAudience {
     return {
-      phase: (command, phase) => this.phases.show(command, phase),
+      phase: (command, phase) => {
+        this.phases.show(command, phase);
+        this.#parts.onPhase?.(command, phase);
+      },
       result: (result, about, sequence) => {
         this.phases.publish();
         this.#parts.outputs.hasten(result.controller);
-        this.#parts.onResult?.(result);
+        this.#parts.onResult?.(result, about);
         if (sequence !== null) this.#marks.sent(sequence);
         const delivered = () => {
           if (sequence !== null) this.#marks.delivered(sequence);

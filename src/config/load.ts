@@ -251,7 +251,7 @@ export function secretValues(configuration: Configuration): readonly string[] {
     ...textsIn(platform.sign_in?.body),
     mqtt.password,
     ...broker.users.map(({ password }) => password),
-    http === false ? undefined : http.token,
+    ...(http === false ? [] : [http.token, ...http.users.map(({ password }) => password)]),
   ];
   return [...new Set(found.filter((text) => text !== undefined))];
 }

@@ -30,7 +30,7 @@ export const configurationSchema = section({
   homeassistant: withDefault(homeAssistantSection, {}, "Announcements to Home Assistant."),
   polling: withDefault(pollingSection, {}, "How often the platform is read."),
   commands: withDefault(commandsSection, {}, "What may be commanded, and when."),
-  http: withDefault(httpSection, {}, "Health and metrics; `http: false` turns it off."),
+  http: withDefault(httpSection, {}, "Health, metrics and the page; `http: false` turns it off."),
   data_dir: withDefault(
     text(),
     "./data",

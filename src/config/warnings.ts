@@ -108,14 +108,7 @@ function platformDoubts({ platform }: Configuration): Finding[] {
 }
 
 function brokerDoubts({ mqtt, broker }: Configuration, has: (path: readonly string[]) => boolean): Finding[] {
-  const findings = broker.users.flatMap(({ password }, at) =>
-    isPasswordHash(password)
-      ? []
-      : atValue(
-          ["broker", "users", at, "password"],
-          "plain password; `greenhouse2mqtt passwd` makes a hash that can stand here instead",
-        ),
-  );
+  const findings = plainPasswords("broker", broker.users);
   if (mqtt.url !== undefined && has(["broker"]))
     findings.push(
       atKey(
@@ -129,6 +122,16 @@ function brokerDoubts({ mqtt, broker }: Configuration, has: (path: readonly stri
     );
   return findings;
 }
+
+const plainPasswords = (server: string, users: readonly { readonly password: string }[]): Finding[] =>
+  users.flatMap(({ password }, at) =>
+    isPasswordHash(password)
+      ? []
+      : atValue(
+          [server, "users", at, "password"],
+          "plain password; `greenhouse2mqtt passwd` makes a hash that can stand here instead",
+        ),
+  );
 
 function pollingDoubts(configuration: Configuration): Finding[] {
   const { polling, platform } = configuration;
@@ -156,10 +159,14 @@ function pollingDoubts(configuration: Configuration): Finding[] {
 }
 
 function reachDoubts({ http, mirror, controllers }: Configuration): Finding[] {
-  const findings: Finding[] = [];
-  if (http !== false && !isLoopback(http.host) && http.token === undefined)
+  const findings = http === false ? [] : plainPasswords("http", http.users);
+  const isGuarded = http === false || http.token !== undefined || http.users.length > 0;
+  if (!isGuarded && !http.ingress.enabled && !isLoopback(http.host))
     findings.push(
-      atValue(["http", "host"], "other machines can reach this address and http.token is not set"),
+      atValue(
+        ["http", "host"],
+        "other machines can reach this address and neither http.token nor http.users is set",
+      ),
     );
   if (mirror === "listed" && Object.values(controllers).every(({ ignore }) => ignore))
     findings.push(atValue(["mirror"], "nothing is mirrored, because no controller is listed below"));

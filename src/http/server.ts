@@ -1,73 +1,32 @@
-import { createHash, timingSafeEqual } from "node:crypto";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { isIPv6 } from "node:net";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
+import type { AddressInfo } from "node:net";
+import { extname, join, sep } from "node:path";
+import type { Duplex } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { WebSocketServer } from "ws";
 import type { Configuration } from "../config/schema.js";
+import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import { isLoopback, SilentSockets } from "../runtime/sockets.js";
-
-export interface RequestFacts {
-  readonly method: string;
-  /** Without the query. */
-  readonly path: string;
-  readonly host: string | undefined;
-  readonly origin: string | undefined;
-  readonly authorization: string | undefined;
-}
-
-export interface Refused {
-  readonly status: 401 | 403 | 405 | 421;
-  readonly text: string;
-  /** A token was shown and it was the wrong one. */
-  readonly wrongToken?: true;
-}
-
-const metricsContentType = "text/plain; version=0.0.4; charset=utf-8";
-
-/** What anybody who reaches the server may see. */
-const open: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
-
-/** Why a request is not served; null where it is. */
-export function refusalOf(request: RequestFacts, access: Listener): Refused | null {
-  const host = request.host ?? "";
-  if (!isOwnHost(host, access))
-    return { status: 421, text: "this address is not served here; see http.allowed_hosts" };
-  const { origin, method } = request;
-  if (origin !== undefined && origin !== `http://${host}`) return { status: 403, text: "foreign origin" };
-  if (method !== "GET" && method !== "HEAD") return { status: 405, text: "only GET" };
-  return open.has(request.path) ? null : tokenRefusal(request.authorization, access);
-}
-
-function tokenRefusal(authorization: string | undefined, { host, token }: Listener): Refused | null {
-  // Where other machines reach the server nothing but health is served without a token.
-  if (token === undefined)
-    return !isLoopback(host)
-      ? { status: 401, text: "set http.token to see more than the health checks" }
-      : null;
-  const shown = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
-  if (shown === undefined)
-    return { status: 401, text: 'a token is needed: send "Authorization: Bearer <http.token>"' };
-  return isSame(shown, token) ? null : { status: 401, text: "wrong token", wrongToken: true };
-}
-
-/** Compares digests, so that the time taken tells neither the length nor how much of the token was right. */
-function isSame(shown: string, token: string): boolean {
-  const digest = (text: string) => createHash("sha256").update(text).digest();
-  return timingSafeEqual(digest(shown), digest(token));
-}
-
-/** A page on the internet that resolves to this address must not get answers, so only known names count. */
-function isOwnHost(host: string, { host: own, allowed_hosts: allowedHosts }: Listener): boolean {
-  const name = host.replace(/:\d+$/, "").toLowerCase();
-  return [own, "localhost", "127.0.0.1", "[::1]", ...allowedHosts].some((known) => hostName(known) === name);
-}
-
-/** As it stands in a Host header: an IPv6 address is in brackets there, in its short form and without a zone. */
-function hostName(known: string): string {
-  const bare = known.replace(/^\[(.*)\]$/, "$1").replace(/%.*$/, "");
-  return isIPv6(bare) ? new URL(`http://[${bare}]`).hostname : known.toLowerCase();
-}
-
-export type Listener = Exclude<Configuration["http"], false>;
+import { SilentSockets } from "../runtime/sockets.js";
+import {
+  judge,
+  type Listener,
+  type Refusal,
+  type RequestFacts,
+  servesPage,
+  Sessions,
+  type Visitor,
+} from "./access.js";
+import { type Answer, answer as answerCall, failure } from "./api.js";
+import type { PageService } from "./service.js";
 
 /** How the bridge is. */
 interface Checked {
@@ -77,42 +36,54 @@ interface Checked {
   wrongToken(address: string | null): void;
 }
 
-/** The page of `/metrics`. */
-interface Page {
-  page(): Promise<string>;
+interface ServerParts {
+  readonly http: Listener;
+  /** Asked for every request, so that a new token or name counts at once. */
+  readonly inForce: () => Configuration["http"];
+  readonly checked: Checked;
+  readonly metrics: { page(): Promise<string> };
+  readonly service: PageService;
+  readonly clock: Clock;
+  readonly log: Logger;
 }
 
 // A limit of Node's own would turn away newcomers instead, for as long as somebody holds sockets open.
 const maxSockets = 50;
+const mostBodyBytes = 64 * 1024;
+const metricsContentType = "text/plain; version=0.0.4; charset=utf-8";
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'self'; frame-ancestors 'self'";
 
-/** Serves `/healthz`, `/readyz` and `/metrics` until the signal aborts. A busy port is a warning, not a reason to stop. */
-export async function serveHttp(
-  http: Listener,
-  /** Asked for every request, so that a new token or name counts at once. */
-  inForce: () => Configuration["http"],
-  checked: Checked,
-  metrics: Page,
-  log: Logger,
-  signal: AbortSignal,
-): Promise<void> {
+/** Serves health, metrics, and the page with its API until the signal aborts. A busy port is a warning, not a reason to stop. */
+export async function serveHttp(parts: ServerParts, signal: AbortSignal): Promise<void> {
+  const { http, log } = parts;
   const sockets = new SilentSockets(maxSockets, () => undefined);
   const timeouts = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 };
-  const server = createServer(timeouts, (request, response) => {
-    sockets.add(request.socket);
-    void verdict(request, { ...(inForce() || http), host: http.host }, checked, metrics).then((answer) =>
-      send(request, response, answer),
-    );
-  });
+  const server = createServer(timeouts);
   server.on("connection", (socket) => sockets.add(socket));
   if (!(await isListening(server, http, log))) return;
+  const { port } = server.address() as AddressInfo;
+  const site = new Site(parts, port, signal);
+  server.on("request", (request, response) => {
+    sockets.add(request.socket);
+    void site.serve(request, response);
+  });
+  server.on("upgrade", (request, socket, head) => {
+    sockets.spoke(request.socket);
+    site.upgrade(request, socket, head);
+  });
+  const served = servesPage(http) ? parts.service.run(signal) : Promise.resolve();
   await new Promise<void>((resolve) => {
     const close = () => {
+      site.close();
       server.closeAllConnections();
       server.close(() => resolve());
     };
     if (signal.aborted) close();
     else signal.addEventListener("abort", close, { once: true });
   });
+  await served;
 }
 
 function isListening(server: Server, { host, port }: Listener, log: Logger): Promise<boolean> {
@@ -120,7 +91,7 @@ function isListening(server: Server, { host, port }: Listener, log: Logger): Pro
     server.once("error", (error) => {
       log.warn(
         { host, port, reason: error.message },
-        "no health checks and no metrics: set http.port to a free port, or http: false",
+        "no page, no health checks and no metrics: set http.port to a free port, or http: false",
       );
       resolve(false);
     });
@@ -128,47 +99,231 @@ function isListening(server: Server, { host, port }: Listener, log: Logger): Pro
   });
 }
 
-interface Answer {
-  readonly status: number;
-  readonly text: string;
-  readonly type?: string;
-}
+const factsOf = ({ headers, socket }: IncomingMessage): RequestFacts => {
+  const one = (name: string) => {
+    const value = headers[name];
+    return typeof value === "string" ? value : undefined;
+  };
+  return {
+    ...{ remote: socket.remoteAddress ?? "", host: headers.host, origin: headers.origin },
+    ...{ authorization: headers.authorization, cookie: headers.cookie },
+    ...{ ingressPath: one("x-ingress-path"), ingressUser: one("x-remote-user-name") },
+  };
+};
 
-function send(request: IncomingMessage, response: ServerResponse, { status, text, type }: Answer): void {
-  response.writeHead(status, {
-    "content-type": type ?? "text/plain; charset=utf-8",
-    "content-security-policy": "default-src 'none'",
-    "x-content-type-options": "nosniff",
-    "cache-control": "no-store",
-    ...(status === 401 && { "www-authenticate": 'Bearer realm="greenhouse2mqtt"' }),
+const pathOf = ({ url = "/" }: IncomingMessage): string => url.split("?")[0] ?? "/";
+
+const notServed = failure(
+  404,
+  "not_found",
+  "There are /healthz, /readyz and /metrics, and the page where it is served.",
+);
+const text = (status: number, said: string, type = "text/plain; charset=utf-8"): Answer => ({
+  status,
+  text: `${said}\n`,
+  headers: { "content-type": type },
+});
+const fine = text(200, "ok");
+
+/** Everything behind one port. */
+class Site {
+  readonly #parts: ServerParts;
+  readonly #sessions: Sessions;
+  /** Null where no page is served. */
+  readonly #files: ReadonlyMap<string, PageFile> | null;
+  readonly #signal: AbortSignal;
+  readonly #upgrades = new WebSocketServer({
+    ...{ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload: 4096 },
   });
-  response.end(request.method === "HEAD" ? undefined : `${text}\n`);
-}
 
-async function verdict(
-  request: IncomingMessage,
-  access: Listener,
-  checked: Checked,
-  metrics: Page,
-): Promise<Answer> {
-  const { headers, method = "", url = "/" } = request;
-  const path = url.split("?")[0] ?? "/";
-  const { host, origin, authorization } = headers;
-  const refused = refusalOf({ method, path, host, origin, authorization }, access);
-  if (refused?.wrongToken) checked.wrongToken(request.socket.remoteAddress ?? null);
-  if (refused !== null) return refused;
-  switch (path) {
-    case "/healthz":
-      return checked.isHealthy() ? ok : { status: 503, text: "no link to the broker" };
-    case "/readyz":
-      return checked.isHealthy() && checked.isReady()
-        ? ok
-        : { status: 503, text: "broker or platform is away" };
-    case "/metrics":
-      return { status: 200, text: (await metrics.page()).trimEnd(), type: metricsContentType };
-    default:
-      return { status: 404, text: "there are /healthz, /readyz and /metrics" };
+  constructor(parts: ServerParts, port: number, signal: AbortSignal) {
+    this.#parts = parts;
+    this.#signal = signal;
+    this.#sessions = new Sessions(parts.http, port, parts.clock);
+    this.#files = servesPage(parts.http) ? pageFiles() : null;
+  }
+
+  close(): void {
+    this.#sessions.close();
+    this.#parts.service.live.close();
+  }
+
+  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const visitor = this.#visitorOf(request);
+      await send(
+        request,
+        response,
+        "status" in visitor ? refusal(visitor) : await this.#answer(request, visitor),
+      );
+    } catch (error) {
+      this.#parts.log.error({ err: error }, "a request to the page could not be served");
+      response.destroy();
+    }
+  }
+
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on("error", () => socket.destroy());
+    const visitor = this.#visitorOf(request);
+    const refused = "status" in visitor ? refusal(visitor) : this.#upgradeRefusal(request, visitor);
+    const { service } = this.#parts;
+    if (refused !== null || "status" in visitor) {
+      endUpgrade(socket, refused ?? notServed);
+      return;
+    }
+    const { session } = visitor;
+    const isWelcome = () => session === null || this.#sessions.isOpen(session);
+    this.#upgrades.handleUpgrade(request, socket, head, (live) => service.live.add(live, isWelcome));
+  }
+
+  #upgradeRefusal(request: IncomingMessage, { role }: Visitor): Answer | null {
+    if (this.#files === null || pathOf(request) !== "/api/live") return notServed;
+    if (role === null) return failure(401, "login_required", "Log in first.");
+    return this.#parts.service.live.isFull
+      ? failure(503, "busy", "Too many look at once; try again later.")
+      : null;
+  }
+
+  #visitorOf(request: IncomingMessage): Visitor | Refusal {
+    const { http, inForce, checked } = this.#parts;
+    const listener = { ...(inForce() || http), host: http.host };
+    const visitor = judge(factsOf(request), listener, this.#sessions);
+    if ("isWrongToken" in visitor) checked.wrongToken(request.socket.remoteAddress ?? null);
+    return visitor;
+  }
+
+  #answer(request: IncomingMessage, visitor: Visitor): Promise<Answer> | Answer {
+    const path = pathOf(request);
+    const { service } = this.#parts;
+    if (this.#files !== null && path.startsWith("/api/")) {
+      const [, query = ""] = (request.url ?? "").split("?", 2);
+      const call = {
+        ...{
+          method: request.method ?? "",
+          path: path.slice("/api/".length),
+          query: new URLSearchParams(query),
+        },
+        ...{ accept: request.headers.accept ?? "", remote: request.socket.remoteAddress ?? "" },
+        ...{ visitor, signal: this.#signal, read: () => bodyOf(request) },
+      };
+      return answerCall(call, { service, sessions: this.#sessions });
+    }
+    const file = this.#files?.get(path === "/" ? "/index.html" : path);
+    const found = file ? fileAnswer(file, request, visitor) : this.#plain(path, visitor);
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    return isRead || found === notServed
+      ? found
+      : failure(405, "method", "This takes GET alone.", { allow: "GET, HEAD" });
+  }
+
+  #plain(path: string, { role }: Visitor): Promise<Answer> | Answer {
+    const { checked, metrics } = this.#parts;
+    switch (path) {
+      case "/healthz":
+        return checked.isHealthy() ? fine : text(503, "no link to the broker");
+      case "/readyz":
+        return checked.isHealthy() && checked.isReady() ? fine : text(503, "broker or platform is away");
+      case "/metrics":
+        return role === null
+          ? failure(401, "login_required", 'Send "Authorization: Bearer <http.token>".')
+          : metrics.page().then((page) => text(200, page.trimEnd(), metricsContentType));
+      default:
+        return notServed;
+    }
   }
 }
 
-const ok = { status: 200, text: "ok" };
+const refusal = ({ status, error, message }: Refusal): Answer => failure(status, error, message);
+
+async function bodyOf(request: IncomingMessage): Promise<{ readonly body: unknown } | Answer> {
+  if (!/^application\/json\s*(?:;|$)/i.test(request.headers["content-type"] ?? ""))
+    return failure(415, "media_type", "Send JSON, with the content type application/json.");
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > mostBodyBytes)
+      return failure(413, "too_large", `At most ${mostBodyBytes} bytes are read.`, { connection: "close" });
+    chunks.push(chunk);
+  }
+  try {
+    const body: unknown = bytes === 0 ? {} : JSON.parse(Buffer.concat(chunks).toString());
+    if (typeof body === "object" && body !== null && !Array.isArray(body)) return { body };
+    return failure(400, "bad_request", "Send a JSON object.");
+  } catch {
+    return failure(400, "bad_request", "The JSON is broken; check quotes, commas and brackets.");
+  }
+}
+
+async function send(request: IncomingMessage, response: ServerResponse, answer: Answer): Promise<void> {
+  const { status, json, lines, headers } = answer;
+  const isText = answer.text !== undefined;
+  response.writeHead(status, {
+    "content-type": lines ? "application/x-ndjson" : "application/json; charset=utf-8",
+    "content-security-policy": policy,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    ...(status === 401 && { "www-authenticate": 'Bearer realm="greenhouse2mqtt"' }),
+    ...headers,
+  });
+  if (request.method !== "HEAD" && lines)
+    for await (const line of lines) response.write(`${JSON.stringify(line)}\n`);
+  const whole = isText ? answer.text : json === undefined ? "" : `${JSON.stringify(json)}\n`;
+  response.end(request.method === "HEAD" ? undefined : whole);
+}
+
+function endUpgrade(socket: Duplex, { status, json }: Answer): void {
+  const body = JSON.stringify(json);
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\nContent-Type: application/json\r\n`;
+  socket.end(`${head}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+}
+
+interface PageFile {
+  readonly type: string;
+  readonly plain: Buffer;
+  readonly gzipped: Buffer;
+  /** Its name has a hash of what is in it. */
+  readonly isHashed: boolean;
+}
+
+const types: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+/** The built page, which lies beside this folder; none where it was not built. */
+function pageFiles(): ReadonlyMap<string, PageFile> {
+  const root = fileURLToPath(new URL("../page/", import.meta.url));
+  const files = new Map<string, PageFile>();
+  if (!existsSync(join(root, "index.html"))) return files;
+  for (const name of readdirSync(root, { recursive: true, encoding: "utf8" })) {
+    const type = types[extname(name).slice(1)];
+    if (type === undefined) continue;
+    const plain = readFileSync(join(root, name));
+    const isHashed = name.startsWith("assets");
+    files.set(`/${name.split(sep).join("/")}`, { type, plain, gzipped: gzipSync(plain), isHashed });
+  }
+  return files;
+}
+
+/** Home Assistant's ingress has lost encoded answers, so there they go plain. */
+function fileAnswer(
+  { type, plain, gzipped, isHashed }: PageFile,
+  { headers }: IncomingMessage,
+  visitor: Visitor,
+): Answer {
+  const isGzipped = !visitor.isIngress && /\bgzip\b/.test(headers["accept-encoding"] ?? "");
+  return {
+    status: 200,
+    text: isGzipped ? gzipped : plain,
+    headers: {
+      "content-type": type,
+      "cache-control": isHashed ? "public, max-age=31536000, immutable" : "no-store",
+      vary: "accept-encoding",
+      ...(isGzipped && { "content-encoding": "gzip" }),
+    },
+  };
+}

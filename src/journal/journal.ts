@@ -3,7 +3,7 @@ import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { errorCode, type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import { DirectoryInUse } from "./lock.js";
-import type { About, HistoryParts, RecordBody, Stamp } from "./records.js";
+import type { About, HistoryParts, JournalRecord, RecordBody, Stamp } from "./records.js";
 import type { RetentionLimits } from "./retention.js";
 import { JournalUnreadable } from "./segments.js";
 import { type Draft, JournalWriter, type Written } from "./writer.js";
@@ -104,6 +104,7 @@ export class Journal {
   #probing = false;
   #retrying = false;
   #draining: Promise<void> | null = null;
+  #listener: (record: JournalRecord) => void = () => undefined;
 
   private constructor(directory: string, options: JournalOptions) {
     this.directory = directory;
@@ -146,6 +147,11 @@ export class Journal {
   /** Why this run does not know all that others wrote, for as long as it runs; null when it does. */
   get unread(): Error | null {
     return this.#writer.unread;
+  }
+
+  /** Told each record once it is written; it must not throw. There is one listener at most. */
+  onWritten(listener: (record: JournalRecord) => void): void {
+    this.#listener = listener;
   }
 
   state(): JournalState {
@@ -249,8 +255,11 @@ export class Journal {
   #settle(batch: readonly Waiting[], offset: number, { sequences, sync }: Written): void {
     const finish = (isDurable: boolean) => {
       for (const [index, entry] of batch.entries())
-        if (entry.durable === isDurable && this.#waiting.delete(entry))
-          entry.resolve(sequences[offset + index] ?? 0);
+        if (entry.durable === isDurable && this.#waiting.delete(entry)) {
+          const seq = sequences[offset + index] ?? 0;
+          entry.resolve(seq);
+          this.#listener({ ...entry.stamp, seq, ...entry.body });
+        }
     };
     finish(false);
     const durable = batch.filter((entry) => entry.durable);

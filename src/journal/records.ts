@@ -255,6 +255,12 @@ export interface RecordFilter {
   readonly types?: ReadonlySet<RecordType>;
   /** Epoch ms. */
   readonly sinceMs?: number;
+  /** Only commands that ended so. */
+  readonly outcome?: Outcome;
+  /** Only records older than the one with this number. */
+  readonly before?: number;
+  /** Only of this command. */
+  readonly id?: string;
 }
 
 /** What a person means by "past commands". */
@@ -266,7 +272,11 @@ export const commandOutcomes: ReadonlySet<RecordType> = new Set([
   "reverted",
 ]);
 
-export function matches(record: JournalRecord, { controllers, types, sinceMs }: RecordFilter): boolean {
+export function matches(record: JournalRecord, filter: RecordFilter): boolean {
+  const { controllers, types, sinceMs, outcome, before, id } = filter;
+  if (before !== undefined && record.seq >= before) return false;
+  if (id !== undefined && !("result" in record && record.result.id === id)) return false;
+  if (outcome !== undefined && !("result" in record && record.result.outcome === outcome)) return false;
   if (types !== undefined && !types.has(record.type)) return false;
   if (sinceMs !== undefined && !(Date.parse(record.at) >= sinceMs)) return false;
   return controllers === undefined || controllersOf(record).some((id) => controllers.has(id));

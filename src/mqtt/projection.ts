@@ -1,4 +1,11 @@
 import { textOf } from "../greenhouse/actuator-values.js";
+import {
+  actuatorDocument,
+  isoOrNull,
+  parameterDocument,
+  sensorDocument,
+  statusDocument,
+} from "../greenhouse/documents.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type {
   Actuator,
@@ -20,45 +27,12 @@ export interface Message {
 
 const clear = (topic: string): Message => ({ topic, payload: "" });
 
-/** The items of one answer share when they were measured and received, so the last two texts are kept. */
-const isoOrNull = rememberingTwo((at) => new Date(at).toISOString());
-
-function rememberingTwo(textOf: (at: number) => string): (at: number | null) => string | null {
-  let newest = { at: NaN, text: "" };
-  let older = newest;
-  return (at) => {
-    if (at === null) return null;
-    if (at === newest.at) return newest.text;
-    if (at === older.at) return older.text;
-    older = newest;
-    newest = { at, text: textOf(at) };
-    return newest.text;
-  };
-}
-
 /** A number without exponent, as plain-text consumers expect it. */
 export function valueText(value: number | string): string {
   if (typeof value === "string") return value;
   const text = String(value);
   if (!text.includes("e")) return text;
   return Math.abs(value) < 1 ? value.toFixed(12).replace(/\.?0+$/, "") : String(BigInt(Math.trunc(value)));
-}
-
-function sensorJson(sensor: Sensor): string {
-  const { definition } = sensor;
-  return JSON.stringify({
-    value: sensor.value,
-    raw: sensor.raw,
-    unit: definition.unit,
-    kind: definition.kind,
-    measured_at: isoOrNull(sensor.measuredAt),
-    received_at: isoOrNull(sensor.receivedAt),
-    quality: sensor.quality,
-    source: sensor.source,
-    name: definition.platformName,
-    factor: definition.factor,
-    channel: definition.channel,
-  });
 }
 
 /** What changes on the broker between two views of a sensor; `before` undefined means nothing is there yet. */
@@ -73,7 +47,9 @@ export function sensorMessages(
   const value = textChange(topic.value, before?.value ?? null, after.value);
   const quality = before?.quality === after.quality ? [] : [{ topic: topic.quality, payload: after.quality }];
   const json =
-    before && sameSensorJson(before, after) ? [] : [{ topic: topic.json, payload: sensorJson(after) }];
+    before && sameSensorJson(before, after)
+      ? []
+      : [{ topic: topic.json, payload: JSON.stringify(sensorDocument(after)) }];
   return isUsable(after.quality) ? [...value, ...quality, ...json] : [...quality, ...value, ...json];
 }
 
@@ -94,16 +70,6 @@ const sameSensorJson = (before: Sensor, after: Sensor) =>
   before.measuredAt === after.measuredAt &&
   before.definition === after.definition;
 
-const actuatorJson = (actuator: Actuator): string =>
-  JSON.stringify({
-    state: actuator.state,
-    position: actuator.position,
-    value: actuator.value,
-    read_at: isoOrNull(actuator.readAt),
-    source: actuator.source,
-    quality: actuator.quality,
-  });
-
 export function actuatorMessages(
   topics: Topics,
   controllerId: string,
@@ -121,7 +87,7 @@ export function actuatorMessages(
   if (value !== null && before?.value !== value) messages.push({ topic: topic.value, payload: value });
   if (before?.state !== state) messages.push({ topic: topic.state, payload: state });
   if (!before || !sameActuatorJson(before, after))
-    messages.push({ topic: topic.json, payload: actuatorJson(after) });
+    messages.push({ topic: topic.json, payload: JSON.stringify(actuatorDocument(after)) });
   return messages;
 }
 
@@ -141,17 +107,11 @@ export function parameterMessages(
   if (before === after || after.register === null || after.value === null) return [];
   const topic = topics.parameter(controllerId, after.settings.id);
   const changed = before?.value !== after.value;
-  const json = JSON.stringify({
-    value: after.value,
-    raw: after.register.raw,
-    unit: after.settings.unit ?? null,
-    read_at: isoOrNull(after.register.readAt),
-    source: after.register.source,
-    quality: after.quality,
-  });
   return [
     ...(changed ? [{ topic: topic.value, payload: valueText(after.value) }] : []),
-    ...(changed || before.quality !== after.quality ? [{ topic: topic.json, payload: json }] : []),
+    ...(changed || before.quality !== after.quality
+      ? [{ topic: topic.json, payload: JSON.stringify(parameterDocument(after)) }]
+      : []),
   ];
 }
 
@@ -278,7 +238,9 @@ function statusMessages(
   const isNew = before === undefined || shownState(before) !== shown;
   const state = isNew && shown !== "" ? [{ topic: topic.value, payload: shown }] : [];
   const json =
-    before && sameStatusJson(before, after) ? [] : [{ topic: topic.json, payload: statusJson(after) }];
+    before && sameStatusJson(before, after)
+      ? []
+      : [{ topic: topic.json, payload: JSON.stringify(statusDocument(after)) }];
   return after.quality === "good" ? [...state, ...json] : [...json, ...state];
 }
 
@@ -286,17 +248,6 @@ const shownState = ({ missed, state }: RunningStatus) => (missed > 0 ? "stale" :
 
 const sameStatusJson = (before: RunningStatus, after: RunningStatus) =>
   before.value === after.value && before.changedAt === after.changedAt && before.quality === after.quality;
-
-const statusJson = ({ name, number, value, state, readAt, changedAt, quality }: RunningStatus): string =>
-  JSON.stringify({
-    name,
-    number,
-    value,
-    state,
-    read_at: isoOrNull(readAt),
-    changed_at: isoOrNull(changedAt),
-    quality,
-  });
 
 /** Empties every retained topic of a controller; never a `.../set`. */
 function clearedController(topics: Topics, controller: Controller): Message[] {

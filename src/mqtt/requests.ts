@@ -171,19 +171,35 @@ export class RequestDesk {
   received(name: string, payload: Uint8Array, client: string | null, signal: AbortSignal): void {
     if (!topicIdPattern.test(name)) return;
     const body = parseRequest(payload);
-    const lane = (body.problem === undefined && this.#lanes.get(name)) || this.#local;
-    if (lane.take(() => this.#answer(name, body, signal))) return;
+    if (this.#laneOf(name, body).take(() => this.#answer(name, body, signal))) return;
     this.#refused += 1;
     if (!this.#refusals.take(() => this.#publish(name, errorAnswer(body.transaction, tooMany), body)))
       this.#unanswered += 1;
     this.#say(name, client);
   }
 
+  #laneOf(name: string, { problem }: BridgeRequestBody): RequestLane {
+    return (problem === undefined && this.#lanes.get(name)) || this.#local;
+  }
+
+  /** The answer for whoever asks otherwise than over the broker; null where too many wait for theirs. */
+  ask(name: string, payload: Uint8Array, signal: AbortSignal): Promise<string | null> {
+    const body = parseRequest(payload);
+    return new Promise((resolve) => {
+      const isTaken = this.#laneOf(name, body).take(async () =>
+        resolve(await this.#answerTo(name, body, signal)),
+      );
+      if (!isTaken) resolve(null);
+    });
+  }
+
   async #answer(name: string, body: BridgeRequestBody, signal: AbortSignal): Promise<void> {
-    const answer = signal.aborted
-      ? errorAnswer(body.transaction, stopping)
-      : await answerRequest(name, body, this.#parts.handlers, signal);
-    await this.#publish(name, answer, body);
+    await this.#publish(name, await this.#answerTo(name, body, signal), body);
+  }
+
+  async #answerTo(name: string, body: BridgeRequestBody, signal: AbortSignal): Promise<string> {
+    if (signal.aborted) return errorAnswer(body.transaction, stopping);
+    return answerRequest(name, body, this.#parts.handlers, signal);
   }
 
   /** Ends with the broker's word on it, so that answers cannot pile up before a slow broker either. */

@@ -135,6 +135,16 @@ export class Status {
     outputs.send(topics.bridge.health, JSON.stringify(this.health()));
   }
 
+  /** What a person is to know before anything else. */
+  facts() {
+    const { version, live, mirror } = this.#parts;
+    const { read_only, dry_run } = live.current.commands;
+    return {
+      ...{ version, started_at: new Date(this.#startedWall).toISOString() },
+      ...{ platform: mirror.watch.state, broker: this.brokerState, read_only, dry_run },
+    };
+  }
+
   health(): Readonly<Record<string, unknown>> {
     const { self } = this.#tests;
     return healthDocument(this.#parts, {

@@ -93,11 +93,7 @@ export class PushMirror {
       const values = new Map([[address, read]]);
       store.dispatch(code, {
         type: "registers_read",
-        values,
-        startedAt,
-        readAt: clock.now(),
-        fresh: true,
-        source,
+        ...{ values, startedAt, readAt: clock.now(), fresh: true, source },
       });
     });
   }

@@ -1,6 +1,7 @@
 import mqtt from "mqtt";
 import { describe, expect, it } from "vitest";
-import { bridgeCredential, Authenticator, LoginThrottle, sourceOf } from "../../src/broker/authenticator.js";
+import { bridgeCredential, Authenticator } from "../../src/broker/authenticator.js";
+import { LoginThrottle, sourceOf } from "../../src/runtime/logins.js";
 import { hashPassword } from "../../src/runtime/passwords.js";
 import { defaultBrokerLimits } from "../../src/broker/settings.js";
 import { capturedLog, manualClock, otherClient, testBroker, until } from "../mqtt-connection/support.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { PasswordChecks } from "../../src/broker/authenticator.js";
+import { PasswordChecks } from "../../src/runtime/logins.js";
 import {
   hashPassword,
   parsePasswordHash,

@@ -11,8 +11,11 @@ const project = (name: string) => readFile(new URL(`../../${name}`, import.meta.
 
 const surroundings = {
   env: { GREENHOUSE_TOKEN: "token-of-the-account" },
-  secrets:
-    "platform_password: a\nmqtt_password: b\nha: scrypt:15:8:1:AAAAAAAAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAA\nhttp_token: c\n",
+  secrets: [
+    "platform_password: a\nmqtt_password: b\nhttp_token: c",
+    ...["ha", "anna"].map((user) => `${user}: scrypt:15:8:1:AAAAAAAAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAA`),
+    "",
+  ].join("\n"),
 };
 
 /** The example with every commented key switched on. */

@@ -51,7 +51,7 @@ describe("what works but is probably not wanted", () => {
     ],
     [
       "http: { host: 0.0.0.0 }",
-      ["5:15 http.host: other machines can reach this address and http.token is not set"],
+      ["5:15 http.host: other machines can reach this address and neither http.token nor http.users is set"],
     ],
     ["http: { host: 0.0.0.0, token: abcdefgh }", []],
     ["mirror: listed", ["5:9 mirror: nothing is mirrored, because no controller is listed below"]],

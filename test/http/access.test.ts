@@ -1,90 +1,180 @@
 import { describe, expect, it } from "vitest";
-import { type Listener, refusalOf, type RequestFacts } from "../../src/http/server.js";
+import { judge, type Listener, type RequestFacts, servesPage, Sessions } from "../../src/http/access.js";
+import { hashPassword } from "../../src/runtime/passwords.js";
+import { VirtualClock } from "../support/virtual-clock.js";
 
+const ingress = { enabled: false, role: "viewer", address: "172.30.32.2" } as const;
 const loopback: Listener = {
-  host: "127.0.0.1",
-  port: 8099,
-  allowed_hosts: ["greenhouse.local"],
+  ...{ host: "127.0.0.1", port: 8099, allowed_hosts: ["greenhouse.local"], users: [], ingress },
 };
 const guarded: Listener = { ...loopback, token: "right-token" };
 const exposed: Listener = { ...loopback, host: "0.0.0.0" };
+const anna = { username: "anna", password: "a-password-of-hers", role: "operator" } as const;
+const withUsers: Listener = { ...loopback, users: [anna] };
+const behind: Listener = { ...exposed, ingress: { ...ingress, enabled: true, role: "operator" } };
 
 const asked: RequestFacts = {
-  method: "GET",
-  path: "/metrics",
-  host: "127.0.0.1:8099",
-  origin: undefined,
-  authorization: undefined,
+  ...{ remote: "127.0.0.1", host: "127.0.0.1:8099", origin: undefined, authorization: undefined },
+  ...{ cookie: undefined, ingressPath: undefined, ingressUser: undefined },
 };
+const noSessions = { find: () => null };
 
-const statusOf = (request: Partial<RequestFacts>, access: Listener) =>
-  refusalOf({ ...asked, ...request }, access)?.status ?? 200;
+/** The status of a refusal, else the role: `none` where the data need a login. */
+function verdictOf(request: Partial<RequestFacts>, listener: Listener): number | string {
+  const verdict = judge({ ...asked, ...request }, listener, noSessions);
+  return "status" in verdict ? verdict.status : (verdict.role ?? "none");
+}
 
-describe("who is served", () => {
+describe("who is let in", () => {
   it.each([
-    ["a known name", { host: "greenhouse.local" }, 200],
-    ["a known name in capitals, with a port", { host: "Greenhouse.LOCAL:8099" }, 200],
-    ["localhost", { host: "localhost:8099" }, 200],
-    ["the loopback address of IPv6", { host: "[::1]:8099" }, 200],
+    ["a known name", { host: "greenhouse.local" }, "viewer"],
+    ["a known name in capitals, with a port", { host: "Greenhouse.LOCAL:8099" }, "viewer"],
+    ["localhost", { host: "localhost:8099" }, "viewer"],
+    ["the loopback address of IPv6", { host: "[::1]:8099" }, "viewer"],
     ["a name that resolves to us", { host: "evil.example" }, 421],
     ["a name that ends like ours", { host: "127.0.0.1.evil.example" }, 421],
     ["no name at all", { host: undefined }, 421],
-    ["its own origin", { origin: "http://127.0.0.1:8099" }, 200],
+    ["its own origin", { origin: "http://127.0.0.1:8099" }, "viewer"],
+    ["its own origin behind a proxy that speaks https", { origin: "https://127.0.0.1:8099" }, "viewer"],
+    ["its own name at another port", { origin: "http://127.0.0.1:8123" }, 403],
     ["a foreign origin", { origin: "https://evil.example" }, 403],
     ["the null origin of a sandboxed page", { origin: "null" }, 403],
-    ["HEAD", { method: "HEAD" }, 200],
-    ["a request that could change something", { method: "POST" }, 405],
-    ["DELETE", { method: "DELETE" }, 405],
-  ])("%s gets %o → %i", (_, request, status) => expect(statusOf(request, loopback)).toBe(status));
+    ["a header that only ingress may send", { ingressPath: "/api/hassio_ingress/abc" }, "viewer"],
+  ])("%s: %o gives %s", (_, request, verdict) => expect(verdictOf(request, loopback)).toBe(verdict));
 
   it.each([
-    ["fd00::5", "[fd00::5]:8099", 200],
-    ["fd00::5", "[fd00::5]", 200],
-    ["FD00:0:0::5", "[fd00::5]:8099", 200],
-    ["[fd00::5]", "[fd00::5]:8099", 200],
-    ["fe80::1%eth0", "[fe80::1]:8099", 200],
+    ["fd00::5", "[fd00::5]:8099", "none"],
+    ["fd00::5", "[fd00::5]", "none"],
+    ["FD00:0:0::5", "[fd00::5]:8099", "none"],
+    ["[fd00::5]", "[fd00::5]:8099", "none"],
+    ["fe80::1%eth0", "[fe80::1]:8099", "none"],
     ["fd00::5", "[fd00::6]:8099", 421],
     ["fd00::5", "[fd00::5].evil.example", 421],
-  ])("a server that listens on %s asked as %s gives %i", (own, host, status) => {
-    const path = "/healthz";
-    expect(statusOf({ host, path }, { ...loopback, host: own })).toBe(status);
-    const named = { ...loopback, allowed_hosts: [own] };
-    expect(statusOf({ host }, named), "among http.allowed_hosts").toBe(status);
+  ])("a server that listens on %s asked as %s gives %s", (own, host, verdict) => {
+    expect(verdictOf({ host }, { ...loopback, host: own })).toBe(verdict);
+    const named = { ...exposed, allowed_hosts: [own] };
+    expect(verdictOf({ host }, named), "among http.allowed_hosts").toBe(verdict);
   });
-
-  it.each(["/healthz", "/readyz"])("%s needs no token", (path) => {
-    expect(statusOf({ path }, guarded)).toBe(200);
-    expect(statusOf({ path, host: "localhost" }, exposed)).toBe(200);
-  });
-
-  it.each(["/metrics", "/", "/anything", "/healthz/../metrics", "/HEALTHZ"])(
-    "%s needs the token where one is configured",
-    (path) => {
-      expect(statusOf({ path }, guarded)).toBe(401);
-      expect(statusOf({ path, authorization: "Bearer right-token" }, guarded)).toBe(200);
-    },
-  );
 
   it.each([
-    ["nothing", undefined, 401],
-    ["another token", "Bearer wrong-token", 401],
-    ["the beginning of it", "Bearer right", 401],
-    ["more than it", "Bearer right-token-and-more", 401],
-    ["it without a scheme", "right-token", 401],
-    ["it under another scheme", "Basic right-token", 401],
-    ["an empty one", "Bearer ", 401],
-    ["it under a scheme in small letters", "bearer right-token", 200],
-  ])("whoever shows %s gets %o → %i", (_, authorization, status) =>
-    expect(statusOf({ authorization }, guarded)).toBe(status),
-  );
+    ["without users everybody on this computer reads", loopback, {}, "viewer"],
+    ["with a token nobody reads without it", guarded, {}, "none"],
+    ["with users nobody reads without a login", withUsers, {}, "none"],
+    ["where others reach the server nobody reads without one", exposed, {}, "none"],
+    ["the token reads", guarded, { authorization: "Bearer right-token" }, "viewer"],
+    ["its scheme may be in small letters", guarded, { authorization: "bearer right-token" }, "viewer"],
+    ["another token is none", guarded, { authorization: "Bearer wrong-token" }, "none"],
+    ["nor is its beginning", guarded, { authorization: "Bearer right" }, "none"],
+    ["nor more than it", guarded, { authorization: "Bearer right-token-and-more" }, "none"],
+    ["nor without a scheme", guarded, { authorization: "right-token" }, "none"],
+    ["nor under another one", guarded, { authorization: "Basic right-token" }, "none"],
+    ["nor where none is configured", withUsers, { authorization: "Bearer undefined" }, "none"],
+  ])("%s", (_, listener, request, verdict) => expect(verdictOf(request, listener)).toBe(verdict));
 
   it("only a token that was shown and wrong counts as a wrong one", () => {
-    expect(refusalOf(asked, guarded)?.wrongToken).toBeUndefined();
-    expect(refusalOf({ ...asked, authorization: "Bearer no" }, guarded)?.wrongToken).toBe(true);
+    expect(judge(asked, guarded, noSessions)).not.toHaveProperty("isWrongToken");
+    const wrong = judge({ ...asked, authorization: "Bearer no" }, guarded, noSessions);
+    expect(wrong).toHaveProperty("isWrongToken", true);
+  });
+});
+
+describe("Home Assistant's ingress", () => {
+  const through = {
+    ...{ remote: "172.30.32.2", host: "ha.example:8123", origin: "https://ha.example" },
+    ...{ ingressPath: "/api/hassio_ingress/x-Y_1", ingressUser: "anna" },
+  };
+
+  it.each([
+    ["the Supervisor with its path is ingress, whatever Host and Origin", {}, "operator"],
+    ["so it is as an IPv4 address in IPv6", { remote: "::ffff:172.30.32.2" }, "operator"],
+    ["another address is not, whatever it sends", { remote: "172.30.32.3" }, 421],
+    ["nor is it without the path", { ingressPath: undefined }, 421],
+    ["nor with one that could lead elsewhere", { ingressPath: "/a/../b" }, 421],
+    ["nor with one that is an address", { ingressPath: "//evil.example" }, 421],
+    ["nor with one that ends a header", { ingressPath: '/a"><script>' }, 421],
+  ])("%s", (_, request, verdict) => expect(verdictOf({ ...through, ...request }, behind)).toBe(verdict));
+
+  it("is off unless it is configured", () => expect(verdictOf(through, exposed)).toBe(421));
+
+  it("says who asks", () =>
+    expect(judge({ ...asked, ...through }, behind, noSessions)).toMatchObject({
+      ...{ user: "anna", via: "ingress:anna", isIngress: true },
+    }));
+});
+
+describe("where the page is served", () => {
+  it.each([
+    ["on this computer", loopback, true],
+    ["nowhere else without anybody who could log in", exposed, false],
+    ["with users", { ...exposed, users: [anna] }, true],
+    ["with ingress", behind, true],
+    ["not where it is turned off", { ...loopback, page: false }, false],
+  ])("%s", (_, listener, served) => expect(servesPage(listener)).toBe(served));
+});
+
+describe("a login", async () => {
+  const hashed = { ...anna, password: await hashPassword(anna.password) };
+  const hourMs = 3_600_000;
+
+  function scene() {
+    const clock = new VirtualClock();
+    const sessions = new Sessions({ ...withUsers, users: [hashed] }, 8099, clock);
+    const login = async (password: string, username = "anna", from = "10.0.0.1") => {
+      const verdict = await sessions.login(username, password, from);
+      return verdict.kind === "in" ? verdict.cookie : verdict.kind;
+    };
+    const cookie = async () => (await login(anna.password)).split(";")[0] ?? "";
+    return { clock, sessions, login, cookie };
+  }
+
+  it("gives a cookie that no script reads and no other page sends", async () => {
+    const { login } = scene();
+    expect(await login(anna.password)).toMatch(
+      /^greenhouse2mqtt_8099=[\w-]{43}; Max-Age=604800; HttpOnly; SameSite=Strict$/,
+    );
   });
 
-  it("without a token metrics are for this computer alone", () => {
-    expect(statusOf({}, loopback)).toBe(200);
-    expect(statusOf({ host: "localhost" }, exposed)).toBe(401);
+  it("with a wrong password or name tells neither", async () => {
+    const { login } = scene();
+    expect(await login("wrong")).toBe("wrong");
+    expect(await login(anna.password, "nobody")).toBe("wrong");
+  });
+
+  it("opens a session that ends with 12 hours without use", async () => {
+    const { clock, sessions, cookie } = scene();
+    const shown = await cookie();
+    await clock.advance(11 * hourMs);
+    expect(sessions.find(shown)).toMatchObject({ user: "anna", role: "operator" });
+    await clock.advance(11 * hourMs);
+    expect(sessions.find(`other=1; ${shown}`)).not.toBeNull();
+    await clock.advance(12.1 * hourMs);
+    expect(sessions.find(shown)).toBeNull();
+  });
+
+  it("opens a session that ends after 7 days, however much it is used", async () => {
+    const { clock, sessions, cookie } = scene();
+    const shown = await cookie();
+    for (let hours = 0; hours < 160; hours += 10) {
+      await clock.advance(10 * hourMs);
+      expect(sessions.find(shown)).not.toBeNull();
+    }
+    await clock.advance(9 * hourMs);
+    expect(sessions.find(shown)).toBeNull();
+  });
+
+  it("is over with the logout", async () => {
+    const { sessions, cookie } = scene();
+    const shown = await cookie();
+    sessions.logout(sessions.find(shown)?.session ?? null);
+    expect(sessions.find(shown)).toBeNull();
+  });
+
+  it("waits for its turn after ten wrong ones, from the same place and for the same name alone", async () => {
+    const { clock, login } = scene();
+    for (let times = 0; times < 10; times += 1) expect(await login("wrong")).toBe("wrong");
+    const late = login(anna.password);
+    expect(await login(anna.password, "anna", "10.0.0.2")).toMatch(/^greenhouse2mqtt/);
+    await clock.advance(2_000);
+    expect(await late).toMatch(/^greenhouse2mqtt/);
   });
 });

@@ -2,7 +2,11 @@ import { once } from "node:events";
 import { request, type IncomingHttpHeaders } from "node:http";
 import net from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { serveHttp, type Listener } from "../../src/http/server.js";
+import type { Listener } from "../../src/http/access.js";
+import { serveHttp } from "../../src/http/server.js";
+import { PageService } from "../../src/http/service.js";
+import { systemClock } from "../../src/runtime/clock.js";
+import type { Logger } from "../../src/runtime/log.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { freePort } from "../support/mosquitto.js";
 
@@ -49,16 +53,42 @@ const everythingFine = {
 };
 const metrics = { page: () => Promise.resolve("up 1\n") };
 
-type Checked = Parameters<typeof serveHttp>[2];
+type Checked = Parameters<typeof serveHttp>[0]["checked"];
+
+const ingress = { enabled: false, role: "viewer", address: "172.30.32.2" } as const;
+
+/** A page that nobody looks at here. */
+function emptyService(log: Logger): PageService {
+  const store = {
+    controllers: () => [],
+    get: () => undefined,
+    byId: () => undefined,
+    onChange: () => () => undefined,
+  };
+  const facts = {
+    version: "test",
+    started_at: "",
+    platform: null,
+    broker: "online",
+    read_only: false,
+    dry_run: false,
+  };
+  return new PageService({
+    ...{ clock: systemClock, log, store, status: { facts: () => facts, health: () => ({}) } },
+    ...{ journal: { onWritten: () => undefined }, past: () => Promise.resolve([]) },
+    ...{ submit: () => ({ id: "", isTaken: false }), ask: () => Promise.resolve(null) },
+  });
+}
 
 /** A running server, ended with the test. */
 async function serve(view: Partial<Checked> = {}, inForce?: () => Partial<Listener>) {
   const port = await freePort();
   const stop = new AbortController();
   const { log, lines } = capturedLog();
-  const http: Listener = { host: "127.0.0.1", port, allowed_hosts: ["greenhouse.local"] };
-  const now = () => ({ ...http, ...inForce?.() });
-  const served = serveHttp(http, now, { ...everythingFine, ...view }, metrics, log, stop.signal);
+  const http: Listener = { host: "127.0.0.1", port, allowed_hosts: ["greenhouse.local"], users: [], ingress };
+  const checked = { ...everythingFine, ...view };
+  const parts = { http, checked, metrics, service: emptyService(log), clock: systemClock, log };
+  const served = serveHttp({ ...parts, inForce: () => ({ ...http, ...inForce?.() }) }, stop.signal);
   const end = async () => {
     stop.abort();
     await served;
@@ -97,7 +127,7 @@ describe("the HTTP side", () => {
     const { status, text, headers } = await ask(port, "/metrics?x=1");
     expect({ status, text }).toEqual({ status: 200, text: "up 1\n" });
     expect(headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
-    expect(headers["content-security-policy"]).toBe("default-src 'none'");
+    expect(headers["content-security-policy"]).toContain("default-src 'none'; script-src 'self';");
     expect(headers["x-content-type-options"]).toBe("nosniff");
     expect((await ask(port, "/metrics", {}, "HEAD")).text).toBe("");
   });
@@ -131,9 +161,17 @@ describe("the HTTP side", () => {
   it("a busy port is a warning, not a failure", async () => {
     const { port } = await serve();
     const { log, lines } = capturedLog();
-    const http = { host: "127.0.0.1", port, allowed_hosts: [] };
+    const http: Listener = { host: "127.0.0.1", port, allowed_hosts: [], users: [], ingress };
+    const parts = {
+      http,
+      checked: everythingFine,
+      metrics,
+      service: emptyService(log),
+      clock: systemClock,
+      log,
+    };
     const { signal } = new AbortController();
-    await expect(serveHttp(http, () => http, everythingFine, metrics, log, signal)).resolves.toBeUndefined();
+    await expect(serveHttp({ ...parts, inForce: () => http }, signal)).resolves.toBeUndefined();
     expect(lines.filter((line) => line.startsWith("warn") && line.includes("http.port"))).toHaveLength(1);
   });
 });

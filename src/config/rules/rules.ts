@@ -43,15 +43,26 @@ function usersBeyondLoopback(root: Draft): Finding[] {
   ];
 }
 
-/** Whoever guesses a password from the network moves actuators; with a broken hash the broker would not start. */
-const usablePasswords = (root: Draft): Finding[] =>
-  sectionsAt(root, "broker.users.*").flatMap(({ path, section }) => {
-    const password = textOf(section, "password");
-    const message = password === null ? null : passwordProblem(password, isOpen(sectionOf(root, "broker")));
-    return message === null ? [] : [atValue([...path, "password"], message)];
-  });
+/** Both have users that log in, and an address that other machines may reach. */
+const servers = ["broker", "http"] as const;
+const reached = { broker: "the broker", http: "the page" } as const;
 
-function passwordProblem(password: string, isReachable: boolean): string | null {
+/** Whoever guesses a password from the network moves actuators; with a broken hash nobody could log in. */
+const usablePasswords = (root: Draft): Finding[] =>
+  servers.flatMap((server) =>
+    sectionsAt(root, `${server}.users.*`).flatMap(({ path, section }) => {
+      const password = textOf(section, "password");
+      const message =
+        password === null ? null : passwordProblem(password, server, isOpen(sectionOf(root, server)));
+      return message === null ? [] : [atValue([...path, "password"], message)];
+    }),
+  );
+
+function passwordProblem(
+  password: string,
+  server: (typeof servers)[number],
+  isReachable: boolean,
+): string | null {
   if (isPasswordHash(password))
     return parsePasswordHash(password) === null
       ? "looks like a hash but cannot be read: make a new one with greenhouse2mqtt passwd"
@@ -59,16 +70,31 @@ function passwordProblem(password: string, isReachable: boolean): string | null 
   const weakness = isReachable ? passwordWeakness(password) : null;
   return weakness === null
     ? null
-    : `expected at least ${shortestPassword} characters, ${fewestCharacters} of them different, and no common password, because other machines can reach the broker; ${weakness}`;
+    : `expected at least ${shortestPassword} characters, ${fewestCharacters} of them different, and no common password, because other machines can reach ${reached[server]}; ${weakness}`;
 }
 
-function distinctUsers(root: Draft): Finding[] {
-  const users = sectionsAt(root, "broker.users.*").filter(
-    ({ section }) => textOf(section, "username") !== null,
-  );
-  return repeats(users, ({ section }) => section.username).map(([{ path }]) =>
-    atValue([...path, "username"], "another user above has this name"),
-  );
+const distinctUsers = (root: Draft): Finding[] =>
+  servers.flatMap((server) => {
+    const users = sectionsAt(root, `${server}.users.*`).filter(
+      ({ section }) => textOf(section, "username") !== null,
+    );
+    return repeats(users, ({ section }) => section.username).map(([{ path }]) =>
+      atValue([...path, "username"], "another user above has this name"),
+    );
+  });
+
+/** A page that was asked for and could be used by nobody would be taken for one that works. */
+function usablePage(root: Draft): Finding[] {
+  const http = sectionOf(root, "http");
+  const hasUsers = itemsOf(http, "users").length > 0 || typeof http.users === "symbol";
+  if (http.page !== true || !isOpen(http) || hasUsers || sectionOf(http, "ingress").enabled === true)
+    return [];
+  return [
+    atValue(
+      ["http", "page"],
+      "other machines can reach http.host, so the page needs http.users or http.ingress; or listen at 127.0.0.1",
+    ),
+  ];
 }
 
 /** One port, one listener. Port 0 means any free one. */
@@ -199,6 +225,7 @@ const rules: readonly ((root: Draft) => Finding[])[] = [
   usersBeyondLoopback,
   usablePasswords,
   distinctUsers,
+  usablePage,
   distinctPorts,
   distinctControllerIds,
   distinctSensors,

@@ -131,6 +131,31 @@ export const homeAssistantSection = section({
   ),
 });
 
+const pageUser = () =>
+  section({
+    username: required(writtenText(), "Name to log in with.", { example: "anna" }),
+    password: required(writtenText(), "A hash made by `greenhouse2mqtt passwd`, or plain (warned).", {
+      example: "!secret anna",
+      secret: true,
+    }),
+    role: withDefault(
+      choice(["viewer", "operator"]),
+      "viewer",
+      "viewer reads everything; operator also commands, asks for things and sets the log level.",
+    ),
+  });
+
+const ingress = () =>
+  section({
+    enabled: withDefault(flag(), false, "Serve the page through Home Assistant's ingress."),
+    role: withDefault(choice(["viewer", "operator"]), "viewer", "What everybody who comes through it may."),
+    address: withDefault(
+      text("an IP address", /^[0-9A-Fa-f.:]{2,45}$/),
+      "172.30.32.2",
+      "The Supervisor's; only connections from there count as ingress.",
+    ),
+  });
+
 const listener = section({
   host: withDefault(
     text("a host name or address", /^[A-Za-z0-9._:[\]%-]{1,253}$/),
@@ -148,6 +173,18 @@ const listener = section({
     [],
     "Further names a browser may use for this address.",
   ),
+  page: optional(
+    flag(),
+    "The page and its API. Default: true where `host` is this computer alone, with users, or with ingress.",
+    { example: "true", off: true },
+  ),
+  users: withDefault(
+    list(pageUser()),
+    [],
+    "Who may log in at the page; without users everybody on this computer reads, and nobody commands.",
+    { off: true },
+  ),
+  ingress: withDefault(ingress(), {}, "Home Assistant's ingress, for the add-on.", { off: true }),
 });
 
 /** `false`, or where to listen. */

@@ -1,0 +1,74 @@
+import type { Actuator, Parameter, RunningStatus, Sensor } from "./model.js";
+
+/*
+ * What is told of the parts of a controller, the same on every `.../json` topic and in the API. Times are ISO texts.
+ */
+
+/** The items of one answer share when they were measured and received, so the last two texts are kept. */
+export const isoOrNull = rememberingTwo((at) => new Date(at).toISOString());
+
+function rememberingTwo(textOf: (at: number) => string): (at: number | null) => string | null {
+  let newest = { at: NaN, text: "" };
+  let older = newest;
+  return (at) => {
+    if (at === null) return null;
+    if (at === newest.at) return newest.text;
+    if (at === older.at) return older.text;
+    older = newest;
+    newest = { at, text: textOf(at) };
+    return newest.text;
+  };
+}
+
+export function sensorDocument(sensor: Sensor) {
+  const { definition } = sensor;
+  return {
+    value: sensor.value,
+    raw: sensor.raw,
+    unit: definition.unit,
+    kind: definition.kind,
+    measured_at: isoOrNull(sensor.measuredAt),
+    received_at: isoOrNull(sensor.receivedAt),
+    quality: sensor.quality,
+    source: sensor.source,
+    name: definition.platformName,
+    factor: definition.factor,
+    channel: definition.channel,
+  };
+}
+
+export const actuatorDocument = (actuator: Actuator) => ({
+  state: actuator.state,
+  position: actuator.position,
+  value: actuator.value,
+  read_at: isoOrNull(actuator.readAt),
+  source: actuator.source,
+  quality: actuator.quality,
+});
+
+export const parameterDocument = ({ value, register, settings, quality }: Parameter) => ({
+  value,
+  raw: register?.raw ?? null,
+  unit: settings.unit ?? null,
+  read_at: isoOrNull(register?.readAt ?? null),
+  source: register?.source ?? null,
+  quality,
+});
+
+export const statusDocument = ({
+  name,
+  number,
+  value,
+  state,
+  readAt,
+  changedAt,
+  quality,
+}: RunningStatus) => ({
+  name,
+  number,
+  value,
+  state,
+  read_at: isoOrNull(readAt),
+  changed_at: isoOrNull(changedAt),
+  quality,
+});

@@ -1,0 +1,213 @@
+import type { Command, Phase, ResultAddressee } from "../commands/command.js";
+import { canonical } from "../greenhouse/command/words.js";
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import { kindRows } from "../greenhouse/actuator-kinds.js";
+import { valueTable } from "../greenhouse/actuator-values.js";
+import {
+  actuatorDocument,
+  isoOrNull,
+  parameterDocument,
+  sensorDocument,
+  statusDocument,
+} from "../greenhouse/documents.js";
+import type { Actuator, Controller, Quality } from "../greenhouse/model.js";
+import type {
+  ActuatorView,
+  Alarm,
+  Alarms,
+  CommandDocument,
+  ControllerView,
+  LimitsDocument,
+  OverviewRow,
+} from "../page/protocol.js";
+
+const worst: readonly Quality[] = ["bad", "stale", "uncertain", "good"];
+const noLimits: LimitsDocument = { allowed: null, lock: null, lease: null };
+
+/** Commands as they are told; more than anybody asks for later. */
+const mostKept = 1_000;
+
+interface Followed {
+  readonly document: CommandDocument;
+  readonly result: CommandResult | null;
+}
+
+interface Shown {
+  readonly command: CommandDocument | null;
+  readonly result: CommandResult | null;
+}
+
+const nothing: Shown = { command: null, result: null };
+const keyOf = (controller: string, target: string, id: string) => `${controller} ${target} ${id}`;
+
+/** The newest commands by id, and of each target the newest command and the last result. */
+export class CommandBoard {
+  readonly #byId = new Map<string, Followed>();
+  readonly #shown = new Map<string, Shown>();
+  readonly #running = new Map<string, ReadonlyMap<string, CommandDocument>>();
+  readonly #waiting = new Map<string, readonly ((result: CommandResult) => void)[]>();
+
+  phase(command: Command, phase: Phase): void {
+    const { id, controllerId: controller, target, targetId: actuator, by, via } = command;
+    const document: CommandDocument = {
+      ...{ id, controller, actuator, phase, by, via, command: canonical(command.wanted) },
+      received_at: new Date(command.receivedAt).toISOString(),
+    };
+    this.#keep(id, { document, result: this.#byId.get(id)?.result ?? null });
+    const key = keyOf(controller, target, actuator);
+    const before = this.#shown.get(key) ?? nothing;
+    const isNewer = !before.command || before.command.received_at <= document.received_at;
+    if (isNewer || before.command.phase === "done") this.#shown.set(key, { ...before, command: document });
+    const running = new Map(this.#running.get(controller));
+    running.delete(id);
+    if (phase !== "done") running.set(id, document);
+    this.#running.set(controller, running);
+  }
+
+  result(result: CommandResult, { controllerId, target, targetId }: ResultAddressee): void {
+    for (const tell of this.#waiting.get(result.id) ?? []) tell(result);
+    this.#waiting.delete(result.id);
+    // The answer to a repeated message is news for its sender alone.
+    if (result.reason === "duplicate") return;
+    const followed = this.#byId.get(result.id);
+    if (followed) this.#byId.set(result.id, { ...followed, result });
+    const key = keyOf(controllerId, target, targetId);
+    this.#shown.set(key, { ...(this.#shown.get(key) ?? nothing), result });
+  }
+
+  /** A result of an earlier run, the newest first. */
+  restore(result: CommandResult, target: string): void {
+    const key = keyOf(result.controller, target, result.actuator);
+    if (!this.#shown.has(key)) this.#shown.set(key, { command: null, result });
+  }
+
+  find(id: string): Followed | null {
+    return this.#byId.get(id) ?? null;
+  }
+
+  shown(controllerId: string, target: string, id: string): Shown {
+    return this.#shown.get(keyOf(controllerId, target, id)) ?? nothing;
+  }
+
+  /** The newest that is under way at a controller. */
+  running(controllerId: string): CommandDocument | null {
+    return [...(this.#running.get(controllerId)?.values() ?? [])].at(-1) ?? null;
+  }
+
+  /** The result of a request that was refused, which is told once the journal has it. */
+  refusal(id: string): Promise<CommandResult> {
+    return new Promise((resolve) => {
+      this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), resolve]);
+    });
+  }
+
+  #keep(id: string, followed: Followed): void {
+    this.#byId.delete(id);
+    this.#byId.set(id, followed);
+    const [oldest] = this.#byId.keys();
+    if (this.#byId.size > mostKept && oldest !== undefined) this.#byId.delete(oldest);
+  }
+}
+
+export function overviewRow(controller: Controller, board: CommandBoard, alarms: number): OverviewRow {
+  const { info, availability, problem, sensors } = controller;
+  const qualities = new Set<Quality>();
+  let oldest: number | null = null;
+  for (const { quality, measuredAt } of sensors.values()) {
+    qualities.add(quality);
+    if (measuredAt !== null && (oldest === null || measuredAt < oldest)) oldest = measuredAt;
+  }
+  return {
+    ...{ name: info.name, availability, problem },
+    quality: worst.find((quality) => qualities.has(quality)) ?? null,
+    oldest_reading_at: isoOrNull(oldest),
+    command: board.running(info.id),
+    alarms,
+  };
+}
+
+export function controllerView(
+  { info, availability, problem, sensors, actuators, statuses, parameters }: Controller,
+  board: CommandBoard,
+): ControllerView {
+  const { id, code, name } = info;
+  const each = <Item, Shown>(items: ReadonlyMap<string, Item>, show: (item: Item, id: string) => Shown) =>
+    Object.fromEntries([...items].map(([key, item]) => [key, show(item, key)]));
+  return {
+    ...{ id, code, name, availability, problem },
+    sensors: each(sensors, sensorDocument),
+    actuators: each(actuators, (actuator, key) => ({
+      ...actuatorView(actuator),
+      ...board.shown(id, "actuator", key),
+      ...noLimits,
+    })),
+    status: each(statuses, statusDocument),
+    parameters: each(parameters, (parameter, key) => ({
+      ...parameterDocument(parameter),
+      name: parameter.settings.name ?? key,
+      writable: parameter.settings.writable ?? null,
+      ...board.shown(id, "parameter", key),
+    })),
+  };
+}
+
+function actuatorView(actuator: Actuator): Omit<ActuatorView, "command" | "result" | keyof LimitsDocument> {
+  const { settings } = actuator;
+  const words = Object.keys(valueTable(settings));
+  return {
+    ...actuatorDocument(actuator),
+    name: settings.name ?? settings.id,
+    kind: settings.kind,
+    words: words.filter((word) => word !== "stop"),
+    degrees: kindRows[settings.kind].positionMode !== null,
+    stop: settings.stop !== undefined || words.includes("stop"),
+    read_only: settings.readOnly,
+  };
+}
+
+/** What is wrong now, as far as a controller's own state and the bridge's health tell. */
+export function todaysAlarms(
+  controllers: Iterable<Controller>,
+  health: Readonly<Record<string, unknown>>,
+): Alarms {
+  const alarms: Record<string, Alarm> = {};
+  const raise = (type: string, controller: string | null, since: string | null, message: string) => {
+    const id = controller === null ? type : `${type}.${controller}`;
+    const severity = type === "command_problem" || controller === null ? "error" : "warning";
+    alarms[id] ??= {
+      ...{ id, type, state: "active", since, severity, controller },
+      ...{ actuator: null, message, remedy: null, by: null },
+    };
+  };
+  for (const { info, problem, availability } of controllers) {
+    if (problem)
+      raise("command_problem", info.id, null, `A command at ${info.name} did not end as it should.`);
+    if (availability === "offline") raise("controller_offline", info.id, null, `${info.name} is offline.`);
+  }
+  const overdue: unknown = health["overdue"];
+  for (const late of Array.isArray(overdue) ? (overdue as readonly Overdue[]) : [])
+    raise("readings_overdue", late.controller, late.since, `${late.what} is overdue.`);
+  return alarms;
+}
+
+interface Overdue {
+  readonly controller: string | null;
+  readonly what: string;
+  readonly since: string;
+}
+
+/** The journal as a table for a spreadsheet, after RFC 4180; a text that a spreadsheet would take for a formula is quoted. */
+export function csvOf(
+  rows: readonly Readonly<Record<string, unknown>>[],
+  columns: readonly string[],
+): string {
+  const lines = [columns, ...rows.map((row) => columns.map((column) => row[column]))];
+  return `\uFEFF${lines.map((cells) => `${cells.map(csvCell).join(",")}\r\n`).join("")}`;
+}
+
+function csvCell(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const safe = typeof value === "string" && /^[=+\-@]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -1,0 +1,174 @@
+import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
+import type {
+  actuatorDocument,
+  parameterDocument,
+  sensorDocument,
+  statusDocument,
+} from "../greenhouse/documents.js";
+import type { Availability, PlatformState, Quality } from "../greenhouse/model.js";
+
+/*
+ * What server and browser say to each other; types alone. Times are ISO texts. A merge patch cannot say null, so in a patched
+ * document a field that is absent means null.
+ */
+
+export type Role = "viewer" | "operator";
+
+export interface Session {
+  readonly user: string | null;
+  readonly role: Role | null;
+  readonly via: string | null;
+  /** Whether the data need one. */
+  readonly login: boolean;
+}
+
+export interface BridgeFacts {
+  readonly version: string;
+  readonly started_at: string;
+  readonly platform: PlatformState | null;
+  readonly broker: string;
+  readonly read_only: boolean;
+  readonly dry_run: boolean;
+  /** Of the demo alone: how many times as fast as ours the simulated greenhouse's time runs, and what it is there. */
+  readonly demo: { readonly speed: number; readonly time: string } | null;
+}
+
+export interface OverviewRow {
+  readonly name: string;
+  readonly availability: Availability;
+  /** The worst of its sensors; null without any. */
+  readonly quality: Quality | null;
+  readonly oldest_reading_at: string | null;
+  readonly problem: boolean;
+  /** The newest command under way. */
+  readonly command: CommandDocument | null;
+  /** How many are active. */
+  readonly alarms: number;
+}
+
+export interface Overview {
+  readonly at: string;
+  readonly bridge: BridgeFacts;
+  readonly controllers: Readonly<Record<string, OverviewRow>>;
+}
+
+export type PhaseWord = "waiting" | "checking" | "sending" | "confirming" | "done";
+
+/** A command and where it stands. */
+export interface CommandDocument {
+  readonly id: string;
+  readonly controller: string;
+  readonly actuator: string;
+  readonly command: string | null;
+  readonly phase: PhaseWord;
+  readonly by: string | null;
+  readonly via: Via;
+  readonly received_at: string;
+}
+
+/** One rule that keeps something back. */
+interface Because {
+  readonly rule: string;
+  readonly input: string | null;
+  readonly value: number | string | null;
+  readonly limit: number | string | null;
+  readonly quality: string | null;
+  readonly until: string | null;
+}
+
+/** What the rules make of an actuator; each is null where there is none. */
+export interface LimitsDocument {
+  readonly allowed: {
+    readonly words: readonly string[];
+    readonly degrees: { readonly min: number; readonly max: number } | null;
+    readonly because: readonly Because[];
+  } | null;
+  readonly lock: {
+    readonly by: string;
+    readonly reason: string | null;
+    readonly since: string;
+    readonly until: string | null;
+  } | null;
+  readonly lease: {
+    readonly command: string;
+    readonly until: string;
+    readonly ends_with: string;
+    readonly by: string | null;
+  } | null;
+}
+
+interface Commanded {
+  readonly name: string;
+  readonly command: CommandDocument | null;
+  readonly result: CommandResult | null;
+}
+
+export interface ActuatorView extends ReturnType<typeof actuatorDocument>, Commanded, LimitsDocument {
+  readonly kind: string;
+  /** What it takes, beside degrees. */
+  readonly words: readonly string[];
+  readonly degrees: boolean;
+  readonly stop: boolean;
+  readonly read_only: boolean;
+}
+
+export interface ParameterView extends ReturnType<typeof parameterDocument>, Commanded {
+  readonly writable: { readonly min: number; readonly max: number; readonly step: number } | null;
+}
+
+export type SensorView = ReturnType<typeof sensorDocument>;
+export type StatusView = ReturnType<typeof statusDocument>;
+
+export interface ControllerView {
+  readonly id: string;
+  readonly code: string;
+  readonly name: string;
+  readonly availability: Availability;
+  readonly problem: boolean;
+  readonly sensors: Readonly<Record<string, SensorView>>;
+  readonly actuators: Readonly<Record<string, ActuatorView>>;
+  readonly status: Readonly<Record<string, StatusView>>;
+  readonly parameters: Readonly<Record<string, ParameterView>>;
+}
+
+export interface Alarm {
+  readonly id: string;
+  readonly type: string;
+  readonly state: "active" | "acknowledged" | "cleared";
+  readonly since: string | null;
+  readonly severity: "info" | "warning" | "error";
+  readonly controller: string | null;
+  readonly actuator: string | null;
+  readonly message: string;
+  readonly remedy: string | null;
+  readonly by: string | null;
+}
+
+export type Alarms = Readonly<Record<string, Alarm>>;
+
+/** Newest first; `next` is the next page's `before`. */
+export interface JournalPage<Item> {
+  readonly records: readonly Item[];
+  readonly next: number | null;
+}
+
+/** A day of some sensors: the last point of each list is that of `until`, null where nothing good was known. */
+export interface Trends {
+  readonly step_s: number;
+  readonly until: string;
+  /** Since when points are kept; nothing is known of the time before. */
+  readonly since: string;
+  readonly sensors: Readonly<Record<string, readonly (number | null)[]>>;
+}
+
+export interface LiveMessage {
+  /** Null for a sign of life. */
+  readonly view: string | null;
+  readonly kind: "snapshot" | "patch" | "append" | "error" | "alive";
+  readonly data: unknown;
+}
+
+export interface ApiError {
+  readonly error: string;
+  readonly message: string;
+}

@@ -1,0 +1,206 @@
+import { isIPv6 } from "node:net";
+import type { Clock } from "./clock.js";
+import { verifyPassword } from "./passwords.js";
+import { isLoopback } from "./sockets.js";
+
+/* What the embedded broker and the page have in common where people log in: guesses are slowed down, checks are bounded. */
+
+/**
+ * Where a login comes from, as far as nobody can change it at will: this computer has 16 million addresses of its own, and
+ * a machine with IPv6 a whole network of them.
+ */
+export function sourceOf(address: string): string {
+  if (isLoopback(address)) return "this computer";
+  const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  return isIPv6(address) ? `${networkOf(address)}::/64` : address;
+}
+
+function networkOf(address: string): string {
+  const [head = "", tail] = (address.split("%")[0] ?? "").toLowerCase().split("::");
+  const groups = (text: string) => (text === "" ? [] : text.split(":"));
+  const first = groups(head);
+  const last = groups(tail ?? "");
+  const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => "0");
+  const all = tail === undefined ? first : [...first, ...zeros, ...last];
+  return all
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(":");
+}
+
+const windowMs = 60_000;
+/** Longer than this nobody waits for a turn; programs give up before. */
+const maxWaitMs = 10_000;
+// Bounds the memory an attacker with many addresses can claim; the oldest are forgotten first.
+const maxRecords = 4_096;
+
+export function forgetOldest(
+  kept: { readonly size: number; keys(): Iterable<string>; delete(key: string): boolean },
+  most: number,
+): void {
+  const [oldest] = kept.keys();
+  if (kept.size > most && oldest !== undefined) kept.delete(oldest);
+}
+
+interface LoginLimits {
+  /** Wrong logins a minute before further ones wait for their turn. */
+  readonly loginAttempts: number;
+  readonly loginTurnMs: number;
+}
+
+/** Who wants in, with an allowance of its own. */
+interface Guesser {
+  readonly key: string;
+  /** How many times the allowance of one name. */
+  readonly share: number;
+}
+
+/**
+ * Counts wrong logins. Who has had so many within a minute is not locked out, which would let a guesser lock out the owner
+ * of the name: each further login, right or wrong, waits for its turn, and there is one turn every `loginTurnMs`.
+ */
+export class LoginThrottle {
+  readonly #limits: LoginLimits;
+  readonly #clock: Clock;
+  readonly #records = new Map<string, { failedAt: number[]; nextAt: number }>();
+
+  constructor(limits: LoginLimits, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  isSlowed(guessers: readonly Guesser[]): boolean {
+    return guessers.some((guesser) => this.#isOver(guesser));
+  }
+
+  /** Takes the next turn: how long until then. Null, and no turn, where too many wait already. */
+  turn(guessers: readonly Guesser[]): number | null {
+    const now = this.#clock.monotonic();
+    const over = guessers.filter((guesser) => this.#isOver(guesser));
+    const at = over.map(({ key }) => Math.max(now, this.#records.get(key)?.nextAt ?? now));
+    const wait = Math.max(now, ...at) - now;
+    if (wait > maxWaitMs) return null;
+    for (const guesser of over) this.#takeTurn(guesser, now);
+    return wait;
+  }
+
+  /** Notes a wrong login. True when it was the one that used up the allowance of one name. */
+  failed(guessers: readonly Guesser[]): boolean {
+    const now = this.#clock.monotonic();
+    return guessers
+      .map((guesser) => {
+        const wasOver = this.#isOver(guesser);
+        const { failedAt = [], nextAt = now } = this.#records.get(guesser.key) ?? {};
+        const counted = guesser.share * this.#limits.loginAttempts;
+        this.#records.delete(guesser.key);
+        this.#records.set(guesser.key, { failedAt: [...failedAt, now].slice(-counted), nextAt });
+        forgetOldest(this.#records, maxRecords);
+        const isOver = this.#isOver(guesser);
+        if (isOver && !wasOver) this.#takeTurn(guesser, now);
+        return isOver && !wasOver;
+      })
+      .some(Boolean);
+  }
+
+  #isOver({ key, share }: Guesser): boolean {
+    const since = this.#clock.monotonic() - windowMs;
+    const failed = this.#records.get(key)?.failedAt.filter((at) => at > since).length ?? 0;
+    return failed >= share * this.#limits.loginAttempts;
+  }
+
+  #takeTurn({ key, share }: Guesser, now: number): void {
+    const record = this.#records.get(key);
+    if (record) record.nextAt = Math.max(now, record.nextAt) + this.#limits.loginTurnMs / share;
+  }
+}
+
+/**
+ * Checks passwords, two at a time; the others wait in a line of bounded length. Each takes 32 MiB and a thread of Node's pool,
+ * which files and DNS need too.
+ */
+export class PasswordChecks {
+  readonly #parallel: number;
+  readonly #maxWaiting: number;
+  #running = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(parallel = 2, maxWaiting = 64) {
+    this.#parallel = parallel;
+    this.#maxWaiting = maxWaiting;
+  }
+
+  /** `busy` when the line is full, `off` when `isOff` holds once it is this one's turn: then nothing was checked. */
+  async verify(
+    password: string | Buffer,
+    stored: string,
+    isOff: () => boolean = () => false,
+  ): Promise<boolean | "busy" | "off"> {
+    if (this.#running >= this.#parallel) {
+      if (this.#waiting.length >= this.#maxWaiting) return "busy";
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    } else {
+      this.#running += 1;
+    }
+    try {
+      return isOff() ? "off" : await verifyPassword(password, stored);
+    } finally {
+      // The place goes straight to the next in line, so nobody can slip in between.
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#running -= 1;
+    }
+  }
+}
+
+/** Passwords checked at the pace that wrong ones before allow. */
+export class ThrottledLogins {
+  readonly #checks = new PasswordChecks();
+  readonly #throttle: LoginThrottle;
+  readonly #clock: Clock;
+  readonly #life = new AbortController();
+
+  constructor(limits: LoginLimits, clock: Clock) {
+    this.#throttle = new LoginThrottle(limits, clock);
+    this.#clock = clock;
+  }
+
+  /** Nobody waits for a turn any longer. */
+  close(): void {
+    this.#life.abort();
+  }
+
+  /** Notes a wrong login. True when further ones wait from now on. */
+  failed(guessers: readonly Guesser[]): boolean {
+    return this.#throttle.failed(guessers);
+  }
+
+  /** `blocked`: too many wait already after wrong logins; `busy`: too many at once. */
+  async check(
+    guessers: readonly Guesser[],
+    given: string | Buffer,
+    stored: string,
+  ): Promise<boolean | "blocked" | "busy"> {
+    const isSlowed = () => this.#throttle.isSlowed(guessers);
+    if (!isSlowed()) {
+      // Guesses made at the same time as the one that was too many take turns as well.
+      const right = await this.#checks.verify(given, stored, isSlowed);
+      if (right !== "off") return right;
+    }
+    const wait = this.#throttle.turn(guessers);
+    if (wait === null) return "blocked";
+    try {
+      await this.#clock.wait(wait, this.#life.signal);
+    } catch {
+      return "busy";
+    }
+    const right = await this.#checks.verify(given, stored);
+    return right === "off" ? "busy" : right;
+  }
+}
+
+// Checked when the user does not exist, so that the time taken does not tell which users do.
+export const unknownUserHash = `scrypt:15:8:1:${"A".repeat(22)}:${"A".repeat(43)}`;
+
+// The allowance of a source for all names together, as a multiple of the one for a name.
+export const sourceShare = 10;

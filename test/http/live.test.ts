@@ -1,0 +1,142 @@
+import { EventEmitter } from "node:events";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { WebSocket } from "ws";
+import { LiveViews, mergePatch } from "../../src/http/live.js";
+import type { LiveMessage } from "../../src/page/protocol.js";
+import { VirtualClock } from "../support/virtual-clock.js";
+import { patched } from "./support.js";
+
+describe("a merge patch", () => {
+  const document = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { depthSize: "small" },
+      fc.constantFrom(null, 0, 1, "a", "b", true),
+      fc.array(fc.constantFrom(1, 2, "a"), { maxLength: 2 }),
+      fc.dictionary(fc.constantFrom("x", "y", "z"), tie("value"), { noNullPrototype: true }),
+    ),
+  })).value;
+  const object = fc.dictionary(fc.constantFrom("x", "y", "z"), document, { noNullPrototype: true });
+
+  it("leads from any document to any other, where null and absent are one", () =>
+    fc.assert(
+      fc.property(object, object, (before, after) => {
+        const patch = mergePatch(before, after);
+        const shown = patch === undefined ? before : patched(before, patch);
+        expect(patched({}, shown)).toEqual(patched({}, after));
+      }),
+    ));
+
+  it("is nothing where nothing changed", () =>
+    expect(mergePatch({ a: { b: [1], c: null } }, { a: { b: [1] } })).toBeUndefined());
+});
+
+/** The server's end of a connection: what is sent stays in its buffer until the reader takes it. */
+class Reader extends EventEmitter {
+  readonly sent: LiveMessage[] = [];
+  bufferedAmount = 0;
+  isStalled = false;
+  closedWith: number | null = null;
+  isTerminated = false;
+
+  send(text: string): void {
+    this.sent.push(JSON.parse(text) as LiveMessage);
+    if (this.isStalled) this.bufferedAmount += text.length;
+  }
+  close(code: number): void {
+    this.closedWith = code;
+  }
+  terminate(): void {
+    this.isTerminated = true;
+  }
+  subscribe(...views: string[]): void {
+    this.emit("message", Buffer.from(JSON.stringify({ subscribe: views })), false);
+  }
+}
+
+function scene() {
+  const clock = new VirtualClock();
+  const shown = { count: 0, padding: "" };
+  const view = (name: string) =>
+    name === "counter" ? { isList: false, document: () => ({ ...shown }) } : null;
+  const live = new LiveViews({ clock, view, look: () => undefined });
+  const join = (isWelcome = () => true) => {
+    const reader = new Reader();
+    live.add(reader as unknown as WebSocket, isWelcome);
+    reader.subscribe("counter");
+    return reader;
+  };
+  const change = (change: Partial<typeof shown> = {}) => {
+    Object.assign(shown, { count: shown.count + 1 }, change);
+    live.touch("counter");
+  };
+  return { clock, live, shown, join, change };
+}
+
+const kindsOf = ({ sent }: Reader) => sent.map(({ kind }) => kind).filter((kind) => kind !== "alive");
+
+describe("live views", () => {
+  it("tell the newest value at most four times a second", async () => {
+    const { clock, join, change } = scene();
+    const reader = join();
+    for (let times = 0; times < 100; times += 1) {
+      change();
+      await clock.advance(20);
+    }
+    expect(kindsOf(reader).filter((kind) => kind === "patch").length).toBeLessThanOrEqual(8);
+    await clock.advance(300);
+    expect(reader.sent.at(-1)).toMatchObject({ kind: "patch", data: { count: 100 } });
+  });
+
+  it("give a sign of life at least every 5 s", async () => {
+    const { clock, join } = scene();
+    const reader = join();
+    await clock.advance(60_000);
+    expect(reader.sent.filter(({ kind }) => kind === "alive").length).toBeGreaterThanOrEqual(12);
+  });
+
+  it("send who reads too slowly nothing more, and a snapshot when he has caught up", async () => {
+    const { clock, join, change } = scene();
+    const [slow, quick] = [join(), join()];
+    slow.isStalled = true;
+    change({ padding: "x".repeat(100_000) });
+    await clock.advance(300);
+    const held = slow.bufferedAmount;
+    for (let times = 0; times < 40; times += 1) {
+      change({ padding: String(times).repeat(50_000) });
+      await clock.advance(250);
+    }
+    expect(slow.bufferedAmount).toBe(held);
+    expect(kindsOf(quick).filter((kind) => kind === "patch").length).toBeGreaterThan(30);
+    slow.isStalled = false;
+    slow.bufferedAmount = 0;
+    await clock.advance(300);
+    expect(slow.sent.at(-1)).toMatchObject({ kind: "snapshot", data: { count: 41 } });
+    change();
+    await clock.advance(300);
+    expect(slow.sent.at(-1)).toMatchObject({ kind: "patch", data: { count: 42 } });
+  });
+
+  it("let go who never reads", async () => {
+    const { clock, join, change } = scene();
+    const reader = join();
+    reader.isStalled = true;
+    change({ padding: "x".repeat(100_000) });
+    await clock.advance(62_000);
+    expect(reader.isTerminated).toBe(true);
+  });
+
+  it("end with what let somebody in, and do nothing when nobody is there", async () => {
+    const { clock, live, join, change } = scene();
+    let isWelcome = true;
+    const reader = join(() => isWelcome);
+    isWelcome = false;
+    await clock.advance(5_000);
+    expect(reader.closedWith).toBe(4401);
+    reader.emit("close");
+    change();
+    await clock.advance(1_000);
+    expect([...live.watched]).toEqual([]);
+    expect(kindsOf(join())).toEqual(["snapshot"]);
+  });
+});

@@ -1,0 +1,128 @@
+import { once } from "node:events";
+import { onTestFinished, vi } from "vitest";
+import { type ClientOptions, WebSocket } from "ws";
+import type { BridgeOptions } from "../../src/bridge.js";
+import type { LiveMessage } from "../../src/page/protocol.js";
+import type { Simulator } from "../../src/simulator/simulator.js";
+import { bridge, platform } from "../bridge/support/bridge.js";
+import { freePort } from "../support/mosquitto.js";
+
+/* A bridge with its page, asked over real HTTP and WebSocket. */
+
+const actuators = [
+  'controllers: { GH-0001: { name: East, actuators: { fan: { kind: circulation_fan, address: "150" },',
+  'roof: { kind: skylight, address: "101" } } } }',
+].join(" ");
+
+export const users = [
+  "users:",
+  "    - { username: anna, password: operator-anna, role: operator }",
+  "    - { username: ben, password: viewer-ben }",
+].join("\n");
+
+/** Status and JSON of an answer. */
+type Answered = readonly [number, unknown];
+
+export interface PageScene {
+  readonly url: string;
+  readonly simulator: Simulator;
+  readonly get: (path: string, headers?: Record<string, string>) => Promise<Answered>;
+  readonly post: (path: string, body: unknown, headers?: Record<string, string>) => Promise<Answered>;
+  /** The cookie of a login. */
+  readonly login: (username: string, password: string) => Promise<string>;
+}
+
+/** `http` are further keys of its section, each line indented by two. */
+export async function pageScene(http = "", over: Partial<BridgeOptions> = {}): Promise<PageScene> {
+  const [port, broker] = [await freePort(), await freePort()];
+  const simulator = await platform();
+  const text = [
+    `broker: { port: ${broker} }`,
+    `http:\n  port: ${port}${http === "" ? "" : `\n  ${http}`}`,
+    "homeassistant: { enabled: false }",
+    actuators,
+  ].join("\n");
+  await bridge(text, simulator, over);
+  const url = `http://127.0.0.1:${port}`;
+  await vi.waitUntil(
+    () =>
+      fetch(`${url}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    { timeout: 20_000 },
+  );
+  const answerOf = async (answer: Response): Promise<Answered> => {
+    const text = await answer.text();
+    return [answer.status, text === "" ? null : (JSON.parse(text) as unknown)];
+  };
+  const post = async (path: string, body: unknown, headers: Record<string, string> = {}) =>
+    answerOf(
+      await fetch(`${url}/${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: typeof body === "string" ? body : JSON.stringify(body),
+      }),
+    );
+  const login = async (username: string, password: string) => {
+    const body = JSON.stringify({ username, password });
+    const headers = { "content-type": "application/json" };
+    const { headers: answered } = await fetch(`${url}/api/login`, { method: "POST", headers, body });
+    return answered.get("set-cookie")?.split(";")[0] ?? "";
+  };
+  const get = async (path: string, headers = {}) => answerOf(await fetch(`${url}/${path}`, { headers }));
+  return { url, simulator, get, post, login };
+}
+
+/** A field of a document. */
+export function field(document: unknown, ...path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>(
+    (at, key) => (typeof at === "object" && at !== null ? Reflect.get(at, key) : undefined),
+    document,
+  );
+}
+
+export interface Viewer {
+  readonly socket: WebSocket;
+  readonly messages: readonly LiveMessage[];
+  readonly subscribe: (...views: readonly string[]) => void;
+  /** The first message that fits, as soon as there is one. */
+  readonly next: (fits: (message: LiveMessage) => boolean) => Promise<LiveMessage>;
+}
+
+export async function viewer(url: string, options: ClientOptions = {}): Promise<Viewer> {
+  const socket = new WebSocket(`${url.replace("http", "ws")}/api/live`, options);
+  onTestFinished(() => socket.terminate());
+  const messages: LiveMessage[] = [];
+  socket.on("message", (data) => messages.push(JSON.parse((data as Buffer).toString()) as LiveMessage));
+  await once(socket, "open");
+  return {
+    socket,
+    messages,
+    subscribe: (...views) => socket.send(JSON.stringify({ subscribe: views })),
+    next: (fits) => vi.waitUntil(() => messages.find(fits), { timeout: 20_000 }),
+  };
+}
+
+/** The status with which an upgrade is refused. */
+export function refusedUpgrade(url: string, options: ClientOptions, path = "/api/live"): Promise<number> {
+  const socket = new WebSocket(`${url.replace("http", "ws")}${path}`, options);
+  socket.on("error", () => undefined);
+  return new Promise((resolve) => {
+    socket.on("unexpected-response", (_, { statusCode }) => resolve(statusCode ?? 0));
+    socket.on("open", () => resolve(101));
+  });
+}
+
+/** RFC 7396, as whoever follows a view applies it. */
+export function patched(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const result = new Map(Object.entries<unknown>(isObject(target) ? { ...target } : {}));
+  for (const [key, value] of Object.entries<unknown>({ ...patch }))
+    if (value === null) result.delete(key);
+    else result.set(key, patched(result.get(key), value));
+  return Object.fromEntries(result);
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
