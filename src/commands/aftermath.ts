@@ -4,7 +4,7 @@ import { canonical } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Actuator, Register } from "../greenhouse/model.js";
 import type { RawValue } from "../greenhouse/ports.js";
-import { type Awaited, type HeldCommand, type Lane, note, openCommands, type Turn } from "./book.js";
+import { type Awaited, type HeldCommand, type Lane, note, isOpen, type Turn } from "./book.js";
 import type { Addressed, Command, Target } from "./command.js";
 import { clearProblem, raiseProblem } from "./problems.js";
 import { spelled } from "./report.js";
@@ -47,9 +47,7 @@ function shownActuator(turn: Turn, about: Addressed, actuator: Actuator): void {
 
 /** Whether a command is open, or one of ours may still be moving the actuator. */
 const isMoving = (lane: Lane, travelMs: number, now: number): boolean =>
-  openCommands(lane).length > 0 ||
-  lane.held !== null ||
-  (lane.posts.endedAt !== null && now - lane.posts.endedAt < travelMs);
+  isOpen(lane) || lane.held !== null || (lane.posts.endedAt !== null && now - lane.posts.endedAt < travelMs);
 
 const aboutOf = ({ code, target, targetId }: Target) => ({ controller: code, actuator: targetId, target });
 

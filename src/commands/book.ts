@@ -12,7 +12,7 @@ import type { Answer, Evidence, StepEnd } from "./endings.js";
 import type { Allowances, Counted, Refusals } from "./flood.js";
 import type { Abandoned, Ending, SentSoFar } from "./report.js";
 import type { Rest } from "./rest.js";
-import { emptyTable, type Table } from "./table.js";
+import { emptyTable, type Table } from "../runtime/table.js";
 
 /*
  * The state of all commands, as data. `step` in step.ts folds one input into it and says what is to be done; the commander
@@ -356,6 +356,10 @@ export function note(
 ): void {
   turn.effects.push({ type: "note", record, durable, quiet });
 }
+
+/** Whether a command is taken and not ended. */
+export const isOpen = ({ running, confirming, waiting, stop }: Lane): boolean =>
+  running !== null || confirming !== null || waiting.length > 0 || stop !== null;
 
 /** Commands taken and not ended. */
 export const openCommands = ({ running, confirming, waiting, stop }: Lane): readonly Command[] =>

@@ -47,7 +47,7 @@ export interface Command extends CommandSource, Addressed {
   readonly force: boolean;
   readonly dryRun: boolean;
   /** A stop above the target's allowance: taken all the same, but one of too many to be journaled each. */
-  readonly isOfFlood?: true;
+  readonly isOfFlood?: boolean;
   /** Taken by an earlier run of the program; it is only read back. */
   readonly isRecovered?: true;
   readonly receivedAt: number;

@@ -72,8 +72,12 @@ export class Commander implements PushBell {
     const effects = this.feed({
       type: "asked",
       arrived: {
-        ...{ request, rules, id, journal: journal.state() },
-        ...{ clockTrusted: clockTrusted(), otherBridge: otherBridge() },
+        request,
+        rules,
+        id,
+        journal: journal.state(),
+        clockTrusted: clockTrusted(),
+        otherBridge: otherBridge(),
         code: controller?.info.code ?? request.controllerId,
         target: targetOf(controller, request, rules),
       },
@@ -251,7 +255,8 @@ export class Commander implements PushBell {
     const given = new AbortController();
     this.#questions.set(token, given);
     try {
-      this.feed({ key, token, ...(await answerTo(question, this.#ports, given.signal)) });
+      const answer = await answerTo(question, this.#ports, given);
+      this.feed({ key, token, ...answer });
     } catch (error) {
       // Nobody waits for the answer of a question that was broken off.
       if (!given.signal.aborted) {
@@ -283,19 +288,24 @@ export class Commander implements PushBell {
   }
 }
 
-async function answerTo(question: Answered, ports: CommanderPorts, signal: AbortSignal) {
+/** `given` ends the question; its signal costs more than many an answer, so it is only made where it is listened to. */
+async function answerTo(question: Answered, ports: CommanderPorts, given: AbortController) {
   const { platform, store } = ports;
   switch (question.type) {
     case "renew":
-      return { type: "renewed", isNew: await platform.renewCredential(signal) } as const;
+      return { type: "renewed", isNew: await platform.renewCredential(given.signal) } as const;
     case "connection":
       return {
         type: "connection",
-        connection: await connection(question.command.code, ports, signal),
+        connection: await connection(question.command.code, ports, given.signal),
       } as const;
     case "read": {
       const { command, address } = question;
-      return { type: "read", address, read: await freshRead(command.code, address, ports, signal) } as const;
+      return {
+        type: "read",
+        address,
+        read: await freshRead(command.code, address, ports, given.signal),
+      } as const;
     }
     case "post": {
       const { command, step } = question;
@@ -336,7 +346,11 @@ async function freshRead(
     const readAt = clock.now();
     store.dispatch(code, {
       type: "registers_read",
-      ...{ values, startedAt: startedMono, readAt, fresh: true, source: "read_back" },
+      values,
+      startedAt: startedMono,
+      readAt,
+      fresh: true,
+      source: "read_back",
     });
     return { type: "value", raw, startedMono };
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { fingerprint, isFingerprint } from "../runtime/user-properties.js";
-import { at, emptyTable, having, type Table } from "./table.js";
+import { at, emptyTable, having, type Table } from "../runtime/table.js";
 
 /** A command that was taken, by which a repeated one is recognised. */
 export interface Taken {

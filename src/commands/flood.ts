@@ -1,7 +1,7 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { About } from "../journal/records.js";
 import { laneKey, type Target } from "./command.js";
-import { at, emptyTable, entries, having, type Table, without } from "./table.js";
+import { at, emptyTable, entries, having, type Table, without } from "../runtime/table.js";
 
 /* What a sender cannot exceed: commands a minute of one target, and refusals a minute in the journal. */
 

@@ -162,14 +162,21 @@ export function commandFrom(
 ): Command {
   const { controllerId, target: kind, targetId, via, response } = request;
   return {
-    ...{ code, controllerId, target: kind, targetId, via, response, wanted, payloadKey },
+    code,
+    controllerId,
+    target: kind,
+    targetId,
+    via,
+    response,
+    wanted,
+    payloadKey,
     id: payload.id ?? id,
     ownId: payload.id !== null,
     settings: target,
     by: payload.by ?? request.by,
     force: payload.force,
     dryRun: payload.dryRun || rules.dry_run,
-    ...(isOfFlood && { isOfFlood }),
+    isOfFlood,
     receivedAt: now.at,
     receivedMono: now.mono,
     deadlineMono: now.mono + allowedMs,

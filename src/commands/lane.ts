@@ -6,7 +6,7 @@ import {
   type Lane,
   type LaneInput,
   note,
-  openCommands,
+  isOpen,
   type Read,
   type Run,
   type Stage,
@@ -347,7 +347,7 @@ export function awaits(lane: Lane, address: string, raw?: RawValue): boolean {
 /** When nothing of the lane counts any more and it can be forgotten; null while something is open or to be looked at. */
 export function forgottenAt(lane: Lane): number | null {
   const { posts, newest, held, awaited, rest } = lane;
-  if (openCommands(lane).length > 0 || held || awaited || rest || posts.unread) return null;
+  if (isOpen(lane) || held || awaited || rest || posts.unread) return null;
   if (newest?.result === null) return null;
   const since = Math.max(newest?.endedMono ?? 0, posts.firstAt ?? 0, posts.stopAt ?? 0, posts.endedAt ?? 0);
   return since + Math.max(samePayloadMs, stopIntervalMs, newest?.quietMs ?? 0);

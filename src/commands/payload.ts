@@ -39,9 +39,10 @@ export function readPayload(bytes: Uint8Array): CommandPayload | Refusal {
 
 /** The id of a payload that could not be read otherwise, so that its sender finds the answer; null without one. */
 export function claimedId(bytes: Uint8Array): string | null {
-  if (bytes.byteLength > maxBytes) return null;
+  const text = bytes.byteLength > maxBytes ? null : decode(bytes);
+  if (text?.startsWith("{") !== true) return null;
   try {
-    const parsed: unknown = JSON.parse(decode(bytes) ?? "");
+    const parsed: unknown = JSON.parse(text);
     if (typeof parsed !== "object" || parsed === null || !("id" in parsed)) return null;
     return id.safeParse(parsed.id).data ?? null;
   } catch {

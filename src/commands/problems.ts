@@ -2,7 +2,7 @@ import type { CommandResult, Outcome } from "../greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import { note, type Turn } from "./book.js";
 import { laneKey, type Target } from "./command.js";
-import { at, having } from "./table.js";
+import { at, having } from "../runtime/table.js";
 
 const eventTypes = {
   confirmed: null,

@@ -87,9 +87,16 @@ export interface Abandoned {
 }
 
 export const askedBy = (command: Command): Asked => ({
-  ...command,
+  id: command.id,
+  controllerId: command.controllerId,
+  targetId: command.targetId,
   command: canonical(command.wanted),
   value: wantedValue(command.wanted),
+  by: command.by,
+  via: command.via,
+  receivedAt: command.receivedAt,
+  receivedMono: command.receivedMono,
+  settings: command.settings,
 });
 
 export function resultOf(asked: Asked, ending: Ending, now: number, monoNow: number): CommandResult {

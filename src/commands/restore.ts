@@ -168,8 +168,12 @@ const reported = ({
   attempt,
   answered,
 }: OpenCommand["steps"][number]): StepReport => ({
-  ...{ purpose, address, value, attempts: attempt },
-  ...{ code: answered?.code ?? null, read_back: null },
+  purpose,
+  address,
+  value,
+  attempts: attempt,
+  code: answered?.code ?? null,
+  read_back: null,
 });
 
 /** The end of an open command that is not read back: nobody can any more, or nothing was to be sent. */

@@ -8,7 +8,7 @@ import { countMinute, countOnly, countsOver } from "./flood.js";
 import { type NotTaken, refusalResult } from "./intake.js";
 import { alertFor, problemEnded } from "./problems.js";
 import { type Abandoned, askedBy, type Ending, resultOf } from "./report.js";
-import { entries, having, without } from "./table.js";
+import { entries, having, without } from "../runtime/table.js";
 
 /*
  * The one outcome of each command is journaled, then told. What the journal cannot take now is written when it can again.
@@ -72,8 +72,12 @@ function conclude(turn: Turn, about: Outcome["about"], result: CommandResult, is
   const { code, controllerId, target, targetId, response } = about;
   const addressee = { code, controllerId, target, targetId, response };
   write(turn, {
-    ...{ about: addressee, result, isUrgent },
-    ...{ isRefusal: false, isTold: false, isWriting: true },
+    about: addressee,
+    result,
+    isUrgent,
+    isRefusal: false,
+    isTold: false,
+    isWriting: true,
   });
 }
 
@@ -193,7 +197,9 @@ function refusalRecord(about: About, result: CommandResult): RecordBody {
   const message = result.message === null ? null : short(result.message, mostOfMessage);
   return {
     type: "refusal",
-    ...{ ...about, controller, actuator },
+    ...about,
+    controller,
+    actuator,
     result: { ...result, controller: short(result.controller), actuator: short(result.actuator), message },
   };
 }

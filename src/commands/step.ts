@@ -5,6 +5,7 @@ import {
   type Effect,
   emptyLane,
   type Input,
+  isOpen,
   type Lane,
   type LaneInput,
   type Now,
@@ -18,7 +19,7 @@ import { commandFrom, duplicateRefusal, journalRefusal, understand } from "./int
 import { awaits, close, enter, forgottenAt, goOnWith, take, wakeOfLane } from "./lane.js";
 import { acknowledge, raiseProblem, showProblem } from "./problems.js";
 import { abandon, endedBefore, flush, refuse, tick, written } from "./results.js";
-import { at, entries, having, without } from "./table.js";
+import { at, entries, having, without } from "../runtime/table.js";
 
 /** Folds one input into the state of all commands, and says what is to be done. */
 export function step(
@@ -144,8 +145,12 @@ function asked(turn: Turn, arrived: Arrived): void {
 function taken(turn: Turn, command: Command): Taken {
   const { id, ownId, payloadKey: key, settings } = command;
   const one = {
-    ...{ id, canonical: canonical(command.wanted), payloadKey: key, quietMs: settings.minIntervalMs },
-    ...{ result: null, endedMono: null },
+    id,
+    canonical: canonical(command.wanted),
+    payloadKey: key,
+    quietMs: settings.minIntervalMs,
+    result: null,
+    endedMono: null,
   };
   if (ownId) turn.book = { ...turn.book, ids: withId(turn.book.ids, laneKey(command), one, turn.now.mono) };
   return one;
@@ -155,8 +160,10 @@ function taken(turn: Turn, command: Command): Taken {
 export function nextWakeAt({ busy }: Book): number | null {
   let next = Infinity;
   // Asked after most inputs, so it costs no more than there are lanes with something open.
-  for (const part of busy.parts)
-    if (part.size > 0) for (const wake of part.values()) next = Math.min(next, wake);
+  if (busy.size > 0)
+    for (const row of busy.parts)
+      for (const part of row)
+        if (part.size > 0) for (const wake of part.values()) next = Math.min(next, wake);
   return next === Infinity ? null : next;
 }
 
@@ -192,7 +199,7 @@ const unprinted: ReadonlySet<string> = new Set(["settings", "response", "payload
 export function printed(book: Book, { at: now, mono }: Now, code: string | null): unknown {
   const isMeant = (key: string) => code === null || key.startsWith(`${code} `);
   const open = [...entries(book.lanes)].filter(
-    ([key, lane]) => isMeant(key) && (openCommands(lane).length > 0 || lane.held || lane.awaited),
+    ([key, lane]) => isMeant(key) && (isOpen(lane) || lane.held || lane.awaited),
   );
   const state = {
     at: new Date(now).toISOString(),

@@ -123,8 +123,11 @@ export function heldRead(turn: Turn, held: Held, read: Read | null): void {
   // So that a restart does not look again.
   else
     note(turn, {
-      ...{ type: "read_back", ...aboutOf(command), id: command.id },
-      ...{ address: step.address, value: String(raw) },
+      type: "read_back",
+      ...aboutOf(command),
+      id: command.id,
+      address: step.address,
+      value: String(raw),
     });
 }
 
@@ -183,15 +186,24 @@ export function finish(turn: Turn, run: Run, ending: Ending): void {
 export const starting = (command: Command, posts: Posts): Omit<Run, "stage"> => ({
   command,
   posts,
-  ...{ steps: [], place: 0, reports: [], sentAt: null, posted: false, cut: false },
-  ...{ heir: null, hasHeirs: true, soFar: {} },
+  steps: [],
+  place: 0,
+  reports: [],
+  sentAt: null,
+  posted: false,
+  cut: false,
+  heir: null,
+  hasHeirs: true,
+  soFar: {},
 });
 
 /** The first POST waits for the journal: without this record nothing was sent. A stop waits until `until` at most. */
 export function journalSending(turn: Turn, run: Run | Omit<Run, "stage">, until: number | null): void {
   const { command } = run;
   const token = ask(turn, {
-    ...{ type: "journal", record: sendingRecord(command), durable: true },
+    type: "journal",
+    record: sendingRecord(command),
+    durable: true,
     unlessOpen: takenRecord(command),
   });
   put(turn, { ...run, stage: { at: "journal", token, until } });

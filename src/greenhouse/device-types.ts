@@ -78,7 +78,12 @@ const assumption = "assumed to take the values of a positioner";
 const moved = (id: number, kind: ActuatorKind, word: string, en: string, zh: string, meaning = en): Entry => [
   parameterGroup(id),
   {
-    ...{ role: "actuator", kind, word, en, zh, meaning: meaning.toLowerCase() },
+    role: "actuator",
+    kind,
+    word,
+    en,
+    zh,
+    meaning: meaning.toLowerCase(),
     ...(assumed.has(kind) ? { assumption } : {}),
   },
 ];

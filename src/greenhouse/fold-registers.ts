@@ -38,7 +38,7 @@ export const isApart = (settings: ActuatorSettings): boolean =>
 export function stateAddresses(settings: ActuatorSettings): readonly string[] {
   const row: KindRow = kindRows[settings.kind];
   if (row.positionMode === null) return [settings.address];
-  return [...new Set([modeAddress(settings), positionAddress(settings)])];
+  return isApart(settings) ? [modeAddress(settings), positionAddress(settings)] : [modeAddress(settings)];
 }
 
 /** Folds one read register in. A read that began before the one already held changes nothing. */
@@ -52,13 +52,9 @@ export function foldRegister(actuator: Actuator, address: string, register: Regi
   // The last step's own address may still show the mode for a moment, which says nothing about where it goes.
   const isMode = now.state === "position" && now.position === null;
   const isBetween = actuator.between !== null && (actuator.between.until !== address || isMode);
-  return {
-    ...actuator,
-    registers,
-    ...(isBetween ? { value: now.value } : { ...now, between: null }),
-    readAt: register.readAt,
-    source: register.source,
-  };
+  const { state, position, between } = isBetween ? actuator : { ...now, between: null };
+  const { readAt, source } = register;
+  return { ...actuator, registers, state, position, between, value: now.value, readAt, source };
 }
 
 /** No further step comes: what the registers hold is the state again. */

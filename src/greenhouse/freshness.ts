@@ -1,3 +1,4 @@
+import { stateAddresses } from "./fold-registers.js";
 import type {
   Actuator,
   Availability,
@@ -69,9 +70,12 @@ function statusQuality(
 }
 
 /** An actuator is as fresh as that of its addresses which was read longest ago. */
-function oldestRead({ registers }: Actuator): number | null {
+function oldestRead({ settings, registers }: Actuator): number | null {
   let oldest: number | null = null;
-  for (const { readAt } of Object.values(registers)) if (oldest === null || readAt < oldest) oldest = readAt;
+  for (const address of stateAddresses(settings)) {
+    const readAt = registers[address]?.readAt ?? null;
+    if (oldest === null || (readAt !== null && readAt < oldest)) oldest = readAt;
+  }
   return oldest;
 }
 
@@ -93,15 +97,14 @@ export function judge(controller: Controller, now: number, limits: Freshness): C
     const quality = statusQuality(status, controller, now, limits);
     return quality === status.quality ? status : { ...status, quality };
   });
-  const judged = { ...controller, sensors, actuators, parameters, statuses };
-  const nextJudgementAt = nextChange(judged, now, limits);
-  const same =
+  const isSame =
     sensors === controller.sensors &&
     actuators === controller.actuators &&
     parameters === controller.parameters &&
-    statuses === controller.statuses &&
-    nextJudgementAt === controller.nextJudgementAt;
-  return same ? controller : { ...judged, nextJudgementAt };
+    statuses === controller.statuses;
+  const judged = isSame ? controller : { ...controller, sensors, actuators, parameters, statuses };
+  const nextJudgementAt = nextChange(judged, now, limits);
+  return nextJudgementAt === controller.nextJudgementAt ? judged : { ...judged, nextJudgementAt };
 }
 
 /** When time alone can change a quality next. */

@@ -114,8 +114,13 @@ export function newController(
 
 /** One controller after one event; the same reference when the event brought no news. */
 export function reduce(controller: Controller, event: ControllerEvent, context: FoldContext): Controller {
-  return judge(fold(controller, event, context), context.now, context.limits);
+  const folded = fold(controller, event, context);
+  const isJudged = event.type !== "time_passed" && folded === controller;
+  return isJudged || ageless.has(event.type) ? folded : judge(folded, context.now, context.limits);
 }
+
+/** They say nothing of how old a value is; what only time makes stale is found where time passes. */
+const ageless: ReadonlySet<ControllerEvent["type"]> = new Set(["posted", "steps_ended", "problem"]);
 
 function fold(controller: Controller, event: ControllerEvent, context: FoldContext): Controller {
   switch (event.type) {

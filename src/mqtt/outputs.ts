@@ -108,7 +108,8 @@ export class Outputs {
     this.#events = new Outbox({
       link: connection,
       monotonic: () => clock.monotonic(),
-      ...{ most: mostEvents, longestMs: Infinity },
+      most: mostEvents,
+      longestMs: Infinity,
       gaveUp: (_, error) => log.debug({ reason: String(error) }, "an event was not published"),
     });
     store.onChange((before, after) => this.#changed(before, after));

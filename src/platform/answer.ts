@@ -145,7 +145,9 @@ function failed(
   const isBusy = retryAfter !== null && (status === 503 || code === "503");
   const kind = isBusy ? "throttled" : plainKind;
   const facts = {
-    ...{ kind, status, sent: true },
+    kind,
+    status,
+    sent: true,
     ...(code === null ? {} : { code: oneLine(redact(code), 64) }),
     ...(message === null ? {} : { platformMessage: oneLine(redact(message), 300) }),
     ...(requestId === null ? {} : { requestId: oneLine(redact(requestId), 100) }),

@@ -93,7 +93,11 @@ export class PushMirror {
       const values = new Map([[address, read]]);
       store.dispatch(code, {
         type: "registers_read",
-        ...{ values, startedAt, readAt: clock.now(), fresh: true, source },
+        values,
+        startedAt,
+        readAt: clock.now(),
+        fresh: true,
+        source,
       });
     });
   }

@@ -9,7 +9,7 @@ import {
 } from "../../src/commands/book.js";
 import type { CommandRules } from "../../src/commands/command.js";
 import { heldBackIn, nextWakeAt, openIn, printed, step } from "../../src/commands/step.js";
-import { at } from "../../src/commands/table.js";
+import { at } from "../../src/runtime/table.js";
 import { PlatformError } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import { actuator } from "../support/builders.js";

@@ -24,7 +24,10 @@ function isRefusal(error: unknown): error is PlatformError {
 const unauthorized = (message: string, facts: Partial<PlatformErrorFacts> = {}): PlatformError =>
   new PlatformError(message, {
     ...facts,
-    ...{ kind: "unauthorized", host: "business", operation: operations.signIn.label, sent: false },
+    kind: "unauthorized",
+    host: "business",
+    operation: operations.signIn.label,
+    sent: false,
   });
 
 const noToken =

@@ -1,0 +1,62 @@
+/**
+ * A map as a value: a change copies a small part and leaves the one before as it was, so that the state of ten thousand
+ * targets can be data without every message copying all of it.
+ */
+type Parts<Value> = readonly ReadonlyMap<string, Value>[];
+
+export interface Table<Value> {
+  readonly size: number;
+  readonly parts: readonly Parts<Value>[];
+}
+
+/** Parts in two levels, so that a change copies two short lists and one small part. */
+const width = 16;
+const empty: ReadonlyMap<string, never> = new Map<string, never>();
+
+export const emptyTable: Table<never> = {
+  size: 0,
+  parts: Array.from({ length: width }, () => Array.from({ length: width }, () => empty)),
+};
+
+function partOf(key: string): number {
+  let hash = 0;
+  for (let place = 0; place < key.length; place++) hash = (Math.imul(hash, 31) + key.charCodeAt(place)) | 0;
+  return (hash ^ (hash >>> 8) ^ (hash >>> 16)) & (width * width - 1);
+}
+
+const partAt = <Value>({ parts }: Table<Value>, place: number): ReadonlyMap<string, Value> =>
+  parts[place >> 4]?.[place & 15] ?? empty;
+
+function withPart<Value>(
+  { size, parts }: Table<Value>,
+  place: number,
+  part: ReadonlyMap<string, Value>,
+  more: number,
+): Table<Value> {
+  const row = (parts[place >> 4] ?? []).with(place & 15, part);
+  return { size: size + more, parts: parts.with(place >> 4, row) };
+}
+
+export const at = <Value>(table: Table<Value>, key: string): Value | undefined =>
+  partAt(table, partOf(key)).get(key);
+
+export function having<Value>(table: Table<Value>, key: string, value: Value): Table<Value> {
+  const place = partOf(key);
+  const before = partAt(table, place);
+  if (before.get(key) === value) return table;
+  const part = new Map<string, Value>(before).set(key, value);
+  return withPart(table, place, part, part.size - before.size);
+}
+
+export function without<Value>(table: Table<Value>, key: string): Table<Value> {
+  const place = partOf(key);
+  const before = partAt(table, place);
+  if (!before.has(key)) return table;
+  const part = new Map<string, Value>(before);
+  part.delete(key);
+  return withPart(table, place, part, -1);
+}
+
+export function* entries<Value>(table: Table<Value>): Generator<readonly [string, Value]> {
+  if (table.size > 0) for (const row of table.parts) for (const part of row) if (part.size > 0) yield* part;
+}
