@@ -321,7 +321,7 @@ const budgets: Readonly<Record<string, readonly [lines: number, files: number]>>
   "bridge.ts": [400, 1],
   broker: [1_870, 9],
   cli: [2_260, 16],
-  commands: [4_700, 23],
+  commands: [4_730, 23],
   config: [3_060, 19],
   greenhouse: [3_700, 24],
   homeassistant: [2_400, 13],
