@@ -9,7 +9,7 @@ import { costSentence } from "../config/warnings.js";
 import { systemClock } from "../runtime/clock.js";
 import { systemRandom } from "../runtime/random.js";
 import { GoneAway, terminalDialogue } from "../setup/init/dialogue.js";
-import type { GivenAnswers } from "../setup/init/given-answers.js";
+import type { GivenAnswers } from "../setup/init/answers.js";
 import { writeFirstConfiguration } from "../setup/init/init.js";
 import { usualBrokers } from "../setup/init/questions.js";
 import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";

@@ -6,8 +6,7 @@ import { deviceTexts } from "../config/private-texts.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
 import { topicsUnder } from "../mqtt/topics.js";
-import { holderOf } from "../journal/lock.js";
-import { newestRecords, readHistory } from "../journal/reader.js";
+import { newestRecords } from "../journal/reader.js";
 import { systemClock } from "../runtime/clock.js";
 import { systemRandom } from "../runtime/random.js";
 import { diagnose, openScene } from "../setup/doctor/doctor.js";
@@ -20,7 +19,7 @@ import {
   type ReportFacts,
   summaryOf,
 } from "../setup/doctor/finding.js";
-import { defaultLimits, type DoctorPorts, type LastRun, type Scene } from "../setup/doctor/scene.js";
+import { defaultLimits, type Scene } from "../setup/doctor/scene.js";
 import { type Bundle, bundleOf, fitForStrangers, wholeBundle } from "../status/bundle.js";
 import { loggerFor, overridden } from "./errands.js";
 import { refuseToOverwrite, writeNew } from "./new-file.js";
@@ -56,7 +55,7 @@ export async function doctor(options: DoctorOptions, around: Surroundings): Prom
     ...options,
     logLevel: options.logLevel ?? "fatal",
   });
-  const ports = portsFor(configuration.data_dir, loggerFor(configuration, around));
+  const ports = { clock: systemClock, random: systemRandom, log: loggerFor(configuration, around) };
   const scene = openScene(configuration, ports, defaultLimits);
   const shown =
     options.redact === true
@@ -177,30 +176,5 @@ function reporter({ json = false }: DoctorOptions, { out, err, isTerminal, stop 
       erase();
       out(json ? `${jsonReport(facts, findings, stop.aborted)}\n` : `${summaryOf(findings)}\n`);
     },
-  };
-}
-
-function portsFor(dataDir: string, log: DoctorPorts["log"]): DoctorPorts {
-  return {
-    clock: systemClock,
-    random: systemRandom,
-    log,
-    holder: () => holderOf(dataDir),
-    lastRun: () => lastRunOf(journalDirectory(dataDir)),
-  };
-}
-
-/** What the journal in a directory tells about earlier runs; it works beside a running bridge. */
-export async function lastRunOf(directory: string): Promise<LastRun> {
-  const { open, problems, starts } = await readHistory(directory);
-  const [newest] = await newestRecords(directory, { types: new Set(["result"]), limit: 1 });
-  const last = starts.at(-1);
-  return {
-    startedAt: last?.at ?? null,
-    stopped: last?.stopped ?? true,
-    open: open.length,
-    problems: problems.length,
-    newestAt: newest?.at ?? null,
-    newestOutcome: newest?.type === "result" ? newest.result.outcome : null,
   };
 }

@@ -195,6 +195,8 @@ export interface PushListener {
   news(news: PushNews): void;
   /** An open channel ended; it is opened again by itself. */
   lost(): void;
+  /** It did not open, or did not stay open, and why; it is tried again by itself. */
+  closed?(why: string): void;
 }
 
 export interface PlatformPush {

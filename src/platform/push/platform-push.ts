@@ -72,6 +72,7 @@ export function createPush(settings: PlatformSettings, parts: PushParts): PushCl
         report(problem, {});
       },
       lost: () => listener.lost(),
+      closed: (why: string) => listener.closed?.(why),
     };
     const link = new PushLink(operation, events, {
       ...parts,

@@ -29,15 +29,17 @@ interface LinkParts {
   readonly redact: Redact;
 }
 
+type LinkEvents = ConnectionEvents & { lost(): void; closed(why: string): void };
+
 /** Keeps one connection of one channel open: tries, waits with full jitter, and tries again. */
 export class PushLink {
   readonly #operation: Operation;
   readonly #parts: LinkParts;
-  readonly #events: ConnectionEvents & { lost(): void };
+  readonly #events: LinkEvents;
   #complained = false;
   #announced = false;
 
-  constructor(operation: Operation, events: ConnectionEvents & { lost(): void }, parts: LinkParts) {
+  constructor(operation: Operation, events: LinkEvents, parts: LinkParts) {
     this.#operation = operation;
     this.#events = events;
     this.#parts = parts;
@@ -114,6 +116,7 @@ export class PushLink {
     const { log, credential, redact } = this.#parts;
     const channel = this.#operation.label;
     const why = redact(whyNotOpen(end, credential.key));
+    this.#events.closed(why);
     const isGood = end.type === "lost" && end.livedMs >= goodLifeMs;
     if (isGood) this.#complained = false;
     const isLoud = !isGood && !this.#complained;

@@ -1,6 +1,7 @@
 import type { EmbeddedBroker } from "../../broker/broker.js";
 import { brokerSettings, reachable } from "../../broker/settings.js";
 import { createServer } from "node:net";
+import { holderOf } from "../../journal/lock.js";
 import { connectionSettings } from "../../mqtt/connection/settings.js";
 import type { Configuration } from "../../config/schema.js";
 import { versionName, versionReason } from "../../mqtt/connection/link.js";
@@ -48,7 +49,7 @@ async function opened(scene: Scene, settings: ProbeSettings, key: string): Promi
  */
 async function openAtEmbedded(scene: Scene): Promise<Opened | Verdict> {
   const { configuration } = scene;
-  if ((await scene.ports.holder()) !== null) return await openAtRunning(scene);
+  if ((await holderOf(configuration.data_dir)) !== null) return await openAtRunning(scene);
   const { host, port } = configuration.broker;
   const busy = await whyBusy(host, port);
   if (busy !== null) return busy;

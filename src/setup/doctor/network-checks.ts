@@ -84,41 +84,35 @@ function endpointOf(address: string): Endpoint {
   return { host, port: port === "" ? (secure ? 443 : 80) : Number(port), secure };
 }
 
-type Connected =
-  | { readonly ok: true; readonly certificate: PeerCertificate | null; readonly protocol: string | null }
-  | { readonly ok: false; readonly error: unknown };
+interface Connected {
+  /** Why it must not be used; null where it may. */
+  readonly error: unknown;
+  readonly certificate: PeerCertificate | null;
+  readonly protocol: string | null;
+}
 
-/** Opens one connection and closes it; nothing is sent over it. `verify: false` only to look at a refused certificate. */
-function tryConnection(
-  { host, port, secure }: Endpoint,
-  verify: boolean,
-  signal: AbortSignal,
-): Promise<Connected> {
+/** Opens one connection and closes it; nothing is sent over it, so that a certificate that is refused can be looked at. */
+function tryConnection({ host, port, secure }: Endpoint, signal: AbortSignal): Promise<Connected> {
   return new Promise((resolve) => {
+    const name = isIP(host) === 0 ? { servername: host } : {};
     const socket: Socket | TLSSocket = secure
-      ? connectTls({
-          host,
-          port,
-          rejectUnauthorized: verify,
-          ...(isIP(host) === 0 ? { servername: host } : {}),
-        })
+      ? connectTls({ host, port, rejectUnauthorized: false, ...name })
       : connectTcp({ host, port });
-    const end = (result: Connected) => {
+    const end = (error: unknown) => {
       signal.removeEventListener("abort", stop);
-      resolve(result);
+      const tls = "getPeerCertificate" in socket ? socket : null;
+      const certificate = tls?.getPeerCertificate() ?? null;
+      const shown = certificate === null || Object.keys(certificate).length === 0 ? null : certificate;
+      resolve({ error, certificate: shown, protocol: tls?.getProtocol() ?? null });
       socket.destroy();
     };
-    const stop = () =>
-      end({ ok: false, error: Object.assign(new Error("out of time"), { code: "ETIMEDOUT" }) });
+    const stop = () => end({ code: "ETIMEDOUT" });
     signal.addEventListener("abort", stop, { once: true });
-    socket.on("error", (error) => end({ ok: false, error }));
+    socket.on("error", end);
     socket.once(secure ? "secureConnect" : "connect", () => {
-      const isTls = "getPeerCertificate" in socket;
-      end({
-        ok: true,
-        certificate: isTls ? socket.getPeerCertificate() : null,
-        protocol: isTls ? socket.getProtocol() : null,
-      });
+      const why = "authorizationError" in socket ? socket.authorizationError : null;
+      // Node gives the code alone.
+      end(typeof why === "string" ? { code: why } : (why ?? null));
     });
     if (signal.aborted) stop();
   });
@@ -162,18 +156,25 @@ async function connectionVerdict(
   scene: Scene,
   stop: AbortSignal,
 ): Promise<Verdict> {
-  const place = `${endpoint.host}:${endpoint.port}`;
+  const { host, port } = endpoint;
+  const place = `${host}:${port}`;
   const { connect } = scene.configuration.platform.timeouts;
-  const connected = await within(scene.ports.clock, connect, stop, (signal) =>
-    tryConnection(endpoint, true, signal),
+  const now = scene.ports.clock.now();
+  const { error, certificate, protocol } = await within(scene.ports.clock, connect, stop, (signal) =>
+    tryConnection(endpoint, signal),
   );
-  if (!connected.ok) return await refusalVerdict(endpoint, key, connected.error, scene, stop);
-  return connected.certificate === null
-    ? plainVerdict(endpoint, place, key)
-    : secureVerdict(connected, endpoint, place, scene);
-}
-
-function plainVerdict({ host }: Endpoint, place: string, key: string): Verdict {
+  const facts = certificate && factsOf(certificate, host);
+  if (error !== null) {
+    // The error names only the first thing that is wrong with a certificate.
+    const { what, remedy } = troubleOf(troubleCode(error), false);
+    const found = facts === null ? [] : troublesOf(facts, host, now, key);
+    const troubles = found.length > 0 ? found : [{ what, remedy: remedy.replace("{key}", key) }];
+    return failed(
+      `${place}: ${troubles.map((trouble) => trouble.what).join(", and ")}`,
+      troubles.map((trouble) => trouble.remedy).join("; "),
+    );
+  }
+  if (facts !== null) return secureVerdict(facts, place, protocol ?? "TLS", now);
   return isLoopback(host)
     ? ok(`${place} is connected, unencrypted to this computer itself`)
     : warning(
@@ -182,44 +183,14 @@ function plainVerdict({ host }: Endpoint, place: string, key: string): Verdict {
       );
 }
 
-function secureVerdict(
-  connected: Extract<Connected, { ok: true }>,
-  { host }: Endpoint,
-  place: string,
-  { ports }: Scene,
-): Verdict {
-  if (connected.certificate === null) return ok(`${place} is connected`);
-  const facts = factsOf(connected.certificate, host);
-  const days = endsSoon(facts, ports.clock.now());
+function secureVerdict(facts: CertificateFacts, place: string, protocol: string, now: number): Verdict {
+  const days = endsSoon(facts, now);
   const until = Number.isFinite(facts.untilAt) ? new Date(facts.untilAt).toISOString().slice(0, 10) : "?";
   return days === null
-    ? ok(`${place} is connected with ${connected.protocol ?? "TLS"}, certificate valid until ${until}`)
+    ? ok(`${place} is connected with ${protocol}, certificate valid until ${until}`)
     : warning(
         `${place} is connected, but its certificate ends in ${days} days (${until})`,
         "tell its operator to renew it",
-      );
-}
-
-/** Looks at the refused certificate itself, because the error names only the first thing that is wrong with it. */
-async function refusalVerdict(
-  endpoint: Endpoint,
-  key: string,
-  error: unknown,
-  { ports }: Scene,
-  signal: AbortSignal,
-): Promise<Verdict> {
-  const { host, port, secure } = endpoint;
-  const { what, remedy } = troubleOf(troubleCode(error), false);
-  const plain = failed(`${host}:${port}: ${what}`, remedy.replace("{key}", key));
-  if (!secure) return plain;
-  const looked = await tryConnection(endpoint, false, signal);
-  if (!looked.ok || looked.certificate === null) return plain;
-  const troubles = troublesOf(factsOf(looked.certificate, host), host, ports.clock.now(), key);
-  return troubles.length === 0
-    ? plain
-    : failed(
-        `${host}:${port}: ${troubles.map((trouble) => trouble.what).join(", and ")}`,
-        troubles.map((trouble) => trouble.remedy).join("; "),
       );
 }
 

@@ -4,6 +4,9 @@ import { access, open, rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { platformSettings } from "../../platform/settings.js";
 import { PlatformError } from "../../greenhouse/ports.js";
+import { holderOf } from "../../journal/lock.js";
+import { journalDirectory } from "../../journal/open.js";
+import { newestRecords, readHistory } from "../../journal/reader.js";
 import { createPlatform } from "../../platform/client.js";
 import { isDeviceCode } from "../../platform/operations.js";
 import { failed, ok, type Verdict, warning } from "./finding.js";
@@ -211,8 +214,8 @@ async function writeAndRemove(directory: string): Promise<void> {
   }
 }
 
-async function lockVerdict({ ports, evidence }: Scene): Promise<Verdict> {
-  const holder = await ports.holder();
+async function lockVerdict({ configuration, evidence }: Scene): Promise<Verdict> {
+  const holder = await holderOf(configuration.data_dir);
   const { bridgeOnline } = evidence;
   if (holder === null)
     return bridgeOnline === true
@@ -230,31 +233,34 @@ async function lockVerdict({ ports, evidence }: Scene): Promise<Verdict> {
       );
 }
 
-async function lastRunVerdict({ ports }: Scene): Promise<Verdict> {
-  const run = await ports.lastRun();
-  if (run.startedAt === null && run.newestAt === null && run.open === 0)
+/** What the journal tells about earlier runs; it is read beside a running bridge. */
+async function lastRunVerdict({ ports, configuration }: Scene): Promise<Verdict> {
+  const directory = journalDirectory(configuration.data_dir);
+  const { open: unsettled, problems, starts } = await readHistory(directory);
+  const [newest] = await newestRecords(directory, { types: new Set(["result"]), limit: 1 });
+  const last = starts.at(-1);
+  if (last === undefined && newest === undefined && unsettled.length === 0)
     return ok("the journal is empty: no bridge has run here yet");
   const age = (at: string) => spoken(Math.max(0, Math.round((ports.clock.now() - Date.parse(at)) / 1000)));
-  const started = run.startedAt === null ? "" : `started ${age(run.startedAt)} ago`;
-  const newest =
-    run.newestAt === null
-      ? "no command yet"
-      : `newest command ${age(run.newestAt)} ago${run.newestOutcome === null ? "" : ` (${run.newestOutcome})`}`;
-  const facts = [started, newest].filter((part) => part !== "").join(", ");
-  const isRunning = (await ports.holder()) !== null;
-  if (run.open > 0 && !isRunning)
+  const outcome = newest?.type === "result" ? ` (${newest.result.outcome})` : "";
+  const facts = [
+    ...(last === undefined ? [] : [`started ${age(last.at)} ago`]),
+    newest === undefined ? "no command yet" : `newest command ${age(newest.at)} ago${outcome}`,
+  ].join(", ");
+  const isRunning = (await holderOf(configuration.data_dir)) !== null;
+  if (unsettled.length > 0 && !isRunning)
     return warning(
-      `${facts}; ${run.open} ${run.open === 1 ? "command has" : "commands have"} no result yet`,
+      `${facts}; ${unsettled.length} ${unsettled.length === 1 ? "command has" : "commands have"} no result yet`,
       "start the bridge: it reads them back and settles them, and sends nothing again",
     );
-  if (!isRunning && !run.stopped)
+  if (!isRunning && last?.stopped === false)
     return warning(
       `${facts}; it ended without saying so`,
       "a power cut, a kill or a crash: look at its log of that time",
     );
-  if (run.problems > 0)
+  if (problems.length > 0)
     return warning(
-      `${facts}; the newest command of ${run.problems} ${run.problems === 1 ? "actuator" : "actuators"} ended badly`,
+      `${facts}; the newest command of ${problems.length} ${problems.length === 1 ? "actuator" : "actuators"} ended badly`,
       "`greenhouse2mqtt journal` names them",
     );
   return ok(facts);

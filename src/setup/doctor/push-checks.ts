@@ -1,105 +1,8 @@
-import { readFile } from "node:fs/promises";
-import { WebSocket } from "ws";
-import { platformSettings } from "../../platform/settings.js";
 import type { PushChannel } from "../../greenhouse/ports.js";
-import { nodeFiles } from "../../platform/files.js";
 import { isPlainCode } from "../../platform/operations.js";
-import { handshakeOf, socketOptions } from "../../platform/push/connection.js";
-import { channelOperation } from "../../platform/push/platform-push.js";
-import { SessionStore } from "../../platform/session/session-store.js";
 import { notTried, ok, type Verdict, warning, within } from "./finding.js";
 import { spoken } from "./network-checks.js";
-import { silentLog } from "../../runtime/log.js";
 import type { Check, Scene } from "./scene.js";
-
-/**
- * The token that the platform client has just been let in with; null when it cannot be had without asking the platform. The
- * client shows its token to nobody, so one that was got by signing in is read where the client saved it.
- */
-async function tokenAtHand({ configuration }: Scene): Promise<string | null> {
-  const { credential, businessUrl } = platformSettings(configuration.platform);
-  switch (credential.type) {
-    case "token":
-      return credential.token;
-    case "token_file":
-      return readFile(credential.path, "utf8").then(
-        (text) => text.trim(),
-        () => null,
-      );
-    case "sign_in": {
-      const account = JSON.stringify([businessUrl, credential.body]);
-      const saved = await new SessionStore(configuration.data_dir, account, nodeFiles, silentLog).load();
-      return saved.token?.token ?? null;
-    }
-  }
-}
-
-const off = "or set platform.push.enabled to false: polling does the same, only later";
-
-const broken = (why: string): Verdict =>
-  warning(`it does not open: ${why}`, `check proxies and firewalls on the way, ${off}`);
-
-const refused = (status: number): Verdict =>
-  status === 401 || status === 403
-    ? warning(
-        `the realtime host refuses the token there (HTTP ${status})`,
-        `try another platform.push.credential (header, query, none), ${off}`,
-      )
-    : warning(`the realtime host does not open it (HTTP ${status})`, `check platform.realtime_url, ${off}`);
-
-/** Opens a push channel and waits for one frame, until `signal` aborts; `silent` is the verdict on one that opened. */
-function firstFrame(socket: WebSocket, silent: Verdict, signal: AbortSignal): Promise<Verdict> {
-  return new Promise((resolve) => {
-    const end = (verdict: Verdict) => {
-      signal.removeEventListener("abort", stop);
-      resolve(verdict);
-      socket.terminate();
-    };
-    const stop = () =>
-      end(socket.readyState === WebSocket.OPEN ? silent : broken("no answer to the upgrade"));
-    signal.addEventListener("abort", stop, { once: true });
-    socket.on("unexpected-response", (request, response) => {
-      end(refused(response.statusCode ?? 0));
-      request.destroy();
-    });
-    socket.on("error", ({ message }) => end(broken(message)));
-    socket.on("close", (code) => end(broken(`the host closed the channel with code ${code}`)));
-    socket.on("message", (data, isBinary) =>
-      end(
-        isBinary
-          ? warning("opened; the first frame is binary, which is not understood", off.slice(3))
-          : ok(`opened; first frame: ${shapeOf(textOf(data))}`),
-      ),
-    );
-    if (signal.aborted) stop();
-  });
-}
-
-const textOf = (data: Buffer | ArrayBuffer | Buffer[]): string =>
-  Array.isArray(data) ? Buffer.concat(data).toString("utf8") : Buffer.from(data as Buffer).toString("utf8");
-
-/** `{deviceCode, data: {address, value}}`: names and no values. */
-export function shapeOf(text: string): string {
-  try {
-    return described(JSON.parse(text), 0);
-  } catch {
-    return `text that is no JSON (${text.length} characters)`;
-  }
-}
-
-const mostNames = 12;
-
-function described(value: unknown, depth: number): string {
-  if (Array.isArray(value)) return value.length === 0 ? "[]" : `[${described(value[0], depth)}, …]`;
-  if (typeof value !== "object" || value === null) return value === null ? "null" : typeof value;
-  if (depth > 2) return "{…}";
-  const entries = Object.entries(value);
-  const shown = entries.slice(0, mostNames).map(([name, inner]: [string, unknown]) => {
-    const isContainer = typeof inner === "object" && inner !== null;
-    return isContainer ? `${name.slice(0, 40)}: ${described(inner, depth + 1)}` : name.slice(0, 40);
-  });
-  return `{${shown.join(", ")}${entries.length > mostNames ? ", …" : ""}}`;
-}
 
 type ChannelOf = (scene: Scene) => PushChannel | null;
 
@@ -131,23 +34,43 @@ function weatherStation({ evidence }: Scene): PushChannel | null {
   return station === undefined ? null : { type: "weather-station", code: station.code };
 }
 
+const off = "or set platform.push.enabled to false: polling does the same, only later";
+
+/** Opens the channel as the bridge would, and waits for one frame. */
 async function channelVerdict(channelOf: ChannelOf, scene: Scene, stop: AbortSignal): Promise<Verdict> {
-  const { push, realtime_url, timeouts } = scene.configuration.platform;
-  if (!push.enabled) return notTried("platform.push.enabled is false");
+  const { platform, configuration, ports, limits } = scene;
+  if (!configuration.platform.push.enabled) return notTried("platform.push.enabled is false");
   const channel = channelOf(scene);
   if (channel === null) return notTried("the account lists no weather station (type W001)");
-  const token = push.credential === "none" ? "" : await tokenAtHand(scene);
-  if (token === null || /[^!-~]/.test(token)) return notTried("there is no token at hand for it");
-  const { path } = channelOperation(channel);
-  const settings = { credential: push.credential, queryName: push.query_name };
-  const { url, headers } = handshakeOf(realtime_url, path, { token }, settings);
-  const { ports, limits } = scene;
-  const silent = warning(
-    `opened, but no frame came within ${spoken(Math.round(limits.frameMs / 1000))}`,
-    "nothing to do if nothing changed meanwhile; polling goes on beside it",
+  const end = new AbortController();
+  let verdict = warning(
+    "it does not open: no answer to the upgrade",
+    `check proxies and firewalls on the way, ${off}`,
   );
-  return within(ports.clock, limits.frameMs, stop, (signal) => {
-    const socket = new WebSocket(url, { ...socketOptions, headers, handshakeTimeout: timeouts.connect });
-    return firstFrame(socket, silent, signal);
-  });
+  const decided = (found: Verdict) => {
+    verdict = found;
+    end.abort();
+  };
+  const listening = {
+    knows: () => true,
+    opened: () => {
+      verdict = warning(
+        `opened, but no frame came within ${spoken(Math.round(limits.frameMs / 1000))}`,
+        "nothing to do if nothing changed meanwhile; polling goes on beside it",
+      );
+    },
+    news: ({ type }: { readonly type: string }) => decided(ok(`opened; the first frame tells ${type}`)),
+    lost: () => undefined,
+    closed: (why: string) => {
+      const [what = why, remedy = "check proxies and firewalls on the way"] = why.split("; ");
+      decided(warning(`it does not open: ${what}`, `${remedy}, ${off}`));
+    },
+  };
+  await within(ports.clock, limits.frameMs, stop, (signal) =>
+    platform.listen(channel, listening, AbortSignal.any([signal, end.signal])),
+  );
+  const name = `ws/${channel.type === "weather-station" ? "sensor-data" : channel.type}`;
+  const unread = platform.shapeReports().find(({ operation }) => operation === name);
+  if (unread === undefined || verdict.status === "ok") return verdict;
+  return warning(`opened, but a frame cannot be read: ${unread.problem}`, off.slice(3));
 }

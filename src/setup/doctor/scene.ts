@@ -7,31 +7,10 @@ import type { Random } from "../../runtime/random.js";
 import type { BrokerProbe } from "./broker-probe.js";
 import type { Verdict } from "./finding.js";
 
-/** The bridge that works in the data directory now. `since` is an ISO time. */
-interface Holder {
-  readonly pid: number;
-  readonly since: string;
-}
-
-/** What the journal tells about earlier runs. Times are ISO texts, null where there is nothing. */
-export interface LastRun {
-  readonly startedAt: string | null;
-  /** False when it ended without saying so, or still runs. */
-  readonly stopped: boolean;
-  /** Commands that were taken and have no result. */
-  readonly open: number;
-  /** Actuators whose newest command ended badly. */
-  readonly problems: number;
-  readonly newestAt: string | null;
-  readonly newestOutcome: string | null;
-}
-
 export interface DoctorPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  readonly holder: () => Promise<Holder | null>;
-  readonly lastRun: () => Promise<LastRun>;
 }
 
 export interface DoctorLimits {

@@ -14,9 +14,15 @@ import type { Random } from "../../runtime/random.js";
 import { probeSettings } from "../doctor/broker-checks.js";
 import { BrokerProbe, openProbe } from "../doctor/broker-probe.js";
 import { within } from "../doctor/finding.js";
-import { firstFiles, type FirstFiles, secretLines } from "./configuration-text.js";
+import {
+  type Answers,
+  answersFrom,
+  firstFiles,
+  type FirstFiles,
+  type GivenAnswers,
+  secretLines,
+} from "./answers.js";
 import { type Dialogue, GoneAway } from "./dialogue.js";
-import { type Answers, answersFrom, type GivenAnswers } from "./given-answers.js";
 import { addLines, FileExists, mustTakeFiles, secretNames, writeNew } from "./new-file.js";
 import { askBroker, askPlatform, findBrokers } from "./questions.js";
 
@@ -133,30 +139,22 @@ async function collected({ file, given, tries }: InitOptions, ports: InitPorts):
     await settled(answers, file, tries, ports);
     return answers;
   }
+  const isOther = async (what: keyof Answers, answers: Answers) =>
+    tries && (await wantsOther(() => trial(answers, file, what, ports), dialogue));
   let platform = await askPlatform(dialogue, given);
-  while (
-    tries &&
-    (await wantsOther(
-      () => trial({ platform, broker: { type: "embedded" } }, file, "platform", ports),
-      dialogue,
-    ))
-  )
+  while (await isOther("platform", { platform, mqtt: {} }))
     platform = await askPlatform(dialogue, {}, platform);
   const find = () => findBrokers(ports.brokers, clock);
-  let broker = await askBroker(dialogue, given, find);
-  while (
-    tries &&
-    broker.type === "external" &&
-    (await wantsOther(() => trial({ platform, broker }, file, "broker", ports), dialogue))
-  )
-    broker = await askBroker(dialogue, {}, find, broker);
-  return { platform, broker };
+  let mqtt = await askBroker(dialogue, given, find);
+  while (mqtt.url !== undefined && (await isOther("mqtt", { platform, mqtt })))
+    mqtt = await askBroker(dialogue, {}, find, mqtt);
+  return { platform, mqtt };
 }
 
 /** Without a terminal a failed trial ends it. */
 async function settled(answers: Answers, file: string, tries: boolean, ports: InitPorts): Promise<void> {
   if (!tries) return;
-  for (const what of ["platform", "broker"] as const) {
+  for (const what of ["platform", "mqtt"] as const) {
     const result = await trial(answers, file, what, ports);
     for (const line of result?.lines ?? []) ports.say(line);
     if (result?.ok === false)
@@ -185,10 +183,10 @@ async function wantsOther(run: () => Promise<Trial | null>, dialogue: Dialogue):
 async function trial(
   answers: Answers,
   file: string,
-  what: "platform" | "broker",
+  what: keyof Answers,
   ports: InitPorts,
 ): Promise<Trial | null> {
-  if (what === "broker" && answers.broker.type === "embedded") return null;
+  if (what === "mqtt" && answers.mqtt.url === undefined) return null;
   const loaded = await loadedFrom(firstFiles(answers, new Set()), file, ports.env);
   if (!loaded.ok) return { ok: false, lines: loaded.problems };
   if (loaded.unset.length > 0)

@@ -2,18 +2,18 @@ import { urlOf } from "../../config/values.js";
 import type { Clock } from "../../runtime/clock.js";
 import { BrokerProbe, openProbe, probeId } from "../doctor/broker-probe.js";
 import { cameWithin } from "../doctor/finding.js";
-import type { Dialogue, Judge } from "./dialogue.js";
 import {
   addressObjection,
   type BrokerAnswer,
   brokerFrom,
-  type CredentialAnswer,
+  type Credential,
   credentialFrom,
   type GivenAnswers,
   isOpen,
   type PlatformAnswer,
   type Secret,
-} from "./given-answers.js";
+} from "./answers.js";
+import type { Dialogue, Judge } from "./dialogue.js";
 
 /** `before`: the answers of an earlier try, which stand where nothing else is typed. */
 export async function askPlatform(
@@ -22,17 +22,17 @@ export async function askPlatform(
   before?: PlatformAnswer,
 ): Promise<PlatformAnswer> {
   dialogue.say("The platform has two hosts. Their addresses are in the papers of your account.");
-  const business = "Business host, such as https://business.example.com";
-  const realtime = "Realtime host, such as https://realtime.example.com";
-  const businessUrl = given.businessUrl ?? (await askAddress(dialogue, business, before?.businessUrl));
-  const realtimeUrl = given.realtimeUrl ?? (await askAddress(dialogue, realtime, before?.realtimeUrl));
-  const insecure = "http:// lets others read the token on the way. Allow it?";
-  const allowInsecure =
+  const address = (name: string, earlier?: string) =>
+    askAddress(dialogue, `${name} host, such as https://${name.toLowerCase()}.example.com`, earlier);
+  const business_url = given.businessUrl ?? (await address("Business", before?.business_url));
+  const realtime_url = given.realtimeUrl ?? (await address("Realtime", before?.realtime_url));
+  const question = "http:// lets others read the token on the way. Allow it?";
+  const isAllowed =
     given.allowInsecure ??
-    ([businessUrl, realtimeUrl].some(isOpen) &&
-      (await dialogue.agreed(insecure, before?.allowInsecure === true)));
-  const credential = credentialFrom(given) ?? (await askCredential(dialogue, before?.credential));
-  return { businessUrl, realtimeUrl, allowInsecure, credential };
+    ([business_url, realtime_url].some(isOpen) &&
+      (await dialogue.agreed(question, before?.allow_insecure === true)));
+  const credential = credentialFrom(given) ?? (await askCredential(dialogue, before ?? {}));
+  return { business_url, realtime_url, ...(isAllowed && { allow_insecure: true }), ...credential };
 }
 
 /** A bare name means https. */
@@ -49,58 +49,49 @@ const ways = [
   ["sign_in", "account and password; the bridge signs in by itself"],
 ] as const;
 
-function wayOf(credential: CredentialAnswer): (typeof ways)[number][0] {
-  if (credential.type === "token") return credential.token.from === "env" ? "env" : "token";
-  return credential.type === "sign_in" ? "sign_in" : "file";
+type Way = (typeof ways)[number][0];
+
+function wayOf({ token, token_file, sign_in }: Credential): Way | undefined {
+  if (sign_in !== undefined) return "sign_in";
+  if (token_file !== undefined) return "file";
+  return token && (token.from === "env" ? "env" : "token");
 }
 
-async function askCredential(dialogue: Dialogue, before?: CredentialAnswer): Promise<CredentialAnswer> {
-  const suggested = before && wayOf(before);
-  const way = await dialogue.choose("How does the bridge prove who it is?", ways, suggested);
-  const token = before?.type === "token" ? before.token : undefined;
-  switch (way) {
+async function askCredential(dialogue: Dialogue, before: Credential): Promise<Credential> {
+  const { token, token_file, sign_in } = before;
+  switch (await dialogue.choose("How does the bridge prove who it is?", ways, wayOf(before))) {
     case "token":
-      return { type: "token", token: await askSecret(dialogue, "Token", tokenObjection, token) };
-    case "env":
-      return { type: "token", token: { from: "env", name: await askVariable(dialogue, token) } };
-    case "file": {
-      const path = before?.type === "token_file" ? before.path : undefined;
-      return { type: "token_file", path: await dialogue.ask("Path of the file", notEmpty, path) };
+      return { token: await askSecret(dialogue, "Token", tokenObjection, token) };
+    case "env": {
+      const usual = token?.from === "env" ? token.text : "GREENHOUSE_TOKEN";
+      return {
+        token: { from: "env", text: await dialogue.ask("Name of the variable", nameObjection, usual) },
+      };
     }
+    case "file":
+      return { token_file: await dialogue.ask("Path of the file", notEmpty, token_file) };
     case "sign_in":
-      return await askAccount(dialogue, before?.type === "sign_in" ? before : undefined);
+      return { sign_in: { body: await askAccount(dialogue, Object.entries(sign_in?.body ?? {})) } };
   }
 }
-
-type SignIn = Extract<CredentialAnswer, { type: "sign_in" }>;
 
 const ownAccount =
   "Best is an account that nobody else uses: on some platforms each sign-in ends the others' sessions.";
 
 /** The interface does not name the fields of the sign-in body. */
-async function askAccount(dialogue: Dialogue, before?: SignIn): Promise<CredentialAnswer> {
+async function askAccount(dialogue: Dialogue, before: readonly (readonly [string, string | Secret])[]) {
+  const [[accountKey, account] = ["account", ""], [passwordKey, password] = ["password", ""]] = before;
   dialogue.say(ownAccount);
-  const accountField = await dialogue.ask(
-    "Name of the account's field in the sign-in",
-    fieldObjection,
-    before?.accountField ?? "account",
-  );
-  const account = await dialogue.ask("Account", notEmpty, before?.account);
-  const passwordField = await dialogue.ask(
-    "Name of the password's field",
-    fieldObjection,
-    before?.passwordField ?? "password",
-  );
-  const password = await askSecret(dialogue, "Password", notEmpty, before?.password);
-  return { type: "sign_in", accountField, account, passwordField, password };
+  const ask = dialogue.ask.bind(dialogue);
+  const accountField = await ask("Name of the account's field in the sign-in", fieldObjection, accountKey);
+  const name = await ask("Account", notEmpty, typeof account === "string" ? account : "");
+  const passwordField = await ask("Name of the password's field", fieldObjection, passwordKey);
+  const kept = typeof password === "string" ? undefined : password;
+  return {
+    [accountField]: name,
+    [passwordField]: await askSecret(dialogue, "Password", notEmpty, kept),
+  };
 }
-
-const askVariable = (dialogue: Dialogue, before?: Secret): Promise<string> =>
-  dialogue.ask(
-    "Name of the variable",
-    (name) => (/^[A-Za-z_]\w{0,199}$/.test(name) ? null : "letters, digits and _"),
-    before?.from === "env" ? before.name : "GREENHOUSE_TOKEN",
-  );
 
 async function askSecret(
   dialogue: Dialogue,
@@ -115,13 +106,13 @@ async function askSecret(
   return kept !== null && isKept(answer) ? kept : { from: "secrets", text: answer.trim() };
 }
 
+const nameObjection = (name: string): string | null =>
+  /^[A-Za-z_]\w{0,199}$/.test(name) ? null : "letters, digits and _";
 const notEmpty = (answer: string): string | null => (answer === "" ? "it cannot be empty" : null);
 const fieldObjection = (answer: string): string | null =>
   /^[A-Za-z_][\w-]{0,63}$/.test(answer) ? null : "letters, digits, _ and -";
 const tokenObjection = (answer: string): string | null =>
   /^[!-~]{1,8192}$/.test(answer) ? null : 'the token alone, without "Bearer " and without blanks';
-
-type External = Extract<BrokerAnswer, { type: "external" }>;
 
 /**
  * `find` looks for brokers nearby; it is only called when the command line names none. `before`: the answers of an earlier
@@ -136,8 +127,7 @@ export async function askBroker(
   if (given.mqttUrl !== undefined || given.embedded === true) return brokerFrom(given);
   dialogue.say("Looking for a broker …");
   const found = await find();
-  const earlier = before?.type === "external" ? before : undefined;
-  const isAmong = found.some(({ url }) => url === earlier?.url);
+  const isAmong = found.some(({ url }) => url === before?.url);
   const way = await dialogue.choose(
     found.length === 0 ? "No broker was found." : "Which broker?",
     [
@@ -147,29 +137,29 @@ export async function askBroker(
       ["embedded", "the embedded one, for this computer only (keeps nothing over a restart)"],
       ["other", "another one"],
     ],
-    earlier === undefined ? undefined : isAmong ? earlier.url : "other",
+    before?.url === undefined ? undefined : isAmong ? before.url : "other",
   );
-  if (way === "embedded") return { type: "embedded" };
+  if (way === "embedded") return {};
   const url =
     way === "other"
-      ? await dialogue.ask("Its address", brokerObjection, earlier?.url ?? "mqtt://localhost:1883")
+      ? await dialogue.ask("Its address", brokerObjection, before?.url ?? "mqtt://localhost:1883")
       : way;
   const isLocked = found.find((one) => one.url === url)?.isLocked;
-  return await askLogin(dialogue, url, isLocked, earlier?.url === url ? earlier : undefined);
+  return await askLogin(dialogue, url, isLocked, before?.url === url ? before : undefined);
 }
 
 async function askLogin(
   dialogue: Dialogue,
   url: string,
   isLocked: boolean | undefined,
-  before: External | undefined,
+  before: BrokerAnswer | undefined,
 ): Promise<BrokerAnswer> {
   const had = before === undefined || before.username !== undefined;
   const hasLogin = isLocked ?? (await dialogue.agreed("Does it want a user name and password?", had));
-  if (!hasLogin) return { type: "external", url };
+  if (!hasLogin) return { url };
   const username = await dialogue.ask("User name at the broker", notEmpty, before?.username);
   const password = await askSecret(dialogue, "Its password", notEmpty, before?.password);
-  return { type: "external", url, username, password };
+  return { url, username, password };
 }
 
 function brokerObjection(address: string): string | null {

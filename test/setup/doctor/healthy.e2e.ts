@@ -2,6 +2,7 @@ import { connectAsync } from "mqtt";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startBroker } from "../../../src/broker/broker.js";
 import type { Configuration } from "../../../src/config/schema.js";
+import { DirectoryLock } from "../../../src/journal/lock.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { probeSettings } from "../../../src/setup/doctor/broker-checks.js";
 import { BrokerProbe, openProbe } from "../../../src/setup/doctor/broker-probe.js";
@@ -125,8 +126,12 @@ describe("where everything works", () => {
     );
     onTestFinished(() => running.close());
     const section = plainConfiguration(simulator, {}, { broker: { port: running.port } });
-    const holder = () => Promise.resolve({ pid: 1, since: "2026-01-01T00:00:00.000Z" });
-    const { findings, of } = await examined(await loaded(section, await folder()), { holder });
+    const configuration = await loaded(section, await folder());
+    const lock = await DirectoryLock.acquire(configuration.data_dir, {
+      ...{ boot: "0123456789abcdef", at: new Date().toISOString(), pid: process.pid, log: silentLog },
+    });
+    onTestFinished(() => lock.release());
+    const { findings, of } = await examined(configuration);
     expect(complaints(findings).filter((line) => !expectable.test(line))).toEqual([
       expect.stringMatching(/^warning lock: the data directory is in use/),
     ]);

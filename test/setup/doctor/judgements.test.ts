@@ -7,7 +7,6 @@ import {
   endsSoon,
   troublesOf,
 } from "../../../src/setup/doctor/network-checks.js";
-import { shapeOf } from "../../../src/setup/doctor/push-checks.js";
 import { readingsIn, suggestedShape } from "../../../src/setup/doctor/shape-suggestion.js";
 import { judgeZone, offsetText, zoneWith } from "../../../src/setup/doctor/zone-check.js";
 
@@ -159,10 +158,3 @@ describe("a suggested shape", () => {
       }),
     ));
 });
-
-describe("a frame", () =>
-  it.each([
-    ['{"deviceCode":"GH-1","data":{"address":"1","value":"secret"}}', "{deviceCode, data: {address, value}}"],
-    ['[{"a":1}]', "[{a}, …]"],
-    ["hello", "text that is no JSON (5 characters)"],
-  ])("%s is described by its names alone", (text, shape) => expect(shapeOf(text)).toBe(shape)));

@@ -241,8 +241,8 @@ const platformRows: readonly Row[] = [
     plant: () => ({ more: { platform: { push: { credential: "none" } } } }),
     check: "push.set-value",
     status: "warning",
-    says: /refuses the token there \(HTTP 401\)/,
-    remedy: /another platform\.push\.credential/,
+    says: /HTTP 401: the credential is refused/,
+    remedy: /platform\.push\.credential/,
   },
   {
     fault: "push channels without a frame",

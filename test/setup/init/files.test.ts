@@ -5,8 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { runProgram } from "../../../src/cli/program.js";
 import { loadConfiguration } from "../../../src/config/load.js";
-import { firstFiles, secretLines } from "../../../src/setup/init/configuration-text.js";
-import type { Answers, BrokerAnswer, CredentialAnswer } from "../../../src/setup/init/given-answers.js";
+import { type Answers, type Credential, firstFiles, secretLines } from "../../../src/setup/init/answers.js";
 import { addLines, FileExists, secretNames, writeNew } from "../../../src/setup/init/new-file.js";
 
 async function folder(): Promise<string> {
@@ -35,13 +34,11 @@ async function read(answers: Answers, env: Record<string, string> = {}) {
   });
 }
 
-const platform = (credential: CredentialAnswer) => ({
-  businessUrl: "https://business.example.com",
-  realtimeUrl: "https://realtime.example.com",
-  allowInsecure: false,
-  credential,
+const platform = (credential: Credential) => ({
+  business_url: "https://business.example.com",
+  realtime_url: "https://realtime.example.com",
+  ...credential,
 });
-const embedded: BrokerAnswer = { type: "embedded" };
 const line = fc.stringMatching(/^[!-~\u4e00-\u4eff]([ -~\u4e00-\u4eff]{0,30}[!-~\u4e00-\u4eff])?$/);
 
 describe("the written configuration", () => {
@@ -53,23 +50,13 @@ describe("the written configuration", () => {
         line,
         fc.stringMatching(/^[!-~]{1,60}$/),
         async (account, user, password, token) => {
-          const broker: BrokerAnswer = {
-            type: "external",
-            url: "mqtt://broker.example:1883",
-            username: user,
-            password: { from: "secrets", text: password },
-          };
-          const signIn: CredentialAnswer = {
-            type: "sign_in",
-            accountField: "account",
-            account,
-            passwordField: "password",
-            password: { from: "secrets", text: password },
-          };
-          const first = await read({ platform: platform(signIn), broker });
+          const secret = { from: "secrets", text: password } as const;
+          const mqtt = { url: "mqtt://broker.example:1883", username: user, password: secret };
+          const signIn = { sign_in: { body: { account, password: secret } } };
+          const first = await read({ platform: platform(signIn), mqtt });
           const second = await read({
-            platform: platform({ type: "token", token: { from: "secrets", text: token } }),
-            broker: embedded,
+            platform: platform({ token: { from: "secrets", text: token } }),
+            mqtt: {},
           });
           if (!first.ok || !second.ok) throw new Error(JSON.stringify([first, second]));
           expect(first.configuration.platform.sign_in?.body).toEqual({ account, password });
@@ -85,13 +72,8 @@ describe("the written configuration", () => {
   it("holds no secret itself", () => {
     const { configuration, secrets } = firstFiles(
       {
-        platform: platform({ type: "token", token: { from: "secrets", text: "canary-1" } }),
-        broker: {
-          type: "external",
-          url: "mqtt://a:1",
-          username: "u",
-          password: { from: "secrets", text: "canary-2" },
-        },
+        platform: platform({ token: { from: "secrets", text: "canary-1" } }),
+        mqtt: { url: "mqtt://a:1", username: "u", password: { from: "secrets", text: "canary-2" } },
       },
       new Set(["mqtt_password"]),
     );
@@ -104,12 +86,12 @@ describe("the written configuration", () => {
 
   it("refers to variables and files where they were named", async () => {
     const fromEnv = await read(
-      { platform: platform({ type: "token", token: { from: "env", name: "A_TOKEN" } }), broker: embedded },
+      { platform: platform({ token: { from: "env", text: "A_TOKEN" } }), mqtt: {} },
       { A_TOKEN: "from-env" },
     );
     const fromFile = await read({
-      platform: platform({ type: "token_file", path: "/run/secrets/a b" }),
-      broker: embedded,
+      platform: platform({ token_file: "/run/secrets/a b" }),
+      mqtt: {},
     });
     expect(fromEnv.ok && fromEnv.configuration.platform.token).toBe("from-env");
     expect(fromFile.ok && fromFile.configuration.platform.token_file).toBe("/run/secrets/a b");

@@ -2,8 +2,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { lastRunOf } from "../../../../src/cli/doctor.js";
-import { holderOf } from "../../../../src/journal/lock.js";
 import { loadConfiguration } from "../../../../src/config/load.js";
 import type { Configuration } from "../../../../src/config/schema.js";
 import { systemClock } from "../../../../src/runtime/clock.js";
@@ -108,8 +106,6 @@ export async function examined(
       clock: systemClock,
       random: seededRandom(7),
       log: silentLog,
-      holder: () => holderOf(configuration.data_dir),
-      lastRun: () => lastRunOf(join(configuration.data_dir, "journal")),
       ...ports,
     },
     limits,

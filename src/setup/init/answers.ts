@@ -1,0 +1,165 @@
+import { stringify } from "yaml";
+import { urlOf } from "../../config/values.js";
+import { isLoopback } from "../../runtime/sockets.js";
+
+/** A text that is kept in `secrets.yaml`, or the variable of the environment that holds it at every start. */
+export interface Secret {
+  readonly from: "secrets" | "env";
+  readonly text: string;
+}
+
+/** What was answered, under the keys that it gets in the configuration. */
+export interface Answers {
+  readonly platform: PlatformAnswer;
+  readonly mqtt: BrokerAnswer;
+}
+
+/** One of the last three. The field names of a sign-in are the platform's, the second is the password's. */
+export interface Credential {
+  readonly token?: Secret;
+  readonly token_file?: string;
+  readonly sign_in?: { readonly body: Readonly<Record<string, string | Secret>> };
+}
+
+export interface PlatformAnswer extends Credential {
+  readonly business_url: string;
+  readonly realtime_url: string;
+  readonly allow_insecure?: true;
+}
+
+/** Without an address the embedded broker is used. */
+export interface BrokerAnswer {
+  readonly url?: string;
+  readonly username?: string;
+  readonly password?: Secret;
+}
+
+/** What the command line says already. A secret is never an option: it would stand in the list of processes. */
+export interface GivenAnswers {
+  readonly businessUrl?: string;
+  readonly realtimeUrl?: string;
+  readonly allowInsecure?: boolean;
+  /** Name of an environment variable that holds the token. */
+  readonly tokenEnv?: string;
+  readonly tokenFile?: string;
+  readonly mqttUrl?: string;
+  readonly mqttUsername?: string;
+  readonly mqttPasswordEnv?: string;
+  readonly embedded?: boolean;
+}
+
+/** Options that are missing or do not go together. */
+class IncompleteAnswers extends Error {
+  override name = "IncompleteAnswers" as const;
+}
+
+/** Without a terminal the options must say everything. Throws IncompleteAnswers with what is missing. */
+export function answersFrom(given: GivenAnswers): Answers {
+  const { businessUrl, realtimeUrl, allowInsecure } = given;
+  const credential = credentialFrom(given);
+  const missing = Object.entries({
+    "--business-url": businessUrl,
+    "--realtime-url": realtimeUrl,
+    "--token-env or --token-file": credential,
+    "--mqtt-url or --embedded": given.mqttUrl ?? given.embedded,
+  }).flatMap(([option, value]) => (value === undefined || value === null ? [option] : []));
+  if (businessUrl === undefined || realtimeUrl === undefined || credential === null || missing.length > 0)
+    throw new IncompleteAnswers(
+      `there is no terminal to ask on, so these options are needed: ${missing.join(", ")} (or copy config.example.yaml)`,
+    );
+  for (const [option, address] of Object.entries({
+    "--business-url": businessUrl,
+    "--realtime-url": realtimeUrl,
+  })) {
+    const objection = addressObjection(address);
+    if (objection !== null) throw new IncompleteAnswers(`${option}: ${objection}`);
+  }
+  const hosts = { business_url: businessUrl, realtime_url: realtimeUrl };
+  return {
+    platform: { ...hosts, ...(allowInsecure === true && { allow_insecure: true }), ...credential },
+    mqtt: brokerFrom(given),
+  };
+}
+
+export function credentialFrom({ tokenEnv, tokenFile }: GivenAnswers): Credential | null {
+  if (tokenEnv !== undefined && tokenFile !== undefined)
+    throw new IncompleteAnswers("only one of --token-env and --token-file can be given");
+  if (tokenEnv !== undefined) return { token: { from: "env", text: tokenEnv } };
+  return tokenFile === undefined ? null : { token_file: tokenFile };
+}
+
+export function brokerFrom({ mqttUrl: url, mqttUsername: username, ...given }: GivenAnswers): BrokerAnswer {
+  if (url === undefined) return {};
+  if (given.embedded === true)
+    throw new IncompleteAnswers("only one of --mqtt-url and --embedded can be given");
+  const variable = given.mqttPasswordEnv;
+  return {
+    url,
+    ...(username !== undefined && { username }),
+    ...(variable !== undefined && { password: { from: "env", text: variable } }),
+  };
+}
+
+/** Why this cannot be the address of a host of the platform; null when it can. */
+export function addressObjection(address: string): string | null {
+  const url = urlOf(address);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === "")
+    return "expected an address such as https://business.example.com";
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
+    return 'expected an address alone, without user, "?" and "#"';
+  return null;
+}
+
+/** Whether the token would go over a network unencrypted. */
+export function isOpen(address: string): boolean {
+  const url = urlOf(address);
+  return url?.protocol === "http:" && !isLoopback(url.hostname);
+}
+
+export interface FirstFiles {
+  readonly configuration: string;
+  /** What is to be added to `secrets.yaml`, by name. */
+  readonly secrets: ReadonlyMap<string, string>;
+}
+
+const remarks: Readonly<Record<string, string>> = { allow_insecure: " # the token can be read on the way" };
+
+/** The first configuration. `taken`: names in `secrets.yaml` that already stand for something else. */
+export function firstFiles({ platform, mqtt }: Answers, taken: ReadonlySet<string>): FirstFiles {
+  const secrets = new Map<string, string>();
+  const refer = (wanted: string, { from, text }: Secret): string => {
+    if (from === "env") return `!env ${text}`;
+    let name = wanted;
+    for (let number = 2; taken.has(name); number += 1) name = `${wanted}_${number}`;
+    secrets.set(name, text);
+    return `!secret ${name}`;
+  };
+  const lines = (section: string, values: object, indent = "  "): readonly string[] =>
+    Object.entries(values).flatMap(([key, value]: [string, unknown]) => {
+      if (isSecret(value)) return [`${indent}${key}: ${refer(`${section}_${key}`, value)}`];
+      if (typeof value === "object" && value !== null)
+        return [`${indent}${key}:`, ...lines(section, value, `${indent}  `)];
+      const written = stringify(value, { lineWidth: 0, blockQuote: false }).trimEnd();
+      return [`${indent}${stringify(key).trimEnd()}: ${written}${remarks[key] ?? ""}`];
+    });
+  const configuration = [
+    "# Written by `greenhouse2mqtt init`. config.example.yaml shows every key; `greenhouse2mqtt check` reads this file.",
+    ...["platform:", ...lines("platform", platform)],
+    ...(mqtt.url === undefined ? [embedded] : ["mqtt:", ...lines("mqtt", mqtt)]),
+    "commands:",
+    "  read_only: true # no command is taken; set it to false when the readings look right",
+    "# Actuators are listed under `controllers`; `greenhouse2mqtt discover` finds their addresses.",
+    "",
+  ].join("\n");
+  return { configuration, secrets };
+}
+
+const embedded =
+  "# Without mqtt.url the embedded broker is used, on this computer only. Mosquitto is better for permanent use.";
+
+const isSecret = (value: unknown): value is Secret =>
+  typeof value === "object" && value !== null && "from" in value && "text" in value;
+
+/** Lines for `secrets.yaml`. */
+export const secretLines = (secrets: ReadonlyMap<string, string>): string =>
+  [...secrets].map(([name, text]) => `${name}: ${JSON.stringify(text)}\n`).join("");
