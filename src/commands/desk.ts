@@ -103,6 +103,7 @@ export class CommandDesk {
   /** Not when connected: the next link's retained commands come before that is known. */
   disconnected(): void {
     this.#retainedAnswered.clear();
+    this.outbox.disconnected();
     this.phases.disconnected();
     this.#earlier.disconnected();
   }
@@ -178,7 +179,7 @@ export class CommandDesk {
   }
 
   #noteDelivered(): void {
-    this.outbox.dropOld();
+    this.outbox.tick();
     // An outcome that the disk is still taking may have a lower number than one that arrived already.
     if (this.commander.isTelling) return;
     const { through } = this.#marks;

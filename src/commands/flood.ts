@@ -86,8 +86,9 @@ export function countMinute(
 /** Only counts it. */
 export function countOnly(refusals: Refusals, about: About, result: CommandResult, now: number): Refusals {
   const { counted } = refusals;
-  const key = counted.size < mostKeys ? keyOf(about) : others;
-  const { controller, actuator } = about;
+  const isNamed = at(counted, keyOf(about)) !== undefined || counted.size < mostKeys;
+  const key = isNamed ? keyOf(about) : others;
+  const { controller, actuator } = isNamed ? about : { controller: "*", actuator: "*" };
   const first = {
     controller,
     actuator,

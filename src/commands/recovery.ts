@@ -38,6 +38,8 @@ const notSentYet = ({ step }: Interrupted, readBack: RawValue | null) =>
 export function adopt(turn: Turn, interrupted: Interrupted): void {
   const { command, step, attempts } = interrupted;
   const { mono } = turn.now;
+  // The last run died when this one was about to be sent in the place of another that was still confirming.
+  if (turn.lane.confirming) cut(turn, turn.lane.confirming);
   const readBack = recoveredReadBack(step, mono);
   turn.lane = {
     ...turn.lane,

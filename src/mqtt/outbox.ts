@@ -27,6 +27,8 @@ interface Delivery {
 interface Owed extends Delivery {
   readonly isRepeated: boolean;
   readonly sinceMono: number;
+  /** This link has it, as far as anybody can tell, and acknowledged nothing: only another link is worth a try. */
+  readonly waitsForLink: boolean;
 }
 
 interface OutboxParts {
@@ -40,15 +42,15 @@ interface OutboxParts {
 }
 
 /**
- * Publishes at least once on each topic of a message: what came before the first link waits for it, what met a dead broker follows
- * on reconnect, marked as repeated. A topic the broker never takes keeps nothing back from the others.
+ * Publishes at least once on each topic of a message: what came before the first link waits for it, what a broker did not take
+ * follows later or on reconnect, marked as repeated. A topic the broker never takes keeps nothing back from the others.
  */
 export class Outbox {
   readonly #parts: OutboxParts;
   #waiting: Owed[] = [];
   /** Went out as soon as a link was back, when Home Assistant may not have been. */
   #late: Owed[] = [];
-  #wasLinked = false;
+  #link: "none yet" | "up" | "lost" = "none yet";
 
   constructor(parts: OutboxParts) {
     this.#parts = parts;
@@ -64,24 +66,30 @@ export class Outbox {
   }
 
   send(delivery: Delivery): void {
-    const owed = { ...delivery, isRepeated: false, sinceMono: this.#parts.monotonic() };
+    const sinceMono = this.#parts.monotonic();
+    const owed = { ...delivery, isRepeated: false, sinceMono, waitsForLink: false };
     // Before the first link nobody can have been told, so this will be the first time and no repetition.
-    if (this.#wasLinked) void this.#send(owed);
-    else this.#keep(owed);
+    if (this.#link === "none yet") this.#keep(owed);
+    else void this.#send(owed);
   }
 
   /** Of an earlier run, and may have arrived; goes out with the next connection. */
   restore(delivery: Delivery): void {
-    this.#keep({ ...delivery, isRepeated: true, sinceMono: this.#parts.monotonic() });
+    const sinceMono = this.#parts.monotonic();
+    this.#keep({ ...delivery, isRepeated: true, sinceMono, waitsForLink: false });
   }
 
   connected(): void {
-    this.#wasLinked = true;
-    this.dropOld();
+    this.#link = "up";
+    this.#dropOld();
+    this.#late = [...this.#late, ...this.#waiting].slice(-this.#parts.most);
     const waiting = this.#waiting;
     this.#waiting = [];
-    this.#late = [...this.#late, ...waiting].slice(-this.#parts.most);
     for (const owed of waiting) void this.#send(owed);
+  }
+
+  disconnected(): void {
+    if (this.#link === "up") this.#link = "lost";
   }
 
   /**
@@ -89,7 +97,7 @@ export class Outbox {
    * has missed what followed at once. Told once more, on our own topics: whoever asked for an answer was there to get it.
    */
   repeatLate(): void {
-    this.dropOld();
+    this.#dropOld();
     const late = this.#late;
     this.#late = [];
     for (const { destinations, payload } of late)
@@ -99,7 +107,15 @@ export class Outbox {
   }
 
   /** Call it now and then: on a link that stays up for days nothing else ends the wait of what a broker did not take. */
-  dropOld(): void {
+  tick(): void {
+    this.#dropOld();
+    if (this.#link !== "up") return;
+    const again = this.#waiting.filter(({ waitsForLink }) => !waitsForLink);
+    this.#waiting = this.#waiting.filter(({ waitsForLink }) => waitsForLink);
+    for (const owed of again) void this.#send(owed);
+  }
+
+  #dropOld(): void {
     const latest = this.#parts.monotonic() - this.#parts.longestMs;
     this.#late = this.#late.filter(({ sinceMono }) => sinceMono > latest);
     const old = this.#waiting.filter(({ sinceMono }) => sinceMono <= latest);
@@ -108,14 +124,19 @@ export class Outbox {
   }
 
   async #send(owed: Owed): Promise<void> {
-    const destinations = await this.#publish(owed);
-    if (destinations.length === 0) owed.delivered?.();
+    const failed = await this.#publish(owed);
+    if (failed.length === 0) {
+      owed.delivered?.();
+      return;
+    }
+    this.#late = this.#late.filter((late) => late !== owed);
     // Somebody may have it already, of another topic or of this one.
-    else this.#keep({ ...owed, destinations, isRepeated: true });
+    const destinations = failed.map(({ destination }) => destination);
+    this.#keep({ ...owed, destinations, isRepeated: true, waitsForLink: failed.some((one) => one.isMute) });
   }
 
   /** Resolves with the destinations that may take it another time. */
-  async #publish({ destinations, payload, isRepeated }: Owed): Promise<readonly Destination[]> {
+  async #publish({ destinations, payload, isRepeated }: Owed) {
     const text = payload(isRepeated);
     const tries = destinations.map(async (destination) => {
       const { topic, options } = destination;
@@ -123,7 +144,10 @@ export class Outbox {
         await this.#parts.link.publish(topic, text, options);
         return [];
       } catch (error) {
-        if (!isFinal(error)) return [destination];
+        if (!isFinal(error))
+          return [
+            { destination, isMute: error instanceof PublishError && error.kind === "unacknowledged" },
+          ];
         this.#parts.gaveUp(topic, error);
         return [];
       }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { emptyBook } from "../../src/commands/book.js";
-import { takePlace } from "../../src/commands/flood.js";
+import { countOnly, countsOver, takePlace } from "../../src/commands/flood.js";
 
 describe("the allowance of a target", () => {
   const allowance = (target: "actuator" | "address" = "actuator") => {
@@ -42,5 +42,26 @@ describe("the allowance of a target", () => {
     expect(shared).toHaveLength(60);
     const later = Array.from({ length: 100 }, (_, n) => take(`more${n}`, 60_001)).filter(Boolean);
     expect(later).toHaveLength(100);
+  });
+});
+
+describe("refusals that are only counted", () => {
+  const result = (received_at: string) => ({
+    ...{ id: "x", controller: "c", actuator: "a", command: null, value: null, outcome: "refused" as const },
+    ...{ reason: "overloaded" as const, message: null, request_id: null, by: null, via: null, steps: [] },
+    ...{ read_back: null, received_at, sent_at: null, finished_at: received_at, duration_ms: 0 },
+    repeated: false,
+  });
+
+  it("stand under their own target, and beyond a thousand targets under none", () => {
+    const invented = Array.from({ length: 1_100 }, (_, n) => `invented${n}`);
+    let { refusals } = emptyBook;
+    for (const actuator of [...invented, "invented0"])
+      refusals = countOnly(refusals, { controller: "GH-0001", actuator }, result("t"), 0);
+    const { over } = countsOver(refusals, 120_000);
+    expect(over.find(({ actuator }) => actuator === "invented0")).toMatchObject({ count: 2 });
+    expect(over.filter(({ count }) => count > 2)).toMatchObject([
+      { controller: "*", actuator: "*", count: 100 },
+    ]);
   });
 });

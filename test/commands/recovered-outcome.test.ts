@@ -88,3 +88,35 @@ describe("the outcome of a command of this run while the journal cannot write", 
     expect(bench.values()).toEqual([]);
   });
 });
+
+describe("two commands of an earlier run that stood open for one actuator", () => {
+  /** The newer one was about to be sent, or was, when the program died. */
+  function restarted(attempts: number): CommandBench {
+    const commands = ["open", "close"].map((word) => {
+      const earlier = new CommandBench();
+      earlier.platform.registers.set("101", "11000");
+      earlier.send(JSON.stringify({ command: word, id: word }));
+      const [command] = earlier.commander.open;
+      const [step] = command ? stepsOf(command.settings, command.wanted, null) : [];
+      if (!command || !step) throw new Error("the command is over");
+      return { command, step };
+    });
+    const bench = new CommandBench();
+    bench.platform.registers.set("101", "10010");
+    const sent = { earlier: [], code: null, requestId: null, sentAt: bench.clock.now() };
+    const [older, newer] = commands;
+    if (older) bench.recover({ ...older, ...sent, code: "200", attempts: 1 });
+    if (newer) bench.recover({ ...newer, ...sent, attempts });
+    return bench;
+  }
+
+  it.each([0, 1])("each have their one result in this run (%i POSTs of the newer)", async (attempts) => {
+    const bench = restarted(attempts);
+    await bench.clock.advance(300_000);
+    expect(bench.results.map(({ id, outcome }) => `${id} ${outcome}`).sort()).toEqual([
+      "close failed",
+      "open superseded",
+    ]);
+    expect(bench.platform.posts).toEqual([]);
+  });
+});

@@ -121,7 +121,7 @@ describe("a result", () => {
     expect(delivered).toEqual(["oldest"]);
     expect(made.waiting).toBe(1_000);
     time.now = 24 * 3_600_000 - 1;
-    made.dropOld();
+    made.tick();
     expect(delivered).toHaveLength(1);
     time.now += 1;
     made.connected();
@@ -136,7 +136,7 @@ describe("a result", () => {
     await send("unanswered");
     expect(delivered).toEqual([]);
     time.now = 24 * 3_600_000;
-    made.dropOld();
+    made.tick();
     expect(delivered).toEqual(["unanswered"]);
     expect(made.waiting).toBe(0);
   });
@@ -182,6 +182,21 @@ describe("a topic of a result", () => {
     failing.clear();
     await connect();
     await connect();
+    expect(everywhere).toEqual([own, answers, all].map((at) => `${at} one`));
+    expect(delivered).toEqual(["one"]);
+  });
+
+  it("that met a busy broker is told when the link has stood a while, once", async () => {
+    const { made, failing, everywhere, delivered, send, connect } = outbox();
+    await connect();
+    failing.set(all, () => denied(0x97));
+    await send("one", asking);
+    made.tick();
+    await settled();
+    failing.clear();
+    made.tick();
+    made.tick();
+    await settled();
     expect(everywhere).toEqual([own, answers, all].map((at) => `${at} one`));
     expect(delivered).toEqual(["one"]);
   });
@@ -249,6 +264,20 @@ describe("Home Assistant's birth after an outage of the broker", () => {
     await settled();
     expect(told).toEqual(["early new", "early repeated"]);
     expect(delivered).toEqual(["early"]);
+  });
+
+  it("brings what several short links did not take once, and not once for each of them", async () => {
+    const { made, link, failing, everywhere, send, connect } = outbox();
+    await send("one");
+    failing.set(own, away).set(all, away);
+    for (let n = 0; n < 3; n += 1) await connect();
+    link.isUp = false;
+    failing.clear();
+    await connect();
+    everywhere.length = 0;
+    made.repeatLate();
+    await settled();
+    expect(everywhere).toEqual([own, all].map((at) => `${at} one`));
   });
 
   it("brings the newest 1,000 at most", async () => {
