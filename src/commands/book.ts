@@ -159,6 +159,8 @@ export type Stage =
 
 export interface Attempt {
   readonly nth: 1 | 2;
+  /** What had been sent before this POST. */
+  readonly posts: Posts;
   /** What the register held before the first POST of this step. */
   readonly before: RawValue | null;
   /** The last read before a second POST. */

@@ -282,6 +282,16 @@ describe("the path of a command", () => {
     },
   );
 
+  it("never connected counts as no POST: the next command need not wait, and may find its value there", async () => {
+    const bench = new CommandBench({ actuators: [{ ...fan, minIntervalMs: 60_000 }] });
+    bench.platform.registers.set("140", "1001");
+    bench.platform.onWrite = () => Promise.reject(platformError({ kind: "unreachable", sent: false }));
+    expect(await bench.run("on")).toMatchObject({ outcome: "failed", reason: "not_sent" });
+    bench.send("off");
+    await bench.clock.advance(1_000);
+    expect(bench.results.at(-1)).toMatchObject({ outcome: "already", command: "off" });
+  });
+
   it("never connected is failed with not_sent", async () => {
     const bench = new CommandBench({ actuators: [fan] });
     bench.platform.registers.set("140", "1001");
