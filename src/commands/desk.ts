@@ -38,7 +38,7 @@ export interface CommandDeskParts extends Omit<CommanderPorts, "audience" | "new
     /** Publishes one retained state. */
     send(topic: string, payload: string): void;
     /** Publishes what a controller has shown before anything else. */
-    hasten(controllerId: string): void;
+    hasten(controllerId: string, about?: Pick<PhaseTarget, "target" | "targetId">): void;
     showAgain: CommandAudience["showAgain"];
   };
   readonly onEvent: (event: BridgeEvent) => void;
@@ -196,7 +196,7 @@ export class CommandDesk {
       },
       result: (result, about, sequence) => {
         this.phases.publish();
-        this.#parts.outputs.hasten(result.controller);
+        this.#parts.outputs.hasten(result.controller, about);
         this.#parts.onResult?.(result, about);
         if (sequence !== null) this.#marks.sent(sequence);
         const delivered = () => {

@@ -7,7 +7,7 @@ import type { BrokerConnection } from "./connection.js";
 import { PublishError } from "./connection/publish.js";
 import { Outbox } from "./outbox.js";
 import { controllersDocument, eventDocument } from "./projection.js";
-import { type RetainedParts, RetainedStates, type StateGate } from "./retained-states.js";
+import { type RetainedParts, RetainedStates, type Shown, type StateGate } from "./retained-states.js";
 
 const retained = { retain: true, qos: 1 } as const;
 
@@ -171,9 +171,9 @@ export class Outputs {
   }
 
   /** What a result tells is shown before it. */
-  hasten(controllerId: string): void {
+  hasten(controllerId: string, about?: Shown): void {
     const controller = this.#parts.store.byId(controllerId);
-    if (controller) this.#states.hasten(controller.info.code);
+    if (controller) this.#states.hasten(controller.info.code, about);
   }
 
   platformState(state: PlatformState): void {

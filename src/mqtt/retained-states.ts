@@ -44,6 +44,27 @@ interface Unwanted {
   readonly owed: string | null;
 }
 
+/** What a result tells of. */
+export interface Shown {
+  readonly target: TargetKind;
+  readonly targetId: string;
+}
+
+/** What may be shown, and beside it what a result tells of, which nobody is to learn later than the result. */
+function withShown(visible: Controller | null, present: Controller, about: Shown | undefined): Controller {
+  if (visible === null || visible === present) return present;
+  if (about?.target === "actuator")
+    return { ...visible, actuators: withItem(visible.actuators, present.actuators, about.targetId) };
+  if (about?.target === "parameter")
+    return { ...visible, parameters: withItem(visible.parameters, present.parameters, about.targetId) };
+  return visible;
+}
+
+function withItem<Item>(visible: ReadonlyMap<string, Item>, present: ReadonlyMap<string, Item>, id: string) {
+  const item = present.get(id);
+  return item === undefined ? visible : new Map(visible).set(id, item);
+}
+
 /** Publishes waiting for their acknowledgement at a time; more would only queue inside the client. */
 const maxInFlight = 512;
 const mostFound = 500_000;
@@ -117,11 +138,14 @@ export class RetainedStates {
       this.#publish(code, message);
   }
 
-  /** Publishes what changed of one controller before anything else that waits: its results must not overtake it. */
-  hasten(code: string): void {
+  /**
+   * Publishes what changed of one controller before anything else that waits: its results must not overtake it. What a
+   * result tells of passes a gate that keeps just this back.
+   */
+  hasten(code: string, about?: Shown): void {
     if (!this.#connected) return;
     this.#dirty.delete(code);
-    this.#publishController(code, true);
+    this.#publishController(code, { about });
   }
 
   /** The gate has opened for a controller. With `again` everything it shows is published once more. */
@@ -176,8 +200,8 @@ export class RetainedStates {
     return false;
   }
 
-  /** `isUrgent` passes a gate that is closed for the whole controller. */
-  #publishController(code: string, isUrgent = false): void {
+  /** `urgent` passes a gate that is closed for the whole controller, or for what it is about. */
+  #publishController(code: string, urgent?: { readonly about: Shown | undefined }): void {
     const { topics, view, gate } = this.#parts;
     if (gate?.mayClear(code) === false) return;
     const present = view.get(code);
@@ -186,7 +210,8 @@ export class RetainedStates {
       return;
     }
     const held = this.#shown.get(code);
-    const after = gate ? (gate.visible(held, present) ?? (isUrgent ? present : null)) : present;
+    const passed = gate ? gate.visible(held, present) : present;
+    const after = urgent ? withShown(passed, present, urgent.about) : passed;
     if (after === null) return;
     this.#shown.set(code, after);
     for (const message of controllerMessages(topics, held, after)) this.#publish(code, message);

@@ -6,8 +6,8 @@ import { RetainedStates, type StateGate } from "../../src/mqtt/retained-states.j
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import type { Logger } from "../../src/runtime/log.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
-import { item, record, silentLog } from "../support/builders.js";
-import { sensorsRead, start } from "../support/folding.js";
+import { controllerSettings, item, record, silentLog } from "../support/builders.js";
+import { registersRead, sensorsRead, start } from "../support/folding.js";
 import { mirrorSettings } from "../support/polled-mirror.js";
 import { RetainedBroker } from "../support/retained-broker.js";
 import { settled, VirtualClock } from "../support/virtual-clock.js";
@@ -31,7 +31,8 @@ async function output(
 const openGate: StateGate = { visible: (_, after) => after, mayClear: () => true };
 
 function world(gate: StateGate = openGate, log: Logger = silentLog) {
-  const store = new GreenhouseStore(mirrorSettings(), new VirtualClock(start), anyAscii);
+  const known = controllerSettings({ code: "A", parameters: [{ id: "ec", address: "501", scale: 1 }] });
+  const store = new GreenhouseStore(mirrorSettings([known]), new VirtualClock(start), anyAscii);
   store.setReachable(true);
   const broker = new RetainedBroker();
   const output = new RetainedStates({
@@ -151,6 +152,26 @@ describe("a gate before it", () => {
       output.hasten("A");
       await settled();
       expect(broker.kept.get(air("A"))).toBe("21");
+    }, gate);
+  });
+
+  it("keeps no parameter back that a result has to follow, and still everything else", async () => {
+    const known = { isOpen: true };
+    const gate: StateGate = {
+      visible: (shown, after) =>
+        known.isOpen ? after : { ...after, sensors: shown?.sensors ?? new Map(), parameters: new Map() },
+      mayClear: () => true,
+    };
+    await output(async ({ store, broker, output, read, connect }) => {
+      read("A", 20);
+      await connect();
+      known.isOpen = false;
+      read("A", 21);
+      store.dispatch("A", registersRead({ "501": "70" }));
+      output.hasten("A", { target: "parameter", targetId: "ec" });
+      await settled();
+      expect(broker.kept.get("greenhouse/a/parameter/ec")).toBe("70");
+      expect(broker.kept.get(air("A"))).toBe("20");
     }, gate);
   });
 
