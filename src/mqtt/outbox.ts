@@ -145,9 +145,7 @@ export class Outbox {
         return [];
       } catch (error) {
         if (!isFinal(error))
-          return [
-            { destination, isMute: error instanceof PublishError && error.kind === "unacknowledged" },
-          ];
+          return [{ destination, isMute: error instanceof PublishError && error.kind === "unacknowledged" }];
         this.#parts.gaveUp(topic, error);
         return [];
       }
