@@ -159,8 +159,8 @@ export type Stage =
 
 export interface Attempt {
   readonly nth: 1 | 2;
-  /** What had been sent before this POST. */
-  readonly posts: Posts;
+  /** Whether an earlier POST to the actuator had not been read back. */
+  readonly unread: boolean;
   /** What the register held before the first POST of this step. */
   readonly before: RawValue | null;
   /** The last read before a second POST. */

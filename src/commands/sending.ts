@@ -93,9 +93,9 @@ export function answered(turn: Turn, run: At<"posting">, input: Extract<Input, {
   if (step === undefined) return;
   const { answer } = input;
   posted(turn, run, "ended");
-  // What never left is nothing to keep a distance from, or to be read back.
+  // What never left need not be read back, as after a restart.
   if (attempt.nth === 1 && answer.type === "error" && !answer.facts.sent)
-    turn.lane = { ...turn.lane, posts: attempt.posts };
+    turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, unread: attempt.unread } };
   const facts = factsOf(answer, attempt.nth);
   noteStep(turn, run, {
     type: "step_answered",
@@ -254,7 +254,7 @@ export function unclearRead(turn: Turn, run: At<"unclear">, answer: Read): void 
   const isTaken = readBack !== null && travels(command.settings, step, before, readBack);
   if (isTaken || readBack === null || turn.now.mono > command.deadlineMono)
     settle(turn, run, { facts, otherwise: "failed", earlierRead: readBack }, endedAt);
-  else post(turn, run, { nth: 2, posts: turn.lane.posts, before, readBack, ifUnsent: null });
+  else post(turn, run, { nth: 2, unread: true, before, readBack, ifUnsent: null });
 }
 
 /**
@@ -302,7 +302,7 @@ export function renewedRead(turn: Turn, run: At<"renewed">, answer: Read | null)
     stepEnded(turn, run, { type: "confirmed", ...facts, readBack });
   else if (turn.now.mono > command.deadlineMono || (readBack === null && step.purpose !== "stop"))
     stepEnded(turn, run, { ...end, readBack });
-  else post(turn, run, { nth: 2, posts: turn.lane.posts, before, readBack, ifUnsent: { ...end, readBack } });
+  else post(turn, run, { nth: 2, unread: true, before, readBack, ifUnsent: { ...end, readBack } });
 }
 
 /** One step has ended: the next one goes, or the command ends. */
@@ -334,14 +334,14 @@ function nextStep(turn: Turn, run: Run): void {
 export function sendFirst(turn: Turn, run: Run): void {
   dropPassedOver(turn);
   letGo(turn);
-  const { posts } = turn.lane;
-  turn.lane = { ...turn.lane, posts: { ...posts, firstAt: turn.now.mono } };
-  sendStep(turn, { ...run, sentAt: turn.now.at }, posts);
+  turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, firstAt: turn.now.mono } };
+  sendStep(turn, { ...run, sentAt: turn.now.at });
 }
 
-function sendStep(turn: Turn, run: Run, posts = turn.lane.posts): void {
+function sendStep(turn: Turn, run: Run): void {
   turn.effects.push({ type: "phase", command: run.command, phase: "sending" });
-  post(turn, run, { nth: 1, posts, before: null, readBack: null, ifUnsent: null });
+  const { unread } = turn.lane.posts;
+  post(turn, run, { nth: 1, unread, before: null, readBack: null, ifUnsent: null });
 }
 
 const expiredMidway: Ending = {
