@@ -45,38 +45,7 @@ export type Role = (typeof roles)[number];
 export type Levels = Record<Role, number>;
 
 /** Every device at its zero end. */
-export const restingLevels = (): Levels => ({
-  left_skylight: 0,
-  right_skylight: 0,
-  side_vent: 0,
-  inner_shade: 0,
-  outer_shade: 0,
-  thermal_curtain: 0,
-  louvre: 0,
-  fan_1: 0,
-  fan_2: 0,
-  fan_3: 0,
-  wet_curtain: 0,
-  circulation: 0,
-  light: 0,
-  co2: 0,
-  heating: 0,
-  mist: 0,
-  vent_motor: 0,
-  special: 0,
-  plan_1: 0,
-  plan_2: 0,
-  plan_3: 0,
-  plan_4: 0,
-  plan_5: 0,
-  plan_6: 0,
-  plan_7: 0,
-  plan_8: 0,
-  plan_9: 0,
-  plan_10: 0,
-  plan_11: 0,
-  plan_12: 0,
-});
+export const restingLevels = (): Levels => Object.fromEntries(roles.map((role) => [role, 0])) as Levels;
 
 /** Where a value sends a device; `hold` stops it where it is, `auto` leaves it to the local controller. */
 export type Target = number | "hold" | "auto";

@@ -14,8 +14,7 @@ import { chanceAt, clamp, localDay, localHour, peculiarity, type Sky, type Weath
 /** Air and soil of one greenhouse. */
 export interface Climate {
   temperatureC: number;
-  /** Water vapour, g/m³. */
-  vapour: number;
+  humidityPct: number;
   co2Ppm: number;
   soilTemperatureC: number;
   soilMoisturePct: number;
@@ -26,26 +25,19 @@ export interface Climate {
 }
 
 /** What makes one greenhouse differ from the next. */
-export interface House {
+interface House {
   /** Heat lost through the cover, W/m²K. */
   readonly lossWm2K: number;
   /** Share of the sun that gets in with everything open. */
   readonly clarity: number;
 }
 
-const heightM = 3.2;
-const heatCapacity = 35_000;
-const soilCapacity = 260_000;
-const airHeat = 1206;
-const evaporation = 2450;
+/** Pressure of the vapour that air can hold at most, kPa. */
+const saturationKpa = (celsius: number): number => 0.6112 * Math.exp((17.62 * celsius) / (243.12 + celsius));
 
-/** Vapour that air can hold at most, g/m³. */
-export const saturation = (celsius: number): number =>
-  (1324.4 * Math.exp((17.62 * celsius) / (243.12 + celsius))) / (273.15 + celsius);
-
-/** Relative humidity in per cent. */
-export const humidityPct = (climate: Climate): number =>
-  clamp((100 * climate.vapour) / saturation(climate.temperatureC), 1, 100);
+/** How much more vapour the air could hold, kPa. */
+export const deficitKpa = ({ temperatureC, humidityPct }: Climate): number =>
+  saturationKpa(temperatureC) * (1 - humidityPct / 100);
 
 export function dewPointC(celsius: number, relativePct: number): number {
   const x = Math.log(Math.max(relativePct, 1) / 100) + (17.62 * celsius) / (243.12 + celsius);
@@ -53,89 +45,67 @@ export function dewPointC(celsius: number, relativePct: number): number {
 }
 
 /** A start near where the greenhouse would be anyway. */
-export function firstClimate(weather: Weather): Climate {
-  const temperatureC = Math.max(weather.temperatureC + 4 + weather.irradianceWm2 / 60, 4);
+function firstClimate({ temperatureC, irradianceWm2 }: Weather): Climate {
   return {
-    temperatureC,
-    vapour: 0.75 * saturation(temperatureC),
-    co2Ppm: 520 - weather.irradianceWm2 / 6,
-    soilTemperatureC: 16 + (weather.temperatureC - 12) / 4,
+    temperatureC: Math.max(temperatureC + 4 + irradianceWm2 / 60, 4),
+    humidityPct: 75,
+    co2Ppm: 520 - irradianceWm2 / 6,
+    soilTemperatureC: 16 + (temperatureC - 12) / 4,
     soilMoisturePct: 24,
     waterM3: 0,
     rainTodayMm: 0,
   };
 }
 
-/** Sunlight that reaches the crop, W/m². */
-function lightInside(weather: Weather, levels: Levels, house: House): number {
-  const shade = (1 - 0.7 * (1 - levels.outer_shade)) * (1 - 0.5 * (1 - levels.inner_shade));
-  const thermal = 1 - 0.8 * (1 - levels.thermal_curtain);
-  return weather.irradianceWm2 * house.clarity * shade * thermal;
-}
+const sum = (levels: Levels, ...some: readonly Role[]): number =>
+  some.reduce((total, role) => total + levels[role], 0);
 
-/** Changes of air per hour, through openings and fans. */
-function airChanges(weather: Weather, levels: Levels): { open: number; fans: number } {
-  const roof = (levels.left_skylight + levels.right_skylight) / 2;
-  const open =
-    0.3 +
-    0.05 * weather.windMs +
-    roof * (7 + 3 * weather.windMs) +
-    levels.side_vent * (5 + 2 * weather.windMs);
-  const motors = 2 * (levels.vent_motor + levels.louvre);
-  return { open: Math.min(open + motors, 60), fans: 18 * (levels.fan_1 + levels.fan_2 + levels.fan_3) };
-}
-
-/** Air that comes in: outdoor air, cooled and wetted on its way through a wet curtain. */
-function incoming(weather: Weather, levels: Levels, fanShare: number) {
-  const outside = (weather.humidityPct / 100) * saturation(weather.temperatureC);
-  const wet = 0.75 * levels.wet_curtain * fanShare;
-  const wetBulb = weather.temperatureC - 0.33 * (saturation(weather.temperatureC) - outside) ** 0.9;
-  const temperatureC = weather.temperatureC - wet * (weather.temperatureC - wetBulb);
-  return { temperatureC, vapour: outside + wet * Math.max(0, saturation(temperatureC) - outside) };
+/** Sunlight that reaches the crop past curtains, and the lamp, W/m². */
+function lightInside({ irradianceWm2 }: Weather, levels: Levels, { clarity }: House): number {
+  const past = (role: Role, taken: number) => 1 - taken * (1 - levels[role]);
+  const curtains = past("outer_shade", 0.7) * past("inner_shade", 0.5) * past("thermal_curtain", 0.8);
+  return irradianceWm2 * clarity * curtains + 45 * levels.light;
 }
 
 /**
- * Moves the climate on by `seconds` (at most 60 at a time, or the explicit step becomes unstable). Tells the light at
- * the crop and how many irrigation plans ran.
+ * Moves the climate on by `seconds`: everything goes towards where it would stay, the faster the more air is exchanged.
+ * Tells the light at the crop and how many irrigation plans ran.
  */
-export function stepClimate(
+function stepClimate(
   climate: Climate,
   weather: Weather,
   levels: Levels,
   house: House,
   seconds: number,
 ): { sunWm2: number; plans: number } {
-  const sun = lightInside(weather, levels, house) + 45 * levels.light;
-  const { open, fans } = airChanges(weather, levels);
-  const air = incoming(weather, levels, fans / (open + fans));
-  const exchange = (open + fans) / 3600;
-  const dryness = Math.max(0, saturation(climate.temperatureC) - climate.vapour);
-  const growth = (0.36 * sun) / evaporation + (0.0012 + 0.006 * levels.mist) * dryness;
-  const loss = house.lossWm2K * (1 - 0.42 * (1 - levels.thermal_curtain));
-  const soilHeat = (6 + 2 * levels.circulation) * (climate.soilTemperatureC - climate.temperatureC);
-  const heat =
-    0.75 * sun +
-    150 * levels.heating +
-    soilHeat -
-    evaporation * growth -
-    loss * (climate.temperatureC - weather.temperatureC) -
-    airHeat * heightM * exchange * (climate.temperatureC - air.temperatureC);
-  const limit = 0.97 * saturation(climate.temperatureC);
-  const gas = 35 - (0.55 * sun * climate.co2Ppm) / (climate.co2Ppm + 250) + 700 * levels.co2;
-  climate.temperatureC += (heat / heatCapacity) * seconds;
-  climate.vapour += (growth / heightM - exchange * (climate.vapour - air.vapour)) * seconds;
-  if (climate.vapour > limit) climate.vapour = limit;
-  climate.co2Ppm += (gas / 3600 - exchange * (climate.co2Ppm - 418)) * seconds;
-  climate.soilTemperatureC +=
-    ((0.1 * sun - soilHeat + 1.2 * (15 - climate.soilTemperatureC)) / soilCapacity) * seconds;
-  return { sunWm2: sun, plans: water(climate, levels, growth, seconds) };
+  const sunWm2 = lightInside(weather, levels, house);
+  const openings = sum(levels, "left_skylight", "right_skylight", "side_vent", "vent_motor", "louvre");
+  const fans = sum(levels, "fan_1", "fan_2", "fan_3");
+  // An hour's changes of air.
+  const airing = 0.3 + 0.05 * weather.windMs + Math.min(openings * (4 + weather.windMs), 50) + 18 * fans;
+  const loss = house.lossWm2K * (0.58 + 0.42 * levels.thermal_curtain) + 1.07 * airing;
+  const wet = levels.wet_curtain * Math.min(fans, 1) * (1 - weather.humidityPct / 100);
+  const heat = 0.45 * sunWm2 + 150 * levels.heating + 8 * (climate.soilTemperatureC - climate.temperatureC);
+  const toward = (now: number, goal: number, lastsS: number) =>
+    goal + (now - goal) * Math.exp(-seconds / lastsS);
+  const outside = weather.temperatureC - 14 * wet;
+  climate.temperatureC = toward(climate.temperatureC, outside + heat / loss - 2 * levels.mist, 35_000 / loss);
+  // Shut in, the crop wets the air by night more than by day; aired, it is as outside.
+  const share = airing / (airing + 6);
+  const shutIn = 92 - sunWm2 / 14;
+  const humidity = shutIn + (weather.humidityPct - shutIn) * share + 15 * levels.mist + 40 * wet;
+  climate.humidityPct = clamp(toward(climate.humidityPct, humidity, 1_200), 1, 100);
+  const gas = 418 + (140 - 0.5 * sunWm2 + 900 * levels.co2) / (1 + airing / 3);
+  climate.co2Ppm = clamp(toward(climate.co2Ppm, gas, 1_800), 150, 2_000);
+  climate.soilTemperatureC = toward(climate.soilTemperatureC, 11 + 0.3 * climate.temperatureC, 60_000);
+  return { sunWm2, plans: water(climate, levels, sunWm2, seconds) };
 }
 
-function water(climate: Climate, levels: Levels, growth: number, seconds: number): number {
-  let plans = 0;
-  for (const plan of planRoles) plans += levels[plan];
+function water(climate: Climate, levels: Levels, sunWm2: number, seconds: number): number {
+  const plans = sum(levels, ...planRoles);
   const given = 8 * Math.min(plans, 2) * (seconds / 3600);
-  climate.soilMoisturePct = clamp(climate.soilMoisturePct + given - 0.0009 * growth * seconds, 8, 42);
+  const drunk = (0.0005 + 0.0000015 * sunWm2) * (seconds / 10);
+  climate.soilMoisturePct = clamp(climate.soilMoisturePct + given - drunk, 8, 42);
   climate.waterM3 += 6.5 * plans * (seconds / 3600);
   return plans;
 }
@@ -181,14 +151,13 @@ const rules: Partial<Record<Role, Rule>> = {
   inner_shade: shadeAbove(750, "inner_shade"),
   outer_shade: shadeAbove(850, "outer_shade"),
   thermal_curtain: ({ weather }) => (weather.irradianceWm2 > 5 ? 1 : 0),
-  circulation: ({ climate, at }) => (humidityPct(climate) > 85 || Math.floor(at / 600_000) % 3 === 0 ? 1 : 0),
+  circulation: ({ climate, at }) => (climate.humidityPct > 85 || Math.floor(at / 600_000) % 3 === 0 ? 1 : 0),
   light: ({ weather, at }) => (localHour(at) > 5 && localHour(at) < 8 && weather.irradianceWm2 < 60 ? 1 : 0),
   co2: ({ climate, weather, levels }) =>
     weather.irradianceWm2 > 150 && levels.left_skylight < 0.1 && climate.co2Ppm < 600 ? 1 : 0,
   heating: ({ climate, levels }) =>
     latch(levels.heating > 0.5, climate.temperatureC < 9, climate.temperatureC < 11),
-  mist: ({ climate, levels }) =>
-    latch(levels.mist > 0.5, humidityPct(climate) < 40, humidityPct(climate) < 50),
+  mist: ({ climate, levels }) => latch(levels.mist > 0.5, climate.humidityPct < 40, climate.humidityPct < 50),
   plan_1: watering("plan_1"),
   plan_2: watering("plan_2"),
 };

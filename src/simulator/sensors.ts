@@ -1,5 +1,5 @@
 import type { Dialect } from "./dialects.js";
-import { dewPointC, humidityPct, type Plant, saturation } from "./plant.js";
+import { deficitKpa, dewPointC, type Plant } from "./plant.js";
 import { type Fields, layOut } from "./register-shapes.js";
 import { chanceAt, clamp, type Weather, writeTime } from "./weather.js";
 
@@ -40,7 +40,7 @@ const running = (plant: Plant): number => (plant.sample.plans > 0.5 ? 1 : 0);
 
 const sunlightGreenhouse = rowsOf([
   ["空气温度", "airtemp", "℃", 1, 0.3, (plant) => plant.climate.temperatureC],
-  ["空气湿度", "airhumi", "%RH", 1, 1.5, (plant) => humidityPct(plant.climate)],
+  ["空气湿度", "airhumi", "%RH", 1, 1.5, (plant) => plant.climate.humidityPct],
   ["CO2", "co2", "ppm", 0, 12, (plant) => plant.climate.co2Ppm],
   ["光照", "light", "klx", 2, 0, (plant) => plant.sample.sunWm2 * 0.11],
   ["土壤温度", "soiltemp", "℃", 1, 0.3, (plant) => plant.climate.soilTemperatureC],
@@ -52,18 +52,9 @@ const sunlightGreenhouse = rowsOf([
     "℃",
     1,
     0.2,
-    (plant) => dewPointC(plant.climate.temperatureC, humidityPct(plant.climate)),
+    (plant) => dewPointC(plant.climate.temperatureC, plant.climate.humidityPct),
   ],
-  [
-    "饱和水汽压差",
-    "vpd",
-    "kPa",
-    2,
-    0,
-    ({ climate }) =>
-      (Math.max(0, saturation(climate.temperatureC) - climate.vapour) * (climate.temperatureC + 273.15)) /
-      2167,
-  ],
+  ["饱和水汽压差", "vpd", "kPa", 2, 0, ({ climate }) => deficitKpa(climate)],
   ["光合有效辐射", "par", "umol/m2s", 0, 0, (plant) => plant.sample.sunWm2 * 2.05],
   ["室外温度", "outtemp", "℃", 1, 0.3, (_plant, outside) => outside.temperatureC],
   ["室外风速", "windspeed", "m/s", 1, 0.2, (_plant, outside) => outside.windMs],

@@ -1,77 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type Levels, restingLevels } from "../../src/simulator/address-table.js";
-import { type Climate, firstClimate, humidityPct, stepClimate } from "../../src/simulator/plant.js";
 import { sensorTable } from "../../src/simulator/sensors.js";
-import { localHour, localText, Sky, type Weather, weatherAt } from "../../src/simulator/weather.js";
+import { localHour, localText, Sky, weatherAt } from "../../src/simulator/weather.js";
 import { Asking, hourMs, list, minuteMs, morning } from "./asking.js";
-
-const noon: Weather = {
-  temperatureC: 18,
-  humidityPct: 45,
-  irradianceWm2: 800,
-  cloud: 0.1,
-  windMs: 2,
-  windDirectionDeg: 180,
-  rainMmH: 0,
-  pressureHpa: 1013,
-};
-const night: Weather = { ...noon, temperatureC: 4, irradianceWm2: 0, humidityPct: 80 };
-const open: Partial<Levels> = { outer_shade: 1, inner_shade: 1, thermal_curtain: 1 };
-
-/** The climate after some hours of constant weather with the given devices. */
-function after(hours: number, weather: Weather, levels: Partial<Levels>): Climate {
-  const climate = firstClimate(weather);
-  for (let n = 0; n < hours * 60; n++)
-    stepClimate(
-      climate,
-      weather,
-      { ...restingLevels(), ...open, ...levels },
-      { lossWm2K: 7.6, clarity: 0.66 },
-      60,
-    );
-  return climate;
-}
-
-describe("the effect of each device", () => {
-  it.each([
-    ["opening both skylights cools", noon, { left_skylight: 1, right_skylight: 1 }, "temperatureC", "lower"],
-    ["opening the side vent cools", noon, { side_vent: 1 }, "temperatureC", "lower"],
-    ["fans cool", noon, { fan_1: 1, fan_2: 1 }, "temperatureC", "lower"],
-    ["drawing the outer shade cools", noon, { outer_shade: 0 }, "temperatureC", "lower"],
-    [
-      "closing the thermal curtain keeps the night warm",
-      night,
-      { thermal_curtain: 0 },
-      "temperatureC",
-      "higher",
-    ],
-    ["the heating warms", night, { heating: 1 }, "temperatureC", "higher"],
-    ["the light warms a little", night, { light: 1 }, "temperatureC", "higher"],
-    ["mist cools", noon, { mist: 1 }, "temperatureC", "lower"],
-    ["CO2 supply raises CO2", noon, { co2: 1 }, "co2Ppm", "higher"],
-    ["irrigation wets the soil", noon, { plan_1: 1 }, "soilMoisturePct", "higher"],
-  ] as const)("%s", (_what, weather, levels, field, direction) => {
-    const difference = after(3, weather, levels)[field] - after(3, weather, {})[field];
-    if (direction === "lower") expect(difference).toBeLessThan(-0.5);
-    else expect(difference).toBeGreaterThan(0.5);
-  });
-
-  it("a wet curtain cools more than the fans alone and wets the air", () => {
-    const dry = after(2, { ...noon, temperatureC: 33 }, { fan_1: 1, fan_2: 1, fan_3: 1 });
-    const wet = after(2, { ...noon, temperatureC: 33 }, { fan_1: 1, fan_2: 1, fan_3: 1, wet_curtain: 1 });
-    expect(wet.temperatureC).toBeLessThan(dry.temperatureC - 1);
-    expect(humidityPct(wet)).toBeGreaterThan(humidityPct(dry));
-  });
-
-  it("mist wets the air", () => {
-    const open = { left_skylight: 1, right_skylight: 1, side_vent: 1 };
-    const dry = humidityPct(after(3, noon, open));
-    expect(humidityPct(after(3, noon, { ...open, mist: 1 }))).toBeGreaterThan(dry + 1);
-  });
-
-  it("plants take up CO2 by day and give it off by night", () =>
-    expect(after(3, noon, {}).co2Ppm).toBeLessThan(after(3, night, {}).co2Ppm));
-});
 
 describe("the weather", () => {
   it("is the same for the same seed and instant, and another one for another seed", () => {

@@ -1,52 +1,13 @@
 import { PlatformError, type PlatformErrorFacts } from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
-
-export type NextStep =
-  /** The platform's answer to this question; it is not asked again. */
-  | { readonly type: "refused" }
-  | { readonly type: "again"; readonly afterMs: number }
-  /** Go on without it. */
-  | { readonly type: "leave_out" }
-  /** Nothing else would be answered either. */
-  | { readonly type: "give_up" };
-
-const mostWaits = 6;
-const longestWaitMs = 60_000;
-/** So many questions in a row without an answer mean that there is nobody to answer. */
-export const mostLeftOut = 10;
-
-/** What a scan does after a failed request; the client has repeated what is worth repeating. `tries` counts from 0. */
-export function afterFailure(facts: PlatformErrorFacts, tries: number, leftOutInARow: number): NextStep {
-  const leaveOut: NextStep = leftOutInARow + 1 >= mostLeftOut ? { type: "give_up" } : { type: "leave_out" };
-  switch (facts.kind) {
-    case "rejected":
-      return { type: "refused" };
-    case "unauthorized":
-      return { type: "give_up" };
-    case "paused":
-    case "throttled": {
-      const afterMs = facts.retryAfterMs ?? 10_000;
-      if (tries >= mostWaits || afterMs > longestWaitMs) return { type: "give_up" };
-      return { type: "again", afterMs };
-    }
-    case "timeout":
-      return tries === 0 ? { type: "again", afterMs: 0 } : leaveOut;
-    case "invalid_request":
-      return { type: "leave_out" };
-    case "unreachable":
-    case "interrupted":
-    case "server":
-    case "protocol":
-      return leaveOut;
-  }
-}
+import type { RequestBudget } from "../../runtime/limiter.js";
 
 /** A scan ended before its end; what was learnt is kept. */
 export class ScanEnded extends Error {
   override name = "ScanEnded" as const;
   readonly reason: "stopped" | "gave_up";
 
-  constructor(reason: ScanEnded["reason"], message: string) {
+  constructor(reason: ScanEnded["reason"], message: string = reason) {
     super(message);
     this.reason = reason;
   }
@@ -54,35 +15,49 @@ export class ScanEnded extends Error {
 
 export type Reply<T> =
   | { readonly type: "answer"; readonly answer: T }
+  /** The platform's answer to this question; asking again would bring the same. */
   | { readonly type: "refused"; readonly why: string }
   | { readonly type: "unanswered"; readonly why: string };
 
-/** `stop` begins nothing new; `cut` ends what is under way. */
-interface ScanSignals {
+export interface AskerParts {
+  readonly clock: Clock;
+  readonly budget: RequestBudget;
+  /** How many requests the client sent by itself besides what it was asked for: repeats and sign-ins. */
+  readonly extraRequests: () => number;
+  /** Begins nothing new. */
   readonly stop: AbortSignal;
+  /** Ends what is under way. */
   readonly cut: AbortSignal;
 }
 
-/** Asks one question after the other, in the pace of the budget, until an answer or the end of patience. */
-export class Asker {
-  readonly #clock: Clock;
-  readonly #pace: Pace;
-  readonly #signals: ScanSignals;
-  #leftOutInARow = 0;
+const mostWaits = 6;
+const longestWaitMs = 60_000;
+/** So many questions in a row without an answer mean that there is nobody to answer. */
+const mostLeftOut = 10;
 
-  constructor(clock: Clock, pace: Pace, signals: ScanSignals) {
-    this.#clock = clock;
-    this.#pace = pace;
-    this.#signals = signals;
+/** Asks one question after the other within the budget, until an answer or the end of patience. */
+export class Asker {
+  readonly #parts: AskerParts;
+  #leftOutInARow = 0;
+  #paidExtras = 0;
+
+  constructor(parts: AskerParts) {
+    this.#parts = parts;
   }
 
-  /** Waits for its turn. Rejects with ScanEnded when the scan is to end, whoever wanted that. */
+  /** Waits for its turn. Rejects with ScanEnded when the scan is to end. */
   async turn(): Promise<void> {
-    await this.#untilStopped(this.#pace.turn(this.#signals.stop));
+    const { clock, budget, extraRequests } = this.#parts;
+    for (; this.#paidExtras < extraRequests(); this.#paidExtras += 1) budget.spend(clock.monotonic());
+    for (let waitMs = Infinity; waitMs > 0;) {
+      waitMs = budget.waitMs(clock.monotonic());
+      await this.#wait(waitMs);
+    }
+    budget.spend(clock.monotonic());
   }
 
   async ask<T>(question: (signal: AbortSignal) => Promise<T>): Promise<Reply<T>> {
-    const { stop, cut } = this.#signals;
+    const { cut } = this.#parts;
     for (let tries = 0; ; tries += 1) {
       await this.turn();
       try {
@@ -91,69 +66,44 @@ export class Asker {
         return { type: "answer", answer };
       } catch (error) {
         if (!(error instanceof PlatformError)) throw error;
-        if (cut.aborted) throw stopped();
-        const next = afterFailure(error.facts, tries, this.#leftOutInARow);
-        if (next.type === "give_up") throw new ScanEnded("gave_up", error.message);
-        if (next.type === "again") await this.#untilStopped(this.#clock.wait(next.afterMs, stop));
-        else return this.#without(error, next.type);
+        if (cut.aborted) throw new ScanEnded("stopped");
+        const againMs = pauseBeforeRetryMs(error.facts, tries);
+        if (againMs === null) return this.#without(error);
+        await this.#wait(againMs);
       }
     }
   }
 
-  #without(error: PlatformError, how: "refused" | "leave_out"): Reply<never> {
-    const { code, platformMessage } = error.facts;
-    if (how === "leave_out") {
-      this.#leftOutInARow += 1;
-      return { type: "unanswered", why: error.message };
+  /** What is left to do where asking again does not help. */
+  #without(error: PlatformError): Reply<never> {
+    const { kind, code, platformMessage } = error.facts;
+    if (kind === "rejected") {
+      this.#leftOutInARow = 0;
+      return { type: "refused", why: [`code ${code ?? "?"}`, platformMessage ?? ""].join(" ").trim() };
     }
-    this.#leftOutInARow = 0;
-    return { type: "refused", why: [`code ${code ?? "?"}`, platformMessage ?? ""].join(" ").trim() };
+    if (kind !== "invalid_request") this.#leftOutInARow += 1;
+    // Nothing else would be answered either.
+    if (hopeless.has(kind) || this.#leftOutInARow >= mostLeftOut)
+      throw new ScanEnded("gave_up", error.message);
+    return { type: "unanswered", why: error.message };
   }
 
-  async #untilStopped(wait: Promise<void>): Promise<void> {
-    await wait.catch((error: unknown) => {
-      throw this.#signals.stop.aborted ? stopped() : error;
+  async #wait(ms: number): Promise<void> {
+    const { clock, stop } = this.#parts;
+    if (stop.aborted) throw new ScanEnded("stopped");
+    if (ms <= 0) return;
+    await clock.wait(ms, stop).catch(() => {
+      throw new ScanEnded("stopped");
     });
   }
 }
 
-export const stopped = (): ScanEnded => new ScanEnded("stopped", "stopped");
+const hopeless: ReadonlySet<PlatformErrorFacts["kind"]> = new Set(["unauthorized", "paused", "throttled"]);
 
-const minuteMs = 60_000;
-/** Left free for what the client sends by itself, which is known only afterwards, and for the first one after a restart. */
-const shareUsed = 0.95;
-
-/**
- * Spreads requests evenly over the minute, so that no 60 s hold more than the budget, not even over a restart. Requests
- * the client makes by itself (repeats, sign-ins) are paid for with longer gaps.
- */
-export class Pace {
-  readonly #gapMs: number;
-  readonly #clock: Clock;
-  readonly #extraRequests: () => number;
-  #paidExtras = 0;
-  #nextAt = 0;
-
-  /** `perMinute` 0 means no limit; `extraRequests` counts what the client sent besides what it was asked for. */
-  constructor(perMinute: number, clock: Clock, extraRequests: () => number) {
-    this.#gapMs = gapFor(perMinute);
-    this.#clock = clock;
-    this.#extraRequests = extraRequests;
-  }
-
-  /** Waits until a request may go out; rejects when the signal aborts first. */
-  async turn(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    if (this.#gapMs === 0) return;
-    const now = this.#clock.monotonic();
-    const extras = this.#extraRequests();
-    const at = Math.max(now, this.#nextAt) + (extras - this.#paidExtras) * this.#gapMs;
-    this.#paidExtras = extras;
-    this.#nextAt = at + this.#gapMs;
-    if (at > now) await this.#clock.wait(at - now, signal);
-  }
+/** Null where the question is not asked again: the client itself has repeated what is worth repeating. */
+export function pauseBeforeRetryMs(facts: PlatformErrorFacts, tries: number): number | null {
+  if (facts.kind === "timeout") return tries === 0 ? 0 : null;
+  if (facts.kind !== "paused" && facts.kind !== "throttled") return null;
+  const afterMs = facts.retryAfterMs ?? 10_000;
+  return tries >= mostWaits || afterMs > longestWaitMs ? null : afterMs;
 }
-
-/** Ms between two requests; 0 without a limit. */
-export const gapFor = (perMinute: number): number =>
-  perMinute === 0 ? 0 : minuteMs / (perMinute * shareUsed);

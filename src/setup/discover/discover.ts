@@ -6,7 +6,7 @@ import type { Configuration } from "../../config/schema.js";
 import { isCamera } from "../../greenhouse/device-types.js";
 import type { PlatformClient } from "../../platform/client.js";
 import type { Clock } from "../../runtime/clock.js";
-import { Pace } from "./asker.js";
+import { RequestBudget } from "../../runtime/limiter.js";
 import type { Found } from "./controller-entry.js";
 import { findingsOf } from "./findings.js";
 import { type GivenFile, knownFile, movePaths, readGivenFile, type ReplacedSecret } from "./given-file.js";
@@ -53,7 +53,7 @@ function summaryOf({ devices, stations }: Survey): readonly string[] {
 }
 
 /** `1 device`, `2 devices`. */
-export const counted = (count: number, one: string, many = `${one}s`): string =>
+const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`;
 
 const mostNamed = 10;
@@ -110,16 +110,13 @@ export async function discover(
   const hosts = [configuration.platform.business_url, configuration.platform.realtime_url] as const;
   const progress = new Progress(configuration.data_dir, hosts, clock);
   await loadProgress(progress, request.fresh, meter);
-  const extras = () => {
-    const { retries, signins } = platform.counters();
-    return retries + signins;
-  };
-  const pace = new Pace(perMinute, clock, extras);
+  const extraRequests = () => platform.counters().retries + platform.counters().signins;
+  const budget = new RequestBudget(perMinute);
   const known = knownFile(request.merge?.configuration ?? configuration, request.merge?.text);
   // Read before the scan: a file that is edited meanwhile must not be mixed with what it said before.
   const given = request.merge === null ? await readGivenFile(request.file) : null;
   const isLeftOut = ignoredIn(request.merge?.configuration ?? configuration);
-  const parts = { platform, clock, pace, progress, meter, concurrency };
+  const parts = { platform, clock, budget, extraRequests, progress, meter, concurrency };
   const survey = await scanAccount(request, isLeftOut, parts, stop).finally(() => meter.end());
   const style = { language: configuration.homeassistant.language, isBrief: false };
   const sources = { survey, known, style };

@@ -1,5 +1,4 @@
 import type { Clock } from "../../runtime/clock.js";
-import { gapFor } from "./asker.js";
 import { commentText } from "./text.js";
 
 interface Screen {
@@ -15,7 +14,8 @@ const redrawMs = 200;
 export class Meter {
   readonly #screen: Screen;
   readonly #clock: Clock;
-  readonly #perMinute: number;
+  /** Least time between two requests, on average. */
+  readonly #gapMs: number;
   readonly #notes = new Set<string>();
   #total = 0;
   #done = 0;
@@ -29,7 +29,7 @@ export class Meter {
   constructor(screen: Screen, clock: Clock, perMinute: number) {
     this.#screen = screen;
     this.#clock = clock;
-    this.#perMinute = perMinute;
+    this.#gapMs = perMinute === 0 ? 0 : 60_000 / perMinute;
   }
 
   /** Anything else that goes to the same screen. */
@@ -55,7 +55,7 @@ export class Meter {
     this.#shownAt = this.#startedAt;
     if (this.#screen.isTTY !== true) return;
     const left = total - done;
-    const time = durationText(left * gapFor(this.#perMinute));
+    const time = durationText(left * this.#gapMs);
     const resumed = done === 0 ? "" : ` (${done} of ${total} are known from an interrupted scan)`;
     this.note(`${left} requests to go${resumed}, ${time}; nothing is sent to any actuator`);
     this.#show();
@@ -96,7 +96,7 @@ export class Meter {
   #left(): string {
     const asked = this.#done - this.#resumed;
     const elapsedMs = this.#clock.monotonic() - this.#startedAt;
-    const each = Math.max(gapFor(this.#perMinute), asked === 0 ? 0 : elapsedMs / asked);
+    const each = Math.max(this.#gapMs, asked === 0 ? 0 : elapsedMs / asked);
     return `${durationText((this.#total - this.#done) * each)} left`;
   }
 
@@ -110,7 +110,7 @@ export class Meter {
 }
 
 /** As exact as an estimate can be. */
-export function durationText(ms: number): string {
+function durationText(ms: number): string {
   if (ms < 60_000) return "less than a minute";
   const minutes = Math.ceil(ms / 60_000);
   if (minutes < 90) return `about ${minutes} min`;

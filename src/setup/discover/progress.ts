@@ -1,94 +1,43 @@
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
-import { deviceType, parameterGroup, statusNumber } from "../../greenhouse/device-types.js";
 import type { Clock } from "../../runtime/clock.js";
 import { replaceFile } from "../../runtime/durable-file.js";
 import { errorCode } from "../../runtime/file-system.js";
 import type { AccountLists, Answer, Ask } from "./survey.js";
 
-const text = z.string().nullable();
-const scalar = z.union([z.string(), z.number(), z.boolean()]);
+interface KeptAnswer {
+  readonly code: string;
+  readonly ask: Ask;
+  /** Epoch ms. */
+  readonly at: number;
+  readonly answer: Answer;
+}
 
-const listedDevice = z.object({
-  code: z.string(),
-  name: text,
-  type: z.string().transform(deviceType).nullable(),
-  typeName: text,
-  stationName: text,
-  online: z.boolean().nullable(),
-  isController: z.boolean(),
-});
-
-const sensorItem = z.object({
-  name: z.string(),
-  factor: text,
-  channel: text,
-  value: z.union([z.string(), z.number()]).nullable(),
-  raw: scalar.nullable(),
-  unit: text,
-  measuredAt: z.number().nullable(),
-});
-
-const statusItem = z.object({
-  name: z.string(),
-  number: z.number().transform(statusNumber).nullable(),
-  value: scalar.nullable(),
-});
-
-const answer = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("sensors"), items: z.array(sensorItem) }),
-  z.object({ type: z.literal("statuses"), items: z.array(statusItem) }),
-  z.object({
-    type: z.literal("values"),
-    values: z.array(z.tuple([z.string(), scalar])).transform((pairs) => new Map(pairs)),
-  }),
-  z.object({ type: z.literal("refused"), why: z.string() }),
-]);
-
-/** What a scan keeps. Times are epoch ms; what was learnt from other hosts says nothing about these. */
-const scan = z.object({
-  version: z.literal(2),
-  /** Business and realtime host. */
-  hosts: z.tuple([z.string(), z.string()]),
-  lists: z
-    .object({
-      takenAt: z.number(),
-      stations: z.array(z.object({ id: z.string(), name: text })),
-      devices: z.array(listedDevice),
-    })
-    .nullable(),
-  answers: z.array(
-    z.object({
-      code: z.string(),
-      ask: z.union([z.literal(["sensors", "statuses"]), z.number().transform(parameterGroup)]),
-      at: z.number(),
-      answer,
-    }),
-  ),
-});
-
-export interface KeptScan {
+interface KeptScan {
+  /** Of this form; the file of a program with another one is not read. */
+  readonly version: number;
+  /** Business and realtime host: what was learnt from others says nothing about these. */
   readonly hosts: readonly [string, string];
   readonly lists: AccountLists | null;
   readonly answers: readonly KeptAnswer[];
 }
 
-interface KeptAnswer {
-  readonly code: string;
-  readonly ask: Ask;
-  readonly at: number;
-  readonly answer: Answer;
-}
+const version = 3;
 
-export const scanText = (kept: KeptScan): string =>
-  `${JSON.stringify({ version: 2, ...kept }, (_, value: unknown) => (value instanceof Map ? [...value] : value))}\n`;
+/** In JSON a map is the list of its entries under `map`. */
+const scanText = (kept: KeptScan): string =>
+  `${JSON.stringify(kept, (_, value: unknown) => (value instanceof Map ? { map: [...value] } : value))}\n`;
 
-/** What a scan kept; null for a text that is none, so that the scan begins anew. Never throws. */
-export function parseScan(written: string): KeptScan | null {
+/** What a scan kept for these hosts; null for anything else, so that the scan begins anew. */
+function parseScan(written: string, hosts: readonly [string, string]): KeptScan | null {
   try {
-    const { hosts, lists, answers } = scan.parse(JSON.parse(written), { jitless: true });
-    return { hosts, lists, answers };
+    const kept = JSON.parse(written, (key, value: unknown) =>
+      key === "values" && typeof value === "object" && value !== null && "map" in value
+        ? new Map(value.map as [])
+        : value,
+    ) as KeptScan;
+    const isOurs = kept.version === version && kept.hosts.every((host, at) => host === hosts[at]);
+    return isOurs && Array.isArray(kept.answers) ? kept : null;
   } catch {
     return null;
   }
@@ -106,7 +55,7 @@ const keyOf = (code: string, ask: Ask): string => JSON.stringify([code, ask]);
 
 /**
  * What a scan has learnt so far, kept in the data directory (mode 600, replaced as a whole, on disk when `save`
- * resolves), so that an interrupted scan goes on where it was. Answers of other hosts are not used.
+ * resolves), so that an interrupted scan goes on where it was.
  */
 export class Progress {
   readonly #dataDir: string;
@@ -117,7 +66,6 @@ export class Progress {
   #lists: AccountLists | null = null;
   #savedAt = -Infinity;
   #bytes = 0;
-  #isSaved = true;
   #saving: Promise<void> = Promise.resolve();
 
   constructor(dataDir: string, hosts: readonly [string, string], clock: Clock) {
@@ -129,17 +77,15 @@ export class Progress {
 
   /** Takes over what an earlier scan kept. Rejects with the disk's error. */
   async load(): Promise<void> {
-    const kept = parseScan(
-      await readFile(this.#path, "utf8").catch((error: unknown) => {
-        if (errorCode(error) === "ENOENT") return "";
-        throw error;
-      }),
-    );
-    if (kept === null || kept.hosts.some((host, at) => host !== this.#hosts[at])) return;
+    const written = await readFile(this.#path, "utf8").catch((error: unknown) => {
+      if (errorCode(error) === "ENOENT") return "";
+      throw error;
+    });
+    const { lists = null, answers = [] } = parseScan(written, this.#hosts) ?? {};
     const now = this.#clock.now();
     const isFresh = (at: number, most: number) => at <= now && now - at < most;
-    if (kept.lists !== null && isFresh(kept.lists.takenAt, listsKeptMs)) this.#lists = kept.lists;
-    for (const one of kept.answers)
+    if (lists !== null && isFresh(lists.takenAt, listsKeptMs)) this.#lists = lists;
+    for (const one of answers)
       if (isFresh(one.at, answersKeptMs)) this.#answers.set(keyOf(one.code, one.ask), one);
   }
 
@@ -149,7 +95,6 @@ export class Progress {
 
   setLists(lists: AccountLists): void {
     this.#lists = lists;
-    this.#isSaved = false;
   }
 
   answer(code: string, ask: Ask): Answer | null {
@@ -158,10 +103,9 @@ export class Progress {
 
   add(code: string, ask: Ask, answer: Answer): void {
     this.#answers.set(keyOf(code, ask), { code, ask, at: this.#clock.now(), answer });
-    this.#isSaved = false;
   }
 
-  /** Saves when it is time to; the scan does not wait for a save that is going on. */
+  /** Saves when it is time to. */
   async saveNowAndThen(): Promise<void> {
     const intervalMs = saveEveryMs * Math.max(1, this.#bytes / bytesPerSave);
     if (this.#clock.monotonic() - this.#savedAt < intervalMs) return;
@@ -179,9 +123,7 @@ export class Progress {
   /** The scan's result is safe: its answers are dropped, those of other devices and types are kept. */
   async finish(done: Iterable<readonly [code: string, ask: Ask]>): Promise<void> {
     for (const [code, ask] of done) this.#answers.delete(keyOf(code, ask));
-    this.#isSaved = false;
-    if (this.#answers.size > 0) await this.save();
-    else await this.discard();
+    await (this.#answers.size > 0 ? this.save() : this.discard());
   }
 
   async discard(): Promise<void> {
@@ -192,16 +134,13 @@ export class Progress {
   }
 
   async #write(): Promise<void> {
-    if (this.#isSaved) return;
-    this.#isSaved = true;
-    const text = scanText({ hosts: this.#hosts, lists: this.#lists, answers: [...this.#answers.values()] });
+    if (this.#lists === null && this.#answers.size === 0) return;
+    const text = scanText({
+      ...{ version, hosts: this.#hosts, lists: this.#lists },
+      answers: [...this.#answers.values()],
+    });
     this.#bytes = text.length;
-    try {
-      await mkdir(this.#dataDir, { recursive: true, mode: 0o700 });
-      await replaceFile(this.#path, text);
-    } catch (error) {
-      this.#isSaved = false;
-      throw error;
-    }
+    await mkdir(this.#dataDir, { recursive: true, mode: 0o700 });
+    await replaceFile(this.#path, text);
   }
 }

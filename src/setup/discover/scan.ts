@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { type DeviceRecord, PlatformError, type PlatformReader } from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
-import { Asker, type Pace, type Reply, ScanEnded, stopped } from "./asker.js";
+import { Asker, type AskerParts, type Reply, ScanEnded } from "./asker.js";
 import type { Meter } from "./meter.js";
 import type { Progress } from "./progress.js";
 import {
@@ -18,10 +18,8 @@ import {
 } from "./survey.js";
 import { commentText } from "./text.js";
 
-interface ScanParts {
+interface ScanParts extends Omit<AskerParts, "stop" | "cut"> {
   readonly platform: PlatformReader;
-  readonly clock: Clock;
-  readonly pace: Pace;
   readonly progress: Progress;
   readonly meter: Meter;
   /** Devices asked at the same time; each is asked one thing after the other. */
@@ -189,7 +187,7 @@ export async function scanAccount(
       () => undefined,
     );
   });
-  const asker = new Asker(parts.clock, parts.pace, signals);
+  const asker = new Asker({ ...parts, ...signals });
   try {
     const lists = await listsOf(parts, asker, signals.cut);
     const plan = planned(lists, selection, isLeftOut);
@@ -212,7 +210,7 @@ async function listsOf(parts: ScanParts, asker: Asker, cut: AbortSignal): Promis
   const { progress } = parts;
   if (progress.lists !== null) return progress.lists;
   const lists = await readLists(parts, asker, cut).catch((error: unknown) => {
-    throw cut.aborted ? stopped() : error;
+    throw cut.aborted ? new ScanEnded("stopped") : error;
   });
   progress.setLists(lists);
   return lists;

@@ -270,20 +270,6 @@ describe("politeness", { timeout: 60_000 }, () => {
     expect(simulator.control.posts()).toEqual([]);
   });
 
-  it("the request budget is kept, with repeats counted in", async () => {
-    const simulator = await running({ controllers: 1, mix: "C001" });
-    const platform = await watched(simulator);
-    const perMinute = 600;
-    const config = await configuration(platform, { platform: `  requests_per_minute: ${perMinute}` });
-    simulator.control.fault({ fault: "reset", operation: "device_status" });
-    expect(await greenhouse2mqtt(["discover", "-c", config])).toMatchObject({ code: 0 });
-    const times = platform.seen.map(({ at }) => at);
-    expect(times).toHaveLength(4 + 33 + 1);
-    // Even spacing: no stretch of requests is faster than the budget, but for the repeat.
-    const tookMs = (times.at(-1) ?? 0) - (times[0] ?? 0);
-    expect(tookMs).toBeGreaterThanOrEqual(((times.length - 2) * 60_000) / perMinute);
-  });
-
   it("a device is asked one thing after the other, and no more devices at once than configured", async () => {
     const simulator = await running({ controllers: 6, mix: "C001" });
     const platform = await watched(simulator);

@@ -1,11 +1,9 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parameterGroup, statusNumber } from "../../../src/greenhouse/device-types.js";
-import { type KeptScan, parseScan, Progress, scanText } from "../../../src/setup/discover/progress.js";
+import { parameterGroup } from "../../../src/greenhouse/device-types.js";
+import { Progress } from "../../../src/setup/discover/progress.js";
 import type { Answer } from "../../../src/setup/discover/survey.js";
-import { item } from "../../support/builders.js";
 import { VirtualClock } from "../../support/virtual-clock.js";
 import { folder } from "./support/account.js";
 import { device } from "./support/surveys.js";
@@ -14,78 +12,6 @@ const hosts = ["https://business.example.com", "https://realtime.example.com"] a
 const values = (entries: readonly (readonly [string, string | number | boolean])[]): Answer => ({
   type: "values",
   values: new Map(entries),
-});
-
-const kept: KeptScan = {
-  hosts,
-  lists: {
-    takenAt: 5,
-    stations: [{ id: "7", name: null }],
-    devices: [device(), device({ type: null, online: null })],
-  },
-  answers: [
-    {
-      code: "GH-0001",
-      ask: "sensors",
-      at: 1,
-      answer: { type: "sensors", items: [item({ channel: "1", value: "东北" })] },
-    },
-    {
-      code: "GH-0001",
-      ask: "statuses",
-      at: 2,
-      answer: { type: "statuses", items: [{ name: "湿帘", number: statusNumber(19), value: true }] },
-    },
-    {
-      code: "__proto__",
-      ask: parameterGroup(2),
-      at: 3,
-      answer: values([
-        ["__proto__", "10001"],
-        ["0012", 5],
-        ["7", false],
-      ]),
-    },
-    { code: "GH-0001", ask: parameterGroup(3), at: 4, answer: { type: "refused", why: "code 400" } },
-  ],
-};
-
-describe("the record of a scan", () => {
-  it("reads as it was written", () => {
-    expect(parseScan(scanText(kept))).toEqual(kept);
-    expect(parseScan(scanText({ ...kept, lists: null, answers: [] }))).toEqual({
-      hosts,
-      lists: null,
-      answers: [],
-    });
-  });
-
-  it.each([
-    "",
-    "null",
-    "[]",
-    "{}",
-    scanText(kept).slice(0, -20),
-    scanText(kept).replace('"version":2', '"version":1'),
-    scanText(kept).replace('"ask":2', '"ask":"2"'),
-    scanText(kept).replace('["7",false]', '["7",null]'),
-    scanText(kept).replace('"at":3', '"at":null'),
-  ])("what is none starts over (%#)", (text) => expect(parseScan(text)).toBeNull());
-
-  it("no text makes it throw or invent an answer", () => {
-    const text = scanText(kept);
-    fc.assert(
-      fc.property(fc.nat(text.length), fc.nat(20), fc.string({ maxLength: 5 }), (at, cut, put) => {
-        const changed = text.slice(0, at) + put + text.slice(at + cut);
-        expect((parseScan(changed)?.answers ?? []).length).toBeLessThanOrEqual(kept.answers.length);
-      }),
-    );
-    fc.assert(
-      fc.property(fc.json(), (json) => {
-        expect(parseScan(json)).toBeNull();
-      }),
-    );
-  });
 });
 
 describe("the progress on disk", () => {
@@ -111,6 +37,16 @@ describe("the progress on disk", () => {
     const clock = new VirtualClock();
     expect(await opened(await saved(clock), clock)).toEqual({ answer, devices: 1 });
   });
+
+  it.each(["", "null", "[]", "{}", '{"version":3', '{"version":2,"hosts":["a","b"],"answers":[]}'])(
+    "what is none starts over: %s",
+    async (text) => {
+      const clock = new VirtualClock();
+      const dataDir = await saved(clock);
+      await writeFile(join(dataDir, "discover-progress.json"), text);
+      expect(await opened(dataDir, clock)).toEqual({ answer: null, devices: null });
+    },
+  );
 
   it("belongs to both hosts it came from", async () => {
     const clock = new VirtualClock();
