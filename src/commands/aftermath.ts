@@ -73,11 +73,15 @@ export function reverted(turn: Turn, command: HeldCommand, step: Step, raw: RawV
   const { id, controllerId, targetId, settings } = command;
   const value = spelled(settings, raw);
   note(turn, { type: "reverted", ...aboutOf(command), id, value: value ?? "" }, { quiet: true });
-  raiseProblem(turn, command);
+  const message = `${controllerId}/${targetId} was confirmed at ${step.value} and shows ${value ?? "nothing"} now that its travel time is over: another user, a wall switch, or the controller's own protection set it back. Nothing is sent again: check the actuator.`;
+  raiseProblem(turn, command, {
+    ...{ command: null, outcome: "reverted", reason: null, message },
+    at: turn.now.at,
+  });
   tell(turn, {
     type: "reverted",
     severity: "error",
-    message: `${controllerId}/${targetId} was confirmed at ${step.value} and shows ${value ?? "nothing"} now that its travel time is over: another user, a wall switch, or the controller's own protection set it back. Nothing is sent again: check the actuator.`,
+    message,
     facts: { id, controller: controllerId, actuator: targetId, value: step.value, read_back: value },
   });
 }

@@ -1,7 +1,7 @@
 import type { CommandResult, StepReport } from "../greenhouse/command/outcomes.js";
 import type { Step } from "../greenhouse/command/plan.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
-import type { Actuator, BetweenSteps, Register } from "../greenhouse/model.js";
+import type { Actuator, BetweenSteps, CommandProblem, Register } from "../greenhouse/model.js";
 import type { PlatformErrorFacts, RawValue } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { CommandTaken, RecordBody } from "../journal/records.js";
@@ -29,11 +29,18 @@ export interface Book {
   readonly refusals: Refusals;
   /** Outcomes on their way to the journal and to whoever asked, by the number of the question to the journal. */
   readonly outcomes: Table<Outcome>;
-  /** Lanes whose newest sent command ended badly, of each controller code. */
-  readonly problems: Table<readonly string[]>;
+  /** Lanes whose newest sent command ended badly, of each controller code, and why. */
+  readonly problems: Table<readonly LaneProblem[]>;
   /** Numbers the questions asked, so that an answer nobody waits for any more is known. */
   readonly asked: number;
   readonly closed: boolean;
+}
+
+/** Why a lane is a problem, as people are told. */
+export type ProblemReason = Omit<CommandProblem, "actuator">;
+
+export interface LaneProblem extends CommandProblem {
+  readonly lane: string;
 }
 
 /** The commands of one actuator, over all its addresses. */
@@ -259,7 +266,7 @@ export type Input =
   /** A controller's flag has to be shown, also when it was only just admitted. */
   | { readonly type: "admitted"; readonly code: string }
   /** Ended badly in an earlier run. */
-  | { readonly type: "problem"; readonly about: Target }
+  | { readonly type: "problem"; readonly about: Target; readonly why: ProblemReason }
   /** Of an earlier run, by which a repeated id is still recognised. */
   | {
       readonly type: "ended_before";
@@ -298,7 +305,7 @@ export type Effect =
     }
   /** After a refused or failed command whoever showed the asked state has to see the true one again. */
   | { readonly type: "show_again"; readonly about: Target }
-  | { readonly type: "problem"; readonly code: string; readonly on: boolean }
+  | { readonly type: "problem"; readonly code: string; readonly open: readonly CommandProblem[] }
   | { readonly type: "event"; readonly event: BridgeEvent }
   | { readonly type: "warn"; readonly reason: string; readonly message: string };
 

@@ -212,9 +212,9 @@ export class Commander implements PushBell {
   #mirror(effect: Extract<Effect, { type: "posted" | "steps_ended" | "problem" }>): void {
     const { store, clock } = this.#ports;
     if (effect.type === "problem") {
-      const { code, on } = effect;
+      const { code, open } = effect;
       // Not within the change that told us: a listener of the store must not dispatch.
-      queueMicrotask(() => store.dispatch(code, { type: "problem", on }));
+      queueMicrotask(() => store.dispatch(code, { type: "problem", open }));
       return;
     }
     const { code, target, targetId: id } = effect.command;

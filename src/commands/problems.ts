@@ -1,6 +1,7 @@
 import type { CommandResult, Outcome } from "../greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
-import { note, type Turn } from "./book.js";
+import type { CommandProblem } from "../greenhouse/model.js";
+import { type LaneProblem, note, type ProblemReason, type Turn } from "./book.js";
 import { laneKey, type Target } from "./command.js";
 import { at, having } from "../runtime/table.js";
 
@@ -57,39 +58,50 @@ const targets = ["actuator", "parameter", "address"] as const;
 
 export function problemEnded(turn: Turn, about: Target, result: CommandResult): void {
   const problem = problemAfter(result);
-  if (problem === true) raiseProblem(turn, about);
+  if (problem === true) raiseProblem(turn, about, { ...toldOf(result), at: turn.now.at });
   else if (problem === false) clearProblem(turn, about);
 }
 
-export function raiseProblem(turn: Turn, about: Target): void {
-  const keys = at(turn.book.problems, about.code) ?? [];
-  leave(turn, about.code, [...keys.filter((key) => key !== laneKey(about)), laneKey(about)]);
+const toldOf = ({ command, outcome, reason, message }: CommandResult) => ({
+  command,
+  outcome,
+  reason,
+  message,
+});
+
+export function raiseProblem(turn: Turn, about: Target, why: ProblemReason): void {
+  const lane = laneKey(about);
+  const others = (at(turn.book.problems, about.code) ?? []).filter((one) => one.lane !== lane);
+  leave(turn, about.code, [...others, { ...why, lane, actuator: about.targetId }]);
 }
 
 export function clearProblem(turn: Turn, about: Target): void {
-  const keys = at(turn.book.problems, about.code) ?? [];
+  const open = at(turn.book.problems, about.code) ?? [];
   leave(
     turn,
     about.code,
-    keys.filter((key) => key !== laneKey(about)),
+    open.filter(({ lane }) => lane !== laneKey(about)),
   );
 }
 
 /** A person has seen it: one target's problem, or all of the controller's. */
 export function acknowledge(turn: Turn, code: string, targetId: string | null): void {
   const seen = targetId === null ? null : targets.map((target) => laneKey({ code, target, targetId }));
-  const keys = at(turn.book.problems, code) ?? [];
-  leave(turn, code, seen === null ? [] : keys.filter((key) => !seen.includes(key)));
+  const open = at(turn.book.problems, code) ?? [];
+  leave(turn, code, seen === null ? [] : open.filter(({ lane }) => !seen.includes(lane)));
   const record = { type: "acknowledged", controller: code, actuator: targetId, by: null, via: null } as const;
   note(turn, record, { quiet: true });
 }
 
-function leave(turn: Turn, code: string, keys: readonly string[]): void {
-  turn.book = { ...turn.book, problems: having(turn.book.problems, code, keys) };
+function leave(turn: Turn, code: string, open: readonly LaneProblem[]): void {
+  turn.book = { ...turn.book, problems: having(turn.book.problems, code, open) };
   showProblem(turn, code);
 }
 
 /** Brings the controller's flag up to date, also when it was only just admitted. */
 export function showProblem(turn: Turn, code: string): void {
-  turn.effects.push({ type: "problem", code, on: (at(turn.book.problems, code) ?? []).length > 0 });
+  const open: readonly CommandProblem[] = (at(turn.book.problems, code) ?? []).map(
+    ({ lane: _, ...problem }) => problem,
+  );
+  turn.effects.push({ type: "problem", code, open });
 }

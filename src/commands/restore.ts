@@ -254,7 +254,11 @@ export async function restoreCommands(desk: CommandDesk, past: Past): Promise<vo
   const { unread, problems } = journal.history();
   const { commander } = desk;
   for (const one of unread) commander.feed({ type: "unread", key: laneKey(targetIn(one)) });
-  for (const one of problems) commander.feed({ type: "problem", about: targetIn(one) });
+  for (const one of problems) {
+    const { outcome, reason, finished_at: at } = one;
+    const why = { command: null, outcome, reason, message: null, at: Date.parse(at) };
+    commander.feed({ type: "problem", about: targetIn(one), why });
+  }
   const records = await readPast(past);
   if (records === null || journal.unread !== null) desk.leaveDeliveryMarks();
   if (records !== null) {

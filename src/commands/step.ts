@@ -48,7 +48,7 @@ function fold(turn: Turn, input: Input): void {
       showProblem(turn, input.code);
       return;
     case "problem":
-      raiseProblem(turn, input.about);
+      raiseProblem(turn, input.about, input.why);
       return;
     case "ended_before":
       endedBefore(turn, input.about, input.result, input.agoMs);
@@ -206,7 +206,7 @@ export function printed(book: Book, { at: now, mono }: Now, code: string | null)
     monotonic_ms: mono,
     is_closing: book.closed,
     lanes: Object.fromEntries(open),
-    problems: [...entries(book.problems)].flatMap(([, keys]) => keys.filter(isMeant)),
+    problems: [...entries(book.problems)].flatMap(([, open]) => open.map(({ lane }) => lane).filter(isMeant)),
     outcomes: [...entries(book.outcomes)]
       .map(([, { about, result, isTold, isWriting }]) => {
         const { id, outcome } = result;

@@ -1,4 +1,4 @@
-import type { Availability, BetweenSteps, Source } from "./model.js";
+import type { Availability, BetweenSteps, CommandProblem, Source } from "./model.js";
 import type { ClientStatus, DeviceRecord, RawValue, RunningStatusItem, SensorItem } from "./ports.js";
 
 /** What can be learnt about one controller. Instants are epoch ms; `startedAt` is when the request began. */
@@ -47,7 +47,7 @@ export type ControllerEvent =
       readonly target: "actuator" | "parameter" | "address";
       readonly id: string;
     }
-  | { readonly type: "problem"; readonly on: boolean }
+  | { readonly type: "problem"; readonly open: readonly CommandProblem[] }
   | { readonly type: "time_passed" };
 
 /** What `<base>/bridge/event` tells; each is worth a person's attention. */

@@ -130,6 +130,17 @@ export interface ControllerInfo {
   readonly stream: string | null;
 }
 
+/** Why a target's newest sent command is a problem; `at` is epoch ms. */
+export interface CommandProblem {
+  readonly actuator: string;
+  /** The word or degree that was asked; null where it is not known any more. */
+  readonly command: string | null;
+  readonly outcome: string;
+  readonly reason: string | null;
+  readonly message: string | null;
+  readonly at: number;
+}
+
 /** Where an item of the last sensor answer belongs; answers look alike, so the next one is matched by place. */
 export interface LayoutSlot {
   readonly name: string;
@@ -159,6 +170,8 @@ export interface Controller {
   readonly addresses: ReadonlyMap<string, RawAddress>;
   /** Any actuator's newest sent command ended badly; kept by the command book. */
   readonly problem: boolean;
+  /** Which ones, the newest last. */
+  readonly problems: readonly CommandProblem[];
   /** When judging quality can next change something; null while nothing is good. */
   readonly nextJudgementAt: number | null;
   /** Since when lists leave it out; null while listed. */

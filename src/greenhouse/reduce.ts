@@ -107,6 +107,7 @@ export function newController(
     ),
     addresses: new Map(),
     problem: false,
+    problems: [],
     nextJudgementAt: null,
     absentSince: null,
   };
@@ -148,7 +149,9 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
     case "steps_ended":
       return event.target === "actuator" ? withActuator(controller, event.id, foldStepsEnded) : controller;
     case "problem":
-      return withChange(controller, { problem: event.on });
+      return event.open.length === 0 && !controller.problem
+        ? controller
+        : withChange(controller, { problem: event.open.length > 0, problems: event.open });
     case "time_passed":
       return controller;
   }

@@ -23,7 +23,7 @@ export interface SensorSettings {
   readonly ignore: boolean;
 }
 
-export type HomeAssistantView = "cover" | "switch" | "light" | "select" | "none";
+export type HomeAssistantView = "cover" | "switch" | "light" | "valve" | "select" | "none";
 
 export interface ActuatorSettings {
   readonly id: string;

@@ -8,40 +8,43 @@ import { displayName, type Owner } from "./identity.js";
 import { type Label, labelOfWord, optionLabels, suffixed, templates, wordOfLabel } from "./labels.js";
 
 /** The view people expect beside the select, which carries every option; `select` means there is none. */
-type View = "cover" | "switch" | "light" | "select";
+type View = "cover" | "switch" | "light" | "valve" | "select";
 
 interface KindView {
   readonly as: View;
+  /** Of what its domain or class gives none, the select first of all. */
+  readonly icon: string;
   /** Of a cover. */
   readonly deviceClass?: "window" | "shade" | "curtain";
 }
 
 const views: Readonly<Record<ActuatorKind, KindView>> = {
-  skylight: { as: "cover", deviceClass: "window" },
-  shade_curtain: { as: "cover", deviceClass: "shade" },
-  thermal_curtain: { as: "cover", deviceClass: "curtain" },
-  side_vent: { as: "cover", deviceClass: "window" },
-  positioner: { as: "cover" },
-  circulation_fan: { as: "switch" },
-  uv_disinfection: { as: "switch" },
-  mist_humidifier: { as: "switch" },
-  co2_supply: { as: "switch" },
-  humidity_control: { as: "switch" },
-  hot_air_blower: { as: "switch" },
-  heating_blower: { as: "switch" },
-  mist_cooling: { as: "switch" },
-  machine: { as: "switch" },
-  fan_wet_curtain: { as: "select" },
-  irrigation: { as: "select" },
-  light: { as: "light" },
-  motor: { as: "select" },
-  custom: { as: "select" },
+  skylight: { as: "cover", deviceClass: "window", icon: "mdi:window-open-variant" },
+  shade_curtain: { as: "cover", deviceClass: "shade", icon: "mdi:roller-shade" },
+  thermal_curtain: { as: "cover", deviceClass: "curtain", icon: "mdi:curtains" },
+  side_vent: { as: "cover", deviceClass: "window", icon: "mdi:window-open" },
+  positioner: { as: "cover", icon: "mdi:arrow-up-down" },
+  circulation_fan: { as: "switch", icon: "mdi:fan" },
+  uv_disinfection: { as: "switch", icon: "mdi:lightbulb-fluorescent-tube-outline" },
+  mist_humidifier: { as: "switch", icon: "mdi:air-humidifier" },
+  co2_supply: { as: "switch", icon: "mdi:molecule-co2" },
+  humidity_control: { as: "switch", icon: "mdi:water-percent" },
+  hot_air_blower: { as: "switch", icon: "mdi:heat-wave" },
+  heating_blower: { as: "switch", icon: "mdi:heating-coil" },
+  mist_cooling: { as: "switch", icon: "mdi:sprinkler-fire" },
+  machine: { as: "switch", icon: "mdi:engine-outline" },
+  fan_wet_curtain: { as: "select", icon: "mdi:fan-chevron-up" },
+  irrigation: { as: "valve", icon: "mdi:sprinkler-variant" },
+  light: { as: "light", icon: "mdi:lightbulb-auto-outline" },
+  motor: { as: "select", icon: "mdi:engine-outline" },
+  custom: { as: "select", icon: "mdi:tune-vertical" },
 };
 
 const needs = {
   cover: ["open", "close"],
   switch: ["on", "off"],
   light: ["on", "off"],
+  valve: ["on", "off"],
   select: [],
 } satisfies Record<View, readonly string[]>;
 
@@ -68,54 +71,82 @@ interface Subject {
   readonly language: Language;
   readonly topic: { readonly json: string; readonly set: string };
   readonly name: string;
-  /** Keys every component of the actuator carries. */
-  readonly common: Fields;
 }
 
 export function actuatorEntries(controller: Controller, owner: Owner, settings: DocumentSettings): Entry[] {
   return [...controller.actuators.values()].flatMap(({ settings: actuator }) => {
-    const { id, homeAssistant } = actuator;
+    const { id } = actuator;
     const view = viewOf(actuator);
-    const subject: Subject = {
+    if (view === "none") return [];
+    const { language } = settings;
+    const topic = settings.topics.actuator(controller.info.id, id);
+    const subject = {
       actuator,
       owner,
-      language: settings.language,
-      topic: settings.topics.actuator(controller.info.id, id),
+      language,
+      topic,
       name: displayName(actuator.name ?? "", humanised(id)),
-      common: {
-        icon: usableIcon(homeAssistant.icon),
-        enabled_by_default: homeAssistant.enabled ? undefined : false,
-      },
     };
-    if (view === "none") return [];
     return actuator.readOnly ? readings(subject) : controls(subject, view);
   });
 }
 
-/** One component; beside the actuator's main one it has a key, slug and name of its own. */
-function component(
-  { actuator, owner, language, name, common }: Subject,
-  platform: Platform,
-  fields: Fields,
-  beside?: { readonly word: string; readonly label?: Label },
-): Entry {
-  const { id, address } = actuator;
-  const key = `${beside?.word ?? platform}:${address}`;
-  const slug = beside?.label ? `${id}_${beside.label}` : id;
-  const shown = beside?.label ? suffixed(language, name, beside.label) : name;
-  return entry(owner, { platform, key, slug, name: shown }, { ...common, ...fields });
+interface Beside {
+  readonly word?: string;
+  /** Behind the actuator's name; its main entity is called as it is. */
+  readonly label?: Label;
+  /** Behind the actuator in the entity id. */
+  readonly slug?: string;
 }
 
+function component(
+  { actuator, owner, language, name }: Subject,
+  platform: Platform,
+  fields: Fields,
+  { word = platform, label, slug }: Beside = {},
+): Entry {
+  const { id, address, homeAssistant, kind } = actuator;
+  const entity = {
+    platform,
+    key: `${word}:${address}`,
+    slug: slug === undefined ? id : `${id}_${slug}`,
+    name: label === undefined ? name : suffixed(language, name, label),
+  };
+  const own = platform === "cover" || platform === "light" || platform === "valve";
+  return entry(owner, entity, {
+    icon: usableIcon(homeAssistant.icon) ?? (own ? undefined : views[kind].icon),
+    ...fields,
+    enabled_by_default: homeAssistant.enabled ? fields["enabled_by_default"] : false,
+  });
+}
+
+/**
+ * Each thing once: beside its select, which says everything, an actuator has what Home Assistant has a domain of its own
+ * for. A switch would only say less than the select, so it is there for those who want it, and says so in its name.
+ */
 function controls(subject: Subject, view: View): Entry[] {
   const { actuator, topic } = subject;
-  const main = view === "select" ? [] : [component(subject, view, viewFields[view](subject))];
-  const beside = view === "select" ? undefined : ({ word: "select", label: "mode" } as const);
-  const select = component(subject, "select", selectFields(subject), beside);
-  const press = { icon: "mdi:stop", ...commandFields(topic.set), payload_press: "stop" };
+  const isSpare = view === "switch" && actuator.homeAssistant.as !== "switch";
+  const spare: Fields = isSpare ? { enabled_by_default: false } : {};
+  const stop = { icon: "mdi:stop", ...commandFields(topic.set), payload_press: "stop" };
+  const hasOptions = optionsOf(actuator).length > 0;
+  const mode = view === "select" || isSpare ? {} : ({ label: "mode", slug: "mode" } as const);
   return [
-    ...main,
-    ...(optionsOf(actuator).length === 0 ? [] : [select]),
-    ...(canStop(actuator) ? [component(subject, "button", press, { word: "stop", label: "stop" })] : []),
+    ...(view === "select"
+      ? []
+      : [
+          component(
+            subject,
+            view,
+            { ...viewFields[view](subject), ...spare },
+            isSpare ? { label: "switch" } : {},
+          ),
+        ]),
+    ...(hasOptions ? [component(subject, "select", selectFields(subject), mode)] : []),
+    // A cover has a stop of its own.
+    ...(canStop(actuator) && view !== "cover"
+      ? [component(subject, "button", stop, { word: "stop", label: "stop", slug: "stop" })]
+      : []),
   ];
 }
 
@@ -147,6 +178,16 @@ const viewFields = {
     state_on: "on",
     state_off: "off",
     ...confirmedCommandFields(topic.set),
+  }),
+  valve: ({ topic }: Subject): Fields => ({
+    device_class: "water",
+    state_topic: topic.json,
+    value_template: templates.valveState,
+    state_open: "open",
+    state_closed: "closed",
+    ...confirmedCommandFields(topic.set),
+    payload_open: "on",
+    payload_close: "off",
   }),
   light: ({ topic }: Subject): Fields => ({
     state_topic: topic.json,
@@ -183,7 +224,10 @@ function readings(subject: Subject): Entry[] {
     state_class: "measurement",
     suggested_display_precision: 0,
   };
-  return [state, component(subject, "sensor", degree, { word: "position", label: "position" })];
+  return [
+    state,
+    component(subject, "sensor", degree, { word: "position", label: "position", slug: "position" }),
+  ];
 }
 
 function hasDegrees({ kind }: ActuatorSettings): boolean {
@@ -196,9 +240,11 @@ function shownWords(actuator: ActuatorSettings): readonly string[] {
   return hasDegrees(actuator) ? [...optionsOf(actuator), "position"] : optionsOf(actuator);
 }
 
-/** `left_skylight` → `Left skylight`. */
+/** `left_skylight` → `Left skylight`, `co2_supply` → `CO2 supply`. */
 export const humanised = (id: string): string => {
-  const words = id.replace(/[_-]+/g, " ").trim() || id;
+  const words = (id.replace(/[_-]+/g, " ").trim() || id).replace(/\b(?:co2|ec|uv|par|vpd)\b/g, (word) =>
+    word.toUpperCase(),
+  );
   return words.charAt(0).toUpperCase() + words.slice(1);
 };
 

@@ -150,6 +150,7 @@ export const record = (value: unknown): Readonly<Record<string, unknown>> | null
  */
 
 const ofSensor = /^sensor_(?:factor|channel|name)_/;
+const ofConnection = /^binary_sensor_connectivity$/;
 const ofStatus = /^(?:binary_sensor_status|sensor_text)_/;
 
 /**
@@ -165,6 +166,7 @@ export function removable(
   const ignored = ignoredIn(controller);
   const mayGo = (key: string) => {
     if (ofSensor.test(key)) return ignored.has(key) || (platformHadTime && controller.sensors.size > 0);
+    if (ofConnection.test(key)) return platformHadTime;
     return ofStatus.test(key) ? platformHadTime && controller.statuses.size > 0 : true;
   };
   return new Map([...gone].filter(([key]) => mayGo(key)));
@@ -209,7 +211,17 @@ export function revivedDocument(
   return withRevived(document, components, settings.topics);
 }
 
-const readsState = ["binary_sensor", "sensor", "event", "number", "select", "switch", "light", "cover"];
+const readsState = [
+  "binary_sensor",
+  "sensor",
+  "event",
+  "number",
+  "select",
+  "switch",
+  "light",
+  "cover",
+  "valve",
+];
 const takesCommands = ["button", "number", "select", "switch", "light"];
 
 /** Nothing is ever published on its topic, and nothing follows from a command there. */

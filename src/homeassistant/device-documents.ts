@@ -4,6 +4,7 @@ import type { BridgeEventType } from "../greenhouse/events.js";
 import type {
   Actuator,
   Controller,
+  ControllerInfo,
   Parameter,
   PlatformState,
   RunningStatus,
@@ -70,45 +71,45 @@ function device({ info }: Controller, settings: DocumentSettings): DeviceDocumen
 function ownEntries({ info }: Controller, owner: Owner, settings: DocumentSettings): Entry[] {
   const { topics, language } = settings;
   const topic = topics.controller(info.id);
-  const own = (
-    platform: Platform,
-    key: "connectivity" | "problem" | "result",
-    slug: string,
-    fields: Fields,
-  ) =>
-    entry(owner, { platform, key, slug, name: labelOf(language, key) }, { ...fields, ...withBridge(topics) });
+  const own = (platform: Platform, key: Label, slug: string, fields: Fields) => {
+    const common: Fields = { entity_category: "diagnostic", ...withBridge(topics) };
+    return entry(owner, { platform, key, slug, name: labelOf(language, key) }, { ...fields, ...common });
+  };
+  const connectivity = own("binary_sensor", "connectivity", "connectivity", {
+    state_topic: topic.availability,
+    value_template: templates.connectivity,
+    payload_on: "online",
+    payload_off: "offline",
+    device_class: "connectivity",
+  });
+  if (!takesCommands(info.type)) return hasConnection(info) ? [connectivity] : [];
   return [
-    own("binary_sensor", "connectivity", "connectivity", {
-      state_topic: topic.availability,
-      value_template: templates.connectivity,
-      payload_on: "online",
-      payload_off: "offline",
-      device_class: "connectivity",
-      entity_category: "diagnostic",
-    }),
-    ...(takesCommands(info.type) ? commandEntries(own, topic) : []),
-  ];
-}
-
-type Own = (platform: Platform, key: "problem" | "result", slug: string, fields: Fields) => Entry;
-
-/** How commands ended. */
-function commandEntries(own: Own, topic: { readonly problem: string; readonly result: string }): Entry[] {
-  return [
+    connectivity,
     own("binary_sensor", "problem", "command_problem", {
       state_topic: topic.problem,
       payload_on: "on",
       payload_off: "off",
       device_class: "problem",
-      entity_category: "diagnostic",
+      // Which actuators and why, for those who are told.
+      json_attributes_topic: topic.problems,
+    }),
+    own("button", "acknowledge", "acknowledge_problem", {
+      ...commandFields(topics.bridge.request("acknowledge")),
+      payload_press: JSON.stringify({ controller: info.id }),
+      icon: "mdi:check-all",
     }),
     own("event", "result", "command_result", {
       state_topic: topic.result,
       value_template: templates.result,
       event_types: [...outcomes],
+      icon: "mdi:message-check-outline",
     }),
   ];
 }
+
+/** A camera or a station without a client of its own has no connection to tell of. */
+const hasConnection = ({ record, client }: ControllerInfo): boolean =>
+  client !== null || (record?.online ?? null) !== null;
 
 /**
  * What `bridge/event` tells: the types of the bridge's event entity. All are named from the start, because Home
@@ -170,6 +171,7 @@ export function bridgeDocument(settings: DocumentSettings): DeviceDocument {
       }),
       own(settings, "event", "alert", "alert", {
         state_topic: topics.bridge.event,
+        icon: "mdi:bell-outline",
         value_template: templates.alert,
         event_types: [...alertTypes],
         ...withBridge(topics),
@@ -195,6 +197,7 @@ function platformState(settings: DocumentSettings): Entry {
   const labels = optionLabels(language, platformStates);
   return own(settings, "sensor", "platform", "platform", {
     state_topic: topics.bridge.platform,
+    icon: "mdi:cloud-check-outline",
     // Without options: where their labels change, Home Assistant takes the state it holds for an error.
     value_template: labelOfWord("value", labels, "None"),
     entity_category: "diagnostic",

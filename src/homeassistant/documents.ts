@@ -13,6 +13,7 @@ export const platforms = [
   "select",
   "sensor",
   "switch",
+  "valve",
 ] as const;
 
 export type Platform = (typeof platforms)[number];

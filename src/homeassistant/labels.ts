@@ -8,7 +8,9 @@ const labels = {
   connectivity: { en: "Connectivity", zh: "连接" },
   problem: { en: "Command problem", zh: "命令异常" },
   result: { en: "Command result", zh: "命令结果" },
+  acknowledge: { en: "Acknowledge problem", zh: "确认异常" },
   mode: { en: "mode", zh: "模式" },
+  switch: { en: "switch", zh: "开关" },
   stop: { en: "stop", zh: "停止" },
   position: { en: "position", zh: "开度" },
   raw: { en: "value", zh: "原始值" },
@@ -128,6 +130,7 @@ export const templates = {
   number: "{{ value if value | float(0) == value | float(1) else 'None' }}",
   onOff: "{{ value if value in ['on', 'off'] else 'None' }}",
   onOffState: "{{ value_json.state if value_json.state in ['on', 'off'] else 'None' }}",
+  valveState: "{{ {'on': 'open', 'off': 'closed'}.get(value_json.state, 'None') }}",
   coverState:
     "{{ 'open' if value_json.state == 'open' or (value_json.state == 'position' and (value_json.position or 0) > 0) " +
     "else 'closed' if value_json.state in ['closed', 'close'] or (value_json.state == 'position' and value_json.position == 0) " +

@@ -105,6 +105,20 @@ export const sensorClasses = {
   other: row(null, 2, undefined),
 } satisfies Record<SensorKind, SensorClass>;
 
+/** Counters, which have no kind of their own, by their word in the catalogue: only what adds up can be summed. */
+const water: SensorClass = {
+  ...row("water", 2, "mdi:water", { ...same("L", "m³"), t: { unit: "m³" } }),
+  stateClass: "total_increasing",
+};
+const counters: Readonly<Record<string, SensorClass>> = {
+  flow_total: water,
+  water_volume: water,
+  energy: {
+    ...row("energy", 2, "mdi:lightning-bolt", same("kWh", "Wh", "MWh")),
+    stateClass: "total_increasing",
+  },
+};
+
 /** One spelling per unit: `℃` `°C` → `°c`, `W/㎡` `W/m²` → `w/m2`, `µS/cm` → `us/cm`. */
 function unitKey(unit: string | null): string {
   if (unit === null) return "";
@@ -124,8 +138,20 @@ interface Classified {
  * Class, unit and conversion of a numeric reading. A unit that the class would be refused with is kept and the class
  * dropped; `decimals` are those of the mirrored value, null for the kind's own.
  */
-export function classify(kind: SensorKind, unit: string | null, decimals: number | null): Classified {
-  const row: SensorClass = sensorClasses[kind];
+export const classify = (kind: SensorKind, unit: string | null, decimals: number | null): Classified =>
+  classified(sensorClasses[kind], unit, decimals);
+
+/** The same of a counter; null for a word or a unit that is none. */
+export function counter(
+  word: string | null,
+  unit: string | null,
+  decimals: number | null,
+): Classified | null {
+  const row = word !== null && Object.hasOwn(counters, word) ? counters[word] : undefined;
+  return row && unitRow(row.units, unitKey(unit)) ? classified(row, unit, decimals) : null;
+}
+
+function classified(row: SensorClass, unit: string | null, decimals: number | null): Classified {
   const known = row.deviceClass === null ? undefined : unitRow(row.units, unitKey(unit));
   const factor = known?.factor ?? 1;
   const deviceClass = known === undefined ? null : (known.deviceClass ?? row.deviceClass);

@@ -1,14 +1,14 @@
 import { statusNumbers, takesCommands } from "../greenhouse/device-types.js";
 import type { Controller, Parameter, RunningStatus, SensorDefinition } from "../greenhouse/model.js";
 import { statusWord } from "../greenhouse/sensor-name-tables.js";
-import { translatedSensorName, translatedStatusName } from "../greenhouse/sensor-names.js";
+import { catalogueWord, translatedSensorName, translatedStatusName } from "../greenhouse/sensor-names.js";
 import type { ParameterSettings } from "../greenhouse/settings.js";
 import { humanised } from "./actuator-components.js";
 import { confirmedCommandFields, entry, type Entry, type Fields, withReading } from "./components.js";
 import type { DocumentSettings } from "./documents.js";
 import { displayName, type Owner } from "./identity.js";
 import { multiplied, suffixed, templates, within } from "./labels.js";
-import { classify } from "./sensor-classes.js";
+import { classify, counter } from "./sensor-classes.js";
 
 export function sensorEntries(controller: Controller, owner: Owner, settings: DocumentSettings): Entry[] {
   const { topics } = settings;
@@ -53,11 +53,9 @@ function sensorNames(
 
 function measurement(definition: SensorDefinition): Fields {
   if (!definition.numeric) return { value_template: templates.text };
-  const { deviceClass, unit, stateClass, decimals, factor, icon } = classify(
-    definition.kind,
-    definition.unit,
-    definition.decimals,
-  );
+  const { kind, unit: read, decimals: given } = definition;
+  const { deviceClass, unit, stateClass, decimals, factor, icon } =
+    counter(catalogueWord(definition.platformName), read, given) ?? classify(kind, read, given);
   return {
     device_class: deviceClass ?? undefined,
     unit_of_measurement: unit === null ? undefined : displayName(unit, "").slice(0, 32) || undefined,
@@ -156,7 +154,7 @@ export function parameterEntries(controller: Controller, owner: Owner, settings:
     const key = `parameter:${address}`;
     const range = takesCommands(controller.info.type) ? shownRange(one) : null;
     if (range === null) {
-      const fields = { state_topic: topic.value, ...quantity(parameter) };
+      const fields = { state_topic: topic.value, icon: "mdi:tune-variant", ...quantity(parameter) };
       return entry(owner, { platform: "sensor", key, slug: id, name }, fields);
     }
     return entry(
@@ -164,6 +162,7 @@ export function parameterEntries(controller: Controller, owner: Owner, settings:
       { platform: "number", key, slug: id, name },
       {
         state_topic: topic.value,
+        icon: "mdi:tune-variant",
         value_template: within(range.min, range.max),
         ...range,
         mode: "box",

@@ -134,6 +134,8 @@ export function controllerMessages(
     messages.push({ topic: topic.availability, payload: after.availability });
   if (before?.problem !== after.problem)
     messages.push({ topic: topic.problem, payload: after.problem ? "on" : "off" });
+  if (before?.problems !== after.problems)
+    messages.push({ topic: topic.problems, payload: problemsJson(after.problems) });
   pushAll(messages, before?.sensors, after.sensors, (old, sensor) => sensorMessages(topics, id, old, sensor));
   pushAll(messages, before?.statuses, after.statuses, (old, status) =>
     statusMessages(topics, id, old, status),
@@ -249,12 +251,23 @@ const shownState = ({ missed, state }: RunningStatus) => (missed > 0 ? "stale" :
 const sameStatusJson = (before: RunningStatus, after: RunningStatus) =>
   before.value === after.value && before.changedAt === after.changedAt && before.quality === after.quality;
 
+/** Which commands are a problem, and the newest of them as a sentence. */
+function problemsJson(problems: Controller["problems"]): string {
+  const newest = problems.at(-1);
+  const { actuator, command, outcome, message } = newest ?? {};
+  const said = newest && `${actuator} ${command ?? ""}: ${message ?? outcome}`.replace(" :", ":");
+  return JSON.stringify({
+    message: said ?? null,
+    problems: problems.map((one) => ({ ...one, at: new Date(one.at).toISOString() })),
+  });
+}
+
 /** Empties every retained topic of a controller; never a `.../set`. */
 function clearedController(topics: Topics, controller: Controller): Message[] {
   const { info, sensors, statuses, actuators, parameters, addresses } = controller;
-  const { availability, problem, info: own } = topics.controller(info.id);
+  const { availability, problem, problems, info: own } = topics.controller(info.id);
   const retained = [
-    ...[availability, problem, own],
+    ...[availability, problem, problems, own],
     ...[...sensors.keys()].flatMap((id) => {
       const { quality, value, json } = topics.sensor(info.id, id);
       return [quality, value, json];

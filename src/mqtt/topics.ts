@@ -68,7 +68,7 @@ export function topicsUnder(base: string) {
     ],
     /** Filters of every retained topic of the controllers; none of them matches a `.../set`. */
     retained: [
-      ...["availability", "info", "problem", "sensor/+", "sensor/+/quality", "sensor/+/json"],
+      ...["availability", "info", "problem", "problems", "sensor/+", "sensor/+/quality", "sensor/+/json"],
       ...["status/+", "status/+/json", "parameter/+", "parameter/+/json", "parameter/+/command"],
       ...["address/+", "address/+/command"],
       ...["state", "position", "value", "json", "command"].map((leaf) => `actuator/+/${leaf}`),
@@ -105,6 +105,7 @@ const controllerTopics = (root: string) => ({
   availability: `${root}/availability`,
   info: `${root}/info`,
   problem: `${root}/problem`,
+  problems: `${root}/problems`,
   result: `${root}/result`,
 });
 
@@ -152,7 +153,7 @@ export interface Place {
   readonly leaf: string;
 }
 
-const rootLeaves = new Set(["availability", "info", "problem"]);
+const rootLeaves = new Set(["availability", "info", "problem", "problems"]);
 const folders = new Set(["sensor", "status", "actuator", "parameter", "address"]);
 
 /** Null for what is not a retained topic of a controller of ours; commands are never touched. */

@@ -4,6 +4,7 @@ import { awaitedFrom, awaitedSince, heldResults, lateResults } from "../../src/c
 import type { RecordBody } from "../../src/journal/records.js";
 import { ended, sent, stamped } from "../journal/support/samples.js";
 import { CommandBench } from "../support/command-bench.js";
+import { roofProblem } from "../support/builders.js";
 
 const fan = { id: "roof", kind: "circulation_fan", address: "140", confirmWithinMs: 60_000 } as const;
 const unconfirmed = { outcome: "unconfirmed" } as const;
@@ -69,7 +70,7 @@ describe("a value that an earlier run sent and had not seen", () => {
     const { result } = ended("a", { ...unconfirmed, command: "on", value: "1010", steps });
     const awaited = awaitedFrom({ ...about, result }, bench.store);
     if (!awaited) throw new Error("nothing is awaited");
-    bench.commander.feed({ type: "problem", about });
+    bench.commander.feed({ type: "problem", about, why: roofProblem });
     bench.commander.feed({ type: "awaiting", key: laneKey(about), awaited });
     for (const raw of reads) {
       bench.polled("140", raw);

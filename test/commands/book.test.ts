@@ -12,7 +12,7 @@ import { heldBackIn, nextWakeAt, openIn, printed, step } from "../../src/command
 import { at } from "../../src/runtime/table.js";
 import { PlatformError } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
-import { actuator } from "../support/builders.js";
+import { actuator, roofProblem } from "../support/builders.js";
 
 /*
  * The rules of the command path as inputs and effects, without a clock, a platform or a disk. A lane is driven by hand:
@@ -471,13 +471,13 @@ describe("a problem", () =>
   it("is the controller's until a person has seen it, which the journal keeps", () => {
     const about = { code: "GH-0001", target: "actuator", targetId: "roof" } as const;
     const now = { at: 0, mono: 0 };
-    const { book, effects } = step(emptyBook, { type: "problem", about }, now);
-    expect(effects).toEqual([{ type: "problem", code: "GH-0001", on: true }]);
+    const { book, effects } = step(emptyBook, { type: "problem", about, why: roofProblem }, now);
+    expect(effects).toEqual([{ type: "problem", code: "GH-0001", open: [roofProblem] }]);
     const other = step(book, { type: "acknowledged", code: "GH-0001", actuator: "fan" }, now);
-    expect(other.effects[0]).toEqual({ type: "problem", code: "GH-0001", on: true });
+    expect(other.effects[0]).toEqual({ type: "problem", code: "GH-0001", open: [roofProblem] });
     const seen = step(other.book, { type: "acknowledged", code: "GH-0001", actuator: "roof" }, now);
     expect(seen.effects).toMatchObject([
-      { type: "problem", on: false },
+      { type: "problem", open: [] },
       { type: "note", record: { type: "acknowledged", actuator: "roof" } },
     ]);
   }));

@@ -36,7 +36,7 @@ describe("an event without news", () => {
     ["the same record", listed],
     ["a status that could not be read", { type: "connection", status: clientStatus("unknown") }],
     ["the platform as reachable as before", { type: "platform", reachable: true }],
-    ["no problem as before", { type: "problem", on: false }],
+    ["no problem as before", { type: "problem", open: [] }],
     ["time that makes nothing old", { type: "time_passed" }],
     ["the same readings", sensorsRead(items)],
     ["the same running statuses", statuses],

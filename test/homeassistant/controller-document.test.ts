@@ -88,7 +88,8 @@ describe("availability", () => {
 
   test("actuators, running statuses and parameters take the device's", () => {
     for (const [key, component] of Object.entries(document.components)) {
-      if (/status|cover|select|switch|light|button/.test(key)) expect(own(component)).toBeUndefined();
+      if (/status|cover|select|switch|light|valve|button_stop/.test(key))
+        expect(own(component)).toBeUndefined();
     }
   });
 });
@@ -134,7 +135,7 @@ describe("actuator kinds", () => {
     ["mist_cooling", ["switch", "select"]],
     ["machine", ["switch", "select"]],
     ["fan_wet_curtain", ["select"]],
-    ["irrigation", ["select"]],
+    ["irrigation", ["valve", "select"]],
     ["light", ["light", "select"]],
     ["motor", ["select", "button"]],
     ["custom", []],
@@ -167,11 +168,12 @@ describe("actuator kinds", () => {
     }
   });
 
-  test("a cover has STOP only with a configured stop, and then a button too", () => {
+  test("a cover has STOP only with a configured stop, and needs no button for it", () => {
     expect(componentsFor({ kind: "skylight" })["cover_101"]?.["payload_stop"]).toBeNull();
     const stop = { address: "9", value: "00000100" };
     expect(componentsFor({ kind: "skylight", stop })["cover_101"]?.["payload_stop"]).toBe("stop");
-    expect(componentsFor({ kind: "skylight", stop })["button_stop_101"]).toMatchObject({
+    expect(componentsFor({ kind: "skylight", stop })).not.toHaveProperty("button_stop_101");
+    expect(componentsFor({ kind: "machine", stop })["button_stop_101"]).toMatchObject({
       payload_press: "stop",
     });
   });
@@ -203,17 +205,64 @@ describe("actuator kinds", () => {
   test("a read-only actuator is shown and cannot be commanded", () => {
     const found = componentsFor({ kind: "skylight", readOnly: true });
     expect(platformsFor({ kind: "skylight", readOnly: true })).toEqual(["sensor", "sensor"]);
-    expect(Object.values(found).filter((component) => "command_topic" in component)).toEqual([]);
+    expect(Object.keys(found).filter((key) => "command_topic" in (found[key] ?? {}))).toEqual([
+      "button_acknowledge",
+    ]);
   });
 
-  test("icon and enabled reach every component of the actuator; an icon that is none is left out", () => {
+  test.each<[ActuatorSettings["kind"], HomeAssistantView | undefined, string[]]>([
+    ["machine", undefined, ["It switch (disabled)", "It"]],
+    ["machine", "switch", ["It", "It mode"]],
+    ["skylight", undefined, ["It", "It mode"]],
+    ["irrigation", undefined, ["It", "It mode"]],
+    ["light", undefined, ["It", "It mode"]],
+    ["fan_wet_curtain", undefined, ["It"]],
+  ])("%s shown as %s reads %j: a switch beside the select only where it is asked for", (kind, as, names) => {
+    const homeAssistant = { enabled: true, ...(as && { as }) };
+    const found = Object.values(componentsFor({ kind, homeAssistant }));
+    const shown = found.filter((one) =>
+      /_it(_|$)/.test(JSON.stringify(one["default_entity_id"]).slice(1, -1)),
+    );
+    expect(
+      shown.map(
+        ({ name, enabled_by_default: on }) =>
+          `${JSON.stringify(name).slice(1, -1)}${on === false ? " (disabled)" : ""}`,
+      ),
+    ).toEqual(names);
+  });
+
+  test("every view that has no icon of its own shows what it is", () => {
+    for (const kind of actuatorKinds) {
+      const shown = Object.values(componentsFor({ kind, values: kind === "custom" ? { low: "0" } : {} }));
+      for (const one of shown.filter(({ platform }) => platform === "select" || platform === "switch"))
+        expect(one["icon"]).toMatch(/^mdi:/);
+    }
+  });
+
+  test("icon and enabled reach every component of the actuator; one that is none is not sent", () => {
     const homeAssistant = { enabled: false, icon: "mdi:fan" };
     const found = componentsFor({ kind: "machine", homeAssistant });
     expect(found["switch_101"]).toMatchObject({ enabled_by_default: false, icon: "mdi:fan" });
     expect(found["select_101"]).toMatchObject({ enabled_by_default: false, icon: "mdi:fan" });
     const wrong = componentsFor({ kind: "machine", homeAssistant: { enabled: true, icon: "fan" } });
-    expect(JSON.parse(JSON.stringify(wrong["switch_101"]))).not.toHaveProperty("icon");
+    expect(wrong["switch_101"]).toMatchObject({ icon: "mdi:engine-outline" });
   });
+});
+
+describe("a problem", () => {
+  const found = componentsOf(controllers.C001);
+
+  test("says in its attributes which actuators and why", () =>
+    expect(found["binary_sensor_problem"]).toMatchObject({
+      state_topic: "greenhouse/gh-0001/problem",
+      json_attributes_topic: "greenhouse/gh-0001/problems",
+    }));
+
+  test("is acknowledged by a button of its own controller", () =>
+    expect(found["button_acknowledge"]).toMatchObject({
+      command_topic: "greenhouse/bridge/request/acknowledge",
+      payload_press: '{"controller":"gh-0001"}',
+    }));
 });
 
 describe("readings", () => {
@@ -304,6 +353,9 @@ describe("cameras and weather stations", () =>
     expect(found).not.toHaveProperty("binary_sensor_problem");
     expect(found).not.toHaveProperty("event_result");
     expect(found).toHaveProperty("binary_sensor_connectivity");
+    const { record } = one.info;
+    const silent = record && { ...one, info: { ...one.info, record: { ...record, online: null } } };
+    expect(componentsOf(silent ?? one)).not.toHaveProperty("binary_sensor_connectivity");
   }));
 
 describe("names", () => {
@@ -415,7 +467,7 @@ describe("identity", () => {
           });
           const text = JSON.stringify(controllerDocument(one, settings()));
           expect(discoveryFaults(discoveryTopic("homeassistant", code), text)).toEqual([]);
-          expect(Object.keys(controllerDocument(one, settings()).components)).toHaveLength(10);
+          expect(Object.keys(controllerDocument(one, settings()).components)).toHaveLength(11);
         },
       ),
     );

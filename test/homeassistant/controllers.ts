@@ -52,6 +52,7 @@ export const controllers = {
         decimals: 0,
       }),
       sensor({ key: "factor:phfii", id: "phfii", name: "pH", factor: "phfii", kind: "ph", unit: "pH" }),
+      reading("累计流量", "total_flow", "other", "m³"),
       sensor({ key: "factor:lp", id: "lp", name: "流量", factor: "lp", kind: "flow", unit: "L/s" }),
     ],
     actuators: [

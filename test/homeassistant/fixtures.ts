@@ -134,6 +134,7 @@ export function controller(parts: Parts = {}): Controller {
     actuators: new Map((parts.actuators ?? []).map((one) => [one.settings.id, one])),
     parameters: new Map((parts.parameters ?? []).map((one) => [one.settings.id, one])),
     problem: false,
+    problems: [],
     nextJudgementAt: null,
     absentSince: null,
   };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type SensorKind, sensorKinds } from "../../src/greenhouse/sensors.js";
-import { classify, sensorClasses } from "../../src/homeassistant/sensor-classes.js";
+import { classify, counter, sensorClasses } from "../../src/homeassistant/sensor-classes.js";
 import { sensorUnits, stateClasses } from "./validator-tables.js";
 
 describe("every unit of every kind", () => {
@@ -63,4 +63,17 @@ test("no kind has a class or state class that the oldest supported release does 
     if (deviceClass !== null) expect(Object.keys(sensorUnits)).toContain(deviceClass);
     expect([null, "measurement", "total", "total_increasing"]).toContain(stateClass);
   }
+});
+
+test.each<[string, string | null, string | null]>([
+  ["flow_total", "m³", "water"],
+  ["water_volume", "L", "water"],
+  ["energy", "kWh", "energy"],
+  ["flow_total", "m³/h", null],
+  ["flow_total", null, null],
+  ["flow", "m³", null],
+])("%s in %s adds up as %s: only a counter in a unit of amounts can be summed", (word, unit, deviceClass) => {
+  const found = counter(word, unit, null);
+  expect(found?.deviceClass ?? null).toBe(deviceClass);
+  if (found !== null) expect(found.stateClass).toBe("total_increasing");
 });

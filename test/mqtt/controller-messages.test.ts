@@ -5,7 +5,15 @@ import type { ControllerEvent } from "../../src/greenhouse/events.js";
 import type { Controller } from "../../src/greenhouse/model.js";
 import { controllerMessages } from "../../src/mqtt/projection.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
-import { actuator, clientStatus, controller, controllerSettings, item, record } from "../support/builders.js";
+import {
+  actuator,
+  clientStatus,
+  controller,
+  controllerSettings,
+  item,
+  record,
+  roofProblem,
+} from "../support/builders.js";
 import { after, registersRead, sensorsRead, start } from "../support/folding.js";
 
 const topics = topicsUnder("greenhouse");
@@ -42,7 +50,9 @@ const published = (before: Controller | undefined, next: Controller | undefined)
     payload,
   ]);
 const scalars = (before: Controller | undefined, next: Controller) =>
-  published(before, next).filter(([topic]) => !topic?.endsWith("json") && topic !== "info");
+  published(before, next).filter(
+    ([topic]) => !topic?.endsWith("json") && topic !== "info" && topic !== "problems",
+  );
 
 /** What a broker keeps of the messages. */
 function kept(into: Map<string, string>, before: Controller | undefined, next: Controller | undefined) {
@@ -70,7 +80,7 @@ describe("a controller's retained messages", () => {
   it.each<[string, ControllerEvent, [string, string][]]>([
     ["the same", { type: "time_passed" }, []],
     ["availability", { type: "unflagged" }, [["availability", "unknown"]]],
-    ["a problem", { type: "problem", on: true }, [["problem", "on"]]],
+    ["a problem", { type: "problem", open: [roofProblem] }, [["problem", "on"]]],
     ["a running status", status(0), [["status/16_fan", "off"]]],
     ["a running status that is a raw value", status("自动"), [["status/16_fan", "自动"]]],
     ["a running status that is no longer told", status(null), [["status/16_fan", "unknown"]]],
@@ -88,6 +98,19 @@ describe("a controller's retained messages", () => {
     const broker = kept(new Map(), undefined, full);
     kept(broker, full, after(full, start, status("")));
     expect(broker.get("greenhouse/gh-0001/status/16_fan")).not.toBe("on");
+  });
+
+  it("problems says which command ended badly and why, and nothing when none did", () => {
+    const raised = after(full, start, { type: "problem", open: [roofProblem] });
+    const told = (from: Controller | undefined, to: Controller) =>
+      new Map(published(from, to) as [string, string][]).get("problems");
+    expect(JSON.parse(told(full, raised) ?? "")).toEqual({
+      message: "roof open: Look.",
+      problems: [{ ...roofProblem, at: "1970-01-01T00:00:00.000Z" }],
+    });
+    expect(told(raised, after(raised, start, { type: "problem", open: [] }))).toBe(
+      '{"message":null,"problems":[]}',
+    );
   });
 
   it("info names what the list says, never shadowed by the platform's extension fields", () => {
@@ -199,8 +222,8 @@ const event: fc.Arbitrary<ControllerEvent> = fc.oneof(
   fc.constantFrom<ControllerEvent>(
     { type: "listed", record: record(), availability: "online" },
     { type: "listed", record: record({ name: "West" }), availability: "offline" },
-    { type: "problem", on: true },
-    { type: "problem", on: false },
+    { type: "problem", open: [roofProblem] },
+    { type: "problem", open: [] },
     { type: "platform", reachable: false },
     { type: "platform", reachable: true },
   ),

@@ -79,7 +79,7 @@ describe("what is published", () => {
       await settled();
       expect(broker.taken()).toEqual([air("A"), `${air("A")}/json`]);
       store.dispatch("A", { type: "time_passed" });
-      store.dispatch("A", { type: "problem", on: false });
+      store.dispatch("A", { type: "problem", open: [] });
       await settled();
       expect(broker.taken()).toEqual([]);
     });
@@ -251,6 +251,7 @@ describe("a publish that fails", () => {
           "availability",
           "info",
           "problem",
+          "problems",
           ...["", "/quality", "/json"].map((leaf) => `sensor/air_temperature${leaf}`),
         ]
           .map((leaf) => `greenhouse/a/${leaf}`)
@@ -274,7 +275,7 @@ describe("a publish that fails", () => {
       log,
     );
     expect(lines).toEqual([
-      [expect.objectContaining({ count: 180 }), expect.stringMatching(/^publishes failed/)],
+      [expect.objectContaining({ count: 210 }), expect.stringMatching(/^publishes failed/)],
     ]);
   });
 

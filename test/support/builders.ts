@@ -1,3 +1,4 @@
+import type { CommandProblem } from "../../src/greenhouse/model.js";
 import { newController } from "../../src/greenhouse/reduce.js";
 import type { ClientStatus, DeviceRecord, SensorItem } from "../../src/greenhouse/ports.js";
 import { deviceType } from "../../src/greenhouse/device-types.js";
@@ -74,6 +75,12 @@ export const clientStatus = (
 
 export const controller = (settings: ControllerSettings | null = null) =>
   newController("GH-0001", "gh-0001", settings, true);
+
+/** Of `roof`, whose command the platform never showed. */
+export const roofProblem: CommandProblem = {
+  ...{ actuator: "roof", command: "open", outcome: "unconfirmed", reason: null, message: "Look." },
+  at: 0,
+};
 
 /** For parts that tell commands of pushed values, where none reads anything back. */
 export const nobodyWaits = {

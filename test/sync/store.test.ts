@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Controller } from "../../src/greenhouse/model.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
-import { actuator, controllerSettings, item, limits, record } from "../support/builders.js";
+import { actuator, controllerSettings, item, limits, record, roofProblem } from "../support/builders.js";
 import { minute, registersRead, sensorsRead, validId } from "../support/folding.js";
 import { hour, mirrorSettings } from "../support/polled-mirror.js";
 import { VirtualClock } from "../support/virtual-clock.js";
@@ -115,12 +115,12 @@ describe("listeners", () => {
   it("are told before and after of what changed, and nothing of what did not", async () => {
     const { store, told, end } = living();
     const before = store.get("GH-0001");
-    store.dispatch("GH-0001", { type: "problem", on: false });
+    store.dispatch("GH-0001", { type: "problem", open: [] });
     store.dispatch("GH-0001", { type: "time_passed" });
-    store.dispatch("nobody", { type: "problem", on: true });
+    store.dispatch("nobody", { type: "problem", open: [roofProblem] });
     store.setReachable(true);
     expect(told).toEqual([]);
-    store.dispatch("GH-0001", { type: "problem", on: true });
+    store.dispatch("GH-0001", { type: "problem", open: [roofProblem] });
     expect(told).toEqual([[before, store.get("GH-0001")]]);
     await end();
   });
@@ -138,9 +138,9 @@ describe("listeners", () => {
     const { store, end } = living();
     let heard = 0;
     const leave = store.onChange(() => heard++);
-    store.dispatch("GH-0001", { type: "problem", on: true });
+    store.dispatch("GH-0001", { type: "problem", open: [roofProblem] });
     leave();
-    store.dispatch("GH-0001", { type: "problem", on: false });
+    store.dispatch("GH-0001", { type: "problem", open: [] });
     expect(heard).toBe(1);
     await end();
   });

@@ -51,6 +51,7 @@ const views = new Map<string | null, (kind: ActuatorKind) => boolean>([
   ["cover", (kind) => takesDegrees(kind) || takesValues(kind)],
   ["light", switches],
   ["switch", switches],
+  ["valve", switches],
 ]);
 
 const fittingView: Check = (actuator, kind, path) => {

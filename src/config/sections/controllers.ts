@@ -39,7 +39,7 @@ const stop = () =>
 const view = () =>
   section({
     as: optional(
-      choice(["cover", "switch", "light", "select", "none"]),
+      choice(["cover", "switch", "light", "valve", "select", "none"]),
       "What to show beside the select; default: by kind.",
       { example: "cover" },
     ),
