@@ -39,8 +39,9 @@ export interface Book {
 /** Why a lane is a problem, as people are told. */
 export type ProblemReason = Omit<CommandProblem, "actuator">;
 
-export interface LaneProblem extends CommandProblem {
+export interface LaneProblem {
   readonly lane: string;
+  readonly problem: CommandProblem;
 }
 
 /** The commands of one actuator, over all its addresses. */

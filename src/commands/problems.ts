@@ -1,6 +1,5 @@
 import type { CommandResult, Outcome } from "../greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
-import type { CommandProblem } from "../greenhouse/model.js";
 import { type LaneProblem, note, type ProblemReason, type Turn } from "./book.js";
 import { laneKey, type Target } from "./command.js";
 import { at, having } from "../runtime/table.js";
@@ -72,7 +71,7 @@ const toldOf = ({ command, outcome, reason, message }: CommandResult) => ({
 export function raiseProblem(turn: Turn, about: Target, why: ProblemReason): void {
   const lane = laneKey(about);
   const others = (at(turn.book.problems, about.code) ?? []).filter((one) => one.lane !== lane);
-  leave(turn, about.code, [...others, { ...why, lane, actuator: about.targetId }]);
+  leave(turn, about.code, [...others, { lane, problem: { actuator: about.targetId, ...why } }]);
 }
 
 export function clearProblem(turn: Turn, about: Target): void {
@@ -100,8 +99,6 @@ function leave(turn: Turn, code: string, open: readonly LaneProblem[]): void {
 
 /** Brings the controller's flag up to date, also when it was only just admitted. */
 export function showProblem(turn: Turn, code: string): void {
-  const open: readonly CommandProblem[] = (at(turn.book.problems, code) ?? []).map(
-    ({ lane: _, ...problem }) => problem,
-  );
+  const open = (at(turn.book.problems, code) ?? []).map(({ problem }) => problem);
   turn.effects.push({ type: "problem", code, open });
 }
