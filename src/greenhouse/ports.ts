@@ -128,8 +128,17 @@ export interface PlatformReader {
   connection(code: string, signal: AbortSignal, pace?: Pace): Promise<ClientStatus>;
   sensors(code: string, signal: AbortSignal): Promise<readonly SensorItem[]>;
   runningStatuses(code: string, signal: AbortSignal): Promise<readonly RunningStatusItem[]>;
-  /** `null` when the answer holds no value for the address. `fresh` asks the device itself (`flush=1`). */
-  value(code: string, address: string, fresh: boolean, signal: AbortSignal): Promise<RawValue | null>;
+  /**
+   * `null` when the answer holds no value for the address. `fresh` asks the device itself (`flush=1`), and is urgent where no
+   * pace is given.
+   */
+  value(
+    code: string,
+    address: string,
+    fresh: boolean,
+    signal: AbortSignal,
+    pace?: Pace,
+  ): Promise<RawValue | null>;
   /** All addresses of one parameter group; whether they are read from the device is not known. */
   values(code: string, group: ParameterGroup, signal: AbortSignal): Promise<ReadonlyMap<string, RawValue>>;
   /** Any read-only operation the interface names (`weather-data/list`); the parsed answer as it came. */

@@ -74,9 +74,10 @@ export function platformReader(shapes: ShapeSettings, parts: Parts): PlatformRea
       connection({ deviceCode: code }, signal, pace === "urgent"),
     sensors: (code, signal) => sensors({ deviceCode: code }, signal),
     runningStatuses: (code, signal) => statuses({ deviceCode: code }, signal),
-    value: async (code, address, fresh, signal) => {
+    value: async (code, address, fresh, signal, pace = fresh ? "urgent" : "polled") => {
       const text = plainText(address, "address", operations.value);
-      return value({ deviceCode: code, address: text, ...(fresh ? { flush: "1" } : {}) }, signal, fresh);
+      const query = { deviceCode: code, address: text, ...(fresh ? { flush: "1" } : {}) };
+      return value(query, signal, pace === "urgent");
     },
     values: (code, group, signal) => values({ deviceTypeId: String(group), deviceCode: code }, signal),
     get: async (name, query, signal) => {

@@ -122,14 +122,15 @@ export class PlatformWatch {
   #tell(before: PlatformState | null, state: PlatformState): void {
     const { log, onEvent, clock } = this.#ports;
     const message = sentences[state];
+    const wasAway = before === "unreachable" || before === "unauthorized";
     if (state === "online") {
       log.info(before === null ? "the platform answers" : message);
-      if (before === "unreachable" || before === "unauthorized")
+      if (wasAway)
         onEvent({ type: "platform_back", severity: "info", message, at: clock.now() });
       return;
     }
     log.warn(message);
-    if (state === "degraded" && before !== "unreachable") return;
+    if (state === "degraded" && !wasAway) return;
     const type =
       state === "unauthorized" ? "unauthorized" : state === "degraded" ? "platform_back" : "platform_lost";
     onEvent({ type, severity: state === "degraded" ? "warning" : "error", message, at: clock.now() });

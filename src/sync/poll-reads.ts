@@ -66,7 +66,7 @@ async function readRegisters(
 ): Promise<void> {
   const { platform, store, tally } = ports;
   const one = async (address: string, fresh: boolean) =>
-    single(address, await tally.noted("register", code, platform.value(code, address, fresh, signal)));
+    single(address, await tally.noted("register", code, platform.value(code, address, fresh, signal, "polled")));
   const first = await registersEvent(ports, false, () =>
     read.type === "group"
       ? tally.noted("registers", code, platform.values(code, read.group, signal))
@@ -125,6 +125,11 @@ export function registerAt(controller: Controller, address: string): Register | 
   return controller.addresses.get(address)?.register;
 }
 
+/** Not sent: the host is away, or asked to be left alone for a while. */
+export const wasHeld = (error: unknown): boolean =>
+  error instanceof PlatformError &&
+  (error.facts.kind === "paused" || (error.facts.kind === "throttled" && !error.facts.sent));
+
 /** `held`: not sent, because the host is away or asked for a pause. */
 export const pollResults = ["ok", "failed", "held"] as const;
 type PollResult = (typeof pollResults)[number];
@@ -168,8 +173,7 @@ export class PollTally {
       this.#ended(operation, "ok");
       return answer;
     } catch (error) {
-      const isHeld = error instanceof PlatformError && error.facts.kind === "paused";
-      this.#ended(operation, isHeld ? "held" : "failed");
+      this.#ended(operation, wasHeld(error) ? "held" : "failed");
       throw error;
     }
   }

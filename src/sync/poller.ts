@@ -13,12 +13,12 @@ import {
   type PollIntervals,
   type PollJob,
 } from "./poll-plan.js";
-import { perform, type PollPorts, PollTally } from "./poll-reads.js";
+import { perform, type PollPorts, PollTally, wasHeld } from "./poll-reads.js";
 import { nextDueAt, notBefore, stretchFactor } from "./poll-plan.js";
 import { type RequestBudget } from "../runtime/limiter.js";
 
 /** Told of the host as a whole, by whoever watches it. */
-const ofTheHost = new Set<PlatformErrorKind>(["unreachable", "paused", "unauthorized"]);
+const ofTheHost = new Set<PlatformErrorKind>(["unreachable", "unauthorized"]);
 /** Once is bad luck, twice in a row is not. */
 const passing = new Set<PlatformErrorKind>(["timeout", "interrupted", "throttled"]);
 /** A kind of poll that fails every other time is not worth a line each time. */
@@ -55,7 +55,8 @@ class PollTroubles {
       return;
     }
     const { kind, host } = error.facts;
-    if (kind !== "paused") this.#log.debug({ job: name }, error.message);
+    if (wasHeld(error)) return;
+    this.#log.debug({ job: name }, error.message);
     if (ofTheHost.has(kind) || this.#isAway(host)) return;
     const trouble = this.#of(job.kind);
     const inARow = (trouble.failing.get(name) ?? 0) + 1;
@@ -206,12 +207,17 @@ export class Poller {
     this.#book.add({ kind: "devices", dataType: "TEXT" });
     this.#book.add({ kind: "devices", dataType: "STREAM" });
     for (const controller of this.#ports.store.controllers()) this.follow(controller.info.code);
+    // What is offline is asked less often, so one that comes or goes is another demand.
+    const stopWatching = this.#ports.store.onChange((before, after) => {
+      if (before?.availability !== after?.availability) this.#demandChanged = true;
+    });
     while (!signal.aborted) {
       const pauseMs = this.#startDue(signal);
       // With every place taken only an end matters, and in a sweep that is each request's: no timer is worth making.
       const isFull = this.#running.size >= this.#settings.concurrency;
       if (pauseMs > 0) await this.#rest.for(isFull ? Infinity : Math.min(pauseMs, idleMs), signal);
     }
+    stopWatching();
     await Promise.allSettled(this.#running.values());
   }
 
@@ -289,6 +295,7 @@ export class Poller {
     const names = this.#book.remove((other) => other === job);
     for (const name of names) this.#answerWaiting(name);
     this.#troubles.forget(names);
+    this.#demandChanged = true;
     return false;
   }
 

@@ -70,7 +70,10 @@ export class PushChannels {
     for (;;) {
       await this.#recovery.for(Infinity, signal);
       if (signal.aborted) return;
-      await Promise.race([this.#refresh(), stopped.for(Infinity, signal)]);
+      // Ended with its round: a channel that flaps for months would leave a waiting promise behind each time.
+      const round = new AbortController();
+      const refreshed = this.#refresh().finally(() => round.abort());
+      await Promise.race([refreshed, stopped.for(Infinity, AbortSignal.any([signal, round.signal]))]);
       await this.#clock.wait(recoveryPauseMs, signal).catch(() => undefined);
     }
   }

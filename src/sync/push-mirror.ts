@@ -86,7 +86,7 @@ export class PushMirror {
     const isShown = shown !== null && sameValue(textOf(shown.raw), textOf(raw));
     this.#look(`registers ${code} ${address}`, textOf(raw), isShown, async (told, signal) => {
       const startedAt = clock.monotonic();
-      const read = await platform.value(code, address, true, signal);
+      const read = await platform.value(code, address, true, signal, "polled");
       if (read === null) return;
       // Where the read shows what was pushed, the news came from there.
       const source = sameValue(told(), textOf(read)) ? "push" : "poll";
@@ -122,7 +122,7 @@ export class PushMirror {
     if ((info.record?.online ?? null) === null && availability === "unknown") return;
     const said = online ? "online" : "offline";
     this.#look(`connection ${code}`, said, availability === said, async (told, signal) => {
-      const status = await platform.connection(code, signal);
+      const status = await platform.connection(code, signal, "polled");
       if (status.state === told()) store.dispatch(code, { type: "connection", status });
     });
   }

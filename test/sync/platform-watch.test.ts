@@ -99,6 +99,16 @@ describe("the watched platform", () => {
     expect([states.at(-1), events]).toEqual(["unauthorized", ["unauthorized error"]]);
   });
 
+  it("a credential that is accepted again is told, also where the budget stretches the intervals then", async () => {
+    const { states, events } = await watched((watch) => {
+      watch.learnt("realtime", { ...up, unauthorized: true });
+      watch.stretched(true);
+      watch.learnt("realtime", up);
+    });
+    expect(states.at(-1)).toBe("degraded");
+    expect(events).toEqual(["unauthorized error", "platform_back warning"]);
+  });
+
   it("a jump of the wall clock is no outage", async () => {
     const { states } = await watched(async (watch, clock) => {
       watch.learnt("realtime", up);

@@ -44,7 +44,11 @@ describe("what polling asked", () => {
       throw failure("paused", "realtime");
     };
     expect(await sensors("GH-1")).toMatchObject({ facts: { kind: "paused" } });
-    expect([reads.count("sensors", "failed"), reads.count("sensors", "held")]).toEqual([1, 1]);
+    platform.gate = () => {
+      throw failure("throttled", "realtime");
+    };
+    expect(await sensors("GH-1")).toMatchObject({ facts: { kind: "throttled", sent: false } });
+    expect([reads.count("sensors", "failed"), reads.count("sensors", "held")]).toEqual([1, 2]);
     expect(reads.answeredAt("sensors", "GH-1")).toBeNull();
   });
 

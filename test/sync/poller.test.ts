@@ -286,6 +286,17 @@ describe("the request budget", () => {
     },
   );
 
+  it("that suffices while most are offline stretches the intervals as they come back", async () => {
+    await polling({ perMinute: 60 }, async ({ platform, clock, poller }) => {
+      platform.list = devices(100, { online: false });
+      await clock.advance(30 * minute);
+      expect(poller.stretch).toBe(1);
+      platform.list = devices(100);
+      await clock.advance(30 * minute);
+      expect(poller.stretch).toBeCloseTo(2, 0);
+    });
+  });
+
   it("that suffices stretches nothing", async () => {
     const { stretches } = await polling({ perMinute: 300 }, async ({ platform, clock }) => {
       platform.list = devices(20);
