@@ -125,8 +125,7 @@ export class PlatformWatch {
     const wasAway = before === "unreachable" || before === "unauthorized";
     if (state === "online") {
       log.info(before === null ? "the platform answers" : message);
-      if (wasAway)
-        onEvent({ type: "platform_back", severity: "info", message, at: clock.now() });
+      if (wasAway) onEvent({ type: "platform_back", severity: "info", message, at: clock.now() });
       return;
     }
     log.warn(message);

@@ -66,7 +66,10 @@ async function readRegisters(
 ): Promise<void> {
   const { platform, store, tally } = ports;
   const one = async (address: string, fresh: boolean) =>
-    single(address, await tally.noted("register", code, platform.value(code, address, fresh, signal, "polled")));
+    single(
+      address,
+      await tally.noted("register", code, platform.value(code, address, fresh, signal, "polled")),
+    );
   const first = await registersEvent(ports, false, () =>
     read.type === "group"
       ? tally.noted("registers", code, platform.values(code, read.group, signal))

@@ -123,7 +123,10 @@ export class CountingPlatform implements PlatformReader {
   }
 }
 
-export const failure = (kind: "paused" | "throttled" | "unreachable" | "rejected", host: PlatformHost): PlatformError =>
+export const failure = (
+  kind: "paused" | "throttled" | "unreachable" | "rejected",
+  host: PlatformHost,
+): PlatformError =>
   new PlatformError(`the ${host} host did not do it`, {
     kind,
     host,
