@@ -176,23 +176,10 @@ export type PushChannel =
   | { readonly type: "set-value" }
   | { readonly type: "weather-station"; readonly code: string };
 
-/**
- * What one frame says about one device. `at` is the frame's own time (epoch ms of the platform's clock), null where it
- * has none that can be read; readings carry their own.
- */
+/** What one frame says about one device. Readings carry their own time. */
 export type PushNews =
-  | {
-      readonly type: "registers";
-      readonly code: string;
-      readonly values: ReadonlyMap<string, RawValue>;
-      readonly at: number | null;
-    }
-  | {
-      readonly type: "statuses";
-      readonly code: string;
-      readonly items: readonly RunningStatusItem[];
-      readonly at: number | null;
-    }
+  | { readonly type: "registers"; readonly code: string; readonly values: ReadonlyMap<string, RawValue> }
+  | { readonly type: "statuses"; readonly code: string; readonly items: readonly RunningStatusItem[] }
   | { readonly type: "connection"; readonly code: string; readonly online: boolean }
   | { readonly type: "sensors"; readonly code: string; readonly items: readonly SensorItem[] };
 

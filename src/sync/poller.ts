@@ -8,13 +8,15 @@ import {
   jobIntervalMs,
   jobName,
   jobsOf,
+  nextDueAt,
+  notBefore,
   PollBook,
   type PollCost,
   type PollIntervals,
   type PollJob,
+  stretchFactor,
 } from "./poll-plan.js";
 import { perform, type PollPorts, PollTally, wasHeld } from "./poll-reads.js";
-import { nextDueAt, notBefore, stretchFactor } from "./poll-plan.js";
 import { type RequestBudget } from "../runtime/limiter.js";
 
 /** Told of the host as a whole, by whoever watches it. */

@@ -59,10 +59,9 @@ function decoderOf(channel: PushChannel, shapes: ShapeSettings): DecodeFrame {
 function byScope(shape: OperationShape, scopeDecoder: (shape: OperationShape) => DecodeScope): DecodeFrame {
   const { items: path, ...rest } = shape;
   const decode = scopeDecoder(rest);
-  const roles = scopeRoles(shape.time);
   return (frame, decoding) => {
     const part = path === undefined ? frame : at(frame, path);
-    const found = scopesIn(frame, part, decoding.knows, roles);
+    const found = scopesIn(frame, part, decoding.knows);
     reportScopes(found, frame, decoding);
     return found.list.flatMap((scope) => decode(scope, { ...decoding, code: scope.code, address: "" }));
   };
@@ -93,12 +92,10 @@ function readPart<T>(read: Decode<T>, part: unknown, decoding: Decoding) {
 /** Values of addresses: `{address, value}`, a list of these, or an object keyed by address, as the batch read answers. */
 function registersFrame(shape: OperationShape): DecodeScope {
   const read = manyValuesReader(shape);
-  const timeOf = scopeTime(shape.time);
   return (scope, decoding) => {
     const { code, node } = scope;
     const { found: values, isReported } = readPart(read, { data: node }, decoding);
-    if (values !== null && values.size > 0)
-      return [{ type: "registers", code, values, at: timeOf(scope, decoding) }];
+    if (values !== null && values.size > 0) return [{ type: "registers", code, values }];
     if (!isReported) decoding.report("a frame without an address and its value", node);
     return [];
   };
@@ -107,10 +104,9 @@ function registersFrame(shape: OperationShape): DecodeScope {
 /** Readings of the station the channel is about, in any shape of the real-time sensor data, or as one object. */
 function readingsFrame(code: string, shape: OperationShape): DecodeFrame {
   const read = sensorReader(shape);
-  const roles = scopeRoles(undefined);
   return (frame, around) => {
     const decoding = { ...around, code, address: "" };
-    const named = isFields(frame) ? textOf(roles(frame).device) : null;
+    const named = isFields(frame) ? textOf(scopeRoles(frame).device) : null;
     if (named !== null && named !== code) {
       decoding.report("a frame about another device than the channel's", frame);
       return [];
@@ -127,7 +123,6 @@ function readingsFrame(code: string, shape: OperationShape): DecodeFrame {
 /** Running statuses as `device_status` answers them, and whether the device is connected: `online`, or a bare `status`. */
 function statusFrame(shape: OperationShape): DecodeScope {
   const read = runningStatusReader(shape);
-  const timeOf = scopeTime(shape.time);
   return (scope, decoding) => {
     const { code, node } = scope;
     const online = connectionIn(scope);
@@ -135,8 +130,7 @@ function statusFrame(shape: OperationShape): DecodeScope {
     const part = online === null ? decoding : { ...decoding, report: () => undefined };
     const { found: items, isReported } = readPart(read, { data: node }, part);
     const news: PushNews[] = online === null ? [] : [{ type: "connection", code, online }];
-    if (items !== null && items.length > 0)
-      news.push({ type: "statuses", code, items, at: timeOf(scope, decoding) });
+    if (items !== null && items.length > 0) news.push({ type: "statuses", code, items });
     if (news.length === 0 && !isReported)
       decoding.report("a frame without a running status or connection", node);
     return news;
@@ -157,22 +151,6 @@ function* objectsIn(node: object, isOut: (fields: Fields) => boolean = () => fal
     }
     for (const child of Object.values(next)) if (isContainer(child)) open.push(child);
   }
-}
-
-/**
- * When a scope's values were so, epoch ms of the platform's clock: the oldest time anywhere in it, else the time nearest
- * around it; null where none can be read. The oldest, because a value must never pass for newer than it is.
- */
-function scopeTime(path: string | undefined): (scope: Scope, decoding: Decoding) => number | null {
-  const roles = scopeRoles(path);
-  return ({ node, time }, { readTime, receivedAt }) => {
-    let oldest: number | null = null;
-    for (const fields of objectsIn(node)) {
-      const own = readTime(roles(fields).time, receivedAt);
-      if (own !== null && (oldest === null || own < oldest)) oldest = own;
-    }
-    return oldest ?? readTime(time, receivedAt);
-  };
 }
 
 const connectionRoles = roleReader(

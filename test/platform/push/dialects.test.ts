@@ -49,17 +49,15 @@ const only = <Type extends PushNews["type"]>(news: readonly PushNews[], type: Ty
   news.filter((one): one is Extract<PushNews, { type: Type }> => one.type === type);
 
 describe.each(profileNames)("the push frames of the simulator's profile %s", (profile) => {
-  const { news, problems, now } = newsOf(profile);
+  const { news, problems } = newsOf(profile);
 
   it("leave nothing unread", () => expect(problems).toEqual([]));
 
-  it("tell the register that changed, and nothing older than it is", () => {
+  it("tell the register that changed", () => {
     const told = only(news, "registers");
     expect(
       told.map((one) => [one.code, ...[...one.values].map(([a, raw]) => `${a}=${String(raw)}`)]),
     ).toEqual([[code, "101=10010"]]);
-    const at = told[0]?.at ?? null;
-    if (at !== null) expect(Math.abs(at - (now - 2 * minuteMs))).toBeLessThan(2_000);
   });
 
   it("tell the running status that changed", () => {

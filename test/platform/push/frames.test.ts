@@ -26,14 +26,11 @@ const setValue: PushChannel = { type: "set-value" };
 const status: PushChannel = { type: "device-status" };
 const station: PushChannel = { type: "weather-station", code: "WS-1" };
 
-/** Registers as `code address=value`, with the time after them where there is one. */
+/** Registers as `code address=value`. */
 const registers = (news: readonly PushNews[]): readonly string[] =>
   news.flatMap((one) =>
     one.type === "registers"
-      ? [...one.values].map(
-          ([address, raw]) =>
-            `${one.code} ${address}=${JSON.stringify(raw)}${one.at === null ? "" : ` @${new Date(one.at).toISOString().slice(11, 19)}`}`,
-        )
+      ? [...one.values].map(([address, raw]) => `${one.code} ${address}=${JSON.stringify(raw)}`)
       : [],
   );
 
@@ -78,12 +75,12 @@ describe("frames of set-value", () => {
     [
       "its own time",
       { deviceCode: "GH-1", address: "1", value: 1, dateTime: "2026-03-01 16:00:00" },
-      ["GH-1 1=1 @08:00:00"],
+      ["GH-1 1=1"],
     ],
     [
       "a time of the frame",
       { timestamp: 1_772_352_000_000, data: { deviceCode: "GH-1", address: "1", value: 1 } },
-      ["GH-1 1=1 @08:00:00"],
+      ["GH-1 1=1"],
     ],
     [
       "the oldest of several times",
@@ -95,12 +92,7 @@ describe("frames of set-value", () => {
           { address: "2", value: 2 },
         ],
       },
-      ["GH-1 1=1 @07:59:00", "GH-1 2=2 @07:59:00"],
-    ],
-    [
-      "a time that cannot be read",
-      { deviceCode: "GH-1", address: "1", value: 1, dateTime: "noon" },
-      ["GH-1 1=1"],
+      ["GH-1 1=1", "GH-1 2=2"],
     ],
   ])("%s", (_name, frame, expected) => {
     const { news, problems } = decoded(setValue, frame);
