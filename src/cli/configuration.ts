@@ -77,34 +77,11 @@ export async function init(options: InitCommandOptions, around: Surroundings): P
   const { stdin: input, stdout: output } = process;
   const dialogue = isAsked ? terminalDialogue({ input, output, stop: around.stop }) : null;
   const say = (text: string) => around.out(`${text}\n`);
-  try {
-    await writeFirstConfiguration(
-      { file, given, tries },
-      {
-        clock: systemClock,
-        random: systemRandom,
-        env: around.env,
-        stop: around.stop,
-        dialogue,
-        say,
-        brokers: usualBrokers,
-      },
-    );
-  } catch (error) {
-    throw failureOf(error);
-  }
-}
-
-const endings: Readonly<Record<string, number>> = {
-  FileExists: exitCodes.failed,
-  NotWritten: exitCodes.failed,
-  PlaceUnusable: exitCodes.failed,
-  GoneAway: exitCodes.failed,
-  IncompleteAnswers: exitCodes.usage,
-};
-
-function failureOf(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
-  const code = endings[error.name];
-  return code === undefined ? error : new CommandFailure(error.message, code);
+  await writeFirstConfiguration(
+    { file, given, tries },
+    {
+      ...{ clock: systemClock, random: systemRandom, env: around.env, stop: around.stop },
+      ...{ dialogue, say, brokers: usualBrokers },
+    },
+  );
 }

@@ -26,7 +26,7 @@ export async function commandDirectly(
   const { configuration, clock, random, log } = around;
   const dataDir = configuration.data_dir;
   const opened = await openJournal({ dataDir, clock, log });
-  const ports = { clock, random, log, dataDir, onLink: () => undefined };
+  const ports = { clock, random, log, dataDir };
   const platform = createPlatform(platformSettings(configuration.platform), ports);
   opened.compareClock(() => clockAgrees(platform.clockSkewMs()));
   const settings = mirrorSettings(configuration);

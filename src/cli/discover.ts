@@ -5,17 +5,10 @@ import { discover as discoverAccount, type DiscoverRequest } from "../setup/disc
 import { ScanEnded } from "../setup/discover/asker.js";
 import { Meter } from "../setup/discover/meter.js";
 
-import { UnknownController } from "../setup/discover/scan.js";
 import { codeOf } from "./read.js";
-import { readConfiguration, withPlatform } from "./errands.js";
-import { refuseToOverwrite, writeNew } from "./new-file.js";
-import {
-  CommandFailure,
-  type CommonOptions,
-  exitCodes,
-  programVersion,
-  type Surroundings,
-} from "./surroundings.js";
+import { writeNew } from "../setup/init/new-file.js";
+import { readConfiguration, refuseToOverwrite, withPlatform } from "./errands.js";
+import { CommandFailure, type CommonOptions, programVersion, type Surroundings } from "./surroundings.js";
 
 export interface DiscoverOptions extends CommonOptions {
   readonly controller?: readonly string[];
@@ -65,7 +58,6 @@ async function existing(
 }
 
 function explained(error: unknown): never {
-  if (error instanceof UnknownController) throw new CommandFailure(error.message, exitCodes.usage);
   if (!(error instanceof ScanEnded)) throw error;
   const goOn = "run the same command again to go on from here (--fresh starts over)";
   throw new CommandFailure(

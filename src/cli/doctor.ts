@@ -21,8 +21,8 @@ import {
 } from "../setup/doctor/finding.js";
 import { defaultLimits, type Scene } from "../setup/doctor/scene.js";
 import { type Bundle, bundleOf, fitForStrangers, wholeBundle } from "../status/bundle.js";
-import { loggerFor, overridden } from "./errands.js";
-import { refuseToOverwrite, writeNew } from "./new-file.js";
+import { writeNew } from "../setup/init/new-file.js";
+import { loggerFor, overridden, refuseToOverwrite } from "./errands.js";
 import { askBridge } from "./running-bridge.js";
 import {
   CommandFailure,

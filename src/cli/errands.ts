@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { dirname } from "node:path";
 import { fileSources, loadConfiguration, secretValues } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
-import { PlatformError } from "../greenhouse/ports.js";
 import { BrokerConnection } from "../mqtt/connection.js";
 import { connectionSettings, type IncomingMessage } from "../mqtt/connection/settings.js";
 import { topicsUnder } from "../mqtt/topics.js";
@@ -41,6 +42,14 @@ export function overridden(
   return { ...configuration, log, data_dir: dataDir ?? configuration.data_dir };
 }
 
+/** Before work that takes minutes, when its result is to become a new file. */
+export function refuseToOverwrite(file: string, remedy: string): void {
+  if (existsSync(file))
+    throw new CommandFailure(`${file} exists and is never overwritten; ${remedy}`, exitCodes.usage);
+  if (!existsSync(dirname(file)))
+    throw new CommandFailure(`${file}: there is no such folder; make it first`, exitCodes.usage);
+}
+
 /**
  * `secrets`: all that must stay out of the log, when more is known than the configuration holds. `recent` gets each line
  * too.
@@ -57,7 +66,7 @@ export function loggerFor(
   return log;
 }
 
-/** Runs one errand on a platform client of its own and closes it; a platform's error ends the command with its sentence. */
+/** Runs one errand on a platform client of its own and closes it. */
 export async function withPlatform<Answer>(
   configuration: Configuration,
   around: Surroundings,
@@ -66,13 +75,9 @@ export async function withPlatform<Answer>(
   const log = loggerFor(configuration, around);
   const platform = createPlatform(platformSettings(configuration.platform), {
     ...{ clock: systemClock, random: systemRandom, log, dataDir: configuration.data_dir },
-    onLink: () => undefined,
   });
   try {
     return await errand(platform);
-  } catch (error) {
-    if (error instanceof PlatformError) throw new CommandFailure(error.message);
-    throw error;
   } finally {
     await platform.close();
   }

@@ -84,14 +84,11 @@ export async function runProgram(argv: readonly string[], around: Surroundings):
     return exitCodes.done;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-    if (error instanceof CommandFailure) {
-      if (error.message !== "") around.err.write(`${error.message}\n`);
-      return error.exitCode;
-    }
-    around.err.write(
-      `${isForTheUser(error) ? error.message : (unloadable(error, openFilesLimit) ?? stackOf(error))}\n`,
-    );
-    return exitCodes.failed;
+    const code = codeOf(error);
+    const text =
+      code === null ? (unloadable(error, openFilesLimit) ?? stackOf(error)) : (error as Error).message;
+    if (text !== "") around.err.write(`${text}\n`);
+    return code ?? exitCodes.failed;
   }
 }
 
@@ -107,9 +104,18 @@ async function refuseUnknown(word: string | undefined, commands: readonly Comman
   throw new CommandFailure(`there is no command "${word.slice(0, 40)}"; ${hint}`, exitCodes.usage);
 }
 
-/** Errors whose message is already the sentence a person needs. */
-const isForTheUser = (error: unknown): error is Error =>
-  error instanceof Error && ["DirectoryInUse", "BrokerStartError", "JournalUnreadable"].includes(error.name);
+/** Errors whose message is already the sentence a person needs; by name, as what throws them is loaded only when it is called. */
+const endings: Readonly<Record<string, number>> = {
+  ...{ DirectoryInUse: 1, BrokerStartError: 1, JournalUnreadable: 1, PlatformError: 1 },
+  ...{ FileExists: 1, NotWritten: 1, PlaceUnusable: 1, GoneAway: 1 },
+  ...{ IncompleteAnswers: 2, UnknownController: 2 },
+};
+
+/** What the program ends with; null for an error that nobody foresaw. */
+function codeOf(error: unknown): number | null {
+  if (error instanceof CommandFailure) return error.exitCode;
+  return error instanceof Error ? (endings[error.name] ?? null) : null;
+}
 
 function program(around: Surroundings): Command {
   const root = new Command("greenhouse2mqtt")

@@ -27,7 +27,7 @@ export interface PlatformPorts {
   /** Where the signed-in token is kept; used with `sign_in` only. */
   readonly dataDir: string;
   /** Told when a host's link changes; plain success of a healthy link is no change. */
-  readonly onLink: OnLink;
+  readonly onLink?: OnLink;
   readonly files?: Files;
 }
 
@@ -51,7 +51,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const { clock, random, log } = ports;
   const { shapes } = settings;
   const tally = newTally();
-  const links = new HostLinks(clock, ports.onLink);
+  const links = new HostLinks(clock, ports.onLink ?? (() => undefined));
   const skew = new ClockSkew(clock);
   const readTime = timeReader(zoneOffset(settings.timeZone));
   const signIn: PostSignIn = async (body, tokenPath, signal) => {

@@ -2,7 +2,19 @@ import type { PlatformHost } from "../greenhouse/ports.js";
 import { typeNames } from "./account.js";
 import type { PostRecord } from "./call.js";
 import type { HeldValue, SimulatedController } from "./device.js";
-import { type FaultSpec, type Outage, outages, parseFault, type PushMode, pushModes } from "./faults.js";
+import {
+  type FaultSpec,
+  number,
+  type Outage,
+  outages,
+  parseFault,
+  type PushMode,
+  pushModes,
+  type Reader,
+  scalar,
+  text,
+  word,
+} from "./faults.js";
 import type { OperationName } from "./operations.js";
 import type { PlatformState } from "./platform-state.js";
 
@@ -51,12 +63,7 @@ function accountControl(state: PlatformState) {
     return device;
   };
   return {
-    addController: (added: {
-      readonly code: string;
-      readonly name?: string;
-      readonly type?: string;
-    }): void => {
-      const { code, name = code, type = "C001" } = added;
+    addController: (code: string, name = code, type = "C001"): void => {
       const [station] = state.account.stations;
       if (state.devices.has(code) || !station) throw new Error(`the simulated account already has ${code}`);
       if (!typeNames.has(type)) throw new Error(`unknown device type ${JSON.stringify(type)}`);
@@ -175,105 +182,69 @@ export interface ControlReply {
   readonly body: unknown;
 }
 
-/** A field of a control request, or an error that says what it should be. */
-type Fields = Readonly<Record<string, unknown>>;
-type Action = (control: SimulatorControl, fields: Fields) => void | Promise<void>;
+type Field = readonly [name: string, read: Reader, usual?: unknown];
 
-const wanted = (name: string, what: string) => new Error(`"${name}" must be ${what}`);
+const anyNumber = number(0, Number.MAX_SAFE_INTEGER);
+const flag: Reader = (value) => (typeof value === "boolean" ? { value } : { expected: "true or false" });
+const list: Reader = (value) => (value === "null" ? { value } : flag(value));
+const one: Reader = (value) => {
+  const { faults, errors } = parseFault(value, "fault");
+  return errors.length > 0 ? { expected: `a fault: ${errors.join("; ")}` } : { value: faults[0] };
+};
 
-function text(fields: Fields, name: string): string {
-  const value = fields[name];
-  if (typeof value === "number") return String(value);
-  if (typeof value !== "string" || value === "") throw wanted(name, "a text");
-  return value;
-}
+const controller: Field = ["controller", text];
+const sensor: Field = ["sensor", text];
+const on: Field = ["on", flag];
+const host: Field = ["host", word(hosts), "both"];
 
-const optionalText = (fields: Fields, name: string): string | undefined =>
-  name in fields ? text(fields, name) : undefined;
-
-function flag(fields: Fields, name: string): boolean {
-  const value = fields[name];
-  if (typeof value !== "boolean") throw wanted(name, "true or false");
-  return value;
-}
-
-function optionalNumber(fields: Fields, name: string): number | undefined {
-  const value = fields[name];
-  if (value !== undefined && typeof value !== "number") throw wanted(name, "a number");
-  return value;
-}
-
-function scalar(fields: Fields, name: string): string | number | boolean | null {
-  const value = fields[name];
-  if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "boolean")
-    return value;
-  throw wanted(name, "a text, number, boolean or null");
-}
-
-function oneOf<Word extends string>(
-  fields: Fields,
-  name: string,
-  words: readonly Word[],
-  usual?: Word,
-): Word {
-  const value = fields[name];
-  const found = words.find((word) => word === value) ?? (value === undefined ? usual : undefined);
-  if (found === undefined) throw wanted(name, `one of ${words.join(", ")}`);
-  return found;
-}
-
-/** What a request may carry in `do`. */
-const actions: Readonly<Record<string, Action>> = {
-  set_online: (control, of) => control.setOnline(text(of, "controller"), flag(of, "online")),
-  freeze_sensors: (control, of) => control.freezeSensors(text(of, "controller")),
-  unfreeze_sensors: (control, of) => control.unfreezeSensors(text(of, "controller")),
-  set_sensor: (control, of) =>
-    control.setSensor(text(of, "controller"), text(of, "sensor"), scalar(of, "value")),
-  clear_sensor: (control, of) => control.clearSensor(text(of, "controller"), text(of, "sensor")),
-  add_controller: (control, of) =>
-    control.addController({
-      code: text(of, "controller"),
-      name: optionalText(of, "name"),
-      type: optionalText(of, "type"),
-    }),
-  remove_controller: (control, of) => control.removeController(text(of, "controller")),
-  rename_controller: (control, of) => control.renameController(text(of, "controller"), text(of, "name")),
-  empty_list: (control, of) => control.emptyList(of["list"] === "null" ? "null" : flag(of, "list")),
-  move_by_hand: (control, of) =>
-    control.moveByHand(text(of, "controller"), text(of, "address"), text(of, "value")),
-  storm: (control, of) => control.storm(flag(of, "on")),
-  rain: (control, of) => control.rain(flag(of, "on")),
-  fault: (control, of) => {
-    const { faults, errors } = parseFault(of["fault"], "fault");
-    if (errors.length > 0) throw new Error(errors.join("; "));
-    for (const spec of faults) control.fault(spec);
-  },
-  clear_faults: (control) => control.clearFaults(),
-  host_down: (control, of) =>
-    control.hostDown(
-      oneOf(of, "host", hosts, "both"),
-      oneOf(of, "how", outages, "refuse"),
-      optionalNumber(of, "for_ms"),
-    ),
-  host_up: (control, of) => control.hostUp(oneOf(of, "host", hosts, "both")),
-  expire_tokens: (control) => control.expireTokens(),
-  accept_token: (control, of) => control.acceptToken(text(of, "token")),
-  push: (control, of) => control.push(oneOf(of, "mode", pushModes)),
-  skip: (control, of) => control.skip(optionalNumber(of, "ms") ?? 0),
+/** What a request may carry in `do`: the control and its arguments in their order. */
+const actions: Readonly<Record<string, readonly [control: keyof SimulatorControl, ...fields: Field[]]>> = {
+  set_online: ["setOnline", controller, ["online", flag]],
+  freeze_sensors: ["freezeSensors", controller],
+  unfreeze_sensors: ["unfreezeSensors", controller],
+  set_sensor: ["setSensor", controller, sensor, ["value", scalar]],
+  clear_sensor: ["clearSensor", controller, sensor],
+  add_controller: ["addController", controller, ["name", text, undefined], ["type", text, undefined]],
+  remove_controller: ["removeController", controller],
+  rename_controller: ["renameController", controller, ["name", text]],
+  empty_list: ["emptyList", ["list", list]],
+  move_by_hand: ["moveByHand", controller, ["address", text], ["value", text]],
+  storm: ["storm", on],
+  rain: ["rain", on],
+  fault: ["fault", ["fault", one]],
+  clear_faults: ["clearFaults"],
+  host_down: ["hostDown", host, ["how", word(outages), "refuse"], ["for_ms", anyNumber, undefined]],
+  host_up: ["hostUp", host],
+  expire_tokens: ["expireTokens"],
+  accept_token: ["acceptToken", ["token", text]],
+  push: ["push", ["mode", word(pushModes)]],
+  skip: ["skip", ["ms", anyNumber, 0]],
 };
 
 export const controlWords: readonly string[] = Object.keys(actions);
+
+/** An argument, or an error that says what it should be. */
+function argument(request: Readonly<Record<string, unknown>>, field: Field): unknown {
+  const [name, read, usual] = field;
+  if (request[name] === undefined && field.length === 3) return usual;
+  const result = read(request[name]);
+  if ("value" in result) return result.value;
+  throw new Error(`"${name}" must be ${result.expected}`);
+}
 
 /** Performs `{"do": "...", ...}`; a mistake in it is answered with 400 and what was expected. */
 export async function performControl(control: SimulatorControl, json: unknown): Promise<ControlReply> {
   if (typeof json !== "object" || json === null || Array.isArray(json))
     return wrong(new Error("expected a JSON object"));
-  const fields: Fields = { ...json };
-  const word = String(fields["do"]);
+  const request: Readonly<Record<string, unknown>> = { ...json };
+  const word = String(request["do"]);
   const action = Object.hasOwn(actions, word) ? actions[word] : undefined;
-  if (!action) return wrong(wanted("do", `one of ${controlWords.join(", ")}`));
+  if (!action) return wrong(new Error(`"do" must be one of ${controlWords.join(", ")}`));
+  const [name, ...fields] = action;
   try {
-    await action(control, fields);
+    // The readers of its fields stand for the types of its arguments.
+    const perform = control[name] as (...given: unknown[]) => unknown;
+    await perform(...fields.map((field) => argument(request, field)));
     return { status: 200, body: { ok: true } };
   } catch (error) {
     return wrong(error);

@@ -227,7 +227,7 @@ export interface ParsedFaults {
 }
 
 /** Gives the value the program works with, or what was expected instead. */
-type Reader = (value: unknown) => { readonly value: unknown } | { readonly expected: string };
+export type Reader = (value: unknown) => { readonly value: unknown } | { readonly expected: string };
 
 const duration: Reader = (given) => {
   const value = typeof given === "string" ? parseDuration(given) : given;
@@ -236,24 +236,24 @@ const duration: Reader = (given) => {
     : { expected: "a duration such as 30s, 5m or milliseconds as a number" };
 };
 
-const number =
+export const number =
   (low: number, high: number): Reader =>
   (value) =>
     typeof value === "number" && value >= low && value <= high
       ? { value }
       : { expected: `a number from ${low} to ${high}` };
 
-const word =
+export const word =
   (words: readonly string[]): Reader =>
   (value) =>
     typeof value === "string" && words.includes(value)
       ? { value }
       : { expected: `one of ${words.join(", ")}` };
 
-const text: Reader = (value) =>
+export const text: Reader = (value) =>
   typeof value === "string" || typeof value === "number" ? { value: String(value) } : { expected: "a text" };
 
-const scalar: Reader = (value) =>
+export const scalar: Reader = (value) =>
   value === null || ["string", "number", "boolean"].includes(typeof value)
     ? { value }
     : { expected: "a text, number, boolean or null" };

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RecordBody } from "../journal/records.js";
 import { withoutSecrets } from "../runtime/redaction.js";
@@ -58,10 +58,7 @@ function writeLastError({ dataDir, now, secrets }: GuardOptions, error: unknown)
   });
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    const file = openSync(join(dataDir, fileName), "w", 0o600);
-    writeSync(file, written);
-    fsyncSync(file);
-    closeSync(file);
+    writeFileSync(join(dataDir, fileName), written, { mode: 0o600, flush: true });
   } catch {
     // A disk that cannot be written leaves the log.
   }

@@ -9,7 +9,7 @@ describe("the controls in the same process", () => {
   it("add, rename and remove controllers, which the lists follow", () => {
     const asking = new Asking({ controllers: 2 });
     const names = () => list(asking.get("/api/control/mqtt").data).map((item) => [item.code, item.name]);
-    asking.control.addController({ code: "NEW-1", name: "新温室" });
+    asking.control.addController("NEW-1", "新温室");
     expect(names()).toEqual([
       ["GH-0001", "1号日光温室"],
       ["FM-0002", "2号水肥一体机"],
@@ -36,8 +36,8 @@ describe("the controls in the same process", () => {
         asking.control.trueState(code, "999");
       },
     ],
-    ["already has", (asking) => asking.control.addController({ code })],
-    ["unknown device type", (asking) => asking.control.addController({ code: "X", type: "Z9" })],
+    ["already has", (asking) => asking.control.addController(code)],
+    ["unknown device type", (asking) => asking.control.addController("X", undefined, "Z9")],
   ])("complain of what the account does not have: %s", (complaint, act) =>
     expect(() => act(new Asking())).toThrow(complaint),
   );

@@ -137,7 +137,7 @@ const maxFrameBytes = 1024 * 1024;
 const handshakeMs = 10_000;
 
 /** Of every socket to the platform. */
-export const socketOptions = {
+const socketOptions = {
   ...verifiedTls,
   perMessageDeflate: false,
   followRedirects: false,

@@ -88,7 +88,7 @@ export function openScene(configuration: Configuration, ports: DoctorPorts, limi
   const { clock, random, log } = ports;
   const dataDir = configuration.data_dir;
   const platform = createPlatform(platformSettings(configuration.platform), {
-    ...{ clock, random, log, dataDir, onLink: () => undefined },
+    ...{ clock, random, log, dataDir },
   });
   return {
     configuration,

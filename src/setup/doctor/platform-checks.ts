@@ -136,7 +136,6 @@ async function knowledgeOf(
       random: ports.random,
       log: silentLog,
       dataDir: configuration.data_dir,
-      onLink: () => undefined,
     },
   );
   try {

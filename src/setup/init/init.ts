@@ -45,7 +45,6 @@ async function tryPlatform(
     random,
     log: silentLog,
     dataDir: configuration.data_dir,
-    onLink: () => undefined,
     // A token that was got for the trial is not kept: nothing is written before everything is known.
     files: { ...nodeFiles, writePrivate: () => Promise.resolve() },
   });

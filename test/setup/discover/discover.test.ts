@@ -194,8 +194,8 @@ describe("what the platform writes", () => {
   it("a hostile name ends up in one comment line and nowhere else", async () => {
     const simulator = await running({ controllers: 1, profile: "text" });
     const hostile = "x\ncontrollers: {}\r\u2028mqtt: { url: 'mqtt://evil' }\u0000\u202e #";
-    simulator.control.addController({ code: "GH-0900", name: hostile });
-    simulator.control.addController({ code: "GH-0901", name: "长".repeat(50_000) });
+    simulator.control.addController("GH-0900", hostile);
+    simulator.control.addController("GH-0901", "长".repeat(50_000));
     const { code, out } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
     expect(code).toBe(0);
     const found = await loadedText(out);
@@ -207,7 +207,7 @@ describe("what the platform writes", () => {
 
   it("codes that clash as topic ids, or are reserved, get ids of their own", async () => {
     const simulator = await running({ controllers: 1 });
-    for (const code of ["gh-0001", "Bridge", "0012", "__proto__"]) simulator.control.addController({ code });
+    for (const code of ["gh-0001", "Bridge", "0012", "__proto__"]) simulator.control.addController(code);
     const { code, out } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
     expect(code).toBe(0);
     const { controllers } = await loadedText(out);
@@ -217,7 +217,7 @@ describe("what the platform writes", () => {
 
   it("a controller is asked and written whatever its code is made of, with the topic id that the bridge gives it", async () => {
     const simulator = await running({ controllers: 1, mix: "C001" });
-    for (const code of oddCodes) simulator.control.addController({ code });
+    for (const code of oddCodes) simulator.control.addController(code);
     const { code, out, err } = await greenhouse2mqtt(["discover", "-c", await configuration(simulator)]);
     expect(code).toBe(0);
     expect(err).toContain("found 9 devices");
@@ -232,7 +232,7 @@ describe("what the platform writes", () => {
 
   it.each(oddCodes)("--controller takes the code %s", async (odd) => {
     const simulator = await running({ controllers: 1, mix: "C001" });
-    simulator.control.addController({ code: odd });
+    simulator.control.addController(odd);
     const config = await configuration(simulator);
     const found = await greenhouse2mqtt(["discover", "-c", config, "--controller", odd, "--types", "2"]);
     expect(found).toMatchObject({ code: 0 });

@@ -46,7 +46,7 @@ describe("discover --merge", () => {
       .replace(/^ {6}left_skylight: .*address: 101.*\n/m, "")
       .replace(/^.*address: 501,.*\n/m, "");
     await writeFile(file, without);
-    simulator.control.addController({ code: "GH-0100", name: "New house" });
+    simulator.control.addController("GH-0100", "New house");
     const { code, out, err } = await merge();
     expect(code).toBe(0);
     expect(err).toContain("new: 1 device, 12 actuators");
@@ -64,7 +64,7 @@ describe("discover --merge", () => {
 
   it("finds what it wrote itself under codes of any characters, also in comments", async () => {
     const simulator = await running({ controllers: 1, mix: "C001" });
-    for (const code of ["GH/1", "温室 #2", "a: b", "'q'"]) simulator.control.addController({ code });
+    for (const code of ["GH/1", "温室 #2", "a: b", "'q'"]) simulator.control.addController(code);
     const config = await configuration(simulator);
     const file = join(dirname(config), "greenhouse.yaml");
     expect(await greenhouse2mqtt(["discover", "-c", config, "--out", file])).toMatchObject({ code: 0 });
@@ -99,7 +99,7 @@ describe("discover --merge", () => {
 
   it("never writes the file, whatever was found", async () => {
     const { simulator, file, merge } = await discovered(1);
-    simulator.control.addController({ code: "GH-0100" });
+    simulator.control.addController("GH-0100");
     await chmod(file, 0o400);
     const [text, facts] = [await readFile(file, "utf8"), await stat(file)];
     expect(await merge()).toMatchObject({ code: 0 });
