@@ -1,6 +1,8 @@
 // Loaded into the traced program: answers each message of its parent with what ran since the last one.
 import { Session } from "node:inspector";
 
+/** Of the built program, and not of a package that has a folder of the same name. */
+const root = new URL("../dist/", import.meta.url).href;
 const session = new Session();
 session.connect();
 session.post("Profiler.enable");
@@ -8,10 +10,10 @@ session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false
 
 process.on("message", (id) => {
   session.post("Profiler.takePreciseCoverage", (error, taken) => {
-    const ours = (taken?.result ?? []).filter(({ url }) => url.includes("/dist/"));
+    const ours = (taken?.result ?? []).filter(({ url }) => url.startsWith(root));
     const calls = ours.flatMap(({ url, functions }) =>
       functions
-        .map(({ functionName, ranges: [whole] }) => [url.split("/dist/")[1], functionName, whole])
+        .map(({ functionName, ranges: [whole] }) => [url.slice(root.length), functionName, whole])
         .filter(([, , { count }]) => count > 0)
         .map(([file, name, { count, startOffset }]) => ({ file, name, at: startOffset, count })),
     );

@@ -169,6 +169,7 @@ class Bridge {
       },
       onEvent: this.#event,
       onAdded: (code) => this.#desk.commander.feed({ type: "admitted", code }),
+      onTried: (code) => this.#discovery?.tried(code),
     });
   }
 

@@ -11,7 +11,7 @@ import { type WithdrawalMemory, Withdrawals } from "./withdrawals.js";
 
 const spacingMs = 5;
 const pauseAfterFailureMs = 1_000;
-/** A new controller's sensors follow within moments, so its first message waits for them a little. */
+/** A new controller's sensors follow within moments, so its first message waits for them, so long at most. */
 const firstDelayMs = 500;
 const blankDelayMs = 2_000;
 const coalesceMs = 2_000;
@@ -80,6 +80,12 @@ export class DiscoveryOutput {
     this.gate.changed(code, before, after);
     const { topic, isFirst } = this.#announcements.changed(code, before);
     this.#due(topic, isFirst ? firstDelayMs : coalesceMs);
+  }
+
+  /** Everything of a controller has been asked for once: its first message need not wait for more. */
+  tried(code: string): void {
+    const { topic, isFirst } = this.#announcements.changed(code, undefined);
+    if (isFirst && !this.#isPaused) this.#due(topic, 0);
   }
 
   /** A message on Home Assistant's status topic. A retained one does not tell when it started. */

@@ -38,6 +38,8 @@ interface MirrorParts {
   readonly onEvent: (event: BridgeEvent) => void;
   /** A controller was found that was not mirrored before. */
   readonly onAdded: (code: string) => void;
+  /** Everything of such a controller has been asked for once. */
+  readonly onTried: (code: string) => void;
 }
 
 export function createMirror(parts: MirrorParts): Mirror {
@@ -67,7 +69,7 @@ export function createMirror(parts: MirrorParts): Mirror {
   const onStretch = stretchListener(configuration.polling, { store, watch, log });
   const { concurrency, requests_per_minute: requestsPerMinute } = configuration.platform;
   const poller = new Poller(
-    { intervals, concurrency, requestsPerMinute, onStretch },
+    { intervals, concurrency, requestsPerMinute, onStretch, onTried: parts.onTried },
     { platform, store, inventory, clock, budget, random, log },
   );
   followRawAddresses(store, poller);

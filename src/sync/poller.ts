@@ -162,6 +162,8 @@ interface PollerSettings {
   readonly requestsPerMinute: number;
   /** Told when the demand changes: by how much intervals stretch. */
   readonly onStretch: (factor: number) => void;
+  /** Everything of a controller that was taken up has been asked for once. */
+  readonly onTried: (code: string) => void;
 }
 
 const idleMs = 60_000;
@@ -178,6 +180,8 @@ export class Poller {
   readonly #rest: Rest;
   readonly #running = new Map<string, Promise<void>>();
   readonly #awaited = new Map<string, (() => void)[]>();
+  /** By code: jobs that have not ended since the controller was taken up. */
+  readonly #untried = new Map<string, Set<string>>();
   readonly #refreshes = new SharedRuns<string | undefined>();
   #stretch = 1;
   #demandChanged = true;
@@ -227,7 +231,10 @@ export class Poller {
   follow(code: string): void {
     const controller = this.#ports.store.get(code);
     if (!controller) return;
-    for (const job of jobsOf(controller, this.#ports.inventory.hasReadings(code))) this.#book.add(job);
+    const untried = this.#untried.get(code) ?? new Set();
+    for (const job of jobsOf(controller, this.#ports.inventory.hasReadings(code)))
+      if (this.#book.add(job) && job.kind !== "connection") untried.add(jobName(job));
+    if (untried.size > 0) this.#untried.set(code, untried);
     this.#demandChanged = true;
     this.#rest.wake();
   }
@@ -237,6 +244,7 @@ export class Poller {
     for (const name of names) this.#answerWaiting(name);
     this.#troubles.forget(names);
     this.tally.forget(code);
+    this.#untried.delete(code);
     this.#demandChanged = true;
   }
 
@@ -298,7 +306,15 @@ export class Poller {
     for (const name of names) this.#answerWaiting(name);
     this.#troubles.forget(names);
     this.#demandChanged = true;
+    this.#tried(jobName(job), job.code);
     return false;
+  }
+
+  #tried(name: string, code: string): void {
+    const untried = this.#untried.get(code);
+    if (untried?.delete(name) !== true || untried.size > 0) return;
+    this.#untried.delete(code);
+    this.#settings.onTried(code);
   }
 
   #start({ name, job }: DueJob, signal: AbortSignal): void {
@@ -336,6 +352,7 @@ export class Poller {
       this.#book.runAgainAt(name, next(name, now, againMs * this.#stretch, this.#ports.random()));
     }
     this.#answerWaiting(name);
+    if ("code" in job) this.#tried(name, job.code);
     this.#rest.wake();
   }
 

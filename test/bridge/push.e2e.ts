@@ -70,6 +70,7 @@ async function mirrored(
     onPlatformState: () => undefined,
     onEvent: () => undefined,
     onAdded: () => undefined,
+    onTried: () => undefined,
   });
   const push = new PushChannels({ platform, mirror, requestsPerMinute: 0, bell: nobodyWaits, ...around });
   const quit = new AbortController();

@@ -89,6 +89,18 @@ describe("changes", () => {
     expect(keysOf(messages[1]?.payload ?? "{}").filter((key) => key.startsWith("sensor"))).toHaveLength(8);
   });
 
+  test("a new controller of which everything was asked for is announced without waiting for more", async () => {
+    const { output, clock, change, take } = start();
+    output.connected();
+    await clock.advance(1_000);
+    take();
+    change("A", house("A", "t1"));
+    await clock.advance(100);
+    output.tried("A");
+    await clock.advance(10_000);
+    expect(take().map(({ topic, at }) => [topic, at])).toEqual([[topicOf("A"), 1_100]]);
+  });
+
   test("a new value, quality or availability announces nothing", async () => {
     const { output, clock, change, take } = start(house("A", "t1"));
     output.connected();

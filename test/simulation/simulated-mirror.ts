@@ -28,6 +28,7 @@ export function simulatedMirror(
     onPlatformState: (state) => world.journalist.note("platform", { state }),
     onEvent: () => undefined,
     onAdded: () => undefined,
+    onTried: () => undefined,
   });
   mirror.store.onChange((earlier, later) => world.checks.mirrorChanged(bridge, earlier, later));
   return { mirror, platform: new ObservedPlatform(world, bridge, client).seen() };

@@ -53,6 +53,7 @@ export function polledMirror(options: PolledOptions = {}) {
     news.push(one);
   });
   const stretches: number[] = [];
+  const tried: string[] = [];
   const intervals = {
     controllers: 300_000,
     sensors: 60_000,
@@ -61,7 +62,13 @@ export function polledMirror(options: PolledOptions = {}) {
     ...options.intervals,
   };
   const poller: Poller = new Poller(
-    { intervals, concurrency, requestsPerMinute: perMinute, onStretch: (factor) => stretches.push(factor) },
+    {
+      intervals,
+      concurrency,
+      requestsPerMinute: perMinute,
+      onStretch: (factor) => stretches.push(factor),
+      onTried: (code) => tried.push(code),
+    },
     {
       platform,
       store,
@@ -75,5 +82,5 @@ export function polledMirror(options: PolledOptions = {}) {
   store.setReachable(true);
   for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
   const abort = new AbortController();
-  return { clock, store, platform, inventory, poller, news, stretches, intervals, abort };
+  return { clock, store, platform, inventory, poller, news, stretches, tried, intervals, abort };
 }

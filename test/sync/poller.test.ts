@@ -55,6 +55,21 @@ describe("intervals", () => {
     }
   });
 
+  it("of each controller it is told once that everything was asked for, whatever was answered", async () => {
+    const settings = mirrorSettings([controllerSettings({ code: "GH-0", actuators: [actuator()] })]);
+    const { tried } = await polling({ settings }, async ({ platform, clock, tried }) => {
+      platform.list = devices(3);
+      platform.latencyMs = 1_000;
+      platform.fate = ({ name }) => {
+        if (name === "sensors GH-1") throw failure("rejected", "realtime");
+      };
+      await clock.advance(1_500);
+      expect(tried).toEqual([]);
+      await clock.advance(hour);
+    });
+    expect([...tried].sort()).toEqual(["GH-0", "GH-1", "GH-2"]);
+  });
+
   it("the controllers' list is never asked for more often than its interval", async () => {
     for (const seed of [1, 2, 3]) {
       const { platform } = await polling({ seed }, async ({ platform, clock }) => {
