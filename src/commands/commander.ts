@@ -3,6 +3,7 @@ import { targetOf } from "../greenhouse/command/words.js";
 import type { Controller } from "../greenhouse/model.js";
 import { PlatformError, type RawValue } from "../greenhouse/ports.js";
 import type { PushBell } from "../sync/push-mirror.js";
+import { woken } from "../runtime/schedule.js";
 import { type Book, type Connection, type Effect, emptyBook, type Input, type Read } from "./book.js";
 import { type Command, type CommanderPorts, type CommandRequest, laneKey } from "./command.js";
 import type { Answer } from "./endings.js";
@@ -271,7 +272,7 @@ export class Commander implements PushBell {
   #arm(): void {
     const at = nextWakeAt(this.#book) ?? Infinity;
     if (this.#timer !== null && this.#timer.at <= at) return;
-    this.#timer?.stop.abort();
+    this.#timer?.stop.abort(woken);
     this.#timer = null;
     if (at === Infinity) return;
     const timer = { at, stop: new AbortController() };

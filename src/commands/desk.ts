@@ -4,7 +4,7 @@ import { targetOf } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournaledResult } from "../journal/history.js";
-import { publishProblem, sizeOf } from "../mqtt/connection/publish.js";
+import { bytesOf, publishProblem } from "../mqtt/connection/publish.js";
 import type { IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";
 import { type Outbox, resultDelivery, resultOutbox } from "../mqtt/outbox.js";
 import type { Incoming, Topics } from "../mqtt/topics.js";
@@ -266,7 +266,7 @@ const noLimits = { maxPayloadBytes: Infinity, maximumPacketSize: null };
 
 /** The bridge may publish where its senders may not, so an answer goes only where answers are meant to go. */
 const mayAnswerTo = (topic: string, { topics, responseTopics }: AnswerRules) =>
-  publishProblem(sizeOf(topic, "", {}), noLimits) === null &&
+  publishProblem({ topic, payload: "", bytes: bytesOf(topic, "", {}) }, noLimits) === null &&
   [topics.bridge.answers, ...responseTopics].some(
     (root) => topic.length > root.length + 1 && topic.startsWith(`${root}/`),
   );

@@ -2,7 +2,7 @@ import type { Controller } from "../greenhouse/model.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { Random } from "../runtime/random.js";
-import { Schedule } from "../runtime/schedule.js";
+import { Rest, Schedule } from "../runtime/schedule.js";
 import { type Announced, sameTopicGapMs } from "./announced.js";
 import { Announcements, type ControllerView, type DiscoverySettings, type Step } from "./announcements.js";
 import { announcesTheSame } from "./device-documents.js";
@@ -38,11 +38,12 @@ export class DiscoveryOutput {
   /** Topics, `taken in ` or `repeat ` and a topic, and the words `birth`, `settled`, `states`, `vanished`. */
   readonly #tasks = new Schedule<string>();
   #isPaused = true;
-  #nap: AbortController | null = null;
+  readonly #rest: Rest;
   #removedAt = -Infinity;
 
   constructor(ports: DiscoveryPorts, settings: DiscoverySettings) {
     this.#ports = ports;
+    this.#rest = new Rest(ports.clock);
     this.#announcements = new Announcements(ports.view, settings);
     this.#withdrawals = new Withdrawals(ports.memory, ports.log);
   }
@@ -50,13 +51,13 @@ export class DiscoveryOutput {
   /** Announces until `signal` aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#withdrawals.load();
-    signal.addEventListener("abort", this.#wake, { once: true });
     while (!signal.aborted) {
       const first = this.#isPaused ? null : this.#tasks.first();
-      if (first === null || first.at > this.#now()) await this.#sleepUntil(first?.at ?? null);
+      const pauseMs = (first?.at ?? Infinity) - this.#now();
+      if (first === null || pauseMs > 0) await this.#rest.for(pauseMs, signal);
       else {
         this.#tasks.take();
-        await this.#perform(first.key);
+        await this.#perform(first.key, signal);
       }
     }
   }
@@ -113,7 +114,7 @@ export class DiscoveryOutput {
     return !this.#isPaused && !this.#removeOverdue() && this.#now() >= this.#removedAt + takenInMs;
   }
 
-  async #perform(task: string): Promise<void> {
+  async #perform(task: string, signal: AbortSignal): Promise<void> {
     switch (task) {
       case "birth":
         this.#birth();
@@ -131,7 +132,7 @@ export class DiscoveryOutput {
       default:
         if (task.startsWith(takenIn)) this.#open(task.slice(takenIn.length), "all");
         else if (task.startsWith(repeat)) this.#repeat(task.slice(repeat.length));
-        else await this.#announce(task);
+        else await this.#announce(task, signal);
     }
   }
 
@@ -163,13 +164,13 @@ export class DiscoveryOutput {
     return topics.length > 0;
   }
 
-  async #announce(topic: string): Promise<void> {
+  async #announce(topic: string, signal: AbortSignal): Promise<void> {
     try {
       const step = this.#announcements.step(topic, this.#now());
       if (step.type === "wait") this.#due(topic, step.until - this.#now());
       if (step.type === "nothing") this.#open(topic, "held");
-      if (step.type === "publish") await this.#publishDocument(topic, step);
-      if (step.type === "clear") await this.#withdraw(topic, step);
+      if (step.type === "publish") await this.#publishDocument(topic, step, signal);
+      if (step.type === "clear") await this.#withdraw(topic, step, signal);
     } catch (error) {
       const device = this.#nameOf(topic);
       this.#ports.log.error({ err: error, device }, `cannot announce ${device} to Home Assistant`);
@@ -177,9 +178,13 @@ export class DiscoveryOutput {
     }
   }
 
-  async #publishDocument(topic: string, { text, attempt }: Step & { type: "publish" }): Promise<void> {
+  async #publishDocument(
+    topic: string,
+    { text, attempt }: Step & { type: "publish" },
+    signal: AbortSignal,
+  ): Promise<void> {
     await this.#note(topic, attempt.gone);
-    if (!(await this.#publish(topic, text))) {
+    if (!(await this.#publish(topic, text, signal))) {
       this.#announcements.failed(topic, attempt);
       this.#due(topic, retryMs);
       return;
@@ -210,9 +215,13 @@ export class DiscoveryOutput {
     this.#ports.publishStates(code, which);
   }
 
-  async #withdraw(topic: string, { gone, isStray }: Step & { type: "clear" }): Promise<void> {
+  async #withdraw(
+    topic: string,
+    { gone, isStray }: Step & { type: "clear" },
+    signal: AbortSignal,
+  ): Promise<void> {
     await this.#note(topic, gone);
-    if (!(await this.#publish(topic, ""))) {
+    if (!(await this.#publish(topic, "", signal))) {
       this.#due(topic, retryMs);
       return;
     }
@@ -228,7 +237,7 @@ export class DiscoveryOutput {
   }
 
   /** Whether the broker took it. Of a device that it refuses nothing waits for Home Assistant. */
-  async #publish(topic: string, payload: string): Promise<boolean> {
+  async #publish(topic: string, payload: string, signal: AbortSignal): Promise<boolean> {
     const ports = this.#ports;
     try {
       await ports.publish(topic, payload, { retain: true });
@@ -237,7 +246,7 @@ export class DiscoveryOutput {
     } catch (error) {
       ports.log.debug({ err: error, topic }, "the broker did not take an announcement; it is tried again");
       // All announcing pauses, as most failures come from a lost link.
-      await this.#sleepUntil(this.#now() + pauseAfterFailureMs);
+      await this.#rest.for(pauseAfterFailureMs, signal);
       if (ports.isRefusal(error)) this.#open(topic, "held");
       return false;
     }
@@ -252,25 +261,11 @@ export class DiscoveryOutput {
   #due(task: string, inMs: number): void {
     const at = this.#now() + inMs;
     if ((this.#tasks.dueAt(task) ?? Infinity) > at) this.#tasks.set(task, at);
-    this.#wake();
+    this.#rest.wake();
   }
 
   #now(): number {
     return this.#ports.clock.monotonic();
-  }
-
-  readonly #wake = (): void => {
-    this.#nap?.abort();
-  };
-
-  /** Resolves at `until` (never, if null) or when woken. */
-  async #sleepUntil(until: number | null): Promise<void> {
-    const nap = new AbortController();
-    this.#nap = nap;
-    if (until === null)
-      await new Promise((resolve) => nap.signal.addEventListener("abort", resolve, { once: true }));
-    else await this.#ports.clock.wait(Math.max(0, until - this.#now()), nap.signal).catch(() => undefined);
-    this.#nap = null;
   }
 }
 

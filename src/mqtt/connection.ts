@@ -1,7 +1,7 @@
 import type { Logger } from "../runtime/log.js";
 import { fullJitter } from "../runtime/random.js";
 import { BrokerLink, openLink, versionAfter, versionName, versionReason } from "./connection/link.js";
-import { sizeOf, publishProblem, supportedOptions } from "./connection/publish.js";
+import { bytesOf, publishProblem, supportedOptions } from "./connection/publish.js";
 import { PublishQueue } from "./connection/publish-queue.js";
 import { type RetainedFound, Session } from "./connection/session.js";
 import {
@@ -181,12 +181,13 @@ export class BrokerConnection {
    * PublishError. Nothing is kept for later: without a link it rejects at once. Await `ready()` between publishes of a large batch.
    */
   publish(topic: string, payload: string | Buffer, options: PublishOptions = {}): Promise<void> {
-    const sized = sizeOf(topic, payload, options);
+    const bytes = bytesOf(topic, payload, options);
+    const publish = { topic, payload, options: supportedOptions(options, this.#facts), bytes };
     const { maxPayloadBytes } = this.#limits;
     const maximumPacketSize = this.#facts?.maximumPacketSize ?? null;
-    const problem = publishProblem(sized, { maxPayloadBytes, maximumPacketSize });
+    const problem = publishProblem(publish, { maxPayloadBytes, maximumPacketSize });
     if (problem !== null) return this.#queue.refuse("invalid", `not published: ${problem}`);
-    return this.#queue.publish({ ...sized, options: supportedOptions(options, this.#facts) });
+    return this.#queue.publish(publish);
   }
 
   /** The link stands, but the broker acknowledges nothing of what is published. */

@@ -21,7 +21,7 @@ export interface PollPorts {
   readonly clock: Clock;
   readonly tally: PollTally;
   /** Waits until the budget has another request, for a job that needs more than one. */
-  readonly turn?: () => Promise<void>;
+  readonly turn?: (signal: AbortSignal) => Promise<void>;
 }
 
 /** Performs one job: asks the platform and folds the answer. Rejects with the PlatformError of a failed request. */
@@ -79,7 +79,7 @@ async function readRegisters(
   store.dispatch(code, { ...first, values: without(first.values, doubtful) });
   let failure: PlatformError | null = null;
   for (const address of doubtful) {
-    await ports.turn?.();
+    await ports.turn?.(signal);
     try {
       store.dispatch(code, await registersEvent(ports, true, () => one(address, true)));
     } catch (error) {

@@ -174,7 +174,7 @@ const noticeable = 0.1;
 export class Poller {
   readonly tally: PollTally;
   readonly #settings: PollerSettings;
-  readonly #ports: PollerPorts;
+  readonly #ports: PollerPorts & PollPorts;
   readonly #book = new PollBook();
   readonly #troubles: PollTroubles;
   readonly #rest: Rest;
@@ -188,8 +188,8 @@ export class Poller {
 
   constructor(settings: PollerSettings, ports: PollerPorts) {
     this.#settings = settings;
-    this.#ports = ports;
     this.tally = new PollTally(ports.clock);
+    this.#ports = { ...ports, tally: this.tally, turn: (signal) => this.#turn(signal) };
     this.#rest = new Rest(ports.clock);
     this.#troubles = new PollTroubles(
       ports.log,
@@ -319,8 +319,7 @@ export class Poller {
 
   #start({ name, job }: DueJob, signal: AbortSignal): void {
     this.#ports.budget.spend(this.#ports.clock.monotonic());
-    const turn = () => this.#turn(signal);
-    const done = perform(job, { ...this.#ports, tally: this.tally, turn }, signal)
+    const done = perform(job, this.#ports, signal)
       .then(() => {
         this.#troubles.worked(name, job);
         return true;

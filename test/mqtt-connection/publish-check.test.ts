@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { publishProblem, sizeOf } from "../../src/mqtt/connection/publish.js";
+import { bytesOf, publishProblem } from "../../src/mqtt/connection/publish.js";
 
 const limits = { maxPayloadBytes: 256 * 1024, maximumPacketSize: null };
 const problem = (topic: string, payload: string | Buffer = "", maximumPacketSize: number | null = null) =>
-  publishProblem(sizeOf(topic, payload, {}), { ...limits, maximumPacketSize });
+  publishProblem({ topic, payload, bytes: bytesOf(topic, payload, {}) }, { ...limits, maximumPacketSize });
 
 describe("the last check before the wire (35)", () => {
   it.each([
@@ -42,7 +42,7 @@ describe("the last check before the wire (35)", () => {
 
   it("counts correlation data against the broker's limit", () => {
     const responseProperties = { correlationData: Buffer.alloc(1_000) };
-    expect(sizeOf("a", "b", { responseProperties }).bytes).toBeGreaterThan(1_000);
+    expect(bytesOf("a", "b", { responseProperties })).toBeGreaterThan(1_000);
   });
 
   it("lets no text through that MQTT forbids in a topic", () =>

@@ -14,11 +14,13 @@ export interface Publish {
 }
 
 /** The fixed header, packet id and property headers are counted with a small reserve. */
-export function sizeOf(topic: string, payload: string | Buffer, options: PublishOptions) {
-  const { responseProperties } = options;
+export function bytesOf(
+  topic: string,
+  payload: string | Buffer,
+  { responseProperties }: PublishOptions,
+): number {
   const properties = responseProperties ? 32 + (responseProperties.correlationData?.length ?? 0) : 0;
-  const bytes = Buffer.byteLength(payload) + Buffer.byteLength(topic) + 16 + properties;
-  return { topic, payload, bytes };
+  return Buffer.byteLength(payload) + Buffer.byteLength(topic) + 16 + properties;
 }
 
 /**
@@ -26,7 +28,7 @@ export function sizeOf(topic: string, payload: string | Buffer, options: Publish
  * sent is named here instead. Returns a sentence, or null when it may be sent.
  */
 export function publishProblem(
-  { topic, payload, bytes }: ReturnType<typeof sizeOf>,
+  { topic, payload, bytes }: Omit<Publish, "options">,
   limits: { readonly maxPayloadBytes: number; readonly maximumPacketSize: number | null },
 ): string | null {
   const wrongTopic = topicProblem(topic);
