@@ -334,7 +334,7 @@ const budgets: Readonly<Record<string, readonly [lines: number, files: number]>>
   setup: [4_860, 28],
   simulator: [4_715, 24],
   status: [2_200, 14],
-  sync: [1_955, 11],
+  sync: [1_975, 11],
 };
 
 const linesOf = (text: string): number => text.replace(/\n$/, "").split("\n").length;
