@@ -83,7 +83,7 @@ export interface Outcome {
   readonly result: CommandResult;
   /** The one of a refused request is told whatever the journal does, and not written again. */
   readonly isRefusal: boolean;
-  /** A stop is told whatever the disk does. */
+  /** A stop is told also where the journal refuses it. */
   readonly isUrgent: boolean;
   readonly isTold: boolean;
   /** The journal has been asked to take it and has not answered. */
@@ -389,6 +389,6 @@ export interface Interrupted {
   /** The platform's code for the last POST; null when no answer was recorded. */
   readonly code: string | null;
   readonly requestId: string | null;
-  /** Epoch ms of the last recorded POST; null when none was recorded, although one may have begun. */
+  /** Epoch ms of the first recorded POST; null when none was recorded, although one may have begun. */
   readonly sentAt: number | null;
 }

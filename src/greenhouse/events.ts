@@ -21,8 +21,6 @@ export type ControllerEvent =
       readonly type: "statuses_read";
       readonly items: readonly RunningStatusItem[];
       readonly receivedAt: number;
-      /** A push tells a part only; what any other answer does not list has left. */
-      readonly source: Source;
     }
   | {
       readonly type: "registers_read";

@@ -23,10 +23,10 @@ export function statusState(value: RunningStatusItem["value"]): string {
 /** What has been left out of so many whole answers in a row is not the device's any more. */
 const mostMissed = 3;
 
-/** One answer folded in. Where it is a whole one, what it does not list is missing, and with the third in a row gone. */
+/** One answer folded in. What it does not list is missing, and with the third in a row gone. */
 export function foldStatuses(
   held: ReadonlyMap<string, RunningStatus>,
-  { items, receivedAt, source }: StatusesRead,
+  { items, receivedAt }: StatusesRead,
   transliterate: Transliterate,
 ): ReadonlyMap<string, RunningStatus> {
   const known = new Map([...held.values()].map((status) => [status.key, status]));
@@ -43,7 +43,6 @@ export function foldStatuses(
     const id = old?.id ?? newId(changed, item, transliterate);
     changed.set(id, listed(old, item, { id, key, readAt: receivedAt }));
   }
-  if (source === "push") return changed ?? held;
   for (const status of known.values()) {
     if (seen.has(status.key)) continue;
     changed ??= new Map(held);
@@ -129,20 +128,17 @@ const fits = (slot: LayoutSlot, { name, factor, channel, unit }: SensorItem): bo
   (channel === null || channel === slot.channel) &&
   (unit === null || unit === slot.unit);
 
-/** The pushed items of statuses that a read has shown, named as it named them. */
-export function knownStatuses(
+/** Whether pushed items differ from a status that a read has shown. */
+export const differsFrom = (
   held: ReadonlyMap<string, RunningStatus>,
   items: readonly RunningStatusItem[],
-): readonly RunningStatusItem[] {
-  return items.flatMap((item) => {
-    const fitting = [...held.values()].filter(
+): boolean =>
+  items.some((item) => {
+    const [status, ...others] = [...held.values()].filter(
       ({ name, number }) =>
         (item.name !== "" || item.number !== null) &&
         (item.name === "" || item.name === name) &&
         (item.number === null || item.number === number),
     );
-    const [status] = fitting;
-    if (fitting.length !== 1 || status === undefined) return [];
-    return [{ name: status.name, number: status.number, value: item.value }];
+    return others.length === 0 && status !== undefined && status.value !== item.value;
   });
-}

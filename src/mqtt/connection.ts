@@ -86,7 +86,7 @@ class LinkReport {
 
 /**
  * The bridge's connection to its broker, kept up for as long as `run` runs. A lost or refused link is never an error of
- * `run`; it is tried again with full jitter, the first time at once.
+ * `run`; it is tried again with full jitter, the first time within a second.
  */
 export class BrokerConnection {
   readonly #settings: ConnectionSettings;

@@ -2,8 +2,9 @@ import { addressPattern } from "../greenhouse/model.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 
 /*
- * The only module that knows how topics are spelt. Ids are already topic-safe (`[a-z0-9_-]{1,64}`, see
- * greenhouse/ids.ts); the builders refuse anything else, because one `#` in a published topic cuts the link for good.
+ * How topics are spelt. Ids are already topic-safe (`[a-z0-9_-]{1,64}`, see greenhouse/topic-ids.ts); the builders refuse
+ * anything else, because one `#` in a published topic cuts the link for good. Only answers to commands, whose ids a sender
+ * may have invented, are spelt where they are sent (outbox.ts, commands/phases.ts), and checked as a whole there.
  */
 
 export const bridgeRequests = [

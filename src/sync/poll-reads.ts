@@ -49,7 +49,7 @@ export async function perform(job: PollJob, ports: PollPorts, signal: AbortSigna
     }
     case "running_status": {
       const items = await answer(platform.runningStatuses(job.code, signal));
-      store.dispatch(job.code, { type: "statuses_read", items, receivedAt: clock.now(), source: "poll" });
+      store.dispatch(job.code, { type: "statuses_read", items, receivedAt: clock.now() });
       return;
     }
     case "registers":

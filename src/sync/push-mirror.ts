@@ -1,5 +1,5 @@
 import { sameValue, textOf } from "../greenhouse/actuator-values.js";
-import { isDated, knownStatuses } from "../greenhouse/fold-statuses.js";
+import { differsFrom, isDated } from "../greenhouse/fold-statuses.js";
 import type { Controller, Register } from "../greenhouse/model.js";
 import type { PlatformReader, PushNews, RawValue } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
@@ -104,15 +104,10 @@ export class PushMirror {
 
   #statuses({ statuses }: Controller, { code, items }: News<"statuses">): void {
     const { store, clock, reads, platform } = this.#parts;
-    const known = knownStatuses(statuses, items);
-    const isNews = known.some(({ name, number, value }) =>
-      [...statuses.values()].some(
-        (held) => held.name === name && held.number === number && held.value !== value,
-      ),
-    );
+    const isNews = differsFrom(statuses, items);
     reads.want(`statuses ${code}`, isNews ? gapMs : idleGapMs, async (signal) => {
       const read = await platform.runningStatuses(code, signal);
-      store.dispatch(code, { type: "statuses_read", items: read, receivedAt: clock.now(), source: "poll" });
+      store.dispatch(code, { type: "statuses_read", items: read, receivedAt: clock.now() });
     });
   }
 

@@ -19,7 +19,6 @@ const statuses = {
   type: "statuses_read",
   items: [{ name: "fan", number: null, value: 1 }],
   receivedAt: start,
-  source: "poll",
 } as const satisfies ControllerEvent;
 
 const alive = after(

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { statusNumber } from "../../src/greenhouse/device-types.js";
 import { foldStatuses, statusState } from "../../src/greenhouse/fold-statuses.js";
-import type { Controller, Source } from "../../src/greenhouse/model.js";
+import type { Controller } from "../../src/greenhouse/model.js";
 import type { RunningStatusItem } from "../../src/greenhouse/ports.js";
 import { start, validId } from "../support/folding.js";
 
@@ -16,12 +16,8 @@ const status = (
   number: number === null ? null : statusNumber(number),
   value,
 });
-const read = (
-  held: Controller["statuses"],
-  items: readonly RunningStatusItem[],
-  at: number,
-  source: Source = "poll",
-) => foldStatuses(held, { type: "statuses_read", items, receivedAt: at, source }, anyAscii);
+const read = (held: Controller["statuses"], items: readonly RunningStatusItem[], at: number) =>
+  foldStatuses(held, { type: "statuses_read", items, receivedAt: at }, anyAscii);
 const fold = (...answers: RunningStatusItem[][]) =>
   answers.reduce((held, items, place) => read(held, items, start + place), read(new Map(), [], start));
 const shown = (...answers: RunningStatusItem[][]) =>
@@ -73,13 +69,6 @@ describe("a running status", () => {
     expect(missed([], [], [])).toBe("gone");
   });
 
-  it("left out of a push keeps what was seen", () => {
-    const first = fold([status("fan", 16), status("b", 17)]);
-    const pushed = read(first, [status("b", 17, 0)], start + 5, "push");
-    expect(pushed.get("16_fan")).toBe(first.get("16_fan"));
-    expect(pushed.get("17_b")?.state).toBe("off");
-  });
-
   it("that comes back has the id it had", () => {
     const first = [status("Fan", 16), status("fan", 16)];
     const back = fold(first, [], [], [], first);
@@ -120,7 +109,7 @@ describe("a running status", () => {
     fc.assert(
       fc.property(fc.array(fc.array(some, { maxLength: 4 }), { maxLength: 3 }), (answers) => {
         const items = answers.flat().map(({ name, number }) => status(name, number));
-        const all = items.reduce((held, one) => read(held, [one], start, "push"), fold());
+        const all = items.reduce((held, _, n) => read(held, items.slice(0, n + 1), start), fold());
         const keys = new Set(answers.flat().map(({ name, number }) => `${number}:${name}`));
         expect(all.size).toBe(keys.size);
         for (const [id, one] of all) {

@@ -34,7 +34,6 @@ const noStatuses: ControllerEvent = {
   type: "statuses_read",
   items: [],
   receivedAt: start + 1_000,
-  source: "poll",
 };
 const full = after(
   controller(settings),

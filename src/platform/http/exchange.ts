@@ -26,7 +26,7 @@ export interface HttpAnswer {
   readonly body: Buffer;
 }
 
-/** What undici keeps of a request beside what is sent. */
+/** What bounds an exchange. */
 interface ExchangeLimits {
   readonly deadlines: DeadlineQueue;
   /** Of the answer, on the wire. */
