@@ -68,7 +68,7 @@ export async function doctor(options: DoctorOptions, around: Surroundings): Prom
   };
   for (const finding of configurationFindings(result, options)) add(finding);
   const more = options.record === undefined ? [] : [recordCheck(options.record)];
-  for await (const finding of diagnose(scene, more, around.stop, report.begun)) add(finding);
+  for await (const finding of diagnose(scene, () => true, more, around.stop, report.begun)) add(finding);
   report.end();
   if (around.stop.aborted) throw new CommandFailure("stopped before everything was tried");
   if (options.bundle !== undefined) await writeBundle(options.bundle, scene, options.config, found, around);

@@ -16,31 +16,25 @@ export interface NoticedFacts {
   readonly isSignInRefused: boolean;
 }
 
-export interface Noticed {
-  /** Shapes told, with how many of them there were then and when that was. */
-  readonly shapes: ReadonlyMap<string, { readonly count: number; readonly toldAt: number }>;
-  readonly signIns: number;
-  readonly signInToldAt: number | null;
-  readonly contested: number;
-  readonly contestedToldAt: number | null;
-  /** When the newest events about shapes were raised. */
-  readonly shapeEvents: readonly number[];
+/** What was told, by what it was about: how often it had happened by then, and when that was. */
+export type Noticed = ReadonlyMap<string, { readonly count: number; readonly toldAt: number }>;
+
+export const noticedNothing: Noticed = new Map();
+
+/** Something that has happened so often; told when it is new, and when it has happened again after a pause. */
+interface Occurrence {
+  readonly about: string;
+  readonly count: number;
+  readonly pauseMs: number;
+  readonly event: (at: number) => BridgeEvent;
 }
 
-export const noticedNothing: Noticed = {
-  shapes: new Map(),
-  signIns: 0,
-  signInToldAt: null,
-  contested: 0,
-  contestedToldAt: null,
-  shapeEvents: [],
-};
+type Entry = readonly [about: string, told: { readonly toldAt: number }];
 
-const dayMs = 86_400_000;
-const hourMs = 3_600_000;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
 const shapeEventsPerHour = 10;
-const signInPauseMs = 600_000;
-const contestedPauseMs = 3_600_000;
+const isShape = (about: string): boolean => about.startsWith("shape ");
 
 /** What is new, and what to remember. */
 export function notice(
@@ -49,56 +43,46 @@ export function notice(
   now: number,
   at: number,
 ): { readonly after: Noticed; readonly events: readonly BridgeEvent[] } {
-  const shapes = shapeNews(before, facts.shapes, now, at);
-  const signIn = signInNews(before, facts, now, at);
-  const session = sessionNews(before, facts, now, at);
-  return {
-    after: { ...shapes.after, ...signIn.after, ...session.after },
-    events: [...shapes.events, ...signIn.events, ...session.events],
-  };
-}
-
-function sessionNews(before: Noticed, { contested }: NoticedFacts, now: number, at: number) {
-  const mayTell = before.contestedToldAt === null || now - before.contestedToldAt >= contestedPauseMs;
-  if (contested <= before.contested || !mayTell)
-    return { after: { contested, contestedToldAt: before.contestedToldAt }, events: [] };
-  return { after: { contested, contestedToldAt: now }, events: [sessionContested(at)] };
-}
-
-function shapeNews(before: Noticed, reports: readonly ShapeReport[], now: number, at: number) {
-  const told = new Map(before.shapes);
-  const recent = before.shapeEvents.filter((then) => now - then < hourMs);
+  const after = new Map(before);
+  // A sign-in that works ends that trouble; the next one is new.
+  if (!facts.isSignInRefused) after.delete(signIn);
   const events: BridgeEvent[] = [];
-  for (const [key, report] of summed(reports)) {
-    const known = told.get(key);
-    const isNews = known === undefined || (report.count > known.count && now - known.toldAt >= dayMs);
+  for (const { about, count, pauseMs, event } of occurrences(facts)) {
+    const told = after.get(about);
+    const isNews = told === undefined ? count > 0 : count > told.count && now - told.toldAt >= pauseMs;
+    if (!isNews) continue;
+    const isRecent = ([other, { toldAt }]: Entry) => isShape(other) && now - toldAt < hourMs;
     // What is over the limit is not marked as told, so that it is told when there is room again.
-    if (!isNews || recent.length >= shapeEventsPerHour) continue;
-    told.set(key, { count: report.count, toldAt: now });
-    recent.push(now);
-    events.push(shapeUnknown(report, at));
+    if (isShape(about) && [...after].filter(isRecent).length >= shapeEventsPerHour) continue;
+    after.set(about, { count, toldAt: now });
+    events.push(event(at));
   }
-  return { after: { shapes: told, shapeEvents: recent }, events };
+  return { after, events };
 }
 
-/** One entry per operation and problem: the same fault in differently named fields is one occurrence. */
-function summed(reports: readonly ShapeReport[]): ReadonlyMap<string, ShapeReport> {
-  const found = new Map<string, ShapeReport>();
-  for (const report of reports) {
-    const key = `${report.operation}\n${report.problem}`;
-    const other = found.get(key);
-    found.set(key, other ? { ...other, count: other.count + report.count } : report);
-  }
-  return found;
-}
+const signIn = "sign-in";
 
-function signInNews(before: Noticed, { signIns, isSignInRefused }: NoticedFacts, now: number, at: number) {
-  if (!isSignInRefused) return { after: { signIns, signInToldAt: null }, events: [] };
-  const isNew = signIns > before.signIns;
-  const mayTell = before.signInToldAt === null || now - before.signInToldAt >= signInPauseMs;
-  if (!isNew || !mayTell)
-    return { after: { signIns: before.signIns, signInToldAt: before.signInToldAt }, events: [] };
-  return { after: { signIns, signInToldAt: now }, events: [signInRefused(signIns, at)] };
+function occurrences({ shapes, contested, signIns, isSignInRefused }: NoticedFacts): readonly Occurrence[] {
+  const found = new Map<string, Occurrence>();
+  // The same fault in differently named fields is one occurrence.
+  for (const report of shapes) {
+    const about = `shape ${report.operation} ${report.problem}`;
+    const count = report.count + (found.get(about)?.count ?? 0);
+    const { event } = found.get(about) ?? { event: (at: number) => shapeUnknown(report, at) };
+    found.set(about, { about, count, pauseMs: 24 * hourMs, event });
+  }
+  return [
+    ...found.values(),
+    { about: "session", count: contested, pauseMs: hourMs, event: sessionContested },
+    ...(isSignInRefused
+      ? [
+          {
+            ...{ about: signIn, count: signIns, pauseMs: 10 * minuteMs },
+            event: (at: number) => signInRefused(signIns, at),
+          },
+        ]
+      : []),
+  ];
 }
 
 const shapeUnknown = ({ operation, problem, sample }: ShapeReport, at: number): BridgeEvent => ({

@@ -85,10 +85,10 @@ const checks: readonly Check[] = [
 ];
 
 export function openScene(configuration: Configuration, ports: DoctorPorts, limits: DoctorLimits): Scene {
-  const { clock, random, log } = ports;
+  const { clock, random, log, files } = ports;
   const dataDir = configuration.data_dir;
   const platform = createPlatform(platformSettings(configuration.platform), {
-    ...{ clock, random, log, dataDir },
+    ...{ clock, random, log, dataDir, files },
   });
   return {
     configuration,
@@ -109,15 +109,26 @@ export function openScene(configuration: Configuration, ports: DoctorPorts, limi
   };
 }
 
-/** Every check, then `more`, such as recording; closes the scene. Only reads the platform; nothing is ever sent to an actuator. */
+/**
+ * The wanted checks, then `more`, such as recording; closes the scene. Only reads the platform; nothing is ever sent to an
+ * actuator.
+ */
 export async function* diagnose(
   scene: Scene,
+  isWanted: (check: Check) => boolean,
   more: readonly Check[],
   stop: AbortSignal,
   begun: (check: string) => void,
 ): AsyncGenerator<Finding> {
   try {
-    yield* examine([...checks, ...more], scene, stop, begun);
+    const wanted = checks.filter(isWanted);
+    const isThere = new Set(wanted.map(({ id }) => id));
+    // A check that nobody wants is not waited for.
+    const asked = wanted.map((check) => ({
+      ...check,
+      needs: check.needs.filter((need) => isThere.has(need)),
+    }));
+    yield* examine([...asked, ...more], scene, stop, begun);
   } finally {
     for (const end of scene.evidence.endings.reverse()) await end().catch(() => undefined);
   }

@@ -1,6 +1,6 @@
 import type { Configuration } from "../../config/schema.js";
 import type { DeviceRecord, Query } from "../../greenhouse/ports.js";
-import type { PlatformClient } from "../../platform/client.js";
+import type { PlatformClient, PlatformPorts } from "../../platform/client.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/log.js";
 import type { Random } from "../../runtime/random.js";
@@ -11,6 +11,8 @@ export interface DoctorPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Where a signed-in token is kept; the real ones unless given. */
+  readonly files?: PlatformPorts["files"];
 }
 
 export interface DoctorLimits {

@@ -1,19 +1,16 @@
 import { lstat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { platformSettings } from "../../platform/settings.js";
 import { type ReadFile, readFile } from "../../config/files.js";
 import { type ConfigurationSources, loadConfiguration } from "../../config/load.js";
 import { formatProblem } from "../../config/problem.js";
 import type { Configuration } from "../../config/schema.js";
-import { PlatformError } from "../../greenhouse/ports.js";
-import { createPlatform } from "../../platform/client.js";
 import { nodeFiles } from "../../platform/files.js";
 import type { Clock } from "../../runtime/clock.js";
 import { silentLog } from "../../runtime/log.js";
 import type { Random } from "../../runtime/random.js";
-import { probeSettings } from "../doctor/broker-checks.js";
-import { BrokerProbe, openProbe } from "../doctor/broker-probe.js";
-import { within } from "../doctor/finding.js";
+import { diagnose, openScene } from "../doctor/doctor.js";
+import type { Finding } from "../doctor/finding.js";
+import { defaultLimits } from "../doctor/scene.js";
 import {
   type Answers,
   answersFrom,
@@ -32,52 +29,25 @@ interface Trial {
   readonly lines: readonly string[];
 }
 
-const trialMs = 30_000;
+/** What of the doctor's checks each answer is tried with. */
+const trials: Readonly<Record<keyof Answers, readonly string[]>> = {
+  platform: ["token", "realtime"],
+  mqtt: ["broker"],
+};
 
-/** Asks both hosts one question each, with the credential of the configuration. */
-async function tryPlatform(
-  configuration: Configuration,
-  { clock, random }: { readonly clock: Clock; readonly random: Random },
-  stop: AbortSignal,
-): Promise<Trial> {
-  const platform = createPlatform(platformSettings(configuration.platform), {
-    clock,
-    random,
-    log: silentLog,
-    dataDir: configuration.data_dir,
-    // A token that was got for the trial is not kept: nothing is written before everything is known.
-    files: { ...nodeFiles, writePrivate: () => Promise.resolve() },
-  });
-  try {
-    return await within(clock, trialMs, stop, async (signal) => {
-      const listed = await told(platform.controllers(signal), (controllers) => {
-        const { length } = controllers;
-        return `the business host lists ${length} ${length === 1 ? "controller" : "controllers"}`;
-      });
-      const asked = await told(platform.connection("init", signal), () => "the realtime host answers");
-      return { ok: listed.ok && asked.ok, lines: [listed.line, asked.line] };
-    });
-  } finally {
-    await platform.close();
-  }
-}
-
-async function told<T>(call: Promise<T>, sentence: (value: T) => string) {
-  try {
-    return { ok: true, line: sentence(await call) };
-  } catch (error) {
-    if (!(error instanceof PlatformError)) throw error;
-    return { ok: false, line: error.message };
-  }
-}
-
-/** Connects to the configured broker once; the embedded one is never tried, it starts with the bridge. */
-async function tryBroker(configuration: Configuration, clock: Clock): Promise<Trial> {
-  const settings = probeSettings({ configuration }, null);
-  const probe = await openProbe(settings, clock, 5_000);
-  if (!(probe instanceof BrokerProbe)) return { ok: false, lines: [probe.reason] };
-  await probe.close();
-  return { ok: true, lines: ["the broker lets us in"] };
+/** Asks both hosts one question each, or connects to the broker once, as `doctor` does. */
+async function tried(configuration: Configuration, what: keyof Answers, ports: InitPorts): Promise<Trial> {
+  const { clock, random, stop } = ports;
+  // A token that was got for the trial is not kept: nothing is written before everything is known.
+  const files = { ...nodeFiles, writePrivate: () => Promise.resolve() };
+  const scene = openScene(configuration, { clock, random, log: silentLog, files }, defaultLimits);
+  const findings: Finding[] = [];
+  const isWanted = ({ id }: { readonly id: string }) => trials[what].includes(id);
+  for await (const finding of diagnose(scene, isWanted, [], stop, () => undefined)) findings.push(finding);
+  return {
+    ok: findings.every(({ status }) => status !== "failed"),
+    lines: findings.map(({ summary, remedy }) => [summary, remedy].filter(Boolean).join("; ")),
+  };
 }
 
 interface InitOptions {
@@ -190,9 +160,7 @@ async function trial(
   if (!loaded.ok) return { ok: false, lines: loaded.problems };
   if (loaded.unset.length > 0)
     return { ok: true, lines: [`not tried: ${loaded.unset.join(", ")} is not set in this environment`] };
-  return what === "platform"
-    ? await tryPlatform(loaded.configuration, ports, ports.stop)
-    : await tryBroker(loaded.configuration, ports.clock);
+  return tried(loaded.configuration, what, ports);
 }
 
 type Loaded =

@@ -110,7 +110,13 @@ export async function examined(
     },
     limits,
   );
-  const examination = diagnose(scene, more, new AbortController().signal, () => undefined);
+  const examination = diagnose(
+    scene,
+    () => true,
+    more,
+    new AbortController().signal,
+    () => undefined,
+  );
   for await (const finding of examination) findings.push(finding);
   return {
     findings,
