@@ -132,10 +132,11 @@ export function controllerMessages(
   if (before?.info !== after.info) messages.push({ topic: topic.info, payload: infoJson(after.info) });
   if (before?.availability !== after.availability)
     messages.push({ topic: topic.availability, payload: after.availability });
-  if (before?.problem !== after.problem)
-    messages.push({ topic: topic.problem, payload: after.problem ? "on" : "off" });
+  // What it is before that there is one, so that whoever is told of it finds it.
   if (before?.problems !== after.problems)
     messages.push({ topic: topic.problems, payload: problemsJson(after.problems) });
+  if (before?.problem !== after.problem)
+    messages.push({ topic: topic.problem, payload: after.problem ? "on" : "off" });
   pushAll(messages, before?.sensors, after.sensors, (old, sensor) => sensorMessages(topics, id, old, sensor));
   pushAll(messages, before?.statuses, after.statuses, (old, status) =>
     statusMessages(topics, id, old, status),

@@ -91,7 +91,8 @@ const steps: readonly Step[] = [
   ...chosen("320", "320", ["Off", "1001"], ["Automatic", "1100"]),
   ...valve,
   ...turned("light", "220", "220"),
-  ...chosen("220", "220", ["Automatic", "1100"]),
+  // From off it is switched on first, which the platform shows.
+  ...chosen("220", "220", ["On", "1010"], ["Automatic", "1100"]),
   {
     key: `number/greenhouse2mqtt_${house}_parameter:501`,
     service: "number.set_value",

@@ -1,0 +1,160 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { expect, it } from "vitest";
+import { house, type World } from "../support/world.js";
+import type { Rows } from "../support/rows.js";
+
+/* The recipes of deploy/home-assistant as a user copies them, loaded by Home Assistant and run again and again. */
+
+const folder = resolve("deploy/home-assistant");
+
+/** Files of the recipes for a configuration folder; a reading that is missing is told sooner. */
+export const recipeFiles: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .filter((name) => /^(packages|blueprints)\/.*\.yaml$/.test(name))
+      .map((name) => [name, readFileSync(join(folder, name), "utf8").replace("00:15:00", "00:00:01")]),
+  ),
+  "packages/blueprint.yaml": `
+automation:
+  - id: blueprint_use
+    alias: The blueprint
+    use_blueprint:
+      path: greenhouse2mqtt/command_not_confirmed.yaml
+      input: { result: event.gh_0001_command_result, refused: true }
+`,
+};
+
+interface Notification {
+  readonly notification_id: string;
+  readonly title: string | null;
+  readonly message: string;
+}
+
+async function notifications({ ha }: World): Promise<readonly Notification[]> {
+  return (await ha.call("persistent_notification/get")) as readonly Notification[];
+}
+
+/** Waits for a notification that says this; then none is left. */
+async function notified(world: World, title: string, saying: RegExp): Promise<void> {
+  const end = performance.now() + 20_000;
+  for (;;) {
+    const found = (await notifications(world)).filter(
+      (one) => one.title === title && saying.test(one.message),
+    );
+    if (found.length > 0) break;
+    if (performance.now() > end)
+      throw new Error(`no notification "${title}": ${JSON.stringify(await notifications(world))}`);
+    await new Promise((resolve_) => setTimeout(resolve_, 50));
+  }
+  await world.ha.act("persistent_notification.dismiss_all", "all");
+}
+
+const reject = { fault: "body_code", operation: "set-value", controller: house, code: 500, count: 1 };
+
+export function recipes(world: () => World, rows: Rows, runs: number): void {
+  const told = (name: string, times: number) => rows.tell(`recipe: ${name}`, `${times} of ${times}`);
+
+  it("the script waits for the outcome of its own command, an instant refusal included", async () => {
+    const { ha } = world();
+    const outcomes: string[] = [];
+    for (let run = 0; run < runs; run += 1) {
+      const command = ["position", "open", "sideways", "close"][run % 4];
+      const data = { controller: "gh-0001", actuator: "left_skylight", command };
+      const { response } = (await ha.call("call_service", {
+        ...{ domain: "script", service: "greenhouse_command", service_data: data },
+        return_response: true,
+      })) as { readonly response: { readonly outcome: string } };
+      outcomes.push(response.outcome);
+    }
+    const wanted = outcomes.map((_, run) => (run % 2 === 0 ? "refused" : "confirmed"));
+    expect(outcomes.map((one) => (one === "already" ? "confirmed" : one))).toEqual(wanted);
+    told("a script that waits", runs);
+  });
+
+  it("a command that failed is told by the automation, the problem by its own, and both by the blueprint", async () => {
+    const one = world();
+    await one.ha.act("persistent_notification.dismiss_all", "all");
+    for (let run = 0; run < runs; run += 1) {
+      const option = run % 2 === 0 ? "All on" : "Fan 1";
+      await one.platform.fault(reject);
+      await one.ha.act("select.select_option", "select.gh_0001_roof_fans", { option });
+      const problem = "binary_sensor.gh_0001_command_problem";
+      await one.ha.until("the problem shows", () => one.ha.state(problem)?.state === "on");
+      expect(one.ha.state(problem)?.attributes["message"]).toMatch(/roof_fans/);
+      const said = () => notifications(one).then((all) => all.map(({ title }) => title ?? "").sort());
+      await expect
+        .poll(said, { timeout: 20_000 })
+        .toEqual(["GH-0001 has a problem", "GH-0001: roof_fans", "roof_fans: rejected"]);
+      await one.ha.act("persistent_notification.dismiss_all", "all");
+      await one.ha.act("button.press", "button.gh_0001_acknowledge_problem");
+      await one.ha.until("it is acknowledged", () => one.ha.state(problem)?.state === "off");
+    }
+    told("an alarm on a command that failed, a problem, the blueprint", runs);
+  });
+
+  it("a restart of the bridge tells nobody of an old failure again", async () => {
+    const one = world();
+    await one.platform.fault(reject);
+    await one.ha.act("select.select_option", "select.gh_0001_roof_fans", { option: "Fans 1 and 2" });
+    await notified(one, "GH-0001: roof_fans", /rejected/);
+    await expect.poll(() => notifications(one).then(({ length }) => length)).toBeLessThanOrEqual(2);
+    await one.ha.act("persistent_notification.dismiss_all", "all");
+    await one.endBridge();
+    await one.ha.until(
+      "it is away",
+      () => one.ha.state("event.gh_0001_command_result")?.state === "unavailable",
+    );
+    await one.startBridge();
+    await one.ha.until("it is back", () => one.ha.state("select.gh_0001_roof_fans")?.state === "Off");
+    const problem = "binary_sensor.gh_0001_command_problem";
+    await one.ha.until("the problem shows", () => one.ha.state(problem)?.state === "on");
+    expect(await notifications(one)).toEqual([]);
+    await one.ha.act("button.press", "button.gh_0001_acknowledge_problem");
+  });
+
+  it("strong wind closes the skylight, each time", async () => {
+    const one = world();
+    const skylight = "cover.gh_0001_left_skylight";
+    const wind = (value: number) =>
+      one.platform.tell("set_sensor", { controller: house, sensor: "室外风速", value });
+    const speed = () => Number(one.ha.state("sensor.gh_0001_windspeed")?.state);
+    for (let run = 0; run < runs; run += 1) {
+      await wind(1);
+      await one.ha.until("calm", () => speed() < 10);
+      await one.ha.act("cover.open_cover", skylight);
+      await one.ha.until("it is open", () => one.ha.state(skylight)?.state === "open");
+      await wind(15);
+      await one.ha.until("it closes", () => one.ha.state(skylight)?.state === "closed");
+    }
+    await one.platform.tell("clear_sensor", { controller: house, sensor: "室外风速" });
+    told("close on wind", runs);
+  });
+
+  it("a reading that is missing is told, with the reason", async () => {
+    const one = world();
+    const reading = () => one.ha.state("sensor.gh_0001_airtemp")?.state;
+    const times = Math.ceil(runs / 4);
+    for (let run = 0; run < times; run += 1) {
+      await one.platform.tell("freeze_sensors", { controller: house });
+      await notified(one, "GH-0001 tells no temperature", /sensor or the platform/);
+      await one.platform.tell("unfreeze_sensors", { controller: house });
+      await one.ha.until("it is back", () => Number.isFinite(Number(reading())));
+    }
+    told("a reading that is missing", times);
+  });
+
+  it("the card names entities that are there", () => {
+    const card = readFileSync(join(folder, "cards/window.yaml"), "utf8");
+    const ids = [...card.matchAll(/entity: (\S+)/g)].map(([, id]) => id ?? "");
+    expect(ids.length).toBeGreaterThan(3);
+    expect(ids.filter((id) => world().ha.state(id) === undefined)).toEqual([]);
+  });
+
+  it("no recipe logs an error", () => {
+    const lines = world().process.log().split("\n");
+    const about =
+      /(ERROR|WARNING) .*homeassistant\.components\.(automation|script|template|blueprint)|Invalid config/;
+    expect(lines.filter((line) => about.test(line))).toEqual([]);
+  });
+}
