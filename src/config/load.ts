@@ -16,6 +16,7 @@ import {
 } from "./problem.js";
 import { brokenRules } from "./rules/rules.js";
 import { type Configuration, configurationSchema } from "./schema.js";
+import { fieldFacts } from "./values.js";
 import { doubtsAbout } from "./warnings.js";
 import { readDocument, type Reading } from "./yaml/read-document.js";
 import {
@@ -24,7 +25,9 @@ import {
   offsetOf,
   parseSource,
   type Secrets,
-  secretsIn,
+  secretsIn as namedSecrets,
+  type Shape,
+  shapeOf,
   type Source,
   type SourceFault,
 } from "./yaml/source.js";
@@ -133,7 +136,7 @@ async function readSecrets(
   const warnings = openToOthers(read.mode)
     ? [fileProblem(file, `other users of this computer can read it: chmod 600 ${file}`)]
     : [];
-  return { secrets: secretsIn(read.source, file), problems: [], warnings };
+  return { secrets: namedSecrets(read.source, file), problems: [], warnings };
 }
 
 /** What loading needs from the outside. */
@@ -243,15 +246,28 @@ function problem(file: string, source: Source, offset: number, path: Path, messa
   return { file, ...source.positionAt(offset), path: formatPath(path), message };
 }
 
-/** Every text that must never reach a log, topic or message: tokens, passwords and the values of the sign-in body. */
+const secretsOf = new WeakMap<Configuration, readonly string[]>();
+
+/** Every text that must never reach a log, topic or message: what the schema calls secret. */
 export function secretValues(configuration: Configuration): readonly string[] {
-  const { platform, mqtt, broker, http } = configuration;
-  const found = [
-    platform.token,
-    ...textsIn(platform.sign_in?.body),
-    mqtt.password,
-    ...broker.users.map(({ password }) => password),
-    ...(http === false ? [] : [http.token, ...http.users.map(({ password }) => password)]),
-  ];
-  return [...new Set(found.filter((text) => text !== undefined))];
+  const known = secretsOf.get(configuration);
+  if (known !== undefined) return known;
+  const found = [...new Set(secretsIn(shapeOf(configurationSchema), configuration))];
+  secretsOf.set(configuration, found);
+  return found;
+}
+
+function secretsIn(shape: Shape, value: unknown): readonly string[] {
+  if (typeof value !== "object" || value === null) return [];
+  if (shape.type === "either") return shape.options.flatMap((option) => secretsIn(option, value));
+  if (shape.type === "list" || shape.type === "map") {
+    const inner = shapeOf(shape.type === "list" ? shape.item : shape.value);
+    return Object.values(value).flatMap((item) => secretsIn(inner, item));
+  }
+  if (shape.type !== "section") return [];
+  return Object.entries(value).flatMap(([key, inner]: [string, unknown]) => {
+    const schema = shape.keys.get(key);
+    if (schema === undefined) return [];
+    return fieldFacts.get(schema)?.secret === true ? textsIn(inner) : secretsIn(shapeOf(schema), inner);
+  });
 }

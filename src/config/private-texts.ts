@@ -7,8 +7,11 @@ import type { Configuration } from "./schema.js";
 export function privateTexts(configuration: Configuration): readonly PrivateText[] {
   const { platform, mqtt, broker, http } = configuration;
   const urls = [platform.business_url, platform.realtime_url, ...(mqtt.url === undefined ? [] : [mqtt.url])];
-  const users = [mqtt.username, ...broker.users.map(({ username }) => username)];
-  const paths = [configuration.data_dir, platform.token_file, mqtt.tls.ca, mqtt.tls.cert, mqtt.tls.key];
+  const pageUsers = http === false ? [] : http.users;
+  const users = [mqtt.username, ...[...broker.users, ...pageUsers].map(({ username }) => username)];
+  const files = [configuration.data_dir, platform.token_file, mqtt.tls.ca, mqtt.tls.cert, mqtt.tls.key];
+  // `data` alone tells nothing, and stands in many a sentence.
+  const paths = files.filter((path) => path?.includes("/"));
   const own = [mqtt.client_id, mqtt.base_topic].filter(
     (text) => text !== "greenhouse2mqtt" && text !== "greenhouse",
   );
@@ -16,11 +19,7 @@ export function privateTexts(configuration: Configuration): readonly PrivateText
     ...as("secret", secretSpellings(secretValues(configuration))),
     ...as("host", [...urls.flatMap(spellings), broker.host, http === false ? null : http.host]),
     ...as("user", users),
-    // `data` alone tells nothing, and stands in many a sentence.
-    ...as(
-      "path",
-      paths.filter((path) => path?.includes("/")),
-    ),
+    ...as("path", paths),
     ...as("name", own),
     ...Object.entries(configuration.controllers).flatMap(([code, section]) => controllerTexts(code, section)),
   ];

@@ -10,7 +10,7 @@ platform:
   sign_in: { body: { account: grower@farm.example, password: ${secrets.accountPassword}, pin: "71" } }
 mqtt: { url: "mqtts://broker.farm.example", username: anna, password: ${secrets.brokerPassword} }
 broker: { users: [{ username: ha, password: "${userHash}" }] }
-http: { token: ${secrets.httpToken} }
+http: { token: ${secrets.httpToken}, users: [{ username: berta, password: page-${secrets.userPassword} }] }
 data_dir: /home/anna/greenhouse
 controllers: { KH-77: { id: east, name: Upper house, area: East } }
 `;
@@ -48,7 +48,18 @@ describe("the support bundle", () => {
     });
     const safe = fitForStrangers(made, configuration, [["platform-text", "Secret Orchid"]]);
     const shown = JSON.stringify(safe);
-    for (const word of ["farm", "anna", "KH-77", "KH-99", "北棚", "Hill", "Upper house", "192.168", '"east"'])
+    for (const word of [
+      "farm",
+      "anna",
+      "berta",
+      "KH-77",
+      "KH-99",
+      "北棚",
+      "Hill",
+      "Upper house",
+      "192.168",
+      '"east"',
+    ])
       expect(shown, word).not.toContain(word);
     expect(safe).toMatchObject({
       configuration: { controllers: { "<controller-1>": { area: "<name-3>" } } },

@@ -157,7 +157,7 @@ async function answerTo(
 }
 
 /** A name on the command line that no device of the account has. */
-export class UnknownController extends Error {
+class UnknownController extends Error {
   override name = "UnknownController" as const;
 }
 
