@@ -1,9 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { mosquittoSection } from "../end-to-end/support/stage.js";
+import { countFrom } from "../proof/figures.js";
 import { announcements } from "./rows/announcements.js";
+import { availability, seconds } from "./rows/availability.js";
+import { changesOf } from "./rows/changes.js";
+import { outcomes } from "./rows/outcomes.js";
 import { recipeFiles, recipes } from "./rows/recipes.js";
+import { restarts } from "./rows/restarts.js";
+import { scale } from "./rows/scale.js";
 import { services } from "./rows/services.js";
 import { type Installation, installed, type Which } from "./support/process.js";
-import { printRows, rowsOf } from "./support/rows.js";
+import { printRows, type Rows, rowsOf } from "./support/rows.js";
 import { createWorld, type World } from "./support/world.js";
 
 /*
@@ -26,23 +33,57 @@ for (const which of versions) {
 
 function withVersion(installation: Installation): void {
   const rows = rowsOf(installation.version);
+  // Recipes name entities as the bridge suggests, which releases before 2025.10 do not hear.
+  const isNewest = installation.which === "newest";
+  const files = isNewest ? recipeFiles : {};
+  describe("beside the other three", () => {
+    const world = worldOf(() => createWorld(installation, { files }), rows);
+    announcements(installation, world, rows);
+    services(world, rows);
+    outcomes(world, rows);
+    if (isNewest) recipes(world, rows, isShort ? 4 : 40);
+    availability(world, rows);
+    if (!isShort) {
+      changesOf(world, rows);
+      restarts(world, rows, false);
+    }
+    it("its log says nothing about MQTT at warning or above", () =>
+      expect(
+        world()
+          .trouble()
+          .filter((line) => !isOfABroker(line)),
+      ).toEqual([]));
+  });
+  if (isShort) return;
+  describe("with a broker that remembers", () => {
+    const world = worldOf(() => createWorld(installation, { mosquitto: { persistence: true } }), rows);
+    restarts(world, rows, true);
+  });
+  describe("with a bridge that speaks MQTT 3.1.1", () => {
+    const configuration = (url: string) => mosquittoSection(url, 4);
+    const world = worldOf(() => createWorld(installation, { broker: configuration }), rows);
+    announcements(installation, world, { tell: (row, figure) => rows.tell(`MQTT 3.1.1, ${row}`, figure) });
+    services(world, { tell: (row, figure) => rows.tell(`MQTT 3.1.1, ${row}`, figure) });
+  });
+  if (isNewest) scale(installation, rows, countFrom("CONTROLLERS", 500));
+}
+
+/** What it says while there is no broker. */
+const isOfABroker = (line: string): boolean =>
+  /Failed to connect|Error returned from MQTT server|Disconnected/i.test(line);
+
+function worldOf(create: () => Promise<World>, rows: Rows): () => World {
   const state: { world?: World } = {};
-  const world = () => {
+  beforeAll(async () => {
+    const began = performance.now();
+    state.world = await create();
+    rows.tell("start of all four", seconds(performance.now() - began));
+  });
+  afterAll(() => state.world?.clear());
+  return () => {
     if (state.world === undefined) throw new Error("Home Assistant did not start");
     return state.world;
   };
-  beforeAll(async () => {
-    const began = performance.now();
-    const files = installation.which === "newest" ? recipeFiles : {};
-    state.world = await createWorld(installation, { files });
-    rows.tell("start of all four", `${Math.round((performance.now() - began) / 1000)} s`);
-  });
-  afterAll(() => state.world?.clear());
-  announcements(installation, world, rows);
-  services(world, rows);
-  // Their entity ids are suggested by the bridge, which releases before 2025.10 do not hear.
-  if (installation.which === "newest") recipes(world, rows, isShort ? 4 : 40);
-  it("its log says nothing about MQTT at warning or above", () => expect(world().trouble()).toEqual([]));
 }
 
 afterAll(() => printRows(isShort));

@@ -57,6 +57,8 @@ export interface WorldOptions {
   readonly controllers?: number;
   /** Files of Home Assistant's configuration folder. */
   readonly files?: Readonly<Record<string, string>>;
+  /** The bridge's section for a broker; MQTT 5 without. */
+  readonly broker?: (url: string) => Configuration;
   /** Sections of the bridge's configuration. */
   readonly configuration?: Configuration;
 }
@@ -75,6 +77,10 @@ export interface World {
   readonly bridge: Program;
   /** Starts the bridge (again), with these sections in place of the usual ones; resolves when it is online. */
   startBridge(more?: Configuration): Promise<void>;
+  /** Starts it without waiting: there may be no broker. */
+  launchBridge(): Promise<void>;
+  /** Waits until Home Assistant had time for what was announced and withdrawn last. */
+  settled(): Promise<void>;
   endBridge(signal?: NodeJS.Signals): Promise<void>;
   startPlatform(): Promise<void>;
   endPlatform(): Promise<void>;
@@ -122,7 +128,7 @@ export async function createWorld(installation: Installation, options: WorldOpti
   } = {};
   const configuration = (more: Configuration) => ({
     platform: { business_url: url, realtime_url: url, token: "simulator", requests_per_minute: 0 },
-    ...mosquittoSection(broker.url),
+    ...(options.broker ?? mosquittoSection)(broker.url),
     ...usualConfiguration,
     ...options.configuration,
     ...more,
@@ -139,6 +145,9 @@ export async function createWorld(installation: Installation, options: WorldOpti
     const mark = given(now.watch).mark();
     now.bridge = await stage.bridge(configuration(more));
     await untilNew(given(now.watch), mark, "greenhouse/bridge/state", "online", patientMs);
+  };
+  const launchBridge = async () => {
+    now.bridge = await stage.bridge(configuration({}));
   };
   const announced = () => announcedBy(given(now.watch));
   const world: World = {
@@ -162,6 +171,8 @@ export async function createWorld(installation: Installation, options: WorldOpti
       return given(now.bridge);
     },
     startBridge,
+    launchBridge,
+    settled: () => quiet(given(now.watch)),
     endBridge: (signal = "SIGTERM") => ended(given(now.bridge), signal),
     startPlatform,
     endPlatform: () => ended(given(now.platform).program, "SIGKILL"),
@@ -194,6 +205,18 @@ export async function createWorld(installation: Installation, options: WorldOpti
     patientMs,
   );
   return world;
+}
+
+const quietMs = 8_000;
+
+/** Until nothing was announced for a while: a withdrawal is announced in two messages, seconds apart. */
+async function quiet(watch: Watch): Promise<void> {
+  for (;;) {
+    const newest = watch.seen.findLast(({ topic }) => /^homeassistant\/device\//.test(topic))?.atMs ?? 0;
+    const left = newest + quietMs - performance.now();
+    if (left <= 0) return;
+    await new Promise((resolve) => setTimeout(resolve, left));
+  }
 }
 
 async function ended(program: Program, signal: NodeJS.Signals): Promise<void> {

@@ -1,0 +1,31 @@
+import { readFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+import { type Installation, usageIn } from "../support/process.js";
+import type { Rows } from "../support/rows.js";
+import { createWorld } from "../support/world.js";
+import { seconds } from "./availability.js";
+
+/* Many controllers at once. */
+
+export function scale(installation: Installation, rows: Rows, controllers: number): void {
+  it(`${controllers} controllers: every entity is there, at what cost`, async () => {
+    const polling = { controllers: "1m", sensors: "1m", running_status: "5m", actuators: "5m" };
+    const world = await createWorld(installation, { controllers, configuration: { polling } });
+    try {
+      const began = performance.now();
+      const total = await world.untilComplete(900_000);
+      const there = performance.now() - began;
+      const ours = await Promise.all(
+        ["stat", "status"].map((name) => readFile(`/proc/${world.bridge.pid}/${name}`, "utf8")),
+      );
+      const [its, own] = [await world.process.usage(), usageIn(ours[0] ?? "", ours[1] ?? "")];
+      rows.tell(
+        `${controllers} controllers`,
+        `${total} entities ${seconds(there)} after the first, Home Assistant ${its.cpuSeconds.toFixed(0)} s CPU ${its.memoryMb} MB, bridge ${own.cpuSeconds.toFixed(0)} s CPU ${own.memoryMb} MB`,
+      );
+      expect(world.trouble()).toEqual([]);
+    } finally {
+      await world.clear();
+    }
+  });
+}
