@@ -57,7 +57,12 @@ const table: Readonly<Record<string, Row>> = {
   page: {
     npm: ["preact", "@preact/signals", "uplot"],
     node: [],
-    folders: { greenhouse: { files: ["documents.ts", "model.ts", "command/outcomes.ts"], typesOnly: true } },
+    folders: {
+      greenhouse: {
+        files: ["documents.ts", "model.ts", "command/outcomes.ts", "labels.ts"],
+        typesOnly: false,
+      },
+    },
   },
   homeassistant: {
     node: ["crypto"],
@@ -320,10 +325,10 @@ const budgets: Readonly<Record<string, readonly [lines: number, files: number]>>
   "main.ts": [40, 1],
   "bridge.ts": [400, 1],
   broker: [1_870, 9],
-  cli: [2_190, 15],
+  cli: [2_230, 15],
   commands: [4_760, 23],
   config: [3_060, 19],
-  greenhouse: [3_700, 24],
+  greenhouse: [3_740, 25],
   homeassistant: [2_460, 13],
   http: [1_650, 7],
   page: [2_500, 30],
@@ -332,17 +337,21 @@ const budgets: Readonly<Record<string, readonly [lines: number, files: number]>>
   platform: [4_900, 35],
   runtime: [1_480, 17],
   setup: [4_845, 28],
-  simulator: [4_715, 24],
+  simulator: [4_735, 24],
   status: [2_150, 14],
   sync: [1_975, 11],
 };
+
+/** What the page is made of besides its modules. */
+const styles = readFileSync(join(root, "page/style.css"), "utf8");
 
 const linesOf = (text: string): number => text.replace(/\n$/, "").split("\n").length;
 
 describe("house rules", () => {
   it.each(Object.keys(table))("%s keeps to its budget of lines and files", (folder) => {
     const own = sources.filter((file) => file.folder === folder);
-    const lines = own.reduce((sum, { text }) => sum + linesOf(text), 0);
+    const more = folder === "page" ? linesOf(styles) : 0;
+    const lines = own.reduce((sum, { text }) => sum + linesOf(text), more);
     const [mostLines = 0, mostFiles = 0] = budgets[folder] ?? [];
     expect(lines).toBeLessThanOrEqual(mostLines);
     expect(own.length).toBeLessThanOrEqual(mostFiles);

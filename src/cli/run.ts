@@ -4,7 +4,7 @@ import { guardProcess } from "../status/process-guard.js";
 import { secretValues } from "../config/load.js";
 import type { Configuration } from "../config/schema.js";
 import { systemClock } from "../runtime/clock.js";
-import { adjustableLogs, type Logger, RecentLog } from "../runtime/log.js";
+import { adjustableLogs, type Logger, RecentLog, silentLog } from "../runtime/log.js";
 import { systemRandom } from "../runtime/random.js";
 import { serviceManager } from "../runtime/systemd.js";
 import { loggerFor, readConfiguration } from "./errands.js";
@@ -36,14 +36,32 @@ export async function run(options: CommonOptions, around: Surroundings): Promise
   around.stop.addEventListener("abort", () => void endInTime(ended.signal, log), { once: true });
   log.info({ version, config: options.config }, "starting");
   const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog, version };
+  const page = { doctor: doctorFor(configuration) };
   try {
-    await runBridge({ ...parts, onSecrets, live, manager: managerFor(around, log) }, around.stop);
+    await runBridge({ ...parts, page, onSecrets, live, manager: managerFor(around, log) }, around.stop);
   } finally {
     unguard();
     ended.abort();
   }
   log.info("stopped");
 }
+
+/** What `doctor` finds, for the page; its code is loaded only when somebody asks. */
+export const doctorFor = (configuration: Configuration) =>
+  async function* (signal: AbortSignal): AsyncGenerator {
+    const { diagnose, openScene } = await import("../setup/doctor/doctor.js");
+    const { defaultLimits } = await import("../setup/doctor/scene.js");
+    const ports = { clock: systemClock, random: systemRandom, log: silentLog };
+    const scene = openScene(configuration, ports, defaultLimits);
+    for await (const { check, status, summary, remedy } of diagnose(
+      scene,
+      () => true,
+      [],
+      signal,
+      () => undefined,
+    ))
+      yield { check, status, summary, remedy };
+  };
 
 /** The configuration's secrets with those the running bridge learns. */
 function secretBook(configuration: Configuration) {

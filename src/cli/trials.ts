@@ -10,8 +10,14 @@ import type { Configuration } from "../config/schema.js";
 import { systemClock } from "../runtime/clock.js";
 import { adjustableLogs, createLogger, type Logger, RecentLog } from "../runtime/log.js";
 import { systemRandom } from "../runtime/random.js";
-import { FaultFileError, type SimulatorOptions, startSimulator } from "../simulator/simulator.js";
+import {
+  FaultFileError,
+  type Simulator,
+  type SimulatorOptions,
+  startSimulator,
+} from "../simulator/simulator.js";
 import { withBroker, loggerFor, overridden } from "./errands.js";
+import { doctorFor } from "./run.js";
 import {
   CommandFailure,
   type CommonOptions,
@@ -35,9 +41,18 @@ export const demoView = ({ out, isTerminal, env }: Surroundings): DemoView => ({
 
 const shownController = "gh-0001";
 
-export function greeting(port: number, platformUrl: string, base: string): string {
+/** Who may command in the demo. */
+const demoUser = { name: "demo", password: "demo" } as const;
+
+interface DemoPorts {
+  readonly page: number;
+  readonly broker: number;
+}
+
+export function greeting({ page, broker: port }: DemoPorts, platformUrl: string, base: string): string {
   const broker = `-h 127.0.0.1 -p ${port}`;
   return [
+    `Page: http://127.0.0.1:${page}/  (name ${demoUser.name}, password ${demoUser.password})`,
     `Simulated platform at ${platformUrl}`,
     `Broker: mqtt://127.0.0.1:${port}`,
     "",
@@ -171,17 +186,28 @@ export async function demo(options: CommonOptions & DemoOptions, around: Surroun
       // On a terminal what happens is shown as such, and only what goes wrong as a line of the log.
       { ...options, dataDir, logLevel: options.logLevel ?? (around.isTerminal ? "warn" : undefined) },
     );
-    await runShown(configuration, simulator.businessUrl, around);
+    await runShown(configuration, simulator, around);
   } finally {
     await simulator.close();
     if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
   }
 }
 
+/** The simulated greenhouse's time, for the page. */
+function timeOf({ state: { timeline } }: Simulator, { platform }: Configuration) {
+  const shape = { hour: "2-digit", minute: "2-digit", timeZone: platform.time_zone } as const;
+  const format = new Intl.DateTimeFormat("sv-SE", shape);
+  const now = () => systemClock.now();
+  return {
+    now: () => ({ speed: timeline.speed, time: format.format(timeline.simulatedAt(now())) }),
+    setSpeed: (speed: number) => timeline.setSpeed(now(), speed),
+  };
+}
+
 /** Runs the bridge and shows what happens at its broker. */
 async function runShown(
   configuration: Configuration,
-  platformUrl: string,
+  simulator: Simulator,
   around: Surroundings,
 ): Promise<void> {
   const recentLog = new RecentLog();
@@ -192,11 +218,13 @@ async function runShown(
   let watching = Promise.resolve();
   // Not before: whoever copies the address must find the broker there.
   const onListening = () => {
-    const { broker, mqtt } = configuration;
-    around.out(greeting(broker.port, platformUrl, mqtt.base_topic));
+    const { broker, http, mqtt } = configuration;
+    const ports = { broker: broker.port, page: http === false ? 0 : http.port };
+    around.out(greeting(ports, simulator.businessUrl, mqtt.base_topic));
     watching = watchDemo({ configuration, view: demoView(around), log, end });
   };
-  const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog };
+  const page = { doctor: doctorFor(configuration), demo: timeOf(simulator, configuration) };
+  const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog, page };
   try {
     await runBridge({ ...parts, version: programVersion(), onListening }, end);
   } finally {
@@ -213,7 +241,7 @@ async function demoConfiguration(
   const text = [
     lines.replace("platform:\n", "platform:\n  requests_per_minute: 0\n"),
     `broker: { port: ${ports.port} }`,
-    `http: { port: ${ports.httpPort} }`,
+    `http: { port: ${ports.httpPort}, users: [{ username: ${demoUser.name}, password: ${demoUser.password}, role: operator }] }`,
     `homeassistant: { language: ${ports.language} }`,
     "polling: { controllers: 30s, sensors: 5s, running_status: 10s, actuators: 5s }",
     "",

@@ -1,3 +1,4 @@
+import { wordLabel } from "../greenhouse/labels.js";
 import type { Language } from "./documents.js";
 
 /*
@@ -36,49 +37,6 @@ export function suffixed(language: Language, name: string, label: Label): string
   return /[\x20-\x7e]$/.test(name) || /^[\x20-\x7e]/.test(suffix) ? `${name} ${suffix}` : `${name}${suffix}`;
 }
 
-/** English where a word alone says too little; any other word is shown with a capital and spaces. */
-const englishWords: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    auto: "Automatic",
-    fans_1_2_3: "Fans 1, 2 and 3",
-    fans_1_2: "Fans 1 and 2",
-    fan_1: "Fan 1",
-  }),
-);
-
-const readable = (word: string): string => {
-  const text = word.replace(/_+/g, " ").trim() || word;
-  return text.charAt(0).toUpperCase() + text.slice(1);
-};
-
-/** Chinese for the words of the actuator kinds, of the platform's state and of a positioner at a degree. */
-const chineseWords: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    open: "打开",
-    close: "关闭",
-    closed: "关闭",
-    auto: "自动",
-    position: "指定开度",
-    on: "开启",
-    off: "关闭",
-    stop: "停止",
-    all_on: "全部开启",
-    fans_1_2_3: "一二三级风机",
-    fans_1_2: "一二级风机",
-    fan_1: "一级风机",
-    rotation: "轮灌",
-    online: "正常",
-    degraded: "受限",
-    unauthorized: "未授权",
-    unreachable: "无法连接",
-  }),
-);
-
-const wordLabels = {
-  en: (word) => englishWords.get(word) ?? readable(word),
-  zh: (word) => chineseWords.get(word) ?? word,
-} satisfies Record<Language, (word: string) => string>;
-
 /**
  * The label of each word, all different. `none` is no label in any language: Home Assistant reads it as "unknown".
  */
@@ -87,7 +45,7 @@ export function optionLabels(language: Language, words: readonly string[]): Read
   const labelled = new Map<string, string>();
   for (const word of words) {
     const own = /^none$/i.test(word) ? `${word} (0)` : word;
-    const wanted = wordLabels[language](word);
+    const wanted = wordLabel(language, word);
     const label = /^\s*none\s*$/i.test(wanted) ? own : wanted;
     const usable = label === word || !taken.has(label);
     labelled.set(word, usable ? label : own);

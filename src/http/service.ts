@@ -84,7 +84,7 @@ export class PageService {
   }
 
   overview(): Overview {
-    const { clock, store, status, demo } = this.sources;
+    const { clock, store } = this.sources;
     const alarms = new Map<string, number>();
     for (const { controller, state } of Object.values(this.alarms()))
       if (controller !== null && state !== "cleared")
@@ -95,9 +95,14 @@ export class PageService {
     });
     return {
       at: new Date(clock.now()).toISOString(),
-      bridge: { ...status.facts(), demo: demo?.now() ?? null },
+      bridge: this.bridge(),
       controllers: Object.fromEntries(rows),
     };
+  }
+
+  bridge(): BridgeFacts {
+    const { status, demo } = this.sources;
+    return { ...status.facts(), demo: demo?.now() ?? null };
   }
 
   controller(idOrCode: string): ControllerView | null {
@@ -150,6 +155,7 @@ export class PageService {
     const lines = () => ({ records: (recentLog?.newest(mostShown) ?? []).toReversed(), next: null });
     const past = () => ({ records: this.#records, next: this.#records.at(-1)?.seq ?? null });
     const views: Readonly<Record<string, LiveView>> = {
+      bridge: { isList: false, document: () => this.bridge() },
       overview: { isList: false, document: () => this.overview() },
       alarms: { isList: false, document: () => this.alarms() },
       journal: { isList: true, document: past },

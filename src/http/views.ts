@@ -10,13 +10,15 @@ import {
   sensorDocument,
   statusDocument,
 } from "../greenhouse/documents.js";
-import type { Actuator, Controller, Quality } from "../greenhouse/model.js";
+import type { Actuator, Controller, Quality, Sensor } from "../greenhouse/model.js";
+import { translatedSensorName, translatedStatusName } from "../greenhouse/sensor-names.js";
 import type {
   ActuatorView,
   Alarm,
   Alarms,
   CommandDocument,
   ControllerView,
+  Label,
   LimitsDocument,
   OverviewRow,
 } from "../page/protocol.js";
@@ -135,13 +137,13 @@ export function controllerView(
     Object.fromEntries([...items].map(([key, item]) => [key, show(item, key)]));
   return {
     ...{ id, code, name, availability, problem },
-    sensors: each(sensors, sensorDocument),
+    sensors: each(sensors, (sensor) => ({ ...sensorDocument(sensor), label: sensorLabel(sensor) })),
     actuators: each(actuators, (actuator, key) => ({
       ...actuatorView(actuator),
       ...board.shown(id, "actuator", key),
       ...noLimits,
     })),
-    status: each(statuses, statusDocument),
+    status: each(statuses, (status) => ({ ...statusDocument(status), label: statusLabel(status.name) })),
     parameters: each(parameters, (parameter, key) => ({
       ...parameterDocument(parameter),
       name: parameter.settings.name ?? key,
@@ -150,6 +152,17 @@ export function controllerView(
     })),
   };
 }
+
+/** Its own name where it was given one, else the platform's in the words of the catalogue. */
+function sensorLabel({ definition: { name, platformName } }: Sensor): Label {
+  const inWords = (language: "en" | "zh") => translatedSensorName(platformName, language) ?? name;
+  return name === platformName ? { en: inWords("en"), zh: inWords("zh") } : { en: name, zh: name };
+}
+
+const statusLabel = (name: string): Label => ({
+  en: translatedStatusName(name, "en") ?? name,
+  zh: translatedStatusName(name, "zh") ?? name,
+});
 
 function actuatorView(actuator: Actuator): Omit<ActuatorView, "command" | "result" | keyof LimitsDocument> {
   const { settings } = actuator;

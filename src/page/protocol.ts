@@ -29,7 +29,7 @@ export interface BridgeFacts {
   readonly broker: string;
   readonly read_only: boolean;
   readonly dry_run: boolean;
-  /** Of the demo alone: how many times as fast as ours the simulated greenhouse's time runs, and what it is there. */
+  /** Of the demo alone: how many times as fast as ours the simulated greenhouse's time runs, and its time of day. */
   readonly demo: { readonly speed: number; readonly time: string } | null;
 }
 
@@ -52,7 +52,7 @@ export interface Overview {
   readonly controllers: Readonly<Record<string, OverviewRow>>;
 }
 
-export type PhaseWord = "waiting" | "checking" | "sending" | "confirming" | "done";
+type PhaseWord = "waiting" | "checking" | "sending" | "confirming" | "done";
 
 /** A command and where it stands. */
 export interface CommandDocument {
@@ -116,8 +116,14 @@ export interface ParameterView extends ReturnType<typeof parameterDocument>, Com
   readonly writable: { readonly min: number; readonly max: number; readonly step: number } | null;
 }
 
-export type SensorView = ReturnType<typeof sensorDocument>;
-export type StatusView = ReturnType<typeof statusDocument>;
+/** What people read for a name of the platform. */
+export interface Label {
+  readonly en: string;
+  readonly zh: string;
+}
+
+export type SensorView = ReturnType<typeof sensorDocument> & { readonly label: Label };
+type StatusView = ReturnType<typeof statusDocument> & { readonly label: Label };
 
 export interface ControllerView {
   readonly id: string;

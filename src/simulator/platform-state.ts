@@ -120,24 +120,31 @@ export function handValues(row: AddressRow): readonly string[] {
 interface Stretch {
   readonly real: number;
   readonly simulated: number;
+  readonly speed: number;
 }
 
 /**
  * Real instants (what requests, time stamps and faults count in) against simulated ones (what the greenhouses live in).
- * Both are epoch ms; simulated time runs `speed` times as fast and can be skipped ahead.
+ * Both are epoch ms; simulated time runs `speed` times as fast,
+ * which can change, and can be skipped ahead.
  */
 export class Timeline {
-  readonly speed: number;
+  #newest: Stretch;
   #stretches: readonly Stretch[];
 
   constructor(speed: number, realStart: number, simulatedStart: number) {
-    this.speed = speed;
-    this.#stretches = [{ real: realStart, simulated: simulatedStart }];
+    this.#newest = { real: realStart, simulated: simulatedStart, speed };
+    this.#stretches = [this.#newest];
+  }
+
+  /** How many times as fast as real time simulated time runs now. */
+  get speed(): number {
+    return this.#newest.speed;
   }
 
   simulatedAt(real: number): number {
-    const stretch = this.#stretches.at(-1) ?? { real, simulated: real };
-    return stretch.simulated + (real - stretch.real) * this.speed;
+    const { simulated, real: since, speed } = this.#newest;
+    return simulated + (real - since) * speed;
   }
 
   /** When a simulated instant was, for instants that are not in the future. */
@@ -146,7 +153,7 @@ export class Timeline {
     for (let n = this.#stretches.length - 1; n >= 0; n--) {
       const stretch = this.#stretches[n];
       if (!stretch) break;
-      const real = stretch.real + (simulated - stretch.simulated) / this.speed;
+      const real = stretch.real + (simulated - stretch.simulated) / stretch.speed;
       if (simulated >= stretch.simulated || n === 0) return Math.min(real, limit);
       limit = stretch.real;
     }
@@ -155,8 +162,17 @@ export class Timeline {
 
   /** Lets `ms` of simulated time pass at once. */
   skip(real: number, ms: number): void {
-    const next = { real, simulated: this.simulatedAt(real) + ms };
-    this.#stretches = [...this.#stretches.slice(-31), next];
+    this.#begin({ real, simulated: this.simulatedAt(real) + ms, speed: this.speed });
+  }
+
+  /** From now on simulated time runs so many times as fast as real time. */
+  setSpeed(real: number, speed: number): void {
+    this.#begin({ real, simulated: this.simulatedAt(real), speed });
+  }
+
+  #begin(stretch: Stretch): void {
+    this.#newest = stretch;
+    this.#stretches = [...this.#stretches.slice(-31), stretch];
   }
 }
 

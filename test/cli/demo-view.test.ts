@@ -14,7 +14,7 @@ const result = {
 
 describe("what the demo shows", () => {
   it("ends with how to send a command, on the port it listens on", () => {
-    const text = greeting(1884, "http://127.0.0.1:1", "greenhouse");
+    const text = greeting({ page: 8100, broker: 1884 }, "http://127.0.0.1:1", "greenhouse");
     expect(text).toContain("mqtt://127.0.0.1:1884\n");
     expect(text).toContain(
       "mosquitto_pub -h 127.0.0.1 -p 1884 -q 1 -t greenhouse/gh-0001/actuator/left_skylight/set -m 45",

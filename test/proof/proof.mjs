@@ -17,6 +17,7 @@ const proofs = {
   fuzz: { title: "Packet fuzz of the embedded broker", full: { FUZZ_SECONDS: "1800" } },
   canary: { title: "Planted secrets" },
   conformance: { title: "MQTT conformance of the embedded broker" },
+  page: { title: "The page in a real browser" },
   homeassistant: { title: "A real Home Assistant", full: { HOMEASSISTANT_ROWS: "all" } },
 };
 const root = resolve(import.meta.dirname, "../..");

@@ -1,0 +1,171 @@
+import { computed, effect, type ReadonlySignal, signal, type Signal } from "@preact/signals";
+import type { Alarms, ApiError, BridgeFacts, LiveMessage, Session } from "./protocol.js";
+
+/*
+ * What the page knows, and since when. Everything shown comes from here; nothing is shown that the bridge has not said.
+ */
+
+/** Longer than this without a word from the bridge, and what is shown may be over. */
+const patienceMs = 15_000;
+
+/** Where the API is: beside the page, whatever path a proxy gave it. A fragment would break the WebSocket. */
+export function address(path: string): URL {
+  const url = new URL(path, document.baseURI);
+  url.hash = "";
+  return url;
+}
+
+export interface Answer<T = unknown> {
+  readonly status: number;
+  /** Null where there is none, or no answer at all. */
+  readonly body: (T & Partial<ApiError>) | null;
+}
+
+async function ask<T>(path: string, init: RequestInit): Promise<Answer<T>> {
+  try {
+    const answer = await fetch(address(path), { credentials: "same-origin", ...init });
+    const text = await answer.text();
+    const body = text === "" ? null : (JSON.parse(text) as T & Partial<ApiError>);
+    if (answer.status === 401 && body?.error === "login_required")
+      session.value = { user: null, role: null, via: null, login: true };
+    return { status: answer.status, body };
+  } catch {
+    return { status: 0, body: null };
+  }
+}
+
+export const get = <T>(path: string): Promise<Answer<T>> => ask<T>(path, {});
+
+export const post = <T>(path: string, body: object): Promise<Answer<T>> =>
+  ask<T>(path, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+
+/** Null while nobody is known to be let in. */
+export const session: Signal<Session | null> = signal(null);
+export const isOperator = computed(() => session.value?.role === "operator");
+
+/** By the bridge's clock, as the browser's may be wrong. */
+export const now = signal(Date.now());
+let offsetMs = 0;
+const heardAt = signal(performance.now());
+const clock = signal(performance.now());
+
+/** Since when the bridge is silent, by its own clock; null while it is heard. */
+export const silentSince: ReadonlySignal<number | null> = computed(() => {
+  const silentMs = clock.value - heardAt.value;
+  return silentMs > patienceMs ? now.value - silentMs : null;
+});
+
+const views = new Map<string, Signal<unknown>>();
+
+/** What a view shows; null before its first snapshot. */
+export function view<T>(name: string): ReadonlySignal<T | null> {
+  const held = views.get(name) ?? signal<unknown>(null);
+  views.set(name, held);
+  return held as ReadonlySignal<T | null>;
+}
+
+/** Why a view cannot be shown. */
+export const viewErrors = signal<ReadonlyMap<string, string>>(new Map());
+
+export const bridge = view<BridgeFacts>("bridge");
+export const alarms = view<Alarms>("alarms");
+
+const always = ["bridge", "alarms"];
+const looked = signal<readonly string[]>([]);
+
+/** Looks at these views, besides the ones that every page needs. */
+export function look(...names: readonly string[]): void {
+  if (names.join(" ") !== looked.peek().join(" ")) looked.value = names;
+}
+
+interface List {
+  readonly records: readonly unknown[];
+  readonly next: number | null;
+}
+
+const mostKept = 1_000;
+
+function received({ view: name, kind, data }: LiveMessage): void {
+  heardAt.value = performance.now();
+  if (isObject(data) && typeof data["at"] === "string") offsetMs = Date.parse(data["at"]) - Date.now();
+  if (name === null || kind === "alive") return;
+  const held = views.get(name);
+  if (kind === "error") {
+    viewErrors.value = new Map([...viewErrors.value, [name, isObject(data) ? String(data["message"]) : ""]]);
+    if (held) held.value = null;
+  } else if (held === undefined) return;
+  else if (kind === "snapshot") held.value = data;
+  else if (held.value === null) return;
+  else if (kind === "patch") held.value = patched(held.value, data);
+  else {
+    const { records, next } = held.value as List;
+    held.value = { records: [...(data as unknown[]).toReversed(), ...records].slice(0, mostKept), next };
+  }
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** RFC 7396; what did not change stays the same object. */
+export function patched(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const result = new Map(Object.entries(isObject(target) ? target : {}));
+  for (const [key, value] of Object.entries(patch))
+    if (value === null) result.delete(key);
+    else result.set(key, patched(result.get(key), value));
+  return Object.fromEntries(result);
+}
+
+const retryMs = [500, 1_000, 2_000, 4_000];
+
+/** Keeps a connection for as long as the page is open, once somebody is let in. */
+export function connect(): void {
+  let socket: WebSocket | null = null;
+  let tries = 0;
+  const subscribe = () => {
+    const names = [...always, ...looked.value];
+    for (const name of names) view(name);
+    if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ subscribe: names }));
+  };
+  const open = () => {
+    const url = address("api/live");
+    url.protocol = url.protocol.replace("http", "ws");
+    socket = new WebSocket(url);
+    socket.onopen = () => {
+      tries = 0;
+      subscribe();
+    };
+    socket.onmessage = ({ data }) => received(JSON.parse(String(data)) as LiveMessage);
+    socket.onclose = () => {
+      socket = null;
+      setTimeout(() => void enter(), retryMs[Math.min(tries, retryMs.length - 1)]);
+      tries += 1;
+    };
+  };
+  const enter = async () => {
+    const { body } = await get<Session>("api/session");
+    if (body !== null) session.value = body;
+    if (body === null) setTimeout(() => void enter(), retryMs[Math.min(tries++, retryMs.length - 1)]);
+    else if (body.role !== null) open();
+  };
+  entered = () => void enter();
+  effect(subscribe);
+  setInterval(() => {
+    clock.value = performance.now();
+    now.value = Date.now() + offsetMs;
+    // A line that broke without a word looks open for minutes.
+    if (clock.value - heardAt.value > patienceMs && socket?.readyState === WebSocket.OPEN) socket.close();
+  }, 1_000);
+  void enter();
+}
+
+/** To be called after a login. */
+export let entered = (): void => undefined;
+
+/** Random, also where the page came over plain HTTP and `randomUUID` is not there. */
+export const newId = (): string =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -1,0 +1,100 @@
+import { signal } from "@preact/signals";
+import { isOperator, post, session, view } from "./live.js";
+import { Badge, Choice, Loading, Steady } from "./parts.js";
+import type { JournalPage } from "./protocol.js";
+import { t } from "./words.js";
+
+interface LogLine {
+  readonly at: string;
+  readonly level: string;
+  readonly message: string;
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+const levels = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
+type Level = (typeof levels)[number];
+
+const least = signal<Level>("trace");
+const wanted = signal("");
+const said = signal("");
+
+const factsText = (facts: LogLine["facts"]) =>
+  Object.entries(facts)
+    .map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join("  ");
+
+class Line extends Steady<{ readonly line: LogLine }> {
+  override render({ line: { at, level, message, facts } }: { readonly line: LogLine }) {
+    return (
+      <li>
+        <time dateTime={at}>{at.slice(11, 19)}</time>
+        <Badge kind={["error", "fatal"].includes(level) ? "bad" : level === "warn" ? "warn" : "plain"}>
+          {level}
+        </Badge>
+        <span>
+          {message} <small>{factsText(facts)}</small>
+        </span>
+      </li>
+    );
+  }
+}
+
+async function setLevel(level: Level): Promise<void> {
+  const { status, body } = await post<{ readonly error?: string }>("api/requests/log_level", { level });
+  said.value = status === 200 ? "" : t("failed_request", { message: body?.error ?? "" });
+}
+
+/** The newest lines of the log, the newest first. */
+export function LogView() {
+  const page = view<JournalPage<LogLine>>("log").value;
+  const options = levels.map((level) => [level, level] as const);
+  const text = wanted.value.trim().toLowerCase();
+  const shown = (page?.records ?? []).filter(
+    (line) =>
+      levels.findIndex((level) => level === line.level) >= levels.indexOf(least.value) &&
+      (text === "" || `${line.message} ${factsText(line.facts)}`.toLowerCase().includes(text)),
+  );
+  return (
+    <>
+      <div class="bar">
+        <h1>{t("log")}</h1>
+        <Choice
+          label={t("level")}
+          value={least.value}
+          options={options}
+          onChoose={(next) => (least.value = next)}
+        />
+        <label class="field">
+          <span>{t("filter")}</span>
+          <input
+            type="search"
+            value={wanted}
+            onInput={({ currentTarget }) => (wanted.value = currentTarget.value)}
+          />
+        </label>
+        {isOperator.value ? (
+          <span class="buttons" role="group" aria-label={t("level_set")}>
+            <span class="quiet">{t("level_set")}</span>
+            {(["debug", "info", "warn"] as const).map((level) => (
+              <button key={level} type="button" onClick={() => void setLevel(level)}>
+                {level}
+              </button>
+            ))}
+          </span>
+        ) : (
+          <span class="why">{t(session.value?.user ? "viewer" : "anonymous")}</span>
+        )}
+      </div>
+      <p role="alert" class="said">
+        {said}
+      </p>
+      {page === null ? <Loading /> : null}
+      {page !== null && shown.length === 0 ? <p class="quiet">{t("none_found")}</p> : null}
+      <ol class="log">
+        {shown.map((line, at) => (
+          <Line key={`${line.at} ${shown.length - at}`} line={line} />
+        ))}
+      </ol>
+    </>
+  );
+}

@@ -1,0 +1,262 @@
+import { signal } from "@preact/signals";
+import { wordLabel } from "../greenhouse/labels.js";
+
+export type Language = "en" | "zh";
+
+const kept = "greenhouse2mqtt-language";
+const guessed = (): Language => (navigator.language.startsWith("zh") ? "zh" : "en");
+
+export const language = signal<Language>(
+  typeof localStorage === "undefined"
+    ? "en"
+    : localStorage.getItem(kept) === "zh" || (localStorage.getItem(kept) === null && guessed() === "zh")
+      ? "zh"
+      : "en",
+);
+
+export function speak(chosen: Language): void {
+  language.value = chosen;
+  localStorage.setItem(kept, chosen);
+}
+
+/** Every text of the page, in English and in Chinese. */
+export const words = {
+  title: ["Greenhouse", "温室"],
+  overview: ["Overview", "总览"],
+  journal: ["Journal", "操作记录"],
+  alarms: ["Alarms", "报警"],
+  diagnostics: ["Diagnostics", "诊断"],
+  log: ["Log", "日志"],
+  skip: ["Skip to the content", "跳到内容"],
+  log_in: ["Log in", "登录"],
+  log_out: ["Log out", "退出登录"],
+  name: ["Name", "名称"],
+  password: ["Password", "密码"],
+  language: ["Language", "语言"],
+  loading: ["Waiting for the bridge …", "正在等待网桥…"],
+  silent: [
+    "Nothing heard from the bridge since {time}. What is shown may be over; no command is taken.",
+    "自 {time} 起没有收到网桥的消息。显示的内容可能已过时，不接受命令。",
+  ],
+  gone: ["This is not there any more.", "已不存在。"],
+  viewer: [
+    "You are a viewer: you see everything, and cannot act.",
+    "您是查看者：可以查看全部内容，不能操作。",
+  ],
+  anonymous: [
+    "Nobody is logged in, so nothing can be commanded. Name an operator under http.users.",
+    "没有人登录，不能发送命令。请在 http.users 中设置操作员。",
+  ],
+  read_only: ["The bridge is read-only: every command is refused.", "网桥为只读：所有命令都会被拒绝。"],
+  dry_run: ["Dry run: commands are checked, and nothing is sent.", "试运行：只检查命令，不发送。"],
+  platform_online: ["Platform online", "平台在线"],
+  platform_degraded: ["Platform partly reached", "平台部分可达"],
+  platform_unreachable: [
+    "Platform not reached: values are stale, commands wait for it.",
+    "无法连接平台：数值已过期，命令需等待平台恢复。",
+  ],
+  platform_unauthorized: ["The platform refuses the sign-in.", "平台拒绝登录。"],
+  broker_away: ["No link to the MQTT broker.", "与 MQTT 服务器没有连接。"],
+  search: ["Search", "搜索"],
+  order: ["Order", "排序"],
+  order_attention: ["What needs attention", "需要注意的在前"],
+  controllers: ["{count} controllers", "{count} 个控制器"],
+  none_found: ["Nothing fits.", "没有符合的内容。"],
+  controller: ["Controller", "控制器"],
+  availability: ["Availability", "在线状态"],
+  quality: ["Quality", "质量"],
+  oldest: ["Oldest reading", "最旧读数"],
+  running: ["Under way", "进行中"],
+  problem: ["Problem", "异常"],
+  online: ["online", "在线"],
+  offline: ["offline", "离线"],
+  unknown: ["unknown", "未知"],
+  good: ["good", "良好"],
+  uncertain: ["uncertain", "不确定"],
+  stale: ["stale", "过期"],
+  bad: ["bad", "异常值"],
+  never: ["never", "从未"],
+  readings: ["Readings", "读数"],
+  actuators: ["Actuators", "执行器"],
+  parameters: ["Parameters", "参数"],
+  status: ["Running status", "运行状态"],
+  trend: ["24 hours", "24 小时"],
+  trend_of: ["The last 24 hours of {name}", "{name}：最近 24 小时"],
+  trend_since: [
+    "Kept in memory since {time}; nothing is known of the time before. Gaps: nothing good was known.",
+    "自 {time} 起保存在内存中，之前的情况未知。空缺处没有可靠数值。",
+  ],
+  trend_none: ["Nothing was kept yet. A point is added every minute.", "还没有数据。每分钟增加一个点。"],
+  close: ["Close", "关闭窗口"],
+  value: ["Value", "数值"],
+  raw: ["value {value}", "原始值 {value}"],
+  age: ["Age", "时间"],
+  send: ["Send {what} to {name}", "将“{what}”发送到 {name}"],
+  cancel: ["Cancel", "取消"],
+  stop: ["Stop", "停止"],
+  degree: ["Degree", "开度"],
+  not_sent: [
+    "The bridge did not answer. Look at the state before you send it again.",
+    "网桥没有回应。再次发送前请先查看状态。",
+  ],
+  why_silent: ["Not now: nothing is heard from the bridge.", "暂不可用：没有收到网桥的消息。"],
+  why_role: ["Only an operator can send commands.", "只有操作员可以发送命令。"],
+  why_read_only: ["The bridge is read-only.", "网桥为只读。"],
+  why_actuator: ["This actuator is read-only in the configuration.", "配置中该执行器为只读。"],
+  why_offline: ["The controller is offline.", "控制器离线。"],
+  why_platform: ["The platform is not reached.", "无法连接平台。"],
+  why_lock: ["Locked by {by}: {reason}", "已被 {by} 锁定：{reason}"],
+  why_lock_until: ["Locked by {by} until {time}: {reason}", "已被 {by} 锁定至 {time}：{reason}"],
+  why_rule: [
+    "Kept back by {rule}: {input} is {value}, limit {limit}.",
+    "受 {rule} 限制：{input} 为 {value}，界限 {limit}。",
+  ],
+  why_rule_bare: ["Kept back by {rule}.", "受 {rule} 限制。"],
+  why_until: ["Until {time}.", "直到 {time}。"],
+  lease: ["Ends with “{word}” at {time}.", "{time} 以“{word}”结束。"],
+  waiting: ["waits for its turn", "等待中"],
+  checking: ["is being checked", "检查中"],
+  sending: ["is being sent", "发送中"],
+  confirming: ["is being confirmed", "确认中"],
+  done: ["ended", "已结束"],
+  phase: ["{command} {phase}", "{command} {phase}"],
+  by: ["by {by}", "来自 {by}"],
+  confirmed: ["confirmed", "已确认"],
+  already: ["already so", "已是如此"],
+  superseded: ["overtaken", "已被取代"],
+  refused: ["refused", "已拒绝"],
+  rejected: ["rejected", "平台拒绝"],
+  unconfirmed: ["not confirmed", "未确认"],
+  failed: ["failed", "失败"],
+  did_confirmed: ["The platform shows it.", "平台已显示该值。"],
+  did_already: ["The platform showed it already; nothing was sent.", "平台原本就显示该值，没有发送。"],
+  did_dry_run: ["Everything was checked; nothing was sent.", "已全部检查，没有发送。"],
+  did_superseded: ["A newer command took its place.", "被更新的命令取代。"],
+  did_refused: ["It was not taken, and nothing was sent.", "未被接受，没有发送。"],
+  did_rejected: [
+    "The platform refused it. Look at the platform's message.",
+    "平台拒绝了命令，请查看平台的消息。",
+  ],
+  did_unconfirmed: [
+    "The platform took it but does not show it. Look at the device; it is not sent again.",
+    "平台已接受，但没有显示该值。请查看设备；不会再次发送。",
+  ],
+  did_failed: [
+    "It did not happen. Look at the device and send it again.",
+    "没有执行。请查看设备后再次发送。",
+  ],
+  did_unknown: ["Nobody can tell whether it happened. Look at the device.", "无法判断是否执行。请查看设备。"],
+  outcome: ["Outcome", "结果"],
+  any: ["all", "全部"],
+  when: ["When", "时间"],
+  what: ["What", "内容"],
+  who: ["Who", "操作者"],
+  last_hour: ["last hour", "最近一小时"],
+  last_day: ["last 24 hours", "最近 24 小时"],
+  last_week: ["last 7 days", "最近 7 天"],
+  all_time: ["everything kept", "全部记录"],
+  more: ["Show older ones", "显示更早的记录"],
+  export_csv: ["Export CSV", "导出 CSV"],
+  export_json: ["Export JSON", "导出 JSON"],
+  no_records: ["No command yet.", "还没有命令。"],
+  all_well: ["Nothing is wrong.", "一切正常。"],
+  since: ["since {time}", "自 {time}"],
+  acknowledge: ["Acknowledge", "确认"],
+  acknowledged: ["acknowledged", "已知悉"],
+  cleared: ["over", "已结束"],
+  health: ["Health", "运行状况"],
+  uptime: ["Running for", "已运行"],
+  memory: ["Memory", "内存"],
+  version: ["Version", "版本"],
+  broker: ["Broker", "MQTT 服务器"],
+  platform: ["Platform", "平台"],
+  requests_left: ["Requests left this minute", "本分钟剩余请求"],
+  calls: ["Calls an hour, of the budget", "每小时请求（预算）"],
+  last_business: ["Last contact, business host", "业务服务器最近联系"],
+  last_realtime: ["Last contact, real-time host", "实时服务器最近联系"],
+  intervals: ["Effective intervals", "实际间隔"],
+  overdue: ["Overdue", "逾期"],
+  unreadable: ["Answers that could not be read", "无法读取的回答"],
+  journal_state: ["Journal", "操作记录"],
+  available: ["can be written", "可写入"],
+  none: ["none", "无"],
+  doctor: ["Doctor", "检查"],
+  doctor_what: [
+    "Tries everything the bridge needs. Nothing is sent to an actuator.",
+    "逐项检查网桥所需的一切，不会向执行器发送任何内容。",
+  ],
+  doctor_run: ["Run doctor", "开始检查"],
+  doctor_running: ["Running …", "检查中…"],
+  ok: ["ok", "正常"],
+  warning: ["warning", "警告"],
+  skipped: ["not tried", "未检查"],
+  bundle: ["Report for help", "求助报告"],
+  bundle_what: [
+    "Configuration, health, journal and log in one file, without secrets.",
+    "一个文件包含配置、运行状况、操作记录和日志，不含密码。",
+  ],
+  download: ["Download", "下载"],
+  level: ["Level", "级别"],
+  level_set: ["Log from level", "日志级别"],
+  filter: ["Filter", "筛选"],
+  demo: ["Simulated day, {time}", "模拟的一天，{time}"],
+  speed: ["Speed", "速度"],
+  wrong_login: ["There is no such user, or the password is another one.", "没有此用户，或密码不正确。"],
+  too_many: ["Too many wrong logins; try again later.", "错误登录太多，请稍后再试。"],
+  failed_request: ["That did not work: {message}", "没有成功：{message}"],
+} as const satisfies Readonly<Record<string, readonly [string, string]>>;
+
+export type Word = keyof typeof words;
+
+/** A text in the language that is chosen. */
+export function t(word: Word, values: Readonly<Record<string, string | number>> = {}): string {
+  const text = words[word][language.value === "zh" ? 1 : 0];
+  return text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ""));
+}
+
+export const isWord = (text: string): text is Word => Object.hasOwn(words, text);
+/** The same for a word that the bridge uses; as it stands where there is no text for it. */
+export const told = (text: string): string => (isWord(text) ? t(text) : text.replaceAll("_", " "));
+
+/** A command word, a degree, or whatever else was sent. */
+export const commandText = (command: string | number | null): string =>
+  command === null
+    ? "–"
+    : /^\d+$/.test(String(command))
+      ? `${command} %`
+      : wordLabel(language.value, String(command));
+
+const locale = () => (language.value === "zh" ? "zh-CN" : "en-GB");
+
+export const numberText = (value: number | string): string =>
+  typeof value === "number"
+    ? new Intl.NumberFormat(locale(), { maximumFractionDigits: 3 }).format(value)
+    : value;
+
+/** A moment: the time alone where it is of today. */
+export function timeText(at: string | number, now: number): string {
+  const date = new Date(at);
+  const isToday = date.toDateString() === new Date(now).toDateString();
+  const day = isToday ? {} : ({ day: "numeric", month: "short" } as const);
+  return new Intl.DateTimeFormat(locale(), {
+    ...day,
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+  }).format(date);
+}
+
+const units = [
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+] as const;
+
+/** How long ago; seconds below a minute. */
+export function ageText(at: string | null, now: number): string {
+  if (at === null) return t("never");
+  const seconds = Math.max(0, Math.round((now - Date.parse(at)) / 1000));
+  const format = new Intl.RelativeTimeFormat(locale(), { style: "narrow", numeric: "always" });
+  const [unit, size] = units.find(([, of]) => seconds >= of) ?? (["second", 1] as const);
+  return format.format(-Math.floor(seconds / size), unit);
+}

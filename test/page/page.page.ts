@@ -1,0 +1,346 @@
+import { createServer, request as httpRequest } from "node:http";
+import net from "node:net";
+import { readdirSync, readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { SimulatorControl } from "../../src/simulator/control.js";
+import { axe, card, command, logIn, operator, scene, visit, withBrowser } from "./scene.js";
+
+type Control = SimulatorControl;
+
+withBrowser();
+
+const overEvery = ["#/", "#/controller/gh-0001", "#/journal", "#/alarms", "#/diagnostics", "#/log"];
+const seconds = (count: number) => ({ timeout: count * 1000 });
+
+describe("the bundle", () => {
+  const folder = "dist/page/assets";
+  const sizes = readdirSync(folder).map((name) => ({
+    name,
+    bytes: gzipSync(readFileSync(`${folder}/${name}`)).length,
+  }));
+  const sum = (found: readonly { readonly bytes: number }[]) =>
+    found.reduce((all, { bytes }) => all + bytes, 0);
+
+  it("is at most 40 kB without what draws plots and 70 kB with it, compressed", () => {
+    expect(sum(sizes.filter(({ name }) => !name.startsWith("plot")))).toBeLessThanOrEqual(40_000);
+    expect(sum(sizes)).toBeLessThanOrEqual(70_000);
+    console.log(
+      `bundle: ${sum(sizes)} bytes gzip, ${sizes.map(({ name, bytes }) => `${name} ${bytes}`).join(", ")}`,
+    );
+  });
+});
+
+describe("every view", () => {
+  it.each(["en-GB", "zh-CN"])(
+    "in %s, 320 px wide: nothing serious for axe, no foreign request, nothing cut off",
+    async (locale) => {
+      const { url } = await scene();
+      const { page, complaints } = await visit(url, "", { locale, viewport: { width: 320, height: 640 } });
+      await page.getByRole("button", { name: /Log in|登录/ }).waitFor();
+      expect(await axe(page), "login").toEqual([]);
+      await logIn(page);
+      await page.locator(".row").first().waitFor();
+      expect(await page.locator("html").getAttribute("lang")).toBe(
+        locale.startsWith("zh") ? "zh-Hans" : "en",
+      );
+      for (const hash of overEvery) {
+        await page.evaluate((to) => (location.hash = to), hash);
+        await page.locator("main h1").waitFor();
+        if (hash.includes("controller")) await page.locator(".card").first().waitFor();
+        expect(await axe(page), hash).toEqual([]);
+        expect(await page.evaluate(() => document.documentElement.scrollWidth), hash).toBeLessThanOrEqual(
+          320,
+        );
+      }
+      expect(complaints).toEqual([]);
+    },
+  );
+
+  it("shows 200 hostile names as text", async () => {
+    const hostile = '<img src=x onerror="document.title=1">\u202e${7*7}{{7*7}}" onmouseover="';
+    const lines = Array.from({ length: 200 }, (_, at) => {
+      const code = `GH-${String(at + 1).padStart(4, "0")}`;
+      return `  ${code}: { name: ${JSON.stringify(`${hostile}${at}`)}, actuators: { a: { kind: machine, address: "150", name: ${JSON.stringify(hostile)} } } }`;
+    });
+    const { url } = await scene({ controllers: `\n${lines.join("\n")}\n`, simulator: { controllers: 200 } });
+    const { page, complaints } = await visit(url);
+    await logIn(page);
+    await page.getByText(`${hostile}0`, { exact: true }).waitFor(seconds(30));
+    await page.evaluate(() => (location.hash = "#/controller/gh-0001"));
+    await page.locator(".card").first().waitFor(seconds(20));
+    expect(await page.locator("img:not([src='./icon.svg'])").count()).toBe(0);
+    expect(await page.title()).toBe("Greenhouse");
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("a command", () => {
+  it("takes two steps, shows its phase, and never the wished state before the platform shows it", async () => {
+    const { url } = await scene();
+    const { page, complaints } = await visit(url, "#/controller/gh-0001");
+    await logIn(page);
+    const fan = card(page, "Fan");
+    const before = await fan.locator(".state").textContent();
+    expect(before).not.toBe("On");
+    await fan.getByRole("button", { name: "On", exact: true }).click();
+    expect(await fan.locator(".state").textContent()).toBe(before);
+    await fan.getByRole("button", { name: "Send On to Fan" }).click();
+    await fan.getByText("confirmed", { exact: true }).waitFor(seconds(15));
+    await expect.poll(() => fan.locator(".state").textContent(), seconds(5)).toBe("On");
+    await command(page, "Fan", "On");
+    await fan.getByText("already so", { exact: true }).waitFor(seconds(15));
+    const skylight = card(page, "Left skylight");
+    await skylight.getByRole("slider").fill("45");
+    await skylight.getByRole("button", { name: "Send 45 % to Left skylight" }).click();
+    await skylight.getByText("confirmed", { exact: true }).waitFor(seconds(20));
+    await expect.poll(() => skylight.locator(".state").textContent(), seconds(5)).toBe("45 %");
+    expect(complaints).toEqual([]);
+  });
+
+  it.each([
+    [
+      "rejected",
+      "rejected",
+      ({ fault }: Control) => fault({ fault: "body_code", operation: "set-value", code: 500 }),
+    ],
+    ["unconfirmed", "not confirmed", ({ fault }: Control) => fault({ fault: "ignore" })],
+    [
+      "failed",
+      "failed",
+      ({ fault }: Control) => fault({ fault: "reset", operation: "set-value", when: "before", count: 9 }),
+    ],
+    ["refused", "refused", ({ setOnline }: Control) => setOnline("GH-0001", false)],
+  ] as const)("that ends %s says so in a sentence", async (_, word, spoil) => {
+    const { url, simulator } = await scene();
+    const { page } = await visit(url, "#/controller/gh-0001");
+    await logIn(page);
+    await card(page, "Fan").getByRole("button", { name: "On", exact: true }).click();
+    spoil(simulator.control);
+    await card(page, "Fan").getByRole("button", { name: "Send On to Fan" }).click();
+    await card(page, "Fan").locator(".result", { hasText: word }).waitFor(seconds(30));
+    expect((await card(page, "Fan").locator(".result").textContent())?.length).toBeGreaterThan(60);
+  });
+
+  it("of which nobody can tell what became of it says that", async () => {
+    const { url, simulator } = await scene();
+    const { page } = await visit(url, "#/controller/gh-0001");
+    await logIn(page);
+    simulator.control.fault({ fault: "slow", operation: "set-value", delayMs: 3_000 });
+    await command(page, "Fan", "On");
+    await card(page, "Fan").getByText("is being sent").waitFor(seconds(10));
+    for (const operation of ["get-value", "set-value/flush"] as const)
+      simulator.control.fault({ fault: "body_code", operation, code: 500, chance: 1 });
+    await card(page, "Fan").locator(".result", { hasText: "unknown" }).waitFor(seconds(40));
+  });
+
+  it("that a newer one takes the place of is overtaken, and a dry run sends nothing", async () => {
+    const { url } = await scene();
+    const { page } = await visit(url, "#/controller/gh-0001");
+    await logIn(page);
+    for (const degree of ["20", "60", "80"]) {
+      await card(page, "Left skylight").getByRole("slider").fill(degree);
+      await card(page, "Left skylight")
+        .getByRole("button", { name: `Send ${degree} % to Left skylight` })
+        .click();
+    }
+    await card(page, "Left skylight").locator(".result", { hasText: "80 %" }).waitFor(seconds(30));
+    await page.getByRole("link", { name: "Journal" }).click();
+    await page.locator("td .badge", { hasText: "overtaken" }).first().waitFor(seconds(10));
+    const dry = await scene({ commands: "dry_run: true" });
+    const other = await visit(dry.url, "#/controller/gh-0001");
+    await logIn(other.page);
+    await command(other.page, "Fan", "On");
+    await card(other.page, "Fan").locator(".result", { hasText: "dry run" }).waitFor(seconds(15));
+  });
+
+  it("of stop goes out with one tap", async () => {
+    const { url } = await scene();
+    const { page } = await visit(url, "#/controller/gh-0001");
+    await logIn(page);
+    await card(page, "Vent motor").getByRole("button", { name: "Stop", exact: true }).click();
+    await card(page, "Vent motor").locator(".result").waitFor(seconds(20));
+    expect(await card(page, "Vent motor").locator(".result strong").textContent()).toBe("Stop");
+    expect(await card(page, "Fan").getByRole("button", { name: "Stop" }).count()).toBe(0);
+  });
+
+  it("can be given with the keyboard alone", async () => {
+    const { url } = await scene();
+    const { page } = await visit(url, "#/controller/gh-0001");
+    await page.getByLabel("Name").press("Tab");
+    await page.getByLabel("Name").focus();
+    await page.keyboard.type("anna");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("operator-anna");
+    await page.keyboard.press("Enter");
+    await card(page, "Fan").waitFor(seconds(15));
+    const focused = () =>
+      page.evaluate(() =>
+        document.activeElement?.closest("article")?.getAttribute("aria-label") === "Fan"
+          ? document.activeElement.textContent
+          : "",
+      );
+    for (let times = 0; times < 80 && (await focused()) !== "On"; times += 1)
+      await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    for (let times = 0; times < 10 && !(await focused()).startsWith("Send"); times += 1)
+      await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await card(page, "Fan").getByText("confirmed", { exact: true }).waitFor(seconds(15));
+  });
+});
+
+describe("what cannot be done now", () => {
+  it.each([
+    ["for a viewer", "Only an operator can send commands.", {}, "ben", "viewer-ben"],
+    [
+      "with a read-only bridge",
+      "The bridge is read-only.",
+      { commands: "read_only: true" },
+      "anna",
+      "operator-anna",
+    ],
+  ] as const)("%s is a disabled button with the reason", async (_, why, options, name, password) => {
+    const { url } = await scene(options);
+    const { page } = await visit(url, "#/controller/gh-0001");
+    await logIn(page, name, password);
+    await card(page, "Fan").getByText(why).waitFor(seconds(15));
+    expect(await card(page, "Fan").getByRole("button", { name: "On", exact: true }).isDisabled()).toBe(true);
+  });
+
+  it("because of the configuration, a controller or a platform that is away, is said as well", async () => {
+    const { url, simulator } = await scene();
+    const { page } = await visit(url, "#/controller/gh-0001");
+    await logIn(page);
+    await card(page, "Pinned")
+      .getByText("This actuator is read-only in the configuration.")
+      .waitFor(seconds(15));
+    simulator.control.setOnline("GH-0001", false);
+    await card(page, "Fan").getByText("The controller is offline.").waitFor(seconds(30));
+    simulator.control.setOnline("GH-0001", true);
+    await expect
+      .poll(() => card(page, "Fan").getByRole("button", { name: "On", exact: true }).isEnabled(), seconds(30))
+      .toBe(true);
+    await simulator.control.hostDown("realtime", "refuse");
+    await page.getByText("Platform not reached").waitFor(seconds(40));
+    await card(page, "Fan").getByText("The platform is not reached.").waitFor(seconds(10));
+    await page.locator(".quality.stale").first().waitFor(seconds(10));
+  });
+});
+
+describe("a page that is not told anything", () => {
+  it("turns grey within 15 s of the bridge's death, takes no command, and comes back by itself", async () => {
+    const { url, program, restart } = await scene({ http: "  page: true" });
+    const { page } = await visit(url, "#/controller/gh-0001");
+    await page.locator(".card").first().waitFor(seconds(15));
+    program().signal("SIGKILL");
+    const killedAt = performance.now();
+    await page.getByText("Nothing heard from the bridge").waitFor(seconds(20));
+    expect(performance.now() - killedAt).toBeLessThan(17_500);
+    await card(page, "Fan").getByText("Not now: nothing is heard from the bridge.").waitFor(seconds(5));
+    expect(await page.locator(".silent").count()).toBe(1);
+    await program().ended;
+    await restart();
+    await page.locator(".silent").waitFor({ state: "detached", ...seconds(20) });
+  });
+
+  it("two browsers show the same", async () => {
+    const { url } = await scene();
+    const [one, other] = [await visit(url, "#/controller/gh-0001"), await visit(url, "#/controller/gh-0001")];
+    await logIn(one.page);
+    await logIn(other.page);
+    await card(other.page, "Fan").waitFor(seconds(15));
+    await command(one.page, "Fan", "On");
+    for (const { page } of [one, other])
+      await expect.poll(() => card(page, "Fan").locator(".state").textContent(), seconds(20)).toBe("On");
+    await card(other.page, "Fan").getByText("by anna").waitFor(seconds(10));
+  });
+});
+
+describe("behind Home Assistant's ingress", () => {
+  it("the page works below its path, with the browser's Host and Origin, added headers and no encodings", async () => {
+    const { url } = await scene({ http: "  ingress: { enabled: true, role: operator, address: 127.0.0.1 }" });
+    const prefix = "/api/hassio_ingress/aB3-xyz_9";
+    const target = new URL(url);
+    const seen: (string | undefined)[] = [];
+    const added = { "x-ingress-path": prefix, "x-remote-user-name": "anna", "x-forwarded-for": "10.0.0.9" };
+    const forwarded = (headers: Readonly<Record<string, unknown>>) => {
+      const kept = Object.entries(headers).filter(([name]) => name !== "accept-encoding");
+      return { ...Object.fromEntries(kept), ...added } as Record<string, string>;
+    };
+    const stand = createServer((asked, answer) => {
+      const path = (asked.url ?? "").replace(prefix, "");
+      const { hostname: host, port } = target;
+      const call = httpRequest(
+        { host, port, path, method: asked.method, headers: forwarded(asked.headers) },
+        (got) => {
+          seen.push(got.headers["content-encoding"]);
+          answer.writeHead(got.statusCode ?? 502, got.headers);
+          got.pipe(answer);
+        },
+      );
+      asked.pipe(call);
+    });
+    stand.on("upgrade", (asked, socket) => {
+      const inner = net.connect(Number(target.port), target.hostname);
+      const headers = Object.entries(forwarded(asked.headers)).map(([key, value]) => `${key}: ${value}`);
+      inner.write([`GET ${(asked.url ?? "").replace(prefix, "")} HTTP/1.1`, ...headers, "", ""].join("\r\n"));
+      socket.pipe(inner).pipe(socket);
+      for (const one of [inner, socket]) one.on("error", () => undefined);
+    });
+    await new Promise<void>((resolve) => stand.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void stand.close());
+    const { port } = stand.address() as net.AddressInfo;
+    const { page, complaints } = await visit(
+      `http://127.0.0.1:${port}`,
+      `${prefix.slice(1)}/#/controller/gh-0001`,
+    );
+    await command(page, "Fan", "On");
+    await card(page, "Fan").getByText("by anna").waitFor(seconds(20));
+    expect(seen.filter((encoding) => encoding !== undefined)).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("the rest of the page", () => {
+  it("journal, alarms, diagnostics, doctor and log tell what happened", async () => {
+    const { url } = await scene({ http: operator });
+    const { page, complaints } = await visit(url, "#/controller/gh-0001", {
+      viewport: { width: 1280, height: 900 },
+    });
+    await logIn(page);
+    await command(page, "Fan", "On");
+    await card(page, "Fan").getByText("confirmed", { exact: true }).waitFor(seconds(15));
+    await page.getByRole("link", { name: "Journal" }).click();
+    await page
+      .getByRole("cell", { name: /confirmed/ })
+      .first()
+      .waitFor(seconds(10));
+    await page.getByLabel("Outcome").selectOption("rejected");
+    await page.getByText("No command yet.").waitFor(seconds(10));
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export CSV" }).click(),
+    ]);
+    expect(file.suggestedFilename()).toBe("journal.csv");
+    await page.getByRole("link", { name: "Diagnostics" }).click();
+    await page.getByRole("button", { name: "Run doctor" }).click();
+    await page.locator(".findings li").nth(3).waitFor(seconds(30));
+    await page.getByRole("link", { name: "Log" }).click();
+    await page.getByText("command ended").waitFor(seconds(10));
+    await page.getByLabel("Filter").fill("command taken");
+    await expect.poll(() => page.getByText("command ended").count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  it("a wrong login says so, and leaving ends it", async () => {
+    const { url } = await scene();
+    const { page } = await visit(url);
+    await logIn(page, "anna", "wrong");
+    await page.getByText("There is no such user, or the password is another one.").waitFor(seconds(10));
+    await logIn(page);
+    await page.locator(".row").first().waitFor(seconds(10));
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByRole("button", { name: "Log in" }).waitFor(seconds(10));
+  });
+});
