@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -7,7 +8,7 @@ import { load } from "../config/loading.js";
 import { addonProblems, optionProblems, type Schema, translationProblems } from "./support/addon-rules.js";
 import { inProject, textOf } from "./support/project.js";
 
-const folder = "deploy/home-assistant-addon";
+const folder = "deploy/home-assistant-addon/greenhouse2mqtt";
 
 interface Addon {
   readonly version: string;
@@ -32,6 +33,19 @@ describe("the Home Assistant app's config.yaml", () => {
   it("keeps the Supervisor's rules", async () => {
     const addon: unknown = await addonOf();
     expect(addonProblems(addon)).toEqual([]);
+  });
+
+  it("lies in a repository as the store reads it, with an icon, documents and the ingress of its own port", async () => {
+    const repository = parse(await textOf(`${folder}/../repository.yaml`)) as Readonly<
+      Record<string, unknown>
+    >;
+    expect(Object.keys(repository)).toEqual(["name", "maintainer"]);
+    const { ingress, ingress_port: port } = parse(await textOf(`${folder}/config.yaml`)) as Readonly<
+      Record<string, unknown>
+    >;
+    expect([ingress, port]).toEqual([true, 8099]);
+    for (const name of ["icon.png", "DOCS.md", "Dockerfile"])
+      expect(existsSync(inProject(`${folder}/${name}`))).toBe(true);
   });
 
   it("has the version of the program", async () => {
@@ -83,6 +97,7 @@ describe("the options as a configuration", () => {
     token: 'to"ken:#1',
     language: "zh",
     read_only: false,
+    page_role: "operator",
     log_level: "debug",
     sign_in: [],
     actuators: [
@@ -114,8 +129,8 @@ describe("the options as a configuration", () => {
   });
 
   it("reach the bridge as they were given", async () => {
-    const { platform, mqtt, homeassistant, commands, log, controllers } = await configured(filled);
-    expect({ platform, mqtt, homeassistant, commands, log }).toMatchObject({
+    const { platform, mqtt, homeassistant, commands, http, log, controllers } = await configured(filled);
+    expect({ platform, mqtt, homeassistant, commands, http, log }).toMatchObject({
       platform: {
         business_url: "https://business.example.com",
         realtime_url: "https://realtime.example.com",
@@ -124,6 +139,7 @@ describe("the options as a configuration", () => {
       mqtt: { url: "mqtt://core-mosquitto:1883", username: "addons", password: "p'a: ss" },
       homeassistant: { language: "zh" },
       commands: { read_only: false },
+      http: { host: "0.0.0.0", port: 8099, ingress: { enabled: true, role: "operator" } },
       log: { level: "debug" },
     });
     expect(Object.keys(controllers)).toEqual(["GH-0001", "FM-0002"]);

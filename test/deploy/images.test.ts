@@ -28,6 +28,6 @@ describe("images from elsewhere", () => {
     );
     const [, standard = ""] = /^ARG NODE_IMAGE=(.+)$/m.exec(dockerfile) ?? [];
     expect(dockerfile).toContain(`--build-arg NODE_IMAGE=${standard}@sha256:…`);
-    expect(text("deploy/home-assistant-addon/Dockerfile")).toContain(`${standard}@sha256:…`);
+    expect(text("deploy/home-assistant-addon/greenhouse2mqtt/Dockerfile")).toContain(`${standard}@sha256:…`);
   });
 });

@@ -27,6 +27,8 @@ export function configurationOf(options, service) {
     ...mqttLines(brokerOf(options, service), secret),
     `homeassistant: { language: ${options.language} }`,
     `commands: { read_only: ${String(options.read_only)} }`,
+    // From outside the container nothing but health without the Supervisor's ingress.
+    `http: { host: 0.0.0.0, port: 8099, ingress: { enabled: true, role: ${options.page_role} } }`,
     `log: { level: ${options.log_level} }`,
     "data_dir: ./data",
     ...controllerLines(options.actuators),
