@@ -25,6 +25,7 @@ import { topicsUnder } from "./mqtt/topics.js";
 import { createPlatform, type PlatformClient } from "./platform/client.js";
 import { nodeFiles } from "./platform/files.js";
 import { platformSettings } from "./platform/settings.js";
+import { weatherTopics } from "./limits/limits.js";
 import { afterRequests, type Clock, clockAgrees } from "./runtime/clock.js";
 import type { Logger, RecentLog } from "./runtime/log.js";
 import type { Random } from "./runtime/random.js";
@@ -164,8 +165,7 @@ class Bridge {
     return createMirror({
       ...{ configuration, platform: this.platform, clock, random, log, transliterate: anyAscii },
       onPlatformState: (state) => {
-        this.#outputs.platformState(state);
-        this.#status.platformState(state);
+        for (const part of [this.#outputs, this.#status, this.#desk.limits.alarms]) part.platformState(state);
       },
       onEvent: this.#event,
       onAdded: (code) => this.#desk.commander.feed({ type: "admitted", code }),
@@ -186,7 +186,8 @@ class Bridge {
       message: (message) => this.#received(message),
       beforeEnd: () => this.#outputs.leave(),
     });
-    return new BrokerConnection(settings, { clock, random, log });
+    const heard = weatherTopics(configuration.weather);
+    return new BrokerConnection({ ...settings, heard }, { clock, random, log });
   }
 
   /** Null where nothing is announced. */
@@ -265,6 +266,7 @@ class Bridge {
         this.#page?.result(result, about);
       },
       otherBridge: () => this.#status.hasOtherBridge,
+      ...{ configuration: this.#given.configuration, overdue: () => this.#status.overdue() },
     });
   }
 
@@ -281,14 +283,9 @@ class Bridge {
     const { clock, log, setLogLevel, configuration } = this.#given;
     const handlers = requestHandlers({
       ...{ mirror: this.#mirror, platform: this.platform, journal: this.#journal, setLogLevel },
-      commander: this.#desk.commander,
-      now: () => clock.now(),
-      republish: () => {
-        this.#outputs.republish();
-        this.#desk.republish();
-      },
-      health: () => this.#status.health(),
-      bundle: () => this.#status.bundle(),
+      ...{ commander: this.#desk.commander, limits: this.#desk.limits, clock, onEvent: this.#event },
+      republish: () => [this.#outputs, this.#desk].forEach((part) => part.republish()),
+      ...{ health: () => this.#status.health(), bundle: () => this.#status.bundle() },
     });
     const { concurrency } = configuration.platform;
     const { response: responseTopic } = this.#topics.bridge;
@@ -300,7 +297,8 @@ class Bridge {
     return new makePage({
       ...{ ...page, clock, log, recentLog, store: this.#mirror.store, status: this.#status },
       submit: (request) => this.#desk.commander.submit(request),
-      ask: (name, payload, signal) => this.#requests.ask(name, payload, signal),
+      ask: (...asked) => this.#requests.ask(...asked),
+      alarms: () => this.#desk.limits.alarms.list,
       journal: this.#journal,
       past: (filter) => newestRecords(this.#journal.directory, filter),
     });
@@ -317,9 +315,8 @@ class Bridge {
     this.#stopping = signal;
     log.info(mayDo(live.current.commands));
     const { store, poller, watch } = this.#mirror;
-    const journal = this.#journal;
-    const onUnreadable = (problem: Error) => refuseForUnread(problem, journal, log, live);
-    await restoreCommands(this.#desk, { journal, store, clock, log, onUnreadable });
+    const onUnreadable = (problem: Error) => refuseForUnread(problem, this.#journal, log, live);
+    await restoreCommands(this.#desk, { journal: this.#journal, store, clock, log, onUnreadable });
     const watched = (part: Promise<void>) =>
       part.catch((error: unknown) => {
         failed.abort();
@@ -329,7 +326,7 @@ class Bridge {
     const bell = this.#desk.commander;
     const { push, requests_per_minute: requestsPerMinute } = configuration.platform;
     const pushParts = { platform: this.platform, mirror: this.#mirror, requestsPerMinute, bell, clock, log };
-    const parts = [this.#outputs, this.#desk, store, watch, poller, this.#status];
+    const parts = [this.#outputs, this.#desk, this.#desk.limits, store, watch, poller, this.#status];
     const results = await Promise.allSettled(
       [
         ...parts.map((part) => part.run(signal)),
@@ -339,16 +336,16 @@ class Bridge {
       ].map((part) => watched(Promise.resolve(part))),
     );
     linkEnd.abort();
-    for (const result of await Promise.allSettled([link, ...results.map(rethrown)])) {
+    for (const result of await Promise.allSettled([link, ...results.map(rethrown)]))
       if (result.status === "rejected") throw result.reason;
-    }
   }
 
   readonly #event = (event: BridgeEvent): void => {
     this.#outputs.event(event);
+    this.#desk.limits.told(event);
   };
 
-  readonly #platformHadTime = (): boolean =>
+  readonly #platformHadTime = () =>
     this.#mirror.inventory.knownForMs(this.#given.clock.monotonic()) >= patienceMs;
 
   async #connected(): Promise<void> {
@@ -363,6 +360,8 @@ class Bridge {
     if (topic === homeassistant.status_topic) this.#discovery?.statusMessage(payload.toString(), retain);
     else if (homeassistant.enabled && topic.startsWith(`${homeassistant.discovery_prefix}/device/`))
       this.#discovery?.foreignDocument(topic, payload.toString());
+    else if (this.#desk.limits.hears(topic))
+      this.#desk.limits.measured(message, this.#connection.broker?.protocolVersion);
     else if (!this.#status.received(message)) this.#asked(message);
   }
 
@@ -371,10 +370,10 @@ class Bridge {
     const incoming = this.#topics.parse(topic);
     if (incoming === null) return;
     // Another broker stamps nobody, so there the property would be the sender's own word.
-    const via = this.#stampsSenders ? readVia(message.properties.userProperties) : null;
-    if (incoming.type === "command")
-      this.#desk.received(message, incoming, via && { client: via.client, user: via.user });
-    else if (!retain) this.#requests.received(incoming.name, payload, via?.client ?? null, this.#stopping);
+    const stamped = this.#stampsSenders ? readVia(message.properties.userProperties) : null;
+    const via = stamped && { client: stamped.client, user: stamped.user };
+    if (incoming.type === "command") this.#desk.received(message, incoming, via);
+    else if (!retain) this.#requests.received(incoming.name, payload, via, this.#stopping);
   }
 
   async #serveHttp(signal: AbortSignal): Promise<void> {
@@ -391,6 +390,7 @@ class Bridge {
     const record = { type: "configuration_changed", changes } as const;
     this.#journal.append(record, { durable: false }).catch(() => undefined);
     this.#status.publish();
+    this.#desk.limits.keeper.readOnlyChanged();
   }
 }
 

@@ -166,6 +166,7 @@ describe("topics", () => {
       Object.values<string>,
     ),
     ...[tree.parameter("c", "p"), tree.address("c", "n")].flatMap(Object.values<string>),
+    tree.alarm("id").replace(/id$/, "<id>"),
   ];
   const marked = own.map((topic) => topic.replace(/(?<=\/)[csrapn](?=\/|$)/g, "<$&>"));
   const known = [

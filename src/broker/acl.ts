@@ -28,9 +28,14 @@ function commandFilters(base: string): readonly string[] {
   ];
 }
 
-function defaultPublishRules({ base, status, discoveryPrefix }: BrokerTopics): readonly PublishRule[] {
+function defaultPublishRules({
+  base,
+  status,
+  discoveryPrefix,
+  weather = [],
+}: BrokerTopics): readonly PublishRule[] {
   return [
-    ...[...commandFilters(base), status].map((filter) => ({ filter, emptyOnly: false })),
+    ...[...commandFilters(base), status, ...weather].map((filter) => ({ filter, emptyOnly: false })),
     { filter: `${discoveryPrefix}/device/+/config`, emptyOnly: true },
   ];
 }

@@ -55,6 +55,8 @@ export interface BrokerTopics {
   /** Home Assistant's birth and will topic. */
   readonly status: string;
   readonly discoveryPrefix: string;
+  /** Where the bridge listens for measured values. */
+  readonly weather?: readonly string[];
 }
 
 export interface BrokerSettings {
@@ -116,7 +118,8 @@ export function brokerSettings({
   broker,
   mqtt,
   homeassistant,
-}: Pick<Configuration, "broker" | "mqtt" | "homeassistant">): BrokerSettings {
+  weather,
+}: Pick<Configuration, "broker" | "mqtt" | "homeassistant" | "weather">): BrokerSettings {
   const { cert, key, port: tlsPort } = broker.tls;
   return {
     host: broker.host,
@@ -139,6 +142,7 @@ export function brokerSettings({
       base: mqtt.base_topic,
       status: homeassistant.status_topic,
       discoveryPrefix: homeassistant.discovery_prefix,
+      weather: Object.values(weather).map(({ topic }) => topic),
     },
   };
 }

@@ -5,6 +5,7 @@ import { clashes } from "../config/clashes.js";
 import { fileSources, loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import { jsonSchema } from "../config/reference.js";
+import { limitSentences } from "../config/limit-sentences.js";
 import { costSentence } from "../config/warnings.js";
 import { systemClock } from "../runtime/clock.js";
 import { systemRandom } from "../runtime/random.js";
@@ -28,7 +29,10 @@ export async function check(files: readonly string[], { env, out }: Surroundings
       exitCodes.usage,
     );
   }
-  for (const { file, configuration } of loaded) out(`${file}: ${costSentence(configuration)}\n${file}: ok\n`);
+  for (const { file, configuration } of loaded) {
+    for (const sentence of limitSentences(configuration)) out(`${file}: ${sentence}\n`);
+    out(`${file}: ${costSentence(configuration)}\n${file}: ok\n`);
+  }
 }
 
 export function schema({ out }: Surroundings): void {

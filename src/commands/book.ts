@@ -5,7 +5,16 @@ import type { Actuator, BetweenSteps, CommandProblem, Register } from "../greenh
 import type { PlatformErrorFacts, RawValue } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { CommandTaken, RecordBody } from "../journal/records.js";
-import type { Addressed, Arrived, Command, Phase, ResultAddressee, Target } from "./command.js";
+import type {
+  Addressed,
+  Arrived,
+  BookLimits,
+  Command,
+  Interrupted,
+  PhaseNews,
+  ResultAddressee,
+  Target,
+} from "./command.js";
 import type { ReadBack } from "./confirm.js";
 import type { Ids, Taken } from "./duplicates.js";
 import type { Answer, Evidence, StepEnd } from "./endings.js";
@@ -55,6 +64,8 @@ export interface Lane {
   /** How many of those that wait were passed over: they go only where the newer one ends without being sent. */
   readonly passedOver: number;
   readonly stop: Command | null;
+  /** Until when the limits let the newest rest; Infinity where only an end can tell. */
+  readonly pausedUntil: number | null;
   readonly posts: Posts;
   /** Confirmed and still travelling. */
   readonly held: Held | null;
@@ -217,6 +228,8 @@ export type Question =
       readonly record: RecordBody;
       /** Goes before it where the journal does not know the command, as it could not write when the command came. */
       readonly unlessOpen?: CommandTaken;
+      /** It is about to be sent: what the limits have to know goes to the disk with it. */
+      readonly sending?: Command;
       readonly durable: boolean;
     };
 
@@ -235,6 +248,8 @@ export type LaneInput =
   | { readonly type: "awaiting"; readonly awaited: Awaited }
   /** Its last POST of an earlier run nobody has read back. */
   | { readonly type: "unread" }
+  /** The limits have changed: what waits is judged anew. */
+  | { readonly type: "limits_changed" }
   /** What a read has shown of the target. */
   | { readonly type: "shown"; readonly about: Addressed; readonly target: Actuator | Register }
   | ({ readonly type: "connection"; readonly connection: Connection } & Asking)
@@ -293,7 +308,7 @@ export type Effect =
   | { readonly type: "steps_ended"; readonly command: Command }
   /** A value was pushed after the last read of a command that has ended. */
   | { readonly type: "unread"; readonly command: Command; readonly address: string; readonly raw: RawValue }
-  | { readonly type: "phase"; readonly command: Command; readonly phase: Phase }
+  | ({ readonly type: "phase" } & PhaseNews)
   | { readonly type: "taken"; readonly command: Command }
   | { readonly type: "ended"; readonly result: CommandResult }
   | { readonly type: "counted"; readonly count: Omit<Counted, "minute"> }
@@ -323,6 +338,7 @@ export interface Turn {
   lane: Lane;
   readonly effects: Effect[];
   readonly now: Now;
+  readonly limits: BookLimits;
 }
 
 export const emptyLane: Lane = {
@@ -331,6 +347,7 @@ export const emptyLane: Lane = {
   waiting: [],
   passedOver: 0,
   stop: null,
+  pausedUntil: null,
   posts: { firstAt: null, stopAt: null, endedAt: null, unread: false },
   held: null,
   newest: null,
@@ -376,19 +393,3 @@ export const openCommands = ({ running, confirming, waiting, stop }: Lane): read
   [running?.heir ?? running?.command, confirming?.heir ?? confirming?.command, ...waiting, stop].flatMap(
     (one) => one ?? [],
   );
-
-/** What the journal knows of a command the last run did not finish. */
-export interface Interrupted {
-  readonly command: Command;
-  /** The last step planned: what was asked for. */
-  readonly step: Step;
-  /** The mode or lead-in, where it had been sent. */
-  readonly earlier: readonly StepReport[];
-  /** Recorded POSTs of the last step. */
-  readonly attempts: number;
-  /** The platform's code for the last POST; null when no answer was recorded. */
-  readonly code: string | null;
-  readonly requestId: string | null;
-  /** Epoch ms of the first recorded POST; null when none was recorded, although one may have begun. */
-  readonly sentAt: number | null;
-}

@@ -6,7 +6,7 @@ import { ask, type Connection, type Posts, type Read, type Run, type Stage, type
 import type { Command } from "./command.js";
 import { type Ending, refused } from "./report.js";
 import { refusedExpired, sendFirst } from "./sending.js";
-import { finish, journalSending, put } from "./turn.js";
+import { finish, journalSending, put, urgentWaitsMs } from "./turn.js";
 
 /* Single-device status, then a fresh read of every address of the state. */
 
@@ -94,7 +94,7 @@ function checked(turn: Turn, run: Run, fresh: Readonly<Record<string, RawValue>>
     const message = "Everything was checked; nothing was sent because it is a dry run.";
     finish(turn, run, { outcome: "dry_run", reason: null, message, readBack });
   } else if (turn.now.mono > command.deadlineMono) finish(turn, run, refusedExpired());
-  else journalSending(turn, { ...run, steps }, null);
+  else journalSending(turn, { ...run, steps }, command.rule === null ? null : turn.now.mono + urgentWaitsMs);
 }
 
 /** Sends once the journal has on disk that it is sent. */

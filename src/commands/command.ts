@@ -1,10 +1,13 @@
 import type { Configuration } from "../config/schema.js";
-import type { CommandResult, Refusal, Via } from "../greenhouse/command/outcomes.js";
+import type { CommandResult, Refusal, StepReport, Via } from "../greenhouse/command/outcomes.js";
+import type { Step } from "../greenhouse/command/plan.js";
 import type { Wanted } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { PlatformReader, PlatformWriter } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { About, RecordBody } from "../journal/records.js";
+import type { LimitKeeper } from "../limits/keeper.js";
+import type { Term } from "../limits/terms.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { GreenhouseStore } from "../sync/store.js";
@@ -35,6 +38,8 @@ export interface CommandRequest extends CommandSource, Omit<Addressed, "code"> {
   readonly payload: Uint8Array;
   readonly retained: boolean;
   readonly expiryMs: number | null;
+  /** A rule of the limits sends it: it grows not old, and waits for no pause and no disk. */
+  readonly rule?: "guard" | "lease";
 }
 
 /** A command that was taken. `…Mono` instants are monotonic ms, `receivedAt` is epoch ms. */
@@ -50,6 +55,10 @@ export interface Command extends CommandSource, Addressed {
   readonly isOfFlood?: boolean;
   /** Taken by an earlier run of the program; it is only read back. */
   readonly isRecovered?: true;
+  /** For how long it counts; null where it has no time of its own. */
+  readonly term: Term | null;
+  /** As in the request; null where somebody sent it. */
+  readonly rule: "guard" | "lease" | null;
   readonly receivedAt: number;
   readonly receivedMono: number;
   /** The first POST must have begun by then. */
@@ -57,6 +66,29 @@ export interface Command extends CommandSource, Addressed {
 }
 
 export type Phase = "waiting" | "checking" | "sending" | "confirming" | "done";
+
+/** A command enters a phase; `result` once it is done. */
+export interface PhaseNews {
+  readonly command: Command;
+  readonly phase: Phase;
+  readonly result?: CommandResult;
+}
+
+/** What the journal knows of a command the last run did not finish. */
+export interface Interrupted {
+  readonly command: Command;
+  /** The last step planned: what was asked for. */
+  readonly step: Step;
+  /** The mode or lead-in, where it had been sent. */
+  readonly earlier: readonly StepReport[];
+  /** Recorded POSTs of the last step. */
+  readonly attempts: number;
+  /** The platform's code for the last POST; null when no answer was recorded. */
+  readonly code: string | null;
+  readonly requestId: string | null;
+  /** Epoch ms of the first recorded POST; null when none was recorded, although one may have begun. */
+  readonly sentAt: number | null;
+}
 
 export const laneKey = ({ code, target, targetId }: Target) => `${code} ${target} ${targetId}`;
 
@@ -98,7 +130,14 @@ export interface CommanderPorts {
   readonly otherBridge: () => boolean;
   /** Looked up for every command, so that a reloaded configuration counts at once. */
   readonly rules: () => CommandRules;
+  /** What limits the commands of actuators. */
+  readonly limits?: CommandLimits | undefined;
 }
+
+/** What the book asks of the limits. */
+export type BookLimits = Pick<LimitKeeper, "take" | "mayStart" | "mayPost">;
+
+type CommandLimits = BookLimits & Pick<LimitKeeper, "beforeSending" | "phase" | "posted" | "ended">;
 
 export type CommandRules = Configuration["commands"];
 

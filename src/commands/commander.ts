@@ -1,4 +1,3 @@
-import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { targetOf } from "../greenhouse/command/words.js";
 import type { Controller } from "../greenhouse/model.js";
 import { PlatformError, type RawValue } from "../greenhouse/ports.js";
@@ -8,7 +7,7 @@ import { type Book, type Connection, type Effect, emptyBook, type Input, type Re
 import { type Command, type CommanderPorts, type CommandRequest, laneKey } from "./command.js";
 import type { Answer } from "./endings.js";
 import { claimedId } from "./payload.js";
-import { askedBy } from "./report.js";
+import { endedLine, takenLine } from "./report.js";
 import { awaiting, heldBackIn, nextWakeAt, openIn, printed, step, tellingIn } from "./step.js";
 
 type Asked = Extract<Effect, { readonly token: number; readonly key: string }>;
@@ -113,7 +112,8 @@ export class Commander implements PushBell {
   /** Folds one input into the book and does what follows; what an earlier run left comes in here too. */
   feed(input: Input): readonly Effect[] {
     const { clock } = this.#ports;
-    const { book, effects } = step(this.#book, input, { at: clock.now(), mono: clock.monotonic() });
+    const now = { at: clock.now(), mono: clock.monotonic() };
+    const { book, effects } = step(this.#book, input, now, this.#ports.limits);
     const isOtherwiseBusy = book.busy !== this.#book.busy;
     this.#book = book;
     for (const effect of effects) this.#perform(effect);
@@ -182,6 +182,7 @@ export class Commander implements PushBell {
     switch (effect.type) {
       case "phase":
         audience.phase(effect.command, effect.phase);
+        this.#limit(effect);
         return;
       case "result":
         audience.result(effect.result, effect.about, effect.sequence);
@@ -209,6 +210,12 @@ export class Commander implements PushBell {
     }
   }
 
+  #limit({ command, phase, result }: Extract<Effect, { type: "phase" }>): void {
+    const { limits } = this.#ports;
+    if (result === undefined) limits?.phase(command, phase, command.isRecovered === true);
+    else limits?.ended(command, result);
+  }
+
   /** What the mirror may show: where a command's steps stand, and the controller's problem. */
   #mirror(effect: Extract<Effect, { type: "posted" | "steps_ended" | "problem" }>): void {
     const { store, clock } = this.#ports;
@@ -220,7 +227,10 @@ export class Commander implements PushBell {
     }
     const { code, target, targetId: id } = effect.command;
     if (effect.type === "steps_ended") store.dispatch(code, { type: "steps_ended", target, id });
-    else store.dispatch(code, { type: "posted", target, id, at: clock.monotonic(), between: effect.between });
+    else {
+      this.#ports.limits?.posted(effect.command);
+      store.dispatch(code, { type: "posted", target, id, at: clock.monotonic(), between: effect.between });
+    }
   }
 
   #note({ record, durable, quiet }: Extract<Effect, { type: "note" }>): void {
@@ -236,11 +246,13 @@ export class Commander implements PushBell {
     token,
     record,
     unlessOpen,
+    sending,
     durable,
   }: Extract<Effect, { type: "journal" }>): Promise<void> {
     const { journal } = this.#ports;
     const isMissing = unlessOpen !== undefined && !journal.isOpen(unlessOpen, unlessOpen.id);
-    const records = isMissing ? [unlessOpen, record] : [record];
+    const limits = sending === undefined ? [] : (this.#ports.limits?.beforeSending(sending) ?? []);
+    const records = [...limits, ...(isMissing ? [unlessOpen] : []), record];
     const answer = await Promise.all(records.map((one) => journal.append(one, { durable }))).then(
       (sequences) => ({ sequence: sequences.at(-1) ?? 0 }),
       (error: unknown) => {
@@ -378,17 +390,4 @@ const reasonOf = (error: unknown) => (error instanceof Error ? error.message : "
 function unanswered(error: unknown) {
   if (!(error instanceof PlatformError)) throw error;
   return { type: "unanswered", reason: error.message, facts: error.facts } as const;
-}
-
-/* What the log says of commands: who asked what of whom, and what became of it. */
-
-function takenLine(command: Command) {
-  const { id, controllerId: controller, targetId: actuator, by, via } = command;
-  const { command: word, value } = askedBy(command);
-  return { id, controller, actuator, command: word, value, by, via };
-}
-
-function endedLine(result: CommandResult) {
-  const { id, controller, actuator, command, value, outcome, reason, by, via } = result;
-  return { id, controller, actuator, command, value, outcome, reason, by, via };
 }

@@ -1,10 +1,13 @@
 import { randomUUID } from "node:crypto";
+import type { Configuration } from "../config/schema.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 import { targetOf } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournaledResult } from "../journal/history.js";
 import { bytesOf, publishProblem } from "../mqtt/connection/publish.js";
+import type { RuleCommand } from "../limits/ledger.js";
+import { LimitDesk } from "../limits/limits.js";
 import type { IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";
 import { type Outbox, resultDelivery, resultOutbox } from "../mqtt/outbox.js";
 import type { Incoming, Topics } from "../mqtt/topics.js";
@@ -24,7 +27,7 @@ const mostUnanswerable = 100;
 // A command that was taken stays one, whatever the configuration allows by now.
 const anyTarget = { raw_addresses: true, min_interval: 0 };
 
-export interface CommandDeskParts extends Omit<CommanderPorts, "audience" | "newId"> {
+export interface CommandDeskParts extends Omit<CommanderPorts, "audience" | "newId" | "limits"> {
   readonly journal: Journal;
   readonly topics: Topics;
   readonly link: {
@@ -42,6 +45,9 @@ export interface CommandDeskParts extends Omit<CommanderPorts, "audience" | "new
     showAgain: CommandAudience["showAgain"];
   };
   readonly onEvent: (event: BridgeEvent) => void;
+  readonly configuration: Pick<Configuration, "weather" | "polling">;
+  /** What is read too late. */
+  readonly overdue: ConstructorParameters<typeof LimitDesk>[0]["overdue"];
   readonly onPhase?: (command: Command, phase: Phase) => void;
   readonly onResult?: (result: CommandResult, about: ResultAddressee) => void;
   /** Calls back when the requests under way have left; at once when absent. */
@@ -55,6 +61,7 @@ export class CommandDesk {
   readonly commander: Commander;
   readonly outbox: Outbox;
   readonly phases: CommandPhases;
+  readonly limits: LimitDesk;
   readonly #earlier: EarlierPhases;
   readonly #parts: CommandDeskParts;
   readonly #marks = new DeliveryMarks();
@@ -84,7 +91,14 @@ export class CommandDesk {
         await new Promise<void>(parts.later ?? tellNow);
       },
     });
-    this.commander = new Commander({ ...parts, audience: this.#audience(), newId: randomUUID });
+    this.limits = new LimitDesk({
+      ...{ ...parts, newId: randomUUID, isReadOnly: () => parts.rules().read_only },
+      submit: (command) => this.#submitRule(command),
+      recheck: (key) => this.commander.feed({ type: "limits_changed", key }),
+    });
+    this.commander = new Commander({
+      ...{ ...parts, audience: this.#audience(), newId: randomUUID, limits: this.limits.keeper },
+    });
   }
 
   connected(): void {
@@ -92,12 +106,14 @@ export class CommandDesk {
     // What a result tells is shown before it, also where both waited for the link.
     for (const controllerId of this.outbox.controllers) this.#parts.outputs.hasten(controllerId);
     this.outbox.connected();
+    this.limits.alarms.republish();
     void this.#earlier.connected();
   }
 
   /** Publishes the retained topics of the commands once more. */
   republish(): void {
     this.phases.republish();
+    this.limits.alarms.republish();
   }
 
   /** Not when connected: the next link's retained commands come before that is known. */
@@ -132,6 +148,15 @@ export class CommandDesk {
       { topic },
       `a command asks for its answer on a topic where the bridge answers nobody: name one below ${topics.bridge.answers}/ of at most 512 bytes without wildcards, or allow its first levels in commands.response_topics; the result is on .../result`,
     );
+  }
+
+  /** What a guard or the end of a lease has sent; on the same path as every command. */
+  #submitRule({ controllerId, actuator, command, id, by, rule }: RuleCommand): void {
+    const payload = new TextEncoder().encode(JSON.stringify({ command, id, by }));
+    this.commander.submit({
+      ...{ controllerId, target: "actuator", targetId: actuator, payload, rule },
+      ...{ retained: false, expiryMs: null, by: null, via: null, response: null },
+    });
   }
 
   /** A result of an earlier run that may never have arrived. */

@@ -1,9 +1,10 @@
 import type { CommandResult, Refusal } from "../greenhouse/command/outcomes.js";
 import { ageAllowance } from "../greenhouse/command/plan.js";
 import { canonical, readWanted, type Wanted } from "../greenhouse/command/words.js";
+import type { Interlock } from "../greenhouse/limits.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Now } from "./book.js";
-import type { Arrived, Command, CommandRequest } from "./command.js";
+import type { Arrived, BookLimits, Command, CommandRequest } from "./command.js";
 import type { Duplicate } from "./duplicates.js";
 import { claimedId, type CommandPayload, readPayload } from "./payload.js";
 import { type Asked, refused, resultOf } from "./report.js";
@@ -23,6 +24,7 @@ export interface NotTaken {
   /** What could be read of it, for the result. */
   readonly payload: CommandPayload | null;
   readonly canonical: string | null;
+  readonly interlock?: Interlock;
 }
 
 const notTaken = (
@@ -49,7 +51,7 @@ export function understand(
   const wanted = "reason" in payload ? payload : wantedOf(payload, target);
   const isStop = "type" in wanted && wanted.type === "stop";
   // No flood keeps a stop back, and stops have an allowance of their own.
-  const isOfFlood = !takesPlace(isStop);
+  const isOfFlood = request.rule === undefined && !takesPlace(isStop);
   if (isOfFlood && !isStop) return notTaken(overloaded, "reason" in payload ? null : payload);
   if ("reason" in payload) return notTaken(payload);
   if (request.retained) return notTaken(retained, payload);
@@ -59,6 +61,8 @@ export function understand(
   if (rules.require_by && !isStop && !hasSender(payload, request)) return notTaken(noSender, payload, word);
   const standing = closed ? closing : standingRefusal(arrived, target, isStop);
   if (standing) return notTaken(standing, payload, word);
+  if (request.rule !== undefined)
+    return { payload, wanted, target, canonical: word, allowedMs: Infinity, isOfFlood };
   const allowed = ageAllowance({
     at: payload.at,
     expiryMs: request.expiryMs,
@@ -128,17 +132,22 @@ function standingRefusal(
 }
 
 /** Judged after duplicates: a message that comes twice belongs to the command it repeats, whatever the journal can. */
-export function journalRefusal(
-  { available, reason }: { readonly available: boolean; readonly reason: string | null },
-  wanted: Wanted,
-): Refusal | null {
-  if (available || wanted.type === "stop") return null;
-  const why = reason ?? "unknown reason";
+export function journalRefusal({ journal, request }: Arrived, wanted: Wanted): Refusal | null {
+  if (journal.available || wanted.type === "stop" || request.rule !== undefined) return null;
+  const why = journal.reason ?? "unknown reason";
   return {
     reason: "journal_unavailable",
     message: `The journal cannot be written, so no command is taken: ${why}`,
   };
 }
+
+/** What the limits say against it. */
+export const refusalOf = (
+  taking: Exclude<ReturnType<BookLimits["take"]>, { readonly term: unknown }>,
+): Pick<NotTaken, "refusal" | "interlock"> =>
+  "refusal" in taking
+    ? taking
+    : { refusal: { reason: "interlock", message: taking.message }, interlock: taking.interlock };
 
 export function duplicateRefusal(duplicate: Duplicate, id: string | null): Refusal {
   if (duplicate.type === "duplicate") {
@@ -160,7 +169,7 @@ export function commandFrom(
   payloadKey: string,
   now: Now,
 ): Command {
-  const { controllerId, target: kind, targetId, via, response } = request;
+  const { controllerId, target: kind, targetId, via, response, rule } = request;
   return {
     code,
     controllerId,
@@ -177,6 +186,8 @@ export function commandFrom(
     force: payload.force,
     dryRun: payload.dryRun || rules.dry_run,
     isOfFlood,
+    term: null,
+    rule: rule ?? null,
     receivedAt: now.at,
     receivedMono: now.mono,
     deadlineMono: now.mono + allowedMs,
@@ -186,7 +197,7 @@ export function commandFrom(
 /** The result of a request that was refused, as far as it could be read; of a duplicate with that of the first. */
 export function refusalResult(
   { request, target, id }: Arrived,
-  { refusal, payload, canonical: word }: NotTaken,
+  { refusal, payload, canonical: word, interlock }: NotTaken,
   original: CommandResult | null | undefined,
   now: Now,
 ): CommandResult {
@@ -202,6 +213,7 @@ export function refusalResult(
     receivedMono: now.mono,
     settings: "reason" in target ? null : target,
   };
-  const result = resultOf(asked, refused(refusal.reason, refusal.message), now.at, now.mono);
+  const ending = { ...refused(refusal.reason, refusal.message), interlock };
+  const result = resultOf(asked, ending, now.at, now.mono);
   return original === undefined ? result : { ...result, original };
 }

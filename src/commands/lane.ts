@@ -17,7 +17,7 @@ import type { Command } from "./command.js";
 import { pushed, wakeOf } from "./confirm.js";
 import { adopt, cut, recoveredRead, waitsFor } from "./recovery.js";
 import { samePayloadMs } from "./duplicates.js";
-import { dryStop, type Ending, refused, shuttingDown, superseded } from "./report.js";
+import { dryStop, type Ending, interlocked, refused, shuttingDown, superseded } from "./report.js";
 import { aboutOf, end } from "./results.js";
 import {
   answered,
@@ -45,10 +45,8 @@ import {
   put,
   starting,
   takenRecord,
+  urgentWaitsMs,
 } from "./turn.js";
-
-/** A disk that hangs must not hold up a stop. */
-const stopWaitsMs = 200;
 
 /**
  * What follows in a lane from what was taken in. One command is checked and sent at a time, one more may be confirming, the
@@ -70,6 +68,8 @@ export function take(turn: Turn, input: LaneInput): void {
       return;
     case "awaiting":
       turn.lane = { ...turn.lane, awaited: input.awaited };
+      return;
+    case "limits_changed":
       return;
     case "unread":
       turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, unread: true, endedAt: turn.now.mono } };
@@ -245,11 +245,15 @@ function next(turn: Turn): void {
     const { running, stop, waiting } = turn.lane;
     const command = stop ?? waiting.at(-1);
     if (running !== null || turn.book.closed || command === undefined) return;
+    const verdict = turn.limits.mayStart(command);
+    pauseUntil(turn, verdict.type === "wait" ? verdict.until : null);
     const isPaused = mayGoFrom(turn.lane, command) > turn.now.mono;
-    if (isPaused && turn.now.mono <= command.deadlineMono) return;
+    const isRefused = verdict.type === "refuse";
+    if (!isRefused && isPaused && turn.now.mono <= command.deadlineMono) return;
     if (command === stop) turn.lane = { ...turn.lane, stop: null };
     else takeNewest(turn);
-    if (isPaused) endWaiting(turn, command, refusedExpired());
+    if (isRefused) endWaiting(turn, command, interlocked(verdict));
+    else if (isPaused) endWaiting(turn, command, refusedExpired());
     else if (!takesOver(turn, command)) run(turn, command);
   }
 }
@@ -257,11 +261,16 @@ function next(turn: Turn): void {
 /** Least time between two stops sent to one actuator. */
 const stopIntervalMs = 2_000;
 
-/** From when the command may go: stops keep a distance from stops alone, others `min_interval`. */
-function mayGoFrom({ posts }: Lane, { wanted, settings }: Command): number {
+/** From when the command may go: stops keep a distance from stops alone, others `min_interval` and what the limits say. */
+function mayGoFrom({ posts, pausedUntil }: Lane, { wanted, settings }: Command): number {
   const isStop = wanted.type === "stop";
   const since = isStop ? posts.stopAt : posts.firstAt;
-  return since === null ? -Infinity : since + (isStop ? stopIntervalMs : settings.minIntervalMs);
+  const from = since === null ? -Infinity : since + (isStop ? stopIntervalMs : settings.minIntervalMs);
+  return isStop || pausedUntil === null ? from : Math.max(from, pausedUntil);
+}
+
+function pauseUntil(turn: Turn, pausedUntil: number | null): void {
+  if (turn.lane.pausedUntil !== pausedUntil) turn.lane = { ...turn.lane, pausedUntil };
 }
 
 /** The newest has its turn; those that waited with it are passed over. */
@@ -284,12 +293,13 @@ function run(turn: Turn, command: Command): void {
     return;
   }
   const steps = stepsOf(command.settings, command.wanted, null);
-  journalSending(turn, { ...started, steps }, turn.now.mono + stopWaitsMs);
+  journalSending(turn, { ...started, steps }, turn.now.mono + urgentWaitsMs);
 }
 
 function stopNow(turn: Turn, one: Run, problem: string | null): void {
   if (problem !== null) {
-    const message = "a stop is sent although the journal cannot be written";
+    const what = one.command.wanted.type === "stop" ? "a stop" : "what a rule asks for";
+    const message = `${what} is sent although the journal cannot be written`;
     turn.effects.push({ type: "warn", reason: problem, message });
   }
   sendFirst(turn, one);

@@ -13,9 +13,13 @@ export interface CommandPayload {
   readonly maxAgeMs: number | null;
   readonly force: boolean;
   readonly dryRun: boolean;
+  /** It ends by itself after this; null where it does not say. */
+  readonly forMs: number | null;
+  /** So long it keeps others off. */
+  readonly holdMs: number | null;
 }
 
-const keys = ["command", "id", "by", "at", "max_age", "force", "dry_run"] as const;
+const keys = ["command", "id", "by", "at", "max_age", "force", "dry_run", "for", "hold"] as const;
 const maxBytes = 16 * 1024;
 const maxText = 200;
 
@@ -34,7 +38,8 @@ export function readPayload(bytes: Uint8Array): CommandPayload | Refusal {
   if (text === null) return bad("The payload is not valid UTF-8.");
   if (text === "") return bad("The payload is empty; send a command word, a degree, or a JSON object.");
   if (/^[[{"]/.test(text)) return readJson(text);
-  return { command: text, id: null, by: null, at: null, maxAgeMs: null, force: false, dryRun: false };
+  const nothingSaid = { id: null, by: null, at: null, maxAgeMs: null, forMs: null, holdMs: null };
+  return { command: text, ...nothingSaid, force: false, dryRun: false };
 }
 
 /** The id of a payload that could not be read otherwise, so that its sender finds the answer; null without one. */
@@ -162,6 +167,21 @@ const maxAge = z.unknown().transform((given, context) => {
   return ms;
 });
 
+const shortestTermMs = 1_000;
+const longestTermMs = 86_400_000;
+
+const term = (key: string) =>
+  z.unknown().transform((given, context) => {
+    if (given === undefined || given === null) return null;
+    const ms = typeof given === "string" ? parseDuration(given) : null;
+    if (ms !== null && ms >= shortestTermMs && ms <= longestTermMs) return ms;
+    context.addIssue({
+      code: "custom",
+      message: `"${key}" must be a duration from 1s to 24h, such as "20m".`,
+    });
+    return null;
+  });
+
 const nothingGiven = {
   command: undefined,
   id: null,
@@ -170,6 +190,8 @@ const nothingGiven = {
   max_age: null,
   force: null,
   dry_run: null,
+  for: null,
+  hold: null,
 };
 
 /** In the order in which mistakes are told. */
@@ -181,6 +203,8 @@ const fields = z.object({
   max_age: maxAge,
   force: flag("force"),
   dry_run: flag("dry_run"),
+  for: term("for"),
+  hold: term("hold"),
 });
 
 function readFields(json: object): CommandPayload | Refusal {
@@ -190,6 +214,7 @@ function readFields(json: object): CommandPayload | Refusal {
     const isLarge = first?.code === "custom" && first.params?.["reason"] === "out_of_range";
     return { reason: isLarge ? "out_of_range" : "bad_payload", message: first?.message ?? missing };
   }
-  const { by = null, at: madeAt = null, max_age: maxAgeMs, dry_run: dryRun, ...rest } = read.data;
-  return { ...rest, by, at: madeAt, maxAgeMs, dryRun };
+  const { by = null, at: madeAt = null, max_age: maxAgeMs, dry_run: dryRun, ...others } = read.data;
+  const { for: forMs, hold: holdMs, ...rest } = others;
+  return { ...rest, by, at: madeAt, maxAgeMs, dryRun, forMs, holdMs };
 }

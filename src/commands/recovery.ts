@@ -1,5 +1,6 @@
 import type { RawValue } from "../greenhouse/ports.js";
-import type { Interrupted, Read, Run, Stage, Turn } from "./book.js";
+import type { Read, Run, Stage, Turn } from "./book.js";
+import type { Interrupted } from "./command.js";
 import { recoveredReadBack, seen } from "./confirm.js";
 import { endingAfter, stepReport } from "./endings.js";
 import { type Ending, type SentSoFar, shuttingDown, superseded } from "./report.js";
@@ -88,7 +89,8 @@ export const waitsFor = ({ stage }: Run): number | null => {
 /** Gives a command up. A POST in flight is never broken off, as what it did would be unknown. */
 export function cut(turn: Turn, run: Run): void {
   const { stage } = run;
-  const isStopOnItsWay = stage.at === "journal" && stage.until !== null && !turn.book.closed;
+  const isStop = run.command.wanted.type === "stop";
+  const isStopOnItsWay = stage.at === "journal" && isStop && !turn.book.closed;
   if (run.cut || isStopOnItsWay) return;
   const given = { ...run, cut: true };
   if (stage.at === "posting") {

@@ -7,6 +7,7 @@ import type {
   Via,
 } from "../greenhouse/command/outcomes.js";
 import { canonical, type Wanted } from "../greenhouse/command/words.js";
+import type { Interlock } from "../greenhouse/limits.js";
 import type { RawValue } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Command } from "./command.js";
@@ -23,6 +24,8 @@ export interface Ending {
   readonly sentAt?: number | null;
   /** Its turn never came, so that the journal has no record of it to be closed. */
   readonly waited?: true;
+  /** The rule of the limits that kept it back. */
+  readonly interlock?: Interlock | undefined;
 }
 
 /** What a command that gives way has to tell of its POSTs. */
@@ -34,6 +37,12 @@ export const refused = (reason: RefusalReason, message: string, requestId: strin
   reason,
   message,
   requestId,
+});
+
+/** Kept back by the limits before anything was sent. */
+export const interlocked = (rule: { readonly message: string; readonly interlock: Interlock }): Ending => ({
+  ...refused("interlock", rule.message),
+  interlock: rule.interlock,
 });
 
 export const shuttingDown = (): Ending =>
@@ -124,7 +133,21 @@ export function resultOf(asked: Asked, ending: Ending, now: number, monoNow: num
     finished_at: iso(now),
     duration_ms: Math.max(0, Math.round(monoNow - asked.receivedMono)),
     repeated: false,
+    interlock: ending.interlock ?? null,
   };
 }
 
 const iso = (at: number) => new Date(at).toISOString();
+
+/* What the log says of commands: who asked what of whom, and what became of it. */
+
+export function takenLine(command: Command) {
+  const { id, controllerId: controller, targetId: actuator, by, via } = command;
+  const { command: word, value } = askedBy(command);
+  return { id, controller, actuator, command: word, value, by, via };
+}
+
+export function endedLine(result: CommandResult) {
+  const { id, controller, actuator, command, value, outcome, reason, by, via } = result;
+  return { id, controller, actuator, command, value, outcome, reason, by, via };
+}

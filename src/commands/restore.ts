@@ -1,5 +1,6 @@
 import { isAwaited } from "./aftermath.js";
-import type { Awaited, Interrupted } from "./book.js";
+import type { Awaited } from "./book.js";
+import type { Interrupted } from "./command.js";
 import { type Command, laneKey, type Target } from "./command.js";
 import type { Commander } from "./commander.js";
 import { recordedKey } from "./duplicates.js";
@@ -133,6 +134,7 @@ export function interruptedFrom(open: OpenCommand, store: GreenhouseStore, clock
     force: taken.force === true,
     dryRun: false,
     isRecovered: true,
+    ...{ term: null, rule: null },
     receivedAt: Date.parse(taken.received_at),
     receivedMono: clock.monotonic(),
     deadlineMono: clock.monotonic(),
@@ -253,6 +255,7 @@ export async function restoreCommands(desk: CommandDesk, past: Past): Promise<vo
   const { journal } = past;
   const { unread, problems } = journal.history();
   const { commander } = desk;
+  desk.limits.restore();
   for (const one of unread) commander.feed({ type: "unread", key: laneKey(targetIn(one)) });
   for (const one of problems) {
     const { outcome, reason, finished_at: at } = one;

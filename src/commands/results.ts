@@ -28,7 +28,7 @@ export function end(turn: Turn, command: Command, ending: Ending): void {
   const result = resultOf(askedBy(command), ending, now.at, now.mono);
   problemEnded(turn, command, result);
   turn.lane = { ...turn.lane, awaited: awaitedAfter(turn.lane, command, result) };
-  turn.effects.push({ type: "phase", command, phase: "done" });
+  turn.effects.push({ type: "phase", command, phase: "done", result });
   if (command.isOfFlood && ending.waited) {
     endUncounted(turn, command, result);
     return;

@@ -27,7 +27,7 @@ import {
 } from "./endings.js";
 import { type Ending, refused, superseded } from "./report.js";
 import { aboutOf } from "./results.js";
-import { dropPassedOver, finish, letGo, put } from "./turn.js";
+import { dropPassedOver, finish, keptBack, letGo, put } from "./turn.js";
 
 /*
  * From the first POST of a command to its end. There is at most one second POST of a step: after an ambiguous end or a
@@ -50,6 +50,12 @@ function post(turn: Turn, run: Run, attempt: Attempt): void {
     return;
   }
   const { command } = run;
+  const verdict = turn.limits.mayPost(command, step.purpose === "lead_in");
+  if (verdict.type !== "go") {
+    keptBack(turn, run, attempt, verdict);
+    return;
+  }
+  if (attempt.nth === 1) beginStep(turn, run);
   posted(turn, run, "begins");
   if (step.purpose === "stop")
     turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, stopAt: turn.now.mono } };
@@ -62,6 +68,16 @@ function post(turn: Turn, run: Run, attempt: Attempt): void {
     value: step.value,
     attempt: attempt.nth,
   });
+}
+
+/** At the first POST of a command those that it was passed over for end, and one that is still confirming gives way. */
+function beginStep(turn: Turn, { command, place }: Run): void {
+  if (place === 0) {
+    dropPassedOver(turn);
+    letGo(turn);
+    turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, firstAt: turn.now.mono } };
+  }
+  turn.effects.push({ type: "phase", command, phase: "sending" });
 }
 
 function posted(turn: Turn, { command, steps, place }: Run, moment: "begins" | "ended"): void {
@@ -332,14 +348,10 @@ function nextStep(turn: Turn, run: Run): void {
 
 /** The first POST of a command; one that is still confirming gives way in the same turn. */
 export function sendFirst(turn: Turn, run: Run): void {
-  dropPassedOver(turn);
-  letGo(turn);
-  turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, firstAt: turn.now.mono } };
   sendStep(turn, { ...run, sentAt: turn.now.at });
 }
 
 function sendStep(turn: Turn, run: Run): void {
-  turn.effects.push({ type: "phase", command: run.command, phase: "sending" });
   const { unread } = turn.lane.posts;
   post(turn, run, { nth: 1, unread, before: null, readBack: null, ifUnsent: null });
 }

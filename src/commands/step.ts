@@ -12,10 +12,10 @@ import {
   openCommands,
   type Turn,
 } from "./book.js";
-import { type Arrived, type Command, laneKey } from "./command.js";
+import { type Arrived, type BookLimits, type Command, laneKey } from "./command.js";
 import { duplicateOf, payloadKey, type Taken, withId } from "./duplicates.js";
 import { takePlace } from "./flood.js";
-import { commandFrom, duplicateRefusal, journalRefusal, understand } from "./intake.js";
+import { commandFrom, duplicateRefusal, journalRefusal, refusalOf, understand } from "./intake.js";
 import { awaits, close, enter, forgottenAt, goOnWith, take, wakeOfLane } from "./lane.js";
 import { acknowledge, raiseProblem, showProblem } from "./problems.js";
 import { abandon, endedBefore, flush, refuse, tick, written } from "./results.js";
@@ -26,11 +26,18 @@ export function step(
   book: Book,
   input: Input,
   now: Now,
+  limits: BookLimits = unlimited,
 ): { readonly book: Book; readonly effects: readonly Effect[] } {
-  const turn: Turn = { book, key: "", lane: emptyLane, effects: [], now };
+  const turn: Turn = { book, key: "", lane: emptyLane, effects: [], now, limits };
   fold(turn, input);
   return { book: turn.book, effects: turn.effects };
 }
+
+const unlimited: BookLimits = {
+  take: () => ({ term: null }),
+  mayStart: () => ({ type: "go" }),
+  mayPost: () => ({ type: "go" }),
+};
 
 function fold(turn: Turn, input: Input): void {
   if ("key" in input) {
@@ -124,15 +131,19 @@ function asked(turn: Turn, arrived: Arrived): void {
   const before = { ids: turn.book.ids, key, newest: at(turn.book.lanes, key)?.newest ?? null };
   const duplicate = duplicateOf(own, before, turn.now.mono);
   const refusal =
-    duplicate.type === "none"
-      ? journalRefusal(arrived.journal, wanted)
-      : duplicateRefusal(duplicate, payload.id);
+    duplicate.type === "none" ? journalRefusal(arrived, wanted) : duplicateRefusal(duplicate, payload.id);
   if (refusal !== null) {
     const original = duplicate.type === "duplicate" ? duplicate.original : undefined;
     refuse(turn, arrived, { refusal, payload, canonical: word }, original);
     return;
   }
-  const command = commandFrom(arrived, understood, own.payloadKey, turn.now);
+  const asked = commandFrom(arrived, understood, own.payloadKey, turn.now);
+  const taking = turn.limits.take(asked, payload);
+  if (!("term" in taking)) {
+    refuse(turn, arrived, { ...refusalOf(taking), payload, canonical: word });
+    return;
+  }
+  const command = taking.term === null ? asked : { ...asked, term: taking.term };
   if (!command.isOfFlood) turn.effects.push({ type: "taken", command });
   const newest = taken(turn, command);
   inLane(turn, key, () => {

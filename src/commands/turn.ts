@@ -2,11 +2,13 @@ import { type KindRow, kindRows } from "../greenhouse/actuator-kinds.js";
 import { shows, type Step, stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
 import { stateAddresses } from "../greenhouse/fold-registers.js";
+import type { Interlock } from "../greenhouse/limits.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { CommandTaken, PhaseEntered } from "../journal/records.js";
 import { reverted } from "./aftermath.js";
 import {
   ask,
+  type Attempt,
   type Held,
   type HeldCommand,
   note,
@@ -16,7 +18,8 @@ import {
   type Turn,
 } from "./book.js";
 import type { Command } from "./command.js";
-import { type Ending, leavesPlace, superseded, wantedValue } from "./report.js";
+import { stepReport } from "./endings.js";
+import { type Ending, interlocked, leavesPlace, superseded, wantedValue } from "./report.js";
 import { aboutOf, end } from "./results.js";
 
 /** What the journal has to know of a command, so that the next start can find out what became of it. */
@@ -42,7 +45,8 @@ export function takenRecord(
     via: command.via,
     payload_hash: command.payloadKey,
     received_at: new Date(command.receivedAt).toISOString(),
-    max_age_ms: Math.round(command.deadlineMono - command.receivedMono),
+    // What a rule sends grows not old.
+    max_age_ms: command.rule === null ? Math.round(command.deadlineMono - command.receivedMono) : 0,
     force: command.force,
     own_id: command.ownId,
     ...more,
@@ -182,6 +186,29 @@ export function finish(turn: Turn, run: Run, ending: Ending): void {
   end(turn, run.heir ?? run.command, ending);
 }
 
+/** The limits forbid this POST: nothing was sent, or what was sent stays told. */
+export function keptBack(
+  turn: Turn,
+  run: Run,
+  { nth, ifUnsent, readBack }: Attempt,
+  rule: { readonly message: string; readonly interlock: Interlock },
+): void {
+  const { stage, command, reports, place } = run;
+  const step = run.steps[place];
+  const isUnsent = place === 0 && (nth === 1 || ifUnsent?.type === "not_sent");
+  if (isUnsent || step === undefined) {
+    finish(turn, run, interlocked(rule));
+    return;
+  }
+  const first = stage.at === "unclear" || stage.at === "renewed" ? stage.first.facts : null;
+  const last =
+    first === null ? [] : [stepReport(command.settings, step, { type: "interrupted", ...first, readBack })];
+  finish(turn, run, {
+    ...{ outcome: "failed", reason: "interlock", message: rule.message, interlock: rule.interlock },
+    ...{ steps: [...reports, ...last], sentAt: run.sentAt, readBack, requestId: first?.requestId ?? null },
+  });
+}
+
 /** A command whose turn has come. */
 export const starting = (command: Command, posts: Posts): Omit<Run, "stage"> => ({
   command,
@@ -197,6 +224,9 @@ export const starting = (command: Command, posts: Posts): Omit<Run, "stage"> => 
   soFar: {},
 });
 
+/** A disk that hangs must not hold up a stop, nor what a rule sends. */
+export const urgentWaitsMs = 200;
+
 /** The first POST waits for the journal: without this record nothing was sent. A stop waits until `until` at most. */
 export function journalSending(turn: Turn, run: Run | Omit<Run, "stage">, until: number | null): void {
   const { command } = run;
@@ -205,6 +235,7 @@ export function journalSending(turn: Turn, run: Run | Omit<Run, "stage">, until:
     record: sendingRecord(command),
     durable: true,
     unlessOpen: takenRecord(command),
+    sending: command,
   });
   put(turn, { ...run, stage: { at: "journal", token, until } });
 }

@@ -11,6 +11,7 @@ import {
   pollingSection,
 } from "./sections/bridge.js";
 import { controllersSection } from "./sections/controllers.js";
+import { weatherSection } from "./sections/limits.js";
 import { platformSection } from "./sections/platform.js";
 import { choice, required, section, text, withDefault } from "./values.js";
 
@@ -37,6 +38,10 @@ export const configurationSchema = section({
     "Journal, token, ids and caches; relative paths start at the configuration's folder.",
   ),
   log: withDefault(logSection, {}, "Log, on stderr."),
+  weather: withDefault(weatherSection, {}, "Measured values from the broker, for guards.", {
+    entry: "wind",
+    off: true,
+  }),
   mirror: withDefault(
     choice(["all", "listed"]),
     "all",

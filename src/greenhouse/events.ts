@@ -1,3 +1,4 @@
+import type { Restrictions } from "./limits.js";
 import type { Availability, BetweenSteps, CommandProblem, Source } from "./model.js";
 import type { ClientStatus, DeviceRecord, RawValue, RunningStatusItem, SensorItem } from "./ports.js";
 
@@ -46,6 +47,8 @@ export type ControllerEvent =
       readonly id: string;
     }
   | { readonly type: "problem"; readonly open: readonly CommandProblem[] }
+  /** What limits an actuator now; null for nothing. */
+  | { readonly type: "restricted"; readonly id: string; readonly restrictions: Restrictions | null }
   | { readonly type: "time_passed" };
 
 /** What `<base>/bridge/event` tells; each is worth a person's attention. */
@@ -64,7 +67,13 @@ export type BridgeEventType =
   | "controller_offline"
   | "account_empty"
   | "shape_unknown"
-  | "other_bridge";
+  | "other_bridge"
+  | "alarm"
+  | "alarm_cleared"
+  | "flood"
+  | "locked"
+  | "unlocked"
+  | "lease_overrun";
 
 export interface BridgeEvent {
   readonly type: BridgeEventType;

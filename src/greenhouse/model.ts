@@ -1,4 +1,5 @@
 import type { DeviceType, StatusNumber } from "./device-types.js";
+import type { Restrictions } from "./limits.js";
 import type { DeviceRecord, RawValue } from "./ports.js";
 import type { SensorKind } from "./sensors.js";
 import type { ActuatorSettings, ControllerSettings, ParameterSettings } from "./settings.js";
@@ -93,6 +94,8 @@ export interface Actuator {
   readonly readAt: number | null;
   readonly source: Source | null;
   readonly quality: Quality;
+  /** What limits it now; absent or null where nothing does. */
+  readonly restrictions?: Restrictions | null;
 }
 
 export interface Parameter {

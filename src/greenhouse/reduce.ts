@@ -152,6 +152,11 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
       return event.open.length === 0 && !controller.problem
         ? controller
         : withChange(controller, { problem: event.open.length > 0, problems: event.open });
+    case "restricted":
+      return withActuator(controller, event.id, (actuator) => ({
+        ...actuator,
+        restrictions: event.restrictions,
+      }));
     case "time_passed":
       return controller;
   }

@@ -1,6 +1,7 @@
 import type { ActuatorKind } from "./actuator-kinds.js";
 import type { NumberRange, RawText } from "./command/setpoints.js";
 import type { ParameterGroup, StatusNumber } from "./device-types.js";
+import type { Limits } from "./limits.js";
 import type { SensorKind } from "./sensors.js";
 
 /*
@@ -48,6 +49,8 @@ export interface ActuatorSettings {
   readonly acceptType?: boolean;
   readonly running?: StatusNumber;
   readonly readOnly: boolean;
+  /** What narrows its commands; absent where nothing of it is configured. */
+  readonly limits?: Limits;
   readonly homeAssistant: {
     readonly as?: HomeAssistantView;
     readonly icon?: string;

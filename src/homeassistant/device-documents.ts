@@ -131,6 +131,12 @@ export const alertTypes = Object.keys({
   account_empty: true,
   shape_unknown: true,
   other_bridge: true,
+  alarm: true,
+  alarm_cleared: true,
+  flood: true,
+  locked: true,
+  unlocked: true,
+  lease_overrun: true,
 } satisfies Record<BridgeEventType, true>);
 
 const platformStates = Object.keys({

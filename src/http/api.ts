@@ -249,9 +249,13 @@ async function send({ body, visitor }: Read, _: string, { service }: ApiParts): 
   return { status: 409, json: await service.board.refusal(id) };
 }
 
-async function request({ body, signal }: Read, name: string, { service }: ApiParts): Promise<Answer> {
+async function request(
+  { body, signal, visitor }: Read,
+  name: string,
+  { service }: ApiParts,
+): Promise<Answer> {
   const payload = new TextEncoder().encode(JSON.stringify(body));
-  const text = await service.sources.ask(name, payload, signal);
+  const text = await service.sources.ask(name, payload, signal, visitor.via);
   if (text === null) return busy("Too many requests wait for an answer already; ask again later.");
   const json = fieldsOf(JSON.parse(text));
   return { status: json["status"] === "error" ? 400 : 200, json };

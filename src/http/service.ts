@@ -1,5 +1,6 @@
 import type { Command, CommandRequest, Phase, ResultAddressee } from "../commands/command.js";
-import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
+import type { Alarm } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
 import { commandOutcomes, type JournalRecord, type RecordFilter } from "../journal/records.js";
 import type { Clock } from "../runtime/clock.js";
@@ -8,7 +9,7 @@ import type { Alarms, BridgeFacts, ControllerView, Overview, OverviewRow } from 
 import type { GreenhouseStore } from "../sync/store.js";
 import { type LiveView, LiveViews } from "./live.js";
 import { TrendRing } from "./trends.js";
-import { CommandBoard, controllerView, overviewRow, todaysAlarms } from "./views.js";
+import { CommandBoard, controllerView, overviewRow } from "./views.js";
 
 /** What the page shows and does, each asked of the part that has it. */
 export interface PageSources {
@@ -21,7 +22,9 @@ export interface PageSources {
   };
   readonly submit: (request: CommandRequest) => { readonly id: string; readonly isTaken: boolean };
   /** Answers as `bridge/response/<name>` does; null where too many wait for an answer. */
-  readonly ask: (name: string, payload: Uint8Array, signal: AbortSignal) => Promise<string | null>;
+  readonly ask: (name: string, payload: Uint8Array, signal: AbortSignal, via: Via) => Promise<string | null>;
+  /** What is wrong now. */
+  readonly alarms: () => readonly Omit<Alarm, "clearedAt">[];
   readonly journal: { onWritten(listener: (record: JournalRecord) => void): void };
   /** The newest records that match, newest last. */
   readonly past: (filter: RecordFilter & { readonly limit: number }) => Promise<readonly JournalRecord[]>;
@@ -35,7 +38,6 @@ export interface PageSources {
 }
 
 const mostShown = 100;
-const alarmsEveryMs = 1_000;
 
 /** The documents of the API, and who is told when they change. */
 export class PageService {
@@ -46,7 +48,6 @@ export class PageService {
   readonly #rows = new Map<string, { readonly of: readonly unknown[]; readonly row: OverviewRow }>();
   /** Newest first. */
   #records: readonly JournalRecord[] = [];
-  #alarms: { readonly at: number; readonly all: Alarms } = { at: -Infinity, all: {} };
 
   constructor(sources: PageSources) {
     this.sources = sources;
@@ -111,13 +112,7 @@ export class PageService {
   }
 
   alarms(): Alarms {
-    const now = this.sources.clock.monotonic();
-    if (now - this.#alarms.at >= alarmsEveryMs)
-      this.#alarms = {
-        at: now,
-        all: todaysAlarms(this.sources.store.controllers(), this.sources.status.health()),
-      };
-    return this.#alarms.all;
+    return Object.fromEntries(this.sources.alarms().map((alarm) => [alarm.id, alarm]));
   }
 
   /** Rows of controllers that did not change are the same objects, so that hundreds cost little. */

@@ -1,5 +1,5 @@
 import type { Command, Phase, ResultAddressee } from "../commands/command.js";
-import { canonical } from "../greenhouse/command/words.js";
+import { allowedOf, canonical } from "../greenhouse/command/words.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { kindRows } from "../greenhouse/actuator-kinds.js";
 import { valueTable } from "../greenhouse/actuator-values.js";
@@ -14,8 +14,6 @@ import type { Actuator, Controller, Quality, Sensor } from "../greenhouse/model.
 import { translatedSensorName, translatedStatusName } from "../greenhouse/sensor-names.js";
 import type {
   ActuatorView,
-  Alarm,
-  Alarms,
   CommandDocument,
   ControllerView,
   Label,
@@ -24,7 +22,6 @@ import type {
 } from "../page/protocol.js";
 
 const worst: readonly Quality[] = ["bad", "stale", "uncertain", "good"];
-const noLimits: LimitsDocument = { allowed: null, lock: null, lease: null };
 
 /** Commands as they are told; more than anybody asks for later. */
 const mostKept = 1_000;
@@ -141,7 +138,7 @@ export function controllerView(
     actuators: each(actuators, (actuator, key) => ({
       ...actuatorView(actuator),
       ...board.shown(id, "actuator", key),
-      ...noLimits,
+      ...limitsDocument(actuator),
     })),
     status: each(statuses, (status) => ({ ...statusDocument(status), label: statusLabel(status.name) })),
     parameters: each(parameters, (parameter, key) => ({
@@ -164,6 +161,13 @@ const statusLabel = (name: string): Label => ({
   zh: translatedStatusName(name, "zh") ?? name,
 });
 
+/** What may be commanded, who locked it, and what ends by itself. */
+const limitsDocument = (actuator: Actuator): LimitsDocument => ({
+  allowed: allowedOf(actuator),
+  lock: actuator.restrictions?.lock ?? null,
+  lease: actuator.restrictions?.lease ?? null,
+});
+
 function actuatorView(actuator: Actuator): Omit<ActuatorView, "command" | "result" | keyof LimitsDocument> {
   const { settings } = actuator;
   const words = Object.keys(valueTable(settings));
@@ -176,37 +180,6 @@ function actuatorView(actuator: Actuator): Omit<ActuatorView, "command" | "resul
     stop: settings.stop !== undefined || words.includes("stop"),
     read_only: settings.readOnly,
   };
-}
-
-/** What is wrong now, as far as a controller's own state and the bridge's health tell. */
-export function todaysAlarms(
-  controllers: Iterable<Controller>,
-  health: Readonly<Record<string, unknown>>,
-): Alarms {
-  const alarms: Record<string, Alarm> = {};
-  const raise = (type: string, controller: string | null, since: string | null, message: string) => {
-    const id = controller === null ? type : `${type}.${controller}`;
-    const severity = type === "command_problem" || controller === null ? "error" : "warning";
-    alarms[id] ??= {
-      ...{ id, type, state: "active", since, severity, controller },
-      ...{ actuator: null, message, remedy: null, by: null },
-    };
-  };
-  for (const { info, problem, availability } of controllers) {
-    if (problem)
-      raise("command_problem", info.id, null, `A command at ${info.name} did not end as it should.`);
-    if (availability === "offline") raise("controller_offline", info.id, null, `${info.name} is offline.`);
-  }
-  const overdue: unknown = health["overdue"];
-  for (const late of Array.isArray(overdue) ? (overdue as readonly Overdue[]) : [])
-    raise("readings_overdue", late.controller, late.since, `${late.what} is overdue.`);
-  return alarms;
-}
-
-interface Overdue {
-  readonly controller: string | null;
-  readonly what: string;
-  readonly since: string;
 }
 
 /** The journal as a table for a spreadsheet, after RFC 4180; a text that a spreadsheet would take for a formula is quoted. */

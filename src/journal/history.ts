@@ -1,4 +1,5 @@
 import type { CommandResult, Outcome } from "../greenhouse/command/outcomes.js";
+import type { Alarm } from "../greenhouse/limits.js";
 import {
   type About,
   aboutKey,
@@ -7,6 +8,7 @@ import {
   type CommandTarget,
   type HistoryParts,
   type JournalRecord,
+  type LimitsEntry,
   type OpenCommand,
   type Problem,
   type RecordedStart,
@@ -48,7 +50,11 @@ export class History {
   readonly #open = new Map<string, OpenCommand>();
   readonly #unread = new Map<string, UnreadPost>();
   readonly #problems = new Map<string, Problem>();
+  readonly #limits = new Map<string, LimitsEntry>();
+  readonly #alarms = new Map<string, Alarm>();
   #starts: readonly RecordedStart[] = [];
+  /** Epoch ms of the newest record, by the clock that wrote it. */
+  newestAt = 0;
 
   /** A copy that later records do not change. */
   parts(): HistoryParts {
@@ -57,6 +63,8 @@ export class History {
       unread: [...this.#unread.values()],
       problems: [...this.#problems.values()],
       starts: this.#starts,
+      limits: [...this.#limits.values()],
+      alarms: [...this.#alarms.values()],
     };
   }
 
@@ -67,6 +75,7 @@ export class History {
 
   add(record: JournalRecord): void {
     const { type } = record;
+    this.newestAt = Math.max(this.newestAt, Date.parse(record.at) || 0);
     if (type === "command_taken") this.#addTaken(record);
     else if (type === "phase") this.#change(record, (open) => ({ ...open, phase: record.phase }));
     else if (type === "step_sent") this.#addSent(record);
@@ -75,6 +84,10 @@ export class History {
     else if (type === "result") this.#addResult(record);
     else if (type === "refusal") this.#addRefusal(record);
     else if (type === "carried") this.#restore(record);
+    else if (type === "limits_kept") this.#keep(record);
+    else if (type === "alarm_kept" && record.alarm === null) this.#alarms.delete(record.name);
+    else if (type === "alarm_kept" && record.alarm !== null)
+      setBounded(this.#alarms, record.name, record.alarm, mostPerActuator);
     else if (type === "start")
       this.#starts = [...this.#starts, { boot: record.boot, at: record.at, stopped: false }].slice(
         -mostStarts,
@@ -154,6 +167,12 @@ export class History {
     else if (reason === "not_sent") this.#forgetUnsent(record);
   }
 
+  #keep({ controller, actuator, kept }: Extract<JournalRecord, { readonly type: "limits_kept" }>): void {
+    const key = aboutKey({ controller, actuator });
+    if (kept === null) this.#limits.delete(key);
+    else setBounded(this.#limits, key, { controller, actuator, kept }, mostPerActuator);
+  }
+
   #addProblem(problem: Problem): void {
     setBounded(this.#problems, aboutKey(problem), problem, mostPerActuator);
   }
@@ -166,10 +185,12 @@ export class History {
   }
 
   #restore(carried: HistoryParts): void {
-    for (const map of [this.#open, this.#unread, this.#problems]) map.clear();
+    for (const map of [this.#open, this.#unread, this.#problems, this.#limits, this.#alarms]) map.clear();
     for (const command of carried.open) this.#open.set(commandKey(command.taken, command.taken.id), command);
     for (const post of carried.unread) this.#unread.set(aboutKey(post), post);
     for (const problem of carried.problems) this.#problems.set(aboutKey(problem), problem);
+    for (const entry of carried.limits ?? []) this.#limits.set(aboutKey(entry), entry);
+    for (const alarm of carried.alarms ?? []) this.#alarms.set(alarm.id, alarm);
     this.#starts = carried.starts;
   }
 }

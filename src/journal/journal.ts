@@ -140,6 +140,11 @@ export class Journal {
     return this.#writer.history.parts();
   }
 
+  /** Epoch ms of the newest record, as the clock said then; 0 without one. */
+  get newestAt(): number {
+    return this.#writer.history.newestAt;
+  }
+
   isOpen(about: About, id: string): boolean {
     return this.#writer.history.isOpen(about, id);
   }

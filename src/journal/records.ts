@@ -1,4 +1,5 @@
 import type { CommandResult, Outcome, StepPurpose, Via } from "../greenhouse/command/outcomes.js";
+import type { Alarm } from "../greenhouse/limits.js";
 
 /*
  * What the lines of the journal hold. Field names are those of the published payloads; `controller` is the device code,
@@ -125,6 +126,10 @@ const schema = {
     by: unchecked<string | null>(),
     via: unchecked<Via>(),
   },
+  /** What limits an actuator, as a whole each time it changes; null for nothing any more. */
+  limits_kept: { controller: text, actuator: text, kept: unchecked<KeptLimits | null>() },
+  /** An alarm as it is now; null once it is forgotten. */
+  alarm_kept: { name: text, alarm: unchecked<Alarm | null>() },
   /** Every result up to this sequence number has reached the broker. */
   delivered: { through: number },
   start: { version: text, read_only: unchecked<boolean | undefined>() },
@@ -158,6 +163,9 @@ const schema = {
     problems: list<Problem>(),
     /** Newest last, at most 20. */
     starts: list<RecordedStart>(),
+    /** Absent in files of earlier versions, as the next. */
+    limits: unchecked<readonly LimitsEntry[] | undefined>(),
+    alarms: unchecked<readonly Alarm[] | undefined>(),
   },
 };
 
@@ -212,6 +220,49 @@ export interface Problem extends AboutCommand {
   readonly outcome: Outcome;
   readonly reason: string | null;
   readonly finished_at: string;
+}
+
+/** What the limits of an actuator have to know after a restart. Instants are epoch ms. */
+export interface KeptLimits {
+  readonly guards: Readonly<
+    Record<
+      string,
+      {
+        readonly phase: "clear" | "unsure" | "held";
+        /** What the guard sends. */
+        readonly sending: "idle" | "due" | "done";
+        /** Of the command under way. */
+        readonly id: string | null;
+        readonly tries: number;
+      }
+    >
+  >;
+  /** Oldest first, of the last hour. */
+  readonly starts: readonly number[];
+  /** When the newest movement ends. */
+  readonly moved_until: number | null;
+  readonly direction: "up" | "down" | null;
+  readonly lock: {
+    readonly by: string;
+    readonly via: Via;
+    readonly reason: string | null;
+    readonly since: number;
+    readonly until: number | null;
+  } | null;
+  readonly lease: {
+    readonly id: string;
+    readonly by: string | null;
+    readonly command: string;
+    readonly ends_with: string;
+    readonly until: number;
+  } | null;
+  readonly hold: { readonly id: string; readonly by: string | null; readonly until: number } | null;
+}
+
+export interface LimitsEntry {
+  readonly controller: string;
+  readonly actuator: string;
+  readonly kept: KeptLimits;
 }
 
 /** A start of the program; `stopped` is false when it ended without saying so, or is the one still running. */

@@ -6,8 +6,8 @@ import { every } from "../runtime/schedule.js";
 import type { BrokerConnection } from "./connection.js";
 import { PublishError } from "./connection/publish.js";
 import { Outbox } from "./outbox.js";
-import { controllersDocument, eventDocument } from "./projection.js";
 import { type RetainedParts, RetainedStates, type Shown, type StateGate } from "./retained-states.js";
+import { controllersDocument, eventDocument, restrictionMessages } from "./projection.js";
 
 const retained = { retain: true, qos: 1 } as const;
 
@@ -93,6 +93,7 @@ export class Outputs {
   #platformState: PlatformState | null = null;
   #workedAt: number | null = null;
   #isScanned = false;
+  #isAllowedSaid = false;
   #controllersDue = true;
 
   constructor(parts: OutputParts) {
@@ -128,6 +129,7 @@ export class Outputs {
   /** Resolves with whether this link was told everything, false where it went meanwhile. */
   async connected(): Promise<boolean> {
     const { connection, topics, announcer, log } = this.#parts;
+    await this.#sayAllowed();
     const isSaid = await announceOnline({
       publish: () => connection.publish(topics.bridge.state, "online", retained),
       ready: () => connection.ready(),
@@ -140,6 +142,19 @@ export class Outputs {
     this.#events.connected();
     if (!this.#isScanned) void this.#scan();
     return true;
+  }
+
+  /** Before the first `online` of a run everybody can see what may be commanded. */
+  async #sayAllowed(): Promise<void> {
+    if (this.#isAllowedSaid) return;
+    const { connection, topics, store } = this.#parts;
+    for (const { info, actuators } of store.controllers())
+      for (const actuator of actuators.values()) {
+        await connection.ready();
+        for (const { topic, payload } of restrictionMessages(topics, info.id, undefined, actuator))
+          this.send(topic, payload);
+      }
+    this.#isAllowedSaid = connection.state === "online";
   }
 
   disconnected(): void {

@@ -1,4 +1,5 @@
 import { textOf } from "../greenhouse/actuator-values.js";
+import { allowedOf } from "../greenhouse/command/words.js";
 import {
   actuatorDocument,
   isoOrNull,
@@ -91,6 +92,26 @@ export function actuatorMessages(
   return messages;
 }
 
+/** What limits an actuator; there also while it was never read. */
+export function restrictionMessages(
+  topics: Topics,
+  controllerId: string,
+  held: Actuator | undefined,
+  after: Actuator,
+): Message[] {
+  if (held !== undefined && held.restrictions === after.restrictions) return [];
+  const topic = topics.actuator(controllerId, after.settings.id);
+  const document = (payload: unknown) => (payload ? JSON.stringify(payload) : "");
+  const before = held?.restrictions;
+  const now = after.restrictions;
+  const [allowed, lock, lease] = [allowedOf(after), document(now?.lock), document(now?.lease)];
+  return [
+    { topic: topic.allowed, payload: JSON.stringify(allowed) },
+    ...(document(before?.lock) === lock ? [] : [{ topic: topic.lock, payload: lock }]),
+    ...(document(before?.lease) === lease ? [] : [{ topic: topic.lease, payload: lease }]),
+  ];
+}
+
 const sameActuatorJson = (before: Actuator, after: Actuator) =>
   before.state === after.state &&
   before.position === after.position &&
@@ -145,6 +166,9 @@ export function controllerMessages(
     if (!after.statuses.has(status)) messages.push(...Object.values(topics.status(id, status)).map(clear));
   pushAll(messages, before?.actuators, after.actuators, (old, actuator) =>
     actuatorMessages(topics, id, old, actuator),
+  );
+  pushAll(messages, before?.actuators, after.actuators, (old, actuator) =>
+    restrictionMessages(topics, id, old, actuator),
   );
   pushAll(messages, before?.parameters, after.parameters, (old, item) =>
     parameterMessages(topics, id, old, item),
@@ -275,8 +299,8 @@ function clearedController(topics: Topics, controller: Controller): Message[] {
     }),
     ...[...statuses.keys()].flatMap((id) => Object.values(topics.status(info.id, id))),
     ...[...actuators.keys()].flatMap((id) => {
-      const { state, position, value, json, command } = topics.actuator(info.id, id);
-      return [state, position, value, json, command];
+      const { state, position, value, json, allowed, lock, lease, command } = topics.actuator(info.id, id);
+      return [state, position, value, json, allowed, lock, lease, command];
     }),
     ...[...parameters.keys()].flatMap((id) => {
       const { value, json, command } = topics.parameter(info.id, id);

@@ -1,3 +1,4 @@
+import type { Via } from "../greenhouse/command/outcomes.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
@@ -12,7 +13,12 @@ export interface BridgeRequestBody {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-export type RequestHandler = (fields: BridgeRequestBody["fields"], signal: AbortSignal) => Promise<unknown>;
+/** `via` is what is known of whoever asks. */
+export type RequestHandler = (
+  fields: BridgeRequestBody["fields"],
+  signal: AbortSignal,
+  via: Via,
+) => Promise<unknown>;
 
 /** Why a request cannot be served, in a sentence for whoever sent it. */
 export class RequestError extends Error {
@@ -49,6 +55,7 @@ export async function answerRequest(
   body: BridgeRequestBody,
   handlers: ReadonlyMap<string, RequestHandler>,
   signal: AbortSignal,
+  via: Via = null,
 ): Promise<string> {
   const { transaction, problem } = body;
   if (problem !== undefined) return errorAnswer(transaction, problem);
@@ -58,7 +65,11 @@ export async function answerRequest(
     return errorAnswer(transaction, `There is no request "${name}". Known are: ${known}.`);
   }
   try {
-    return JSON.stringify({ status: "ok", transaction, data: (await handler(body.fields, signal)) ?? {} });
+    return JSON.stringify({
+      status: "ok",
+      transaction,
+      data: (await handler(body.fields, signal, via)) ?? {},
+    });
   } catch (error) {
     return errorAnswer(transaction, error instanceof Error ? error.message : String(error));
   }
@@ -167,15 +178,20 @@ export class RequestDesk {
     ]);
   }
 
-  /** `client` is who asks, where the broker is known to say so. */
-  received(name: string, payload: Uint8Array, client: string | null, signal: AbortSignal): void {
+  /** `via` is who asks, where the broker is known to say so. */
+  received(
+    name: string,
+    payload: Uint8Array,
+    via: { readonly client: string; readonly user: string | null } | null,
+    signal: AbortSignal,
+  ): void {
     if (!topicIdPattern.test(name)) return;
     const body = parseRequest(payload);
-    if (this.#laneOf(name, body).take(() => this.#answer(name, body, signal))) return;
+    if (this.#laneOf(name, body).take(() => this.#answer(name, body, signal, via))) return;
     this.#refused += 1;
     if (!this.#refusals.take(() => this.#publish(name, errorAnswer(body.transaction, tooMany), body)))
       this.#unanswered += 1;
-    this.#say(name, client);
+    this.#say(name, via?.client ?? null);
   }
 
   #laneOf(name: string, { problem }: BridgeRequestBody): RequestLane {
@@ -183,23 +199,23 @@ export class RequestDesk {
   }
 
   /** The answer for whoever asks otherwise than over the broker; null where too many wait for theirs. */
-  ask(name: string, payload: Uint8Array, signal: AbortSignal): Promise<string | null> {
+  ask(name: string, payload: Uint8Array, signal: AbortSignal, via: Via = null): Promise<string | null> {
     const body = parseRequest(payload);
     return new Promise((resolve) => {
       const isTaken = this.#laneOf(name, body).take(async () =>
-        resolve(await this.#answerTo(name, body, signal)),
+        resolve(await this.#answerTo(name, body, signal, via)),
       );
       if (!isTaken) resolve(null);
     });
   }
 
-  async #answer(name: string, body: BridgeRequestBody, signal: AbortSignal): Promise<void> {
-    await this.#publish(name, await this.#answerTo(name, body, signal), body);
+  async #answer(name: string, body: BridgeRequestBody, signal: AbortSignal, via: Via): Promise<void> {
+    await this.#publish(name, await this.#answerTo(name, body, signal, via), body);
   }
 
-  async #answerTo(name: string, body: BridgeRequestBody, signal: AbortSignal): Promise<string> {
+  async #answerTo(name: string, body: BridgeRequestBody, signal: AbortSignal, via: Via): Promise<string> {
     if (signal.aborted) return errorAnswer(body.transaction, stopping);
-    return answerRequest(name, body, this.#parts.handlers, signal);
+    return answerRequest(name, body, this.#parts.handlers, signal, via);
   }
 
   /** Ends with the broker's word on it, so that answers cannot pile up before a slow broker either. */

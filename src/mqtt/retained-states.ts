@@ -1,4 +1,4 @@
-import type { Controller } from "../greenhouse/model.js";
+import type { Actuator, Controller } from "../greenhouse/model.js";
 import type { Logger } from "../runtime/log.js";
 import { PublishError } from "./connection/publish.js";
 import { controllerMessages, type Message, targetMessages } from "./projection.js";
@@ -295,14 +295,14 @@ export class RetainedStates {
 const leftBehind: Unwanted = { code: null, owed: null };
 
 /** Whether this run has something to show there, so that its topics are kept by what publishes them. */
-function isShown({ folder, id }: Place, controller: Controller | undefined): boolean {
+function isShown({ folder, id, leaf }: Place, controller: Controller | undefined): boolean {
   switch (folder) {
     case "sensor":
       return controller?.sensors.has(id) ?? false;
     case "status":
       return controller?.statuses.has(id) ?? false;
     case "actuator":
-      return (controller?.actuators.get(id)?.readAt ?? null) !== null;
+      return isActuatorShown(leaf, controller?.actuators.get(id));
     case "parameter":
       return (controller?.parameters.get(id)?.register ?? null) !== null;
     case "address":
@@ -312,9 +312,17 @@ function isShown({ folder, id }: Place, controller: Controller | undefined): boo
   }
 }
 
+function isActuatorShown(leaf: string, actuator: Actuator | undefined): boolean {
+  if (leaf === "allowed") return actuator !== undefined;
+  if (leaf === "lock" || leaf === "lease") return (actuator?.restrictions?.[leaf] ?? null) !== null;
+  return (actuator?.readAt ?? null) !== null;
+}
+
 /** The configuration alone decides: it has no such actuator or parameter any more. */
-function isSettled({ folder, id }: Place, controller: Controller | undefined): boolean {
+function isSettled({ folder, id, leaf }: Place, controller: Controller | undefined): boolean {
   if (!controller) return false;
+  // What an earlier run left is in force no more, or stands there again.
+  if (leaf === "lock" || leaf === "lease") return true;
   if (folder === "actuator") return !controller.actuators.has(id);
   // Nothing follows a raw address of an earlier run, so what its topic says is of unknown age.
   return (folder === "parameter" && !controller.parameters.has(id)) || folder === "address";

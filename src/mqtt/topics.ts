@@ -16,6 +16,9 @@ export const bridgeRequests = [
   "log_level",
   "health",
   "acknowledge",
+  "lock",
+  "unlock",
+  "release",
   "state",
   "bundle",
 ] as const;
@@ -32,6 +35,15 @@ export type Incoming =
     }
   | { readonly type: "request"; readonly name: string };
 
+const retainedLeaves = [
+  ...["availability", "info", "problem", "problems", "sensor/+", "sensor/+/quality", "sensor/+/json"],
+  ...["status/+", "status/+/json", "parameter/+", "parameter/+/json", "parameter/+/command"],
+  ...["address/+", "address/+/command"],
+  ...["state", "position", "value", "json", "command", "allowed", "lock", "lease"].map(
+    (leaf) => `actuator/+/${leaf}`,
+  ),
+];
+
 export type Topics = ReturnType<typeof topicsUnder>;
 
 function id(text: string): string {
@@ -43,6 +55,8 @@ export function topicsUnder(base: string) {
   return {
     base,
     bridge: bridgeTopics(base),
+    alarm: (alarm: string) => `${base}/alarm/${alarmSegment(alarm)}`,
+    alarms: `${base}/alarm/+`,
     controller: (controller: string) => controllerTopics(`${base}/${id(controller)}`),
     sensor: (controller: string, sensor: string) => {
       const value = item(base, controller, "sensor", id(sensor));
@@ -68,12 +82,7 @@ export function topicsUnder(base: string) {
       `${base}/bridge/request/+`,
     ],
     /** Filters of every retained topic of the controllers; none of them matches a `.../set`. */
-    retained: [
-      ...["availability", "info", "problem", "problems", "sensor/+", "sensor/+/quality", "sensor/+/json"],
-      ...["status/+", "status/+/json", "parameter/+", "parameter/+/json", "parameter/+/command"],
-      ...["address/+", "address/+/command"],
-      ...["state", "position", "value", "json", "command"].map((leaf) => `actuator/+/${leaf}`),
-    ].map((rest) => `${base}/+/${rest}`),
+    retained: retainedLeaves.map((rest) => `${base}/+/${rest}`),
     /** The self-test topics of other bridges, under any base topic of as many levels as this or of the usual ones. */
     othersSelfTest: othersSelfTest(base),
     parse: (topic: string) => parse(base, topic),
@@ -99,6 +108,9 @@ const actuatorTopics = (root: string) => ({
   position: `${root}/position`,
   value: `${root}/value`,
   json: `${root}/json`,
+  allowed: `${root}/allowed`,
+  lock: `${root}/lock`,
+  lease: `${root}/lease`,
   ...commandTopics(root),
 });
 
@@ -125,6 +137,12 @@ const bridgeTopics = (base: string) => ({
   /** Answers that a command asks for go below it. */
   answers: `${base}/response`,
 });
+
+function alarmSegment(alarm: string): string {
+  if (!/^[a-z0-9_.-]{1,200}$/.test(alarm))
+    throw new Error(`not an alarm: ${JSON.stringify(alarm.slice(0, 80))}`);
+  return alarm;
+}
 
 function addressSegment(address: string): string {
   if (!addressPattern.test(address))

@@ -70,8 +70,8 @@ export interface CommandDocument {
 interface Because {
   readonly rule: string;
   readonly input: string | null;
-  readonly value: number | string | null;
-  readonly limit: number | string | null;
+  readonly value: number | string | boolean | null;
+  readonly limit: number | string | boolean | readonly (number | string | boolean)[] | null;
   readonly quality: string | null;
   readonly until: string | null;
 }

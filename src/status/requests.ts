@@ -1,5 +1,6 @@
 import type { Commander } from "../commands/commander.js";
 import { textOf } from "../greenhouse/actuator-values.js";
+import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { Query } from "../greenhouse/ports.js";
 import type { Journal } from "../journal/journal.js";
@@ -13,20 +14,25 @@ import {
   type RequestHandler,
   textField,
 } from "../mqtt/requests.js";
+import type { LimitDesk } from "../limits/limits.js";
 import type { PlatformClient } from "../platform/client.js";
+import type { Clock } from "../runtime/clock.js";
 import { parseSince } from "../runtime/duration.js";
 import type { Mirror } from "../sync/mirror.js";
+import { acknowledgeAlarm, lock, release, unlock } from "./limit-requests.js";
 
 interface RequestPorts {
   readonly mirror: Mirror;
   readonly platform: PlatformClient;
   readonly journal: Journal;
   readonly commander: Commander;
-  readonly now: () => number;
   readonly republish: () => void;
   readonly health: () => unknown;
   readonly bundle: () => Promise<unknown>;
   readonly setLogLevel: (level: string) => void;
+  readonly limits: LimitDesk;
+  readonly clock: Clock;
+  readonly onEvent: (event: BridgeEvent) => void;
 }
 
 type Fields = BridgeRequestBody["fields"];
@@ -39,7 +45,10 @@ const knownFields: Readonly<Record<string, readonly string[]>> = {
   read: ["controller", "address"],
   get: ["operation", "query"],
   journal: ["controller", "since", "limit"],
-  acknowledge: ["controller", "actuator"],
+  acknowledge: ["controller", "actuator", "alarm", "by"],
+  lock: ["controller", "actuator", "by", "reason", "until"],
+  unlock: ["controller", "actuator", "by", "force"],
+  release: ["controller", "actuator", "by"],
   state: ["controller"],
   log_level: ["level"],
 };
@@ -60,6 +69,12 @@ export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, Reques
     ],
     ["journal", (fields) => journal(ports, fields)],
     ["acknowledge", (fields) => acknowledge(ports, fields)],
+    [
+      "lock",
+      (fields, _, via) => lock(ports, controllerOf(mirror, textField(fields, "controller")), fields, via),
+    ],
+    ["unlock", (fields) => unlock(ports, controllerOf(mirror, textField(fields, "controller")), fields)],
+    ["release", (fields) => release(ports, controllerOf(mirror, textField(fields, "controller")), fields)],
     ["state", (fields) => state(ports, optionalTextField(fields, "controller"))],
     ["health", () => Promise.resolve(ports.health())],
     ["bundle", () => ports.bundle()],
@@ -69,9 +84,9 @@ export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, Reques
 }
 
 function onlyKnown(known: readonly string[], handler: RequestHandler): RequestHandler {
-  return (fields, signal) => {
+  return (fields, signal, via) => {
     const odd = Object.keys(fields).find((field) => !known.includes(field));
-    if (odd === undefined) return handler(fields, signal);
+    if (odd === undefined) return handler(fields, signal, via);
     const list = [...known, "transaction"].join(", ");
     throw new RequestError(`There is no field "${odd.slice(0, 40)}" in this request. Known are: ${list}.`);
   };
@@ -143,7 +158,7 @@ const usualRecords = 100;
 async function journal(ports: RequestPorts, fields: Fields): Promise<unknown> {
   const controller = optionalTextField(fields, "controller");
   const since = optionalTextField(fields, "since");
-  const sinceMs = since === null ? undefined : parseSince(since, ports.now());
+  const sinceMs = since === null ? undefined : parseSince(since, ports.clock.now());
   if (sinceMs === null) throw new RequestError('"since" must be an ISO time or a duration such as "2h".');
   const limit = fields["limit"] ?? usualRecords;
   if (typeof limit !== "number" || !Number.isInteger(limit) || limit < 1 || limit > mostRecords) {
@@ -176,6 +191,7 @@ function state({ commander, mirror }: RequestPorts, idOrCode: string | null): Pr
 }
 
 function acknowledge(ports: RequestPorts, fields: Fields): Promise<unknown> {
+  if (fields["alarm"] !== undefined) return acknowledgeAlarm(ports, fields);
   const controller = controllerOf(ports.mirror, textField(fields, "controller"));
   const { code, id } = controller.info;
   const actuator = optionalTextField(fields, "actuator");

@@ -152,7 +152,7 @@ export class Status {
       lagMs: this.#lagMs(),
       broker: { state: this.brokerState, deafSince: self.deafSince, heardAt: self.heardAt },
       otherBridge: this.#tests.other(),
-      overdue: this.#overdue(),
+      overdue: this.overdue(),
     });
   }
 
@@ -178,7 +178,7 @@ export class Status {
         clockJumps: this.#jumps.count,
         wrongTokens: this.#wrongTokens,
         platformReconnects: this.#platformReconnects,
-        overdue: this.#overdue().length,
+        overdue: this.overdue().length,
         hasOtherBridge: this.hasOtherBridge,
         isDeaf: self.deafSince !== null,
         selfTests: self.counters(),
@@ -191,7 +191,7 @@ export class Status {
     return Math.max(0, this.#lag.percentile(99) / 1e6 - lagResolutionMs);
   }
 
-  #overdue(): readonly Overdue[] {
+  overdue(): readonly Overdue[] {
     const { clock, mirror } = this.#parts;
     const { poller, store, inventory, intervals } = mirror;
     return overdueOf({

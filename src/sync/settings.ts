@@ -1,5 +1,6 @@
 import type { Configuration } from "../config/schema.js";
 import { parameterGroup, statusNumber } from "../greenhouse/device-types.js";
+import type { Allowance, GuardCondition, GuardInput, Limits } from "../greenhouse/limits.js";
 import type { ActuatorSettings, ControllerSettings, MirrorSettings } from "../greenhouse/settings.js";
 import { controllerTopicId, type Transliterate } from "../greenhouse/topic-ids.js";
 
@@ -66,8 +67,66 @@ const actuatorSettings = (id: string, section: ActuatorSection, minIntervalMs: n
   acceptType: section.accept_type,
   running: section.running === undefined ? undefined : statusNumber(section.running),
   readOnly: section.read_only,
+  limits: section.limits && limitsOf(section.limits),
   homeAssistant: section.homeassistant,
 });
+
+type LimitsSection = NonNullable<ActuatorSection["limits"]>;
+type GuardSection = LimitsSection["guards"][string];
+
+const limitsOf = (section: LimitsSection): Limits => ({
+  restMs: section.rest,
+  reversalMs: section.reversal,
+  startsPerHour: section.starts_per_hour ?? null,
+  forMs: section.for ?? null,
+  atMostMs: section.at_most ?? null,
+  endsWith: section.ends_with ?? null,
+  guards: Object.entries(section.guards).map(([name, guard]) => ({
+    name,
+    input: inputOf(guard),
+    from: guard.sensor ?? guard.actuator ?? guard.status ?? "",
+    condition: conditionOf(guard),
+    clearAfterMs: guard.clear_after,
+    allow: allowanceOf(guard.allow),
+    sends: guard.then ?? null,
+    actsBlind: guard.blind === "act",
+  })),
+});
+
+function inputOf({ sensor, actuator, status }: GuardSection): GuardInput {
+  if (sensor?.startsWith("weather/")) return { type: "weather", name: sensor.slice("weather/".length) };
+  const type = sensor !== undefined ? "sensor" : actuator !== undefined ? "actuator" : "status";
+  const [first = "", second] = (sensor ?? actuator ?? status ?? "").split("/");
+  return { type, controller: second === undefined ? null : first, id: second ?? first };
+}
+
+function conditionOf({
+  above,
+  below,
+  is,
+  is_not: isNot,
+  clear_at: clearAt,
+  actuator,
+}: GuardSection): GuardCondition {
+  if (above !== undefined) return { type: "above", limit: above, clearAt: clearAt ?? above };
+  if (below !== undefined) return { type: "below", limit: below, clearAt: clearAt ?? below };
+  const words = is ?? isNot;
+  if (words === undefined) return { type: "moving" };
+  const all = typeof words === "string" ? [words] : words;
+  // What is sent as `close` is shown as `closed`.
+  const shut =
+    actuator !== undefined && all.some((word) => /^closed?$/i.test(word)) ? ["close", "closed"] : [];
+  return { type: is === undefined ? "is_not" : "is", words: [...new Set([...all, ...shut])] };
+}
+
+/** `close`, `45` or `0..10`. */
+function allowanceOf(items: readonly string[]): Allowance {
+  const ranges = items.flatMap((item) => {
+    const [, from, to = from] = /^(\d{1,3})(?:\.\.(\d{1,3}))?$/.exec(item) ?? [];
+    return from === undefined ? [] : [{ min: Number(from), max: Number(to) }];
+  });
+  return { words: items.filter((item) => !/^\d/.test(item)), degrees: ranges[0] ?? null };
+}
 
 /** Topic ids of ignored controllers, but for those that a controller in their place was given. */
 export function ignoredIds(

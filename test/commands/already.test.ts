@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Interrupted } from "../../src/commands/book.js";
+import type { Interrupted } from "../../src/commands/command.js";
 import { CommandBench } from "../support/command-bench.js";
 
 const fan = { id: "roof", kind: "circulation_fan", address: "140", confirmWithinMs: 60_000 } as const;
@@ -51,7 +51,7 @@ function interruptedDegree(bench: CommandBench, over: Partial<Interrupted> = {})
     command: {
       ...{ id: "old", ownId: true, code: "GH-0001", controllerId: "gh-0001", target: "actuator" },
       ...{ targetId: "roof", settings, wanted: { type: "position", degree: 60 }, payloadKey: "k" },
-      ...{ by: null, via: null, response: null, force: false, dryRun: false },
+      ...{ by: null, via: null, response: null, force: false, dryRun: false, term: null, rule: null },
       ...{ receivedAt: bench.clock.now(), receivedMono: 0, deadlineMono: 0 },
     },
     step,

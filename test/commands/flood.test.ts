@@ -51,6 +51,7 @@ describe("refusals that are only counted", () => {
     ...{ reason: "overloaded" as const, message: null, request_id: null, by: null, via: null, steps: [] },
     ...{ read_back: null, received_at, sent_at: null, finished_at: received_at, duration_ms: 0 },
     repeated: false,
+    interlock: null,
   });
 
   it("stand under their own target, and beyond a thousand targets under none", () => {

@@ -47,6 +47,14 @@ describe("config.example.yaml", () => {
       "mqtt.tls: tls is only for an mqtt.url that starts with mqtts:// or wss://",
       "controllers.GH-0001.actuators.left_skylight.values: only for the kinds motor and custom; the other kinds have fixed values, not for skylight",
       "controllers.GH-0001.actuators.left_skylight.lead_in: only for the kind light, not for skylight",
+      ...["actuator", "status"].map(
+        (key) =>
+          `controllers.GH-0001.actuators.left_skylight.limits.guards.wind.${key}: only one of sensor, actuator, status may be given, and "sensor" is there already`,
+      ),
+      ...["below", "is", "is_not", "moving"].map(
+        (key) =>
+          `controllers.GH-0001.actuators.left_skylight.limits.guards.wind.${key}: only one of above, below, is, is_not, moving may be given, and "above" is there already`,
+      ),
     ]);
   });
 

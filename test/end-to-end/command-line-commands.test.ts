@@ -34,6 +34,7 @@ describe.concurrent.each([mosquitto, embedded])(
         command: "on",
         by: "shift lead",
         repeated: false,
+        interlock: null,
       });
       expect(await house.result("fan", String(result["id"]))).toEqual(result);
       expect(house.results("fan")).toHaveLength(1);

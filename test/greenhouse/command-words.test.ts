@@ -133,7 +133,7 @@ describe("a payload", () => {
 
   it("keeps every field of a JSON command; a numeric id becomes text", () => {
     const text =
-      '{"command":" open ","id":7,"by":"ha","at":"2026-03-01T08:00:00Z","max_age":"30s","force":true,"dry_run":true}';
+      '{"command":" open ","id":7,"by":"ha","at":"2026-03-01T08:00:00Z","max_age":"30s","force":true,"dry_run":true,"for":"20m","hold":"2h"}';
     expect(readPayload(bytes(text))).toEqual({
       command: "open",
       id: "7",
@@ -142,6 +142,8 @@ describe("a payload", () => {
       maxAgeMs: 30_000,
       force: true,
       dryRun: true,
+      forMs: 1_200_000,
+      holdMs: 7_200_000,
     });
   });
 });

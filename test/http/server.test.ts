@@ -76,7 +76,7 @@ function emptyService(log: Logger): PageService {
   return new PageService({
     ...{ clock: systemClock, log, store, status: { facts: () => facts, health: () => ({}) } },
     ...{ journal: { onWritten: () => undefined }, past: () => Promise.resolve([]) },
-    ...{ submit: () => ({ id: "", isTaken: false }), ask: () => Promise.resolve(null) },
+    ...{ submit: () => ({ id: "", isTaken: false }), ask: () => Promise.resolve(null), alarms: () => [] },
   });
 }
 

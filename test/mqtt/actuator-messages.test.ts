@@ -100,7 +100,9 @@ it("clearing empties every retained topic of an actuator and a parameter, and ne
   const cleared = controllerMessages(topics, removed, undefined);
   const root = "greenhouse/gh-0001";
   expect(cleared.map(({ topic }) => topic).filter((topic) => topic.split("/").length > 3)).toEqual([
-    ...["state", "position", "value", "json", "command"].map((leaf) => `${root}/actuator/roof/${leaf}`),
+    ...["state", "position", "value", "json", "allowed", "lock", "lease", "command"].map(
+      (leaf) => `${root}/actuator/roof/${leaf}`,
+    ),
     ...["", "/json", "/command"].map((leaf) => `${root}/parameter/ec${leaf}`),
   ]);
   expect(new Set(cleared.map(({ payload }) => payload))).toEqual(new Set([""]));

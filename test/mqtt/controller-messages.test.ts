@@ -73,6 +73,10 @@ describe("a controller's retained messages", () => {
       ["actuator/roof/position", "45"],
       ["actuator/roof/value", "45"],
       ["actuator/roof/state", "position"],
+      ...["roof", "side"].map((id) => [
+        `actuator/${id}/allowed`,
+        '{"words":["open","close","auto"],"degrees":{"min":0,"max":100},"because":[]}',
+      ]),
       ["parameter/ec", "3"],
     ]));
 

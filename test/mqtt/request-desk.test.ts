@@ -42,7 +42,12 @@ function desk(options: { readonly concurrency?: number } = {}) {
     ...{ clock, broker, lines, end, most },
     ask: async (name: string, count: number) => {
       for (let place = 0; place < count; place++)
-        requests.received(name, bytes(`{"transaction":${place}}`), "panel", end.signal);
+        requests.received(
+          name,
+          bytes(`{"transaction":${place}}`),
+          { client: "panel", user: null },
+          end.signal,
+        );
       await settled();
     },
     /** Ends what runs, one after the other, until nothing does. */

@@ -17,7 +17,7 @@ const result = (id: string): CommandResult => ({
   ...{ id, controller: "east", actuator: "fan", command: "on", value: "1010" },
   ...{ outcome: "confirmed", reason: null, message: null, request_id: null, by: null, via: null },
   ...{ steps: [], read_back: "1010", received_at: "", sent_at: "", finished_at: "", duration_ms: 0 },
-  repeated: false,
+  ...{ repeated: false, interlock: null },
 });
 
 const over = (code: number) => Object.assign(new Error(`Publish error: ${code}`), { code });

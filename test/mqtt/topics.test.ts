@@ -58,6 +58,9 @@ describe("topics are spelt as the contract says", () => {
         "republish",
         "state",
         "bundle",
+        "lock",
+        "unlock",
+        "release",
       ].sort(),
     ));
 });

@@ -67,6 +67,7 @@ export class Bridge {
       rules: () => configuration.commands,
       clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
       otherBridge: () => false,
+      ...{ configuration, overdue: () => [] },
       onEvent: (event) => {
         this.#world.journalist.note("event", event);
         this.#world.checks.event(event);
@@ -83,6 +84,7 @@ export class Bridge {
     const { signal } = this.#stopping;
     this.#running = Promise.all([
       desk.run(signal),
+      desk.limits.run(signal),
       mirror.store.run(signal),
       mirror.watch.run(signal),
       mirror.poller.run(signal),

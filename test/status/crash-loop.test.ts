@@ -73,7 +73,7 @@ const done: CommandResult = {
   ...{ id: "1", controller: "gh-0001", actuator: "fan", command: "on", value: "1010" },
   ...{ outcome: "confirmed", reason: null, message: null, request_id: null, by: null, via: null },
   ...{ steps: [], read_back: "1010", received_at: "2026-03-01T08:00:00.000Z", sent_at: null },
-  ...{ finished_at: "2026-03-01T08:00:01.000Z", duration_ms: 1, repeated: false },
+  ...{ finished_at: "2026-03-01T08:00:01.000Z", duration_ms: 1, repeated: false, interlock: null },
 };
 
 /** What the guard does with an error, without ending the test's own process. */

@@ -1,4 +1,4 @@
-import type { Interrupted } from "../../src/commands/book.js";
+import type { Interrupted } from "../../src/commands/command.js";
 import { type CommandRequest, laneKey } from "../../src/commands/command.js";
 import { Commander } from "../../src/commands/commander.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
@@ -6,6 +6,8 @@ import type { BridgeEvent } from "../../src/greenhouse/events.js";
 import type { ActuatorSettings, ParameterSettings } from "../../src/greenhouse/settings.js";
 import type { RecordBody } from "../../src/journal/records.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
+import type { Configuration } from "../../src/config/schema.js";
+import { LimitKeeper } from "../../src/limits/keeper.js";
 import { actuator as actuatorOf, controllerSettings, silentLog } from "./builders.js";
 import { ScriptedPlatform } from "./scripted-platform.js";
 import { VirtualClock } from "./virtual-clock.js";
@@ -18,6 +20,8 @@ export interface CommandBenchOptions {
   readonly requireBy?: boolean;
   readonly parameters?: readonly ParameterSettings[];
   readonly rawAddresses?: boolean;
+  /** Weather topics, by name. */
+  readonly weather?: Configuration["weather"];
 }
 
 /** The commander on a virtual clock with a scripted platform and a journal in memory. */
@@ -33,6 +37,9 @@ export class CommandBench {
   readonly events: BridgeEvent[] = [];
   readonly store: GreenhouseStore;
   readonly commander: Commander;
+  readonly keeper: LimitKeeper;
+  /** What the limits raised, by type. */
+  readonly alarms = new Map<string, string>();
   clockTrusted = true;
   otherBridge = false;
   journalProblem: string | null = null;
@@ -56,7 +63,22 @@ export class CommandBench {
     this.store = new GreenhouseStore(mirror, this.clock, (text) => text);
     this.store.setReachable(true);
     this.store.admit("GH-0001");
+    this.keeper = new LimitKeeper({
+      ...{ clock: this.clock, store: this.store, weather: options.weather ?? {}, staleAfterMs: 900_000 },
+      journal: { append: (record, { durable }) => this.#append(record, durable) },
+      isReadOnly: () => options.readOnly ?? false,
+      newId: () => `r${++this.#ids}`,
+      onEvent: (event) => this.events.push(event),
+      alarm: (type, _, message) => {
+        if (message === null) this.alarms.delete(type);
+        else this.alarms.set(type, message);
+      },
+      submit: ({ command, id, by, rule, actuator: targetId }) =>
+        this.send(JSON.stringify({ command, id, by }), { rule, targetId }),
+      recheck: (key) => this.commander.feed({ type: "limits_changed", key }),
+    });
     this.commander = new Commander({
+      limits: this.keeper,
       rules: () => ({
         read_only: options.readOnly ?? false,
         dry_run: options.dryRun ?? false,
@@ -70,12 +92,7 @@ export class CommandBench {
       platform: this.platform,
       store: this.store,
       journal: {
-        append: (record, { durable }) => {
-          if (durable) this.durable.push(record);
-          if (this.journalProblem !== null) return Promise.reject(new Error(this.journalProblem));
-          this.records.push(record);
-          return Promise.resolve(this.records.length);
-        },
+        append: (record, { durable }) => this.#append(record, durable),
         isOpen: (_, id) =>
           this.records.some((record) => record.type === "command_taken" && record.id === id) ||
           this.openBefore.has(id),
@@ -101,6 +118,13 @@ export class CommandBench {
       clockTrusted: () => this.clockTrusted,
       otherBridge: () => this.otherBridge,
     });
+  }
+
+  #append(record: RecordBody, durable: boolean): Promise<number> {
+    if (durable) this.durable.push(record);
+    if (this.journalProblem !== null) return Promise.reject(new Error(this.journalProblem));
+    this.records.push(record);
+    return Promise.resolve(this.records.length);
   }
 
   async journalAgain(): Promise<void> {

@@ -17,6 +17,7 @@ export const command = (id: string, over: Partial<Command> = {}): Command => ({
   response: null,
   force: false,
   dryRun: false,
+  ...{ term: null, rule: null },
   receivedAt: 0,
   receivedMono: 0,
   deadlineMono: 0,

@@ -16,6 +16,7 @@ import {
   orderedLimits,
   sendableLimits,
 } from "./controllers.js";
+import { foreignWeather, soundLimits } from "./limits.js";
 import {
   asDraft,
   type Draft,
@@ -233,6 +234,8 @@ const rules: readonly ((root: Draft) => Finding[])[] = [
   fittingOptions,
   orderedLimits,
   sendableLimits,
+  soundLimits,
+  foreignWeather,
 ];
 
 /** Everything wrong between keys, in a file as it was read; never throws, whatever was read. */

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { type ActuatorKind, actuatorKinds, kindRows } from "../../greenhouse/actuator-kinds.js";
 import { sensorKinds } from "../../greenhouse/sensors.js";
+import { limitsSection } from "./limits.js";
 import {
   address,
   choice,
@@ -105,6 +106,11 @@ const keys = section({
     off: true,
   }),
   read_only: withDefault(flag(), false, "Refuse its commands."),
+  limits: optional(
+    limitsSection,
+    "What narrows its commands. Not a safety layer: it needs this computer, the internet and the platform.",
+    { off: true },
+  ),
   homeassistant: withDefault(view(), {}, "How Home Assistant shows it."),
 });
 

@@ -1,3 +1,5 @@
+import type { Interlock } from "../limits.js";
+
 /** How a command can end; a closed list. */
 export const outcomes = [
   "confirmed",
@@ -76,6 +78,8 @@ export interface CommandResult {
   readonly finished_at: string;
   readonly duration_ms: number;
   readonly repeated: boolean;
+  /** The rule that kept it back, with its numbers; null in all others. */
+  readonly interlock: Interlock | null;
   /** The first result, when this is the answer to a duplicate; null while the first is open. */
   readonly original?: CommandResult | null;
 }

@@ -1,7 +1,8 @@
 import { type KindRow, kindRows } from "../actuator-kinds.js";
 import { stateOfWord, valueTable } from "../actuator-values.js";
 import { contradiction, contradictionRemedy } from "../device-types.js";
-import { addressPattern, type Controller } from "../model.js";
+import type { Allowed } from "../limits.js";
+import { type Actuator, addressPattern, type Controller } from "../model.js";
 import type { ActuatorSettings, ParameterSettings } from "../settings.js";
 import type { Refusal } from "./outcomes.js";
 import { readNumberSetpoint, readRawSetpoint } from "./setpoints.js";
@@ -22,12 +23,29 @@ export function canonical(wanted: Wanted): string {
   return wanted.type === "stop" ? "stop" : wanted.word;
 }
 
-/** The words, values and degrees a person may send, for messages. */
-function accepted(target: Target): string {
+/** Every word and degree that the target takes. */
+export function vocabulary(target: Pick<Target, "kind" | "values" | "stop">): Omit<Allowed, "because"> {
   const words = Object.keys(valueTable(target));
   if (target.stop && !words.includes("stop")) words.push("stop");
   const row: KindRow = kindRows[target.kind];
-  return [...words, ...(row.positionMode === null ? [] : ["0..100"])].join(", ");
+  return { words, degrees: row.positionMode === null ? null : { min: 0, max: 100 } };
+}
+
+const nothing: Allowed = {
+  ...{ words: [], degrees: null },
+  because: [{ rule: "read_only", input: null, value: null, limit: null, quality: null, until: null }],
+};
+
+/** What may be commanded to the actuator now. */
+export function allowedOf({ settings, restrictions }: Pick<Actuator, "settings" | "restrictions">): Allowed {
+  if (settings.readOnly) return nothing;
+  return restrictions?.allowed ?? { ...vocabulary(settings), because: [] };
+}
+
+/** The words and degrees a person may send, for messages. */
+function accepted(target: Target): string {
+  const { words, degrees } = vocabulary(target);
+  return [...words, ...(degrees === null ? [] : ["0..100"])].join(", ");
 }
 
 /** Reads one trimmed text as a command of the target. */

@@ -192,9 +192,22 @@ export class Session {
     this.#online = true;
     enter("online");
     void contain("connected", () => settings.on?.connected?.(this.#facts));
-    const { withRetained = [] } = settings;
+    const { withRetained = [], heard = [] } = settings;
+    if (heard.length > 0) void this.#hear(heard);
     // It only fails when the link goes, and then the next link asks again.
     if (withRetained.length > 0) void this.#link.subscribeWithRetained(withRetained).catch(() => undefined);
+  }
+
+  /** Without what the broker holds: nobody knows how old that is. */
+  async #hear(filters: readonly string[]): Promise<void> {
+    const { limits, ports } = this.#around;
+    for (let missing = filters; ;) {
+      missing = await this.#missing(missing, undefined);
+      if (this.#life.signal.aborted || missing.length === 0) return;
+      const message = "the broker does not let the bridge hear these topics; allow them in its access list";
+      ports.log.warn({ filters: missing }, message);
+      if (!(await waited(ports.clock.wait(limits.subscribeRetryMs, this.#life.signal)))) return;
+    }
   }
 
   #degraded(filters: readonly string[]): void {

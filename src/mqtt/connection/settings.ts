@@ -121,6 +121,8 @@ export interface ConnectionSettings {
   readonly subscriptions: readonly string[];
   /** Filters whose retained messages are wanted at every connect as well; never commands. */
   readonly withRetained?: readonly string[];
+  /** Filters whose live messages alone are wanted, and on which nothing waits. */
+  readonly heard?: readonly string[];
   /** Topics whose messages are handed on however large they are, because their senders are owed an answer; never kept. */
   readonly anySize?: (topic: string) => boolean;
   /** Own status topic: anything else than `expected` on it while online is overwritten. */

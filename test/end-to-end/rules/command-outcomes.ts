@@ -13,7 +13,7 @@ const nothingYet = {
   ...{ id: anyText, controller: anyText, actuator: anyText, command: null, value: null },
   ...{ outcome: anyText, reason: null, message: null, request_id: null, by: null, via: null },
   ...{ steps: [], read_back: null, received_at: isoTime, sent_at: null, finished_at: isoTime },
-  ...{ duration_ms: anyNumber, repeated: false },
+  ...{ duration_ms: anyNumber, repeated: false, interlock: null },
 };
 
 const step = (purpose: string, address: string, value: string, more: object = {}) => ({

@@ -38,7 +38,7 @@ export function commandsAreRefused(rig: () => CommandRig, broker: BrokerUnderTes
     ...{ outcome: "refused", reason, message: sentence, request_id: null, by: null },
     ...{ via: broker.embedded ? { client: rig().watch.clientId, user: null } : null },
     ...{ steps: [], read_back: null, received_at: isoTime, sent_at: null, finished_at: isoTime },
-    ...{ duration_ms: anyNumber, repeated: false },
+    ...{ duration_ms: anyNumber, repeated: false, interlock: null },
     ...more,
   });
   /** The platform got nothing, and every result was told once on both topics. */

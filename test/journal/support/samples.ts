@@ -54,6 +54,7 @@ export const result = (id: string, changes: Partial<CommandResult> = {}): Comman
   finished_at: "2026-05-01T06:00:05.000Z",
   duration_ms: 5_000,
   repeated: false,
+  interlock: null,
   ...changes,
 });
 

@@ -1,0 +1,228 @@
+import { type ActuatorKind, actuatorKinds, kindRows } from "../../greenhouse/actuator-kinds.js";
+import { controllerTopicId } from "../schema.js";
+import { atKey, atValue, type Finding, type Path } from "../problem.js";
+import { takesDegrees } from "../values.js";
+import { parseDuration } from "../../runtime/duration.js";
+import { type Draft, given, itemsOf, numberOf, sectionOf, sectionsAt, textOf } from "./draft.js";
+
+/* Rules of `limits` and `weather`. A limit that could not do what it says is an error: somebody relies on it. */
+
+/** Names that results and `allowed` use for the rules that have no name of their own. */
+const reservedNames = new Set(["lock", "hold", "rest", "reversal", "starts_per_hour", "read_only"]);
+
+interface Limited {
+  readonly code: string;
+  readonly id: string;
+  readonly kind: ActuatorKind;
+  /** Its command words. */
+  readonly words: readonly string[];
+  readonly path: Path;
+  readonly limits: Draft;
+}
+
+const limitedActuators = (root: Draft): readonly Limited[] =>
+  sectionsAt(root, "controllers.*.actuators.*").flatMap(({ path, section }) => {
+    const kind = actuatorKinds.find((known) => known === section.kind);
+    if (kind === undefined || !given(section, "limits")) return [];
+    const own = kindRows[kind].configured ? Object.keys(sectionOf(section, "values")) : [];
+    const words = [...new Set([...Object.keys(kindRows[kind].values), ...own])];
+    const [code, id] = [String(path[1]), String(path.at(-1))];
+    return [{ code, id, kind, words, path: [...path, "limits"], limits: sectionOf(section, "limits") }];
+  });
+
+const degreePattern = /^(\d{1,3})(?:\.\.(\d{1,3}))?$/;
+
+/** A degree or a range of them as it is written; null for anything else. */
+function degreesIn(text: string): readonly [number, number] | null {
+  const [, from, to = from] = degreePattern.exec(text) ?? [];
+  return from === undefined || to === undefined ? null : [Number(from), Number(to)];
+}
+
+const wordList = ({ words, kind }: Limited) =>
+  `one of ${[...words, ...(takesDegrees(kind) ? ["a degree or range such as 0..10"] : [])].join(", ")}`;
+
+/** Why a word or degree is none of the actuator's; null where it is one. */
+function wordProblem(actuator: Limited, text: string): string | null {
+  if (text === "stop" || actuator.words.includes(text)) return null;
+  const range = degreesIn(text);
+  if (range === null) return `${actuator.kind} has no such command; expected ${wordList(actuator)}`;
+  if (!takesDegrees(actuator.kind)) return `${actuator.kind} takes no degree; expected ${wordList(actuator)}`;
+  return range[0] <= range[1] && range[1] <= 100
+    ? null
+    : "expected degrees from 0 to 100, the smaller one first";
+}
+
+const inputKeys = ["sensor", "actuator", "status"];
+const conditionKeys = ["above", "below", "is", "is_not", "moving"];
+
+function oneOf(section: Draft, path: Path, keys: readonly string[]): Finding[] {
+  const [first, ...others] = keys.filter((key) => given(section, key));
+  if (first === undefined) return [atKey(path, `expected one of ${keys.join(", ")}`)];
+  return others.map((key) =>
+    atKey([...path, key], `only one of ${keys.join(", ")} may be given, and "${first}" is there already`),
+  );
+}
+
+type GuardCheck = (guard: Draft, path: Path, actuator: Limited, root: Draft) => Finding[];
+
+const wholeGuard: GuardCheck = (guard, path) => {
+  const name = String(path.at(-1));
+  const named = reservedNames.has(name)
+    ? [atKey(path, `"${name}" is the name of a rule of the bridge; choose another`)]
+    : [];
+  return [...named, ...oneOf(guard, path, inputKeys), ...oneOf(guard, path, conditionKeys)];
+};
+
+const fittingCondition: GuardCheck = (guard, path, { code, id }) => {
+  const findings: Finding[] = [];
+  if (given(guard, "moving")) {
+    if (guard.moving === false)
+      findings.push(atValue([...path, "moving"], "expected true; leave the key out otherwise"));
+    const input = textOf(guard, "actuator");
+    if (input === null && !given(guard, "actuator"))
+      findings.push(atKey([...path, "moving"], "only for an actuator; sensors and statuses do not move"));
+    if (input === id || input === `${code}/${id}`)
+      findings.push(
+        atValue([...path, "actuator"], "expected another actuator; this one would forbid itself"),
+      );
+  }
+  if (!given(guard, "clear_at")) return findings;
+  const [above, below, clearAt] = ["above", "below", "clear_at"].map((key) => numberOf(guard, key));
+  const at = [...path, "clear_at"];
+  if (!given(guard, "above") && !given(guard, "below"))
+    findings.push(atKey(at, "only together with above or below"));
+  else if (typeof clearAt === "number" && typeof above === "number" && clearAt > above)
+    findings.push(atValue(at, "expected at most the value of above, or the guard would never clear"));
+  else if (typeof clearAt === "number" && typeof below === "number" && clearAt < below)
+    findings.push(atValue(at, "expected at least the value of below, or the guard would never clear"));
+  return findings;
+};
+
+const fittingWords: GuardCheck = (guard, path, actuator) => {
+  const items = itemsOf(guard, "allow").map((item, at) => ({ item, at: [...path, "allow", at] }));
+  const texts = items.flatMap(({ item, at }) => (typeof item === "string" ? [{ text: item, at }] : []));
+  const wrong = texts.flatMap(({ text, at }) => {
+    const why = wordProblem(actuator, text);
+    return why === null ? [] : [atValue(at, why)];
+  });
+  const [, ...further] = texts.filter(
+    ({ text }) => !actuator.words.includes(text) && degreesIn(text) !== null,
+  );
+  const ranges = further.map(({ at }) => atValue(at, "one range of degrees is there already"));
+  const sends = textOf(guard, "then");
+  const blind =
+    guard.blind === "act" && !given(guard, "then")
+      ? [atValue([...path, "blind"], "act sends `then`, and there is none")]
+      : [];
+  if (sends === null) return [...wrong, ...ranges, ...blind];
+  return [
+    ...wrong,
+    ...ranges,
+    ...blind,
+    ...thenProblem(
+      sends,
+      [...path, "then"],
+      actuator,
+      texts.map(({ text }) => text),
+    ),
+  ];
+};
+
+function thenProblem(sends: string, at: Path, actuator: Limited, allowed: readonly string[]): Finding[] {
+  if (sends.includes("..")) return [atValue(at, "expected one degree, not a range")];
+  const why = wordProblem(actuator, sends);
+  if (why !== null) return [atValue(at, why)];
+  if (isAllowed(actuator, sends, allowed)) return [];
+  return [atValue(at, "it is not in allow, so the guard itself would forbid it; add it there")];
+}
+
+function isAllowed({ words }: Limited, text: string, allowed: readonly string[]): boolean {
+  if (text === "stop" || allowed.includes(text)) return true;
+  const degree = words.includes(text) ? null : degreesIn(text);
+  return allowed.some((one) => {
+    const range = words.includes(one) ? null : degreesIn(one);
+    return degree !== null && range !== null && degree[0] >= range[0] && degree[0] <= range[1];
+  });
+}
+
+/** An input that can never be found would hold for ever. */
+const findableInput: GuardCheck = (guard, path, { code }, root) => {
+  const sensor = textOf(guard, "sensor");
+  if (sensor?.startsWith("weather/") === true && !given(sectionOf(root, "weather"), sensor.slice(8)))
+    return [atValue([...path, "sensor"], `there is no "${sensor.slice(8)}" under weather`)];
+  const input = textOf(guard, "actuator");
+  if (input === null) return [];
+  const [first = "", second] = input.split("/");
+  const [controller, id] = second === undefined ? [code, first] : [first, second];
+  const isKnown = sectionsAt(root, "controllers.*").some(
+    ({ path: [, other], section }) =>
+      [String(other), textOf(section, "id") ?? controllerTopicId(String(other))].includes(controller) &&
+      given(sectionOf(section, "actuators"), id),
+  );
+  return isKnown ? [] : [atValue([...path, "actuator"], "there is no such actuator in this configuration")];
+};
+
+const guardChecks: readonly GuardCheck[] = [wholeGuard, fittingCondition, fittingWords, findableInput];
+
+const durationAt = (section: Draft, key: string): number | null => parseDuration(textOf(section, key) ?? "");
+
+/** What ends by itself needs a word to end with, which no guard forbids. */
+function leaseProblems({ kind, words, limits, path }: Limited): Finding[] {
+  const findings: Finding[] = [];
+  const [lasts, atMost] = [durationAt(limits, "for"), durationAt(limits, "at_most")];
+  if (lasts !== null && atMost !== null && lasts > atMost)
+    findings.push(atValue([...path, "for"], "longer than at_most"));
+  const written = textOf(limits, "ends_with");
+  if (written !== null && written !== "stop" && !words.includes(written))
+    findings.push(
+      atValue([...path, "ends_with"], `${kind} has no such command; expected one of ${words.join(", ")}`),
+    );
+  const isLeased = given(limits, "for") || given(limits, "at_most");
+  const standard = kindRows[kind].configured
+    ? null
+    : (["off", "close"].find((word) => words.includes(word)) ?? null);
+  const endsWith = written ?? standard;
+  if (!isLeased) return findings;
+  if (endsWith === null)
+    return [
+      ...findings,
+      atKey(path, `ends_with is missing: ${kind} has no word of its own that ends something`),
+    ];
+  for (const guard of sectionsAt(limits, "guards.*")) {
+    const allowed = itemsOf(guard.section, "allow").filter((item) => typeof item === "string");
+    if (endsWith !== "stop" && !allowed.includes(endsWith))
+      findings.push(
+        atKey(
+          [...path, ...guard.path, ...(given(guard.section, "allow") ? ["allow"] : [])],
+          `"${endsWith}" ends what runs for a time here, so every guard has to allow it`,
+        ),
+      );
+  }
+  return findings;
+}
+
+const reversalProblem = ({ kind, limits, path }: Limited): Finding[] =>
+  given(limits, "reversal") && !takesDegrees(kind) && !kindRows[kind].configured
+    ? [atKey([...path, "reversal"], `${kind} only goes on and off, so there is no other way`)]
+    : [];
+
+/** What is wrong in `limits`. */
+export const soundLimits = (root: Draft): Finding[] =>
+  limitedActuators(root).flatMap((actuator) => [
+    ...leaseProblems(actuator),
+    ...reversalProblem(actuator),
+    ...sectionsAt(actuator.limits, "guards.*").flatMap(({ path, section }) =>
+      guardChecks.flatMap((check) => check(section, [...actuator.path, ...path], actuator, root)),
+    ),
+  ]);
+
+/** The bridge must not take its own messages, or commands, for the weather. */
+export function foreignWeather(root: Draft): Finding[] {
+  const base = textOf(sectionOf(root, "mqtt"), "base_topic") ?? "greenhouse";
+  return sectionsAt(root, "weather.*").flatMap(({ path, section }) => {
+    const topic = textOf(section, "topic");
+    const isOurs = topic !== null && topic.startsWith(`${base}/`) && !topic.startsWith(`${base}/weather/`);
+    const message = `the bridge itself speaks below ${base}/; expected a topic outside it, or below ${base}/weather/`;
+    return isOurs ? [atValue([...path, "topic"], message)] : [];
+  });
+}

@@ -1,0 +1,130 @@
+/*
+ * What narrows the commands of an actuator: as the configuration says it, and as it is shown. The rules themselves are in
+ * `src/limits`. They are not a safety layer: they need this computer, the internet and the platform.
+ */
+
+/** Where a guard's value comes from. `controller` is a topic id or a device code; null for the guard's own. */
+export type GuardInput =
+  | { readonly type: "weather"; readonly name: string }
+  | {
+      readonly type: "sensor" | "actuator" | "status";
+      readonly controller: string | null;
+      readonly id: string;
+    };
+
+export type GuardCondition =
+  | { readonly type: "above" | "below"; readonly limit: number; readonly clearAt: number }
+  | { readonly type: "is" | "is_not"; readonly words: readonly string[] }
+  | { readonly type: "moving" };
+
+export interface DegreeRange {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** What stays allowed; `stop` always is. */
+export interface Allowance {
+  /** Command words of the kind. */
+  readonly words: readonly string[];
+  readonly degrees: DegreeRange | null;
+}
+
+/** `blind: act`: a value that is not good also sends what the guard sends. */
+export interface Guard {
+  readonly name: string;
+  readonly input: GuardInput;
+  /** The input as it was configured. */
+  readonly from: string;
+  readonly condition: GuardCondition;
+  readonly clearAfterMs: number;
+  readonly allow: Allowance;
+  /** The command that is sent when the condition begins to hold. */
+  readonly sends: string | null;
+  readonly actsBlind: boolean;
+}
+
+export interface Limits {
+  readonly restMs: number;
+  readonly reversalMs: number;
+  readonly startsPerHour: number | null;
+  /** How long each command lasts that names no time of its own. */
+  readonly forMs: number | null;
+  readonly atMostMs: number | null;
+  /** The word that ends a lease; null for the kind's own. */
+  readonly endsWith: string | null;
+  readonly guards: readonly Guard[];
+}
+
+type Shown = string | number | boolean;
+
+/** Which rule keeps something back, and its numbers. `until` is an ISO time. */
+export interface Interlock {
+  readonly rule: string;
+  readonly input: string | null;
+  readonly value: Shown | null;
+  readonly limit: Shown | readonly Shown[] | null;
+  readonly quality: "good" | "uncertain" | "stale" | "bad" | null;
+  readonly until: string | null;
+}
+
+/** What may be commanded now, and why no more. */
+export interface Allowed {
+  readonly words: readonly string[];
+  readonly degrees: DegreeRange | null;
+  readonly because: readonly Interlock[];
+}
+
+export interface LockShown {
+  readonly by: string;
+  /** As a result has it. */
+  readonly via: string | Readonly<Record<string, string | null>> | null;
+  readonly reason: string | null;
+  readonly since: string;
+  readonly until: string | null;
+}
+
+export interface LeaseShown {
+  readonly command: string;
+  readonly until: string;
+  readonly ends_with: string;
+  readonly id: string;
+  readonly by: string | null;
+}
+
+/** What is in force for an actuator. */
+export interface Restrictions {
+  readonly allowed: Allowed;
+  readonly lock: LockShown | null;
+  readonly lease: LeaseShown | null;
+}
+
+export type AlarmType =
+  | "guard_blind"
+  | "guard_unmet"
+  | "lease_overrun"
+  | "command_problem"
+  | "readings_overdue"
+  | "controller_offline"
+  | "platform_unreachable"
+  | "unauthorized"
+  | "journal_unavailable"
+  | "other_bridge"
+  | "state_lost"
+  | "flood";
+
+export interface Alarm {
+  readonly id: string;
+  readonly type: AlarmType;
+  readonly state: "active" | "acknowledged" | "cleared";
+  /** ISO time at which it was raised. */
+  readonly since: string;
+  readonly severity: "info" | "warning" | "error";
+  readonly controller: string | null;
+  readonly actuator: string | null;
+  readonly message: string;
+  readonly remedy: string;
+  /** Who acknowledged it. */
+  readonly by: string | null;
+  /** Epoch ms; null while it is on. Not shown. */
+  readonly clearedAt: number | null;
+}

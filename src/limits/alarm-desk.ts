@@ -1,0 +1,165 @@
+import type { BridgeEvent } from "../greenhouse/events.js";
+import type { Alarm, AlarmType } from "../greenhouse/limits.js";
+import type { Controller, PlatformState } from "../greenhouse/model.js";
+import type { RecordBody } from "../journal/records.js";
+import type { Clock } from "../runtime/clock.js";
+import { every } from "../runtime/schedule.js";
+import {
+  acknowledge,
+  alarmId,
+  type AlarmNews,
+  clear,
+  noAlarms,
+  passTime,
+  raise,
+  shownAlarm,
+} from "./alarms.js";
+
+/** What nobody tells of by himself, looked at now and then. */
+interface WatchedFacts {
+  /** Why the journal cannot be written; null while it can. */
+  readonly journalProblem: string | null;
+  readonly hasOtherBridge: boolean;
+  /** What is late, by controller (topic id); null for the account's own list. */
+  readonly overdue: () => readonly { readonly controller: string | null; readonly what: string }[];
+}
+
+interface AlarmPorts {
+  readonly clock: Clock;
+  readonly journal: {
+    append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
+  };
+  readonly onEvent: (event: BridgeEvent) => void;
+  /** Publishes an alarm; an empty payload clears its topic. */
+  readonly publish: (id: string, payload: string) => void;
+  readonly watched: () => WatchedFacts;
+  readonly store: {
+    onChange(listener: (before: Controller | undefined, after: Controller | undefined) => void): void;
+  };
+}
+
+const lookMs = 5_000;
+const overdueEveryLooks = 12;
+const bridgeItself = { controller: null, actuator: null } as const;
+
+/** Keeps the alarms: raised by whoever finds something wrong, kept over restarts, shown on a topic each. */
+export class AlarmDesk {
+  readonly #ports: AlarmPorts;
+  #book = noAlarms;
+  #looks = 0;
+
+  constructor(ports: AlarmPorts) {
+    this.#ports = ports;
+    ports.store.onChange((before, after) => {
+      if (before?.availability !== after?.availability) this.#availability(after ?? before, after);
+      if (before?.problems !== after?.problems) this.#problems(before, after);
+    });
+  }
+
+  /** Those that are shown: on, or cleared within the hour. */
+  get list(): readonly Omit<Alarm, "clearedAt">[] {
+    return [...this.#book.alarms.values()].map(shownAlarm);
+  }
+
+  /** Raises one, or with null clears it. */
+  set(
+    type: AlarmType,
+    about: { readonly controller: string | null; readonly actuator: string | null },
+    message: string | null,
+  ): void {
+    const now = this.#ports.clock.now();
+    if (message !== null) this.#take(raise(this.#book, type, about, message, now));
+    else if (this.#book.alarms.size > 0) this.#take(clear(this.#book, alarmId(type, about), now));
+  }
+
+  /** False where there is none of this id that is on. */
+  acknowledge(id: string, by: string | null): boolean {
+    const news = acknowledge(this.#book, id, by);
+    if (news !== null) this.#take(news);
+    return news !== null;
+  }
+
+  platformState(state: PlatformState): void {
+    this.set(
+      "platform_unreachable",
+      bridgeItself,
+      state === "unreachable" ? "The platform's realtime host does not answer." : null,
+    );
+    this.set(
+      "unauthorized",
+      bridgeItself,
+      state === "unauthorized" ? "The platform refuses the credential of the bridge." : null,
+    );
+  }
+
+  #availability(controller: Controller | undefined, after: Controller | undefined): void {
+    if (controller === undefined) return;
+    const { id, name } = controller.info;
+    const message = after?.availability === "offline" ? `The platform says that ${name} is offline.` : null;
+    this.set("controller_offline", { controller: id, actuator: null }, message);
+  }
+
+  /** What commands sent to it newest ended badly. */
+  #problems(before: Controller | undefined, after: Controller | undefined): void {
+    const controller = (after ?? before)?.info.id ?? "";
+    const open = new Set(after?.problems.map(({ actuator }) => actuator));
+    for (const { type, controller: of, actuator, state } of this.list)
+      if (type === "command_problem" && of === controller && state !== "cleared" && !open.has(actuator ?? ""))
+        this.set("command_problem", { controller, actuator }, null);
+    for (const { actuator, command, outcome, message } of after?.problems ?? []) {
+      const what = `${controller}/${actuator} ${command ?? ""}`.trim();
+      this.set("command_problem", { controller, actuator }, `${what}: ${message ?? outcome}`);
+    }
+  }
+
+  /** As an earlier run left them. */
+  restore(alarms: readonly Alarm[]): void {
+    this.#book = { alarms: new Map(alarms.map((alarm) => [alarm.id, alarm])), raised: [] };
+  }
+
+  /** Publishes all of them. */
+  republish(): void {
+    for (const alarm of this.list) this.#ports.publish(alarm.id, JSON.stringify(alarm));
+  }
+
+  has(id: string): boolean {
+    return this.#book.alarms.has(id);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await every(lookMs, this.#ports.clock, signal, () => this.#look());
+  }
+
+  #look(): void {
+    const { clock, watched } = this.#ports;
+    const { journalProblem, hasOtherBridge, overdue } = watched();
+    this.set("journal_unavailable", bridgeItself, journalProblem);
+    const other = hasOtherBridge ? "Another bridge is connected for the same account." : null;
+    this.set("other_bridge", bridgeItself, other);
+    if (this.#looks++ % overdueEveryLooks === 0) this.#overdue(overdue());
+    if (this.#book.alarms.size > 0) this.#take(passTime(this.#book, clock.now()));
+  }
+
+  #overdue(late: ReturnType<WatchedFacts["overdue"]>): void {
+    const byController = new Map<string | null, string[]>();
+    for (const { controller, what } of late)
+      byController.set(controller, [...(byController.get(controller) ?? []), what]);
+    for (const { type, controller, state } of this.list)
+      if (type === "readings_overdue" && state !== "cleared" && !byController.has(controller))
+        this.set("readings_overdue", { controller, actuator: null }, null);
+    for (const [controller, items] of byController) {
+      const message = `Late: ${items.join(", ").slice(0, 300)}.`;
+      this.set("readings_overdue", { controller, actuator: null }, message);
+    }
+  }
+
+  #take({ book, changed, events }: AlarmNews): void {
+    this.#book = book;
+    const { journal, publish, onEvent } = this.#ports;
+    for (const [name, alarm] of changed) {
+      journal.append({ type: "alarm_kept", name, alarm }, { durable: false }).catch(() => undefined);
+      publish(name, alarm === null ? "" : JSON.stringify(shownAlarm(alarm)));
+    }
+    for (const event of events) onEvent(event);
+  }
+}

@@ -1,0 +1,162 @@
+import type { BridgeEvent } from "../greenhouse/events.js";
+import type { Alarm, AlarmType } from "../greenhouse/limits.js";
+
+/*
+ * What is wrong now and somebody should know: raised once, cleared once, acknowledged by a person. Pure; instants are epoch
+ * ms. An alarm is shown for an hour after it cleared.
+ */
+
+/** What an alarm is about; both null for the bridge itself. Topic ids. */
+interface Subject {
+  readonly controller: string | null;
+  readonly actuator: string | null;
+}
+
+const remedies: Readonly<Record<AlarmType, readonly [severity: Alarm["severity"], remedy: string]>> = {
+  guard_blind: [
+    "warning",
+    "Check the sensor, its cable and whether its value still arrives; until it does the guard holds.",
+  ],
+  guard_unmet: [
+    "error",
+    "Go and look: what the guard sends was not confirmed. Move the actuator by hand if need be.",
+  ],
+  lease_overrun: [
+    "error",
+    "Go and look: the actuator should have ended by now. Switch it off by hand if need be.",
+  ],
+  command_problem: ["error", "Look at the result of the newest command, and at the actuator."],
+  readings_overdue: [
+    "warning",
+    "Check the controller's network and whether its readings come on the platform.",
+  ],
+  controller_offline: ["warning", "Check the controller's power and network."],
+  platform_unreachable: [
+    "error",
+    "Check the internet connection and the platform; nothing can be commanded until it answers.",
+  ],
+  unauthorized: ["error", "Check the credential of the platform in the configuration."],
+  journal_unavailable: [
+    "error",
+    "Check the disk; no command but a stop is taken until the journal can be written.",
+  ],
+  other_bridge: ["error", "Stop one of the two bridges; nothing but a stop is sent meanwhile."],
+  state_lost: [
+    "warning",
+    "Guards begin as holding. Check locks, holds and running leases, and set again what is missing.",
+  ],
+  flood: [
+    "error",
+    "Many alarms at once have one cause more often than not: look at power, network and platform first.",
+  ],
+};
+
+export interface AlarmBook {
+  readonly alarms: ReadonlyMap<string, Alarm>;
+  /** When alarms were raised in the last ten minutes. */
+  readonly raised: readonly number[];
+}
+
+export const noAlarms: AlarmBook = { alarms: new Map(), raised: [] };
+
+/** The book as it is now, the alarms that changed (null: its topic is emptied), and what is told. */
+export interface AlarmNews {
+  readonly book: AlarmBook;
+  readonly changed: ReadonlyMap<string, Alarm | null>;
+  readonly events: readonly BridgeEvent[];
+}
+
+const unchanged = (book: AlarmBook): AlarmNews => ({ book, changed: new Map(), events: [] });
+
+export const alarmId = (type: AlarmType, { controller, actuator }: Subject): string =>
+  [type, controller, actuator].filter((part) => part !== null).join(".");
+
+const floodWindowMs = 600_000;
+const mostRaised = 10;
+const shownAfterMs = 3_600_000;
+
+const isOn = (alarm: Alarm | undefined): boolean => alarm !== undefined && alarm.state !== "cleared";
+
+/** Raises an alarm, or changes what it says. */
+export function raise(
+  book: AlarmBook,
+  type: AlarmType,
+  subject: Subject,
+  message: string,
+  now: number,
+): AlarmNews {
+  const id = alarmId(type, subject);
+  const before = book.alarms.get(id);
+  if (before !== undefined && isOn(before)) {
+    if (before.message === message) return unchanged(book);
+    return put(book, { ...before, message }, []);
+  }
+  const raised = [...book.raised.filter((at) => now - at < floodWindowMs), now];
+  const isFlood = raised.length > mostRaised;
+  const alarm = newAlarm(type, subject, message, now);
+  const news = put({ ...book, raised }, alarm, isFlood ? [] : [told("alarm", alarm, now)]);
+  if (!isFlood || isOn(news.book.alarms.get("flood"))) return news;
+  const text = `More than ${mostRaised} alarms came within 10 minutes; further ones are not told one by one.`;
+  const flood = newAlarm("flood", { controller: null, actuator: null }, text, now);
+  const both = put(news.book, flood, [told("flood", flood, now)]);
+  return { ...both, changed: new Map([...news.changed, ...both.changed]) };
+}
+
+function newAlarm(type: AlarmType, subject: Subject, message: string, now: number): Alarm {
+  const [severity, remedy] = remedies[type];
+  return {
+    ...{ id: alarmId(type, subject), type, state: "active", since: new Date(now).toISOString(), severity },
+    ...{ controller: subject.controller, actuator: subject.actuator, message, remedy, by: null },
+    clearedAt: null,
+  };
+}
+
+/** It is over. */
+export function clear(book: AlarmBook, id: string, now: number): AlarmNews {
+  const before = book.alarms.get(id);
+  if (before === undefined || !isOn(before)) return unchanged(book);
+  const isFlood = isOn(book.alarms.get("flood")) && id !== "flood";
+  const alarm: Alarm = { ...before, state: "cleared", clearedAt: now };
+  return put(book, alarm, isFlood ? [] : [told("alarm_cleared", alarm, now)]);
+}
+
+/** A person has seen it, which clears nothing; null where there is no such alarm. */
+export function acknowledge(book: AlarmBook, id: string, by: string | null): AlarmNews | null {
+  const before = book.alarms.get(id);
+  if (before === undefined || !isOn(before)) return null;
+  return put(book, { ...before, state: "acknowledged", by }, []);
+}
+
+/** Lets time pass: the flood ends, and what cleared an hour ago is forgotten. */
+export function passTime(book: AlarmBook, now: number): AlarmNews {
+  const gone = [...book.alarms.values()].filter(
+    ({ clearedAt }) =>
+      clearedAt !== null && (now - clearedAt >= shownAfterMs || clearedAt > now + shownAfterMs),
+  );
+  const alarms = new Map(book.alarms);
+  for (const { id } of gone) alarms.delete(id);
+  const changed = new Map<string, Alarm | null>(gone.map(({ id }) => [id, null]));
+  const forgotten = gone.length === 0 ? book : { ...book, alarms };
+  const isOver =
+    isOn(book.alarms.get("flood")) &&
+    book.raised.filter((at) => now - at < floodWindowMs).length <= mostRaised;
+  const news = isOver ? clear(forgotten, "flood", now) : unchanged(forgotten);
+  return { ...news, changed: new Map([...changed, ...news.changed]) };
+}
+
+function put(book: AlarmBook, alarm: Alarm, events: readonly BridgeEvent[]): AlarmNews {
+  const alarms = new Map([...book.alarms, [alarm.id, alarm]]);
+  return { book: { ...book, alarms }, changed: new Map([[alarm.id, alarm]]), events };
+}
+
+function told(type: "alarm" | "alarm_cleared" | "flood", alarm: Alarm, at: number): BridgeEvent {
+  const { id, type: kind, controller, actuator, message, severity } = alarm;
+  const facts = { alarm: id, alarm_type: kind, controller, actuator };
+  return { type, severity: type === "alarm_cleared" ? "info" : severity, message, at, facts };
+}
+
+/** What everybody is shown of it. */
+export function shownAlarm(alarm: Alarm): Omit<Alarm, "clearedAt"> {
+  const { id, type, state, since, severity, controller, actuator, message, remedy, by } = alarm;
+  return { id, type, state, since, severity, controller, actuator, message, remedy, by };
+}

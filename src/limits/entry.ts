@@ -1,0 +1,182 @@
+import type { Via } from "../greenhouse/command/outcomes.js";
+import type { BridgeEvent } from "../greenhouse/events.js";
+import type { Wanted } from "../greenhouse/command/words.js";
+import type { Guard, LeaseShown, LockShown, Restrictions } from "../greenhouse/limits.js";
+import type { ActuatorSettings } from "../greenhouse/settings.js";
+import type { KeptLimits } from "../journal/records.js";
+import { type GuardState, unjudged } from "./guards.js";
+import { allowedNow, type Instant, limitsOf, type Standing } from "./judge.js";
+import { neverMoved } from "./pauses.js";
+import { type Attempts, firstAttempt, isGivenUp, type Lease, type Term } from "./terms.js";
+
+/* What the limits know of one actuator, how it is kept on disk, and how it is shown. */
+
+export interface Entry extends Standing {
+  readonly code: string;
+  readonly id: string;
+  readonly lease: Lease | null;
+  /** Once the lease is over. */
+  readonly leaseEnd: Attempts | null;
+  /** By the guard's name: what is being sent. */
+  readonly sends: ReadonlyMap<string, Attempts>;
+}
+
+/** A command as the limits see it. */
+export interface LimitedCommand {
+  readonly id: string;
+  readonly code: string;
+  readonly target: "actuator" | "parameter" | "address";
+  readonly targetId: string;
+  readonly settings: ActuatorSettings;
+  readonly wanted: Wanted;
+  readonly by: string | null;
+  readonly via: Via;
+  readonly force: boolean;
+  readonly dryRun: boolean;
+  readonly receivedMono: number;
+  readonly deadlineMono: number;
+  /** How long it counts; null where it has no time. */
+  readonly term: Term | null;
+  /** Sent by a rule and not by somebody. */
+  readonly rule: "guard" | "lease" | null;
+}
+
+export const newEntry = (code: string, settings: ActuatorSettings): Entry => ({
+  ...{ code, id: settings.id, settings },
+  guards: new Map(limitsOf(settings).guards.map(({ name }) => [name, unjudged])),
+  ...{ moves: neverMoved, lock: null, hold: null, lease: null, leaseEnd: null, sends: new Map() },
+});
+
+export const guardState = ({ guards }: Standing, { name }: Guard): GuardState => guards.get(name) ?? unjudged;
+
+/** Nothing is in force and nothing has to be remembered. */
+export const isEmpty = ({ settings, lock, hold, lease, moves }: Entry): boolean =>
+  settings.limits === undefined && lock === null && hold === null && lease === null && moves === neverMoved;
+
+/** For the disk; `epoch` turns an instant of this run into epoch ms. Null where there is nothing to keep. */
+export function keptOf(entry: Entry, epoch: (mono: number) => number): KeptLimits | null {
+  const { lock, hold, lease, moves, guards, sends } = entry;
+  if (isEmpty(entry)) return null;
+  const { endsAt } = moves;
+  return {
+    guards: Object.fromEntries(
+      [...guards].map(([name, { phase, sending }]) => {
+        const { id = null, tries = 0 } = sends.get(name) ?? {};
+        return [name, { phase, sending, id, tries }];
+      }),
+    ),
+    starts: moves.starts.map(epoch),
+    // One that only its result can end is read back by the next start.
+    moved_until: endsAt !== null && Number.isFinite(endsAt) ? epoch(endsAt) : null,
+    direction: moves.direction,
+    lock: lock && {
+      ...{ by: lock.by, via: lock.via, reason: lock.reason, since: lock.since, until: lock.until },
+    },
+    lease: lease && {
+      ...{ id: lease.id, by: lease.by, command: lease.command, ends_with: lease.endsWith },
+      until: epoch(lease.until),
+    },
+    hold: hold && { id: hold.id, by: hold.by, until: epoch(hold.until) },
+  };
+}
+
+interface Restart {
+  /** Epoch ms and the monotonic ms of the same moment. */
+  readonly at: number;
+  readonly mono: number;
+  /** The clock is behind the journal's newest record: nobody knows how much time has passed. */
+  readonly isBehind: boolean;
+  /** Whether a command of the earlier run has no result yet. */
+  readonly isOpen: (id: string) => boolean;
+}
+
+const dayMs = 86_400_000;
+
+/** As an earlier run left it. A lease is over where nobody knows how much time has passed. */
+export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, isOpen }: Restart): Entry {
+  // What lies in the future by a clock that was set back counts as now.
+  const past = (epoch: number) => mono - Math.max(0, at - epoch);
+  const ahead = (epoch: number) => mono + (epoch - at);
+  const { lock, lease, hold } = kept;
+  const isLocked = lock !== null && (lock.until === null || lock.until > at);
+  return {
+    ...entry,
+    guards: new Map([...entry.guards].map(([name, fresh]) => [name, keptGuard(fresh, kept.guards[name])])),
+    sends: new Map(
+      Object.entries(kept.guards).flatMap(([name, { sending, id, tries }]) =>
+        sending === "due" && entry.guards.has(name)
+          ? [[name, attemptsAgain(id !== null && isOpen(id) ? id : null, tries, mono)]]
+          : [],
+      ),
+    ),
+    moves: {
+      starts: kept.starts.map(past),
+      endsAt:
+        kept.moved_until === null ? null : Math.min(ahead(kept.moved_until), mono + entry.settings.travelMs),
+      direction: kept.direction,
+    },
+    lock: isLocked ? { ...lock, endsAt: lock.until === null ? Infinity : ahead(lock.until) } : null,
+    lease: lease && {
+      ...{ id: lease.id, by: lease.by, command: lease.command, endsWith: lease.ends_with },
+      until: isBehind ? mono : Math.min(ahead(lease.until), mono + dayMs),
+    },
+    hold: hold && { id: hold.id, by: hold.by, until: Math.min(ahead(hold.until), mono + dayMs) },
+  };
+}
+
+const attemptsAgain = (id: string | null, tries: number, mono: number): Attempts => ({
+  ...firstAttempt(mono),
+  ...{ id, tries, nextAt: isGivenUp(tries) ? Infinity : mono },
+});
+
+/** A lease that is over at a start; `kept` is null where nobody knows for how long. */
+export function overrunEvent(
+  { endsWith }: Lease,
+  about: { readonly controller: string; readonly actuator: string },
+  kept: KeptLimits | null,
+  at: number,
+): BridgeEvent {
+  const until = kept?.lease?.until ?? null;
+  const minutes = until === null ? null : Math.max(0, Math.round((at - until) / 60_000));
+  const when = minutes === null ? "by now, as the clock was set back" : `${minutes} minutes ago`;
+  const message = `${about.controller}/${about.actuator} should have ended ${when}; ${endsWith} is sent now.`;
+  return { type: "lease_overrun", severity: "error", message, at, facts: { ...about, minutes } };
+}
+
+function keptGuard(fresh: GuardState, kept: KeptLimits["guards"][string] | undefined): GuardState {
+  if (kept === undefined) return fresh;
+  return { ...fresh, phase: kept.phase === "clear" ? "unsure" : kept.phase, sending: kept.sending };
+}
+
+/** What everybody is shown of it. */
+export function restrictionsOf(entry: Entry, isReadOnly: boolean, now: Instant): Restrictions {
+  const { settings, lock, lease } = entry;
+  return {
+    allowed: allowedNow(entry, isReadOnly || settings.readOnly, now),
+    lock: lock === null || lock.endsAt <= now.mono ? null : shownLock(lock),
+    lease: lease === null ? null : shownLease(lease, now),
+  };
+}
+
+const shownLock = ({ by, via, reason, since, until }: NonNullable<Standing["lock"]>): LockShown => ({
+  ...{ by, via, reason, since: new Date(since).toISOString() },
+  until: until === null ? null : new Date(until).toISOString(),
+});
+
+const shownLease = ({ id, by, command, endsWith, until }: Lease, { iso }: Instant): LeaseShown => ({
+  ...{ command, until: iso(until), ends_with: endsWith, id, by },
+});
+
+/** Whether only numbers differ, which is told now and then. */
+export function differsInNumbersOnly(one: Restrictions, other: Restrictions): boolean {
+  const rest = ({ allowed, lock, lease }: Restrictions) =>
+    JSON.stringify([
+      ...[allowed.words, allowed.degrees, lock, lease],
+      allowed.because.map(({ rule, quality, value }) => [
+        rule,
+        quality,
+        typeof value === "number" ? 0 : value,
+      ]),
+    ]);
+  return rest(one) === rest(other);
+}

@@ -1,0 +1,137 @@
+import type { Guard, GuardCondition } from "../greenhouse/limits.js";
+import type { Quality } from "../greenhouse/model.js";
+
+/*
+ * One guard over time. It holds while its condition is true or its input is not good. Instants are monotonic ms.
+ */
+
+/** What an input shows. */
+export interface Reading {
+  readonly value: string | number | boolean | null;
+  /** All that counts: of an actuator with an unfinished command also where it goes. */
+  readonly values: readonly (string | number | boolean | null)[];
+  readonly quality: Quality;
+}
+
+export const nothingRead: Reading = { value: null, values: [], quality: "stale" };
+
+/**
+ * `held`: the condition began, and `clear_after` has not passed since it ended. `unsure`: it was clear when its input was
+ * lost; the first good value that is not between the two thresholds decides.
+ */
+export type GuardPhase = "clear" | "unsure" | "held";
+
+/** What the guard sends: not called for, called for by the condition that holds, or done with for this time. */
+type SendState = "idle" | "due" | "done";
+
+export interface GuardState {
+  readonly phase: GuardPhase;
+  /** Since when a good input shows that the condition has ended. */
+  readonly clearSince: number | null;
+  readonly reading: Reading;
+  /** A good input was read in this run. */
+  readonly isSeen: boolean;
+  readonly sending: SendState;
+}
+
+/** Without a kept state it begins as holding. */
+export const unjudged: GuardState = {
+  phase: "held",
+  clearSince: null,
+  reading: nothingRead,
+  isSeen: false,
+  sending: "idle",
+};
+
+export const holds = ({ phase }: GuardState): boolean => phase !== "clear";
+
+export const isBlind = ({ reading }: GuardState): boolean => reading.quality !== "good";
+
+const takesNumbers = ({ type }: GuardCondition): boolean => type === "above" || type === "below";
+
+/** A value that the condition cannot judge is as bad as none. */
+function usable(condition: GuardCondition, reading: Reading): Reading {
+  if (reading.quality !== "good" || !takesNumbers(condition)) return reading;
+  const isNumeric = reading.values.length > 0 && reading.values.every((value) => typeof value === "number");
+  return isNumeric ? reading : { ...reading, quality: "bad" };
+}
+
+type Value = Reading["values"][number];
+
+const sameWord = (word: string, value: Value) =>
+  value !== null && String(value).trim().toLowerCase() === word.trim().toLowerCase();
+
+/** Whether the condition begins with this value: for thresholds beyond the limit. */
+function begins(condition: GuardCondition, value: Value): boolean {
+  switch (condition.type) {
+    case "above":
+      return Number(value) > condition.limit;
+    case "below":
+      return Number(value) < condition.limit;
+    case "is":
+      return condition.words.some((word) => sameWord(word, value));
+    case "is_not":
+      return !condition.words.some((word) => sameWord(word, value));
+    case "moving":
+      return value === true;
+  }
+}
+
+/** Whether it goes on with this value once it has begun: for thresholds until the value is back beyond `clear_at`. */
+function goesOn(condition: GuardCondition, value: Value): boolean {
+  if (condition.type === "above") return Number(value) > condition.clearAt;
+  if (condition.type === "below") return Number(value) < condition.clearAt;
+  return begins(condition, value);
+}
+
+/** The guard after its input was read, or after time has passed. `mayActBlind`: a lost input calls for what it sends. */
+export function foldReading(
+  guard: Pick<Guard, "condition" | "clearAfterMs" | "sends">,
+  before: GuardState,
+  given: Reading,
+  { now, mayActBlind }: { readonly now: number; readonly mayActBlind: boolean },
+): GuardState {
+  const { condition } = guard;
+  const reading = usable(condition, given);
+  const calledFor = (sending: SendState): SendState =>
+    guard.sends !== null && sending === "idle" ? "due" : sending;
+  if (reading.quality !== "good") {
+    const phase = before.phase === "clear" ? "unsure" : before.phase;
+    const sending = mayActBlind ? calledFor(before.sending) : before.sending;
+    return { ...before, phase, clearSince: null, reading, sending };
+  }
+  const state = { ...before, reading, isSeen: true };
+  if (reading.values.some((value) => begins(condition, value)))
+    return { ...state, phase: "held", clearSince: null, sending: calledFor(before.sending) };
+  if (before.phase === "clear") return { ...state, clearSince: null };
+  if (reading.values.some((value) => goesOn(condition, value))) return { ...state, clearSince: null };
+  const clearSince = before.clearSince ?? now;
+  const isClear = before.phase === "unsure" || now - clearSince >= guard.clearAfterMs;
+  return isClear ? { ...state, phase: "clear", clearSince: null, sending: "idle" } : { ...state, clearSince };
+}
+
+/** When time alone clears it; null where it does not. */
+export const clearsAt = ({ clearAfterMs }: Pick<Guard, "clearAfterMs">, state: GuardState): number | null =>
+  state.phase === "held" && state.clearSince !== null ? state.clearSince + clearAfterMs : null;
+
+/** The limit as it was configured. */
+export function limitOf(condition: GuardCondition): number | string | readonly string[] | true {
+  switch (condition.type) {
+    case "above":
+    case "below":
+      return condition.limit;
+    case "is":
+    case "is_not": {
+      const [first] = condition.words;
+      return condition.words.length === 1 && first !== undefined ? first : condition.words;
+    }
+    case "moving":
+      return true;
+  }
+}
+
+export const sameReading = (one: Reading, other: Reading): boolean =>
+  one.quality === other.quality &&
+  one.value === other.value &&
+  one.values.length === other.values.length &&
+  one.values.every((value, at) => value === other.values[at]);

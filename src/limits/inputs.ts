@@ -1,0 +1,129 @@
+import { stateOfWord } from "../greenhouse/actuator-values.js";
+import { canonical, type Wanted } from "../greenhouse/command/words.js";
+import type { Guard, GuardCondition } from "../greenhouse/limits.js";
+import type { Actuator, Controller } from "../greenhouse/model.js";
+import { nothingRead, type Reading } from "./guards.js";
+
+/** The newest live message of a `weather` topic. */
+export interface WeatherReading {
+  readonly value: string | number | boolean | null;
+  /** Monotonic ms of its arrival. */
+  readonly at: number;
+}
+
+/** What the bridge itself has under way at an actuator. */
+export interface Activity {
+  /** Of commands taken and not ended that will send something. */
+  readonly unfinished: readonly Wanted[];
+  readonly isMoving: boolean;
+}
+
+export interface InputSource {
+  readonly controller: (idOrCode: string) => Controller | undefined;
+  readonly weather: (name: string) => WeatherReading | null;
+  /** How old a weather value may be, ms; null for one that is not configured. */
+  readonly staleAfterMs: (name: string) => number | null;
+  readonly activity: (code: string, actuator: string) => Activity;
+  readonly now: number;
+}
+
+const absentTexts = new Set(["", "null", "unknown", "unavailable"]);
+
+/** The value in a payload: of JSON the field, else the text itself; null where there is none. */
+export function weatherValue(payload: string, field: string | undefined): WeatherReading["value"] {
+  const text = payload.trim();
+  if (field === undefined) return plain(parsed(text) ?? text, text);
+  let value: unknown = parsed(text);
+  for (const key of field.split(".")) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return null;
+    value = new Map<string, unknown>(Object.entries(value)).get(key);
+  }
+  return plain(value, "");
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function plain(value: unknown, text: string): WeatherReading["value"] {
+  if (typeof value === "number") return Number.isFinite(value) ? value : null;
+  if (typeof value === "boolean") return value;
+  const word = typeof value === "string" ? value.trim() : text;
+  return absentTexts.has(word.toLowerCase()) ? null : word.slice(0, 200);
+}
+
+/** What a guard's input shows now; not good where it is not to be found. */
+export function readInput({ input, condition }: Guard, own: Controller, source: InputSource): Reading {
+  if (input.type === "weather") return readWeather(input.name, condition, source);
+  const controller = input.controller === null ? own : source.controller(input.controller);
+  switch (input.type) {
+    case "sensor": {
+      const sensor = controller?.sensors.get(input.id);
+      return sensor === undefined ? nothingRead : one(sensor.value, condition, sensor.quality);
+    }
+    case "status": {
+      const status = controller?.statuses.get(input.id);
+      return status === undefined ? nothingRead : one(status.state, condition, status.quality);
+    }
+    case "actuator": {
+      const actuator = controller?.actuators.get(input.id);
+      if (controller === undefined || actuator === undefined) return nothingRead;
+      return readActuator(actuator, condition, source.activity(controller.info.code, input.id));
+    }
+  }
+}
+
+function readWeather(name: string, condition: GuardCondition, source: InputSource): Reading {
+  const newest = source.weather(name);
+  const staleAt = weatherStaleAt(name, source);
+  if (newest === null || staleAt === null) return nothingRead;
+  return one(newest.value, condition, source.now >= staleAt ? "stale" : "good");
+}
+
+/** When the newest message is too old; null without one. */
+export function weatherStaleAt(name: string, { weather, staleAfterMs }: InputSource): number | null {
+  const newest = weather(name);
+  const longest = staleAfterMs(name);
+  return newest === null || longest === null ? null : newest.at + longest + 1;
+}
+
+type Value = Reading["value"];
+
+function one(value: Value, { type }: GuardCondition, quality: Reading["quality"]): Reading {
+  const wantsNumber = type === "above" || type === "below";
+  const text = typeof value === "string" ? value.trim() : "";
+  const numeric = wantsNumber && text !== "" && Number.isFinite(Number(text)) ? Number(text) : value;
+  if (numeric === null && quality === "good") return { value: null, values: [], quality: "bad" };
+  return { value: numeric, values: [numeric], quality };
+}
+
+function readActuator(
+  actuator: Actuator,
+  condition: GuardCondition,
+  { unfinished, isMoving }: Activity,
+): Reading {
+  const { settings, quality, state, position } = actuator;
+  if (state === null) return nothingRead;
+  if (condition.type === "moving") {
+    const moves = isMoving || unfinished.length > 0;
+    return { value: moves, values: [moves], quality };
+  }
+  const wantsNumber = condition.type === "above" || condition.type === "below";
+  const value = wantsNumber ? degreeOf(state, position) : state;
+  const goals = unfinished.map((wanted): Value => {
+    if (wanted.type === "position") return wantsNumber ? wanted.degree : "position";
+    const goal = stateOfWord(settings.kind, canonical(wanted));
+    return wantsNumber ? degreeOf(goal, null) : goal;
+  });
+  return { value, values: [value, ...goals], quality };
+}
+
+/** `open` and `closed` are the ends of the way. */
+export function degreeOf(state: string, position: number | null): number | null {
+  if (position !== null) return position;
+  return state === "open" ? 100 : state === "closed" ? 0 : null;
+}

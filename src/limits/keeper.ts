@@ -1,0 +1,399 @@
+import type { CommandResult, Refusal } from "../greenhouse/command/outcomes.js";
+import { canonical } from "../greenhouse/command/words.js";
+import type { Controller } from "../greenhouse/model.js";
+import type { HistoryParts, RecordBody } from "../journal/records.js";
+import { Rest, Schedule } from "../runtime/schedule.js";
+import { afterEnd, afterFirstPost, afterForeignMove, afterPost, type UnderWay } from "./course.js";
+import { type Entry, type LimitedCommand, newEntry } from "./entry.js";
+import { type Activity, type InputSource, type WeatherReading, weatherValue } from "./inputs.js";
+import { type Instant, judge, limitsOf, type Lock, type Verdict } from "./judge.js";
+import { instantOf, type KeeperPorts, keyOf, Ledger } from "./ledger.js";
+import { isMoving } from "./pauses.js";
+import { type GivenTerm, type Term, termOf } from "./terms.js";
+import { dueAt, dueSends, expire, isThere, readGuards, sentAs, type Surroundings } from "./upkeep.js";
+
+const go: Verdict = { type: "go" };
+const nothingOpen: ReadonlyMap<string, UnderWay> = new Map();
+
+/**
+ * Holds what limits every actuator: judges commands, follows what becomes of them, and sends what a guard or the end of a
+ * lease asks for. Actuators without limits, locks, holds and leases cost nothing here.
+ */
+export class LimitKeeper {
+  readonly #ports: KeeperPorts;
+  readonly #ledger: Ledger;
+  /** By actuator and command id. */
+  readonly #open = new Map<string, Map<string, UnderWay>>();
+  /** Actuators with a guard on something of a controller (by its id or code) or on a weather value (`weather/<name>`). */
+  readonly #dependents = new Map<string, Set<string>>();
+  /** Actuators that guards look at. */
+  readonly #watched = new Set<string>();
+  readonly #weather = new Map<string, WeatherReading>();
+  readonly #due = new Schedule<string>();
+  readonly #rest: Rest;
+  readonly #startedAt: number;
+  readonly #touched = new Set<string>();
+  #isRunning = false;
+  #wasReadOnly = false;
+
+  constructor(ports: KeeperPorts) {
+    this.#ports = ports;
+    this.#ledger = new Ledger(ports);
+    this.#rest = new Rest(ports.clock);
+    this.#startedAt = ports.clock.monotonic();
+    for (const { info, actuators } of ports.store.controllers())
+      for (const { settings } of actuators.values())
+        if (settings.limits !== undefined) this.#watch(newEntry(info.code, settings));
+    ports.store.onChange((before, after) => {
+      if (after && this.#dependents.size > 0) this.#changed(before, after);
+    });
+  }
+
+  #watch(entry: Entry): void {
+    const key = keyOf(entry.code, entry.id);
+    this.#ledger.set(entry);
+    for (const { input } of limitsOf(entry.settings).guards) {
+      const source = input.type === "weather" ? `weather/${input.name}` : (input.controller ?? entry.code);
+      if (input.type === "actuator") this.#watched.add(keyOf(source, input.id));
+      this.#dependents.set(source, (this.#dependents.get(source) ?? new Set()).add(key));
+    }
+  }
+
+  /* What the command book asks. */
+
+  /** At taking: the command's times, or why it is not taken. */
+  take(
+    command: LimitedCommand,
+    given: GivenTerm,
+  ):
+    | { readonly term: Term | null }
+    | { readonly refusal: Refusal }
+    | Extract<Verdict, { type: "refuse" | "wait" }> {
+    const term = termOf(command.wanted, command.target, command.settings, given);
+    if (term !== null && "reason" in term) return { refusal: term };
+    const verdict = this.mayStart({ ...command, term });
+    return verdict.type === "refuse" ? verdict : { term };
+  }
+
+  /** What waits longer than the command may is refused. */
+  mayStart(command: LimitedCommand): Verdict {
+    const verdict = this.#judge(command, false, this.#isThere(command));
+    const isTooLong =
+      verdict.type === "wait" &&
+      (this.#ports.clock.monotonic() > command.deadlineMono ||
+        (Number.isFinite(verdict.until) && verdict.until > command.deadlineMono));
+    return isTooLong ? { ...verdict, type: "refuse" } : verdict;
+  }
+
+  /** Immediately before a POST; only a first one waits for pauses, and cannot any more. */
+  mayPost(command: LimitedCommand, isLeadIn: boolean): Verdict {
+    const isPosted = this.#underWay(command)?.isPosted === true;
+    const verdict = this.#judge(command, isLeadIn, isPosted);
+    return verdict.type === "wait" ? { ...verdict, type: "refuse" } : verdict;
+  }
+
+  #judge(command: LimitedCommand, isLeadIn: boolean, isThere: boolean): Verdict {
+    if (command.target !== "actuator" || command.wanted.type === "stop") return go;
+    const key = keyOf(command.code, command.targetId);
+    const entry = this.#read(key);
+    if (entry === undefined) return go;
+    const shown = this.#ports.store.get(command.code)?.actuators.get(command.targetId);
+    const judged = {
+      ...{ wanted: command.wanted, isLeadIn, isThere, source: command.rule ?? ("sender" as const) },
+      hasHold: (command.term?.holdMs ?? null) !== null,
+      shown: { state: shown?.state ?? null, position: shown?.position ?? null },
+    };
+    return judge(entry, judged, instantOf(this.#ports.clock));
+  }
+
+  #isThere(command: LimitedCommand): boolean {
+    const actuator = this.#ports.store.get(command.code)?.actuators.get(command.targetId);
+    if (command.force || command.target !== "actuator" || !actuator) return false;
+    const word = canonical(command.wanted);
+    for (const { command: other, isPosted } of this.#openAt(command).values())
+      if (isPosted && other.id !== command.id && canonical(other.wanted) === word) return true;
+    return isThere(actuator, command.wanted);
+  }
+
+  /* What the commander tells. */
+
+  /** What has to be on disk before the first POST. */
+  beforeSending(command: LimitedCommand): readonly RecordBody[] {
+    const entry = this.#entryFor(command);
+    if (entry === null) return [];
+    const then = afterFirstPost(entry, command, this.#shown(command), this.#ports.clock.monotonic());
+    return this.#ledger.unkept(then);
+  }
+
+  phase(command: LimitedCommand, phase: string, isRecovered: boolean): void {
+    if (command.target !== "actuator" || command.dryRun || phase === "done") return;
+    if (!this.#mayMatter(command)) return;
+    const key = keyOf(command.code, command.targetId);
+    const open = this.#open.get(key) ?? new Map<string, UnderWay>();
+    if (open.has(command.id)) return;
+    open.set(command.id, { command, isPosted: isRecovered, before: null });
+    this.#open.set(key, open);
+    this.#touchAfter(command);
+  }
+
+  /** A POST of it begins, or has ended. */
+  posted(command: LimitedCommand): void {
+    const entry = this.#entryFor(command);
+    if (entry === null) return;
+    const key = keyOf(command.code, command.targetId);
+    const under = this.#underWay(command) ?? { command, isPosted: false, before: null };
+    const now = this.#ports.clock.monotonic();
+    const after = under.isPosted
+      ? afterPost(entry, command, now)
+      : afterFirstPost(entry, command, this.#shown(command), now);
+    const before = under.before ?? { lease: entry.lease, hold: entry.hold };
+    const open = this.#open.get(key) ?? new Map<string, UnderWay>();
+    open.set(command.id, { command, isPosted: true, before });
+    this.#open.set(key, open);
+    this.#ledger.put(after);
+    this.#touchAfter(command);
+  }
+
+  ended(command: LimitedCommand, result: Pick<CommandResult, "id" | "outcome" | "reason" | "message">): void {
+    if (command.target !== "actuator") return;
+    const key = keyOf(command.code, command.targetId);
+    const under = this.#underWay(command) ?? { command, isPosted: false, before: null };
+    this.#open.get(key)?.delete(command.id);
+    if (this.#open.get(key)?.size === 0) this.#open.delete(key);
+    const isDone = result.outcome === "confirmed" || result.outcome === "already";
+    const entry = isDone ? this.#entryFor(command) : (this.#ledger.get(key) ?? null);
+    if (entry !== null) {
+      const now = this.#ports.clock.monotonic();
+      this.#ledger.put(sentAs(afterEnd(entry, under, result.outcome, now), result, now));
+    }
+    this.#touchAfter(command);
+  }
+
+  /** Somebody else moved it. */
+  changedElsewhere(controllerId: string, actuator: string, from: string, to: string): void {
+    const code = this.#ports.store.byId(controllerId)?.info.code ?? controllerId;
+    const settings = this.#ports.store.get(code)?.actuators.get(actuator)?.settings;
+    if (settings === undefined) return;
+    const entry = this.#entryFor({ code, targetId: actuator, settings, target: "actuator", term: null });
+    if (entry === null) return;
+    this.#ledger.put(afterForeignMove(entry, from, to, this.#ports.clock.monotonic()));
+    this.#touchAfter({ code, targetId: actuator });
+  }
+
+  /** A live message on a weather topic. */
+  measured(topic: string, payload: Uint8Array): void {
+    const at = this.#ports.clock.monotonic();
+    for (const [name, { topic: own, field }] of Object.entries(this.#ports.weather)) {
+      if (own !== topic) continue;
+      this.#weather.set(name, { value: weatherValue(new TextDecoder().decode(payload), field), at });
+      this.#touchAll(this.#dependents.get(`weather/${name}`));
+    }
+  }
+
+  #changed(before: Controller | undefined, after: Controller): void {
+    const isSame =
+      before?.sensors === after.sensors &&
+      before.statuses === after.statuses &&
+      before.actuators === after.actuators &&
+      before.availability === after.availability &&
+      before.platformReachable === after.platformReachable;
+    if (!isSame) this.#touchController(after.info.code, after.info.id);
+  }
+
+  lockOf(code: string, actuator: string): Lock | null {
+    const lock = this.#ledger.get(keyOf(code, actuator))?.lock ?? null;
+    return lock !== null && lock.endsAt > this.#ports.clock.monotonic() ? lock : null;
+  }
+
+  /** Resolves once it is on disk; what cannot be kept is not in force. */
+  async setLock(code: string, actuator: string, lock: Lock | null): Promise<void> {
+    await this.#change(code, actuator, (entry) => ({ ...entry, lock }));
+  }
+
+  hasHold(code: string, actuator: string): boolean {
+    return (this.#ledger.get(keyOf(code, actuator))?.hold ?? null) !== null;
+  }
+
+  async release(code: string, actuator: string): Promise<void> {
+    await this.#change(code, actuator, (entry) => ({ ...entry, hold: null }));
+  }
+
+  async #change(code: string, actuator: string, change: (entry: Entry) => Entry): Promise<void> {
+    await this.#ledger.change(code, actuator, change);
+    this.#touchLater(keyOf(code, actuator));
+  }
+
+  /* Over restarts and over time. */
+
+  /** What an earlier run left; call it before anything is judged. */
+  restore(history: HistoryParts, newestAt: number): void {
+    for (const event of this.#ledger.restore(history, newestAt)) this.#ports.onEvent(event);
+    for (const key of this.#ledger.keys()) this.#touch(key);
+  }
+
+  /** Wakes by itself for what time alone changes. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#isRunning = true;
+    this.readOnlyChanged();
+    for (const key of this.#ledger.keys()) this.#touch(key);
+    while (!signal.aborted) {
+      const { clock } = this.#ports;
+      const first = this.#due.first();
+      await this.#rest.for(first === null ? Infinity : Math.max(0, first.at - clock.monotonic()), signal);
+      for (let due = this.#due.first(); due && due.at <= clock.monotonic(); due = this.#due.first()) {
+        this.#due.take();
+        this.#touch(due.key);
+        const entry = this.#ledger.get(due.key);
+        if (entry)
+          this.#touchController(entry.code, this.#ports.store.get(entry.code)?.info.id ?? entry.code);
+      }
+    }
+    this.#isRunning = false;
+  }
+
+  /** Whether the bridge may command at all may have changed. */
+  readOnlyChanged(): void {
+    const isReadOnly = this.#ports.isReadOnly();
+    if (isReadOnly === this.#wasReadOnly) return;
+    this.#wasReadOnly = isReadOnly;
+    for (const { info, actuators } of this.#ports.store.controllers())
+      for (const { settings } of actuators.values()) {
+        const key = keyOf(info.code, settings.id);
+        if (this.#ledger.get(key) === undefined) this.#ledger.set(newEntry(info.code, settings));
+        this.#touchLater(key);
+      }
+  }
+
+  /* What every change comes to. */
+
+  #shown({ code, targetId }: Pick<LimitedCommand, "code" | "targetId">) {
+    const { state = null, position = null } = this.#ports.store.get(code)?.actuators.get(targetId) ?? {};
+    return { state, position };
+  }
+
+  #openAt({ code, targetId }: Pick<LimitedCommand, "code" | "targetId">): ReadonlyMap<string, UnderWay> {
+    return this.#open.get(keyOf(code, targetId)) ?? nothingOpen;
+  }
+
+  #underWay(command: LimitedCommand): UnderWay | null {
+    return this.#openAt(command).get(command.id) ?? null;
+  }
+
+  /** Whether the actuator is limited, others look at it, or this command limits itself. */
+  #mayMatter({
+    code,
+    targetId,
+    settings,
+    term,
+  }: Pick<LimitedCommand, "code" | "targetId" | "settings" | "term">) {
+    if (settings.limits !== undefined || term !== null) return true;
+    if (this.#watched.size > 0 && this.#isWatched(code, targetId)) return true;
+    return !this.#ledger.isEmpty && this.#ledger.get(keyOf(code, targetId)) !== undefined;
+  }
+
+  #isWatched(code: string, actuator: string): boolean {
+    const id = this.#ports.store.get(code)?.info.id ?? code;
+    return this.#watched.has(keyOf(code, actuator)) || this.#watched.has(keyOf(id, actuator));
+  }
+
+  /** Of an actuator that may be limited, or that others look at; null where nothing has to be remembered. */
+  #entryFor(about: Pick<LimitedCommand, "code" | "target" | "targetId" | "settings" | "term">): Entry | null {
+    if (about.target !== "actuator" || !this.#mayMatter(about)) return null;
+    return this.#ledger.get(keyOf(about.code, about.targetId)) ?? newEntry(about.code, about.settings);
+  }
+
+  /** Folds what its inputs show now. */
+  #read(key: string): Entry | undefined {
+    const before = this.#ledger.get(key);
+    if (before === undefined) return undefined;
+    const after = readGuards(before, this.#around(before));
+    if (after !== before) this.#ledger.put(after);
+    return after;
+  }
+
+  #around(entry: Entry): Surroundings {
+    const { store, weather, staleAfterMs, clock } = this.#ports;
+    const now = clock.monotonic();
+    const source: InputSource = {
+      controller: (idOrCode) => store.byId(idOrCode) ?? store.get(idOrCode),
+      weather: (name) => this.#weather.get(name) ?? null,
+      staleAfterMs: (name) => weather[name]?.stale_after ?? null,
+      activity: (code, actuator) => this.#activity(code, actuator, entry),
+      now,
+    };
+    const own = store.get(entry.code);
+    return { own, source, startedAt: this.#startedAt, isReadOnly: this.#ports.isReadOnly(), staleAfterMs };
+  }
+
+  /** A guard on the actuator itself looks at what it shows alone. */
+  #activity(code: string, actuator: string, entry: Entry): Activity {
+    const key = keyOf(code, actuator);
+    const moves = this.#ledger.get(key)?.moves;
+    const isOwn = entry.code === code && entry.id === actuator;
+    const open = isOwn ? [] : [...(this.#open.get(key) ?? nothingOpen).values()];
+    return {
+      unfinished: open.flatMap(({ command: { wanted } }) => (wanted.type === "stop" ? [] : [wanted])),
+      isMoving: moves !== undefined && isMoving(moves, this.#ports.clock.monotonic()),
+    };
+  }
+
+  #touchAfter({ code, targetId }: Pick<LimitedCommand, "code" | "targetId">): void {
+    if (this.#ledger.get(keyOf(code, targetId)) !== undefined) this.#touchLater(keyOf(code, targetId));
+    if (this.#dependents.size > 0) this.#touchController(code, this.#ports.store.get(code)?.info.id ?? code);
+  }
+
+  #touchController(code: string, id: string): void {
+    this.#touchAll(this.#dependents.get(code));
+    if (id !== code) this.#touchAll(this.#dependents.get(id));
+  }
+
+  #touchAll(keys: Iterable<string> | undefined): void {
+    for (const key of keys ?? []) {
+      this.#read(key);
+      this.#touchLater(key);
+    }
+  }
+
+  /** Not within what told of it: a listener of the store must not dispatch. */
+  #touchLater(key: string): void {
+    if (this.#touched.size === 0)
+      queueMicrotask(() => {
+        const keys = [...this.#touched];
+        this.#touched.clear();
+        for (const one of keys) this.#touch(one);
+      });
+    this.#touched.add(key);
+  }
+
+  #touch(key: string): void {
+    const read = this.#read(key);
+    if (read === undefined) return;
+    const { store, clock, newId, submit, recheck } = this.#ports;
+    const now = instantOf(clock);
+    const around = this.#around(read);
+    const expired = expire(read, clock.monotonic());
+    const { entry, sends } = this.#isRunning
+      ? dueSends(expired, around, now, newId)
+      : { entry: expired, sends: [] };
+    this.#ledger.put(entry);
+    this.#ledger.show(entry, now, this.#open.has(key));
+    this.#ledger.tellProblems(entry, around);
+    this.#schedule(key, entry, around, now);
+    const controllerId = store.get(entry.code)?.info.id;
+    if (controllerId !== undefined)
+      for (const send of sends) submit({ ...send, controllerId, actuator: entry.id });
+    for (const { isPosted } of this.#open.get(key)?.values() ?? [])
+      if (!isPosted) {
+        recheck(key);
+        break;
+      }
+  }
+
+  #schedule(key: string, entry: Entry, around: Surroundings, now: Instant): void {
+    const at = dueAt(entry, around, now);
+    const next = Math.min(at ?? Infinity, this.#ledger.shownAt(entry) ?? Infinity);
+    if (next === Infinity) this.#due.delete(key);
+    else this.#due.set(key, next);
+    this.#rest.wake();
+  }
+}

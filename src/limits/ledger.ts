@@ -1,0 +1,186 @@
+import type { Configuration } from "../config/schema.js";
+import type { BridgeEvent } from "../greenhouse/events.js";
+import type { AlarmType, Restrictions } from "../greenhouse/limits.js";
+import type { HistoryParts, RecordBody } from "../journal/records.js";
+import type { Clock } from "../runtime/clock.js";
+import type { GreenhouseStore } from "../sync/store.js";
+import {
+  differsInNumbersOnly,
+  type Entry,
+  isEmpty,
+  keptOf,
+  newEntry,
+  overrunEvent,
+  restored,
+  restrictionsOf,
+} from "./entry.js";
+import type { Instant } from "./judge.js";
+import { type DueSend, problemsOf, type Surroundings } from "./upkeep.js";
+
+/** What a rule has the bridge send. */
+export interface RuleCommand extends DueSend {
+  readonly controllerId: string;
+  readonly actuator: string;
+}
+
+export interface KeeperPorts {
+  readonly clock: Clock;
+  readonly store: GreenhouseStore;
+  readonly journal: {
+    append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
+  };
+  readonly weather: Configuration["weather"];
+  /** How old a reading of the platform may be, ms. */
+  readonly staleAfterMs: number;
+  readonly isReadOnly: () => boolean;
+  readonly newId: () => string;
+  readonly onEvent: (event: BridgeEvent) => void;
+  /** Raises an alarm about an actuator, or with null takes it back. */
+  readonly alarm: (
+    type: AlarmType,
+    about: { readonly controller: string; readonly actuator: string },
+    message: string | null,
+  ) => void;
+  readonly submit: (command: RuleCommand) => void;
+  /** What waits at the actuator is judged anew. */
+  readonly recheck: (key: string) => void;
+}
+
+export const keyOf = (code: string, actuator: string): string => `${code} actuator ${actuator}`;
+
+/** Whole seconds, so that two clocks that run apart by a hair say the same. */
+export function instantOf(clock: Clock): Instant {
+  const offset = clock.now() - clock.monotonic();
+  return {
+    mono: clock.monotonic(),
+    iso: (mono) => new Date(Math.round((mono + offset) / 1_000) * 1_000).toISOString(),
+  };
+}
+
+interface Published {
+  readonly restrictions: Restrictions | null;
+  readonly at: number;
+  /** Numbers have changed since. */
+  readonly isLate: boolean;
+}
+
+const numbersEveryMs = 5_000;
+
+/** What is known of every actuator that is limited, as it is on disk and as it is shown. */
+export class Ledger {
+  readonly #ports: Pick<KeeperPorts, "clock" | "store" | "journal" | "isReadOnly" | "alarm">;
+  readonly #entries = new Map<string, Entry>();
+  readonly #published = new Map<string, Published>();
+  readonly #kept = new Map<string, string>();
+
+  constructor(ports: Pick<KeeperPorts, "clock" | "store" | "journal" | "isReadOnly" | "alarm">) {
+    this.#ports = ports;
+  }
+
+  get isEmpty(): boolean {
+    return this.#entries.size === 0;
+  }
+
+  keys(): Iterable<string> {
+    return [...this.#entries.keys()];
+  }
+
+  get(key: string): Entry | undefined {
+    return this.#entries.get(key);
+  }
+
+  /** Holds it without a word to the disk. */
+  set(entry: Entry): void {
+    this.#entries.set(keyOf(entry.code, entry.id), entry);
+  }
+
+  put(entry: Entry): void {
+    this.set(entry);
+    for (const record of this.unkept(entry))
+      this.#ports.journal.append(record, { durable: false }).catch(() => undefined);
+  }
+
+  /** What the disk does not have yet of it; counts as kept from now on. */
+  unkept(entry: Entry): readonly RecordBody[] {
+    const key = keyOf(entry.code, entry.id);
+    const { clock } = this.#ports;
+    const seconds = keptOf(entry, (mono) => Math.round(mono / 1_000));
+    const signature = seconds === null ? "" : JSON.stringify(seconds);
+    if ((this.#kept.get(key) ?? "") === signature) return [];
+    this.#kept.set(key, signature);
+    const offset = clock.now() - clock.monotonic();
+    const kept = keptOf(entry, (mono) => Math.round(mono + offset));
+    return [{ type: "limits_kept", controller: entry.code, actuator: entry.id, kept }];
+  }
+
+  /** Changes it once the disk has what it is to be; rejects where the disk cannot take it. */
+  async change(code: string, actuator: string, change: (entry: Entry) => Entry): Promise<void> {
+    const settings = this.#ports.store.get(code)?.actuators.get(actuator)?.settings;
+    if (settings === undefined) return;
+    const key = keyOf(code, actuator);
+    const now = () => change(this.get(key) ?? newEntry(code, settings));
+    for (const record of this.unkept(now()))
+      await this.#ports.journal.append(record, { durable: true }).catch((error: unknown) => {
+        this.#kept.delete(key);
+        throw error;
+      });
+    this.put(now());
+  }
+
+  /** What an earlier run left; the events of leases that are over. */
+  restore(history: HistoryParts, newestAt: number): readonly BridgeEvent[] {
+    const { clock, store } = this.#ports;
+    const [at, mono] = [clock.now(), clock.monotonic()];
+    const open = new Set(
+      history.open.flatMap(({ taken, phase, steps }) =>
+        phase === "sending" || steps.length > 0 ? [taken.id] : [],
+      ),
+    );
+    const isBehind = at < newestAt;
+    return (history.limits ?? []).flatMap(({ controller: code, actuator, kept }) => {
+      const held = store.get(code)?.actuators.get(actuator);
+      if (held === undefined) return [];
+      const fresh = this.get(keyOf(code, actuator)) ?? newEntry(code, held.settings);
+      const entry = restored(fresh, kept, { at, mono, isBehind, isOpen: (id) => open.has(id) });
+      this.put(entry);
+      if (entry.lease === null || entry.lease.until > mono) return [];
+      const controller = store.get(code)?.info.id ?? code;
+      return [overrunEvent(entry.lease, { controller, actuator }, isBehind ? null : kept, at)];
+    });
+  }
+
+  /** Shows it to everybody; what no longer limits anything is forgotten unless a command is `open`. */
+  show(entry: Entry, now: Instant, isOpen: boolean): void {
+    const key = keyOf(entry.code, entry.id);
+    const isReadOnly = this.#ports.isReadOnly();
+    const isPlain = isEmpty(entry) && !isReadOnly;
+    const restrictions = isPlain ? null : restrictionsOf(entry, isReadOnly, now);
+    const before = this.#published.get(key);
+    if (before && JSON.stringify(before.restrictions) === JSON.stringify(restrictions)) return;
+    const isSmall =
+      before?.restrictions && restrictions && differsInNumbersOnly(before.restrictions, restrictions);
+    if (isSmall && now.mono - before.at < numbersEveryMs) {
+      this.#published.set(key, { ...before, isLate: true });
+      return;
+    }
+    this.#published.set(key, { restrictions, at: now.mono, isLate: false });
+    this.#ports.store.dispatch(entry.code, { type: "restricted", id: entry.id, restrictions });
+    if (!isPlain || isOpen) return;
+    this.#entries.delete(key);
+    this.#published.delete(key);
+  }
+
+  /** When what is shown late is shown; null where nothing is. */
+  shownAt(entry: Entry): number | null {
+    const published = this.#published.get(keyOf(entry.code, entry.id));
+    return published?.isLate === true ? published.at + numbersEveryMs : null;
+  }
+
+  tellProblems(entry: Entry, around: Surroundings): void {
+    const controller = around.own?.info.id;
+    if (controller === undefined) return;
+    const problems = problemsOf(entry, around);
+    for (const type of ["guard_blind", "guard_unmet", "lease_overrun"] as const)
+      this.#ports.alarm(type, { controller, actuator: entry.id }, problems[type]);
+  }
+}

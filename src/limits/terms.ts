@@ -1,0 +1,122 @@
+import { type KindRow, kindRows } from "../greenhouse/actuator-kinds.js";
+import { valueTable } from "../greenhouse/actuator-values.js";
+import type { Refusal } from "../greenhouse/command/outcomes.js";
+import { canonical, type Wanted } from "../greenhouse/command/words.js";
+import type { ActuatorSettings } from "../greenhouse/settings.js";
+import { formatDuration } from "../runtime/duration.js";
+
+/* For how long a command counts: a lease ends by itself, a hold keeps others off. */
+
+/** The times of a command, in ms from its arrival. */
+export interface Term {
+  readonly lease: {
+    readonly ms: number;
+    readonly endsWith: string;
+    /** The command named it; one of the configuration does not renew a lease that is running. */
+    readonly isGiven: boolean;
+  } | null;
+  readonly holdMs: number | null;
+}
+
+/** What a payload says of them. */
+export interface GivenTerm {
+  readonly forMs: number | null;
+  readonly holdMs: number | null;
+}
+
+/** The word that a lease ends with: `off` or `close`; null for kinds whose words the configuration makes, unless it names one. */
+export function endsWithOf({ kind, values, limits }: Pick<ActuatorSettings, "kind" | "values" | "limits">) {
+  if (limits?.endsWith) return limits.endsWith;
+  const row: KindRow = kindRows[kind];
+  if (row.configured) return null;
+  const words = valueTable({ kind, values });
+  return "off" in words ? "off" : "close" in words ? "close" : null;
+}
+
+const bad = (message: string): Refusal => ({ reason: "bad_payload", message });
+
+/** The term of a command; null for none. */
+export function termOf(
+  wanted: Wanted,
+  target: "actuator" | "parameter" | "address",
+  settings: ActuatorSettings,
+  { forMs, holdMs }: GivenTerm,
+): Term | Refusal | null {
+  const isGiven = forMs !== null || holdMs !== null;
+  if (target !== "actuator")
+    return isGiven ? bad('"for" and "hold" are for commands to actuators alone.') : null;
+  const { limits } = settings;
+  if (!isGiven && (limits === undefined || (limits.forMs ?? limits.atMostMs) === null)) return null;
+  const endsWith = endsWithOf(settings);
+  const word = canonical(wanted);
+  if (wanted.type === "stop" || word === endsWith)
+    return isGiven ? bad(`"${word}" ends something and takes no "for" and no "hold".`) : null;
+  const leaseMs = forMs ?? (word === "auto" ? null : (limits?.forMs ?? limits?.atMostMs ?? null));
+  if (leaseMs === null) return holdMs === null ? null : { lease: null, holdMs };
+  if (endsWith === null)
+    return bad(
+      '"for" needs a word that ends it: name it under limits.ends_with of this actuator in the configuration.',
+    );
+  const most = limits?.atMostMs ?? Infinity;
+  if (leaseMs > most)
+    return {
+      reason: "out_of_range",
+      message: `"for" is longer than limits.at_most of this actuator, ${formatDuration(most)}.`,
+    };
+  return { lease: { ms: leaseMs, endsWith, isGiven: forMs !== null }, holdMs };
+}
+
+/** A command that ends by itself. Instants are monotonic ms. */
+export interface Lease {
+  readonly id: string;
+  readonly by: string | null;
+  readonly command: string;
+  readonly endsWith: string;
+  readonly until: number;
+}
+
+export interface Hold {
+  readonly id: string;
+  readonly by: string | null;
+  readonly until: number;
+}
+
+/* What is sent by a rule is sent again at growing distances until it is done. */
+
+export interface Attempts {
+  /** Of the command under way; null while none is. */
+  readonly id: string | null;
+  readonly tries: number;
+  /** When to send next; Infinity for never. */
+  readonly nextAt: number;
+  /** Why it is late, once that was said. */
+  readonly problem: string | null;
+}
+
+export const firstAttempt = (at: number): Attempts => ({ id: null, tries: 0, nextAt: at, problem: null });
+
+const againMs = 30_000;
+const leasePauses = [againMs, 120_000, 600_000];
+const guardPauses = [againMs, 120_000];
+
+/** What a guard sends is not sent a fourth time. */
+export const isGivenUp = (tries: number): boolean => tries > guardPauses.length;
+
+/** After an end that was not the wished one. A lease's end is never given up; what a guard sends is, after the third. */
+export function nextAttempt(
+  { tries }: Attempts,
+  kind: "lease" | "guard",
+  now: number,
+  problem: string,
+): Attempts {
+  const pause = kind === "lease" ? (leasePauses[tries - 1] ?? 600_000) : (guardPauses[tries - 1] ?? Infinity);
+  return { id: null, tries, nextAt: now + pause, problem };
+}
+
+/** Nothing was sent, because something keeps it back: that is looked at again, and is no attempt. */
+export const keptBack = ({ tries }: Attempts, now: number, problem: string): Attempts => ({
+  id: null,
+  tries: Math.max(0, tries - 1),
+  nextAt: now + againMs,
+  problem,
+});

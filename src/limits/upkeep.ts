@@ -1,0 +1,224 @@
+import { stateOfWord } from "../greenhouse/actuator-values.js";
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import { readWanted, type Wanted } from "../greenhouse/command/words.js";
+import type { AlarmType, Guard } from "../greenhouse/limits.js";
+import type { Actuator, Controller } from "../greenhouse/model.js";
+import { attemptAfter } from "./course.js";
+import { type Entry, guardState } from "./entry.js";
+import { clearsAt, foldReading, holds, isBlind, sameReading } from "./guards.js";
+import { type InputSource, readInput, weatherStaleAt } from "./inputs.js";
+import { guardSentence, type Instant, judge, limitsOf } from "./judge.js";
+import { pausesFor } from "./pauses.js";
+import { type Attempts, firstAttempt, isGivenUp } from "./terms.js";
+
+/* What time and inputs do to an actuator's limits, and what its rules send. Instants are monotonic ms. */
+
+export interface Surroundings {
+  readonly own: Controller | undefined;
+  readonly source: InputSource;
+  /** When this run began. */
+  readonly startedAt: number;
+  readonly isReadOnly: boolean;
+  /** How old a reading of the platform may be. */
+  readonly staleAfterMs: number;
+}
+
+/** So long after a start nobody wonders about an input that was not read yet. */
+function graceEnds({ input }: Guard, { source, startedAt, staleAfterMs }: Surroundings): number {
+  const weather = input.type === "weather" ? source.staleAfterMs(input.name) : null;
+  return startedAt + (weather ?? staleAfterMs);
+}
+
+/** Reads the inputs of all guards; the same entry when nothing changed. */
+export function readGuards(entry: Entry, around: Surroundings): Entry {
+  const { own, source } = around;
+  if (own === undefined) return entry;
+  let guards: Map<string, ReturnType<typeof guardState>> | null = null;
+  for (const guard of limitsOf(entry.settings).guards) {
+    const before = guardState(entry, guard);
+    const mayActBlind = guard.actsBlind && (before.isSeen || source.now >= graceEnds(guard, around));
+    const reading = readInput(guard, own, source);
+    const after = foldReading(guard, before, reading, { now: source.now, mayActBlind });
+    const isSame =
+      after.phase === before.phase &&
+      after.clearSince === before.clearSince &&
+      after.sending === before.sending &&
+      after.isSeen === before.isSeen &&
+      sameReading(after.reading, before.reading);
+    if (!isSame) guards = (guards ?? new Map(entry.guards)).set(guard.name, after);
+  }
+  return guards === null ? entry : { ...entry, guards };
+}
+
+/** Locks and holds end by themselves. */
+export function expire(entry: Entry, now: number): Entry {
+  const { lock, hold } = entry;
+  const isLockOver = lock !== null && lock.endsAt <= now;
+  const isHoldOver = hold !== null && hold.until <= now;
+  if (!isLockOver && !isHoldOver) return entry;
+  return { ...entry, lock: isLockOver ? null : lock, hold: isHoldOver ? null : hold };
+}
+
+/** Whether it shows what is wanted, by a read that can be trusted. */
+export function isThere({ settings, state, position, quality, between }: Actuator, wanted: Wanted): boolean {
+  if (quality !== "good" || between !== null || wanted.type === "stop") return false;
+  if (wanted.type === "position")
+    return position !== null && Math.abs(position - wanted.degree) <= settings.tolerance;
+  return state === stateOfWord(settings.kind, wanted.word);
+}
+
+/** A command that a rule wants sent now. */
+export interface DueSend {
+  readonly rule: "guard" | "lease";
+  readonly command: string;
+  readonly id: string;
+  readonly by: string;
+}
+
+/** What is to be sent now; what is kept back says why. */
+export function dueSends(
+  entry: Entry,
+  around: Surroundings,
+  now: Instant,
+  newId: () => string,
+): { readonly entry: Entry; readonly sends: readonly DueSend[] } {
+  const found: DueSend[] = [];
+  const attempt = (before: Attempts, rule: DueSend["rule"], command: string, by: string): Attempts => {
+    if (before.id !== null || now.mono < before.nextAt) return before;
+    const problem = hindrance(entry, rule, command, around, now);
+    if (problem !== null) return { ...before, problem };
+    const send = { rule, command, id: newId(), by };
+    found.push(send);
+    return { ...before, id: send.id, tries: before.tries + 1 };
+  };
+  const sends = new Map<string, Attempts>();
+  const guards = new Map(entry.guards);
+  for (const guard of limitsOf(entry.settings).guards) {
+    const state = guardState(entry, guard);
+    if (guard.sends === null || state.sending !== "due") continue;
+    const before = entry.sends.get(guard.name) ?? firstAttempt(now.mono);
+    const isBegun = before.tries > 0 && before.id === null;
+    if (isBegun && shows(entry, guard.sends, around)) guards.set(guard.name, { ...state, sending: "done" });
+    // After a start only once the value is known: a guard that begins as holding sends nothing for that.
+    else if (!state.isSeen && !guard.actsBlind) sends.set(guard.name, before);
+    else sends.set(guard.name, attempt(before, "guard", guard.sends, `rule ${guard.name}`));
+  }
+  const { lease, leaseEnd } = entry;
+  const next = { ...entry, sends, guards };
+  if (lease === null || now.mono < lease.until) return { entry: next, sends: found };
+  const before = leaseEnd ?? firstAttempt(now.mono);
+  if (before.tries > 0 && before.id === null && shows(entry, lease.endsWith, around))
+    return { entry: { ...next, lease: null, leaseEnd: null }, sends: found };
+  return {
+    entry: { ...next, leaseEnd: attempt(before, "lease", lease.endsWith, `lease ${lease.id}`) },
+    sends: found,
+  };
+}
+
+function shows({ settings, id }: Entry, command: string, { own }: Surroundings): boolean {
+  const wanted = readWanted(command, settings);
+  const actuator = own?.actuators.get(id);
+  return !("reason" in wanted) && actuator !== undefined && isThere(actuator, wanted);
+}
+
+/** Why a rule's command cannot be sent now; null when it can. */
+function hindrance(
+  entry: Entry,
+  source: DueSend["rule"],
+  command: string,
+  { own, isReadOnly }: Surroundings,
+  now: Instant,
+): string | null {
+  const { settings } = entry;
+  if (isReadOnly || settings.readOnly) return "The bridge is read-only, so no rule sends anything.";
+  if (own === undefined || !own.platformReachable) return "The platform cannot be reached.";
+  if (own.availability === "offline") return "The platform says that the controller is offline.";
+  const wanted = readWanted(command, settings);
+  if ("reason" in wanted) return wanted.message;
+  const { state = null, position = null } = own.actuators.get(entry.id) ?? {};
+  const judged = {
+    wanted,
+    isLeadIn: false,
+    source,
+    hasHold: false,
+    isThere: false,
+    shown: { state, position },
+  };
+  const verdict = judge(entry, judged, now);
+  return verdict.type === "go" ? null : verdict.message;
+}
+
+/** A command has ended: where a rule had sent it, it is done with or sent again. */
+export function sentAs(
+  entry: Entry,
+  result: Pick<CommandResult, "id" | "outcome" | "reason" | "message">,
+  now: number,
+): Entry {
+  if (entry.leaseEnd?.id === result.id)
+    return { ...entry, leaseEnd: attemptAfter(entry.leaseEnd, "lease", result, now) };
+  const [name] = [...entry.sends].find(([, { id }]) => id === result.id) ?? [];
+  const attempts = name === undefined ? undefined : entry.sends.get(name);
+  const state = name === undefined ? undefined : entry.guards.get(name);
+  if (name === undefined || attempts === undefined || state === undefined) return entry;
+  const next = attemptAfter(attempts, "guard", result, now);
+  const sends = new Map(entry.sends);
+  if (next !== null) return { ...entry, sends: sends.set(name, next) };
+  sends.delete(name);
+  const guards = new Map(entry.guards).set(name, { ...state, sending: "done" as const });
+  return { ...entry, sends, guards };
+}
+
+/** When time alone changes something next; null while nothing does. */
+export function dueAt(entry: Entry, around: Surroundings, now: Instant): number | null {
+  const { lock, hold, lease, leaseEnd, moves, sends } = entry;
+  const times: number[] = [];
+  for (const guard of limitsOf(entry.settings).guards) {
+    const state = guardState(entry, guard);
+    const clears = clearsAt(guard, state);
+    if (clears !== null) times.push(clears);
+    if (!state.isSeen) times.push(graceEnds(guard, around));
+    const { input } = guard;
+    const staleAt = input.type === "weather" ? weatherStaleAt(input.name, around.source) : null;
+    if (staleAt !== null) times.push(staleAt);
+  }
+  if (lock !== null) times.push(lock.endsAt);
+  if (hold !== null) times.push(hold.until);
+  if (lease !== null) times.push(leaseEnd === null ? lease.until : leaseEnd.nextAt);
+  for (const { id, nextAt } of sends.values()) if (id === null) times.push(nextAt);
+  if (moves.endsAt !== null) times.push(moves.endsAt);
+  for (const { until } of pausesFor(limitsOf(entry.settings), moves, null, now.mono, now.iso))
+    times.push(until);
+  const next = Math.min(...times.filter((at) => at > now.mono));
+  return Number.isFinite(next) ? next : null;
+}
+
+type EntryAlarm = Extract<AlarmType, "guard_blind" | "guard_unmet" | "lease_overrun">;
+
+/** What of it somebody should know; null for what is well. */
+export function problemsOf(entry: Entry, around: Surroundings): Readonly<Record<EntryAlarm, string | null>> {
+  const { guards } = limitsOf(entry.settings);
+  const blind = guards.filter((guard) => {
+    const state = guardState(entry, guard);
+    return isBlind(state) && (state.isSeen || around.source.now >= graceEnds(guard, around));
+  });
+  const unmet = guards.flatMap((guard) => {
+    const state = guardState(entry, guard);
+    const { problem = null, tries = 0, id = null } = entry.sends.get(guard.name) ?? {};
+    const isKeptBack = problem !== null && (tries === 0 || (isGivenUp(tries) && id === null));
+    return holds(state) && state.sending === "due" && isKeptBack
+      ? [`The guard "${guard.name}" sends ${guard.sends ?? ""}: ${problem}`]
+      : [];
+  });
+  const overrun = entry.lease !== null ? (entry.leaseEnd?.problem ?? null) : null;
+  return {
+    guard_blind:
+      blind.length === 0
+        ? null
+        : blind.map((guard) => guardSentence(guard, guardState(entry, guard))).join(" "),
+    guard_unmet: unmet.length === 0 ? null : unmet.join(" "),
+    lease_overrun:
+      overrun === null
+        ? null
+        : `${entry.lease?.endsWith ?? ""} was to end "${entry.lease?.command ?? ""}": ${overrun}`,
+  };
+}

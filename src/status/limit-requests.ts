@@ -1,0 +1,134 @@
+import type { Via } from "../greenhouse/command/outcomes.js";
+import type { BridgeEvent } from "../greenhouse/events.js";
+import type { Controller } from "../greenhouse/model.js";
+import type { LimitDesk } from "../limits/limits.js";
+import { type BridgeRequestBody, optionalTextField, RequestError, textField } from "../mqtt/requests.js";
+import type { Clock } from "../runtime/clock.js";
+import { parseDuration } from "../runtime/duration.js";
+
+type Fields = BridgeRequestBody["fields"];
+
+export interface LimitRequestPorts {
+  readonly limits: LimitDesk;
+  readonly clock: Clock;
+  readonly onEvent: (event: BridgeEvent) => void;
+}
+
+const mostText = 200;
+
+function shortText(fields: Fields, key: string): string {
+  const text = textField(fields, key).trim();
+  if (text !== "" && text.length <= mostText) return text;
+  throw new RequestError(`"${key}" must be a text of 1 to ${mostText} characters.`);
+}
+
+/** The actuators that a request is about: the one that it names, or all of the controller. */
+function actuatorsOf({ actuators, info }: Controller, fields: Fields): readonly string[] {
+  const actuator = optionalTextField(fields, "actuator");
+  if (actuator === null) return [...actuators.keys()];
+  if (actuators.has(actuator)) return [actuator];
+  throw new RequestError(`There is no actuator "${actuator}" at controller "${info.id}".`);
+}
+
+const isoWithZone = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i;
+
+/** Epoch ms of the end; null for none. */
+function untilOf(fields: Fields, now: number): number | null {
+  const text = optionalTextField(fields, "until");
+  if (text === null) return null;
+  const duration = parseDuration(text);
+  const until = duration === null ? (isoWithZone.test(text) ? Date.parse(text) : NaN) : now + duration;
+  if (Number.isNaN(until))
+    throw new RequestError('"until" must be an ISO time with its zone, or a duration such as "2h".');
+  if (until <= now) throw new RequestError('"until" lies in the past; give a time that is still to come.');
+  return until;
+}
+
+/** Everything but stop is refused until it is unlocked. */
+export async function lock(
+  { limits, clock, onEvent }: LimitRequestPorts,
+  controller: Controller,
+  fields: Fields,
+  via: Via,
+): Promise<unknown> {
+  const { id, code } = controller.info;
+  const actuators = actuatorsOf(controller, fields);
+  const by = shortText(fields, "by");
+  const reason = optionalTextField(fields, "reason")?.slice(0, mostText) ?? null;
+  const now = clock.now();
+  const until = untilOf(fields, now);
+  notOfOthers(limits, controller, actuators, by);
+  const endsAt = until === null ? Infinity : clock.monotonic() + (until - now);
+  for (const actuator of actuators)
+    await limits.keeper.setLock(code, actuator, { by, via, reason, since: now, until, endsAt });
+  const end = until === null ? null : new Date(until).toISOString();
+  for (const actuator of actuators)
+    onEvent({
+      ...{ type: "locked", severity: "info", at: now },
+      message: `${by} has locked ${id}/${actuator}${reason === null ? "" : `: ${reason}`}.`,
+      facts: { controller: id, actuator, by, reason, until: end },
+    });
+  return { controller: id, actuators, by, until: end };
+}
+
+function notOfOthers(
+  { keeper }: LimitDesk,
+  { info }: Controller,
+  actuators: readonly string[],
+  by: string,
+): void {
+  for (const actuator of actuators) {
+    const held = keeper.lockOf(info.code, actuator);
+    if (held !== null && held.by !== by)
+      throw new RequestError(
+        `${info.id}/${actuator} is locked by ${held.by}; ask there, or unlock with "force": true.`,
+      );
+  }
+}
+
+export async function unlock(
+  { limits, clock, onEvent }: LimitRequestPorts,
+  controller: Controller,
+  fields: Fields,
+): Promise<unknown> {
+  const { id, code } = controller.info;
+  const asked = actuatorsOf(controller, fields);
+  const by = shortText(fields, "by");
+  const force = fields["force"] ?? false;
+  if (typeof force !== "boolean") throw new RequestError('"force" must be true or false.');
+  const actuators = asked.filter((actuator) => limits.keeper.lockOf(code, actuator) !== null);
+  if (actuators.length === 0) throw new RequestError(`Nothing is locked there at controller "${id}".`);
+  if (!force) notOfOthers(limits, controller, actuators, by);
+  for (const actuator of actuators) {
+    await limits.keeper.setLock(code, actuator, null);
+    const message = `${by} has unlocked ${id}/${actuator}.`;
+    const facts = { controller: id, actuator, by };
+    onEvent({ type: "unlocked", severity: "info", message, at: clock.now(), facts });
+  }
+  return { controller: id, actuators, by };
+}
+
+/** Ends what a command with `hold` keeps. */
+export async function release(
+  { limits }: LimitRequestPorts,
+  controller: Controller,
+  fields: Fields,
+): Promise<unknown> {
+  const { id, code } = controller.info;
+  const by = shortText(fields, "by");
+  const actuators = actuatorsOf(controller, fields).filter((one) => limits.keeper.hasHold(code, one));
+  if (actuators.length === 0) throw new RequestError(`Nothing is held there at controller "${id}".`);
+  for (const actuator of actuators) await limits.keeper.release(code, actuator);
+  return { controller: id, actuators, by };
+}
+
+/** A person has seen an alarm, which clears nothing. */
+export function acknowledgeAlarm({ limits }: LimitRequestPorts, fields: Fields): Promise<unknown> {
+  const id = textField(fields, "alarm");
+  const by = optionalTextField(fields, "by")?.slice(0, mostText) ?? null;
+  if (!limits.alarms.acknowledge(id, by))
+    throw new RequestError(
+      `There is no alarm "${id.slice(0, 80)}" that is on; the topics below alarm/ show them.`,
+    );
+  return Promise.resolve({ alarm: id, by });
+}

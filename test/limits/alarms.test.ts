@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import { acknowledge, type AlarmBook, clear, noAlarms, passTime, raise } from "../../src/limits/alarms.js";
+
+const of = (controller: string) => ({ controller, actuator: null });
+const minute = 60_000;
+
+function raised(count: number, apartMs: number) {
+  let book: AlarmBook = noAlarms;
+  const told: string[] = [];
+  for (let n = 0; n < count; n++) {
+    const news = raise(book, "controller_offline", of(`c${n}`), "gone", n * apartMs);
+    book = news.book;
+    told.push(...news.events.map(({ type }) => type));
+  }
+  return { book, told };
+}
+
+describe("an alarm", () => {
+  it("is told once when it is raised and once when it clears, and is shown for an hour after", () => {
+    const first = raise(noAlarms, "journal_unavailable", { controller: null, actuator: null }, "full", 0);
+    const again = raise(first.book, "journal_unavailable", { controller: null, actuator: null }, "full", 1);
+    const over = clear(again.book, "journal_unavailable", minute);
+    const twice = clear(over.book, "journal_unavailable", 2 * minute);
+    expect([first, again, over, twice].map(({ events }) => events.map(({ type }) => type))).toEqual([
+      ["alarm"],
+      [],
+      ["alarm_cleared"],
+      [],
+    ]);
+    expect(passTime(over.book, 60 * minute).changed.size).toBe(0);
+    expect([...passTime(over.book, 61 * minute).changed]).toEqual([["journal_unavailable", null]]);
+  });
+
+  it("that comes again is active with a new since", () => {
+    const first = raise(noAlarms, "controller_offline", of("east"), "gone", 0);
+    const seen = acknowledge(first.book, "controller_offline.east", "anna");
+    const over = clear(seen?.book ?? noAlarms, "controller_offline.east", minute);
+    const again = raise(over.book, "controller_offline", of("east"), "gone", 2 * minute);
+    expect(again.book.alarms.get("controller_offline.east")).toMatchObject({
+      ...{ state: "active", since: "1970-01-01T00:02:00.000Z", by: null },
+    });
+  });
+
+  it("acknowledged is still on; one that is not on cannot be acknowledged", () => {
+    const { book } = raise(noAlarms, "controller_offline", of("east"), "gone", 0);
+    const seen = acknowledge(book, "controller_offline.east", "anna");
+    expect(seen?.book.alarms.get("controller_offline.east")).toMatchObject({
+      state: "acknowledged",
+      by: "anna",
+    });
+    expect(acknowledge(book, "controller_offline.west", "anna")).toBeNull();
+  });
+});
+
+describe("a flood", () => {
+  it.each([
+    ["ten within ten minutes are told one by one", 10, 1_000, 0],
+    ["the eleventh makes a flood of them", 11, 1_000, 1],
+    ["however many come, it is told once", 60, 1_000, 1],
+    ["slowly they are none", 30, 2 * minute, 0],
+  ])("%s", (_, count, apartMs, floods) => {
+    const { told, book } = raised(count, apartMs);
+    expect(told.filter((type) => type === "flood").length).toBe(floods);
+    expect(told.filter((type) => type === "alarm").length).toBe(floods === 1 ? 10 : count);
+    expect(book.alarms.size).toBe(count + floods);
+  });
+
+  it("ends when no more than ten came within ten minutes", () => {
+    const { book } = raised(11, 1_000);
+    expect(passTime(book, 9 * minute).events).toEqual([]);
+    expect(passTime(book, 11 * minute).events.map(({ type }) => type)).toEqual(["alarm_cleared"]);
+  });
+});

@@ -1,0 +1,287 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
+import { CommandBench, type CommandBenchOptions } from "../support/command-bench.js";
+import { guard, limits } from "./bench.js";
+
+const weather = { wind: { topic: "weather/wind", field: "speed", stale_after: 60_000 } };
+
+const skylight = (over: Partial<ActuatorSettings> = {}): Partial<ActuatorSettings> => ({
+  travelMs: 30_000,
+  confirmWithinMs: 60_000,
+  ...over,
+});
+
+const valve = (over: Partial<ActuatorSettings> = {}): Partial<ActuatorSettings> => ({
+  ...{ id: "valve", kind: "irrigation", address: "210", travelMs: 0, confirmWithinMs: 60_000 },
+  ...over,
+});
+
+/** Runs the limits beside the commander. */
+async function bench(options: CommandBenchOptions): Promise<CommandBench> {
+  const one = new CommandBench({ weather, ...options });
+  const stop = new AbortController();
+  void one.keeper.run(stop.signal);
+  onTestFinished(() => stop.abort());
+  one.store.dispatch("GH-0001", { type: "connection", status: online });
+  for (const { settings } of one.store.get("GH-0001")?.actuators.values() ?? []) {
+    const shut = settings.kind === "irrigation" ? "1001" : "10001";
+    one.platform.registers.set(settings.address, shut);
+    one.polled(settings.address, shut);
+  }
+  await one.clock.advance(0);
+  return one;
+}
+
+const online = { state: "online", version: null, description: null, lastOnlineAt: null } as const;
+
+const blow = (one: CommandBench, speed: number) =>
+  one.keeper.measured("weather/wind", new TextEncoder().encode(JSON.stringify({ speed })));
+
+const allowed = (one: CommandBench, id = "roof") =>
+  one.store.get("GH-0001")?.actuators.get(id)?.restrictions?.allowed;
+
+const wind = guard({ clearAfterMs: 60_000, allow: { words: ["close"], degrees: { min: 0, max: 10 } } });
+
+describe("a guard", () => {
+  it("refuses what it does not allow, with the rule and its numbers, and nothing is sent", async () => {
+    const one = await bench({ actuators: [skylight({ limits: limits({ guards: [wind] }) })] });
+    blow(one, 14);
+    const result = await one.run("open");
+    expect(result).toMatchObject({ outcome: "refused", reason: "interlock", steps: [], sent_at: null });
+    expect(result.interlock).toMatchObject({ rule: "wind", input: "weather/wind", value: 14, limit: 12 });
+    expect(one.platform.posts).toEqual([]);
+  });
+
+  it("holds while its value was never read, and is let go by the first good one only after clear_after", async () => {
+    const one = await bench({ actuators: [skylight({ limits: limits({ guards: [wind] }) })] });
+    expect(allowed(one)).toMatchObject({ words: ["close"], degrees: { min: 0, max: 10 } });
+    blow(one, 3);
+    await one.clock.advance(59_000);
+    blow(one, 3);
+    await one.clock.advance(0);
+    expect(allowed(one)?.words).toEqual(["close"]);
+    await one.clock.advance(1_000);
+    expect(allowed(one)?.words).toEqual(["open", "close", "auto"]);
+  });
+
+  it("lets pass what it allows, and stop always", async () => {
+    const stop = { address: "101", value: "00000" };
+    const one = await bench({ actuators: [skylight({ stop, limits: limits({ guards: [wind] }) })] });
+    blow(one, 14);
+    one.platform.registers.set("101", "10010");
+    one.send("close");
+    await one.clock.advance(0);
+    expect(one.results).toEqual([]);
+    one.send("stop");
+    await one.clock.advance(10_000);
+    expect(one.results.filter(({ reason }) => reason === "interlock")).toEqual([]);
+  });
+
+  it("is judged between the mode and the degree: what was sent is told, and no further step goes", async () => {
+    const clear = { ...wind, clearAfterMs: 0 };
+    const one = await bench({ actuators: [skylight({ limits: limits({ guards: [clear] }) })] });
+    blow(one, 3);
+    one.send("60");
+    await one.clock.advance(1_000);
+    blow(one, 14);
+    await one.clock.advance(60_000);
+    expect(one.results.at(-1)).toMatchObject({
+      ...{ outcome: "failed", reason: "interlock", interlock: { rule: "wind", value: 14 } },
+      steps: [{ purpose: "mode", value: "10100" }],
+    });
+    expect(one.platform.posts.map(({ value }) => value)).toEqual(["10100"]);
+  });
+});
+
+describe("a guard that sends", () => {
+  const closing = { ...wind, sends: "close" };
+  const storm = async () => {
+    const one = await bench({ actuators: [skylight({ limits: limits({ guards: [closing] }) })] });
+    one.platform.registers.set("101", "10010");
+    one.polled("101", "10010");
+    return one;
+  };
+
+  it("sends once each time the condition begins to hold on a good input, as a journaled command of its own", async () => {
+    const one = await storm();
+    blow(one, 14);
+    await one.clock.advance(30_000);
+    blow(one, 15);
+    await one.clock.advance(30_000);
+    expect(one.platform.posts.map(({ value }) => value)).toEqual(["10001"]);
+    expect(one.results).toMatchObject([{ outcome: "confirmed", by: "rule wind", command: "close" }]);
+  });
+
+  it("sends nothing because its input was lost, unless it is told to act blind", async () => {
+    const one = await storm();
+    await one.clock.advance(400_000);
+    expect(one.platform.posts).toEqual([]);
+    expect(one.alarms.has("guard_blind")).toBe(true);
+    const blind = await bench({
+      actuators: [skylight({ limits: limits({ guards: [{ ...closing, actsBlind: true }] }) })],
+    });
+    blind.platform.registers.set("101", "10010");
+    await blind.clock.advance(59_000);
+    expect(blind.platform.posts).toEqual([]);
+    await blind.clock.advance(30_000);
+    expect(blind.platform.posts.map(({ value }) => value)).toEqual(["10001"]);
+  });
+});
+
+describe("a lease", () => {
+  it("has its deadline on disk before the POST, ends by itself, and its topic is emptied", async () => {
+    const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
+    one.send("on", { targetId: "valve" });
+    await one.clock.advance(0);
+    const kept = one.durable.findIndex(({ type }) => type === "limits_kept");
+    expect(one.durable[kept]).toMatchObject({ kept: { lease: { command: "on", ends_with: "off" } } });
+    expect(kept).toBeLessThan(one.durable.findIndex(({ type }) => type === "phase"));
+    await one.clock.advance(30_000);
+    const restrictions = () => one.store.get("GH-0001")?.actuators.get("valve")?.restrictions;
+    expect(restrictions()?.lease).toMatchObject({ command: "on", ends_with: "off" });
+    await one.clock.advance(600_000);
+    expect(one.platform.posts.map(({ value }) => value)).toEqual(["1010", "1001"]);
+    expect(one.results.at(-1)).toMatchObject({ outcome: "confirmed", command: "off" });
+    expect(one.results.at(-1)?.by).toMatch(/^lease /);
+    expect(restrictions()?.lease).toBeNull();
+  });
+
+  it("is renewed by the same command that names a time, and by no other", async () => {
+    const one = await bench({ actuators: [valve({ limits: limits({ atMostMs: 3_600_000 }) })] });
+    const until = () => one.store.get("GH-0001")?.actuators.get("valve")?.restrictions?.lease?.until;
+    one.send('{"command":"on","for":"20m"}', { targetId: "valve" });
+    await one.clock.advance(60_000);
+    const first = until();
+    one.send('{"command":"on","id":"2"}', { targetId: "valve" });
+    await one.clock.advance(60_000);
+    expect(until()).toBe(first);
+    one.send('{"command":"on","for":"20m","id":"3"}', { targetId: "valve" });
+    await one.clock.advance(60_000);
+    expect(Date.parse(until() ?? "") - Date.parse(first ?? "")).toBe(120_000);
+  });
+
+  it.each([
+    ['{"command":"on","for":"2h"}', "out_of_range"],
+    ['{"command":"off","for":"5m"}', "bad_payload"],
+    ['{"command":"on","for":"500ms"}', "bad_payload"],
+    ['{"command":"on","hold":"25h"}', "bad_payload"],
+  ])("refuses %s as %s", async (payload, reason) => {
+    const one = await bench({ actuators: [valve({ limits: limits({ atMostMs: 3_600_000 }) })] });
+    expect(await one.run(payload, { targetId: "valve" })).toMatchObject({ outcome: "refused", reason });
+  });
+
+  it("that is not confirmed is alarmed and ended again after 30 s, 2 min and 10 min", async () => {
+    const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
+    one.send("on", { targetId: "valve" });
+    await one.clock.advance(500_000);
+    one.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
+    await one.clock.advance(1_500_000);
+    expect(one.alarms.has("lease_overrun")).toBe(true);
+    expect(one.platform.posts.filter(({ value }) => value === "1001").length).toBe(4);
+    one.platform.onWrite = (post) => one.platform.accept(post);
+    await one.clock.advance(700_000);
+    expect(one.alarms.has("lease_overrun")).toBe(false);
+  });
+
+  it("is taken over by whoever else moves it", async () => {
+    const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
+    one.send("on", { targetId: "valve" });
+    await one.clock.advance(60_000);
+    one.keeper.changedElsewhere("gh-0001", "valve", "on", "auto");
+    await one.clock.advance(700_000);
+    expect(one.platform.posts.map(({ value }) => value)).toEqual(["1010"]);
+  });
+});
+
+describe("locks and holds", () => {
+  const lock = (one: CommandBench) =>
+    one.keeper.setLock("GH-0001", "roof", {
+      ...{
+        by: "anna",
+        via: null,
+        reason: "glass work",
+        since: one.clock.now(),
+        until: null,
+        endsAt: Infinity,
+      },
+    });
+
+  it("a lock refuses everything but stop, also what waits already", async () => {
+    const one = await bench({ actuators: [skylight({ limits: limits({ restMs: 10_000 }) })] });
+    await one.run("open");
+    one.send("close");
+    await one.clock.advance(3_000);
+    one.send("20");
+    await one.clock.advance(1);
+    await lock(one);
+    await one.clock.advance(0);
+    const locked = { outcome: "refused", reason: "interlock", interlock: { rule: "lock", value: "anna" } };
+    expect(one.results.find(({ command }) => command === "20")).toMatchObject(locked);
+    await one.clock.advance(400_000);
+    expect(await one.run('{"command":"30","force":true}')).toMatchObject(locked);
+    await one.keeper.setLock("GH-0001", "roof", null);
+    expect((await one.run("30")).outcome).toBe("confirmed");
+  });
+
+  it("a hold refuses commands without one until it ends", async () => {
+    const one = await bench({ actuators: [skylight()] });
+    await one.run('{"command":"open","hold":"2h","by":"anna"}');
+    expect(await one.run("close")).toMatchObject({ reason: "interlock", interlock: { rule: "hold" } });
+    expect(await one.run(`{"command":"30","hold":"1h"}`)).toMatchObject({ outcome: "confirmed" });
+    await one.clock.advance(3_600_000);
+    expect(await one.run("open")).toMatchObject({ outcome: "confirmed", interlock: null });
+  });
+});
+
+describe("pauses", () => {
+  it("let a command wait where they end within its max_age, else it is refused at once", async () => {
+    const one = await bench({
+      actuators: [skylight({ travelMs: 20_000, limits: limits({ restMs: 10_000, reversalMs: 40_000 }) })],
+    });
+    one.send("open");
+    await one.clock.advance(15_000);
+    one.send("close");
+    await one.clock.advance(10_000);
+    expect(one.platform.posts.map(({ value }) => value)).toEqual(["10010"]);
+    await one.clock.advance(40_000);
+    expect(one.platform.posts.map(({ value }) => value)).toEqual(["10010", "10001"]);
+    one.send("open");
+    await one.clock.advance(0);
+    expect(one.results.at(-1)).toMatchObject({ outcome: "confirmed" });
+  });
+
+  it("count starts over a rolling hour, and never delay off", async () => {
+    const one = await bench({ actuators: [valve({ limits: limits({ startsPerHour: 2 }) })] });
+    for (const word of ["on", "off", "on", "off"]) await one.run(word, { targetId: "valve" });
+    expect(await one.run("on", { targetId: "valve" })).toMatchObject({
+      ...{ outcome: "refused", reason: "interlock" },
+      interlock: { rule: "starts_per_hour", value: 2, limit: 2 },
+    });
+    expect((await one.run("off", { targetId: "valve" })).outcome).toBe("already");
+    await one.clock.advance(3_600_000);
+    expect((await one.run("on", { targetId: "valve" })).outcome).toBe("confirmed");
+  });
+});
+
+it("of two actuators that exclude each other, commanded at once, one is refused", async () => {
+  const twin = (id: string, other: string, address: string) =>
+    skylight({
+      ...{ id, address },
+      limits: limits({
+        guards: [
+          guard({
+            ...{ name: "twin", input: { type: "actuator", controller: null, id: other }, from: other },
+            ...{ condition: { type: "moving" }, clearAfterMs: 0, allow: { words: [], degrees: null } },
+          }),
+        ],
+      }),
+    });
+  const one = await bench({ actuators: [twin("left", "right", "101"), twin("right", "left", "102")] });
+  one.send("open", { targetId: "left" });
+  one.send("open", { targetId: "right" });
+  await one.clock.advance(60_000);
+  expect(one.results).toMatchObject([
+    { actuator: "right", reason: "interlock", interlock: { rule: "twin" } },
+    { actuator: "left", outcome: "confirmed" },
+  ]);
+});
