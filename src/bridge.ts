@@ -12,6 +12,7 @@ import type { Configuration } from "./config/schema.js";
 import type { BridgeEvent } from "./greenhouse/events.js";
 import { DiscoveryOutput } from "./homeassistant/discovery-output.js";
 import { discoveryFilter, foundDocument } from "./homeassistant/announced.js";
+import { reachableAt } from "./http/access.js";
 import type { PageService, PageSources } from "./http/service.js";
 import type { Journal } from "./journal/journal.js";
 import { newestRecords } from "./journal/reader.js";
@@ -219,13 +220,12 @@ class Bridge {
         ...{ clock, random, log },
       },
       {
-        topics: this.#topics,
+        ...{ topics: this.#topics, version, clientId: mqtt.client_id },
         prefix: homeassistant.discovery_prefix,
         language: homeassistant.language,
         sensorNames: homeassistant.sensor_names,
         hasBudget: configuration.platform.requests_per_minute > 0,
-        version,
-        clientId: mqtt.client_id,
+        pageUrl: reachableAt(configuration.http),
       },
     );
   }

@@ -64,6 +64,7 @@ function device({ info }: Controller, settings: DocumentSettings): DeviceDocumen
     serial_number: text(info.code),
     suggested_area: text(info.area) ?? text(record?.stationName),
     via_device: bridgeIdentifier(settings.clientId),
+    configuration_url: settings.pageUrl,
   };
 }
 
@@ -156,6 +157,7 @@ export function bridgeDocument(settings: DocumentSettings): DeviceDocument {
       manufacturer: originName,
       model: "Bridge",
       sw_version: version,
+      configuration_url: settings.pageUrl,
     },
     origin: originOf(settings),
     components: Object.fromEntries([

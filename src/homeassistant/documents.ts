@@ -48,6 +48,8 @@ export interface DocumentSettings {
   readonly version: string;
   /** The MQTT client id: tells several bridges on one broker apart. */
   readonly clientId: string;
+  /** The bridge's own page, where others reach it. */
+  readonly pageUrl?: string | undefined;
   /** A web page for people who need help; left out when absent. */
   readonly supportUrl?: string;
 }

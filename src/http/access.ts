@@ -44,6 +44,18 @@ export const servesPage = ({ page, host, users, ingress }: Listener): boolean =>
 
 const stranger = { user: null, role: null, via: null, session: null, isIngress: false } as const;
 
+/**
+ * The page's address as other machines reach it; undefined where it is not served, for this computer alone, or at every
+ * address, of which none says which is the right one.
+ */
+export function reachableAt(http: Listener | false): string | undefined {
+  if (http === false || !servesPage(http) || isLoopback(http.host) || isAnyAddress(http.host))
+    return undefined;
+  return `http://${isIPv6(http.host) ? `[${http.host}]` : http.host}:${http.port}/`;
+}
+
+const isAnyAddress = (host: string): boolean => host === "0.0.0.0" || host === "::";
+
 /** Who a request comes from, or why it is not served at all. */
 export function judge(
   facts: RequestFacts,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { bridgeDocument } from "../../src/homeassistant/device-documents.js";
+import { bridgeDocument, controllerDocument } from "../../src/homeassistant/device-documents.js";
 import { bridgeDiscoveryTopic } from "../../src/homeassistant/announced.js";
-import { settings } from "./fixtures.js";
+import { controller, settings } from "./fixtures.js";
 import { render } from "./jinja.js";
 import { discoveryFaultsOfAll } from "./validator.js";
 
@@ -13,6 +13,17 @@ test("a dead bridge shows as disconnected: its connectivity has no availability,
     else expect(component["availability"]).toEqual([{ topic: "greenhouse/bridge/state" }]);
   }
   expect(document).not.toHaveProperty("availability");
+});
+
+test("each device leads to the bridge's page where others reach it, and nowhere else", () => {
+  const pageUrl = "http://192.168.1.5:8099/";
+  for (const make of [
+    bridgeDocument,
+    (given: Parameters<typeof bridgeDocument>[0]) => controllerDocument(controller(), given),
+  ]) {
+    expect(make(settings({ pageUrl })).device["configuration_url"]).toBe(pageUrl);
+    expect(make(settings()).device["configuration_url"]).toBeUndefined();
+  }
 });
 
 test("the refresh button asks the bridge and is forgotten if nobody listens", () =>

@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { judge, type Listener, type RequestFacts, servesPage, Sessions } from "../../src/http/access.js";
+import {
+  judge,
+  type Listener,
+  reachableAt,
+  type RequestFacts,
+  servesPage,
+  Sessions,
+} from "../../src/http/access.js";
 import { hashPassword } from "../../src/runtime/passwords.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
@@ -110,6 +117,17 @@ describe("where the page is served", () => {
     ["with ingress", behind, true],
     ["not where it is turned off", { ...loopback, page: false }, false],
   ])("%s", (_, listener, served) => expect(servesPage(listener)).toBe(served));
+});
+
+describe("the address that others are told", () => {
+  it.each<[string, Listener | false, string | undefined]>([
+    ["of a page that is off", false, undefined],
+    ["of one for this computer alone", withUsers, undefined],
+    ["of one at every address, where none is the right one", { ...withUsers, host: "0.0.0.0" }, undefined],
+    ["of one that nobody may open", { ...loopback, host: "192.168.1.5" }, undefined],
+    ["of one at an address", { ...withUsers, host: "192.168.1.5" }, "http://192.168.1.5:8099/"],
+    ["of one at an IPv6 address", { ...withUsers, host: "fd00::5" }, "http://[fd00::5]:8099/"],
+  ])("%s", (_, listener, address) => expect(reachableAt(listener)).toBe(address));
 });
 
 describe("a login", async () => {
