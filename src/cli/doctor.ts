@@ -20,6 +20,7 @@ import {
   summaryOf,
 } from "../setup/doctor/finding.js";
 import { defaultLimits, type Scene } from "../setup/doctor/scene.js";
+import { StatusLine } from "../setup/status-line.js";
 import { type Bundle, bundleOf, fitForStrangers, wholeBundle } from "../status/bundle.js";
 import { writeNew } from "../setup/init/new-file.js";
 import { loggerFor, overridden, refuseToOverwrite } from "./errands.js";
@@ -151,7 +152,7 @@ function configurationFindings(result: ConfigurationResult, { config }: DoctorOp
 function reporter({ json = false }: DoctorOptions, { out, err, isTerminal, stop }: Surroundings) {
   const findings: Finding[] = [];
   // With the lines in a pipe (`| grep`) both would still end up on the same terminal.
-  const isShown = !json && isTerminal && err.isTTY === true;
+  const line = new StatusLine(err, !json && isTerminal && err.isTTY === true);
   const facts: ReportFacts = {
     version: programVersion(),
     node: process.version,
@@ -159,21 +160,16 @@ function reporter({ json = false }: DoctorOptions, { out, err, isTerminal, stop 
     at: new Date(systemClock.now()).toISOString(),
   };
   if (!json) out(`greenhouse2mqtt ${facts.version}, Node.js ${facts.node}, ${facts.system}, ${facts.at}\n`);
-  const erase = () => {
-    if (isShown) err.write("\r\u001b[K");
-  };
   return {
     findings,
-    begun: (check: string) => {
-      if (isShown) err.write(`\r\u001b[K${check} …`);
-    },
+    begun: (check: string) => line.show(`${check} …`),
     add: (finding: Finding) => {
       findings.push(finding);
-      erase();
+      line.end();
       if (!json) out(`${lineOf(finding)}\n`);
     },
     end: () => {
-      erase();
+      line.end();
       out(json ? `${jsonReport(facts, findings, stop.aborted)}\n` : `${summaryOf(findings)}\n`);
     },
   };

@@ -65,21 +65,16 @@ export const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(te
 /** A text that says where something is, whose it is or how to get in, with the word for what it is. */
 export type PrivateText = readonly [kind: string, text: string];
 
-/** Gives each text of a kind the same placeholder, numbered in the order of their first use. */
-export interface Pseudonyms {
-  /** The placeholder of this text. */
-  of(kind: string, text: string): string;
-  /** A text with every known one inside it replaced, longest first. */
-  replaced(text: string): string;
-}
-
-/** `write`: how a placeholder looks, such as `<host-1>`. Texts of one character are only replaced where they stand alone. */
-export function pseudonyms(write: (kind: string, number: number) => string): Pseudonyms {
+/**
+ * Gives each text of a kind the same placeholder, numbered in the order of their first use. `write`: how one looks, such as
+ * `<host-1>`. `replaced` is a text without every known one inside it; those of one character have to stand alone.
+ */
+export function pseudonyms(write: (kind: string, number: number) => string) {
   const known = new Map<string, string>();
   const counts = new Map<string, number>();
   let anyOfThem: RegExp | null = null;
   return {
-    of: (kind, text) => {
+    of: (kind: string, text: string): string => {
       const before = known.get(text);
       if (before !== undefined) return before;
       const number = (counts.get(kind) ?? 0) + 1;
@@ -89,7 +84,7 @@ export function pseudonyms(write: (kind: string, number: number) => string): Pse
       anyOfThem = null;
       return placeholder;
     },
-    replaced: (text) => {
+    replaced: (text: string): string => {
       anyOfThem ??= anyOf([...known.keys()].filter((one) => one.length > 1));
       return known.get(text) ?? text.replace(anyOfThem, (found) => known.get(found) ?? found);
     },
@@ -111,14 +106,16 @@ function anyOf(texts: readonly string[]): RegExp {
 
 /** What looks like an address of a machine or a person, whoever wrote it. */
 const telling: readonly (readonly [kind: string, pattern: RegExp])[] = [
-  ["address", /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>,;)]+/gi],
+  ["url", /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>,;)]+/gi],
   ["mail", /[\w.+-]+@[\w-]+\.[\w.-]+/g],
   ["host", /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\d.])/g],
   ["host", /(?<![\w:])(?:[0-9a-f]{1,4}:){3,7}[0-9a-f]{1,4}(?![\w:])/gi],
   ["number", /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi],
 ];
 
-interface StrangerSafe {
+export interface StrangerSafe {
+  /** The placeholder of this text. */
+  of(kind: string, text: string): string;
   learn(texts: readonly PrivateText[]): void;
   /** The same text without what was learnt and without what looks like an address. */
   text(written: string): string;
@@ -127,8 +124,10 @@ interface StrangerSafe {
 }
 
 /** Makes texts fit for a bug report: what is private becomes placeholders that are the same throughout one report. */
-export function strangerSafe(): StrangerSafe {
-  const names = pseudonyms((kind, number) => `<${kind}-${number}>`);
+export function strangerSafe(
+  write = (kind: string, number: number): string => `<${kind}-${number}>`,
+): StrangerSafe {
+  const names = pseudonyms(write);
   const text = (written: string) =>
     telling.reduce(
       (left, [kind, pattern]) => left.replace(pattern, (found) => names.of(kind, found)),
@@ -143,5 +142,5 @@ export function strangerSafe(): StrangerSafe {
   const learn = (texts: readonly PrivateText[]) => {
     for (const [kind, one] of texts) names.of(kind, one);
   };
-  return { learn, text, document };
+  return { of: (kind, one) => names.of(kind, one), learn, text, document };
 }

@@ -69,107 +69,67 @@ export interface AddressRow {
   readonly travelMs: number;
   readonly initial: string;
   /** The address whose `10100` makes a `position` address listen. */
-  readonly modeAddress?: string;
+  readonly modeAddress?: string | undefined;
 }
 
 export type AddressTable = ReadonlyMap<string, AddressRow>;
 
+type Own = readonly [id: string | null, roles: readonly Role[], travelS: number];
+const nothing: Own = [null, [], 0];
+
+/** `id`, the devices behind it and how long one travels are given together, for what has a device. */
 const row = (
   address: string,
   name: string,
   group: number | null,
   kind: RowKind,
-  id: string | null,
-  device: { roles?: readonly Role[]; travelS?: number; initial: string; modeAddress?: string },
-): AddressRow => ({
-  address,
-  name,
-  group,
-  kind,
-  id,
-  roles: device.roles ?? [],
-  travelMs: (device.travelS ?? 0) * 1000,
-  initial: device.initial,
-  ...(device.modeAddress === undefined ? {} : { modeAddress: device.modeAddress }),
-});
-
-const window = (address: string, name: string, group: number, kind: RowKind, role: Role, initial: string) =>
-  row(address, name, group, kind, role, {
-    roles: [role],
-    travelS: kind === "skylight" || kind === "side_vent" ? 90 : 120,
-    initial,
-  });
-
-const machine = (
-  address: string,
-  name: string,
-  group: number | null,
-  kind: RowKind,
-  id: string,
-  role: Role,
   initial: string,
-) => row(address, name, group, kind, id, { roles: [role], travelS: 3, initial });
+  [id, roles, travelS]: Own = nothing,
+  modeAddress?: string,
+): AddressRow => ({ address, name, group, kind, id, roles, travelMs: travelS * 1000, initial, modeAddress });
 
-const fixed = (
-  address: string,
-  name: string,
-  group: number,
-  kind: "parameter" | "reading",
-  initial: string,
-) => row(address, name, group, kind, null, { initial });
-
-const plan = (n: number, initial: string) =>
-  machine(
-    String(209 + n),
-    `灌溉方案${n}`,
-    189 + n,
-    "irrigation",
+const plan = (n: number, initial: string): AddressRow =>
+  row(String(209 + n), `灌溉方案${n}`, 189 + n, "irrigation", initial, [
     `valve_${n}`,
-    planRoles[n - 1] ?? "plan_1",
-    initial,
-  );
-
-const louvre = { roles: ["louvre"], travelS: 60 } as const;
+    [planRoles[n - 1] ?? "plan_1"],
+    3,
+  ]);
 
 const sunlightGreenhouse: readonly AddressRow[] = [
-  window("101", "左天窗", 2, "skylight", "left_skylight", "10001"),
-  window("102", "内遮阳", 3, "shade_curtain", "inner_shade", "10010"),
-  window("103", "右天窗", 4, "skylight", "right_skylight", "10001"),
-  window("104", "侧通风窗", 7, "side_vent", "side_vent", "11000"),
-  window("106", "外遮阳", 146, "shade_curtain", "outer_shade", "10010"),
-  window("107", "内保温", 157, "thermal_curtain", "thermal_curtain", "11000"),
-  row("108", "百叶窗", null, "mode", "louvre", { ...louvre, initial: "10001" }),
-  row("109", "百叶窗开度", null, "position", null, { ...louvre, initial: "0", modeAddress: "108" }),
-  row("140", "风机湿帘", 10, "fan_wet_curtain", "roof_fans", {
-    roles: ["fan_1", "fan_2", "fan_3", "wet_curtain"],
-    travelS: 8,
-    initial: "00000",
-  }),
-  machine("150", "循环风机", 11, "circulation_fan", "circulation_fan", "circulation", "1100"),
+  row("101", "左天窗", 2, "skylight", "10001", ["left_skylight", ["left_skylight"], 90]),
+  row("102", "内遮阳", 3, "shade_curtain", "10010", ["inner_shade", ["inner_shade"], 120]),
+  row("103", "右天窗", 4, "skylight", "10001", ["right_skylight", ["right_skylight"], 90]),
+  row("104", "侧通风窗", 7, "side_vent", "11000", ["side_vent", ["side_vent"], 90]),
+  row("106", "外遮阳", 146, "shade_curtain", "10010", ["outer_shade", ["outer_shade"], 120]),
+  row("107", "内保温", 157, "thermal_curtain", "11000", ["thermal_curtain", ["thermal_curtain"], 120]),
+  row("108", "百叶窗", null, "mode", "10001", ["louvre", ["louvre"], 60]),
+  row("109", "百叶窗开度", null, "position", "0", [null, ["louvre"], 60], "108"),
+  row("140", "风机湿帘", 10, "fan_wet_curtain", "00000", [
+    "roof_fans",
+    ["fan_1", "fan_2", "fan_3", "wet_curtain"],
+    8,
+  ]),
+  row("150", "循环风机", 11, "circulation_fan", "1100", ["circulation_fan", ["circulation"], 3]),
   plan(1, "1001"),
   plan(2, "1100"),
-  machine("220", "补光灯", 12, "light", "grow_light", "light", "1001"),
-  row("300", "卷膜电机", null, "motor", "vent_motor", {
-    roles: ["vent_motor"],
-    travelS: 75,
-    initial: "00000100",
-  }),
-  machine("310", "CO2补气", null, "co2_supply", "co2_supply", "co2", "1001"),
-  machine("320", "热风炉", null, "heating_blower", "heating", "heating", "1100"),
-  machine("330", "微雾降温", null, "mist_cooling", "mist_cooling", "mist", "1001"),
-  machine("400", "备用输出", null, "custom", "special", "special", "1001"),
-  fixed("501", "EC目标值", 212, "parameter", "180"),
-  fixed("502", "目标温度", 212, "parameter", "250"),
-  fixed("503", "开窗温差", 212, "parameter", "020"),
-  fixed("701", "通道1校准", 211, "reading", "0"),
-  fixed("702", "通道2校准", 211, "reading", "-3"),
-  fixed("711", "综合温度", 213, "reading", "1"),
+  row("220", "补光灯", 12, "light", "1001", ["grow_light", ["light"], 3]),
+  row("300", "卷膜电机", null, "motor", "00000100", ["vent_motor", ["vent_motor"], 75]),
+  row("310", "CO2补气", null, "co2_supply", "1001", ["co2_supply", ["co2"], 3]),
+  row("320", "热风炉", null, "heating_blower", "1100", ["heating", ["heating"], 3]),
+  row("330", "微雾降温", null, "mist_cooling", "1001", ["mist_cooling", ["mist"], 3]),
+  row("400", "备用输出", null, "custom", "1001", ["special", ["special"], 3]),
+  row("501", "EC目标值", 212, "parameter", "180"),
+  row("502", "目标温度", 212, "parameter", "250"),
+  row("503", "开窗温差", 212, "parameter", "020"),
+  row("701", "通道1校准", 211, "reading", "0"),
+  row("702", "通道2校准", 211, "reading", "-3"),
+  row("711", "综合温度", 213, "reading", "1"),
 ];
 
 const fertilizerMachine: readonly AddressRow[] = [
   ...Array.from({ length: 12 }, (_, index) => plan(index + 1, "1001")),
   ...Array.from({ length: 12 }, (_, index) =>
-    fixed(
+    row(
       String(501 + index),
       `配方${index + 1}`,
       203 + Math.floor(index / 3),
@@ -177,11 +137,11 @@ const fertilizerMachine: readonly AddressRow[] = [
       String(120 + 10 * index),
     ),
   ),
-  fixed("521", "平台报表", 207, "reading", "0"),
-  fixed("601", "EC上限", 212, "parameter", "300"),
-  fixed("602", "pH下限", 212, "parameter", "55"),
-  fixed("701", "通道1校准", 211, "reading", "0"),
-  fixed("801", "废液回收模式", 219, "parameter", "1"),
+  row("521", "平台报表", 207, "reading", "0"),
+  row("601", "EC上限", 212, "parameter", "300"),
+  row("602", "pH下限", 212, "parameter", "55"),
+  row("701", "通道1校准", 211, "reading", "0"),
+  row("801", "废液回收模式", 219, "parameter", "1"),
 ];
 
 const tableOf = (rows: readonly AddressRow[]): AddressTable =>
@@ -208,7 +168,7 @@ function crowded(table: AddressTable): AddressTable {
   const groups = new Set([...table.values()].flatMap(({ group }) => group ?? []));
   const more = [...groups].flatMap((group) =>
     beside.map((value, n) =>
-      fixed(String(900_000 + group * 100 + n), `类型${group}参数${n + 1}`, group, "reading", value),
+      row(String(900_000 + group * 100 + n), `类型${group}参数${n + 1}`, group, "reading", value),
     ),
   );
   const isBefore = (_: AddressRow, n: number) => n % 2 === 0;

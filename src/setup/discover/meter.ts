@@ -1,11 +1,6 @@
 import type { Clock } from "../../runtime/clock.js";
+import { type Screen, StatusLine } from "../status-line.js";
 import { commentText } from "./text.js";
-
-interface Screen {
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-  write(text: string): unknown;
-}
 
 const barWidth = 24;
 const redrawMs = 200;
@@ -13,6 +8,7 @@ const redrawMs = 200;
 /** How far a scan is: a bar on a terminal, nothing elsewhere. What others write goes above the bar. */
 export class Meter {
   readonly #screen: Screen;
+  readonly #line: StatusLine;
   readonly #clock: Clock;
   /** Least time between two requests, on average. */
   readonly #gapMs: number;
@@ -23,20 +19,18 @@ export class Meter {
   #label = "";
   #startedAt = 0;
   #shownAt = 0;
-  #bar = "";
 
   /** `perMinute`: the request budget, 0 for none. */
   constructor(screen: Screen, clock: Clock, perMinute: number) {
     this.#screen = screen;
+    this.#line = new StatusLine(screen);
     this.#clock = clock;
     this.#gapMs = perMinute === 0 ? 0 : 60_000 / perMinute;
   }
 
   /** Anything else that goes to the same screen. */
   write(text: string): void {
-    this.#clear();
-    this.#screen.write(text);
-    this.#draw();
+    this.#line.above(() => this.#screen.write(text));
   }
 
   /** One sentence about something that went otherwise than planned; once. */
@@ -53,7 +47,7 @@ export class Meter {
     this.#resumed = done;
     this.#startedAt = this.#clock.monotonic();
     this.#shownAt = this.#startedAt;
-    if (this.#screen.isTTY !== true) return;
+    if (!this.#line.isShown) return;
     const left = total - done;
     const time = durationText(left * this.#gapMs);
     const resumed = done === 0 ? "" : ` (${done} of ${total} are known from an interrupted scan)`;
@@ -65,7 +59,7 @@ export class Meter {
     this.#done += 1;
     this.#label = commentText(code, 24);
     const now = this.#clock.monotonic();
-    if (this.#screen.isTTY !== true || now - this.#shownAt < redrawMs) return;
+    if (!this.#line.isShown || now - this.#shownAt < redrawMs) return;
     this.#shownAt = now;
     this.#show();
   }
@@ -76,21 +70,14 @@ export class Meter {
   }
 
   end(): void {
-    this.#clear();
-    this.#bar = "";
+    this.#line.end();
   }
 
   #show(): void {
     const share = this.#total === 0 ? 1 : this.#done / this.#total;
     const full = Math.round(share * barWidth);
     const bar = "#".repeat(full) + ".".repeat(barWidth - full);
-    const line = `[${bar}] ${this.#done}/${this.#total}  ${this.#left()}  ${this.#label}`;
-    // A line that wraps could not be taken away again.
-    this.#clear();
-    // A terminal that does not know its width says 0.
-    const { columns = 0 } = this.#screen;
-    this.#bar = line.slice(0, (columns > 0 ? Math.max(20, columns) : 80) - 1);
-    this.#draw();
+    this.#line.show(`[${bar}] ${this.#done}/${this.#total}  ${this.#left()}  ${this.#label}`);
   }
 
   #left(): string {
@@ -98,14 +85,6 @@ export class Meter {
     const elapsedMs = this.#clock.monotonic() - this.#startedAt;
     const each = Math.max(this.#gapMs, asked === 0 ? 0 : elapsedMs / asked);
     return `${durationText((this.#total - this.#done) * each)} left`;
-  }
-
-  #clear(): void {
-    if (this.#screen.isTTY === true && this.#bar !== "") this.#screen.write("\r\u001b[K");
-  }
-
-  #draw(): void {
-    if (this.#screen.isTTY === true && this.#bar !== "") this.#screen.write(this.#bar);
   }
 }
 

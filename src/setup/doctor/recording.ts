@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { deviceTexts, privateTexts } from "../../config/private-texts.js";
 import { PlatformError, type Query } from "../../greenhouse/ports.js";
 import { readOnlyOperations } from "../../platform/operations.js";
-import { pseudonyms, type Pseudonyms } from "../../runtime/redaction.js";
+import { pseudonyms, type StrangerSafe, strangerSafe } from "../../runtime/redaction.js";
 import { failed, ok, type Verdict, warning } from "./finding.js";
 import { sampleControllers } from "./platform-checks.js";
 import type { Check, RawAnswer, Scene } from "./scene.js";
@@ -12,13 +12,13 @@ type Scalar = string | number | boolean | null;
 
 /** The replacements of one recording; ids are kept apart, as a small number is no name wherever else it stands. */
 interface ScrubBook {
-  readonly names: Pseudonyms;
-  readonly ids: Pseudonyms;
+  readonly names: StrangerSafe;
+  readonly ids: Pick<StrangerSafe, "of">;
 }
 
 /** Placeholders that decoders take like the originals: a device code stays one, an id stays digits. */
 export const scrubBook = (): ScrubBook => ({
-  names: pseudonyms((kind, number) => `${kind.toUpperCase()}-${number}`),
+  names: strangerSafe((kind, number) => `${kind.toUpperCase()}-${number}`),
   ids: pseudonyms((_, number) => String(900_000 + number)),
 });
 
@@ -50,12 +50,8 @@ const rules: readonly (readonly [pattern: RegExp, rule: Rule])[] = [
   ],
 ];
 
-const personal: readonly (readonly [kind: string, pattern: RegExp])[] = [
-  ["url", /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+/gi],
-  ["mail", /[\w.+-]+@[\w-]+\.[\w.-]+/g],
-  ["host", /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\d.])/g],
-  ["token", /\b(?=[\w-]*[A-Za-z])(?=[\w-]*\d)[\w-]{24,}(?:\.[\w-]+)*\b/g],
-];
+/** What looks like a token, wherever it stands. */
+const tokenLike = /\b(?=[\w-]*[A-Za-z])(?=[\w-]*\d)[\w-]{24,}(?:\.[\w-]+)*\b/g;
 
 /** Names in these operations are those of people, places and devices; elsewhere they say what is measured. */
 const namesAreOwn = new Set(["control/mqtt", "device", "station", "video-data/list"]);
@@ -76,7 +72,7 @@ export function scrubbed(value: unknown, operation: string, book: ScrubBook, fie
 
 /** A short number is a channel or an address and a lower-case word a field, whatever else is called the same. */
 const keyOf = (key: string, { names }: ScrubBook): string =>
-  /^(?:\d{1,5}|[a-z]+)$/.test(key) ? key : names.replaced(key);
+  /^(?:\d{1,5}|[a-z]+)$/.test(key) ? key : names.text(key);
 
 function scrubbedScalar(value: Scalar, operation: string, book: ScrubBook, field: string): Scalar {
   const rule = rules.find(([pattern]) => pattern.test(field));
@@ -89,10 +85,7 @@ function scrubbedScalar(value: Scalar, operation: string, book: ScrubBook, field
     if (/^code$/i.test(field) && !/^\d{1,3}$/.test(value)) return as("controller")(value, book);
   }
   if (/^[\d.+-]*$/.test(value)) return value;
-  return personal.reduce(
-    (text, [kind, pattern]) => text.replace(pattern, (found) => names.of(kind, found)),
-    names.replaced(value),
-  );
+  return names.text(value).replace(tokenLike, (found) => names.of("token", found));
 }
 
 /** An answer as a file that may be passed on: scrubbed, with what a decoder needs beside it. */
