@@ -3,7 +3,6 @@ import { join } from "node:path";
 import anyAscii from "any-ascii";
 import type { EmbeddedBroker } from "./broker/broker.js";
 import type { RefusedLogin } from "./broker/authenticator.js";
-import { brokerSettings } from "./broker/settings.js";
 import { readVia } from "./runtime/user-properties.js";
 import { CommandDesk } from "./commands/desk.js";
 import { restoreCommands } from "./commands/restore.js";
@@ -36,7 +35,6 @@ import type { Metrics } from "./status/metrics.js";
 import { requestHandlers } from "./status/requests.js";
 import { Status } from "./status/status.js";
 import { createMirror, type Mirror } from "./sync/mirror.js";
-import { PushChannels } from "./sync/push-channels.js";
 import { ignoredIds } from "./sync/settings.js";
 
 /** What the outside gives a bridge to run with. */
@@ -100,6 +98,7 @@ export async function startEmbeddedBroker(
 ): Promise<EmbeddedBroker | null> {
   if (configuration.mqtt.url !== undefined) return null;
   const { startBroker } = await import("./broker/broker.js");
+  const { brokerSettings } = await import("./broker/settings.js");
   // People type passwords into the wrong field, so the name is left out.
   const onRefusedLogin = (refused: RefusedLogin) => {
     const record = { type: "login_failed", listener: "broker", user: null, ...refused } as const;
@@ -274,8 +273,7 @@ class Bridge {
     return new Status({
       ...{ ...this.#given, manager: this.#given.manager ?? null, platform: this.platform },
       ...{ journal: this.#journal, mirror: this.#mirror, desk: this.#desk },
-      ...{ connection: this.#connection, topics: this.#topics, onEvent: this.#event },
-      outputs: this.#outputs,
+      ...{ connection: this.#connection, outputs: this.#outputs, topics: this.#topics, onEvent: this.#event },
     });
   }
 
@@ -326,11 +324,13 @@ class Bridge {
     const bell = this.#desk.commander;
     const { push, requests_per_minute: requestsPerMinute } = configuration.platform;
     const pushParts = { platform: this.platform, mirror: this.#mirror, requestsPerMinute, bell, clock, log };
+    const pushing = async () =>
+      new (await import("./sync/push-channels.js")).PushChannels(pushParts).run(signal);
     const parts = [this.#outputs, this.#desk, this.#desk.limits, store, watch, poller, this.#status];
     const results = await Promise.allSettled(
       [
         ...parts.map((part) => part.run(signal)),
-        push.enabled ? new PushChannels(pushParts).run(signal) : undefined,
+        push.enabled ? pushing() : undefined,
         this.#discovery?.run(signal),
         this.#serveHttp(signal),
       ].map((part) => watched(Promise.resolve(part))),

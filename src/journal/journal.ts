@@ -186,7 +186,7 @@ export class Journal {
       const entry: Waiting = { stamp: this.#stamp(), body, durable, resolve, reject };
       this.#waiting.add(entry);
       this.#queue.push(entry);
-      this.#schedule();
+      this.#schedule(durable);
     });
   }
 
@@ -227,8 +227,10 @@ export class Journal {
     };
   }
 
-  #schedule(): void {
-    this.#draining ??= (this.#options.turn?.() ?? Promise.resolve()).then(() => this.#drain());
+  /** What a POST or a result waits for is written at once; all else lets requests go first. */
+  #schedule(isAwaited: boolean): void {
+    const turn = isAwaited ? undefined : this.#options.turn?.();
+    this.#draining ??= (turn ?? Promise.resolve()).then(() => this.#drain());
   }
 
   async #drain(): Promise<void> {
@@ -311,7 +313,7 @@ export class Journal {
       while (this.#outage !== null) {
         await this.#options.clock.wait(this.#limits.retryMs, this.#closed.signal);
         this.#probing = true;
-        this.#schedule();
+        this.#schedule(true);
         await this.#draining;
       }
     } catch {
@@ -336,7 +338,7 @@ export interface JournalOptions {
    * where another process changes them.
    */
   readonly admit?: () => Promise<void>;
-  /** Resolves when what was appended so far may be written; at the end of the current task when absent. */
+  /** Resolves when what is not durable may be written; at the end of the current task when absent. */
   readonly turn?: () => Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Controller, PlatformState } from "../greenhouse/model.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import { every } from "../runtime/schedule.js";
+import { Rest } from "../runtime/schedule.js";
 import type { BrokerConnection } from "./connection.js";
 import { PublishError } from "./connection/publish.js";
 import { Outbox } from "./outbox.js";
@@ -82,13 +82,16 @@ interface OutputParts extends Pick<
 }
 
 const mostEvents = 100;
+/** Changes of a second are one message; and so often is shown that this half still works. */
 const choresMs = 1_000;
+const choresEveryMs = 10_000;
 
 /** The publishing half: the retained state of every controller, and what the bridge says of itself and the account. */
 export class Outputs {
   readonly #parts: OutputParts;
   readonly #states: RetainedStates;
   readonly #events: Outbox;
+  readonly #rest: Rest;
   #recentEvents: readonly string[] = [];
   #platformState: PlatformState | null = null;
   #workedAt: number | null = null;
@@ -99,6 +102,7 @@ export class Outputs {
   constructor(parts: OutputParts) {
     this.#parts = parts;
     const { connection, store, announcer, clock, log } = parts;
+    this.#rest = new Rest(clock);
     this.#states = new RetainedStates({
       ...parts,
       publish: (topic, payload, options) => connection.publish(topic, payload, options),
@@ -116,14 +120,22 @@ export class Outputs {
     store.onChange((before, after) => this.#changed(before, after));
   }
 
-  /** When the chores were last done, monotonic ms; every second while all is well. */
+  /** When the chores were last done, monotonic ms; every ten seconds or so while all is well. */
   get workedAt(): number | null {
     return this.#workedAt;
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const chores = every(choresMs, this.#parts.clock, signal, () => this.#chores());
-    await Promise.all([this.#states.run(signal), chores]);
+    await Promise.all([this.#states.run(signal), this.#keepUp(signal)]);
+  }
+
+  async #keepUp(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      if (!this.#controllersDue && !this.#states.holdsUnwanted) await this.#rest.for(choresEveryMs, signal);
+      await this.#parts.clock.wait(choresMs, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      this.#chores();
+    }
   }
 
   /** Resolves with whether this link was told everything, false where it went meanwhile. */
@@ -172,6 +184,7 @@ export class Outputs {
   republish(): void {
     this.#states.connected();
     this.#controllersDue = true;
+    this.#rest.wake();
     this.#publishPlatformState();
   }
 
@@ -224,7 +237,9 @@ export class Outputs {
     // First, as it decides what of the change may be published before it is announced.
     this.#parts.announcer?.controllerChanged(before, after);
     this.#states.changed(before, after);
-    if (before?.info !== after?.info) this.#controllersDue = true;
+    if (before?.info === after?.info) return;
+    this.#controllersDue = true;
+    this.#rest.wake();
   }
 
   /** Looks at what an earlier run left on the broker; what was not seen through is looked at again with the next link. */
@@ -233,6 +248,7 @@ export class Outputs {
     const isSeen = await connection.scan(topics.retained, (topic, payload) =>
       this.#states.found(topic, payload.toString()),
     );
+    this.#rest.wake();
     this.#isScanned = (announcer !== null || (await withdraw())) && isSeen;
   }
 

@@ -94,6 +94,11 @@ export class RetainedStates {
     this.#options = { retain: true, qos: parts.qos };
   }
 
+  /** Whether there is something that `sweep` may clear by and by. */
+  get holdsUnwanted(): boolean {
+    return this.#unwanted.size > 0;
+  }
+
   changed(before: Controller | undefined, after: Controller | undefined): void {
     const code = (after ?? before)?.info.code;
     if (code === undefined) return;

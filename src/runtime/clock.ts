@@ -42,6 +42,23 @@ export function abortReason(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new Error("aborted");
 }
 
+/** A pair of readings, taken together. */
+interface Reading {
+  readonly wall: number;
+  readonly monotonic: number;
+}
+
+export const readingOf = (clock: Clock): Reading => ({ wall: clock.now(), monotonic: clock.monotonic() });
+
+/** Smaller steps are what time servers make every day. */
+const noticeableMs = 2_000;
+
+/** By how much the wall clock was set between two readings; null where it only went on. Positive: forward. */
+export function jumpMs(before: Reading, after: Reading): number | null {
+  const jump = after.wall - before.wall - (after.monotonic - before.monotonic);
+  return Math.abs(jump) > noticeableMs ? Math.round(jump) : null;
+}
+
 /** Our wall clock is trusted, for judging ages and for keeping journals by age, while it is this close to the platform's. */
 const trustedSkewMs = 120_000;
 

@@ -82,7 +82,13 @@ export class BrokerTests {
     return true;
   }
 
-  /** Once a second: who was silent for too long is gone. */
+  /** When to look next unless something comes, ms. */
+  restMs(): number {
+    const { heard, exchanging } = this.#presence;
+    return heard.size > 0 || exchanging ? 1_000 : this.self.restMs();
+  }
+
+  /** Does what is due; who was silent for too long is gone. */
   look(): void {
     this.self.look();
     this.#change(atTime(this.#presence, this.#parts.clock.monotonic()));

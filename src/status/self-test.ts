@@ -94,7 +94,17 @@ export class SelfTest {
     this.#ports.onHearing?.();
   }
 
-  /** Once a second or so: does what is due. */
+  /** Until something is due, ms; Infinity where only a link can change that. */
+  restMs(): number {
+    const { connection, clock, times } = this.#ports;
+    if (connection.state !== "online") return Infinity;
+    const { withinMs } = times();
+    const trial = this.#trial;
+    const at = trial === null ? this.#dueAt : trial.sentAt + (trial.repeated ? withinMs : withinMs / 2);
+    return Math.max(0, at - clock.monotonic());
+  }
+
+  /** Does what is due. */
   look(): void {
     const { connection, clock, times } = this.#ports;
     const now = clock.monotonic();

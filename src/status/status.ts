@@ -2,8 +2,8 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { PlatformState } from "../greenhouse/model.js";
 import type { RecordBody } from "../journal/records.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
-import { every } from "../runtime/schedule.js";
-import { type Bundle, bridgeBundle, bundleForMessage, fitForStrangers, wholeBundle } from "./bundle.js";
+import { every, Rest } from "../runtime/schedule.js";
+import type { Bundle } from "./bundle.js";
 import { awaitProven } from "./crash-loop.js";
 import { bridgeInfo, healthDocument } from "./health.js";
 import type { MetricSources } from "./metrics.js";
@@ -13,7 +13,7 @@ import { type Overdue, overdueOf, shortestIntervalMs } from "./overdue.js";
 import type { StatusParts } from "./parts.js";
 import { ClockJumps, readPauseMs, Watchdog } from "./watchdog.js";
 
-const lookMs = 1_000;
+const noticeMs = 5_000;
 const healthEveryMs = 60_000;
 const lagResolutionMs = 100;
 const journaledTokensMs = 60_000;
@@ -26,6 +26,7 @@ export class Status {
   readonly #lag = monitorEventLoopDelay({ resolution: lagResolutionMs });
   readonly #tests: BrokerTests;
   readonly #jumps: ClockJumps;
+  readonly #look: Rest;
   readonly #knownSince = new Map<string, number>();
   #noticed: Noticed = noticedNothing;
   #platformReconnects = 0;
@@ -41,6 +42,8 @@ export class Status {
     const note = this.#note.bind(this);
     this.#tests = new BrokerTests(parts, note, () => this.publish());
     this.#jumps = new ClockJumps({ clock, log, note });
+    this.#look = new Rest(clock);
+    parts.mirror.store.onClockSet((byMs) => this.#jumps.noted(byMs));
     parts.mirror.store.onChange((before, after) => {
       if (before === undefined && after) this.#knownSince.set(after.info.code, clock.monotonic());
       if (before && after === undefined) this.#knownSince.delete(before.info.code);
@@ -73,12 +76,15 @@ export class Status {
   /** Every subscription stands; call it before anything else of this run is published on the link. */
   connected(): void {
     this.#tests.connected();
+    this.#look.wake();
     this.publish();
   }
 
   /** Whether the message was one of the bridge to itself, or of another bridge to all. */
   received(message: IncomingMessage): boolean {
-    return this.#tests.received(message);
+    const isOurs = this.#tests.received(message);
+    if (isOurs) this.#look.wake();
+    return isOurs;
   }
 
   platformState(state: PlatformState): void {
@@ -103,9 +109,8 @@ export class Status {
     await Promise.all([
       this.#watchdog()?.run(signal),
       this.#provenRun(signal),
-      every(lookMs, clock, signal, () => {
-        this.#tests.look();
-        this.#jumps.look();
+      this.#lookAtBroker(signal),
+      every(noticeMs, clock, signal, () => {
         this.#notice();
       }),
       every(healthEveryMs, clock, signal, () => {
@@ -115,6 +120,13 @@ export class Status {
     ]);
     this.#lag.disable();
     await this.#tests.goodbye();
+  }
+
+  async #lookAtBroker(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#tests.look();
+      await this.#look.for(this.#tests.restMs(), signal);
+    }
   }
 
   /** Tells `bridge/info` and `bridge/health`, where there is a link. */
@@ -157,12 +169,14 @@ export class Status {
   }
 
   /** What somebody needs who is to help, without secrets, as much as one message can hold. */
-  bundle(): Promise<Bundle> {
+  async bundle(): Promise<Bundle> {
+    const { bridgeBundle, bundleForMessage } = await import("./bundle.js");
     return bundleForMessage((sizes) => bridgeBundle(this.#parts, this.health(), sizes));
   }
 
   /** The whole of it, fit to be passed on: also without hosts, codes and names. */
   async redactedBundle(): Promise<Bundle> {
+    const { bridgeBundle, fitForStrangers, wholeBundle } = await import("./bundle.js");
     const whole = await bridgeBundle(this.#parts, this.health(), wholeBundle);
     return fitForStrangers(whole, this.#parts.live.current, []);
   }

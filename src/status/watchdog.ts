@@ -87,51 +87,24 @@ interface ClockJumpPorts {
   readonly note: (record: RecordBody) => void;
 }
 
-/** Smaller steps are what time servers make every day. */
-const noticeableMs = 2_000;
-
-/** A pair of readings, taken together. */
-export interface Reading {
-  readonly wall: number;
-  readonly monotonic: number;
-}
-
-const readingOf = (clock: Clock): Reading => ({ wall: clock.now(), monotonic: clock.monotonic() });
-
-/** By how much the wall clock was set between two readings; null where it only went on. Positive: forward. */
-export function jumpMs(before: Reading, after: Reading): number | null {
-  const jump = after.wall - before.wall - (after.monotonic - before.monotonic);
-  return Math.abs(jump) > noticeableMs ? Math.round(jump) : null;
-}
-
 /** Says in log and journal when the wall clock is set, so that times in both can be understood later. */
 export class ClockJumps {
   readonly #ports: ClockJumpPorts;
-  #before: Reading;
   #count = 0;
 
   constructor(ports: ClockJumpPorts) {
     this.#ports = ports;
-    this.#before = readingOf(ports.clock);
   }
 
   get count(): number {
     return this.#count;
   }
 
-  /** Once a second or so. */
-  look(): void {
-    const after = readingOf(this.#ports.clock);
-    const jump = jumpMs(this.#before, after);
-    this.#before = after;
-    if (jump !== null) this.#tell(jump, after.wall);
-  }
-
-  #tell(byMs: number, wall: number): void {
-    const { log, note } = this.#ports;
+  noted(byMs: number): void {
+    const { log, note, clock } = this.#ports;
     this.#count += 1;
     log.warn(
-      { by_s: Math.round(byMs / 1_000), now: isoOf(wall) },
+      { by_s: Math.round(byMs / 1_000), now: isoOf(clock.now()) },
       "the clock of this computer was set; deadlines and intervals are not affected by it",
     );
     note({ type: "clock_jump", by_ms: byMs });

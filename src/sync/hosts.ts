@@ -3,7 +3,7 @@ import type { PlatformState } from "../greenhouse/model.js";
 import type { PlatformHost } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import { every } from "../runtime/schedule.js";
+import { Rest } from "../runtime/schedule.js";
 
 /** What is known of the way to a host. Instants are monotonic ms, null while it did not happen. */
 export interface HostFacts {
@@ -61,17 +61,17 @@ interface PlatformWatchPorts {
   readonly onEvent: (event: BridgeEvent) => void;
 }
 
-const checkMs = 1_000;
-
 /** Turns what the client learns about its hosts into the published state of the platform. */
 export class PlatformWatch {
   readonly #ports: PlatformWatchPorts;
+  readonly #rest: Rest;
   readonly #away = { realtime: false, business: false };
   #facts: LinkFacts;
   #state: PlatformState | null = null;
 
   constructor(ports: PlatformWatchPorts) {
     this.#ports = ports;
+    this.#rest = new Rest(ports.clock);
     this.#facts = {
       realtime: untriedHost,
       business: untriedHost,
@@ -91,6 +91,7 @@ export class PlatformWatch {
   learnt(host: PlatformHost, facts: HostFacts): void {
     this.#facts = { ...this.#facts, [host]: facts };
     this.#judge();
+    this.#rest.wake();
   }
 
   stretched(stretched: boolean): void {
@@ -98,9 +99,16 @@ export class PlatformWatch {
     this.#judge();
   }
 
-  /** Judges again as time passes: 30 s without contact is news although nothing happened. */
+  /** Judges again when time alone can tell: 30 s without contact is news although nothing happened. */
   async run(signal: AbortSignal): Promise<void> {
-    await every(checkMs, this.#ports.clock, signal, () => this.#judge());
+    while (!signal.aborted) {
+      this.#judge();
+      const now = this.#ports.clock.monotonic();
+      const { realtime, business, startedAt } = this.#facts;
+      const since = [realtime.failingSince, business.failingSince, startedAt];
+      const left = since.flatMap((at) => (at !== null && at + patienceMs > now ? at + patienceMs - now : []));
+      await this.#rest.for(Math.min(...left), signal);
+    }
   }
 
   #judge(): void {

@@ -4,13 +4,11 @@ import type { Controller } from "../greenhouse/model.js";
 import { newController, reduce } from "../greenhouse/reduce.js";
 import type { MirrorSettings } from "../greenhouse/settings.js";
 import { controllerTopicId, freeId, type Transliterate } from "../greenhouse/topic-ids.js";
-import type { Clock } from "../runtime/clock.js";
+import { type Clock, jumpMs, readingOf } from "../runtime/clock.js";
 import { every } from "../runtime/schedule.js";
 
 type Change = (before: Controller | undefined, after: Controller | undefined) => void;
 
-/** A wall clock that moved by more than this against the monotonic one has been set. */
-const clockJumpMs = 2_000;
 const sweepMs = 1_000;
 
 /**
@@ -27,6 +25,9 @@ export class GreenhouseStore {
   #limits: Freshness;
   #reachable = false;
   #limitsChanged = false;
+  /** Before this, epoch ms, time alone makes nothing stale. */
+  #judgeAt = Infinity;
+  #onClockSet: (byMs: number) => void = () => undefined;
 
   constructor(settings: MirrorSettings, clock: Clock, transliterate: Transliterate) {
     this.#settings = settings;
@@ -109,15 +110,22 @@ export class GreenhouseStore {
     this.#limitsChanged = true;
   }
 
+  /** Told when the wall clock was set, and by how much; positive is forward. */
+  onClockSet(listener: (byMs: number) => void): void {
+    this.#onClockSet = listener;
+  }
+
   /** Lets time pass: what grew too old becomes stale within a second, also after the clock was set. */
   async run(signal: AbortSignal): Promise<void> {
-    let offset = this.#clock.now() - this.#clock.monotonic();
+    let before = readingOf(this.#clock);
     await every(sweepMs, this.#clock, signal, () => {
-      const now = this.#clock.now();
-      const jumped = Math.abs(now - this.#clock.monotonic() - offset) > clockJumpMs;
-      offset = now - this.#clock.monotonic();
-      this.#sweep(now, jumped || this.#limitsChanged);
+      const now = readingOf(this.#clock);
+      const jump = jumpMs(before, now);
+      before = now;
+      if (jump !== null) this.#onClockSet(jump);
+      const isAnew = jump !== null || this.#limitsChanged;
       this.#limitsChanged = false;
+      if (isAnew || now.wall >= this.#judgeAt) this.#sweep(now.wall, isAnew);
     });
   }
 
@@ -126,6 +134,9 @@ export class GreenhouseStore {
       const due = controller.nextJudgementAt !== null && now >= controller.nextJudgementAt;
       if (due || everything) this.dispatch(code, { type: "time_passed" });
     }
+    this.#judgeAt = Infinity;
+    for (const { nextJudgementAt } of this.#controllers.values())
+      this.#judgeAt = Math.min(this.#judgeAt, nextJudgementAt ?? Infinity);
   }
 
   #isConfiguredId(id: string, code: string): boolean {
@@ -141,6 +152,7 @@ export class GreenhouseStore {
 
   #replace(code: string, before: Controller | undefined, after: Controller): void {
     this.#controllers.set(code, after);
+    this.#judgeAt = Math.min(this.#judgeAt, after.nextJudgementAt ?? Infinity);
     for (const listener of this.#listeners) listener(before, after);
   }
 }

@@ -344,7 +344,8 @@ describe.concurrent("half a platform", { timeout: 120_000 }, () => {
     await platform.tell("accept_token", { token: (configuration["platform"] as { token: string }).token });
     await until(watch, "greenhouse/bridge/platform", "online", 60_000);
     const told = watch.seen.filter(
-      ({ index, payload }) => index >= mark && fields(payload)["type"] === "unauthorized",
+      ({ index, topic, payload }) =>
+        index >= mark && topic === "greenhouse/bridge/event" && fields(payload)["type"] === "unauthorized",
     );
     expect(told).toHaveLength(1);
   });

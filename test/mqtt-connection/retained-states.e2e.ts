@@ -11,8 +11,8 @@ import { connect, otherClient, testMosquitto, until } from "./support.js";
 
 const controllers = 42;
 const sensors = 40;
-/** Of a controller: three topics a sensor, and its availability, info and problem. */
-const topicsInAll = controllers * (sensors * 3 + 3);
+/** Of a controller: three topics a sensor, and its availability, info, problem and what that is about. */
+const topicsInAll = controllers * (sensors * 3 + 4);
 
 /** The states of an account on a real Mosquitto with its default limits. */
 async function publishedStates(url: string, qos: 0 | 1) {

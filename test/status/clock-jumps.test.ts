@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { ClockJumps, jumpMs } from "../../src/status/watchdog.js";
+import { jumpMs } from "../../src/runtime/clock.js";
+import { ClockJumps } from "../../src/status/watchdog.js";
+import { GreenhouseStore } from "../../src/sync/store.js";
+import { mirrorSettings } from "../support/polled-mirror.js";
 import type { RecordBody } from "../../src/journal/records.js";
-import { every } from "../../src/runtime/schedule.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
@@ -28,7 +30,9 @@ function watched(startAt?: number) {
   const records: RecordBody[] = [];
   const jumps = new ClockJumps({ clock, log, note: (record) => records.push(record) });
   const life = new AbortController();
-  const running = every(1_000, clock, life.signal, () => jumps.look());
+  const store = new GreenhouseStore(mirrorSettings(), clock, (text) => text);
+  store.onClockSet((byMs) => jumps.noted(byMs));
+  const running = store.run(life.signal);
   const end = async () => {
     life.abort();
     await running;

@@ -1,4 +1,5 @@
 import type { Clock } from "../../runtime/clock.js";
+import { Rest } from "../../runtime/schedule.js";
 import type { BrokerLink } from "./link.js";
 import { type Publish, PublishError } from "./publish.js";
 import type { BrokerFacts, ConnectionLimits } from "./settings.js";
@@ -38,6 +39,7 @@ export class PublishQueue {
   readonly #limits: ConnectionLimits;
   readonly #clock: Clock;
   readonly #mark: Publish;
+  readonly #rest: Rest;
   // Insertion order is sending order, so a sweep stops at the first one that is young enough.
   readonly #inFlight = new Set<InFlight>();
   readonly #waiting = new Set<Waiting>();
@@ -62,12 +64,23 @@ export class PublishQueue {
   constructor(limits: ConnectionLimits, clock: Clock, markTopic: string) {
     this.#limits = limits;
     this.#clock = clock;
+    this.#rest = new Rest(clock);
     this.#mark = { topic: markTopic, payload: "mark", options: { qos: 1 }, bytes: markTopic.length };
   }
 
   get counters() {
     const inFlight = this.#inFlight.size + this.#light;
     return { ...this.#tally, inFlight, waiting: this.#waiting.size };
+  }
+
+  /** Nothing waits for the broker. */
+  get isSettled(): boolean {
+    return this.#inFlight.size + this.#waiting.size + this.#light === 0;
+  }
+
+  /** Resolves when something was sent that the broker has to acknowledge. */
+  sending(signal: AbortSignal): Promise<void> {
+    return this.#rest.for(Infinity, signal);
   }
 
   /** The broker left something unacknowledged for its whole time, and has acknowledged nothing since it was sent. */
@@ -179,6 +192,7 @@ export class PublishQueue {
       return Promise.resolve();
     }
     this.#sent += 1;
+    this.#rest.wake();
     let last = this.#unproven.at(-1);
     if (last === undefined || last.until <= this.#followed) this.#unproven.push((last = unproven()));
     last.until = this.#sent;
@@ -196,6 +210,7 @@ export class PublishQueue {
     this.#followed = this.#sent;
     const flight: InFlight = { ...one, sentAt: this.#clock.monotonic(), behind: this.#sent, id: 0 };
     this.#inFlight.add(flight);
+    this.#rest.wake();
     flight.id = link.send(one.publish, (error) => this.#settle(flight, error));
   }
 

@@ -223,7 +223,9 @@ export class Session {
     const { ports, limits, queue } = this.#around;
     const everyMs = Math.max(50, limits.ackTimeoutMs / 10);
     let wasMute = false;
-    while (await waited(ports.clock.wait(everyMs, this.#life.signal))) {
+    for (;;) {
+      if (queue.isSettled && !wasMute) await queue.sending(this.#life.signal);
+      if (!(await waited(ports.clock.wait(everyMs, this.#life.signal)))) return;
       const count = queue.sweep();
       const text = queue.isMute
         ? "the broker acknowledges nothing that we publish, so it may have none of it: look at its log and load; /healthz answers 503 until it does"
