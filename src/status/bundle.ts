@@ -78,6 +78,7 @@ export async function bridgeBundle(
     controllers: controllers.slice(0, sizes.controllers).map(controllerPart),
     controllers_left_out: Math.max(0, controllers.length - sizes.controllers),
     commands: desk.commander.printed(null),
+    alarms: desk.limits.alarms.list,
     events: outputs.recentEvents,
     journal: await newestRecords(directory, { limit: sizes.journal }).catch((error: unknown) =>
       String(error),

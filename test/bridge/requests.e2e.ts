@@ -142,7 +142,8 @@ describe("a request", () => {
       health: { broker: { state: "online" } },
       configuration: { controllers: { "GH-0001": { id: "east" } } },
       commands: {},
-      events: [],
+      alarms: [{ type: "command_problem", controller: "east" }],
+      events: [{ type: "alarm", controller: "east" }],
     });
     const { controllers, journal } = data as Readonly<Record<string, readonly unknown[]>>;
     expect(controllers).toContainEqual(
