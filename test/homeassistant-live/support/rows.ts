@@ -10,6 +10,8 @@ const table = new Map<string, Map<string, string>>();
 export function rowsOf(version: string): Rows {
   return {
     tell: (row, figure) => {
+      // The long rows take many minutes, and somebody watches.
+      process.stdout.write(`${version}: ${row}: ${figure}\n`);
       const cells = table.get(row) ?? new Map<string, string>();
       table.set(row, cells.set(version, figure));
     },
