@@ -35,6 +35,8 @@ export function changesOf(world: () => World, rows: Rows): void {
     const when = isDown ? "while it is down" : "while it runs";
     it(`${when}: nothing is left behind, nothing lacks, and what stays keeps its id`, async () => {
       const one = world();
+      await one.settled();
+      await one.untilComplete();
       const first = await registered(one);
       const done: string[] = [];
       for (const [what, change] of Object.entries(changes)) {

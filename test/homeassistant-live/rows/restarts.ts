@@ -31,6 +31,7 @@ export function restarts(world: () => World, rows: Rows, withMemory: boolean): v
   const memory = withMemory ? "with memory" : "without memory";
   it(`each of the four alone restarted, and all of them in every order: everything is back, broker ${memory}`, async () => {
     const one = world();
+    await one.settled();
     const total = await one.untilComplete();
     const slowest = { ms: 0, what: "" };
     const tries = [...names.map((name) => [name] as const), ...orders(names)];
