@@ -166,7 +166,7 @@ describe.concurrent("schema", () =>
     expect(Object.keys(schema.properties).sort()).toEqual(
       [
         ...["platform", "mqtt", "broker", "homeassistant", "polling", "commands", "http", "data_dir", "log"],
-        ...["mirror", "controllers"],
+        ...["mirror", "weather", "controllers"],
       ].sort(),
     );
     expect(schema.additionalProperties).toBe(false);
