@@ -1,6 +1,5 @@
 import type { Controller } from "../greenhouse/model.js";
 import type { Clock } from "../runtime/clock.js";
-import { every } from "../runtime/schedule.js";
 import type { Trends } from "../page/protocol.js";
 
 const minuteMs = 60_000;
@@ -31,8 +30,14 @@ export class TrendRing {
     this.#since = parts.clock.now();
   }
 
-  run(signal: AbortSignal): Promise<void> {
-    return every(minuteMs, this.#parts.clock, signal, () => this.sample());
+  /** Once in each minute of the clock: a pause from one time to the next would leave one out now and then. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#parts;
+    for (;;) {
+      await clock.wait(minuteMs - (clock.now() % minuteMs), signal).catch(() => undefined);
+      if (signal.aborted) return;
+      this.sample();
+    }
   }
 
   /** Memory that the points take. */

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
-import { alarms, isOperator, post, session, silentSince } from "./live.js";
+import { request } from "./command.js";
+import { alarms, isOperator, session, silentSince } from "./live.js";
 import { Age, Badge, Icon, Loading } from "./parts.js";
 import type { Alarm } from "./protocol.js";
 import { t } from "./words.js";
@@ -15,12 +16,8 @@ export function AlarmsView() {
   const sorted = Object.values(all).sort(
     (one, other) => states[one.state] - states[other.state] || weight[one.severity] - weight[other.severity],
   );
-  const acknowledge = async ({ controller, actuator }: Alarm) => {
-    const { status, body } = await post<{ readonly error?: string }>("api/requests/acknowledge", {
-      controller,
-      ...(actuator && { actuator }),
-    });
-    said.value = status === 200 ? "" : t("failed_request", { message: body?.error ?? "" });
+  const acknowledge = async ({ id }: Alarm) => {
+    said.value = (await request("acknowledge", { alarm: id })) ?? "";
   };
   return (
     <>
@@ -51,7 +48,6 @@ interface ItemProps {
 
 function AlarmItem({ alarm, onAcknowledge }: ItemProps) {
   const { state, severity, message, remedy, since, controller, type, by } = alarm;
-  const mayAcknowledge = type === "command_problem" && state === "active" && Boolean(controller);
   return (
     <li class={`card ${severity} ${state}`}>
       <div class="head">
@@ -66,7 +62,7 @@ function AlarmItem({ alarm, onAcknowledge }: ItemProps) {
       <p>{message}</p>
       {remedy ? <p class="remedy">{remedy}</p> : null}
       {by ? <small>{t("by", { by })}</small> : null}
-      {mayAcknowledge ? (
+      {state === "active" ? (
         <div>
           <button
             type="button"

@@ -30,7 +30,7 @@ function standingReason(target: Target, isReadOnly: boolean): string | null {
 const moment = (at: string) => timeText(at, now.value);
 
 /** What rules, a lock and a lease make of it, in sentences. */
-export function limitReasons({ allowed, lock }: Partial<LimitsDocument>): readonly string[] {
+function limitReasons({ allowed, lock }: Partial<LimitsDocument>): readonly string[] {
   const locked = lock
     ? [
         t(lock.until ? "why_lock_until" : "why_lock", {
@@ -69,6 +69,43 @@ async function send({ controller, target, id: targetId }: Target, command: strin
   if (status === 202) return { id, said: null };
   if (status === 409) return { id, said: `${t("refused")}: ${answer?.message ?? ""}` };
   return { id, said: answer?.message ?? t("not_sent") };
+}
+
+/** A request in the name of who is logged in; the answer is why it did not work. */
+export async function request(name: string, fields: object): Promise<string | null> {
+  const { status, body } = await post(`api/requests/${name}`, { ...fields, by: session.value?.user });
+  return status === 200 ? null : t("failed_request", { message: body?.error ?? "" });
+}
+
+/** A lock keeps everybody from commanding but for a stop, until somebody takes it away. */
+export function Lock({ target, lock }: { readonly target: Target; readonly lock: ActuatorView["lock"] }) {
+  const reason = useSignal("");
+  const said = useSignal<string | null>(null);
+  if (!isOperator.value || silentSince.value !== null) return null;
+  const about = { controller: target.controller, actuator: target.id };
+  const change = async () => {
+    const locking = reason.value === "" ? about : { ...about, reason: reason.value };
+    said.value = await (lock ? request("unlock", about) : request("lock", locking));
+  };
+  return (
+    <details class="lock">
+      <summary>{t(lock ? "unlock" : "lock")}</summary>
+      <div class="bar">
+        {lock ? null : (
+          <label class="field">
+            <span>{t("lock_reason")}</span>
+            <input value={reason} onInput={({ currentTarget }) => (reason.value = currentTarget.value)} />
+          </label>
+        )}
+        <button type="button" onClick={() => void change()}>
+          <Icon name="lock" /> {t(lock ? "unlock" : "lock")}
+        </button>
+      </div>
+      <p role="alert" class="refusal">
+        {said}
+      </p>
+    </details>
+  );
 }
 
 interface ControlsProps {
@@ -207,7 +244,7 @@ export function Said({ sent, command, result }: SaidProps) {
 }
 
 /** A result as a sentence with what to do. */
-export function ResultText({ result }: { readonly result: CommandResult }) {
+function ResultText({ result }: { readonly result: CommandResult }) {
   const { outcome, command, message, by, finished_at: at } = result;
   const did = `did_${outcome}`;
   return (

@@ -1,6 +1,6 @@
 import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { Confirm, Controls, Said, type Target } from "./command.js";
+import { Confirm, Controls, Lock, Said, type Target } from "./command.js";
 import { bridge, get, isOperator, now, post, session, silentSince, view, viewErrors } from "./live.js";
 import { Age, Badge, Icon, Loading, Quality, Spark, Value } from "./parts.js";
 import type { Plot } from "./plot.js";
@@ -198,6 +198,7 @@ function ActuatorCard({ target, actuator }: { readonly target: Target; readonly 
         </p>
       ) : null}
       <Controls target={target} actuator={actuator} />
+      {actuator.allowed ? <Lock target={target} lock={actuator.lock} /> : null}
     </article>
   );
 }

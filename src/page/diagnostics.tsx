@@ -20,7 +20,10 @@ function shown(value: unknown): ComponentChildren {
   if (typeof value === "string") return /^\d{4}-\d\d-\d\dT/.test(value) ? <Age at={value} /> : told(value);
   if (typeof value === "boolean") return value ? "✓" : "–";
   return Object.entries(value as Facts)
-    .map(([key, one]) => `${told(key.replace(/_s$/, ""))} ${String(one)}${key.endsWith("_s") ? " s" : ""}`)
+    .map(
+      ([key, one]) =>
+        `${key.replace(/_s$/, "").replaceAll("_", " ")} ${String(one)}${key.endsWith("_s") ? " s" : ""}`,
+    )
     .join(", ");
 }
 

@@ -40,7 +40,7 @@ class Line extends Steady<{ readonly line: LogLine }> {
 }
 
 async function setLevel(level: Level): Promise<void> {
-  const { status, body } = await post<{ readonly error?: string }>("api/requests/log_level", { level });
+  const { status, body } = await post("api/requests/log_level", { level });
   said.value = status === 200 ? "" : t("failed_request", { message: body?.error ?? "" });
 }
 

@@ -52,6 +52,8 @@ export function Plot({ controller, sensor, name, unit, onClose }: PlotProps) {
   );
 }
 
+const hours = (at: number) => new Date(at * 1000).toTimeString().slice(0, 5);
+
 /** As it is in the light or dark that is shown; a canvas does not know variables. */
 function colour(place: HTMLElement, name: string): string {
   place.style.color = `var(${name})`;
@@ -80,7 +82,10 @@ function draw(
   const plot = new uPlot(
     {
       ...size(),
-      axes: [axis, { ...axis, size: 56 }],
+      axes: [
+        { ...axis, values: (_, ticks) => ticks.map(hours) },
+        { ...axis, size: 56 },
+      ],
       series: [{ value: "{HH}:{mm}" }, { label, stroke: colour(place, "--accent"), width: 2 }],
       scales: { x: { time: true, range: [last - 86_400, last] } },
     },

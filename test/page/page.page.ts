@@ -228,6 +228,55 @@ describe("what cannot be done now", () => {
   });
 });
 
+describe("rules and locks", () => {
+  it("a lock is set and taken away on the page; meanwhile the buttons say whose it is", async () => {
+    const { url } = await scene();
+    const { page } = await visit(url, "#/controller/gh-0001");
+    await logIn(page);
+    const vent = card(page, "Vent motor");
+    await vent.locator("summary").click();
+    await vent.getByLabel("Why, for the others").fill("cleaning the gutter");
+    await vent.getByRole("button", { name: "Lock" }).click();
+    await vent.getByText("Locked by anna: cleaning the gutter").waitFor(seconds(10));
+    expect(await vent.getByRole("button", { name: "Open", exact: true }).isDisabled()).toBe(true);
+    expect(await vent.getByRole("button", { name: "Stop", exact: true }).isEnabled()).toBe(true);
+    await vent.getByRole("button", { name: "Unlock" }).click();
+    await expect
+      .poll(() => vent.getByRole("button", { name: "Open", exact: true }).isEnabled(), seconds(10))
+      .toBe(true);
+  });
+
+  it("what a guard keeps back is disabled with the rule and its numbers, and its alarm can be acknowledged", async () => {
+    const controllers = `
+  GH-0001:
+    actuators:
+      vent: { kind: skylight, address: "101", name: Vent, limits: { guards: { hot: { sensor: airtemp, above: -50, allow: [close, 0..10] } } } }
+`;
+    const { url, simulator } = await scene({ controllers });
+    const { page } = await visit(url, "#/controller/gh-0001");
+    await logIn(page);
+    await card(page, "Vent")
+      .getByText(/Kept back by hot: airtemp is .*, limit -50/)
+      .waitFor(seconds(20));
+    expect(await card(page, "Vent").getByRole("button", { name: "Open", exact: true }).isDisabled()).toBe(
+      true,
+    );
+    expect(await card(page, "Vent").getByRole("button", { name: "Close", exact: true }).isEnabled()).toBe(
+      true,
+    );
+    await card(page, "Vent").getByRole("slider").fill("45");
+    expect(
+      await card(page, "Vent")
+        .getByRole("button", { name: /^Send 45/ })
+        .isDisabled(),
+    ).toBe(true);
+    simulator.control.setOnline("GH-0001", false);
+    await page.getByRole("link", { name: /Alarms/ }).click();
+    await page.getByRole("button", { name: "Acknowledge" }).first().click(seconds(40));
+    await page.getByText("acknowledged").first().waitFor(seconds(10));
+  });
+});
+
 describe("a page that is not told anything", () => {
   it("turns grey within 15 s of the bridge's death, takes no command, and comes back by itself", async () => {
     const { url, program, restart } = await scene({ http: "  page: true" });

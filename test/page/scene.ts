@@ -40,6 +40,7 @@ interface SceneOptions {
   readonly controllers?: string;
   readonly commands?: string;
   readonly mqtt?: string;
+  readonly polling?: string;
 }
 
 export const operator =
@@ -67,7 +68,7 @@ export async function scene({ simulator: over = {}, ...given }: SceneOptions = {
     given.mqtt ?? `broker: { port: ${broker} }`,
     `http:\n  port: ${port}\n${given.http ?? operator}`,
     "homeassistant: { enabled: false }",
-    "polling: { controllers: 2s, sensors: 1s, running_status: 5s, actuators: 1s }",
+    given.polling ?? "polling: { controllers: 2s, sensors: 1s, running_status: 5s, actuators: 1s }",
     `commands: { ${given.commands ?? "read_only: false"} }`,
     `controllers:${given.controllers ?? usualControllers}`,
   ].join("\n");
