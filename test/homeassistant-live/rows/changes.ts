@@ -27,7 +27,7 @@ const changes: Readonly<Record<string, Configuration>> = {
   "a controller ignored": {
     controllers: { [house]: { actuators, parameters }, "GH-0003": { ignore: true } },
   },
-  "another kind": controllers({ ...others, special, left_skylight: { ...skylight, kind: "machine" } }),
+  "another kind": controllers({ ...others, special, left_skylight: { kind: "machine", address: "101" } }),
 };
 
 export function changesOf(world: () => World, rows: Rows): void {

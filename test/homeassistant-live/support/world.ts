@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Program } from "../../end-to-end/support/program.js";
+import { type Program, whileRuns } from "../../end-to-end/support/program.js";
 import type { SimulatedPlatform } from "../../end-to-end/support/platform.js";
 import {
   type Configuration,
@@ -144,7 +144,8 @@ export async function createWorld(installation: Installation, options: WorldOpti
   const startBridge = async (more: Configuration = {}) => {
     const mark = given(now.watch).mark();
     now.bridge = await stage.bridge(configuration(more));
-    await untilNew(given(now.watch), mark, "greenhouse/bridge/state", "online", patientMs);
+    const online = untilNew(given(now.watch), mark, "greenhouse/bridge/state", "online", patientMs);
+    await whileRuns(now.bridge, online);
   };
   const launchBridge = async () => {
     now.bridge = await stage.bridge(configuration({}));
