@@ -10,7 +10,16 @@ import { type Instant, judge, limitsOf, type Lock, type Verdict } from "./judge.
 import { instantOf, type KeeperPorts, keyOf, Ledger } from "./ledger.js";
 import { isMoving } from "./pauses.js";
 import { type GivenTerm, type Term, termOf } from "./terms.js";
-import { dueAt, dueSends, expire, isThere, readGuards, sentAs, type Surroundings } from "./upkeep.js";
+import {
+  dueAt,
+  dueSends,
+  expire,
+  isKeptBack,
+  isThere,
+  readGuards,
+  sentAs,
+  type Surroundings,
+} from "./upkeep.js";
 
 const go: Verdict = { type: "go" };
 const nothingOpen: ReadonlyMap<string, UnderWay> = new Map();
@@ -33,6 +42,8 @@ export class LimitKeeper {
   readonly #rest: Rest;
   readonly #startedAt: number;
   readonly #touched = new Set<string>();
+  /** Actuators for which a rule's command waits until it may be sent. */
+  readonly #keptBack = new Set<string>();
   #isRunning = false;
   #wasReadOnly = false;
 
@@ -45,7 +56,7 @@ export class LimitKeeper {
       for (const { settings } of actuators.values())
         if (settings.limits !== undefined) this.#watch(newEntry(info.code, settings));
     ports.store.onChange((before, after) => {
-      if (after && this.#dependents.size > 0) this.#changed(before, after);
+      if (after && (this.#dependents.size > 0 || this.#keptBack.size > 0)) this.#changed(before, after);
     });
   }
 
@@ -114,8 +125,6 @@ export class LimitKeeper {
       if (isPosted && other.id !== command.id && canonical(other.wanted) === word) return true;
     return isThere(actuator, command.wanted);
   }
-
-  /* What the commander tells. */
 
   /** What has to be on disk before the first POST. */
   beforeSending(command: LimitedCommand): readonly RecordBody[] {
@@ -197,7 +206,9 @@ export class LimitKeeper {
       before.actuators === after.actuators &&
       before.availability === after.availability &&
       before.platformReachable === after.platformReachable;
-    if (!isSame) this.#touchController(after.info.code, after.info.id);
+    if (isSame) return;
+    this.#touchController(after.info.code, after.info.id);
+    for (const key of this.#keptBack) if (key.startsWith(`${after.info.code} `)) this.#touchLater(key);
   }
 
   lockOf(code: string, actuator: string): Lock | null {
@@ -222,8 +233,6 @@ export class LimitKeeper {
     await this.#ledger.change(code, actuator, change);
     this.#touchLater(keyOf(code, actuator));
   }
-
-  /* Over restarts and over time. */
 
   /** What an earlier run left; call it before anything is judged. */
   restore(history: HistoryParts, newestAt: number): void {
@@ -264,8 +273,6 @@ export class LimitKeeper {
       }
   }
 
-  /* What every change comes to. */
-
   #shown({ code, targetId }: Pick<LimitedCommand, "code" | "targetId">) {
     const { state = null, position = null } = this.#ports.store.get(code)?.actuators.get(targetId) ?? {};
     return { state, position };
@@ -287,13 +294,9 @@ export class LimitKeeper {
     term,
   }: Pick<LimitedCommand, "code" | "targetId" | "settings" | "term">) {
     if (settings.limits !== undefined || term !== null) return true;
-    if (this.#watched.size > 0 && this.#isWatched(code, targetId)) return true;
+    const id = this.#watched.size === 0 ? code : (this.#ports.store.get(code)?.info.id ?? code);
+    if (this.#watched.has(keyOf(code, targetId)) || this.#watched.has(keyOf(id, targetId))) return true;
     return !this.#ledger.isEmpty && this.#ledger.get(keyOf(code, targetId)) !== undefined;
-  }
-
-  #isWatched(code: string, actuator: string): boolean {
-    const id = this.#ports.store.get(code)?.info.id ?? code;
-    return this.#watched.has(keyOf(code, actuator)) || this.#watched.has(keyOf(id, actuator));
   }
 
   /** Of an actuator that may be limited, or that others look at; null where nothing has to be remembered. */
@@ -378,15 +381,14 @@ export class LimitKeeper {
     this.#ledger.put(entry);
     this.#ledger.show(entry, now, this.#open.has(key));
     this.#ledger.tellProblems(entry, around);
+    if (isKeptBack(entry)) this.#keptBack.add(key);
+    else this.#keptBack.delete(key);
     this.#schedule(key, entry, around, now);
     const controllerId = store.get(entry.code)?.info.id;
     if (controllerId !== undefined)
       for (const send of sends) submit({ ...send, controllerId, actuator: entry.id });
-    for (const { isPosted } of this.#open.get(key)?.values() ?? [])
-      if (!isPosted) {
-        recheck(key);
-        break;
-      }
+    const open = [...(this.#open.get(key)?.values() ?? [])];
+    if (open.some(({ isPosted }) => !isPosted)) recheck(key);
   }
 
   #schedule(key: string, entry: Entry, around: Surroundings, now: Instant): void {

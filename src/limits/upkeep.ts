@@ -168,6 +168,8 @@ export function sentAs(
   return { ...entry, sends, guards };
 }
 
+const lookAgainMs = 30_000;
+
 /** When time alone changes something next; null while nothing does. */
 export function dueAt(entry: Entry, around: Surroundings, now: Instant): number | null {
   const { lock, hold, lease, leaseEnd, moves, sends } = entry;
@@ -188,9 +190,15 @@ export function dueAt(entry: Entry, around: Surroundings, now: Instant): number 
   if (moves.endsAt !== null) times.push(moves.endsAt);
   for (const { until } of pausesFor(limitsOf(entry.settings), moves, null, now.mono, now.iso))
     times.push(until);
+  // What keeps it back may end without a word to us.
+  if (isKeptBack(entry)) times.push(now.mono + lookAgainMs);
   const next = Math.min(...times.filter((at) => at > now.mono));
   return Number.isFinite(next) ? next : null;
 }
+
+/** Whether something that a rule sends is due and was not sent. */
+export const isKeptBack = ({ leaseEnd, sends }: Entry): boolean =>
+  [leaseEnd, ...sends.values()].some((one) => one !== null && one.id === null && one.problem !== null);
 
 type EntryAlarm = Extract<AlarmType, "guard_blind" | "guard_unmet" | "lease_overrun">;
 

@@ -183,6 +183,20 @@ describe("a lease", () => {
     expect(one.alarms.has("lease_overrun")).toBe(false);
   });
 
+  it("that the platform keeps back ends as soon as it answers again", async () => {
+    const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
+    one.send("on", { targetId: "valve" });
+    await one.clock.advance(300_000);
+    one.store.setReachable(false);
+    await one.clock.advance(400_000);
+    expect(one.platform.posts.map(({ value }) => value)).toEqual(["1010"]);
+    expect(one.alarms.has("lease_overrun")).toBe(true);
+    one.store.setReachable(true);
+    await one.clock.advance(10_000);
+    expect(one.platform.posts.map(({ value }) => value)).toEqual(["1010", "1001"]);
+    expect(one.alarms.has("lease_overrun")).toBe(false);
+  });
+
   it("is taken over by whoever else moves it", async () => {
     const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
     one.send("on", { targetId: "valve" });
