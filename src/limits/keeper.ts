@@ -387,8 +387,7 @@ export class LimitKeeper {
     const controllerId = store.get(entry.code)?.info.id;
     if (controllerId !== undefined)
       for (const send of sends) submit({ ...send, controllerId, actuator: entry.id });
-    const open = [...(this.#open.get(key)?.values() ?? [])];
-    if (open.some(({ isPosted }) => !isPosted)) recheck(key);
+    if ([...(this.#open.get(key) ?? nothingOpen).values()].some(({ isPosted }) => !isPosted)) recheck(key);
   }
 
   #schedule(key: string, entry: Entry, around: Surroundings, now: Instant): void {
