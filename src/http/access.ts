@@ -3,7 +3,7 @@ import { isIPv6 } from "node:net";
 import type { Configuration } from "../config/schema.js";
 import type { Clock } from "../runtime/clock.js";
 import { sourceOf, sourceShare, ThrottledLogins, unknownUserHash } from "../runtime/logins.js";
-import { sameSecret } from "../runtime/passwords.js";
+import { isPasswordHash, sameSecret } from "../runtime/passwords.js";
 import { isLoopback } from "../runtime/sockets.js";
 import type { Role } from "../page/protocol.js";
 
@@ -12,6 +12,8 @@ export type Listener = Exclude<Configuration["http"], false>;
 /** What a request or an upgrade shows of itself; `remote` is what the socket says, never a header. */
 export interface RequestFacts {
   readonly remote: string;
+  /** The address of this computer that the socket came to. */
+  readonly local: string;
   readonly host: string | undefined;
   readonly origin: string | undefined;
   readonly authorization: string | undefined;
@@ -65,7 +67,7 @@ export function judge(
   const guest = ingressVisitor(facts, listener);
   if (guest !== null) return guest;
   const { origin, host = "" } = facts;
-  if (!isOwnHost(host, listener))
+  if (!isOwnHost(host, facts.local, listener))
     return {
       status: 421,
       error: "foreign_host",
@@ -84,7 +86,7 @@ export function judge(
       : { ...stranger, isWrongToken: true };
   const session = sessions.find(facts.cookie);
   if (session !== null) return { ...stranger, ...session, via: `page:${session.user}` };
-  const isFree = listener.users.length === 0 && listener.token === undefined && isLoopback(listener.host);
+  const isFree = listener.users.length === 0 && isLoopback(listener.host);
   return isFree ? { ...stranger, role: "viewer" } : stranger;
 }
 
@@ -95,7 +97,9 @@ function ingressVisitor(
 ): Visitor | null {
   if (!ingress.enabled || plainAddress(remote) !== plainAddress(ingress.address)) return null;
   if (ingressPath === undefined || !/^(?=.{2,200}$)(?:\/[A-Za-z0-9_-]+)+\/?$/.test(ingressPath)) return null;
-  const user = (ingressUser ?? "").replace(/\p{C}/gu, "").slice(0, 100) || "home-assistant";
+  // Node reads headers as Latin-1, and names are sent as UTF-8.
+  const name = Buffer.from(ingressUser ?? "", "latin1").toString("utf8");
+  const user = name.replace(/\p{C}/gu, "").slice(0, 100) || "home-assistant";
   return { user, role: ingress.role, via: `ingress:${user}`, session: null, isIngress: true };
 }
 
@@ -107,11 +111,29 @@ function isSameOrigin(origin: string, host: string): boolean {
   return given === `http://${own}` || given === `https://${own}`;
 }
 
-/** A page on the internet that resolves to this address must not get answers, so only known names count. */
-function isOwnHost(host: string, { host: own, allowed_hosts: allowedHosts }: Listener): boolean {
-  const name = host.replace(/:\d+$/, "").toLowerCase();
-  return [own, "localhost", "127.0.0.1", "[::1]", ...allowedHosts].some((known) => hostName(known) === name);
+/**
+ * A page on the internet that resolves to this address must not get answers, so only known names count, and the address
+ * itself, which is no name that could resolve to something else.
+ */
+function isOwnHost(
+  host: string,
+  local: string,
+  { host: own, allowed_hosts: allowedHosts }: Listener,
+): boolean {
+  const name = withoutPort(host).toLowerCase();
+  const known = [
+    own,
+    plainAddress(local),
+    "localhost",
+    "127.0.0.1",
+    "[::1]",
+    ...allowedHosts.map(withoutPort),
+  ];
+  return name !== "" && known.some((one) => hostName(one) === name);
 }
+
+/** An IPv6 address without brackets has no port behind its last colon. */
+const withoutPort = (host: string) => (isIPv6(host) ? host : host.replace(/:\d+$/, ""));
 
 /** As it stands in a Host header: an IPv6 address is in brackets there, in its short form and without a zone. */
 function hostName(known: string): string {
@@ -160,7 +182,11 @@ export class Sessions {
       { key: source, share: sourceShare },
     ];
     const user = this.#listener.users.find((one) => one.username === username);
-    const right = await this.#logins.check(guessers, password, user?.password ?? unknownUserHash);
+    // A plain password is compared in no time, so the time of a hash is spent on it too.
+    const stored = user !== undefined && isPasswordHash(user.password) ? user.password : unknownUserHash;
+    const isPlainRight = user?.password !== stored && sameSecret(password, user?.password ?? "");
+    const checked = await this.#logins.check(guessers, password, stored);
+    const right = checked === false ? user !== undefined && isPlainRight : checked;
     if (right === "blocked" || right === "busy") return { kind: right };
     if (!right || user === undefined) {
       this.#logins.failed(guessers);

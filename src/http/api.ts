@@ -61,6 +61,8 @@ interface Route {
   readonly method: "GET" | "POST";
   readonly role: Role | null;
   readonly query?: readonly string[];
+  /** The keys its JSON may have; absent where what takes it says what is wrong with it. */
+  readonly keys?: readonly string[];
   readonly run: Run;
 }
 
@@ -70,7 +72,7 @@ export async function answer(call: Call, parts: ApiParts): Promise<Answer> {
   const method = call.method === "HEAD" ? "GET" : call.method;
   const route = known.find((one) => one.method === method);
   if (route === undefined && known.length > 0) {
-    const allowed = known.map((one) => one.method).join(", ");
+    const allowed = known.map((one) => (one.method === "GET" ? "GET, HEAD" : one.method)).join(", ");
     return failure(405, "method", `This takes ${allowed} alone.`, { allow: allowed });
   }
   if (route === undefined) return notFound("such path in the API; docs/page.md lists them");
@@ -81,7 +83,10 @@ export async function answer(call: Call, parts: ApiParts): Promise<Answer> {
   const id = decoded(route.path.exec(call.path)?.[1] ?? "");
   if (id === null) return badRequest("The path is not encoded as a URL's.");
   const read = route.method === "POST" ? await call.read() : { body: undefined };
-  return "body" in read ? route.run({ ...call, ...read }, id, parts) : read;
+  if (!("body" in read)) return read;
+  const unknown = Object.keys(fieldsOf(read.body)).find((key) => route.keys?.includes(key) === false);
+  if (unknown !== undefined) return badRequest(`There is no key "${unknown.slice(0, 40)}" here.`);
+  return route.run({ ...call, ...read }, id, parts);
 }
 
 function roleRefusal({ role }: Visitor, needed: Role | null): Answer | null {
@@ -107,8 +112,8 @@ function session({ visitor }: Read): Answer {
 }
 
 async function login({ body, remote }: Read, _: string, { sessions }: ApiParts): Promise<Answer> {
-  const { username, password, ...rest } = fieldsOf(body);
-  if (typeof username !== "string" || typeof password !== "string" || Object.keys(rest).length > 0)
+  const { username, password } = fieldsOf(body);
+  if (typeof username !== "string" || typeof password !== "string")
     return badRequest('Send {"username": "...", "password": "..."}.');
   const verdict = await sessions.login(username, password, remote);
   switch (verdict.kind) {
@@ -203,7 +208,7 @@ const columns = [
     "by",
     "via",
   ],
-  ...["read_back", "sent_at", "finished_at", "duration_ms", "id"],
+  ...["read_back", "sent_at", "finished_at", "duration_ms", "id", "seq"],
 ];
 
 const csv = (records: readonly JournalRecord[]): Answer => ({
@@ -239,22 +244,26 @@ async function send({ body, visitor }: Read, _: string, { service }: ApiParts): 
   const payload = new TextEncoder().encode(JSON.stringify(rest));
   const read = readPayload(payload);
   if ("reason" in read && read.reason === "bad_payload") return badRequest(read.message);
-  const { id, isTaken } = service.sources.submit({
+  const asked = {
     controllerId: service.controllerOf(at)?.info.id ?? at,
     target: actuator === undefined ? "parameter" : "actuator",
     ...{ targetId, payload, retained: false, expiryMs: null, response: null },
     ...{ by: visitor.user, via: visitor.via },
-  });
-  if (isTaken) return { status: 202, json: { id } };
-  return { status: 409, json: await service.board.refusal(id) };
+  } as const;
+  const { id, refused } = await service.board.refusal(() => service.sources.submit(asked));
+  return refused === null ? { status: 202, json: { id } } : { status: 409, json: refused };
 }
+
+/** Requests that say who asks. */
+const acts: ReadonlySet<string> = new Set(["lock", "unlock", "release", "acknowledge"]);
 
 async function request(
   { body, signal, visitor }: Read,
   name: string,
   { service }: ApiParts,
 ): Promise<Answer> {
-  const payload = new TextEncoder().encode(JSON.stringify(body));
+  const sender = acts.has(name) && visitor.user !== null ? { by: visitor.user } : {};
+  const payload = new TextEncoder().encode(JSON.stringify({ ...sender, ...fieldsOf(body) }));
   const text = await service.sources.ask(name, payload, signal, visitor.via);
   if (text === null) return busy("Too many requests wait for an answer already; ask again later.");
   const json = fieldsOf(JSON.parse(text));
@@ -284,8 +293,8 @@ function fieldsOf(body: unknown): Readonly<Record<string, unknown>> {
 
 const routes: readonly Route[] = [
   { path: /^session$/, method: "GET", role: null, run: session },
-  { path: /^login$/, method: "POST", role: null, run: login },
-  { path: /^logout$/, method: "POST", role: null, run: logout },
+  { path: /^login$/, method: "POST", role: null, keys: ["username", "password"], run: login },
+  { path: /^logout$/, method: "POST", role: null, keys: [], run: logout },
   { path: /^overview$/, method: "GET", role: "viewer", run: (_, __, { service }) => ok(service.overview()) },
   {
     path: /^controllers$/,
@@ -312,6 +321,6 @@ const routes: readonly Route[] = [
   { path: /^commands\/(.+)$/, method: "GET", role: "viewer", run: command },
   { path: /^commands$/, method: "POST", role: "operator", run: send },
   { path: /^requests\/(.+)$/, method: "POST", role: "operator", run: request },
-  { path: /^doctor$/, method: "POST", role: "operator", run: doctor },
-  { path: /^demo$/, method: "POST", role: "operator", run: demo },
+  { path: /^doctor$/, method: "POST", role: "operator", keys: [], run: doctor },
+  { path: /^demo$/, method: "POST", role: "operator", keys: ["speed"], run: demo },
 ];

@@ -165,20 +165,21 @@ export class LiveViews {
     const wanted = namesIn(message);
     if (wanted === null) {
       const data = { error: "bad_request", message: 'Send {"subscribe": [...]} with at most 20 views.' };
-      send(socket, { view: null, kind: "error", data });
+      if (socket.bufferedAmount <= mostBufferedBytes) send(socket, { view: null, kind: "error", data });
       return;
     }
-    const before = new Map(viewer.shown);
+    // Answers that are not read are not made: what is owed is a snapshot, once everything before it was taken.
+    const isBehind = socket.bufferedAmount > mostBufferedBytes;
     viewer.shown.clear();
     for (const name of wanted) {
       const view = this.#feeds.get(name)?.view ?? this.#parts.view(name);
       if (view === null) {
-        refuse(socket, name);
+        if (!isBehind) refuse(socket, name);
         continue;
       }
       if (!this.#feeds.has(name)) this.#feeds.set(name, { view, last: undefined, news: [], isDirty: false });
-      viewer.shown.set(name, before.get(name) ?? "current");
-      if (!before.has(name)) this.#snapshot(viewer, name);
+      viewer.shown.set(name, "behind");
+      if (!isBehind) this.#snapshot(viewer, name);
     }
     this.#forgetUnseen();
   }
@@ -245,6 +246,7 @@ const refuse = (socket: WebSocket, name: string) =>
 
 function namesIn(message: unknown): readonly string[] | null {
   if (typeof message !== "object" || message === null || !("subscribe" in message)) return null;
+  if (Object.keys(message).length > 1) return null;
   const { subscribe } = message;
   if (!Array.isArray(subscribe) || subscribe.length > mostViews) return null;
   const names = subscribe.filter((name) => typeof name === "string");

@@ -66,12 +66,16 @@ export async function serveHttp(parts: ServerParts, signal: AbortSignal): Promis
   const { port } = server.address() as AddressInfo;
   const site = new Site(parts, port, signal);
   server.on("request", (request, response) => {
-    sockets.add(request.socket);
+    const { socket } = request;
+    // Whoever waits for an answer is not silent.
+    sockets.spoke(socket);
+    response.once("close", () => {
+      if (!socket.destroyed) sockets.add(socket);
+    });
     void site.serve(request, response);
   });
   server.on("upgrade", (request, socket, head) => {
-    sockets.spoke(request.socket);
-    site.upgrade(request, socket, head);
+    site.upgrade(request, socket, head, () => sockets.spoke(request.socket));
   });
   const served = servesPage(http) ? parts.service.run(signal) : Promise.resolve();
   await new Promise<void>((resolve) => {
@@ -105,7 +109,8 @@ const factsOf = ({ headers, socket }: IncomingMessage): RequestFacts => {
     return typeof value === "string" ? value : undefined;
   };
   return {
-    ...{ remote: socket.remoteAddress ?? "", host: headers.host, origin: headers.origin },
+    ...{ remote: socket.remoteAddress ?? "", local: socket.localAddress ?? "" },
+    ...{ host: headers.host, origin: headers.origin },
     ...{ authorization: headers.authorization, cookie: headers.cookie },
     ...{ ingressPath: one("x-ingress-path"), ingressUser: one("x-remote-user-name") },
   };
@@ -157,12 +162,15 @@ class Site {
         "status" in visitor ? refusal(visitor) : await this.#answer(request, visitor),
       );
     } catch (error) {
-      this.#parts.log.error({ err: error }, "a request to the page could not be served");
+      // Who hangs up in the middle of a request has not found a defect.
+      if (!request.destroyed || request.complete)
+        this.#parts.log.error({ err: error }, "a request to the page could not be served");
       response.destroy();
     }
   }
 
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  /** `taken` is called for a socket that is let in. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, taken: () => void): void {
     socket.on("error", () => socket.destroy());
     const visitor = this.#visitorOf(request);
     const refused = "status" in visitor ? refusal(visitor) : this.#upgradeRefusal(request, visitor);
@@ -172,8 +180,12 @@ class Site {
       return;
     }
     const { session } = visitor;
-    const isWelcome = () => session === null || this.#sessions.isOpen(session);
-    this.#upgrades.handleUpgrade(request, socket, head, (live) => service.live.add(live, isWelcome));
+    const isWelcome = () =>
+      session === null ? hasRole(this.#judged(request)) : this.#sessions.isOpen(session);
+    this.#upgrades.handleUpgrade(request, socket, head, (live) => {
+      taken();
+      service.live.add(live, isWelcome);
+    });
   }
 
   #upgradeRefusal(request: IncomingMessage, { role }: Visitor): Answer | null {
@@ -184,10 +196,14 @@ class Site {
       : null;
   }
 
+  #judged(request: IncomingMessage): Visitor | Refusal {
+    const { http, inForce } = this.#parts;
+    return judge(factsOf(request), { ...(inForce() || http), host: http.host }, this.#sessions);
+  }
+
   #visitorOf(request: IncomingMessage): Visitor | Refusal {
-    const { http, inForce, checked } = this.#parts;
-    const listener = { ...(inForce() || http), host: http.host };
-    const visitor = judge(factsOf(request), listener, this.#sessions);
+    const { checked } = this.#parts;
+    const visitor = this.#judged(request);
     if ("isWrongToken" in visitor) checked.wrongToken(request.socket.remoteAddress ?? null);
     return visitor;
   }
@@ -216,15 +232,17 @@ class Site {
       : failure(405, "method", "This takes GET alone.", { allow: "GET, HEAD" });
   }
 
-  #plain(path: string, { role }: Visitor): Promise<Answer> | Answer {
-    const { checked, metrics } = this.#parts;
+  #plain(path: string, { role, via }: Visitor): Promise<Answer> | Answer {
+    const { checked, metrics, http, inForce } = this.#parts;
+    // A token is there for the programs that read these.
+    const isClosed = role === null || (via === null && (inForce() || http).token !== undefined);
     switch (path) {
       case "/healthz":
         return checked.isHealthy() ? fine : text(503, "no link to the broker");
       case "/readyz":
         return checked.isHealthy() && checked.isReady() ? fine : text(503, "broker or platform is away");
       case "/metrics":
-        return role === null
+        return isClosed
           ? failure(401, "login_required", 'Send "Authorization: Bearer <http.token>".')
           : metrics.page().then((page) => text(200, page.trimEnd(), metricsContentType));
       default:
@@ -233,6 +251,7 @@ class Site {
   }
 }
 
+const hasRole = (visitor: Visitor | Refusal): boolean => "role" in visitor && visitor.role !== null;
 const refusal = ({ status, error, message }: Refusal): Answer => failure(status, error, message);
 
 async function bodyOf(request: IncomingMessage): Promise<{ readonly body: unknown } | Answer> {
@@ -247,11 +266,14 @@ async function bodyOf(request: IncomingMessage): Promise<{ readonly body: unknow
     chunks.push(chunk);
   }
   try {
-    const body: unknown = bytes === 0 ? {} : JSON.parse(Buffer.concat(chunks).toString());
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
+    const body: unknown = bytes === 0 ? {} : JSON.parse(text);
+    // What nests too deeply for that is handed on to nobody.
+    JSON.stringify(body);
     if (typeof body === "object" && body !== null && !Array.isArray(body)) return { body };
     return failure(400, "bad_request", "Send a JSON object.");
   } catch {
-    return failure(400, "bad_request", "The JSON is broken; check quotes, commas and brackets.");
+    return failure(400, "bad_request", "This is no JSON in UTF-8; check quotes, commas and brackets.");
   }
 }
 
@@ -276,7 +298,10 @@ async function send(request: IncomingMessage, response: ServerResponse, answer: 
 function endUpgrade(socket: Duplex, { status, json }: Answer): void {
   const body = JSON.stringify(json);
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\nContent-Type: application/json\r\n`;
-  socket.end(`${head}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+  const more = `Cache-Control: no-store\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close`;
+  // The other side may never close its half.
+  socket.once("finish", () => socket.destroy());
+  socket.end(`${head}${more}\r\n\r\n${body}`);
 }
 
 interface PageFile {

@@ -45,6 +45,7 @@ export class CommandBoard {
   readonly #shown = new Map<string, Shown>();
   readonly #running = new Map<string, ReadonlyMap<string, CommandDocument>>();
   readonly #waiting = new Map<string, readonly ((result: CommandResult) => void)[]>();
+  #newest: CommandResult | null = null;
 
   phase(command: Command, phase: Phase): void {
     const { id, controllerId: controller, target, targetId: actuator, by, via } = command;
@@ -64,12 +65,15 @@ export class CommandBoard {
   }
 
   result(result: CommandResult, { controllerId, target, targetId }: ResultAddressee): void {
-    for (const tell of this.#waiting.get(result.id) ?? []) tell(result);
-    this.#waiting.delete(result.id);
-    // The answer to a repeated message is news for its sender alone.
-    if (result.reason === "duplicate") return;
+    this.#newest = result;
+    if (result.outcome === "refused") {
+      for (const tell of this.#waiting.get(result.id) ?? []) tell(result);
+      this.#waiting.delete(result.id);
+    }
+    // The answer to a repeated message is news for its sender alone, and names are invented without end.
+    if (result.reason === "duplicate" || result.reason === "unknown_actuator") return;
     const followed = this.#byId.get(result.id);
-    if (followed) this.#byId.set(result.id, { ...followed, result });
+    if (followed && isOf(followed.document, result)) this.#byId.set(result.id, { ...followed, result });
     const key = keyOf(controllerId, target, targetId);
     this.#shown.set(key, { ...(this.#shown.get(key) ?? nothing), result });
   }
@@ -93,11 +97,21 @@ export class CommandBoard {
     return [...(this.#running.get(controllerId)?.values() ?? [])].at(-1) ?? null;
   }
 
-  /** The result of a request that was refused, which is told once the journal has it. */
-  refusal(id: string): Promise<CommandResult> {
-    return new Promise((resolve) => {
+  /**
+   * Submits a request; resolves with the result where it is refused. That is told at once, or when the journal has it.
+   */
+  async refusal(
+    submit: () => { readonly id: string; readonly isTaken: boolean },
+  ): Promise<{ readonly id: string; readonly refused: CommandResult | null }> {
+    this.#newest = null;
+    const { id, isTaken } = submit();
+    if (isTaken) return { id, refused: null };
+    const told = this.#newest as CommandResult | null;
+    if (told?.id === id && told.outcome === "refused") return { id, refused: told };
+    const refused = await new Promise<CommandResult>((resolve) => {
       this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), resolve]);
     });
+    return { id, refused };
   }
 
   #keep(id: string, followed: Followed): void {
@@ -107,6 +121,12 @@ export class CommandBoard {
     if (this.#byId.size > mostKept && oldest !== undefined) this.#byId.delete(oldest);
   }
 }
+
+/** Whether a result is of the command that was followed, and not of another message under its id. */
+const isOf = (document: CommandDocument, result: CommandResult): boolean =>
+  document.controller === result.controller &&
+  document.actuator === result.actuator &&
+  document.received_at === result.received_at;
 
 export function overviewRow(controller: Controller, board: CommandBoard, alarms: number): OverviewRow {
   const { info, availability, problem, sensors } = controller;

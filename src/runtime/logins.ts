@@ -43,6 +43,9 @@ export function forgetOldest(
   if (kept.size > most && oldest !== undefined) kept.delete(oldest);
 }
 
+/** Names are as long as their senders like; no more of one is kept. */
+const mostKeyLength = 300;
+
 interface LoginLimits {
   /** Wrong logins a minute before further ones wait for their turn. */
   readonly loginAttempts: number;
@@ -78,7 +81,7 @@ export class LoginThrottle {
   turn(guessers: readonly Guesser[]): number | null {
     const now = this.#clock.monotonic();
     const over = guessers.filter((guesser) => this.#isOver(guesser));
-    const at = over.map(({ key }) => Math.max(now, this.#records.get(key)?.nextAt ?? now));
+    const at = over.map(({ key }) => Math.max(now, this.#recordOf(key)?.nextAt ?? now));
     const wait = Math.max(now, ...at) - now;
     if (wait > maxWaitMs) return null;
     for (const guesser of over) this.#takeTurn(guesser, now);
@@ -91,10 +94,11 @@ export class LoginThrottle {
     return guessers
       .map((guesser) => {
         const wasOver = this.#isOver(guesser);
-        const { failedAt = [], nextAt = now } = this.#records.get(guesser.key) ?? {};
+        const key = guesser.key.slice(0, mostKeyLength);
+        const { failedAt = [], nextAt = now } = this.#records.get(key) ?? {};
         const counted = guesser.share * this.#limits.loginAttempts;
-        this.#records.delete(guesser.key);
-        this.#records.set(guesser.key, { failedAt: [...failedAt, now].slice(-counted), nextAt });
+        this.#records.delete(key);
+        this.#records.set(key, { failedAt: [...failedAt, now].slice(-counted), nextAt });
         forgetOldest(this.#records, maxRecords);
         const isOver = this.#isOver(guesser);
         if (isOver && !wasOver) this.#takeTurn(guesser, now);
@@ -103,14 +107,18 @@ export class LoginThrottle {
       .some(Boolean);
   }
 
+  #recordOf(key: string) {
+    return this.#records.get(key.slice(0, mostKeyLength));
+  }
+
   #isOver({ key, share }: Guesser): boolean {
     const since = this.#clock.monotonic() - windowMs;
-    const failed = this.#records.get(key)?.failedAt.filter((at) => at > since).length ?? 0;
+    const failed = this.#recordOf(key)?.failedAt.filter((at) => at > since).length ?? 0;
     return failed >= share * this.#limits.loginAttempts;
   }
 
   #takeTurn({ key, share }: Guesser, now: number): void {
-    const record = this.#records.get(key);
+    const record = this.#recordOf(key);
     if (record) record.nextAt = Math.max(now, record.nextAt) + this.#limits.loginTurnMs / share;
   }
 }

@@ -16,6 +16,7 @@ export class SilentSockets {
   readonly #max: number;
   readonly #closed: () => void;
   readonly #sockets = new Map<string, Socket>();
+  readonly #known = new WeakSet<Socket>();
 
   constructor(max: number, closed: () => void) {
     this.#max = max;
@@ -25,7 +26,9 @@ export class SilentSockets {
   /** A new socket, or one that has just spoken and may be silent from now on. */
   add(socket: Socket): void {
     const key = keyOf(socket);
-    if (!this.#sockets.delete(key)) socket.once("close", () => this.#sockets.delete(key));
+    if (!this.#known.has(socket)) socket.once("close", () => this.#sockets.delete(key));
+    this.#known.add(socket);
+    this.#sockets.delete(key);
     this.#sockets.set(key, socket);
     if (this.#sockets.size <= this.#max) return;
     const [oldest] = this.#sockets;

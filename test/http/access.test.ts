@@ -14,14 +14,20 @@ const ingress = { enabled: false, role: "viewer", address: "172.30.32.2" } as co
 const loopback: Listener = {
   ...{ host: "127.0.0.1", port: 8099, allowed_hosts: ["greenhouse.local"], users: [], ingress },
 };
-const guarded: Listener = { ...loopback, token: "right-token" };
 const exposed: Listener = { ...loopback, host: "0.0.0.0" };
 const anna = { username: "anna", password: "a-password-of-hers", role: "operator" } as const;
 const withUsers: Listener = { ...loopback, users: [anna] };
+const guarded: Listener = { ...withUsers, token: "right-token" };
 const behind: Listener = { ...exposed, ingress: { ...ingress, enabled: true, role: "operator" } };
 
 const asked: RequestFacts = {
-  ...{ remote: "127.0.0.1", host: "127.0.0.1:8099", origin: undefined, authorization: undefined },
+  ...{
+    remote: "127.0.0.1",
+    local: "127.0.0.1",
+    host: "127.0.0.1:8099",
+    origin: undefined,
+    authorization: undefined,
+  },
   ...{ cookie: undefined, ingressPath: undefined, ingressUser: undefined },
 };
 const noSessions = { find: () => null };
@@ -65,7 +71,25 @@ describe("who is let in", () => {
 
   it.each([
     ["without users everybody on this computer reads", loopback, {}, "viewer"],
-    ["with a token nobody reads without it", guarded, {}, "none"],
+    ["also where programs have a token", { ...loopback, token: "right-token" }, {}, "viewer"],
+    [
+      "beyond it, under its own address, a login is asked for",
+      exposed,
+      { local: "192.0.2.7", host: "192.0.2.7:8099" },
+      "none",
+    ],
+    [
+      "and under an address that is not its own nothing",
+      exposed,
+      { local: "192.0.2.7", host: "192.0.2.8:8099" },
+      421,
+    ],
+    [
+      "a further name may be given with its port",
+      { ...exposed, allowed_hosts: ["a.example:8443"] },
+      { host: "a.example:8443" },
+      "none",
+    ],
     ["with users nobody reads without a login", withUsers, {}, "none"],
     ["where others reach the server nobody reads without one", exposed, {}, "none"],
     ["the token reads", guarded, { authorization: "Bearer right-token" }, "viewer"],
@@ -103,10 +127,12 @@ describe("Home Assistant's ingress", () => {
 
   it("is off unless it is configured", () => expect(verdictOf(through, exposed)).toBe(421));
 
-  it("says who asks", () =>
-    expect(judge({ ...asked, ...through }, behind, noSessions)).toMatchObject({
-      ...{ user: "anna", via: "ingress:anna", isIngress: true },
-    }));
+  it.each(["anna", "Jürgen 王"])("says who asks: %s", (user) => {
+    const ingressUser = Buffer.from(user).toString("latin1");
+    expect(judge({ ...asked, ...through, ingressUser }, behind, noSessions)).toMatchObject({
+      ...{ user, via: `ingress:${user}`, isIngress: true },
+    });
+  });
 });
 
 describe("where the page is served", () => {

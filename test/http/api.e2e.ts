@@ -59,7 +59,14 @@ describe("the API", () => {
     expect(byCode).toEqual((await get("api/controllers/gh-0001"))[1]);
     const roof = { words: ["open", "close", "auto"], degrees: true, stop: false };
     expect(byCode).toMatchObject({
-      actuators: { roof: { ...roof, allowed: null, lock: null, lease: null } },
+      actuators: {
+        roof: {
+          ...roof,
+          allowed: { words: ["open", "close", "auto"], degrees: { min: 0, max: 100 }, because: [] },
+          lock: null,
+          lease: null,
+        },
+      },
       sensors: { airtemp: { unit: "°C" } },
     });
     expect((await get("api/alarms"))[0]).toBe(200);
@@ -112,6 +119,9 @@ describe("the API", () => {
     );
     expect(done).toMatchObject({ id: "first", controller: "gh-0001", actuator: "fan", phase: "done" });
     expect(done).toMatchObject({ result: { outcome: "confirmed", by: "anna", via: "page:anna" } });
+    const other = await post("api/commands", { ...command, command: "off" }, { cookie });
+    expect(other).toEqual([409, expect.objectContaining({ id: "first", reason: "bad_payload" })]);
+    expect((await get("api/commands/first", { cookie }))[1]).toEqual(done);
     const again = await post("api/commands", command, { cookie });
     expect(again).toEqual([
       409,
@@ -135,9 +145,16 @@ describe("the API", () => {
     const [, page] = await get("api/journal?limit=2", { cookie });
     expect(field(page, "records")).toEqual([withId("third"), withId("second")]);
     const [, rest] = await get(`api/journal?before=${String(field(page, "next"))}&limit=2`, { cookie });
-    expect(rest).toEqual({ records: [withId("first"), withId("first")], next: null });
+    expect(field(rest, "records")).toEqual([withId("first"), withId("first")]);
     const [, confirmed] = await get("api/journal?outcome=confirmed&controller=gh-0001&since=1h", { cookie });
     expect(field(confirmed, "records")).toHaveLength(1);
+  });
+
+  it("answers each refusal of a flood, also those that the journal only counts", async () => {
+    const { post, login } = await pageScene(users);
+    const cookie = await login("anna", "operator-anna");
+    const asked = { controller: "gh-0001", actuator: "fan", command: "nonsense" };
+    for (let n = 0; n < 70; n += 1) expect((await post("api/commands", asked, { cookie }))[0]).toBe(409);
   });
 
   it("gives the journal as a table in which no text is a formula", async () => {

@@ -117,6 +117,18 @@ describe("live views", () => {
     expect(slow.sent.at(-1)).toMatchObject({ kind: "patch", data: { count: 42 } });
   });
 
+  it("answer no subscription of who reads none of the answers", async () => {
+    const reader = scene().join();
+    reader.isStalled = true;
+    reader.bufferedAmount = 65 * 1024;
+    const before = reader.sent.length;
+    for (let n = 0; n < 100; n += 1) {
+      reader.subscribe();
+      reader.subscribe("counter", "nonsense");
+    }
+    expect(reader.sent).toHaveLength(before);
+  });
+
   it("let go who never reads", async () => {
     const { clock, join, change } = scene();
     const reader = join();

@@ -187,6 +187,24 @@ describe("sockets that say nothing", () => {
     return socket.resume();
   }
 
+  it("are closed once their upgrade was refused, also where the other side never closes", async () => {
+    const { port } = await serve();
+    const socket = net.connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+    onTestFinished(() => {
+      socket.destroy();
+    });
+    socket
+      .resume()
+      .write("GET /api/live HTTP/1.1\r\nHost: evil\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+    socket.on("error", () => undefined);
+    const gone = new Promise((resolve) => socket.once("close", resolve));
+    await once(socket, "end");
+    // A peer that is gone answers what is written with a reset.
+    const knocking = setInterval(() => socket.write("x"), 20);
+    await gone;
+    clearInterval(knocking);
+  });
+
   it("keep nobody from an answer, however many there are: the longest silent ones are closed", async () => {
     const { port } = await serve();
     const spoken = await silent(port);
