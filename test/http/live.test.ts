@@ -117,7 +117,7 @@ describe("live views", () => {
     expect(slow.sent.at(-1)).toMatchObject({ kind: "patch", data: { count: 42 } });
   });
 
-  it("answer no subscription of who reads none of the answers", async () => {
+  it("answer no subscription of who reads none of the answers", () => {
     const reader = scene().join();
     reader.isStalled = true;
     reader.bufferedAmount = 65 * 1024;
