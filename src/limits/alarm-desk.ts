@@ -122,10 +122,6 @@ export class AlarmDesk {
     for (const alarm of this.list) this.#ports.publish(alarm.id, JSON.stringify(alarm));
   }
 
-  has(id: string): boolean {
-    return this.#book.alarms.has(id);
-  }
-
   async run(signal: AbortSignal): Promise<void> {
     await every(lookMs, this.#ports.clock, signal, () => this.#look());
   }

@@ -19,7 +19,7 @@ export const nothingRead: Reading = { value: null, values: [], quality: "stale" 
  * `held`: the condition began, and `clear_after` has not passed since it ended. `unsure`: it was clear when its input was
  * lost; the first good value that is not between the two thresholds decides.
  */
-export type GuardPhase = "clear" | "unsure" | "held";
+type GuardPhase = "clear" | "unsure" | "held";
 
 /** What the guard sends: not called for, called for by the condition that holds, or done with for this time. */
 type SendState = "idle" | "due" | "done";

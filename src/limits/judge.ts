@@ -97,7 +97,7 @@ function passes({ allow }: Guard, state: GuardState, { wanted, isLeadIn }: Judge
   return allows(allow, wanted) && (!isLeadIn || allow.words.includes("on"));
 }
 
-export function allows({ words, degrees }: Allowance, wanted: Wanted): boolean {
+function allows({ words, degrees }: Allowance, wanted: Wanted): boolean {
   if (wanted.type === "stop") return true;
   if (wanted.type === "word") return words.includes(wanted.word);
   return degrees !== null && wanted.degree >= degrees.min && wanted.degree <= degrees.max;
@@ -168,7 +168,7 @@ function conditionText({ condition }: Guard): string {
 }
 
 /** `close, stop, 0 to 10`. */
-export function allowanceText({ words, degrees }: Allowance): string {
+function allowanceText({ words, degrees }: Allowance): string {
   const range = degrees === null ? [] : [`${degrees.min} to ${degrees.max}`];
   return [...words.filter((word) => word !== "stop"), ...range, "stop"].join(", ");
 }

@@ -25,7 +25,7 @@ export interface GivenTerm {
 }
 
 /** The word that a lease ends with: `off` or `close`; null for kinds whose words the configuration makes, unless it names one. */
-export function endsWithOf({ kind, values, limits }: Pick<ActuatorSettings, "kind" | "values" | "limits">) {
+function endsWithOf({ kind, values, limits }: Pick<ActuatorSettings, "kind" | "values" | "limits">) {
   if (limits?.endsWith) return limits.endsWith;
   const row: KindRow = kindRows[kind];
   if (row.configured) return null;

@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { limitSentences } from "../../src/config/limit-sentences.js";
+import { loaded, platform, problemLines } from "./loading.js";
+
+const actuator = (kind: string, limits: string) => `${platform}weather:
+  wind: { topic: weather/wind }
+controllers:
+  GH-0001:
+    actuators:
+      one: { kind: ${kind}, address: 101, limits: ${limits} }
+      two: { kind: skylight, address: 102 }
+`;
+const guarded = (guard: string) => actuator("skylight", `{ guards: { g: { ${guard} } } }`);
+const at = "controllers.GH-0001.actuators.one.limits";
+
+describe("limits that could not do what they say are errors", () => {
+  it.each([
+    [
+      "a whole guard is none",
+      guarded("sensor: weather/wind, above: 12, clear_at: 9, allow: [close, 0..10], then: close"),
+      [],
+    ],
+    [
+      "no condition",
+      guarded("sensor: weather/wind"),
+      [`${at}.guards.g: expected one of above, below, is, is_not, moving`],
+    ],
+    [
+      "clear_at on the wrong side",
+      guarded("sensor: weather/wind, above: 9, clear_at: 12"),
+      [`${at}.guards.g.clear_at: expected at most the value of above, or the guard would never clear`],
+    ],
+    [
+      "then outside allow",
+      guarded("sensor: weather/wind, above: 9, allow: [0..10], then: close"),
+      [`${at}.guards.g.then: it is not in allow, so the guard itself would forbid it; add it there`],
+    ],
+    [
+      "an unknown weather value",
+      guarded("sensor: weather/rain, above: 9"),
+      [`${at}.guards.g.sensor: there is no "rain" under weather`],
+    ],
+    [
+      "an unknown actuator",
+      guarded("actuator: three, moving: true"),
+      [`${at}.guards.g.actuator: there is no such actuator in this configuration`],
+    ],
+    [
+      "itself",
+      guarded("actuator: one, moving: true"),
+      [`${at}.guards.g.actuator: expected another actuator; this one would forbid itself`],
+    ],
+    [
+      "reversal of a valve",
+      actuator("irrigation", "{ reversal: 60s }"),
+      [`${at}.reversal: irrigation only goes on and off, so there is no other way`],
+    ],
+    [
+      "for longer than at_most",
+      actuator("irrigation", "{ for: 2h, at_most: 1h }"),
+      [`${at}.for: longer than at_most`],
+    ],
+  ])("%s", async (_, text, expected) => {
+    const lines = await problemLines(text);
+    expect(lines.map((line) => line.split(" ").slice(1).join(" "))).toEqual(expected);
+  });
+});
+
+it("check says in a sentence what they mean", async () => {
+  const { configuration } = await loaded(
+    actuator("irrigation", "{ for: 15m, at_most: 45m, starts_per_hour: 6 }"),
+  );
+  expect(limitSentences(configuration)).toEqual([
+    'controllers.GH-0001.actuators.one: it starts at most 6 times an hour; each command ends with "off" after 15m unless it names a time, at most 45m. stop always passes.',
+  ]);
+});
