@@ -45,7 +45,7 @@ export function changesOf(world: () => World, rows: Rows): void {
           await one.endBridge();
           await one.startBridge({ ...usualConfiguration, ...configuration });
           if (isDown) await one.settled();
-          if (isDown) await one.startHomeAssistant();
+          if (isDown) await restarted(one);
           await one.settled();
           await one.untilComplete(120_000).catch((error: unknown) => {
             throw new Error(`${what}, ${when}: ${String(error)}`);
@@ -66,6 +66,7 @@ export function changesOf(world: () => World, rows: Rows): void {
 
   it("a device that its user deletes comes back with Home Assistant's next start", async () => {
     const one = world();
+    await one.settled();
     const total = await one.untilComplete();
     const device = (await one.ha.devices()).find(({ identifiers }) =>
       identifiers.some(([, id]) => id === "greenhouse2mqtt_GH-0003"),
@@ -78,8 +79,18 @@ export function changesOf(world: () => World, rows: Rows): void {
     const isGone = async () => ![...(await registered(one)).keys()].some((key) => key.includes("_GH-0003_"));
     await expect.poll(isGone, { timeout: 20_000 }).toBe(true);
     await one.endHomeAssistant();
-    await one.startHomeAssistant();
+    await restarted(one);
+    await one.settled();
     expect(await one.untilComplete(120_000)).toBe(total);
     rows.tell("a deleted device", "gone at once, back at its next start");
   });
+}
+
+/** Home Assistant started, and the bridge heard of it: it announces everything once more then. */
+async function restarted(world: World): Promise<void> {
+  const mark = world.watch.mark();
+  await world.startHomeAssistant();
+  const isAnnouncing = () =>
+    world.watch.seen.slice(mark).some(({ topic }) => topic.startsWith("homeassistant/device/"));
+  await world.watch.untilTrue(isAnnouncing, "the bridge hears of Home Assistant's start", 60_000);
 }

@@ -93,7 +93,8 @@ async function posted(url: string, body: object, token?: string): Promise<Readon
 
 type Message = Readonly<Record<string, unknown>>;
 
-export async function connect({ url, refreshToken }: Account): Promise<Client> {
+/** Without `watchesStates` none is kept: Home Assistant ends a connection that falls thousands of changes behind. */
+export async function connect({ url, refreshToken }: Account, watchesStates = true): Promise<Client> {
   const form = { grant_type: "refresh_token", refresh_token: refreshToken, client_id: `${url}/` };
   const { access_token: token } = await posted(`${url}/auth/token`, new URLSearchParams(form));
   const socket = new WebSocket(`${url.replace("http", "ws")}/api/websocket`, { maxPayload: 1e9 });
@@ -121,7 +122,9 @@ export async function connect({ url, refreshToken }: Account): Promise<Client> {
       });
       socket.send(JSON.stringify({ id, type, ...fields }));
     });
-  const { shown, newest, changed } = await statesOf(call, (handler) => open.set(last, handler));
+  const { shown, newest, changed } = watchesStates
+    ? await statesOf(call, (handler) => open.set(last, handler))
+    : { shown: [], newest: new Map<string, State>(), changed: new Set<() => void>() };
   return {
     call,
     act: async (service, entity, data = {}) => {

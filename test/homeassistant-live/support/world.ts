@@ -55,6 +55,8 @@ export const parameters: Configuration = {
 export interface WorldOptions {
   readonly mosquitto?: MosquittoOptions;
   readonly controllers?: number;
+  /** Whether states are kept; true without. */
+  readonly watchesStates?: boolean;
   /** Files of Home Assistant's configuration folder. */
   readonly files?: Readonly<Record<string, string>>;
   /** The bridge's section for a broker; MQTT 5 without. */
@@ -136,7 +138,7 @@ export async function createWorld(installation: Installation, options: WorldOpti
   const startHomeAssistant = async () => {
     await process.start();
     now.account ??= await setUp(`http://127.0.0.1:${port}`, broker.port);
-    now.ha = await connect(now.account);
+    now.ha = await connect(now.account, options.watchesStates);
   };
   const startPlatform = async () => {
     now.platform = await stage.platform({ port: platformPort, controllers: options.controllers ?? 3 });
