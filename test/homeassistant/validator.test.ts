@@ -49,7 +49,6 @@ describe.each<[string, [string, string][]]>([
       ["command_topic is required", one({ platform: "button", state_topic: undefined, payload_press: "x" })],
       ["event_types is required", one({ platform: "event" })],
       ["event_types are empty", one({ platform: "event", event_types: [] })],
-      ["no components", message({})],
     ],
   ],
   [

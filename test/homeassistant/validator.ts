@@ -33,7 +33,8 @@ export function discoveryFaults(topic: string, payload: string): string[] {
   faults.push(...unknownKeys("root", document, rootKeys));
   faults.push(...deviceFaults(document["device"]), ...originFaults(document["origin"]));
   const components = record(document["components"]);
-  if (components === null || Object.keys(components).length === 0) return [...faults, "no components"];
+  // None at all is a device that shows nothing there, as a camera without a client does.
+  if (components === null) return [...faults, "no components"];
   for (const [key, value] of Object.entries(components)) {
     const component = record(value);
     if (!/^[a-zA-Z0-9_-]+$/.test(key)) faults.push(`component key ${JSON.stringify(key)}`);

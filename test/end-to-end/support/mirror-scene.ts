@@ -110,7 +110,9 @@ function viewOf(watch: Watch, platform: SimulatedPlatform, spoken: Spoken): View
       return shown.length > 0 && shown.every(([, one]) => one === quality);
     },
     documentOf: (code) =>
-      [...watch.current(discovery).values()].find((text) => text.includes(`"greenhouse2mqtt_${code}_`)),
+      [...watch.current(discovery).values()].find((text) =>
+        text.includes(`"identifiers":["greenhouse2mqtt_${code}"]`),
+      ),
     polled: async (times) => {
       await platform.untilAsked("control/mqtt", times, 30_000);
       await platform.untilAsked("sensor-data", times * 6, 30_000);
