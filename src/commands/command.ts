@@ -137,7 +137,8 @@ export interface CommanderPorts {
 /** What the book asks of the limits. */
 export type BookLimits = Pick<LimitKeeper, "take" | "mayStart" | "mayPost">;
 
-type CommandLimits = BookLimits & Pick<LimitKeeper, "beforeSending" | "phase" | "posted" | "ended">;
+type CommandLimits = BookLimits &
+  Pick<LimitKeeper, "beforeSending" | "phase" | "posted" | "ended" | "turnedAway">;
 
 export type CommandRules = Configuration["commands"];
 

@@ -69,6 +69,7 @@ export class Commander implements PushBell {
     const controller = store.byId(request.controllerId);
     const rules = this.#ports.rules();
     const id = claimedId(request.payload) ?? newId();
+    const code = controller?.info.code ?? request.controllerId;
     const effects = this.feed({
       type: "asked",
       arrived: {
@@ -78,11 +79,17 @@ export class Commander implements PushBell {
         journal: journal.state(),
         clockTrusted: clockTrusted(),
         otherBridge: otherBridge(),
-        code: controller?.info.code ?? request.controllerId,
+        code,
         target: targetOf(controller, request, rules),
       },
     });
-    return { id, isTaken: effects.some(({ type }) => type === "phase") };
+    const isTaken = effects.some(({ type }) => type === "phase");
+    const [refused] = effects.flatMap((effect) =>
+      "result" in effect && effect.result ? [effect.result] : [],
+    );
+    if (!isTaken && refused !== undefined && request.rule !== undefined)
+      this.#ports.limits?.turnedAway({ code, targetId: request.targetId }, refused);
+    return { id, isTaken };
   }
 
   /** Takes nothing new; what was sent stays open in the journal for the next start. */

@@ -76,6 +76,7 @@ export function afterEnd(
   outcome: Outcome,
   now: number,
 ): Entry {
+  if (command.dryRun) return entry;
   const moved = isPosted ? { ...entry, moves: movesAfterEnd(entry.moves, command, outcome, now) } : entry;
   switch (outcome) {
     case "confirmed":
@@ -157,7 +158,9 @@ export function attemptAfter(
   }: { readonly outcome: Outcome; readonly reason: string | null; readonly message: string | null },
   now: number,
 ): Attempts | null {
-  if (outcome === "confirmed" || outcome === "already" || outcome === "dry_run") return null;
+  if (outcome === "confirmed" || outcome === "already") return null;
+  // Nothing was sent, so the lease is not over.
+  if (outcome === "dry_run" && kind === "guard") return null;
   // A person has commanded something else that is allowed.
   if (outcome === "superseded" && kind === "guard") return null;
   const problem = message ?? `It ended ${outcome}.`;

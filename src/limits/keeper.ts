@@ -1,4 +1,4 @@
-import type { CommandResult, Refusal } from "../greenhouse/command/outcomes.js";
+import type { Refusal } from "../greenhouse/command/outcomes.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { HistoryParts, RecordBody } from "../journal/records.js";
@@ -13,6 +13,7 @@ import { type GivenTerm, type Term, termOf } from "./terms.js";
 import {
   dueAt,
   dueSends,
+  type Ended,
   expire,
   isKeptBack,
   isThere,
@@ -22,7 +23,7 @@ import {
 } from "./upkeep.js";
 
 const go: Verdict = { type: "go" };
-const nothingOpen: ReadonlyMap<string, UnderWay> = new Map();
+type About = Pick<LimitedCommand, "code" | "targetId" | "settings" | "term">;
 
 /**
  * Holds what limits every actuator: judges commands, follows what becomes of them, and sends what a guard or the end of a
@@ -121,7 +122,8 @@ export class LimitKeeper {
     const actuator = this.#ports.store.get(command.code)?.actuators.get(command.targetId);
     if (command.force || command.target !== "actuator" || !actuator) return false;
     const word = canonical(command.wanted);
-    for (const { command: other, isPosted } of this.#openAt(command).values())
+    const open = this.#open.get(keyOf(command.code, command.targetId))?.values() ?? [];
+    for (const { command: other, isPosted } of open)
       if (isPosted && other.id !== command.id && canonical(other.wanted) === word) return true;
     return isThere(actuator, command.wanted);
   }
@@ -163,19 +165,26 @@ export class LimitKeeper {
     this.#touchAfter(command);
   }
 
-  ended(command: LimitedCommand, result: Pick<CommandResult, "id" | "outcome" | "reason" | "message">): void {
+  ended(command: LimitedCommand, result: Ended): void {
     if (command.target !== "actuator") return;
     const key = keyOf(command.code, command.targetId);
     const under = this.#underWay(command) ?? { command, isPosted: false, before: null };
     this.#open.get(key)?.delete(command.id);
     if (this.#open.get(key)?.size === 0) this.#open.delete(key);
-    const isDone = result.outcome === "confirmed" || result.outcome === "already";
-    const entry = isDone ? this.#entryFor(command) : (this.#ledger.get(key) ?? null);
+    // Also of one that was never sent: the disk may have been told that it would be.
+    const entry = this.#entryFor(command);
     if (entry !== null) {
       const now = this.#ports.clock.monotonic();
       this.#ledger.put(sentAs(afterEnd(entry, under, result.outcome, now), result, now));
     }
     this.#touchAfter(command);
+  }
+
+  /** What a rule asked for was refused before it was a command. */
+  turnedAway(about: Pick<LimitedCommand, "code" | "targetId">, result: Ended): void {
+    const entry = this.#ledger.get(keyOf(about.code, about.targetId));
+    if (entry) this.#ledger.put(sentAs(entry, result, this.#ports.clock.monotonic()));
+    this.#touchAfter(about);
   }
 
   /** Somebody else moved it. */
@@ -278,21 +287,12 @@ export class LimitKeeper {
     return { state, position };
   }
 
-  #openAt({ code, targetId }: Pick<LimitedCommand, "code" | "targetId">): ReadonlyMap<string, UnderWay> {
-    return this.#open.get(keyOf(code, targetId)) ?? nothingOpen;
-  }
-
-  #underWay(command: LimitedCommand): UnderWay | null {
-    return this.#openAt(command).get(command.id) ?? null;
+  #underWay({ code, targetId, id }: LimitedCommand): UnderWay | null {
+    return this.#open.get(keyOf(code, targetId))?.get(id) ?? null;
   }
 
   /** Whether the actuator is limited, others look at it, or this command limits itself. */
-  #mayMatter({
-    code,
-    targetId,
-    settings,
-    term,
-  }: Pick<LimitedCommand, "code" | "targetId" | "settings" | "term">) {
+  #mayMatter({ code, targetId, settings, term }: About): boolean {
     if (settings.limits !== undefined || term !== null) return true;
     const id = this.#watched.size === 0 ? code : (this.#ports.store.get(code)?.info.id ?? code);
     if (this.#watched.has(keyOf(code, targetId)) || this.#watched.has(keyOf(id, targetId))) return true;
@@ -300,7 +300,7 @@ export class LimitKeeper {
   }
 
   /** Of an actuator that may be limited, or that others look at; null where nothing has to be remembered. */
-  #entryFor(about: Pick<LimitedCommand, "code" | "target" | "targetId" | "settings" | "term">): Entry | null {
+  #entryFor(about: About & Pick<LimitedCommand, "target">): Entry | null {
     if (about.target !== "actuator" || !this.#mayMatter(about)) return null;
     return this.#ledger.get(keyOf(about.code, about.targetId)) ?? newEntry(about.code, about.settings);
   }
@@ -333,7 +333,7 @@ export class LimitKeeper {
     const key = keyOf(code, actuator);
     const moves = this.#ledger.get(key)?.moves;
     const isOwn = entry.code === code && entry.id === actuator;
-    const open = isOwn ? [] : [...(this.#open.get(key) ?? nothingOpen).values()];
+    const open = isOwn ? [] : [...(this.#open.get(key)?.values() ?? [])];
     return {
       unfinished: open.flatMap(({ command: { wanted } }) => (wanted.type === "stop" ? [] : [wanted])),
       isMoving: moves !== undefined && isMoving(moves, this.#ports.clock.monotonic()),
@@ -387,7 +387,7 @@ export class LimitKeeper {
     const controllerId = store.get(entry.code)?.info.id;
     if (controllerId !== undefined)
       for (const send of sends) submit({ ...send, controllerId, actuator: entry.id });
-    if ([...(this.#open.get(key) ?? nothingOpen).values()].some(({ isPosted }) => !isPosted)) recheck(key);
+    if ([...(this.#open.get(key)?.values() ?? [])].some(({ isPosted }) => !isPosted)) recheck(key);
   }
 
   #schedule(key: string, entry: Entry, around: Surroundings, now: Instant): void {

@@ -97,7 +97,10 @@ export class Ledger {
   put(entry: Entry): void {
     this.set(entry);
     for (const record of this.unkept(entry))
-      this.#ports.journal.append(record, { durable: false }).catch(() => undefined);
+      this.#ports.journal.append(record, { durable: false }).catch(() => {
+        // Told again with the next change.
+        this.#kept.delete(keyOf(entry.code, entry.id));
+      });
   }
 
   /** What the disk does not have yet of it; counts as kept from now on. */

@@ -91,9 +91,13 @@ export interface Attempts {
   readonly nextAt: number;
   /** Why it is late, once that was said. */
   readonly problem: string | null;
+  /** Something keeps it back; otherwise it was sent and not confirmed. */
+  readonly isKeptBack: boolean;
 }
 
-export const firstAttempt = (at: number): Attempts => ({ id: null, tries: 0, nextAt: at, problem: null });
+export const firstAttempt = (at: number): Attempts => ({
+  ...{ id: null, tries: 0, nextAt: at, problem: null, isKeptBack: false },
+});
 
 const againMs = 30_000;
 const leasePauses = [againMs, 120_000, 600_000];
@@ -110,7 +114,7 @@ export function nextAttempt(
   problem: string,
 ): Attempts {
   const pause = kind === "lease" ? (leasePauses[tries - 1] ?? 600_000) : (guardPauses[tries - 1] ?? Infinity);
-  return { id: null, tries, nextAt: now + pause, problem };
+  return { id: null, tries, nextAt: now + pause, problem, isKeptBack: false };
 }
 
 /** Nothing was sent, because something keeps it back: that is looked at again, and is no attempt. */
@@ -119,4 +123,5 @@ export const keptBack = ({ tries }: Attempts, now: number, problem: string): Att
   tries: Math.max(0, tries - 1),
   nextAt: now + againMs,
   problem,
+  isKeptBack: true,
 });

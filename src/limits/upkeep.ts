@@ -86,7 +86,7 @@ export function dueSends(
   const attempt = (before: Attempts, rule: DueSend["rule"], command: string, by: string): Attempts => {
     if (before.id !== null || now.mono < before.nextAt) return before;
     const problem = hindrance(entry, rule, command, around, now);
-    if (problem !== null) return { ...before, problem };
+    if (problem !== null) return { ...before, problem, isKeptBack: true };
     const send = { rule, command, id: newId(), by };
     found.push(send);
     return { ...before, id: send.id, tries: before.tries + 1 };
@@ -148,12 +148,11 @@ function hindrance(
   return verdict.type === "go" ? null : verdict.message;
 }
 
+/** How a command ended, as far as the limits ask. */
+export type Ended = Pick<CommandResult, "id" | "outcome" | "reason" | "message">;
+
 /** A command has ended: where a rule had sent it, it is done with or sent again. */
-export function sentAs(
-  entry: Entry,
-  result: Pick<CommandResult, "id" | "outcome" | "reason" | "message">,
-  now: number,
-): Entry {
+export function sentAs(entry: Entry, result: Ended, now: number): Entry {
   if (entry.leaseEnd?.id === result.id)
     return { ...entry, leaseEnd: attemptAfter(entry.leaseEnd, "lease", result, now) };
   const [name] = [...entry.sends].find(([, { id }]) => id === result.id) ?? [];
@@ -211,11 +210,10 @@ export function problemsOf(entry: Entry, around: Surroundings): Readonly<Record<
   });
   const unmet = guards.flatMap((guard) => {
     const state = guardState(entry, guard);
-    const { problem = null, tries = 0, id = null } = entry.sends.get(guard.name) ?? {};
-    const isKeptBack = problem !== null && (tries === 0 || (isGivenUp(tries) && id === null));
-    return holds(state) && state.sending === "due" && isKeptBack
-      ? [`The guard "${guard.name}" sends ${guard.sends ?? ""}: ${problem}`]
-      : [];
+    const sends = entry.sends.get(guard.name);
+    if (!sends || sends.problem === null || !holds(state) || state.sending !== "due") return [];
+    const isUnmet = sends.isKeptBack || (isGivenUp(sends.tries) && sends.id === null);
+    return isUnmet ? [`The guard "${guard.name}" sends ${guard.sends ?? ""}: ${sends.problem}`] : [];
   });
   const overrun = entry.lease !== null ? (entry.leaseEnd?.problem ?? null) : null;
   return {

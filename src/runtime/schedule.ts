@@ -91,6 +91,9 @@ export class Schedule<Key> {
   }
 }
 
+/** A longer timer would fire at once, again and again; ending a rest early harms nobody. */
+const longestTimerMs = 2_147_483_647;
+
 /** A pause that others may end early; a wake that comes while nobody rests ends the next one. */
 export class Rest {
   readonly #clock: Clock;
@@ -124,7 +127,7 @@ export class Rest {
   #timed(ms: number): Promise<void> {
     const sleep = new AbortController();
     this.#end = () => sleep.abort(woken);
-    return this.#clock.wait(ms, sleep.signal).catch(() => undefined);
+    return this.#clock.wait(Math.min(ms, longestTimerMs), sleep.signal).catch(() => undefined);
   }
 }
 

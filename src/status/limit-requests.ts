@@ -32,6 +32,9 @@ function actuatorsOf({ actuators, info }: Controller, fields: Fields): readonly 
 
 const isoWithZone = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i;
 
+/** What comes later no ISO time of four digits says. */
+const latestMs = Date.parse("9999-12-31T23:59:59.999Z");
+
 /** Epoch ms of the end; null for none. */
 function untilOf(fields: Fields, now: number): number | null {
   const text = optionalTextField(fields, "until");
@@ -40,6 +43,8 @@ function untilOf(fields: Fields, now: number): number | null {
   const until = duration === null ? (isoWithZone.test(text) ? Date.parse(text) : NaN) : now + duration;
   if (Number.isNaN(until))
     throw new RequestError('"until" must be an ISO time with its zone, or a duration such as "2h".');
+  if (until > latestMs)
+    throw new RequestError('"until" lies beyond the year 9999; leave it out for a lock without an end.');
   if (until <= now) throw new RequestError('"until" lies in the past; give a time that is still to come.');
   return until;
 }

@@ -207,6 +207,107 @@ describe("a lease", () => {
   });
 });
 
+describe("what a rule sends", () => {
+  const running = async (over: Partial<ActuatorSettings> = {}) => {
+    const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }), ...over })] });
+    await one.run("on", { targetId: "valve" });
+    return one;
+  };
+
+  it("is alarmed and sent again where it is refused at the door", async () => {
+    const one = await running();
+    one.otherBridge = true;
+    await one.clock.advance(400_000);
+    expect(one.alarms.has("lease_overrun")).toBe(true);
+    one.otherBridge = false;
+    await one.clock.advance(60_000);
+    expect(one.values()).toEqual(["210=1010", "210=1001"]);
+    expect(one.alarms.has("lease_overrun")).toBe(false);
+  });
+
+  it("kept back after an attempt that was not confirmed is alarmed", async () => {
+    const closing = { ...wind, sends: "close" };
+    const one = await bench({ actuators: [skylight({ limits: limits({ guards: [closing] }) })] });
+    one.platform.registers.set("101", "10010");
+    one.polled("101", "10010");
+    one.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
+    blow(one, 14);
+    await one.clock.advance(70_000);
+    expect(one.results.map(({ outcome }) => outcome)).toEqual(["unconfirmed"]);
+    expect(one.alarms.has("guard_unmet")).toBe(false);
+    const lock = {
+      by: "anna",
+      via: null,
+      reason: null,
+      since: one.clock.now(),
+      until: null,
+      endsAt: Infinity,
+    };
+    await one.keeper.setLock("GH-0001", "roof", lock);
+    await one.clock.advance(60_000);
+    expect(one.alarms.has("guard_unmet")).toBe(true);
+  });
+
+  it("as a dry run is no end of a lease, and is not tried without a pause", async () => {
+    const one = await bench({
+      actuators: [valve({ limits: limits({ forMs: 600_000 }) })],
+      dryRun: true,
+    });
+    one.platform.registers.set("210", "1010");
+    one.polled("210", "1010");
+    const until = one.clock.now() - 60_000;
+    const kept = {
+      ...{ guards: {}, starts: [], moved_until: null, direction: null, lock: null, hold: null },
+      lease: { id: "x", by: null, command: "on", ends_with: "off", until },
+    };
+    const limited = [{ controller: "GH-0001", actuator: "valve", kept }];
+    const nothing = { open: [], unread: [], problems: [], starts: [], alarms: [] };
+    one.keeper.restore({ ...nothing, limits: limited }, until);
+    await one.clock.advance(20_000);
+    expect(one.results.map(({ outcome }) => outcome)).toEqual(["dry_run"]);
+    expect(one.alarms.has("lease_overrun")).toBe(true);
+  });
+});
+
+it("a dry run begins no lease and no hold, also where it ends already", async () => {
+  const one = await bench({ actuators: [valve()] });
+  await one.run("on", { targetId: "valve" });
+  const dry = '{"command":"on","for":"20m","hold":"1h","dry_run":true}';
+  expect((await one.run(dry, { targetId: "valve" })).outcome).toBe("already");
+  expect(one.store.get("GH-0001")?.actuators.get("valve")?.restrictions ?? null).toBeNull();
+  expect((await one.run("off", { targetId: "valve" })).outcome).toBe("confirmed");
+});
+
+describe("on disk", () => {
+  const kept = (one: CommandBench) => one.records.findLast(({ type }) => type === "limits_kept");
+
+  it("nothing is left of a lease whose command was never sent", async () => {
+    const one = await bench({ actuators: [skylight({ stop: { address: "101", value: "00000" } })] });
+    one.send('{"command":"open","for":"20m"}');
+    for (let turns = 0; turns < 200 && kept(one) === undefined; turns++) await Promise.resolve();
+    expect(kept(one)).toMatchObject({ kept: { lease: { command: "open" } } });
+    one.send("stop");
+    await one.clock.advance(60_000);
+    expect(one.values()).toEqual(["101=00000"]);
+    expect(kept(one)).toMatchObject({ kept: null });
+  });
+
+  it("is what the journal could not take, once it can", async () => {
+    const one = await bench({
+      actuators: [skylight({ limits: limits({ guards: [{ ...wind, clearAfterMs: 0 }] }) })],
+    });
+    blow(one, 3);
+    await one.clock.advance(1_000);
+    one.journalProblem = "the disk is full";
+    blow(one, 14);
+    await one.clock.advance(1_000);
+    one.journalProblem = null;
+    blow(one, 15);
+    await one.clock.advance(1_000);
+    expect(kept(one)).toMatchObject({ kept: { guards: { wind: { phase: "held" } } } });
+  });
+});
+
 describe("locks and holds", () => {
   const lock = (one: CommandBench) =>
     one.keeper.setLock("GH-0001", "roof", {

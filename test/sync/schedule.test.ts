@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { nextDueAt } from "../../src/sync/poll-plan.js";
-import { Schedule } from "../../src/runtime/schedule.js";
+import { Rest, Schedule } from "../../src/runtime/schedule.js";
 
 type Step = readonly ["set", string, number] | readonly ["delete", string] | readonly ["take"];
 
@@ -82,4 +82,12 @@ describe("when a job runs next", () => {
     expect(Math.max(...tenths)).toBeLessThanOrEqual(140);
     expect(Math.min(...tenths)).toBeGreaterThanOrEqual(60);
   });
+});
+
+it("a rest of months asks no timer for more than it can hold, as that would fire at once", async () => {
+  const asked: number[] = [];
+  const wait = (ms: number) => Promise.resolve(void asked.push(ms));
+  const clock = { now: () => 0, monotonic: () => 0, wait };
+  await new Rest(clock).for(90 * 86_400_000, new AbortController().signal);
+  expect(asked).toEqual([2 ** 31 - 1]);
 });
