@@ -337,7 +337,7 @@ const budgets: Readonly<Record<string, readonly [lines: number, files: number]>>
   "bridge.ts": [400, 1],
   broker: [1_880, 9],
   cli: [2_350, 16],
-  limits: [2_300, 13],
+  limits: [2_350, 13],
   commands: [4_950, 23],
   config: [3_600, 22],
   greenhouse: [3_990, 26],

@@ -41,7 +41,8 @@ export function encodeLine(record: JournalRecord): Buffer {
 
 function fitting(record: JournalRecord): Buffer {
   let line = encode(record);
-  if (record.type === "carried") return line;
+  // A lock that lost its holder, or starts that are not counted any more, would allow too much after a restart.
+  if (record.type === "carried" || record.type === "limits_kept") return line;
   for (const limit of textLimits) {
     if (line.length <= longestRecordBytes) break;
     line = encode({ ...record, cut: true }, cutTo(limit));

@@ -2,6 +2,7 @@ import type { Outcome } from "../greenhouse/command/outcomes.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { Actuator } from "../greenhouse/model.js";
 import type { Entry, LimitedCommand } from "./entry.js";
+import type { GuardState } from "./guards.js";
 import { began, directionOf, endedAt, isStart, type Moves } from "./pauses.js";
 import { type Attempts, type Hold, keptBack, type Lease, nextAttempt } from "./terms.js";
 
@@ -123,6 +124,17 @@ function done(entry: Entry, command: LimitedCommand): Entry {
 const sooner = (one: Lease | null, other: Lease | null): Lease | null =>
   one === null || (other !== null && other.until < one.until) ? other : one;
 
+/** What guards had sent once is not sent again against somebody else. */
+function givenUp({ guards, sends }: Entry): Pick<Entry, "guards" | "sends"> {
+  const sent = [...sends].flatMap(([name, { tries }]) => (tries > 0 ? [name] : []));
+  const done = (name: string, state: GuardState): GuardState =>
+    sent.includes(name) && state.sending === "due" ? { ...state, sending: "done" } : state;
+  return {
+    guards: new Map([...guards].map(([name, state]) => [name, done(name, state)])),
+    sends: new Map([...sends].filter(([name]) => !sent.includes(name))),
+  };
+}
+
 /** Somebody else moved it: a start that counts, and the end of a lease. */
 export function afterForeignMove(entry: Entry, from: string, to: string, now: number): Entry {
   const degree = /^\d+$/.test(from) ? Number(from) : null;
@@ -133,7 +145,8 @@ export function afterForeignMove(entry: Entry, from: string, to: string, now: nu
     direction: directionOf(to, shown),
     endsAt: now + travelMs,
   };
-  return { ...entry, moves: began(entry.moves, move, mostStarts, now), lease: null, leaseEnd: null };
+  const moves = began(entry.moves, move, mostStarts, now);
+  return { ...entry, moves, ...givenUp(entry), lease: null, leaseEnd: null };
 }
 
 /** Refusals that say that it was kept back, and not that it was tried. */

@@ -39,12 +39,15 @@ interface Measured {
   readonly retain: boolean;
 }
 
+const ofLimits: ReadonlySet<string> = new Set(["guard_blind", "guard_unmet", "lease_overrun"]);
+
 /** What limits commands, and what is wrong: one part for the bridge. They are not a safety layer. */
 export class LimitDesk {
   readonly keeper: LimitKeeper;
   readonly alarms: AlarmDesk;
   readonly #topics: ReadonlySet<string>;
   readonly #journal: LimitPorts["journal"];
+  readonly #store: LimitPorts["store"];
   /** Epoch ms of the newest record of earlier runs, by the clock of then. */
   readonly #newestAt: number;
 
@@ -52,6 +55,7 @@ export class LimitDesk {
     const { configuration, journal, outputs, topics, otherBridge, overdue } = ports;
     const { weather, polling } = configuration;
     this.#journal = journal;
+    this.#store = ports.store;
     this.#newestAt = journal.newestAt;
     this.#topics = new Set(weatherTopics(weather));
     this.alarms = new AlarmDesk({
@@ -71,8 +75,18 @@ export class LimitDesk {
     const history = this.#journal.history();
     this.alarms.restore(history.alarms ?? []);
     this.keeper.restore(history, this.#newestAt);
+    for (const { type, controller, actuator } of this.alarms.list)
+      if (ofLimits.has(type) && !this.#isLimited(controller, actuator))
+        this.alarms.set(type, { controller, actuator }, null);
     const lost = this.#journal.unread?.message ?? null;
     this.alarms.set("state_lost", { controller: null, actuator: null }, lost);
+  }
+
+  /** Nobody else would clear the alarms of one that is not. */
+  #isLimited(controller: string | null, actuator: string | null): boolean {
+    const { settings, restrictions } =
+      this.#store.byId(controller ?? "")?.actuators.get(actuator ?? "") ?? {};
+    return settings?.limits !== undefined || (restrictions ?? null) !== null;
   }
 
   hears(topic: string): boolean {

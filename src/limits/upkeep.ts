@@ -100,7 +100,8 @@ export function dueSends(
     const isBegun = before.tries > 0 && before.id === null;
     if (isBegun && shows(entry, guard.sends, around)) guards.set(guard.name, { ...state, sending: "done" });
     // After a start only once the value is known: a guard that begins as holding sends nothing for that.
-    else if (!state.isSeen && !guard.actsBlind) sends.set(guard.name, before);
+    else if (!state.isSeen && !(guard.actsBlind && now.mono >= graceEnds(guard, around)))
+      sends.set(guard.name, before);
     else sends.set(guard.name, attempt(before, "guard", guard.sends, `rule ${guard.name}`));
   }
   const { lease, leaseEnd } = entry;

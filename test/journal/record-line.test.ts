@@ -88,6 +88,18 @@ describe("a line of the journal", () => {
     expect(idOf(read)?.id ?? idOf(read)?.result?.id).toBe(idOf(record)?.id ?? idOf(record)?.result?.id);
   });
 
+  it("of what limits an actuator is never cut: its holder and its starts count after a restart", () => {
+    const by = "安".repeat(200);
+    const kept = {
+      ...{ guards: {}, moved_until: null, direction: null, lease: null, hold: null },
+      starts: Array.from({ length: 60 }, (_, n) => 1_772_352_000_000 + n),
+      lock: { by, via: null, reason: by, since: 1, until: null },
+    };
+    const body = { type: "limits_kept", controller: "GH-0001", actuator: "roof", kept } as const;
+    const [record] = stamped([body]) as [JournalRecord];
+    expect(decodeLine(withoutNewline(record)).records).toEqual([record]);
+  });
+
   it("that is short enough is not said to be cut", () => {
     const [record] = stamped([ended("a", { message: "m".repeat(1_000) })]) as [JournalRecord];
     expect(decodeLine(withoutNewline(record)).records).toEqual([record]);

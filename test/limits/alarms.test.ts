@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { LimitDesk } from "../../src/limits/limits.js";
+import { CommandBench } from "../support/command-bench.js";
 import { acknowledge, type AlarmBook, clear, noAlarms, passTime, raise } from "../../src/limits/alarms.js";
 
 const of = (controller: string) => ({ controller, actuator: null });
@@ -70,4 +72,24 @@ describe("a flood", () => {
     expect(passTime(book, 9 * minute).events).toEqual([]);
     expect(passTime(book, 11 * minute).events.map(({ type }) => type)).toEqual(["alarm_cleared"]);
   });
+});
+
+it("alarms of limits that are configured no more are cleared by the next start", () => {
+  const { clock, store } = new CommandBench();
+  const about = { controller: "gh-0001", actuator: "roof" };
+  const left = raise(noAlarms, "guard_blind", about, "not good", clock.now()).book;
+  const polling = { controllers: 0, sensors: 0, running_status: 0, actuators: 0, stale_after: 900_000 };
+  const history = { open: [], unread: [], problems: [], starts: [], limits: [] };
+  const desk = new LimitDesk({
+    ...{ clock, store, isReadOnly: () => false, newId: () => "1", submit: () => undefined },
+    ...{ recheck: () => undefined, configuration: { weather: {}, polling } },
+    journal: {
+      ...{ append: () => Promise.resolve(1), state: () => ({ reason: null }), unread: null, newestAt: 0 },
+      history: () => ({ ...history, alarms: [...left.alarms.values()] }),
+    },
+    ...{ outputs: { send: () => undefined }, onEvent: () => undefined, topics: { alarm: (id) => id } },
+    ...{ otherBridge: () => false, overdue: () => [] },
+  });
+  desk.restore();
+  expect(desk.alarms.list).toMatchObject([{ id: "guard_blind.gh-0001.roof", state: "cleared" }]);
 });

@@ -248,6 +248,42 @@ describe("what a rule sends", () => {
     expect(one.alarms.has("guard_unmet")).toBe(true);
   });
 
+  it("is not sent again against what somebody else has moved meanwhile", async () => {
+    const quick = { travelMs: 5_000, confirmWithinMs: 10_000 };
+    const closing = limits({ guards: [{ ...wind, sends: "close" }] });
+    const one = await bench({ actuators: [skylight({ ...quick, limits: closing })] });
+    one.platform.registers.set("101", "10010");
+    one.polled("101", "10010");
+    one.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
+    blow(one, 14);
+    await one.clock.advance(25_000);
+    expect(one.results.map(({ outcome }) => outcome)).toEqual(["unconfirmed"]);
+    one.keeper.changedElsewhere("gh-0001", "roof", "open", "auto");
+    await one.clock.advance(60_000);
+    expect(one.values()).toEqual(["101=10001"]);
+  });
+
+  it("is sent blind after a start only once its input is overdue, also where it was due before", async () => {
+    const closing = limits({ guards: [{ ...wind, sends: "close", actsBlind: true }] });
+    const one = new CommandBench({ weather, actuators: [skylight({ limits: closing })] });
+    const kept = {
+      guards: { wind: { phase: "held", sending: "due", id: null, tries: 0 } },
+      ...{ starts: [], moved_until: null, direction: null, lock: null, hold: null, lease: null },
+    } as const;
+    const limited = [{ controller: "GH-0001", actuator: "roof", kept }];
+    const nothing = { open: [], unread: [], problems: [], starts: [], alarms: [] };
+    one.keeper.restore({ ...nothing, limits: limited }, one.clock.now());
+    const stop = new AbortController();
+    void one.keeper.run(stop.signal);
+    onTestFinished(() => stop.abort());
+    one.store.dispatch("GH-0001", { type: "connection", status: online });
+    one.platform.registers.set("101", "10010");
+    await one.clock.advance(59_000);
+    expect(one.values()).toEqual([]);
+    await one.clock.advance(30_000);
+    expect(one.values()).toEqual(["101=10001"]);
+  });
+
   it("as a dry run is no end of a lease, and is not tried without a pause", async () => {
     const one = await bench({
       actuators: [valve({ limits: limits({ forMs: 600_000 }) })],
