@@ -134,6 +134,7 @@ const table: Readonly<Record<string, Row>> = {
       ...edges,
       sync: "all",
       commands: "all",
+      limits: { files: ["keeper.ts"], typesOnly: false },
       config: "all",
       simulator: { files: ["simulator.ts"], typesOnly: false },
       status: "all",

@@ -6,6 +6,7 @@ import type { BridgeOptions } from "../bridge.js";
 import { mirrorSettings } from "../sync/settings.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { Journal } from "../journal/journal.js";
+import { LimitKeeper } from "../limits/keeper.js";
 import { openJournal } from "../journal/open.js";
 import { createPlatform } from "../platform/client.js";
 import { platformSettings } from "../platform/settings.js";
@@ -29,14 +30,14 @@ export async function commandDirectly(
   const ports = { clock, random, log, dataDir };
   const platform = createPlatform(platformSettings(configuration.platform), ports);
   opened.compareClock(() => clockAgrees(platform.clockSkewMs()));
-  const settings = mirrorSettings(configuration);
-  const store = new GreenhouseStore(settings, clock, anyAscii);
-  store.setReachable(true);
-  for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
+  const store = configuredStore(configuration, clock);
   try {
     return await new Promise((resolve, reject) => {
-      const commander = new Commander({
+      const commander: Commander = new Commander({
         ...{ platform, store, journal: opened.journal, clock, log, newId: randomUUID },
+        limits: limitsOf(configuration, { clock, store, journal: opened.journal }, (key) =>
+          commander.feed({ type: "limits_changed", key }),
+        ),
         rules: () => configuration.commands,
         clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
         otherBridge: () => false,
@@ -57,6 +58,30 @@ export async function commandDirectly(
     await platform.close();
     await opened.close();
   }
+}
+
+function configuredStore(configuration: BridgeOptions["configuration"], clock: Clock): GreenhouseStore {
+  const settings = mirrorSettings(configuration);
+  const store = new GreenhouseStore(settings, clock, anyAscii);
+  store.setReachable(true);
+  for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
+  return store;
+}
+
+/** As an earlier run left them: a lock and a hold count here too. Nothing is measured here, so every guard holds. */
+function limitsOf(
+  { weather, polling, commands }: BridgeOptions["configuration"],
+  parts: { readonly clock: Clock; readonly store: GreenhouseStore; readonly journal: Journal },
+  recheck: (key: string) => void,
+): LimitKeeper {
+  const nothing = () => undefined;
+  const { newestAt } = parts.journal;
+  const keeper = new LimitKeeper({
+    ...{ ...parts, weather, staleAfterMs: polling.stale_after, newId: randomUUID, recheck },
+    ...{ isReadOnly: () => commands.read_only, onEvent: nothing, alarm: nothing, submit: nothing },
+  });
+  keeper.restore(parts.journal.history(), newestAt);
+  return keeper;
 }
 
 const toldWithinMs = 5_000;

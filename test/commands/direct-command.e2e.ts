@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { commandDirectly } from "../../src/cli/direct-command.js";
-import { journalDirectory } from "../../src/journal/open.js";
+import { journalDirectory, openJournal } from "../../src/journal/open.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { seededRandom } from "../../src/runtime/random.js";
 import { silentLog } from "../support/builders.js";
@@ -36,4 +36,37 @@ it("a command without a bridge whose outcome the journal cannot take ends with a
   });
   await expect(result).rejects.toThrow("its outcome is not told before the journal has it");
   expect(simulator.control.posts()).toHaveLength(1);
+}, 30_000);
+
+it("a lock is kept without a bridge too: the command is refused, and nothing is sent", async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "direct-"));
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const simulator = await platform();
+  const configuration = await configurationOf(
+    'controllers: { GH-0001: { actuators: { fan: { kind: circulation_fan, address: "150", settle: 0s } } } }',
+    simulator,
+  );
+  const opened = await openJournal({ dataDir, clock: systemClock, log: silentLog });
+  const lock = { by: "anna", via: null, reason: null, since: systemClock.now(), until: null };
+  const kept = { guards: {}, starts: [], moved_until: null, direction: null, lock, lease: null, hold: null };
+  const record = { type: "limits_kept", controller: "GH-0001", actuator: "fan", kept } as const;
+  await opened.journal.append(record, { durable: true });
+  await opened.close();
+  const around = {
+    configuration: { ...configuration, data_dir: dataDir },
+    ...{ clock: systemClock, random: seededRandom(1), log: silentLog },
+    ...{ setLogLevel: () => undefined, version: "test" },
+  };
+  const payload = new TextEncoder().encode("on");
+  const about = {
+    controllerId: "gh-0001",
+    target: "actuator",
+    targetId: "fan",
+    by: null,
+    via: null,
+  } as const;
+  expect(await commandDirectly(around, { ...about, payload }, () => undefined)).toMatchObject({
+    ...{ outcome: "refused", reason: "interlock", interlock: { rule: "lock", value: "anna" } },
+  });
+  expect(simulator.control.posts()).toHaveLength(0);
 }, 30_000);
