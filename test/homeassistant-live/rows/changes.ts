@@ -90,7 +90,12 @@ export function changesOf(world: () => World, rows: Rows): void {
 async function restarted(world: World): Promise<void> {
   const mark = world.watch.mark();
   await world.startHomeAssistant();
-  const isAnnouncing = () =>
-    world.watch.seen.slice(mark).some(({ topic }) => topic.startsWith("homeassistant/device/"));
+  const isAnnouncing = () => {
+    const since = world.watch.seen.slice(mark);
+    const birth = since.findIndex(
+      ({ topic, payload }) => topic === "homeassistant/status" && payload === "online",
+    );
+    return birth >= 0 && since.slice(birth).some(({ topic }) => topic.startsWith("homeassistant/device/"));
+  };
   await world.watch.untilTrue(isAnnouncing, "the bridge hears of Home Assistant's start", 60_000);
 }
