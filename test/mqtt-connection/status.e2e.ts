@@ -276,13 +276,11 @@ describe("two bridges with one client id", () => {
     const { lines, online, ends } = connect({ url: mosquitto.url });
     for (let round = 1; round <= 4; round += 1) {
       await online(round);
+      const before = lines.length;
       await mosquitto.kill();
       await until(() => ends.length === round, "gone");
-      await until(() => lines.filter((line) => line.includes("is the broker running")).length > 0, "away");
-      await until(
-        () => lines.filter((line) => line.includes("failedAttempts")).length >= round,
-        "tried again",
-      );
+      const isTried = () => lines.slice(before).some((line) => line.includes("is the broker running"));
+      await until(isTried, "tried in vain");
       await mosquitto.restart();
     }
     expect(lines.filter((line) => line.includes("same client id"))).toEqual([]);
