@@ -161,6 +161,5 @@ export class HostConnections {
   }
 }
 
-/** The longer of the two total deadlines is for control values, the sign-in, what a command reads and what a device is asked. */
-const isPatient = ({ urgent, operation, path }: Call): boolean =>
-  urgent || operation.method === "POST" || path.includes("flush=1");
+/** The longer of the two total deadlines is for control values, the sign-in and what a command reads. */
+const isPatient = ({ urgent, operation }: Call): boolean => urgent || operation.method === "POST";
