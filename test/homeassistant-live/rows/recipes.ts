@@ -109,7 +109,9 @@ export function recipes(world: () => World, rows: Rows, runs: number): void {
     await one.ha.until("it is back", () => one.ha.state("select.gh_0001_roof_fans")?.state === "Off");
     const problem = "binary_sensor.gh_0001_command_problem";
     await one.ha.until("the problem shows", () => one.ha.state(problem)?.state === "on");
-    expect(await notifications(one)).toEqual([]);
+    // That the bridge was not running is no old failure.
+    const told = (await notifications(one)).filter(({ message }) => message !== "The bridge is not running.");
+    expect(told).toEqual([]);
     await one.ha.act("button.press", "button.gh_0001_acknowledge_problem");
   });
 
