@@ -9,7 +9,8 @@ import { seededRandom } from "../../src/runtime/random.js";
 import { silentLog } from "../support/builders.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
 
-it("a command without a bridge whose outcome the journal cannot take ends with an error, and tells no outcome", async () => {
+/** A fan of a simulated platform, a data directory, and no bridge. */
+async function scene() {
   const dataDir = mkdtempSync(join(tmpdir(), "direct-"));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const simulator = await platform();
@@ -22,14 +23,21 @@ it("a command without a bridge whose outcome the journal cannot take ends with a
     ...{ clock: systemClock, random: seededRandom(1), log: silentLog },
     ...{ setLogLevel: () => undefined, version: "test" },
   };
-  const request = {
-    controllerId: "gh-0001",
-    target: "actuator",
-    targetId: "fan",
-    by: null,
-    via: null,
-  } as const;
-  const result = commandDirectly(around, { ...request, payload: new TextEncoder().encode("on") }, (phase) => {
+  const switched = (onPhase: Parameters<typeof commandDirectly>[2]) =>
+    commandDirectly(
+      around,
+      {
+        ...{ controllerId: "gh-0001", target: "actuator", targetId: "fan", by: null, via: null },
+        payload: new TextEncoder().encode("on"),
+      },
+      onPhase,
+    );
+  return { dataDir, simulator, switched };
+}
+
+it("a command without a bridge whose outcome the journal cannot take ends with an error, and tells no outcome", async () => {
+  const { dataDir, simulator, switched } = await scene();
+  const result = switched((phase) => {
     if (phase !== "confirming") return;
     rmSync(journalDirectory(dataDir), { recursive: true });
     writeFileSync(journalDirectory(dataDir), "");
@@ -39,33 +47,14 @@ it("a command without a bridge whose outcome the journal cannot take ends with a
 }, 30_000);
 
 it("a lock is kept without a bridge too: the command is refused, and nothing is sent", async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "direct-"));
-  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
-  const simulator = await platform();
-  const configuration = await configurationOf(
-    'controllers: { GH-0001: { actuators: { fan: { kind: circulation_fan, address: "150", settle: 0s } } } }',
-    simulator,
-  );
+  const { dataDir, simulator, switched } = await scene();
   const opened = await openJournal({ dataDir, clock: systemClock, log: silentLog });
   const lock = { by: "anna", via: null, reason: null, since: systemClock.now(), until: null };
   const kept = { guards: {}, starts: [], moved_until: null, direction: null, lock, lease: null, hold: null };
   const record = { type: "limits_kept", controller: "GH-0001", actuator: "fan", kept } as const;
   await opened.journal.append(record, { durable: true });
   await opened.close();
-  const around = {
-    configuration: { ...configuration, data_dir: dataDir },
-    ...{ clock: systemClock, random: seededRandom(1), log: silentLog },
-    ...{ setLogLevel: () => undefined, version: "test" },
-  };
-  const payload = new TextEncoder().encode("on");
-  const about = {
-    controllerId: "gh-0001",
-    target: "actuator",
-    targetId: "fan",
-    by: null,
-    via: null,
-  } as const;
-  expect(await commandDirectly(around, { ...about, payload }, () => undefined)).toMatchObject({
+  expect(await switched(() => undefined)).toMatchObject({
     ...{ outcome: "refused", reason: "interlock", interlock: { rule: "lock", value: "anna" } },
   });
   expect(simulator.control.posts()).toHaveLength(0);

@@ -165,7 +165,7 @@ const listener = section({
   port: withDefault(whole(0, 65_535), 8099, "A busy port is a warning, not a reason to stop."),
   token: optional(
     writtenText("a token without blanks", /^[!-~]{1,1000}$/),
-    "Asked for anything but the health check.",
+    "Lets programs read, as `Authorization: Bearer`; `/metrics` asks for it.",
     { example: "!secret http_token", off: true, secret: true },
   ),
   allowed_hosts: withDefault(
