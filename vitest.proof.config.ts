@@ -33,7 +33,7 @@ const proof = (mode: string) => ({
   disableConsoleIntercept: true,
 });
 
-// What is said about seconds is not to be disturbed by other tests.
+// What is said about seconds is not to be disturbed by many other tests.
 const alone = ["command-line", "lifecycle", "mirror"].map((name) => `test/end-to-end/${name}.test.ts`);
 const endToEnd = {
   projects: [
@@ -43,7 +43,7 @@ const endToEnd = {
         name: "alone",
         include: alone,
         testTimeout: 60_000,
-        fileParallelism: false,
+        maxWorkers: 2,
         sequence: { groupOrder: 0 },
       },
     },

@@ -73,7 +73,9 @@ export function houseOf(code: string, { platform, watch }: Surroundings): House 
       .filter((one) => one.topic === `${topic(actuator)}/command`)
       .map(({ payload }) => fields(payload))
       .filter((one) => one["id"] === own)
-      .map((one) => String(one["phase"]));
+      .map((one) => String(one["phase"]))
+      // A retained state may be published again at any time: only a change is a phase.
+      .filter((phase, at, all) => phase !== all[at - 1]);
   const posts = async (address?: string) =>
     (await platform.posts()).filter(
       (post) => post.code === code && (address === undefined || post.address === address),
