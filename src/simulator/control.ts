@@ -16,13 +16,16 @@ import {
   word,
 } from "./faults.js";
 import type { OperationName } from "./operations.js";
-import type { PlatformState } from "./platform-state.js";
+import { type PlatformState, wholeStation } from "./platform-state.js";
+import { type StationMessage, stationMessages } from "./sensors.js";
 
 /** What is really so at one address, whatever the platform tells. `at` of the values is real epoch ms. */
 interface TrueState {
   readonly value: string;
   /** Where each device behind the address stands, 0 to 1. */
   readonly levels: readonly number[];
+  /** How often the motor of each began to run or turned round since the start. */
+  readonly starts: readonly number[];
   readonly isMoving: boolean;
   readonly isOnline: boolean;
   readonly held: readonly HeldValue[];
@@ -122,8 +125,7 @@ function platformControl(state: PlatformState, now: () => number, obeyOutages: (
     },
     /** Disarms every fault, brings back both hosts and the push channels; what already happened to devices stays. */
     clearFaults: (): Promise<void> => {
-      state.faults.clear();
-      state.outages.clear();
+      for (const gone of [state.faults, state.outages, state.silent]) gone.clear();
       state.setPush("normal", Infinity);
       return obeyOutages();
     },
@@ -164,6 +166,13 @@ function views(state: PlatformState, now: () => number, device: (code: string) =
       state.settle();
       return state.posts.list();
     },
+    /** What the weather station says now. */
+    weather: (): readonly StationMessage[] => {
+      state.advance(now());
+      const isSilent = (sensor: string) =>
+        [sensor, wholeStation].some((one) => state.now < (state.silent.get(one) ?? -Infinity));
+      return stationMessages(state.sky.felt(state.simulatedNow), isSilent);
+    },
     requests: (): Readonly<Partial<Record<OperationName | "unknown", number>>> =>
       Object.fromEntries(state.requests),
     trueState: (code: string, address: string): TrueState => {
@@ -171,8 +180,8 @@ function views(state: PlatformState, now: () => number, device: (code: string) =
       const value = controller.registers.read(address);
       const position = controller.position(address);
       if (value === null || !position) throw new Error(`${code} has no address ${JSON.stringify(address)}`);
-      const { levels, moving: isMoving } = position;
-      return { value, levels, isMoving, isOnline: controller.isOnline(), held: held(code, address) };
+      const { levels, starts, moving: isMoving } = position;
+      return { value, levels, starts, isMoving, isOnline: controller.isOnline(), held: held(code, address) };
     },
   };
 }
@@ -265,6 +274,8 @@ export function controlView(
   switch (view) {
     case "posts":
       return { status: 200, body: control.posts().filter((post) => post.at >= Number(since)) };
+    case "weather":
+      return { status: 200, body: control.weather() };
     case "requests":
       return { status: 200, body: control.requests() };
     case "controllers":

@@ -179,11 +179,15 @@ export class SimulatedController {
     return String(Math.round(100 * this.#plant.level(row.roles[0] ?? "special")));
   }
 
-  /** How far each device behind an address is, 0 to 1, and whether it still moves. */
-  position(address: string): { levels: readonly number[]; moving: boolean } | null {
+  /** How far each device behind an address is, 0 to 1, how often its motor started, and whether any still moves. */
+  position(address: string) {
     const row = this.registers.table.get(address);
     if (!row) return null;
-    return { levels: row.roles.map((role) => this.#plant.level(role)), moving: this.#plant.isMoving(row) };
+    return {
+      levels: row.roles.map((role) => this.#plant.level(role)),
+      starts: row.roles.map((role) => this.#plant.starts.get(role) ?? 0),
+      moving: this.#plant.isMoving(row),
+    };
   }
 
   get plant(): Plant {

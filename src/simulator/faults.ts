@@ -38,8 +38,12 @@ const eventFaults = [
   "freeze_sensors",
   "bad_sensor",
   "moved_by_hand",
+  "somebody",
   "storm",
   "rain",
+  "showers",
+  "gusts",
+  "station_silent",
   "host_down",
   "expire_tokens",
   "push",
@@ -92,13 +96,16 @@ export interface FaultSpec {
   readonly address?: string;
   /** Whether the request was carried out before its answer was spoilt. */
   readonly when?: "before" | "after";
-  /** `slow`, `late`: how much later; `twice`: when again; `revert`: how much later; `stale_read_back`, `stale_group`: how old. */
+  /**
+   * `slow`, `late`: how much later; `twice`: when again; `revert`: how much later; `stale_read_back`, `stale_group`: how old;
+   * `somebody`: from one switch to the next.
+   */
   readonly delayMs?: number;
   readonly status?: number;
   readonly code?: number;
   readonly message?: string;
   readonly retryAfterMs?: number;
-  /** What is read back, shown by a sensor or set by hand; `paged`: how many a page has. */
+  /** What is read back, shown by a sensor or set by hand; `paged`: how many a page has; `gusts`: m/s. */
   readonly value?: string | number | boolean | null;
   readonly sensor?: string;
   readonly how?: Outage | PushMode;

@@ -185,6 +185,8 @@ export class Plant {
   readonly levels: Levels = restingLevels();
   /** What the sensors saw of the devices when they took their newest sample. */
   sample = { sunWm2: 0, plans: 0 };
+  /** How often each motor began to run, or turned round. */
+  readonly starts = new Map<Role, number>();
   readonly #targets: Levels = restingLevels();
   readonly #travelMs: ReadonlyMap<Role, number>;
   readonly #sky: Sky;
@@ -227,7 +229,7 @@ export class Plant {
     const targets = targetsOf(row, value);
     row.roles.forEach((role, index) => {
       const target = targets[index] ?? "hold";
-      this.#targets[role] = typeof target === "number" ? target : this.levels[role];
+      if (target !== "auto") this.#aim(role, target === "hold" ? this.levels[role] : target);
     });
     const others = this.#automatic.filter((other) => other.address !== row.address);
     this.#automatic = isAutomatic(row, value) ? [...others, row] : others;
@@ -269,7 +271,14 @@ export class Plant {
       levels: this.levels,
       at: this.#stepAt,
     };
-    for (const role of row.roles) this.#targets[role] = automaticTarget(role, now);
+    for (const role of row.roles) this.#aim(role, automaticTarget(role, now));
+  }
+
+  #aim(role: Role, target: number): void {
+    const way = (to: number) => Math.sign(to - this.levels[role]);
+    if (way(target) !== 0 && way(target) !== way(this.#targets[role]))
+      this.starts.set(role, (this.starts.get(role) ?? 0) + 1);
+    this.#targets[role] = target;
   }
 
   #move(to: number): void {

@@ -24,6 +24,13 @@ const minuteMs = 60_000;
 
 type Happening = (state: PlatformState, spec: FaultSpec, random: Random) => void;
 
+/** In `silent`: all that the station measures. */
+export const wholeStation = "";
+
+const usualGustMs = 16;
+const switchGapMs = 30_000;
+const mostSwitches = 1_000;
+
 /** How long a condition lasts when the fault does not say. */
 const lastingMs = {
   offline: 10 * minuteMs,
@@ -31,9 +38,22 @@ const lastingMs = {
   bad_sensor: 10 * minuteMs,
   storm: 20 * minuteMs,
   rain: 20 * minuteMs,
+  showers: 20 * minuteMs,
+  gusts: 2 * minuteMs,
+  station_silent: 2 * minuteMs,
+  somebody: 3 * minuteMs,
   host_down: minuteMs,
   push: minuteMs,
 } as const;
+
+/** Weather that the local controllers do not close for. */
+const roughWeather =
+  (kind: "showers" | "gusts"): Happening =>
+  (state, spec) => {
+    const from = state.simulatedNow;
+    const windMs = kind === "gusts" ? Number(spec.value ?? usualGustMs) : 0;
+    state.sky.force(kind, from, endOf(state, spec, lastingMs[kind]), windMs);
+  };
 
 const badWeather =
   (kind: "storm" | "rain"): Happening =>
@@ -68,8 +88,30 @@ const happenings: Record<EventFault, Happening> = {
     const value = typeof spec.value === "string" ? spec.value : values[Math.floor(random() * values.length)];
     if (row && value !== undefined) controller.put(row.address, value, "hand");
   },
+  somebody: (state, spec, random) => {
+    const controller = spec.controller ?? picked(state, spec, random)?.device.code;
+    const gapMs = Math.max(1_000, spec.delayMs ?? switchGapMs);
+    const times = Math.min(mostSwitches, Math.ceil((spec.forMs ?? lastingMs.somebody) / gapMs));
+    const { address, value } = spec;
+    for (let nth = 0; nth < times; nth++)
+      state.faults.arm(
+        {
+          ...{ fault: "moved_by_hand", atMs: nth * gapMs },
+          ...(controller !== undefined && { controller }),
+          ...(address !== undefined && { address }),
+          ...(value !== undefined && { value }),
+        },
+        state.now,
+      );
+  },
   storm: badWeather("storm"),
   rain: badWeather("rain"),
+  showers: roughWeather("showers"),
+  gusts: roughWeather("gusts"),
+  station_silent: (state, spec) => {
+    const until = state.now + (spec.forMs ?? lastingMs.station_silent);
+    state.silent.set(spec.sensor ?? wholeStation, until);
+  },
   host_down: (state, spec) => {
     const how = outages.find((outage) => outage === spec.how) ?? "refuse";
     const until = state.now + (spec.forMs ?? lastingMs.host_down);
@@ -202,6 +244,8 @@ export class PlatformState {
   readonly requests = new Map<OperationName | "unknown", number>();
   readonly outages = new Map<PlatformHost, { readonly until: number; readonly how: Outage }>();
   readonly startedAt: number;
+  /** Until when (real ms) a sensor of the weather station says nothing. */
+  readonly silent = new Map<string, number>();
   /** What the lists of the account show. */
   listing: "full" | "empty" | "null" = "full";
   #push: { readonly mode: PushMode; readonly until: number } = { mode: "normal", until: Infinity };

@@ -188,3 +188,37 @@ function sensorValue(shape: SensorDialect, item: SampleItem): unknown {
   const digits = item.value.toFixed(item.sensor.decimals);
   return shape.value === "text" ? digits : `${digits}${item.sensor.unit}`;
 }
+
+/** Words of the weather station for the local broker, minutes faster than the platform. They have no age, so none is retained. */
+export interface StationMessage {
+  readonly topic: string;
+  readonly payload: string;
+}
+
+const rounded = (value: number, decimals = 1): number => Number(value.toFixed(decimals));
+
+/** What each sensor of the station says: a word or number alone, or JSON with a field for each of its values. */
+const stationSensors: Readonly<Record<string, (felt: Weather) => object | string | number>> = {
+  wind: ({ windMs, windDirectionDeg }) => ({
+    speed: rounded(windMs),
+    direction: rounded(windDirectionDeg, 0),
+  }),
+  rain: ({ rainMmH }) => (rainMmH > 0 ? "on" : "off"),
+  temperature: ({ temperatureC }) => rounded(temperatureC),
+  irradiance: ({ irradianceWm2 }) => rounded(irradianceWm2, 0),
+};
+
+/** What the station says of the weather that it feels; a sensor that died says nothing. */
+export const stationMessages = (
+  felt: Weather,
+  isSilent: (sensor: string) => boolean,
+): readonly StationMessage[] =>
+  Object.entries(stationSensors)
+    .filter(([sensor]) => !isSilent(sensor))
+    .map(([sensor, say]) => {
+      const said = say(felt);
+      return {
+        topic: `weather/${sensor}`,
+        payload: typeof said === "string" ? said : JSON.stringify(said),
+      };
+    });

@@ -98,8 +98,8 @@ export interface Weather {
   readonly pressureHpa: number;
 }
 
-/** Bad weather someone asked for; natural weather knows both too. */
-export type Forced = "storm" | "rain" | null;
+/** Bad weather someone asked for; `showers` are a rain that comes and goes every few minutes. */
+export type Forced = "storm" | "rain" | "showers" | null;
 
 const hourMs = 3_600_000;
 const latitude = (36.9 * Math.PI) / 180;
@@ -112,7 +112,8 @@ export function weatherAt(at: number, seed: number, forced: Forced): Weather {
   const natural = clamp(1.5 * curve(1, 7) + 0.4 * curve(2, 1.3) - 0.55, 0, 1);
   const cloud = forced === null ? natural : Math.max(natural, 0.9);
   const stormy = forced === "storm" || curve(3, 11) > 0.97;
-  const rainMmH = rainRate(forced, stormy, cloud, curve(4, 2.5));
+  const isDry = forced === "showers" && curve(13, 0.1) < 0.5;
+  const rainMmH = isDry ? 0 : rainRate(forced, stormy, cloud, curve(4, 2.5));
   const swing = (6.5 - 3.5 * cloud) * Math.cos((2 * Math.PI * (localHour(at) - 14.5)) / 24);
   const temperatureC =
     13.5 + 14 * season + 7 * (curve(5, 60) - 0.5) + swing - (rainMmH > 0 ? 2 : 0) - (stormy ? 2 : 0);
@@ -135,7 +136,7 @@ export function weatherAt(at: number, seed: number, forced: Forced): Weather {
 
 function rainRate(forced: Forced, stormy: boolean, cloud: number, wetness: number): number {
   if (forced === "storm" || stormy) return 18 + 14 * wetness;
-  if (forced === "rain") return 3 + 5 * wetness;
+  if (forced !== null) return 3 + 5 * wetness;
   return cloud > 0.8 && wetness > 0.55 ? 12 * (wetness - 0.55) : 0;
 }
 
@@ -148,10 +149,14 @@ function sunHeight(at: number): number {
 }
 
 interface Spell {
-  readonly kind: "storm" | "rain";
+  readonly kind: NonNullable<Forced> | "gusts";
   readonly from: number;
   readonly to: number;
+  /** Of gusts: how hard it blows, m/s. */
+  readonly windMs: number;
 }
+
+const gustMs = 5_000;
 
 const remembered = 4096;
 
@@ -171,14 +176,21 @@ export class Sky {
     const known = this.#minutes.get(minute);
     if (known) return known;
     if (this.#minutes.size >= remembered) this.#minutes.clear();
-    const weather = weatherAt(minute * 60_000, this.#seed, this.#forced(minute * 60_000 + 59_999));
+    const weather = this.#weather(minute * 60_000, minute * 60_000 + 59_999);
     this.#minutes.set(minute, weather);
     return weather;
   }
 
-  /** Bad weather from one instant to another (`Infinity`: until `calm`). */
-  force(kind: "storm" | "rain", from: number, to: number): void {
-    this.#spells = [...this.#spells.slice(-63), { kind, from, to }];
+  /** As somebody outside meets it: the wind in gusts of seconds, and a spell from its very beginning. */
+  felt(instant: number): Weather {
+    const weather = this.#weather(instant, instant);
+    const gust = 0.85 + 0.3 * smoothChance(mix(this.#seed, 12), instant / gustMs);
+    return { ...weather, windMs: weather.windMs * gust };
+  }
+
+  /** Bad weather from one instant to another (`Infinity`: until `calm`); gusts of so many m/s. */
+  force(kind: Spell["kind"], from: number, to: number, windMs = 0): void {
+    this.#spells = [...this.#spells.slice(-63), { kind, from, to, windMs }];
     this.#minutes.clear();
   }
 
@@ -188,10 +200,13 @@ export class Sky {
     this.#minutes.clear();
   }
 
-  #forced(at: number): Forced {
-    const now = this.#spells.filter((spell) => spell.from <= at && at < spell.to);
-    if (now.some((spell) => spell.kind === "storm")) return "storm";
-    return now.length > 0 ? "rain" : null;
+  #weather(instant: number, spellsAt: number): Weather {
+    const now = this.#spells.filter((spell) => spell.from <= spellsAt && spellsAt < spell.to);
+    const forced = (["storm", "rain", "showers"] as const).find((kind) =>
+      now.some((spell) => spell.kind === kind),
+    );
+    const weather = weatherAt(instant, this.#seed, forced ?? null);
+    return { ...weather, windMs: Math.max(weather.windMs, ...now.map(({ windMs }) => windMs)) };
   }
 }
 

@@ -40,6 +40,71 @@ describe("the weather", () => {
   });
 });
 
+describe("the weather station", () => {
+  const said = (asking: Asking) =>
+    Object.fromEntries(asking.control.weather().map(({ topic, payload }) => [topic, payload]));
+  const speed = (asking: Asking) =>
+    (JSON.parse(said(asking)["weather/wind"] ?? "{}") as { speed?: number }).speed ?? NaN;
+  const every10s = (asking: Asking, see: (asking: Asking) => unknown) =>
+    Array.from({ length: 120 }, () => see(asking.pass(10_000)));
+
+  it("feels gusts from their first second to their last, around what they were asked to be", () => {
+    const asking = new Asking({
+      faults: [{ fault: "gusts", value: 20, atMs: 30_000, forMs: 20 * minuteMs }],
+    });
+    const before = speed(asking.pass(29_000));
+    expect(speed(asking.pass(1_000))).toBeGreaterThan(before);
+    const during = Array.from({ length: 119 }, () => speed(asking.pass(10_000)));
+    expect(Math.min(...during)).toBeGreaterThanOrEqual(17);
+    expect(Math.max(...during)).toBeLessThanOrEqual(23);
+    expect(Math.max(...during) - Math.min(...during)).toBeGreaterThan(3);
+    expect(speed(asking.pass(20_000))).toBeLessThan(17);
+  });
+
+  it("has a rain that comes and goes, for which no local controller closes its roof", () => {
+    const asking = new Asking();
+    asking.post("GH-0001", "101", "10010");
+    asking.control.fault({ fault: "showers", forMs: hourMs });
+    const rain = every10s(asking, (one) => said(one)["weather/rain"]);
+    expect(new Set(rain)).toEqual(new Set(["on", "off"]));
+    const changes = rain.filter((word, at) => at > 0 && word !== rain[at - 1]).length;
+    expect(changes).toBeGreaterThan(1);
+    expect(changes).toBeLessThan(12);
+    expect(asking.read("GH-0001", "101")).toBe("10010");
+  });
+
+  it("loses a sensor, or says nothing at all, for as long as it is told", () => {
+    const asking = new Asking({
+      faults: [
+        { fault: "station_silent", sensor: "wind", forMs: minuteMs },
+        { fault: "station_silent", atMs: 2 * minuteMs, forMs: minuteMs },
+      ],
+    });
+    expect(Object.keys(said(asking))).toEqual(["weather/rain", "weather/temperature", "weather/irradiance"]);
+    expect(Object.keys(said(asking.pass(minuteMs)))).toContain("weather/wind");
+    expect(asking.pass(minuteMs).control.weather()).toEqual([]);
+    expect(asking.pass(minuteMs).control.weather()).toHaveLength(4);
+  });
+});
+
+describe("somebody in a greenhouse", () => {
+  it("turns one switch after the other by hand, in one greenhouse, until he leaves", () => {
+    const asking = new Asking({
+      controllers: 4,
+      faults: [{ fault: "somebody", forMs: 5 * minuteMs, delayMs: minuteMs }],
+    });
+    const moved = (ms: number): readonly string[] => {
+      asking.pass(ms).state.advance(asking.now);
+      return asking.state.takeChanges().map(({ device, held }) => `${device.code} ${held.by}`);
+    };
+    const seen = [0, 1, 1, 1, 1].flatMap((minutes) => moved(minutes * minuteMs));
+    expect(seen.length).toBe(5);
+    expect(new Set(seen).size).toBe(1);
+    expect(seen[0]).toMatch(/^GH-\d+ hand$|^FM-\d+ hand$/);
+    expect(moved(hourMs)).toEqual([]);
+  });
+});
+
 describe("a greenhouse", () => {
   it.each([1, 2, 3])("is warmer at two in the afternoon than at four in the morning (seed %i)", (seed) => {
     const asking = new Asking({ seed });

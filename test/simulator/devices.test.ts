@@ -37,6 +37,19 @@ describe("a value sent to an address", () => {
     expect(asking.pass(hourMs).level(code, "300")).toBeCloseTo(0.4, 5);
   });
 
+  it("starts its motor once each time it begins to run or turns round", () => {
+    const asking = new Asking();
+    const starts = () => asking.control.trueState(code, "101").starts;
+    expect(starts()).toEqual([0]);
+    asking.post(code, "101", "10010");
+    asking.pass(45_000).post(code, "101", "10010");
+    expect(starts()).toEqual([1]);
+    asking.pass(10_000).post(code, "101", "10001");
+    expect(starts()).toEqual([2]);
+    asking.pass(hourMs).post(code, "101", "10001");
+    expect(starts()).toEqual([2]);
+  });
+
   it("reaches the device faster with a speed-up", () => {
     const asking = new Asking({ speed: 60 });
     asking.post(code, "101", "10010");
