@@ -1,10 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type ParameterGroup, parameterGroup } from "../greenhouse/device-types.js";
 import { readOnlyOperations } from "../platform/operations.js";
+import { parseUntil } from "../runtime/duration.js";
 import type { InitCommandOptions } from "./configuration.js";
 import type { DiscoverOptions } from "./discover.js";
 import type { DoctorOptions } from "./doctor.js";
 import type { JournalOptions } from "./journal.js";
+import type { AlarmsOptions, LimitOptions } from "./limits.js";
 import type { SetOptions } from "./set.js";
 import type { CommonOptions, Surroundings } from "./surroundings.js";
 import type { DemoOptions, SimulateOptions } from "./trials.js";
@@ -349,4 +351,47 @@ export function addCommandCommands(root: Command, around: Surroundings): void {
     .option("--json", "one object a line")
     .option("--follow", "go on with new ones until stopped")
     .action(async (options: JournalOptions) => (await import("./journal.js")).journal(options, around));
+}
+
+const untilText = (text: string): string => {
+  if (parseUntil(text, 0) !== null) return text;
+  throw new InvalidArgumentError('expected a duration such as "3h", or an ISO time with its zone');
+};
+
+/** Requests to the running bridge about what limits commands. */
+export function addLimitCommands(root: Command, around: Surroundings): void {
+  const about = (
+    name: "lock" | "unlock" | "release",
+    description: string,
+    examples: readonly string[],
+  ): Command =>
+    add(root, name, description, examples)
+      .argument("<controller>", "topic id or device code")
+      .argument("[actuator]", "id in the configuration; without it all of the controller")
+      .option("--by <name>", "who asks; default: your user name")
+      .action(async (controller: string, actuator: string | undefined, options: LimitOptions) =>
+        (await import("./limits.js")).limit(name, controller, actuator, options, around),
+      );
+  about("lock", "have the running bridge refuse every command but stop", [
+    "greenhouse2mqtt lock GH-0001 left_skylight --reason 'glass work' --until 3h",
+    "greenhouse2mqtt lock GH-0001 --by anna   all of its actuators",
+  ])
+    .option("--reason <text>", "shown to whoever is refused")
+    .option(
+      "--until <time>",
+      "a duration such as 3h, or an ISO time with its zone; default: no end",
+      untilText,
+    );
+  about("unlock", "end a lock; somebody else's only with --force", [
+    "greenhouse2mqtt unlock GH-0001 left_skylight",
+  ]).option("--force", "also a lock of somebody else");
+  about("release", 'end what a command with "hold" keeps', ["greenhouse2mqtt release GH-0001 valve_1"]);
+  add(root, "alarms", "what is wrong now, and what cleared within the hour", [
+    "greenhouse2mqtt alarms --json",
+    "greenhouse2mqtt alarms --acknowledge guard_blind.gh-0001.left_skylight",
+  ])
+    .option("--json", "one object a line, with what to do about it")
+    .option("--acknowledge <alarm>", "say that you have seen this one, which clears nothing")
+    .option("--by <name>", "who acknowledges; default: your user name")
+    .action(async (options: AlarmsOptions) => (await import("./limits.js")).alarms(options, around));
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
+import { userInfo } from "node:os";
 import { dirname } from "node:path";
 import { fileSources, loadConfiguration, secretValues } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
@@ -64,6 +65,19 @@ export function loggerFor(
   const ignored = ignoredTlsEnvironment(env);
   if (ignored !== null) log.warn(ignored);
   return log;
+}
+
+/** Who runs the program. A container may give it a number that has no entry in the list of users. */
+export function userName(
+  ask: () => { readonly username: string } = userInfo,
+  number: () => number | undefined = () => process.getuid?.(),
+): string {
+  try {
+    return ask().username;
+  } catch {
+    const own = number();
+    return own === undefined ? "unknown" : `uid ${own}`;
+  }
 }
 
 /** Runs one errand on a platform client of its own and closes it. */

@@ -4,6 +4,7 @@ import {
   add,
   addCommandCommands,
   addConfigurationCommands,
+  addLimitCommands,
   addPlatformCommands,
   addSetupCommands,
   addTrials,
@@ -140,6 +141,7 @@ function program(around: Surroundings): Command {
   root.commandsGroup(groups.ask);
   addPlatformCommands(root, around);
   addCommandCommands(root, around);
+  addLimitCommands(root, around);
   for (const command of root.commands) command.exitOverride().configureOutput(root.configureOutput());
   return root;
 }

@@ -37,11 +37,12 @@ function listening<Answer>({ heard, endings }: Question<Answer>, stateTopic: str
     if (!state.isOnline) ended.abort(new CommandFailure(endings.gone));
   };
   const message = ({ topic, payload }: { readonly topic: string; readonly payload: Uint8Array }) => {
+    const text = new TextDecoder().decode(payload);
     if (topic === stateTopic) {
-      said(new TextDecoder().decode(payload));
+      said(text);
       return;
     }
-    const document = documentOf(payload);
+    const document = documentOf(text);
     if (document !== null) state.answer ??= heard(topic, document);
     if (state.answer !== null) ended.abort();
   };
@@ -82,15 +83,39 @@ export async function askBridge<Answer>(
     if (state.answer !== null) return state.answer;
     if (ended.signal.aborted) throw ended.signal.reason;
     throw new CommandFailure(endings.late);
-  }).catch((error: unknown) => {
-    if (error instanceof CommandFailure && error.message.startsWith("no connection")) return null;
-    throw error;
-  });
+  }).catch(nobodyThere);
 }
 
-function documentOf(payload: Uint8Array): Document | null {
+/** What a running bridge keeps under the filter, each an object; null when no bridge is online there. */
+export async function retainedOfBridge(
+  configuration: Configuration,
+  filter: string,
+): Promise<readonly Document[] | null> {
+  if (!hasLogin(configuration)) return null;
+  const { state } = topicsUnder(configuration.mqtt.base_topic).bridge;
+  const found = new Map<string, string>();
+  const errand = { configuration: withLocalUrl(configuration), log: silentLog, connectMs };
+  const isWhole = await withBroker(errand, (connection) =>
+    connection.scan([state, filter], (topic, payload) => {
+      found.set(topic, new TextDecoder().decode(payload));
+    }),
+  ).catch(nobodyThere);
+  if (isWhole === false)
+    throw new CommandFailure(`the broker did not show all of ${filter}; let this user read it`);
+  if (found.get(state) !== "online") return null;
+  found.delete(state);
+  return [...found.values()].map(documentOf).filter((document) => document !== null);
+}
+
+/** A broker that cannot be reached has no bridge. */
+function nobodyThere(error: unknown): null {
+  if (error instanceof CommandFailure && error.message.startsWith("no connection")) return null;
+  throw error;
+}
+
+function documentOf(payload: string): Document | null {
   try {
-    const parsed: unknown = JSON.parse(new TextDecoder().decode(payload));
+    const parsed: unknown = JSON.parse(payload);
     return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed) ? { ...parsed } : null;
   } catch {
     return null;

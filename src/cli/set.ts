@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { userInfo } from "node:os";
 import { commandDirectly } from "./direct-command.js";
 import { type Configuration, controllerTopicId } from "../config/schema.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
@@ -10,7 +9,7 @@ import { type TargetKind, topicsUnder } from "../mqtt/topics.js";
 import { systemClock } from "../runtime/clock.js";
 import { systemRandom } from "../runtime/random.js";
 import { codeOf } from "./read.js";
-import { loggerFor, readConfiguration } from "./errands.js";
+import { loggerFor, readConfiguration, userName } from "./errands.js";
 import { askBridge, type Document, hasLogin, missingLogin } from "./running-bridge.js";
 import {
   CommandFailure,
@@ -51,19 +50,6 @@ function commandThroughBridge(
   const send = { topic: topic.set, payload: request.payload };
   const question = { topics: [topic.result, topic.command], send, heard, longestMs, endings };
   return askBridge(configuration, question, stop);
-}
-
-/** Who runs the program. A container may give it a number that has no entry in the list of users. */
-export function userName(
-  ask: () => { readonly username: string } = userInfo,
-  number: () => number | undefined = () => process.getuid?.(),
-): string {
-  try {
-    return ask().username;
-  } catch {
-    const own = number();
-    return own === undefined ? "unknown" : `uid ${own}`;
-  }
 }
 
 export interface SetOptions extends CommonOptions {

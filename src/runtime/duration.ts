@@ -42,3 +42,13 @@ export function parseSince(text: string, now: number): number | null {
   const at = Date.parse(withTime);
   return Number.isNaN(at) ? null : at;
 }
+
+const isoWithZone = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i;
+
+/** A duration from `now` (epoch ms), or an ISO time with its zone. Epoch ms; null when it is neither. */
+export function parseUntil(text: string, now: number): number | null {
+  const ahead = parseDuration(text);
+  if (ahead !== null) return now + ahead;
+  const at = isoWithZone.test(text.trim()) ? Date.parse(text) : NaN;
+  return Number.isNaN(at) ? null : at;
+}

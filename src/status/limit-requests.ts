@@ -4,7 +4,7 @@ import type { Controller } from "../greenhouse/model.js";
 import type { LimitDesk } from "../limits/limits.js";
 import { type BridgeRequestBody, optionalTextField, RequestError, textField } from "../mqtt/requests.js";
 import type { Clock } from "../runtime/clock.js";
-import { parseDuration } from "../runtime/duration.js";
+import { parseUntil } from "../runtime/duration.js";
 
 type Fields = BridgeRequestBody["fields"];
 
@@ -30,8 +30,6 @@ function actuatorsOf({ actuators, info }: Controller, fields: Fields): readonly 
   throw new RequestError(`There is no actuator "${actuator}" at controller "${info.id}".`);
 }
 
-const isoWithZone = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i;
-
 /** What comes later no ISO time of four digits says. */
 const latestMs = Date.parse("9999-12-31T23:59:59.999Z");
 
@@ -39,9 +37,8 @@ const latestMs = Date.parse("9999-12-31T23:59:59.999Z");
 function untilOf(fields: Fields, now: number): number | null {
   const text = optionalTextField(fields, "until");
   if (text === null) return null;
-  const duration = parseDuration(text);
-  const until = duration === null ? (isoWithZone.test(text) ? Date.parse(text) : NaN) : now + duration;
-  if (Number.isNaN(until))
+  const until = parseUntil(text, now);
+  if (until === null)
     throw new RequestError('"until" must be an ISO time with its zone, or a duration such as "2h".');
   if (until > latestMs)
     throw new RequestError('"until" lies beyond the year 9999; leave it out for a lock without an end.');

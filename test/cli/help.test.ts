@@ -15,7 +15,7 @@ async function help(...words: string[]) {
 
 const commands = [
   ...["run", "demo", "simulate", "init", "doctor", "discover", "check", "schema", "passwd"],
-  ...["get", "read", "cleanup", "set", "journal"],
+  ...["get", "read", "cleanup", "set", "journal", "lock", "unlock", "release", "alarms"],
 ];
 
 /** The lines under "Options:". */
@@ -32,7 +32,10 @@ describe("help", () => {
       "Run it": ["run", "help"],
       "Try it without a greenhouse": ["demo", "simulate"],
       "Set it up": ["init", "doctor", "discover", "check", "schema", "passwd"],
-      "Ask and command": ["get", "read", "cleanup", "set", "journal"],
+      "Ask and command": [
+        ...["get", "read", "cleanup", "set", "journal"],
+        ...["lock", "unlock", "release", "alarms"],
+      ],
       "Exit codes": ["0", "1", "2", "3"],
     });
     for (const option of ["--config", "--log-level", "--data-dir"]) expect(text).toContain(option);

@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
 import { expect, it } from "vitest";
-import { userName } from "../../src/cli/set.js";
+import { userName } from "../../src/cli/errands.js";
 
 const nobody = () => {
   throw new Error("ENOENT: no such file or directory, uv_os_get_passwd");

@@ -6,19 +6,19 @@ import { anyText, containing } from "./support/expected.js";
 import { type Result } from "./support/house.js";
 import { fields } from "./support/watch.js";
 
-/* `set` and `journal` of the built program, beside a running bridge and without one. */
+/* `set`, `journal`, `lock` and `alarms` of the built program, beside a running bridge and without one. */
 
 vi.setConfig({ maxConcurrency: 12 });
 
 const [mosquitto, , embedded] = brokers;
 
 describe.concurrent.each([mosquitto, embedded])(
-  "set and journal beside a bridge on $name",
+  "commands of the program beside a bridge on $name",
   { timeout: 120_000 },
   (broker) => {
     let rig: CommandRig;
     beforeAll(async () => {
-      rig = await createCommandRig(broker, { houses: 4 });
+      rig = await createCommandRig(broker, { houses: 6 });
     }, 90_000);
     afterAll(() => (rig as CommandRig | undefined)?.stage.clear());
 
@@ -89,6 +89,64 @@ describe.concurrent.each([mosquitto, embedded])(
       expect(await run("journal", "--since", "yesterday")).toMatchObject({ code: 2, stdout: "" });
     });
 
+    it("lock, unlock and release ask the running bridge, and a locked actuator refuses", async () => {
+      const house = rig.house();
+      const lock = await run(
+        "lock",
+        house.code,
+        "fan",
+        "--by",
+        "anna",
+        "--reason",
+        "belt off",
+        "--until",
+        "2h",
+      );
+      expect(lock).toMatchObject({ code: 0, stderr: "" });
+      expect(fields(lock.stdout)).toMatchObject({ controller: house.id, actuators: ["fan"], by: "anna" });
+      await rig.watch.untilTrue(
+        () => house.latest("fan", "lock").includes("belt off"),
+        "the lock is shown",
+        20_000,
+      );
+      const set = await run("set", house.code, "fan", "on");
+      expect([set.code, fields(set.stdout)["reason"]]).toEqual([3, "interlock"]);
+      const foreign = await run("unlock", house.id, "--by", "ben");
+      expect(foreign).toMatchObject({ code: 1, stdout: "", stderr: containing("locked by anna") });
+      expect(await run("unlock", house.id, "--by", "ben", "--force")).toMatchObject({ code: 0 });
+      expect(await house.command("fan", { command: "on", hold: "1h" })).toMatchObject({
+        outcome: "confirmed",
+      });
+      expect(await house.command("fan", "off")).toMatchObject({ interlock: { rule: "hold" } });
+      expect(await run("release", house.id, "fan")).toMatchObject({ code: 0 });
+      expect(await house.command("fan", "off")).toMatchObject({ outcome: "confirmed" });
+      const wrong = await run("lock", "GH-9999");
+      expect(wrong).toMatchObject({ code: 1, stderr: containing('no controller "GH-9999"') });
+    });
+
+    it("alarms lists what is wrong, and acknowledges it", async () => {
+      const house = rig.house();
+      await house.fault({ fault: "ignore", address: "310" });
+      expect(await house.command("co2", "on")).toMatchObject({ outcome: "unconfirmed" });
+      const alarm = `command_problem.${house.id}.co2`;
+      const listed = async () =>
+        (await run("alarms", "--json")).stdout
+          .split("\n")
+          .filter((line) => line !== "")
+          .map(fields)
+          .find(({ id }) => id === alarm);
+      await rig.watch.untilTrue(
+        () => rig.watch.latest(`greenhouse/alarm/${alarm}`)?.includes("active") === true,
+        "the alarm is shown",
+        20_000,
+      );
+      expect(await listed()).toMatchObject({ state: "active", severity: "error", by: null, remedy: anyText });
+      expect((await run("alarms", "--acknowledge", alarm, "--by", "anna")).code).toBe(0);
+      expect(await listed()).toMatchObject({ state: "acknowledged", by: "anna" });
+      expect((await run("alarms")).stdout).toMatch(new RegExp(`^${alarm} +acknowledged `, "m"));
+      expect(await run("alarms", "--acknowledge", "flood")).toMatchObject({ code: 1, stdout: "" });
+    });
+
     it("journal --follow goes on with new commands until it is told to end", async () => {
       const house = rig.house();
       await house.command("fan", { command: "on", id: "f-1" });
@@ -136,6 +194,10 @@ describe.concurrent("set without a bridge", { timeout: 120_000 }, () =>
         message: anyText,
       });
       expect((await run("set", house.code, "fan")).code).toBe(2);
+      expect(await run("lock", house.code)).toMatchObject({
+        code: 1,
+        stderr: containing("no bridge is running"),
+      });
       rig.platform.program.signal("SIGKILL");
       await rig.platform.program.ended;
       const gone = await run("set", house.code, "fan", "on");

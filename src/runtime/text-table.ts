@@ -1,0 +1,88 @@
+/*
+ * Tables for a terminal. Names and senders come from outside: a terminal must neither obey their control characters nor lose its
+ * columns to characters two cells wide.
+ */
+
+const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+const combining = /\p{M}/u;
+const wide =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+
+const cellsIn = (character: string): number => (combining.test(character) ? 0 : wide.test(character) ? 2 : 1);
+
+/** The text made harmless and cut to `most` terminal cells, with the cells it takes. */
+function fit(text: string, most: number): { readonly text: string; readonly width: number } {
+  const characters = Array.from(text.slice(0, most * 8).replace(unprintable, "\ufffd"));
+  const total = characters.reduce((sum, character) => sum + cellsIn(character), 0);
+  if (total <= most) return { text: characters.join(""), width: total };
+  let kept = "";
+  let width = 0;
+  for (const character of characters) {
+    if (width + cellsIn(character) > most - 1) break;
+    kept += character;
+    width += cellsIn(character);
+  }
+  return { text: `${kept}…`, width: width + 1 };
+}
+
+/** The last one of a table may be longer than its column: nothing follows it. */
+export const longestMessage = 300;
+
+/** `usual` and `most`: how wide its cells are as a rule, and at most, in terminal cells. */
+export interface Column<Field extends string> {
+  readonly field: Field;
+  readonly title: string;
+  readonly usual: number;
+  readonly most: number;
+}
+
+export interface Table<Item> {
+  /** Header and the rows known so far. Ends without a newline. */
+  readonly text: string;
+  /** One more row in the same columns: a longer cell is cut to its column. */
+  readonly line: (item: Item) => string;
+}
+
+/** Each column is as wide as its widest cell; of a table that grows, at least as wide as its cells usually are. */
+export function textTable<Field extends string, Item>(
+  columns: readonly Column<Field>[],
+  items: readonly Item[],
+  rowOf: (item: Item) => Readonly<Record<Field, string>>,
+  grows = false,
+): Table<Item> {
+  const cellsOf = (item: Item) => {
+    const row = rowOf(item);
+    return columns.map(({ field }) => row[field]);
+  };
+  const rows = items.map(cellsOf);
+  const widths = columns.map(({ title, usual, most }, at) => {
+    const cells = rows.map((row) => fit(row[at] ?? "", most).width);
+    const least = Math.max(title.length, grows ? usual : 0);
+    return Math.min(
+      most,
+      cells.reduce((one, other) => Math.max(one, other), least),
+    );
+  });
+  const header = columns.map(({ title }) => title);
+  return {
+    text: [header, ...rows].map((cells) => lineOf(cells, widths)).join("\n"),
+    line: (item) => lineOf(cellsOf(item), widths),
+  };
+}
+
+function lineOf(cells: readonly string[], widths: readonly number[]): string {
+  const padded = cells.map((cell, at) => {
+    const isLast = at === cells.length - 1;
+    const wanted = widths[at] ?? 0;
+    const { text, width } = fit(cell, isLast ? longestMessage : wanted);
+    return text + " ".repeat(Math.max(0, wanted - width));
+  });
+  return padded.join("  ").trimEnd();
+}
+
+/** `2026-11-20 08:00:00`; the text as it stands when it is no time. */
+export function localTime(iso: string, timeZone?: string): string {
+  const at = new Date(iso);
+  if (Number.isNaN(at.getTime())) return iso;
+  return at.toLocaleString("sv-SE", { timeZone });
+}

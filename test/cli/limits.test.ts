@@ -1,0 +1,145 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { runProgram } from "../../src/cli/program.js";
+import { platform } from "../config/loading.js";
+import { otherClient, stateTopic, testBroker } from "../mqtt-connection/support.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A bridge that answers every request alike; `asked` is what it was asked. */
+async function besideBridge(answer: Fields = { status: "ok", data: {} }) {
+  const broker = await testBroker();
+  const bridge = await otherClient(broker.url, { ...broker.credential, clientId: "bridge" });
+  const asked: [name: string, fields: Fields][] = [];
+  bridge.on("message", (topic, payload) => {
+    const { transaction, ...fields } = JSON.parse(payload.toString()) as Fields;
+    asked.push([topic.replace(/^.*\//, ""), fields]);
+    const about = { ...answer, transaction };
+    // Somebody else's answer comes on the same topic.
+    for (const one of [{ ...about, transaction: "another", data: { odd: true } }, about])
+      bridge.publish(topic.replace("/request/", "/response/"), JSON.stringify(one), { qos: 1 });
+  });
+  await bridge.subscribeAsync("greenhouse/bridge/request/+", { qos: 1 });
+  const keep = (topic: string, payload: string) =>
+    bridge.publishAsync(topic, payload, { retain: true, qos: 1 });
+  await keep(stateTopic, "online");
+  const folder = await mkdtemp(join(tmpdir(), "limits-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const config = join(folder, "config.yaml");
+  const controllers = "controllers: { GH-0001: { id: east } }";
+  await writeFile(config, `${platform}mqtt: { url: "${broker.url}" }\n${controllers}\n`);
+  const run = async ([name = "", ...words]: readonly string[], isTerminal = false) => {
+    let [out, err] = ["", ""];
+    const around = {
+      env: { TOKEN: "token-of-the-account" },
+      out: (text: string) => void (out += text),
+      err: { write: (text: string) => void (err += text) },
+      ...{ isTerminal, stop: new AbortController().signal },
+    };
+    const code = await runProgram(["node", "greenhouse2mqtt", name, "-c", config, ...words], around);
+    return { code, out, err };
+  };
+  return { asked, keep, run };
+}
+
+const done = {
+  status: "ok",
+  data: { controller: "east", actuators: ["roof", "fan"], by: "anna", until: null },
+};
+
+describe("lock, unlock and release", () => {
+  it.each([
+    [
+      ["lock", "east", "roof", "--by", "anna", "--reason", "glass", "--until", "3h"],
+      ["lock", { controller: "GH-0001", actuator: "roof", by: "anna", reason: "glass", until: "3h" }],
+    ],
+    [
+      ["lock", "GH-0001", "--by", "anna"],
+      ["lock", { controller: "GH-0001", by: "anna" }],
+    ],
+    [
+      ["unlock", "gh-0009", "roof", "--by", "anna", "--force"],
+      ["unlock", { controller: "gh-0009", actuator: "roof", by: "anna", force: true }],
+    ],
+    [
+      ["release", "east", "--by", "anna"],
+      ["release", { controller: "GH-0001", by: "anna" }],
+    ],
+  ] as const)("%j asks the running bridge and prints its answer", async (words, request) => {
+    const { asked, run } = await besideBridge(done);
+    const { code, out, err } = await run(words);
+    expect({ code, err, asked }).toEqual({ code: 0, err: "", asked: [request] });
+    expect(JSON.parse(out)).toEqual(done.data);
+  });
+
+  it("say on a terminal in a sentence what is locked now", async () => {
+    const { run } = await besideBridge({
+      ...done,
+      data: { ...done.data, until: "2026-11-22T20:00:00.000Z" },
+    });
+    expect((await run(["lock", "east", "--by", "anna"], true)).out).toMatch(
+      /^east: locked roof, fan \(anna\) until \d{4}-\d\d-\d\d \d\d:00:00\.\n$/,
+    );
+    expect((await run(["unlock", "east", "--by", "anna"], true)).out).toMatch(/^east: unlocked roof, fan/);
+  });
+
+  it("end with 1 and the bridge's sentence where it refuses", async () => {
+    const error = 'east/roof is locked by ben; ask there, or unlock with "force": true.';
+    const { run } = await besideBridge({ status: "error", error });
+    expect(await run(["lock", "east", "roof"])).toEqual({ code: 1, out: "", err: `${error}\n` });
+  });
+
+  it.each(["tomorrow", "2026-11-22T20:00", "-1h", ""])(
+    "take no end such as %j, which is wrong usage",
+    async (until) => {
+      const { asked, run } = await besideBridge(done);
+      const { code, err } = await run(["lock", "east", `--until=${until}`]);
+      expect({ code, asked }).toEqual({ code: 2, asked: [] });
+      expect(err).toContain("expected a duration");
+    },
+  );
+
+  it.each([["lock", "east"], ["unlock", "east"], ["release", "east"], ["alarms"]])(
+    "do nothing where no bridge runs, and say so: %s",
+    async (...words) => {
+      const { asked, keep, run } = await besideBridge(done);
+      await keep(stateTopic, "offline");
+      const { code, out, err } = await run(words);
+      expect({ code, out, asked }).toEqual({ code: 1, out: "", asked: [] });
+      expect(err).toMatch(/^no bridge is running \(greenhouse\/bridge\/state at mqtt:.* start it first\.\n$/);
+    },
+  );
+});
+
+describe("alarms", () => {
+  const alarm = (id: string, since: string): Fields => ({
+    ...{ id, type: "guard_blind", state: "active", since, severity: "warning", controller: "east" },
+    ...{ actuator: "roof", message: "The wind\u001b[31m is not good.", remedy: "Look.", by: null },
+  });
+
+  it("lists what the bridge shows, oldest first, as a table or as JSON lines", async () => {
+    const { keep, run } = await besideBridge();
+    expect(await run(["alarms"])).toEqual({ code: 0, out: "no alarms\n", err: "" });
+    expect(await run(["alarms", "--json"])).toEqual({ code: 0, out: "", err: "" });
+    const newer = alarm("guard_blind.east.roof", "2026-11-22T20:00:00.000Z");
+    const older = { ...alarm("flood", "2026-11-22T19:00:00.000Z"), state: "acknowledged", by: "ben" };
+    await keep("greenhouse/alarm/guard_blind.east.roof", JSON.stringify(newer));
+    await keep("greenhouse/alarm/flood", JSON.stringify(older));
+    const lines = (await run(["alarms", "--json"])).out.trim().split("\n");
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([older, newer]);
+    const [head = "", first = "", second = ""] = (await run(["alarms"])).out.split("\n");
+    expect(head).toMatch(/^ALARM +STATE +SINCE +SEVERITY +BY +MESSAGE$/);
+    expect(first).toMatch(/^flood +acknowledged +2026-11-22 \d\d:00:00 +warning +ben +The wind/);
+    expect(second).toMatch(/^guard_blind\.east\.roof +active/);
+    expect(second).not.toContain("\u001b");
+  });
+
+  it("acknowledges one by name", async () => {
+    const { asked, run } = await besideBridge({ status: "ok", data: { alarm: "flood", by: "anna" } });
+    const { code, out } = await run(["alarms", "--acknowledge", "flood", "--by", "anna"]);
+    expect({ code, out }).toEqual({ code: 0, out: '{"alarm":"flood","by":"anna"}\n' });
+    expect(asked).toEqual([["acknowledge", { alarm: "flood", by: "anna" }]]);
+  });
+});
