@@ -337,7 +337,7 @@ const budgets: Readonly<Record<string, readonly [lines: number, files: number]>>
   "main.ts": [40, 1],
   "bridge.ts": [400, 1],
   broker: [1_880, 9],
-  cli: [2_470, 16],
+  cli: [2_820, 18],
   limits: [2_350, 13],
   commands: [4_950, 23],
   config: [3_600, 22],

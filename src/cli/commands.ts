@@ -105,16 +105,8 @@ const getHelp = [
 
 /** By name only: the simulated platform is loaded by the commands that use it. */
 const profileNames: readonly NonNullable<SimulateOptions["profile"]>[] = [
-  "default",
-  "list",
-  "records",
-  "rows",
-  "keyed",
-  "channels",
-  "text",
-  "entries",
-  "mode_stays",
-  "odd",
+  ...(["default", "list", "records", "rows", "keyed"] as const),
+  ...(["channels", "text", "entries", "mode_stays", "odd"] as const),
 ];
 
 /* Each command is a file of its own, loaded only when it is called: start-up time is a feature on a small computer. */
@@ -127,11 +119,16 @@ const languageOption = (before: "en" | "zh") =>
     .choices(["en", "zh"])
     .default(before);
 
-const accountOptions = (command: Command, account: string, controllers: number): Command =>
+const accountOptions = (
+  command: Command,
+  account: string,
+  controllers: number,
+  speed = " (default: 1)",
+): Command =>
   command
     .option("--controllers <n>", `controllers of the ${account}`, wholeNumber(1, 10_000), controllers)
     .option("--seed <n>", "repeats a run exactly", wholeNumber(0, 2 ** 31 - 1), 1)
-    .option("--speed <factor>", "how much faster than real time the greenhouses live", positive, 1);
+    .option("--speed <factor>", `how much faster than real time the greenhouses live${speed}`, positive);
 
 export function addTrials(root: Command, around: Surroundings): void {
   const demo = add(
@@ -140,9 +137,11 @@ export function addTrials(root: Command, around: Surroundings): void {
     "simulated platform, embedded broker and bridge in one process; needs no configuration",
     ["greenhouse2mqtt demo --controllers 2 --speed 60 --language zh"],
     ["log-level", "data-dir"],
-  ).addOption(languageOption("en"));
-  accountOptions(demo, "simulated account", 6).action(async (options: CommonOptions & DemoOptions) =>
-    (await import("./trials.js")).demo(options, around),
+  )
+    .addOption(languageOption("en"))
+    .option("--storm", "let a storm day happen, and tell it");
+  accountOptions(demo, "simulated account", 6, " (default: 1; 20 with --storm)").action(
+    async (options: CommonOptions & DemoOptions) => (await import("./trials.js")).demo(options, around),
   );
   const simulate = add(
     root,

@@ -16,6 +16,16 @@ import {
   type SimulatorOptions,
   startSimulator,
 } from "../simulator/simulator.js";
+import {
+  demoView,
+  type DemoView,
+  type Fields,
+  fieldsOf,
+  noteLine,
+  readingsTable,
+  resultLine,
+  shownController,
+} from "./demo-view.js";
 import { withBroker, loggerFor, overridden } from "./errands.js";
 import { doctorFor } from "./run.js";
 import {
@@ -27,19 +37,7 @@ import {
   type Surroundings,
   untilStopped,
 } from "./surroundings.js";
-
-export interface DemoView {
-  readonly out: (text: string) => void;
-  readonly isColoured: boolean;
-}
-
-/** Colours are for people who look at a terminal and did not turn them off. */
-export const demoView = ({ out, isTerminal, env }: Surroundings): DemoView => ({
-  out,
-  isColoured: isTerminal && (env["NO_COLOR"] ?? "") === "",
-});
-
-const shownController = "gh-0001";
+import { Seen, stormBegins, stormSpeed, tellStorm, withLimits } from "./storm.js";
 
 /** Who may command in the demo. */
 const demoUser = { name: "demo", password: "demo" } as const;
@@ -68,90 +66,81 @@ export function greeting({ page, broker: port }: DemoPorts, platformUrl: string,
   ].join("\n");
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const textOf = (value: unknown): string =>
-  typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : "";
-
-/** Readings by sensor id, as their `/json` topics show them. */
-export function readingsTable(readings: ReadonlyMap<string, Fields>, view: DemoView): string {
-  const rows = [...readings].map(([id, { value, unit, quality }]) => [
-    id,
-    `${textOf(value)} ${textOf(unit)}`.trim(),
-    textOf(quality),
-  ]);
-  const width = (column: number) => Math.max(0, ...rows.map((row) => row[column]?.length ?? 0));
-  const [ids, values] = [width(0), width(1)];
-  const lines = rows.map(
-    ([id = "", value = "", quality = ""]) =>
-      `  ${id.padEnd(ids)}  ${value.padEnd(values)}  ${coloured(quality, quality === "good" ? "green" : "yellow", view)}`,
-  );
-  return `Readings of ${shownController}, as the platform shows them:\n${lines.join("\n")}\n\n`;
-}
-
-/** One line for a result, as its topic shows it. */
-export function resultLine(result: Fields, view: DemoView): string {
-  const { controller, actuator, command, outcome, reason, message, duration_ms, read_back, finished_at } =
-    result;
-  const colour = good.has(textOf(outcome)) ? "green" : neutral.has(textOf(outcome)) ? "yellow" : "red";
-  const why = textOf(reason) === "" ? "" : ` (${textOf(reason)})`;
-  const took = typeof duration_ms === "number" ? ` after ${(duration_ms / 1000).toFixed(1)} s` : "";
-  const shows = textOf(read_back) === "" ? "" : `, the platform shows ${textOf(read_back)}`;
-  const sentence = textOf(message) === "" ? "" : `: ${textOf(message)}`;
-  const what = `${textOf(controller)}/${textOf(actuator)} ${textOf(command)}`.trim();
-  const time = new Date(textOf(finished_at)).toLocaleTimeString("sv-SE");
-  return `${time} ${what} → ${coloured(textOf(outcome), colour, view)}${why}${took}${shows}${sentence}\n`;
-}
-
-const good: ReadonlySet<string> = new Set(["confirmed", "already"]);
-const neutral: ReadonlySet<string> = new Set(["dry_run", "superseded"]);
-const colours = { green: 32, yellow: 33, red: 31 } as const;
-
-const coloured = (text: string, colour: keyof typeof colours, { isColoured }: DemoView): string =>
-  isColoured ? `\u001b[${colours[colour]}m${text}\u001b[0m` : text;
-
 interface Watching {
   readonly configuration: Configuration;
   readonly view: DemoView;
   readonly log: Logger;
+  readonly simulator: Simulator;
+  readonly isStorm: boolean;
   readonly end: AbortSignal;
 }
 
 const settleMs = 1_000;
 const mostSettles = 15;
 
-/** Shows the readings of one greenhouse once they are there, then the result of each command. Never rejects. */
-async function watchDemo({ configuration, view, log, end }: Watching): Promise<void> {
+interface Shown {
+  readonly readings: Map<string, Fields>;
+  readonly seen: Seen;
+}
+
+/** What is heard at the demo's broker, and shown at once. */
+function demoErrand({ configuration, view, log }: Watching, { readings, seen }: Shown) {
   const base = configuration.mqtt.base_topic;
-  const readings = new Map<string, Fields>();
   const sensorTopic = new RegExp(`/${shownController}/sensor/([^/]+)/json$`);
-  const errand = {
-    configuration: {
-      ...configuration,
-      mqtt: { ...configuration.mqtt, url: `mqtt://127.0.0.1:${configuration.broker.port}` },
-    },
+  const url = `mqtt://127.0.0.1:${configuration.broker.port}`;
+  return {
+    configuration: { ...configuration, mqtt: { ...configuration.mqtt, url } },
     log,
     subscriptions: [
-      `${base}/${shownController}/sensor/+/json`,
-      `${base}/+/actuator/+/result`,
-      `${base}/+/parameter/+/result`,
+      ...[`${base}/${shownController}/sensor/+/json`, `${base}/alarm/+`, `${base}/+/parameter/+/result`],
+      ...["result", "lock", "lease", "allowed"].map((leaf) => `${base}/+/actuator/+/${leaf}`),
     ],
     onMessage: ({ topic, payload }: { readonly topic: string; readonly payload: Uint8Array }) => {
       const fields = fieldsOf(payload);
       const [, sensor] = sensorTopic.exec(topic) ?? [];
-      if (fields === null) return;
-      if (sensor !== undefined) readings.set(sensor, fields);
-      else view.out(resultLine(fields, view));
+      if (sensor !== undefined) readings.set(sensor, fields ?? {});
+      else if (!topic.endsWith("/result"))
+        view.out(noteLine(topic, fields, seen.stands(topic, fields), view) ?? "");
+      else if (fields !== null) {
+        view.out(resultLine(fields, view));
+        seen.resulted(fields);
+      }
     },
   };
-  await withBroker(errand, async () => {
-    await settled(readings, end);
-    if (readings.size > 0 && !end.aborted) view.out(readingsTable(readings, view));
+}
+
+/** Shows the readings of one greenhouse once they are there, then whatever happens. Never rejects. */
+async function watchDemo(watching: Watching): Promise<void> {
+  const { configuration, view, log, simulator, isStorm, end } = watching;
+  const base = configuration.mqtt.base_topic;
+  const shown = { readings: new Map<string, Fields>(), seen: new Seen() };
+  await withBroker(demoErrand(watching, shown), async (connection) => {
+    const publish = (topic: string, payload: string) => connection.publish(topic, payload, { qos: 1 });
+    const station = speakForStation(simulator, publish, end);
+    await settled(shown.readings, end);
+    if (shown.readings.size > 0 && !end.aborted) view.out(readingsTable(shown.readings, view));
+    const { control, state } = simulator;
+    const { speed } = state.settings;
+    if (isStorm) await tellStorm({ control, publish, base, speed, seen: shown.seen, view }, end);
     await untilStopped(end);
+    await station;
   }).catch((error: unknown) => {
     if (!(error instanceof CommandFailure)) throw error;
     log.warn(`what happens cannot be shown here: ${error.message}`);
   });
+}
+
+/** Carries the words of the simulated weather station to the broker. */
+async function speakForStation(
+  { control, state }: Simulator,
+  publish: (topic: string, payload: string) => Promise<unknown>,
+  end: AbortSignal,
+): Promise<void> {
+  const gapMs = Math.min(2_000, Math.max(250, 20_000 / state.settings.speed));
+  while (!end.aborted) {
+    for (const { topic, payload } of control.weather()) publish(topic, payload).catch(() => undefined);
+    await systemClock.wait(gapMs, end).catch(() => undefined);
+  }
 }
 
 /** Until no further reading comes for a while. */
@@ -163,30 +152,29 @@ async function settled(readings: ReadonlyMap<string, Fields>, end: AbortSignal):
   }
 }
 
-function fieldsOf(payload: Uint8Array): Fields | null {
-  try {
-    const parsed: unknown = JSON.parse(new TextDecoder().decode(payload));
-    return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed) ? { ...parsed } : null;
-  } catch {
-    return null;
-  }
-}
-
-export type DemoOptions = Pick<SimulateOptions, "controllers" | "seed" | "speed" | "language">;
+export type DemoOptions = Pick<SimulateOptions, "controllers" | "seed" | "language"> & {
+  /** Absent: 1, and in a storm as fast as one can watch it. */
+  readonly speed?: number;
+  /** Lets a storm day happen. */
+  readonly storm?: boolean;
+};
 
 /** `greenhouse2mqtt demo`: simulated platform, embedded broker and bridge in one process, until a signal. */
 export async function demo(options: CommonOptions & DemoOptions, around: Surroundings): Promise<void> {
-  const { controllers, seed, speed, language } = options;
-  const simulator = await startSimulator({ controllers, seed, speed, language }, { clock: systemClock });
+  const { controllers, seed, language, storm: isStorm = false } = options;
+  const speed = options.speed ?? (isStorm ? stormSpeed : 1);
+  const account = { controllers, seed, speed, language, ...(isStorm && { startAt: stormBegins }) };
+  const simulator = await startSimulator(account, { clock: systemClock });
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "greenhouse2mqtt-demo-")));
   try {
     const ports = { port: await freePort(1883), httpPort: await freePort(8099) };
+    const written = demoText(simulator.configuration(), { ...ports, language });
     const configuration = overridden(
-      await demoConfiguration(simulator.configuration(), { ...ports, language }),
+      await demoConfiguration(isStorm ? withLimits(written, speed) : written),
       // On a terminal what happens is shown as such, and only what goes wrong as a line of the log.
       { ...options, dataDir, logLevel: options.logLevel ?? (around.isTerminal ? "warn" : undefined) },
     );
-    await runShown(configuration, simulator, around);
+    await runShown(configuration, simulator, isStorm, around);
   } finally {
     await simulator.close();
     if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
@@ -208,6 +196,7 @@ function timeOf({ state: { timeline } }: Simulator, { platform }: Configuration)
 async function runShown(
   configuration: Configuration,
   simulator: Simulator,
+  isStorm: boolean,
   around: Surroundings,
 ): Promise<void> {
   const recentLog = new RecentLog();
@@ -221,7 +210,7 @@ async function runShown(
     const { broker, http, mqtt } = configuration;
     const ports = { broker: broker.port, page: http === false ? 0 : http.port };
     around.out(greeting(ports, simulator.businessUrl, mqtt.base_topic));
-    watching = watchDemo({ configuration, view: demoView(around), log, end });
+    watching = watchDemo({ configuration, view: demoView(around), log, simulator, isStorm, end });
   };
   const page = { doctor: doctorFor(configuration), demo: timeOf(simulator, configuration) };
   const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog, page };
@@ -234,18 +223,26 @@ async function runShown(
 }
 
 /** The simulator's own lines, polled fast enough for a person to watch values move. */
-async function demoConfiguration(
+function demoText(
   lines: string,
   ports: { readonly port: number; readonly httpPort: number; readonly language: "en" | "zh" },
-): Promise<Configuration> {
-  const text = [
+): string {
+  return [
     lines.replace("platform:\n", "platform:\n  requests_per_minute: 0\n"),
     `broker: { port: ${ports.port} }`,
     `http: { port: ${ports.httpPort}, users: [{ username: ${demoUser.name}, password: ${demoUser.password}, role: operator }] }`,
     `homeassistant: { language: ${ports.language} }`,
     "polling: { controllers: 30s, sensors: 5s, running_status: 10s, actuators: 5s }",
+    "weather:",
+    "  wind: { topic: weather/wind, field: speed, unit: m/s, stale_after: 1m }",
+    ...["rain", "temperature", "irradiance"].map(
+      (name) => `  ${name}: { topic: weather/${name}, stale_after: 1m }`,
+    ),
     "",
   ].join("\n");
+}
+
+async function demoConfiguration(text: string): Promise<Configuration> {
   const bytes = new TextEncoder().encode(text);
   const readFile: ReadFile = (path) =>
     Promise.resolve(path === "demo" ? { ok: true, bytes, mode: null } : { ok: false, reason: "missing" });
@@ -274,7 +271,7 @@ export interface SimulateOptions {
   readonly port: number;
   readonly controllers: number;
   readonly seed: number;
-  readonly speed: number;
+  readonly speed?: number;
   readonly profile: SimulatorOptions["profile"];
   readonly language: "en" | "zh";
   readonly faults?: string;

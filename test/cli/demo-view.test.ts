@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { demoView, type DemoView, greeting, readingsTable, resultLine } from "../../src/cli/trials.js";
+import { demoView, type DemoView, noteLine, readingsTable, resultLine } from "../../src/cli/demo-view.js";
+import { greeting } from "../../src/cli/trials.js";
 
 const plain: DemoView = { out: () => undefined, isColoured: false };
 const coloured: DemoView = { ...plain, isColoured: true };
@@ -34,6 +35,27 @@ describe("what the demo shows", () => {
     expect(resultLine({ ...refused, message: "It is empty." }, coloured)).toContain(
       "gh-0001/roof → \u001b[31mrefused\u001b[0m (bad_payload) after 4.1 s: It is empty.",
     );
+  });
+
+  it("an alarm, a lock, a lease and what is allowed are a line when they say something else than before", () => {
+    const at = (leaf: string) => `greenhouse/gh-0001/actuator/roof/${leaf}`;
+    const note = (topic: string, document: object | null, before: object | null = null) =>
+      noteLine(topic, document && { ...document }, before && { ...before }, plain)?.slice(9) ?? null;
+    const wind = { rule: "wind", value: 14, quality: "good" };
+    const narrow = { words: ["close"], degrees: { min: 0, max: 10 }, because: [wind] };
+    const alarm = { state: "active", message: "It is blind.", remedy: "Mend it.", by: null };
+    expect(note("greenhouse/alarm/guard_blind.gh-0001.roof", alarm)).toBe(
+      "guard_blind.gh-0001.roof alarm: active: It is blind. Mend it.\n",
+    );
+    expect(note(at("lock"), { by: "ben", reason: "glass" })).toBe("gh-0001/roof lock: ben (glass)\n");
+    expect(note(at("lock"), null, { by: "ben" })).toBe("gh-0001/roof lock: nobody\n");
+    expect(note(at("lease"), null)).toBe(null);
+    expect(note(at("allowed"), narrow)).toBe("gh-0001/roof allowed: only close, 0 to 10, because of wind\n");
+    expect(note(at("allowed"), { ...narrow, because: [{ ...wind, value: 15 }] }, narrow)).toBe(null);
+    expect(note(at("allowed"), { ...narrow, because: [{ ...wind, quality: "stale" }] }, narrow)).toContain(
+      "wind (blind)",
+    );
+    expect(note(at("allowed"), { words: ["open", "close"], because: [] }, narrow)).toContain("everything");
   });
 
   it("readings stand in columns with unit and quality", () => {

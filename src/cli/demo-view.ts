@@ -1,0 +1,121 @@
+import { systemClock } from "../runtime/clock.js";
+import type { Surroundings } from "./surroundings.js";
+
+/* What the demo shows on the terminal: a line for whatever its broker hands out. */
+
+export interface DemoView {
+  readonly out: (text: string) => void;
+  readonly isColoured: boolean;
+}
+
+/** Colours are for people who look at a terminal and did not turn them off. */
+export const demoView = ({ out, isTerminal, env }: Surroundings): DemoView => ({
+  out,
+  isColoured: isTerminal && (env["NO_COLOR"] ?? "") === "",
+});
+
+export const shownController = "gh-0001";
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+const textOf = (value: unknown): string =>
+  typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : "";
+
+/** Readings by sensor id, as their `/json` topics show them. */
+export function readingsTable(readings: ReadonlyMap<string, Fields>, view: DemoView): string {
+  const rows = [...readings].map(([id, { value, unit, quality }]) => [
+    id,
+    `${textOf(value)} ${textOf(unit)}`.trim(),
+    textOf(quality),
+  ]);
+  const width = (column: number) => Math.max(0, ...rows.map((row) => row[column]?.length ?? 0));
+  const [ids, values] = [width(0), width(1)];
+  const lines = rows.map(
+    ([id = "", value = "", quality = ""]) =>
+      `  ${id.padEnd(ids)}  ${value.padEnd(values)}  ${coloured(quality, quality === "good" ? "green" : "yellow", view)}`,
+  );
+  return `Readings of ${shownController}, as the platform shows them:\n${lines.join("\n")}\n\n`;
+}
+
+/** One line for a result, as its topic shows it. */
+export function resultLine(result: Fields, view: DemoView): string {
+  const { controller, actuator, command, outcome, reason, message, duration_ms, read_back, finished_at } =
+    result;
+  const colour = good.has(textOf(outcome)) ? "green" : neutral.has(textOf(outcome)) ? "yellow" : "red";
+  const why = textOf(reason) === "" ? "" : ` (${textOf(reason)})`;
+  const took = typeof duration_ms === "number" ? ` after ${(duration_ms / 1000).toFixed(1)} s` : "";
+  const shows = textOf(read_back) === "" ? "" : `, the platform shows ${textOf(read_back)}`;
+  const sentence = textOf(message) === "" ? "" : `: ${textOf(message)}`;
+  const what = `${textOf(controller)}/${textOf(actuator)} ${textOf(command)}`.trim();
+  return `${time(textOf(finished_at))} ${what} → ${coloured(textOf(outcome), colour, view)}${why}${took}${shows}${sentence}\n`;
+}
+
+const time = (at: number | string) => new Date(at).toLocaleTimeString("sv-SE");
+
+/** What a story tells, apart from what the bridge says. */
+export const toldLine = (text: string, view: DemoView): string =>
+  `\n${time(systemClock.now())} ${coloured(text, "cyan", view)}\n`;
+
+const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null;
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** What stands on the topics beside results, in words. */
+const says: Readonly<Record<string, (document: Fields | null) => string>> = {
+  alarm: (document) => {
+    const { state, by, message, remedy } = document ?? {};
+    const who = state === "acknowledged" && by ? ` by ${textOf(by)}` : "";
+    const more = state === "active" ? `: ${textOf(message)} ${textOf(remedy)}` : "";
+    return `${textOf(state)}${who}${more}`;
+  },
+  lock: (document) =>
+    document === null
+      ? "nobody"
+      : `${textOf(document["by"])}${document["reason"] ? ` (${textOf(document["reason"])})` : ""}`,
+  lease: (document) =>
+    document === null
+      ? "none"
+      : `${textOf(document["command"])} until ${time(textOf(document["until"]))}, then ${textOf(document["ends_with"])}`,
+  allowed: (document) => {
+    const { words, degrees, because } = document ?? {};
+    const rules = listOf(because).filter(isFields);
+    if (rules.length === 0) return "everything";
+    const range = isFields(degrees) ? [`${textOf(degrees["min"])} to ${textOf(degrees["max"])}`] : [];
+    const isBlind = ({ quality }: Fields) => typeof quality === "string" && quality !== "good";
+    const why = rules.map((rule) => `${textOf(rule["rule"])}${isBlind(rule) ? " (blind)" : ""}`);
+    return `only ${[...listOf(words).map(textOf), ...range].join(", ") || "stop"}, because of ${why.join(", ")}`;
+  },
+};
+
+/** One line for an alarm, or for the lock, lease or limits of an actuator; null where they say what they said before. */
+export function noteLine(
+  topic: string,
+  document: Fields | null,
+  before: Fields | null,
+  view: DemoView,
+): string | null {
+  const parts = topic.split("/").slice(-4);
+  const isAlarm = parts.at(-2) === "alarm";
+  const kind = isAlarm ? "alarm" : (parts[3] ?? "");
+  const say = says[kind];
+  const said = say?.(document) ?? "";
+  if (said === "" || said === say?.(before)) return null;
+  const about = isAlarm ? parts.at(-1) : `${parts[0] ?? ""}/${parts[2] ?? ""}`;
+  const colour = said.startsWith("active") ? "red" : "yellow";
+  return `${time(systemClock.now())} ${about ?? ""} ${kind}: ${coloured(said, colour, view)}\n`;
+}
+
+const good: ReadonlySet<string> = new Set(["confirmed", "already"]);
+const neutral: ReadonlySet<string> = new Set(["dry_run", "superseded"]);
+const colours = { green: 32, yellow: 33, red: 31, cyan: 36 } as const;
+
+const coloured = (text: string, colour: keyof typeof colours, { isColoured }: DemoView): string =>
+  isColoured ? `\u001b[${colours[colour]}m${text}\u001b[0m` : text;
+
+export function fieldsOf(payload: Uint8Array): Fields | null {
+  try {
+    const parsed: unknown = JSON.parse(new TextDecoder().decode(payload));
+    return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed) ? { ...parsed } : null;
+  } catch {
+    return null;
+  }
+}
