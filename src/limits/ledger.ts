@@ -159,7 +159,11 @@ export class Ledger {
     const isPlain = isEmpty(entry) && !isReadOnly;
     const restrictions = isPlain ? null : restrictionsOf(entry, isReadOnly, now);
     const before = this.#published.get(key);
-    if (before && JSON.stringify(before.restrictions) === JSON.stringify(restrictions)) return;
+    if (before && JSON.stringify(before.restrictions) === JSON.stringify(restrictions)) {
+      // What was to be shown late is what is shown.
+      if (before.isLate) this.#published.set(key, { ...before, isLate: false });
+      return;
+    }
     const isSmall =
       before?.restrictions && restrictions && differsInNumbersOnly(before.restrictions, restrictions);
     if (isSmall && now.mono - before.at < numbersEveryMs) {

@@ -64,6 +64,19 @@ describe("a guard", () => {
     expect(allowed(one)?.words).toEqual(["open", "close", "auto"]);
   });
 
+  it("whose value comes back to what was published before the change was shown has nothing to show late", async () => {
+    const one = await bench({ actuators: [skylight({ limits: limits({ guards: [wind] }) })] });
+    const shown = () => allowed(one)?.because.map(({ value }) => value);
+    blow(one, 14);
+    await one.clock.advance(1_000);
+    blow(one, 15);
+    await one.clock.advance(1_000);
+    expect(shown()).toEqual([14]);
+    blow(one, 14);
+    await one.clock.advance(20_000);
+    expect(shown()).toEqual([14]);
+  });
+
   it("lets pass what it allows, and stop always", async () => {
     const stop = { address: "101", value: "00000" };
     const one = await bench({ actuators: [skylight({ stop, limits: limits({ guards: [wind] }) })] });
