@@ -7,7 +7,8 @@ import { endsWithThisProcess } from "../../support/at-exit.js";
 
 /* A real Home Assistant as a process: installed by the script beside this file, with a configuration folder of its own. */
 
-export type Which = "newest" | "floor";
+/** The newest release that the tests have seen, the oldest promised, or whatever PyPI has today. */
+export type Which = "newest" | "floor" | "latest";
 
 export interface Installation {
   readonly which: Which;
@@ -37,12 +38,11 @@ export async function installed(which: Which): Promise<Installation> {
   return { which, version: stdout.trim(), python };
 }
 
-/** A configuration folder; `files` go below it, such as `packages/x.yaml`. */
+/** A configuration folder. */
 export async function configurationFolder(
   folder: string,
   { which }: Installation,
   port: number,
-  files: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   // From 2026 on what stands in the storage wins over YAML after five minutes.
   const http = {
@@ -68,10 +68,10 @@ export async function configurationFolder(
   };
   const own = {
     "configuration.yaml": configuration(port),
-    ...(which === "newest" && { ".storage/http": JSON.stringify(http) }),
+    ...(which !== "floor" && { ".storage/http": JSON.stringify(http) }),
   };
   await mkdir(join(folder, "packages"), { recursive: true });
-  for (const [name, text] of Object.entries({ ...own, ...files })) {
+  for (const [name, text] of Object.entries(own)) {
     await mkdir(join(folder, name, ".."), { recursive: true });
     await writeFile(join(folder, name), text);
   }

@@ -57,8 +57,6 @@ export interface WorldOptions {
   readonly controllers?: number;
   /** Whether states are kept; true without. */
   readonly watchesStates?: boolean;
-  /** Files of Home Assistant's configuration folder. */
-  readonly files?: Readonly<Record<string, string>>;
   /** The bridge's section for a broker; MQTT 5 without. */
   readonly broker?: (url: string) => Configuration;
   /** Sections of the bridge's configuration. */
@@ -117,7 +115,7 @@ export async function createWorld(installation: Installation, options: WorldOpti
   const folder = join(stage.folder, "homeassistant");
   await mkdir(folder);
   const port = await freePort();
-  await configurationFolder(folder, installation, port, options.files);
+  await configurationFolder(folder, installation, port);
   const process = processOf(installation, folder, port);
   const platformPort = await freePort();
   const url = `http://127.0.0.1:${platformPort}`;
@@ -139,6 +137,7 @@ export async function createWorld(installation: Installation, options: WorldOpti
     await process.start();
     now.account ??= await setUp(`http://127.0.0.1:${port}`, broker.port);
     now.ha = await connect(now.account, options.watchesStates);
+    await running(now.ha);
   };
   const startPlatform = async () => {
     now.platform = await stage.platform({ port: platformPort, controllers: options.controllers ?? 3 });
@@ -208,6 +207,15 @@ export async function createWorld(installation: Installation, options: WorldOpti
     patientMs,
   );
   return world;
+}
+
+/** It answers long before all of it is loaded. */
+async function running(ha: Client): Promise<void> {
+  for (;;) {
+    const { state } = (await ha.call("get_config")) as { readonly state: string };
+    if (state === "RUNNING") return;
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
 }
 
 const quietMs = 8_000;
