@@ -2,7 +2,15 @@ import { type ActuatorKind, type KindRow, kindRows } from "../greenhouse/actuato
 import { stateOfWord, valueTable } from "../greenhouse/actuator-values.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
-import { commandFields, confirmedCommandFields, entry, type Entry, type Fields } from "./components.js";
+import type { Topics } from "../mqtt/topics.js";
+import {
+  commandFields,
+  confirmedCommandFields,
+  entry,
+  type Entry,
+  type Fields,
+  withBridge,
+} from "./components.js";
 import type { DocumentSettings, Language, Platform } from "./documents.js";
 import { displayName, type Owner } from "./identity.js";
 import { type Label, labelOfWord, optionLabels, suffixed, templates, wordOfLabel } from "./labels.js";
@@ -69,7 +77,7 @@ interface Subject {
   readonly actuator: ActuatorSettings;
   readonly owner: Owner;
   readonly language: Language;
-  readonly topic: { readonly json: string; readonly set: string };
+  readonly topic: ReturnType<Topics["actuator"]>;
   readonly name: string;
 }
 
@@ -87,7 +95,9 @@ export function actuatorEntries(controller: Controller, owner: Owner, settings: 
       topic,
       name: displayName(actuator.name ?? "", humanised(id)),
     };
-    return actuator.readOnly ? readings(subject) : controls(subject, view);
+    if (actuator.readOnly) return readings(subject);
+    const locks = actuator.limits === undefined ? [] : [lock(subject, controller.info.id, settings.topics)];
+    return [...controls(subject, view), ...locks];
   });
 }
 
@@ -112,7 +122,7 @@ function component(
     slug: slug === undefined ? id : `${id}_${slug}`,
     name: label === undefined ? name : suffixed(language, name, label),
   };
-  const own = platform === "cover" || platform === "light" || platform === "valve";
+  const own = ["cover", "light", "lock", "valve"].includes(platform);
   return entry(owner, entity, {
     icon: usableIcon(homeAssistant.icon) ?? (own ? undefined : views[kind].icon),
     ...fields,
@@ -130,7 +140,9 @@ function controls(subject: Subject, view: View): Entry[] {
   const spare: Fields = isSpare ? { enabled_by_default: false } : {};
   const stop = { icon: "mdi:stop", ...commandFields(topic.set), payload_press: "stop" };
   const hasOptions = optionsOf(actuator).length > 0;
-  const mode = view === "select" || isSpare ? {} : ({ label: "mode", slug: "mode" } as const);
+  const isMain = view === "select" || isSpare;
+  const mode = isMain ? {} : ({ label: "mode", slug: "mode" } as const);
+  const own = isMain ? allowed(subject) : {};
   return [
     ...(view === "select"
       ? []
@@ -138,16 +150,45 @@ function controls(subject: Subject, view: View): Entry[] {
           component(
             subject,
             view,
-            { ...viewFields[view](subject), ...spare },
+            { ...viewFields[view](subject), ...spare, ...(isSpare ? {} : allowed(subject)) },
             isSpare ? { label: "switch" } : {},
           ),
         ]),
-    ...(hasOptions ? [component(subject, "select", selectFields(subject), mode)] : []),
+    ...(hasOptions ? [component(subject, "select", { ...selectFields(subject), ...own }, mode)] : []),
     // A cover has a stop of its own.
     ...(canStop(actuator) && view !== "cover"
       ? [component(subject, "button", stop, { word: "stop", label: "stop", slug: "stop" })]
       : []),
   ];
+}
+
+/** What may be commanded now and why no more, as attributes of an actuator's main entity. */
+const allowed = ({ topic }: Subject): Fields => ({
+  json_attributes_topic: topic.allowed,
+  json_attributes_template: templates.allowed,
+});
+
+/**
+ * Keeps everybody off while somebody works there. Needs the bridge alone. A configuration entity, so that nobody's "lock all
+ * doors" reaches it; `allowed` tells of a lock at all times, the lock's own topic is empty without one.
+ */
+function lock(subject: Subject, controller: string, topics: Topics): Entry {
+  const { actuator, topic } = subject;
+  const about = { controller, actuator: actuator.id, by: "home-assistant" };
+  const fields: Fields = {
+    state_topic: topic.allowed,
+    value_template: templates.locked,
+    state_locked: "locked",
+    state_unlocked: "unlocked",
+    ...confirmedCommandFields(topics.bridge.request("lock")),
+    payload_lock: JSON.stringify(about),
+    payload_unlock: JSON.stringify({ ...about, locked: false }),
+    json_attributes_topic: topic.lock,
+    json_attributes_template: templates.orNothing,
+    entity_category: "config",
+    ...withBridge(topics),
+  };
+  return component(subject, "lock", fields, { label: "lock", slug: "lock" });
 }
 
 const onOffPayloads: Fields = { payload_on: "on", payload_off: "off" };

@@ -184,6 +184,7 @@ export function bridgeDocument(settings: DocumentSettings): DeviceDocument {
         event_types: [...alertTypes],
         ...withBridge(topics),
       }),
+      ...alarmEntries(settings),
     ]),
   };
 }
@@ -198,6 +199,28 @@ function own(
   const { language, clientId } = settings;
   const name = labelOf(language, label);
   return entry(bridgeOwner(clientId), { platform, key: key.replaceAll("_", "-"), slug: key, name }, fields);
+}
+
+/** What is wrong anywhere, with its remedy, until it is over; the event above tells when it begins and ends. */
+function alarmEntries(settings: DocumentSettings): Entry[] {
+  const { topics } = settings;
+  return [
+    own(settings, "binary_sensor", "alarm", "alarm", {
+      state_topic: topics.bridge.alarms,
+      value_template: templates.anyAlarm,
+      payload_on: "on",
+      payload_off: "off",
+      device_class: "problem",
+      json_attributes_topic: topics.bridge.alarms,
+      ...withBridge(topics),
+    }),
+    own(settings, "button", "acknowledge_alarms", "acknowledge_alarms", {
+      ...commandFields(topics.bridge.request("acknowledge")),
+      payload_press: JSON.stringify({ alarm: "all", by: "home-assistant" }),
+      icon: "mdi:check-all",
+      ...withBridge(topics),
+    }),
+  ];
 }
 
 function platformState(settings: DocumentSettings): Entry {

@@ -9,6 +9,7 @@ export const platforms = [
   "cover",
   "event",
   "light",
+  "lock",
   "number",
   "select",
   "sensor",

@@ -13,6 +13,7 @@ const labels = {
   mode: { en: "mode", zh: "模式" },
   switch: { en: "switch", zh: "开关" },
   stop: { en: "stop", zh: "停止" },
+  lock: { en: "lock", zh: "锁定" },
   position: { en: "position", zh: "开度" },
   raw: { en: "value", zh: "原始值" },
   running: { en: "running", zh: "运行" },
@@ -25,6 +26,8 @@ const labels = {
   version: { en: "Version", zh: "版本" },
   refresh: { en: "Refresh", zh: "刷新" },
   alert: { en: "Alert", zh: "提醒" },
+  alarm: { en: "Alarm", zh: "报警" },
+  acknowledge_alarms: { en: "Acknowledge alarms", zh: "确认报警" },
 } satisfies Record<string, Record<Language, string>>;
 
 export type Label = keyof typeof labels;
@@ -99,6 +102,13 @@ export const templates = {
     "else 0 if value_json.state in ['closed', 'close'] else '' }}",
   /** A degree as a reading of its own. */
   degree: "{{ value_json.position if value_json.position is number else 'None' }}",
+  /** `…/allowed` → whether it is locked. */
+  locked: "{{ 'locked' if 'lock' in value_json.because | map(attribute='rule') else 'unlocked' }}",
+  /** `…/allowed` as attributes. A measured number changes every few seconds while a guard holds, which would fill the history. */
+  allowed: `{{ value | regex_replace('"value":-?[0-9.e+-]+,', '') }}`,
+  /** A topic that is empty where there is nothing, as attributes. */
+  orNothing: "{{ value or '{}' }}",
+  anyAlarm: "{{ 'on' if value_json.count > 0 else 'off' }}",
   result: event("outcome", [
     "id",
     "actuator",
@@ -111,7 +121,7 @@ export const templates = {
     "duration_ms",
     "repeated",
   ]),
-  alert: event("type", ["severity", "message", "at", "controller", "actuator"]),
+  alert: event("type", ["severity", "message", "at", "controller", "actuator", "alarm", "remedy"]),
 };
 
 function event(type: string, fields: readonly string[]): string {

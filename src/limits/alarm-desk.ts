@@ -8,6 +8,7 @@ import {
   acknowledge,
   alarmId,
   type AlarmNews,
+  alarmSummary,
   clear,
   noAlarms,
   passTime,
@@ -32,6 +33,8 @@ interface AlarmPorts {
   readonly onEvent: (event: BridgeEvent) => void;
   /** Publishes an alarm; an empty payload clears its topic. */
   readonly publish: (id: string, payload: string) => void;
+  /** Publishes all that are on in one. */
+  readonly publishAll: (payload: string) => void;
   readonly watched: () => WatchedFacts;
   readonly store: {
     onChange(listener: (before: Controller | undefined, after: Controller | undefined) => void): void;
@@ -72,11 +75,14 @@ export class AlarmDesk {
     else if (this.#book.alarms.size > 0) this.#take(clear(this.#book, alarmId(type, about), now));
   }
 
-  /** False where there is none of this id that is on. */
-  acknowledge(id: string, by: string | null): boolean {
-    const news = acknowledge(this.#book, id, by);
-    if (news !== null) this.#take(news);
-    return news !== null;
+  /** Which were acknowledged: the one of this id, or of `all` those that nobody has seen yet. */
+  acknowledge(id: string, by: string | null): readonly string[] {
+    const ids = id === "all" ? this.list.flatMap((one) => (one.state === "active" ? [one.id] : [])) : [id];
+    return ids.filter((one) => {
+      const news = acknowledge(this.#book, one, by);
+      if (news !== null) this.#take(news);
+      return news !== null;
+    });
   }
 
   platformState(state: PlatformState): void {
@@ -120,6 +126,7 @@ export class AlarmDesk {
   /** Publishes all of them. */
   republish(): void {
     for (const alarm of this.list) this.#ports.publish(alarm.id, JSON.stringify(alarm));
+    this.#publishAll();
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -149,6 +156,10 @@ export class AlarmDesk {
     }
   }
 
+  #publishAll(): void {
+    this.#ports.publishAll(JSON.stringify(alarmSummary(this.list)));
+  }
+
   #take({ book, changed, events }: AlarmNews): void {
     this.#book = book;
     const { journal, publish, onEvent } = this.#ports;
@@ -156,6 +167,7 @@ export class AlarmDesk {
       journal.append({ type: "alarm_kept", name, alarm }, { durable: false }).catch(() => undefined);
       publish(name, alarm === null ? "" : JSON.stringify(shownAlarm(alarm)));
     }
+    if (changed.size > 0) this.#publishAll();
     for (const event of events) onEvent(event);
   }
 }

@@ -150,8 +150,8 @@ function put(book: AlarmBook, alarm: Alarm, events: readonly BridgeEvent[]): Ala
 }
 
 function told(type: "alarm" | "alarm_cleared" | "flood", alarm: Alarm, at: number): BridgeEvent {
-  const { id, type: kind, controller, actuator, message, severity } = alarm;
-  const facts = { alarm: id, alarm_type: kind, controller, actuator };
+  const { id, type: kind, controller, actuator, message, severity, remedy } = alarm;
+  const facts = { alarm: id, alarm_type: kind, controller, actuator, remedy };
   return { type, severity: type === "alarm_cleared" ? "info" : severity, message, at, facts };
 }
 
@@ -159,4 +159,21 @@ function told(type: "alarm" | "alarm_cleared" | "flood", alarm: Alarm, at: numbe
 export function shownAlarm(alarm: Alarm): Omit<Alarm, "clearedAt"> {
   const { id, type, state, since, severity, controller, actuator, message, remedy, by } = alarm;
   return { id, type, state, since, severity, controller, actuator, message, remedy, by };
+}
+
+const mostListed = 10;
+const ranks: Readonly<Record<Alarm["severity"], number>> = { error: 2, warning: 1, info: 0 };
+
+/** All that are on in one: how many, and the ten that matter most, unseen ones first, then the worst, then the newest. */
+export function alarmSummary(alarms: readonly Omit<Alarm, "clearedAt">[]) {
+  const on = alarms.filter(({ state }) => state !== "cleared");
+  const unseen = on.filter(({ state }) => state === "active").length;
+  const sorted = on.toSorted(
+    (one, other) =>
+      Number(other.state === "active") - Number(one.state === "active") ||
+      ranks[other.severity] - ranks[one.severity] ||
+      other.since.localeCompare(one.since),
+  );
+  const { message = null, remedy = null } = sorted[0] ?? {};
+  return { count: on.length, unacknowledged: unseen, message, remedy, alarms: sorted.slice(0, mostListed) };
 }

@@ -181,12 +181,13 @@ const readOnly: Interlock = {
 export function allowedNow(standing: Standing, isReadOnly: boolean, now: Instant): Allowed {
   const { settings, lock, hold, moves } = standing;
   const all = vocabulary(settings);
-  if (isReadOnly) return { words: [], degrees: null, because: [readOnly] };
-  const holding = limitsOf(settings).guards.filter((guard) => holds(stateOf(standing, guard)));
   const isLocked = lock !== null && lock.endsAt > now.mono;
+  const locks = isLocked ? [lockInterlock(lock)] : [];
+  if (isReadOnly) return { words: [], degrees: null, because: [readOnly, ...locks] };
+  const holding = limitsOf(settings).guards.filter((guard) => holds(stateOf(standing, guard)));
   const isHeld = hold !== null && hold.until > now.mono;
   const because = [
-    ...(isLocked ? [lockInterlock(lock)] : []),
+    ...locks,
     ...holding.map((guard) => guardInterlock(guard, stateOf(standing, guard), now)),
     ...(isHeld ? [holdInterlock(hold, now)] : []),
     ...pausesFor(limitsOf(settings), moves, null, now.mono, now.iso).map(({ interlock }) => interlock),

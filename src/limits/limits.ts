@@ -20,7 +20,7 @@ interface LimitPorts extends Pick<
   };
   readonly outputs: { send(topic: string, payload: string): void };
   readonly onEvent: (event: BridgeEvent) => void;
-  readonly topics: { alarm(id: string): string };
+  readonly topics: { alarm(id: string): string; readonly bridge: { readonly alarms: string } };
   readonly otherBridge: () => boolean;
   readonly overdue: Watched["overdue"];
 }
@@ -60,6 +60,7 @@ export class LimitDesk {
     this.#topics = new Set(weatherTopics(weather));
     this.alarms = new AlarmDesk({
       ...{ ...ports, publish: (id, payload) => outputs.send(topics.alarm(id), payload) },
+      publishAll: (payload) => outputs.send(topics.bridge.alarms, payload),
       watched: () => ({
         ...{ journalProblem: journal.state().reason, hasOtherBridge: otherBridge(), overdue },
       }),

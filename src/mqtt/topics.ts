@@ -129,6 +129,7 @@ const bridgeTopics = (base: string) => ({
   health: `${base}/bridge/health`,
   controllers: `${base}/bridge/controllers`,
   event: `${base}/bridge/event`,
+  alarms: `${base}/bridge/alarms`,
   selfTest: `${base}/bridge/self_test`,
   /** Not retained: what is acknowledged here proves that the states before it have arrived. */
   mark: `${base}/bridge/mark`,

@@ -46,6 +46,12 @@ function untilOf(fields: Fields, now: number): number | null {
   return until;
 }
 
+/** Whoever has one topic for both, such as a lock of Home Assistant, unlocks with `"locked": false`. */
+export function isLocking({ locked = true }: Fields): boolean {
+  if (typeof locked !== "boolean") throw new RequestError('"locked" must be true or false.');
+  return locked;
+}
+
 /** Everything but stop is refused until it is unlocked. */
 export async function lock(
   { limits, clock, onEvent }: LimitRequestPorts,
@@ -124,13 +130,14 @@ export async function release(
   return { controller: id, actuators, by };
 }
 
-/** A person has seen an alarm, which clears nothing. */
+/** A person has seen an alarm, or with `all` every one that is on, which clears nothing. */
 export function acknowledgeAlarm({ limits }: LimitRequestPorts, fields: Fields): Promise<unknown> {
   const id = textField(fields, "alarm");
   const by = optionalTextField(fields, "by")?.slice(0, mostText) ?? null;
-  if (!limits.alarms.acknowledge(id, by))
+  const acknowledged = limits.alarms.acknowledge(id, by);
+  if (acknowledged.length === 0 && id !== "all")
     throw new RequestError(
       `There is no alarm "${id.slice(0, 80)}" that is on; the topics below alarm/ show them.`,
     );
-  return Promise.resolve({ alarm: id, by });
+  return Promise.resolve({ alarm: id, by, acknowledged });
 }

@@ -19,7 +19,7 @@ import type { PlatformClient } from "../platform/client.js";
 import type { Clock } from "../runtime/clock.js";
 import { parseSince } from "../runtime/duration.js";
 import type { Mirror } from "../sync/mirror.js";
-import { acknowledgeAlarm, lock, release, unlock } from "./limit-requests.js";
+import { acknowledgeAlarm, isLocking, lock, release, unlock } from "./limit-requests.js";
 
 interface RequestPorts {
   readonly mirror: Mirror;
@@ -46,7 +46,7 @@ const knownFields: Readonly<Record<string, readonly string[]>> = {
   get: ["operation", "query"],
   journal: ["controller", "since", "limit"],
   acknowledge: ["controller", "actuator", "alarm", "by"],
-  lock: ["controller", "actuator", "by", "reason", "until"],
+  lock: ["controller", "actuator", "by", "reason", "until", "locked"],
   unlock: ["controller", "actuator", "by", "force"],
   release: ["controller", "actuator", "by"],
   state: ["controller"],
@@ -71,7 +71,10 @@ export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, Reques
     ["acknowledge", (fields) => acknowledge(ports, fields)],
     [
       "lock",
-      (fields, _, via) => lock(ports, controllerOf(mirror, textField(fields, "controller")), fields, via),
+      (fields, _, via) => {
+        const controller = controllerOf(mirror, textField(fields, "controller"));
+        return isLocking(fields) ? lock(ports, controller, fields, via) : unlock(ports, controller, fields);
+      },
     ],
     ["unlock", (fields) => unlock(ports, controllerOf(mirror, textField(fields, "controller")), fields)],
     ["release", (fields) => release(ports, controllerOf(mirror, textField(fields, "controller")), fields)],

@@ -35,6 +35,17 @@ test("the refresh button asks the bridge and is forgotten if nobody listens", ()
     message_expiry_interval: 30,
   }));
 
+test("what is wrong anywhere is one problem with its remedy, and one button says that somebody has seen it", () => {
+  expect(document.components["binary_sensor_alarm"]).toMatchObject({
+    ...{ state_topic: "greenhouse/bridge/alarms", json_attributes_topic: "greenhouse/bridge/alarms" },
+    device_class: "problem",
+  });
+  expect(document.components["button_acknowledge-alarms"]).toMatchObject({
+    command_topic: "greenhouse/bridge/request/acknowledge",
+    payload_press: JSON.stringify({ alarm: "all", by: "home-assistant" }),
+  });
+});
+
 test.each([
   ["sensor_last-contact-business", "2026-01-01T00:00:00.000Z"],
   ["sensor_last-contact-realtime", "2026-01-01T00:00:01.000Z"],

@@ -11,7 +11,7 @@ import type { Component } from "../../src/homeassistant/documents.js";
 import { discoveryTopic } from "../../src/homeassistant/announced.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { controllers } from "./controllers.js";
-import { actuator, controller, parameter, reading, sensor, settings, status } from "./fixtures.js";
+import { actuator, controller, limits, parameter, reading, sensor, settings, status } from "./fixtures.js";
 import { render } from "./jinja.js";
 import { discoveryFaults } from "./validator.js";
 
@@ -53,6 +53,42 @@ describe("commands", () => {
         "components",
       ]);
     }
+  });
+});
+
+describe("limits", () => {
+  const request = { controller: "gh-0001", actuator: "it", by: "home-assistant" };
+
+  test("an actuator with limits has a lock, which needs the bridge alone and keeps out of voice and area actions", () => {
+    const component = componentsFor({ kind: "skylight", limits })["lock_101"];
+    expect(component).toMatchObject({
+      ...{ entity_category: "config", command_topic: "greenhouse/bridge/request/lock", optimistic: false },
+      ...{ state_topic: "greenhouse/gh-0001/actuator/it/allowed", availability_mode: "all" },
+      ...{ availability: [{ topic: "greenhouse/bridge/state" }], retain: false },
+    });
+    expect(JSON.parse(String(component?.["payload_lock"]))).toEqual(request);
+    expect(JSON.parse(String(component?.["payload_unlock"]))).toEqual({ ...request, locked: false });
+  });
+
+  test.each<[string, Partial<ActuatorSettings>]>([
+    ["has no limits", {}],
+    ["is read-only", { limits, readOnly: true }],
+    ["is not to be shown", { limits, homeAssistant: { enabled: true, as: "none" } }],
+  ])("one that %s has none", (_, changes) =>
+    expect(platformsFor({ kind: "skylight", ...changes })).not.toContain("lock"),
+  );
+
+  test.each<[ActuatorSettings["kind"], string]>([
+    ["skylight", "cover"],
+    ["irrigation", "valve"],
+    ["light", "light"],
+    ["machine", "select"],
+    ["fan_wet_curtain", "select"],
+  ])("of a %s the %s alone says what is allowed, and why no more", (kind, platform) => {
+    const telling = Object.values(componentsFor({ kind })).filter(
+      (component) => component["json_attributes_topic"] === "greenhouse/gh-0001/actuator/it/allowed",
+    );
+    expect(telling.map((component) => component.platform)).toEqual([platform]);
   });
 });
 

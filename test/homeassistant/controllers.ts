@@ -1,6 +1,6 @@
 import { actuatorKinds } from "../../src/greenhouse/actuator-kinds.js";
 import type { Controller } from "../../src/greenhouse/model.js";
-import { actuator, controller, info, parameter, reading, sensor, status } from "./fixtures.js";
+import { actuator, controller, info, limits, parameter, reading, sensor, status } from "./fixtures.js";
 
 /** One controller of every device type of the interface document, as an account would show it. */
 export const controllers = {
@@ -34,6 +34,7 @@ export const controllers = {
         address: String(101 + at),
         ...(kind === "custom" ? { values: { low: "0110", high: "1001" } } : {}),
         ...(kind === "motor" ? { values: { open: "00000001", stop: "00000100" } } : {}),
+        ...(kind === "skylight" || kind === "machine" ? { limits } : {}),
         ...(kind === "side_vent" ? { stop: { address: "190", value: "00000100" } } : {}),
       }),
     ),

@@ -10,6 +10,7 @@ import type {
   Sensor,
   SensorDefinition,
 } from "../../src/greenhouse/model.js";
+import type { Limits } from "../../src/greenhouse/limits.js";
 import type { SensorKind } from "../../src/greenhouse/sensors.js";
 import type { ActuatorSettings, ParameterSettings } from "../../src/greenhouse/settings.js";
 import type { DiscoverySettings } from "../../src/homeassistant/announcements.js";
@@ -73,6 +74,12 @@ export const actuator = (changes: Partial<ActuatorSettings> & { id: string; kind
     homeAssistant: { enabled: true },
     ...changes,
   });
+
+/** Nothing but what has to be there. */
+export const limits: Limits = {
+  ...{ restMs: 0, reversalMs: 0, startsPerHour: null, forMs: null, atMostMs: null, endsWith: null },
+  guards: [],
+};
 
 export const parameter = (changes: Partial<ParameterSettings> & { id: string }): Parameter => ({
   settings: { address: "501", scale: 1, ...changes },

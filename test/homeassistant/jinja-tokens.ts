@@ -4,7 +4,7 @@ export interface Token {
 }
 
 const pattern =
-  /\s*(?:(?<string>'(?:[^'\\]|\\.)*')|(?<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)|(?<name>[a-z_]+)|(?<operator>==|!=|<=|>=|[-+*|<>()[\]{},.:]))/giy;
+  /\s*(?:(?<string>'(?:[^'\\]|\\.)*')|(?<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)|(?<name>[a-z_]+)|(?<operator>==|!=|<=|>=|[-+*|<>()[\]{},.:=]))/giy;
 
 export function tokens(source: string): Token[] {
   const found: Token[] = [];

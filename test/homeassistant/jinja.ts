@@ -2,8 +2,8 @@ import { type Token, tokens, unescaped } from "./jinja-tokens.js";
 
 /*
  * Enough of Jinja to run the templates the bridge sends, with Home Assistant's meanings: one `{{ expression }}`, `value`
- * and `value_json`, the filters float, round and to_json, the beginning of a text. Anything else is an error, so that a template which needs
- * more does not pass unseen.
+ * and `value_json`, the filters float, round, to_json, regex_replace and map of an attribute, the beginning of a text.
+ * Anything else is an error, so that a template which needs more does not pass unseen.
  */
 
 class Float {
@@ -153,6 +153,9 @@ class Evaluation {
     const name = this.#tokens[this.#at++]?.text;
     const parameters = this.#next("(") ? this.#list(")", on) : [];
     if (!on) return null;
+    if (name === "map") return items(value).map((item) => attributeOf(item, String(parameters[0])));
+    if (name === "regex_replace")
+      return textOf(value).replace(new RegExp(String(parameters[0]), "g"), String(parameters[1]));
     if (name === "to_json") return JSON.stringify(value);
     if (name === "round") return new Float(Number(numberOf(value).toFixed(numberOf(parameters[0]))));
     if (name !== "float") throw new Error(`unknown filter ${String(name)}`);
@@ -165,8 +168,11 @@ class Evaluation {
   #list(end: string, on: boolean): Value[] {
     const items: Value[] = [];
     if (this.#next(end)) return items;
-    do items.push(this.#conditional(on));
-    while (this.#next(","));
+    do {
+      // The only parameter with a name is the one of `map`.
+      if (this.#next("attribute")) this.#need("=");
+      items.push(this.#conditional(on));
+    } while (this.#next(","));
     this.#need(end);
     return items;
   }
@@ -225,6 +231,16 @@ class Evaluation {
     const [key, fallback = null] = parameters;
     return entries.has(key) ? entries.get(key) : fallback;
   }
+}
+
+function items(value: Value): readonly Value[] {
+  if (Array.isArray(value)) return value;
+  throw new Error("not a list");
+}
+
+function attributeOf(item: Value, name: string): Value {
+  const fields = new Map<string, Value>(Object.entries(Object(item) as object));
+  return fields.has(name) ? fields.get(name) : missing;
 }
 
 const plain = (value: Value): Value => (value instanceof Float ? value.number : value);

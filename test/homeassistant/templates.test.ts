@@ -170,6 +170,43 @@ describe("numbers", () => {
   });
 });
 
+describe("limits", () => {
+  const because = (...rules: object[]) =>
+    JSON.stringify({ words: ["close"], degrees: { min: 0, max: 10 }, because: rules });
+  const wind = { rule: "wind", input: "weather/wind", value: 14.2, limit: 12, quality: "good", until: null };
+  const lock = { rule: "lock", input: null, value: "anna", limit: null, quality: null, until: null };
+
+  test.each([
+    [because(), "unlocked"],
+    [because(wind), "unlocked"],
+    [because(wind, lock), "locked"],
+  ])("%s is %s", (payload, state) => expect(render(templates.locked, payload)).toBe(state));
+
+  test("why something is not to be had are attributes, without a measured number, which would fill the history", () => {
+    const numbers = [14.2, -3, 0, 1e-7, 1.5e22].map((value) => ({ ...wind, value }));
+    const told = JSON.parse(render(templates.allowed, because(...numbers, lock))) as unknown;
+    const { value: _, ...rest } = wind;
+    expect(told).toEqual({
+      ...{ words: ["close"], degrees: { min: 0, max: 10 } },
+      because: [...numbers.map(() => rest), lock],
+    });
+    const tricky = { ...lock, value: '"value":1,' };
+    expect(JSON.parse(render(templates.allowed, because(tricky)))).toMatchObject({ because: [tricky] });
+  });
+
+  test("a lock's attributes are empty without one", () => {
+    expect(render(templates.orNothing, "")).toBe("{}");
+    expect(render(templates.orNothing, '{"by":"anna"}')).toBe('{"by":"anna"}');
+  });
+
+  test.each([
+    [0, "off"],
+    [2, "on"],
+  ])("%i alarms are a problem: %s", (count, state) =>
+    expect(render(templates.anyAlarm, JSON.stringify({ count }))).toBe(state),
+  );
+});
+
 describe("events", () => {
   test("a result becomes an event of its outcome with what a person asks next", () => {
     const result = {
@@ -217,6 +254,8 @@ describe("events", () => {
       at: "2026-01-01T00:00:00.000Z",
       controller: null,
       actuator: null,
+      alarm: null,
+      remedy: null,
     });
   });
 });

@@ -118,6 +118,10 @@ export const platformRows: Readonly<Record<string, PlatformRow>> = {
     "command_topic",
     `${commandKeys.join(" ")} schema payload_on payload_off state_value_template on_command_type`,
   ),
+  lock: row(
+    "command_topic",
+    `${commandKeys.join(" ")} code_format payload_lock payload_unlock payload_open payload_reset state_locked state_unlocked state_locking state_unlocking state_jammed state_open state_opening`,
+  ),
   button: row(
     "command_topic",
     "command_topic command_template retain payload_press device_class",

@@ -1,7 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { LimitDesk } from "../../src/limits/limits.js";
+import { topicsUnder } from "../../src/mqtt/topics.js";
 import { CommandBench } from "../support/command-bench.js";
-import { acknowledge, type AlarmBook, clear, noAlarms, passTime, raise } from "../../src/limits/alarms.js";
+import {
+  acknowledge,
+  type AlarmBook,
+  alarmSummary,
+  clear,
+  noAlarms,
+  passTime,
+  raise,
+} from "../../src/limits/alarms.js";
 
 const of = (controller: string) => ({ controller, actuator: null });
 const minute = 60_000;
@@ -74,6 +83,30 @@ describe("a flood", () => {
   });
 });
 
+describe("all alarms in one", () => {
+  it("counts those that are on, and begins with what nobody has seen, then the worst, then the newest", () => {
+    const { book } = raised(3, minute);
+    const itself = { controller: null, actuator: null };
+    const worse = raise(book, "journal_unavailable", itself, "full", 2.5 * minute).book;
+    const seen = acknowledge(worse, "journal_unavailable", "anna")?.book ?? noAlarms;
+    const one = clear(seen, "controller_offline.c0", 3 * minute).book;
+    const { alarms, ...rest } = alarmSummary([...one.alarms.values()]);
+    expect(alarms.map(({ id }) => id)).toEqual([
+      "controller_offline.c2",
+      "controller_offline.c1",
+      "journal_unavailable",
+    ]);
+    expect(rest).toEqual({ count: 3, unacknowledged: 2, message: "gone", remedy: alarms[0]?.remedy });
+  });
+
+  it("says nothing where nothing is wrong, and lists ten at most", () => {
+    const none = { count: 0, unacknowledged: 0, message: null, remedy: null, alarms: [] };
+    expect(alarmSummary([])).toEqual(none);
+    const { count, alarms } = alarmSummary([...raised(60, 0).book.alarms.values()]);
+    expect([count, alarms.length]).toEqual([61, 10]);
+  });
+});
+
 it("alarms of limits that are configured no more are cleared by the next start", () => {
   const { clock, store } = new CommandBench();
   const about = { controller: "gh-0001", actuator: "roof" };
@@ -87,7 +120,7 @@ it("alarms of limits that are configured no more are cleared by the next start",
       ...{ append: () => Promise.resolve(1), state: () => ({ reason: null }), unread: null, newestAt: 0 },
       history: () => ({ ...history, alarms: [...left.alarms.values()] }),
     },
-    ...{ outputs: { send: () => undefined }, onEvent: () => undefined, topics: { alarm: (id) => id } },
+    ...{ outputs: { send: () => undefined }, onEvent: () => undefined, topics: topicsUnder("greenhouse") },
     ...{ otherBridge: () => false, overdue: () => [] },
   });
   desk.restore();

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { LimitDesk } from "../../src/limits/limits.js";
-import { lock } from "../../src/status/limit-requests.js";
+import { isLocking, lock } from "../../src/status/limit-requests.js";
 import { CommandBench } from "../support/command-bench.js";
 
 it.each(["0s", "2020-01-01T00:00:00Z", "2026-03-02", "soon", "999999999w"])(
@@ -14,3 +14,12 @@ it.each(["0s", "2020-01-01T00:00:00Z", "2026-03-02", "soon", "999999999w"])(
     expect(keeper.lockOf("GH-0001", "roof")).toBeNull();
   },
 );
+
+it("one topic locks and unlocks: it unlocks where locked is false, and takes nothing but true and false", () => {
+  expect([isLocking({}), isLocking({ locked: true }), isLocking({ locked: false })]).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  expect(() => isLocking({ locked: "no" })).toThrow('"locked" must be true or false');
+});
