@@ -66,8 +66,8 @@ describe("limits", () => {
       ...{ state_topic: "greenhouse/gh-0001/actuator/it/allowed", availability_mode: "all" },
       ...{ availability: [{ topic: "greenhouse/bridge/state" }], retain: false },
     });
-    expect(JSON.parse(String(component?.["payload_lock"]))).toEqual(request);
-    expect(JSON.parse(String(component?.["payload_unlock"]))).toEqual({ ...request, locked: false });
+    expect(JSON.parse(component?.["payload_lock"] as string)).toEqual(request);
+    expect(JSON.parse(component?.["payload_unlock"] as string)).toEqual({ ...request, locked: false });
   });
 
   test.each<[string, Partial<ActuatorSettings>]>([
