@@ -68,17 +68,9 @@ export function judge(
   if (guest !== null) return guest;
   const { origin, host = "" } = facts;
   if (!isOwnHost(host, facts.local, listener))
-    return {
-      status: 421,
-      error: "foreign_host",
-      message: "This address is not served here; see http.allowed_hosts.",
-    };
+    return foreign(421, "foreign_host", "This address is not served here; see http.allowed_hosts.");
   if (origin !== undefined && !isSameOrigin(origin, host))
-    return {
-      status: 403,
-      error: "foreign_origin",
-      message: "The request comes from the page of another address.",
-    };
+    return foreign(403, "foreign_origin", "The request comes from the page of another address.");
   const shown = /^Bearer +(\S+) *$/i.exec(facts.authorization ?? "")?.[1];
   if (shown !== undefined)
     return listener.token !== undefined && sameSecret(shown, listener.token)
@@ -89,6 +81,8 @@ export function judge(
   const isFree = listener.users.length === 0 && isLoopback(listener.host);
   return isFree ? { ...stranger, role: "viewer" } : stranger;
 }
+
+const foreign = (status: 403 | 421, error: string, message: string): Refusal => ({ status, error, message });
 
 /** Home Assistant passes the browser's `Host` and `Origin` on, so that only the socket tells that it is Home Assistant. */
 function ingressVisitor(
@@ -111,6 +105,8 @@ function isSameOrigin(origin: string, host: string): boolean {
   return given === `http://${own}` || given === `https://${own}`;
 }
 
+const loopbackNames = ["localhost", "127.0.0.1", "[::1]"];
+
 /**
  * A page on the internet that resolves to this address must not get answers, so only known names count, and the address
  * itself, which is no name that could resolve to something else.
@@ -121,14 +117,7 @@ function isOwnHost(
   { host: own, allowed_hosts: allowedHosts }: Listener,
 ): boolean {
   const name = withoutPort(host).toLowerCase();
-  const known = [
-    own,
-    plainAddress(local),
-    "localhost",
-    "127.0.0.1",
-    "[::1]",
-    ...allowedHosts.map(withoutPort),
-  ];
+  const known = [own, plainAddress(local), ...loopbackNames, ...allowedHosts.map(withoutPort)];
   return name !== "" && known.some((one) => hostName(one) === name);
 }
 

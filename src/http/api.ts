@@ -17,6 +17,8 @@ export interface Call {
   readonly remote: string;
   readonly visitor: Visitor;
   readonly signal: AbortSignal;
+  /** Aborts also when whoever asked has gone. */
+  readonly whileWaited: () => AbortSignal;
   /** Reads the JSON of a POST, or answers why that is none. */
   readonly read: () => Promise<{ readonly body: unknown } | Answer>;
 }
@@ -36,9 +38,13 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-interface ApiParts {
+export interface ApiParts {
   readonly service: PageService;
   readonly sessions: Sessions;
+  readonly checked: {
+    /** Somebody showed a wrong token or password; from which address. */
+    refusedLogin(shown: "http.token" | "password", address: string | null): void;
+  };
 }
 
 export const failure = (
@@ -111,15 +117,19 @@ function session({ visitor }: Read): Answer {
   return ok({ user, role, via, login: role === null } satisfies Session);
 }
 
-async function login({ body, remote }: Read, _: string, { sessions }: ApiParts): Promise<Answer> {
+async function login({ body, remote }: Read, _: string, parts: ApiParts): Promise<Answer> {
+  const { sessions, service, checked } = parts;
   const { username, password } = fieldsOf(body);
   if (typeof username !== "string" || typeof password !== "string")
     return badRequest('Send {"username": "...", "password": "..."}.');
   const verdict = await sessions.login(username, password, remote);
   switch (verdict.kind) {
     case "in":
+      service.sources.log.info({ user: username, address: remote }, "logged in to the page");
       return { status: 204, headers: { "set-cookie": verdict.cookie } };
     case "wrong":
+      // People type passwords into the wrong field, so the name is left out.
+      checked.refusedLogin("password", remote);
       return failure(401, "wrong_login", "There is no such user, or the password is another one.");
     case "blocked":
       return failure(429, "too_many_logins", "Too many wrong logins; try again later.", {
@@ -188,30 +198,19 @@ async function journal({ query, accept }: Read, _: string, { service }: ApiParts
   const filter = { types: commandOutcomes, controllers, outcome, sinceMs };
   const found = await past({ ...filter, ...(before > 0 && { before }), limit: limit + 1 });
   const records = found.toReversed().slice(0, limit);
-  if (accept.includes("text/csv")) return csv(records);
-  return ok({ records, next: found.length > limit ? (records.at(-1)?.seq ?? null) : null });
+  const next = found.length > limit ? (records.at(-1)?.seq ?? null) : null;
+  return accept.includes("text/csv") ? csv(records, next) : ok({ records, next });
 }
 
 const wholeNumber = (text: string): number | null => (/^\d{1,15}$/.test(text) ? Number(text) : null);
 
 const columns = [
-  ...[
-    "at",
-    "type",
-    "controller",
-    "actuator",
-    "command",
-    "value",
-    "outcome",
-    "reason",
-    "message",
-    "by",
-    "via",
-  ],
-  ...["read_back", "sent_at", "finished_at", "duration_ms", "id", "seq"],
+  ...["at", "type", "controller", "actuator", "command", "value", "outcome", "reason", "message"],
+  ...["by", "via", "read_back", "sent_at", "finished_at", "duration_ms", "id", "seq"],
 ];
 
-const csv = (records: readonly JournalRecord[]): Answer => ({
+/** The next page is named as RFC 8288 says, since a table has no room for it. */
+const csv = (records: readonly JournalRecord[], next: number | null): Answer => ({
   status: 200,
   text: csvOf(
     records.map((record) => ({ ...record, ...("result" in record ? record.result : {}) })),
@@ -220,6 +219,7 @@ const csv = (records: readonly JournalRecord[]): Answer => ({
   headers: {
     "content-type": "text/csv; charset=utf-8",
     "content-disposition": 'attachment; filename="journal.csv"',
+    ...(next !== null && { link: `<?before=${next}>; rel="next"` }),
   },
 });
 
@@ -270,8 +270,8 @@ async function request(
   return { status: json["status"] === "error" ? 400 : 200, json };
 }
 
-const doctor: Run = ({ signal }, _, { service }) => {
-  const lines = service.sources.doctor?.(signal);
+const doctor: Run = ({ whileWaited }, _, { service }) => {
+  const lines = service.sources.doctor?.(whileWaited());
   return lines === undefined ? notFound("doctor here") : { status: 200, lines };
 };
 
@@ -291,36 +291,27 @@ function fieldsOf(body: unknown): Readonly<Record<string, unknown>> {
   return typeof body === "object" && body !== null && !Array.isArray(body) ? { ...body } : {};
 }
 
+const read = (path: RegExp, run: Run, ...query: readonly string[]): Route => ({
+  ...{ path, method: "GET", role: "viewer", query, run },
+});
+const act = (path: RegExp, run: Run, keys?: readonly string[]): Route => ({
+  ...{ path, method: "POST", role: "operator", run, ...(keys && { keys }) },
+});
+
 const routes: readonly Route[] = [
-  { path: /^session$/, method: "GET", role: null, run: session },
-  { path: /^login$/, method: "POST", role: null, keys: ["username", "password"], run: login },
-  { path: /^logout$/, method: "POST", role: null, keys: [], run: logout },
-  { path: /^overview$/, method: "GET", role: "viewer", run: (_, __, { service }) => ok(service.overview()) },
-  {
-    path: /^controllers$/,
-    method: "GET",
-    role: "viewer",
-    run: (_, __, { service }) => ok(controllers(service)),
-  },
-  { path: /^controllers\/(.+)$/, method: "GET", role: "viewer", run: controller },
-  { path: /^trends\/(.+)$/, method: "GET", role: "viewer", query: ["sensor"], run: trends },
-  {
-    path: /^journal$/,
-    method: "GET",
-    role: "viewer",
-    query: ["controller", "outcome", "since", "limit", "before"],
-    run: journal,
-  },
-  { path: /^alarms$/, method: "GET", role: "viewer", run: (_, __, { service }) => ok(service.alarms()) },
-  {
-    path: /^health$/,
-    method: "GET",
-    role: "viewer",
-    run: (_, __, { service }) => ok(service.sources.status.health()),
-  },
-  { path: /^commands\/(.+)$/, method: "GET", role: "viewer", run: command },
-  { path: /^commands$/, method: "POST", role: "operator", run: send },
-  { path: /^requests\/(.+)$/, method: "POST", role: "operator", run: request },
-  { path: /^doctor$/, method: "POST", role: "operator", keys: [], run: doctor },
-  { path: /^demo$/, method: "POST", role: "operator", keys: ["speed"], run: demo },
+  { ...read(/^session$/, session), role: null },
+  { ...act(/^login$/, login, ["username", "password"]), role: null },
+  { ...act(/^logout$/, logout, []), role: null },
+  read(/^overview$/, (_, __, { service }) => ok(service.overview())),
+  read(/^controllers$/, (_, __, { service }) => ok(controllers(service))),
+  read(/^controllers\/(.+)$/, controller),
+  read(/^trends\/(.+)$/, trends, "sensor"),
+  read(/^journal$/, journal, "controller", "outcome", "since", "limit", "before"),
+  read(/^alarms$/, (_, __, { service }) => ok(service.alarms())),
+  read(/^health$/, (_, __, { service }) => ok(service.sources.status.health())),
+  read(/^commands\/(.+)$/, command),
+  act(/^commands$/, send),
+  act(/^requests\/(.+)$/, request),
+  act(/^doctor$/, doctor, []),
+  act(/^demo$/, demo, ["speed"]),
 ];

@@ -21,6 +21,8 @@ interface LiveParts {
 
 interface Viewer {
   readonly socket: WebSocket;
+  /** A session, a user or an address. */
+  readonly who: string;
   readonly isWelcome: () => boolean;
   /** Of each view it is shown: `behind` is owed a snapshot. */
   readonly shown: Map<string, "current" | "behind">;
@@ -43,6 +45,8 @@ const mostBufferedBytes = 64 * 1024;
 const longestStalledMs = 60_000;
 const mostViews = 20;
 const mostViewers = 50;
+/** Of one session, user or address: one that opens more keeps nobody else out. */
+const mostOfOne = 20;
 
 /**
  * Shows views to browsers: a snapshot first, then what changed, at most four times a second. What goes to all who look at
@@ -60,8 +64,9 @@ export class LiveViews {
     this.#parts = parts;
   }
 
-  get isFull(): boolean {
-    return this.#viewers.size >= mostViewers;
+  isFullFor(who: string): boolean {
+    const own = [...this.#viewers].filter((viewer) => viewer.who === who).length;
+    return own >= mostOfOne || this.#viewers.size >= mostViewers;
   }
 
   /** Views that somebody looks at. */
@@ -70,8 +75,8 @@ export class LiveViews {
   }
 
   /** Takes a socket that was let in; `isWelcome` is asked every few seconds, and ends it where it no longer holds. */
-  add(socket: WebSocket, isWelcome: () => boolean): void {
-    const viewer: Viewer = { socket, isWelcome, shown: new Map(), stalledAt: null };
+  add(socket: WebSocket, who: string, isWelcome: () => boolean): void {
+    const viewer: Viewer = { socket, who, isWelcome, shown: new Map(), stalledAt: null };
     this.#viewers.add(viewer);
     socket.on("message", (data, isBinary) =>
       this.#received(viewer, isBinary ? "" : (data as Buffer).toString()),

@@ -15,6 +15,7 @@ import { WebSocketServer } from "ws";
 import type { Configuration } from "../config/schema.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
+import { sourceOf } from "../runtime/logins.js";
 import { SilentSockets } from "../runtime/sockets.js";
 import {
   judge,
@@ -25,22 +26,20 @@ import {
   Sessions,
   type Visitor,
 } from "./access.js";
-import { type Answer, answer as answerCall, failure } from "./api.js";
+import { type Answer, answer as answerCall, type ApiParts, failure } from "./api.js";
 import type { PageService } from "./service.js";
 
 /** How the bridge is. */
 interface Checked {
   isHealthy(): boolean;
   isReady(): boolean;
-  /** Somebody showed a wrong token; from which address. */
-  wrongToken(address: string | null): void;
 }
 
 interface ServerParts {
   readonly http: Listener;
   /** Asked for every request, so that a new token or name counts at once. */
   readonly inForce: () => Configuration["http"];
-  readonly checked: Checked;
+  readonly checked: Checked & ApiParts["checked"];
   readonly metrics: { page(): Promise<string> };
   readonly service: PageService;
   readonly clock: Clock;
@@ -75,9 +74,10 @@ export async function serveHttp(parts: ServerParts, signal: AbortSignal): Promis
     void site.serve(request, response);
   });
   server.on("upgrade", (request, socket, head) => {
-    site.upgrade(request, socket, head, () => sockets.spoke(request.socket));
+    if (!/\bwebsocket\b/i.test(request.headers.upgrade ?? "")) readAgain(server, request, socket, head);
+    else site.upgrade(request, socket, head, () => sockets.spoke(request.socket));
   });
-  const served = servesPage(http) ? parts.service.run(signal) : Promise.resolve();
+  const page = servesPage(http) ? parts.service.run(signal) : Promise.resolve();
   await new Promise<void>((resolve) => {
     const close = () => {
       site.close();
@@ -87,7 +87,19 @@ export async function serveHttp(parts: ServerParts, signal: AbortSignal): Promis
     if (signal.aborted) close();
     else signal.addEventListener("abort", close, { once: true });
   });
-  await served;
+  await page;
+}
+
+/** Some clients offer HTTP/2 with an ordinary request; it is read once more, without the offer. */
+function readAgain(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  const { method = "", url = "", httpVersion, rawHeaders } = request;
+  const lines = [`${method} ${url} HTTP/${httpVersion}`];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const [name = "", value = ""] = rawHeaders.slice(at, at + 2);
+    if (!/^(?:upgrade|connection|http2-settings)$/i.test(name)) lines.push(`${name}: ${value}`);
+  }
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
+  server.emit("connection", socket);
 }
 
 function isListening(server: Server, { host, port }: Listener, log: Logger): Promise<boolean> {
@@ -118,11 +130,8 @@ const factsOf = ({ headers, socket }: IncomingMessage): RequestFacts => {
 
 const pathOf = ({ url = "/" }: IncomingMessage): string => url.split("?")[0] ?? "/";
 
-const notServed = failure(
-  404,
-  "not_found",
-  "There are /healthz, /readyz and /metrics, and the page where it is served.",
-);
+const served = "There are /healthz, /readyz and /metrics, and the page where it is served.";
+const notServed = failure(404, "not_found", served);
 const text = (status: number, said: string, type = "text/plain; charset=utf-8"): Answer => ({
   status,
   text: `${said}\n`,
@@ -156,11 +165,9 @@ class Site {
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const visitor = this.#visitorOf(request);
-      await send(
-        request,
-        response,
-        "status" in visitor ? refusal(visitor) : await this.#answer(request, visitor),
-      );
+      const isRefused = "status" in visitor;
+      const answer = isRefused ? refusal(visitor) : await this.#answer(request, response, visitor);
+      await send(request, response, answer);
     } catch (error) {
       // Who hangs up in the middle of a request has not found a defect.
       if (!request.destroyed || request.complete)
@@ -173,7 +180,8 @@ class Site {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, taken: () => void): void {
     socket.on("error", () => socket.destroy());
     const visitor = this.#visitorOf(request);
-    const refused = "status" in visitor ? refusal(visitor) : this.#upgradeRefusal(request, visitor);
+    const who = "status" in visitor ? "" : viewerKey(visitor, request);
+    const refused = "status" in visitor ? refusal(visitor) : this.#upgradeRefusal(request, visitor, who);
     const { service } = this.#parts;
     if (refused !== null || "status" in visitor) {
       endUpgrade(socket, refused ?? notServed);
@@ -184,14 +192,14 @@ class Site {
       session === null ? hasRole(this.#judged(request)) : this.#sessions.isOpen(session);
     this.#upgrades.handleUpgrade(request, socket, head, (live) => {
       taken();
-      service.live.add(live, isWelcome);
+      service.live.add(live, who, isWelcome);
     });
   }
 
-  #upgradeRefusal(request: IncomingMessage, { role }: Visitor): Answer | null {
+  #upgradeRefusal(request: IncomingMessage, { role }: Visitor, who: string): Answer | null {
     if (this.#files === null || pathOf(request) !== "/api/live") return notServed;
     if (role === null) return failure(401, "login_required", "Log in first.");
-    return this.#parts.service.live.isFull
+    return this.#parts.service.live.isFullFor(who)
       ? failure(503, "busy", "Too many look at once; try again later.")
       : null;
   }
@@ -204,25 +212,23 @@ class Site {
   #visitorOf(request: IncomingMessage): Visitor | Refusal {
     const { checked } = this.#parts;
     const visitor = this.#judged(request);
-    if ("isWrongToken" in visitor) checked.wrongToken(request.socket.remoteAddress ?? null);
+    if ("isWrongToken" in visitor) checked.refusedLogin("http.token", request.socket.remoteAddress ?? null);
     return visitor;
   }
 
-  #answer(request: IncomingMessage, visitor: Visitor): Promise<Answer> | Answer {
+  #answer(request: IncomingMessage, response: ServerResponse, visitor: Visitor): Promise<Answer> | Answer {
     const path = pathOf(request);
-    const { service } = this.#parts;
+    const { service, checked } = this.#parts;
     if (this.#files !== null && path.startsWith("/api/")) {
       const [, query = ""] = (request.url ?? "").split("?", 2);
+      const asked = { method: request.method ?? "", path: path.slice("/api/".length) };
       const call = {
-        ...{
-          method: request.method ?? "",
-          path: path.slice("/api/".length),
-          query: new URLSearchParams(query),
-        },
+        ...{ ...asked, query: new URLSearchParams(query) },
         ...{ accept: request.headers.accept ?? "", remote: request.socket.remoteAddress ?? "" },
         ...{ visitor, signal: this.#signal, read: () => bodyOf(request) },
+        whileWaited: () => AbortSignal.any([this.#signal, endOf(response)]),
       };
-      return answerCall(call, { service, sessions: this.#sessions });
+      return answerCall(call, { service, sessions: this.#sessions, checked });
     }
     const file = this.#files?.get(path === "/" ? "/index.html" : path);
     const found = file ? fileAnswer(file, request, visitor) : this.#plain(path, visitor);
@@ -250,6 +256,16 @@ class Site {
     }
   }
 }
+
+/** Aborts when nobody waits for the answer any more. */
+function endOf(response: ServerResponse): AbortSignal {
+  const end = new AbortController();
+  response.once("close", () => end.abort());
+  return end.signal;
+}
+
+const viewerKey = ({ session, via, isIngress }: Visitor, { socket }: IncomingMessage): string =>
+  session ?? (isIngress ? via : null) ?? sourceOf(socket.remoteAddress ?? "");
 
 const hasRole = (visitor: Visitor | Refusal): boolean => "role" in visitor && visitor.role !== null;
 const refusal = ({ status, error, message }: Refusal): Answer => failure(status, error, message);
@@ -279,7 +295,6 @@ async function bodyOf(request: IncomingMessage): Promise<{ readonly body: unknow
 
 async function send(request: IncomingMessage, response: ServerResponse, answer: Answer): Promise<void> {
   const { status, json, lines, headers } = answer;
-  const isText = answer.text !== undefined;
   response.writeHead(status, {
     "content-type": lines ? "application/x-ndjson" : "application/json; charset=utf-8",
     "content-security-policy": policy,
@@ -290,8 +305,11 @@ async function send(request: IncomingMessage, response: ServerResponse, answer: 
     ...headers,
   });
   if (request.method !== "HEAD" && lines)
-    for await (const line of lines) response.write(`${JSON.stringify(line)}\n`);
-  const whole = isText ? answer.text : json === undefined ? "" : `${JSON.stringify(json)}\n`;
+    for await (const line of lines) {
+      if (response.destroyed) break;
+      response.write(`${JSON.stringify(line)}\n`);
+    }
+  const whole = answer.text ?? (json === undefined ? "" : `${JSON.stringify(json)}\n`);
   response.end(request.method === "HEAD" ? undefined : whole);
 }
 

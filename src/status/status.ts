@@ -92,14 +92,16 @@ export class Status {
     this.#platformState = state;
   }
 
-  /** Somebody asked for metrics with a wrong token. */
-  wrongToken(address: string | null): void {
+  /** Somebody showed a wrong token or password. Passwords have their own throttle. */
+  refusedLogin(shown: "http.token" | "password", address: string | null): void {
     const { clock, log } = this.#parts;
     const now = clock.monotonic();
-    this.#wrongTokens += 1;
-    if (this.#wrongTokenAt !== null && now - this.#wrongTokenAt < journaledTokensMs) return;
-    this.#wrongTokenAt = now;
-    log.warn({ address }, "somebody asked for metrics with a wrong http.token");
+    if (shown === "http.token") {
+      this.#wrongTokens += 1;
+      if (this.#wrongTokenAt !== null && now - this.#wrongTokenAt < journaledTokensMs) return;
+      this.#wrongTokenAt = now;
+    }
+    log.warn({ address }, `somebody came over HTTP with a wrong ${shown}`);
     this.#note({ type: "login_failed", listener: "http", client: null, user: null, address });
   }
 

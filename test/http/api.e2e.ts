@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { describe, expect, it, vi } from "vitest";
+import { capturedLog } from "../mqtt-connection/support.js";
 import { field, pageScene, patched, refusedUpgrade, users, viewer } from "./support.js";
 
 /** What a merge patch cannot say: null. */
@@ -168,6 +169,58 @@ describe("the API", () => {
       .split("\r\n");
     expect(head).toMatch(/^\uFEFFat,type,controller,actuator,/);
     expect(row).toContain(",gh-0001,'=1+1,");
+  });
+
+  it("names the next page of the table, as `next` does, until there is none", async () => {
+    const { url, post, login } = await pageScene(users);
+    const cookie = await login("anna", "operator-anna");
+    for (const command of ["one", "two", "three"])
+      await post("api/commands", { controller: "gh-0001", actuator: "fan", command }, { cookie });
+    const rows: string[] = [];
+    for (let before = "0", pages = 0; before !== "" && pages < 9; pages += 1) {
+      const answer = await fetch(`${url}/api/journal?limit=2&before=${before}`, {
+        headers: { cookie, accept: "text/csv" },
+      });
+      rows.push(...(await answer.text()).trim().split("\r\n").slice(1));
+      before = /before=(\d+)>; rel="next"/.exec(answer.headers.get("link") ?? "")?.[1] ?? "";
+    }
+    expect(rows).toHaveLength(3);
+    expect(new Set(rows).size).toBe(3);
+  });
+
+  it("logs who came in and that somebody did not, without a word that may be a password", async () => {
+    const { log, lines } = capturedLog();
+    const { login } = await pageScene(users, { log });
+    await login("typed-into-the-wrong-field", "secret-of-anna");
+    await login("anna", "operator-anna");
+    expect(lines.filter((line) => line.includes("wrong password"))).toHaveLength(1);
+    expect(
+      lines.filter((line) => /logged in to the page.*anna|anna.*logged in to the page/.test(line)),
+    ).toHaveLength(1);
+    expect(lines.filter((line) => /typed-into|secret-of|operator-anna/.test(line))).toEqual([]);
+  });
+
+  it("ends the doctor of somebody who does not wait for it", async () => {
+    const ended: string[] = [];
+    async function* doctor(signal: AbortSignal) {
+      yield { check: "first" };
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      ended.push("stopped");
+    }
+    const { url, login } = await pageScene(users, { page: { doctor } });
+    const cookie = await login("anna", "operator-anna");
+    const gone = new AbortController();
+    const headers = { cookie, "content-type": "application/json" };
+    const answer = await fetch(`${url}/api/doctor`, {
+      method: "POST",
+      headers,
+      body: "{}",
+      signal: gone.signal,
+    });
+    const reader = answer.body?.getReader();
+    expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('{"check":"first"}\n');
+    gone.abort();
+    await vi.waitUntil(() => ended.length === 1, { timeout: 20_000 });
   });
 
   it("answers requests as MQTT does", async () => {

@@ -60,9 +60,9 @@ function scene() {
   const view = (name: string) =>
     name === "counter" ? { isList: false, document: () => ({ ...shown }) } : null;
   const live = new LiveViews({ clock, view, look: () => undefined });
-  const join = (isWelcome = () => true) => {
+  const join = (isWelcome = () => true, who = "anna") => {
     const reader = new Reader();
-    live.add(reader as unknown as WebSocket, isWelcome);
+    live.add(reader as unknown as WebSocket, who, isWelcome);
     reader.subscribe("counter");
     return reader;
   };
@@ -127,6 +127,16 @@ describe("live views", () => {
       reader.subscribe("counter", "nonsense");
     }
     expect(reader.sent).toHaveLength(before);
+  });
+
+  it("are full for one who looks often before they are full for all", () => {
+    const { live, join } = scene();
+    const own = Array.from({ length: 20 }, () => join());
+    expect([live.isFullFor("anna"), live.isFullFor("ben")]).toEqual([true, false]);
+    own[0]?.emit("close");
+    expect(live.isFullFor("anna")).toBe(false);
+    for (let at = 0; at < 31; at += 1) join(undefined, `other ${at}`);
+    expect(live.isFullFor("somebody new")).toBe(true);
   });
 
   it("let go who never reads", async () => {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { request, type IncomingHttpHeaders } from "node:http";
 import net from "node:net";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Listener } from "../../src/http/access.js";
 import { serveHttp } from "../../src/http/server.js";
 import { PageService } from "../../src/http/service.js";
@@ -49,7 +49,7 @@ async function listening(port: number): Promise<void> {
 const everythingFine = {
   isHealthy: () => true,
   isReady: () => true,
-  wrongToken: (): void => undefined,
+  refusedLogin: (): void => undefined,
 };
 const metrics = { page: () => Promise.resolve("up 1\n") };
 
@@ -133,12 +133,12 @@ describe("the HTTP side", () => {
   });
 
   it("asks for the token as it is at that moment, and tells who showed a wrong one", async () => {
-    const wrong: (string | null)[] = [];
+    const wrong: string[] = [];
     let token = "first-token";
     const { port } = await serve(
       {
-        wrongToken: (address) => {
-          wrong.push(address);
+        refusedLogin: (shown, address) => {
+          wrong.push(`${shown} ${address ?? ""}`);
         },
       },
       () => ({ token }),
@@ -154,8 +154,27 @@ describe("the HTTP side", () => {
     token = "second-token";
     expect(await withToken("first-token")).toBe(401);
     expect(await withToken("second-token")).toBe(200);
-    expect(wrong).toEqual(["127.0.0.1"]);
+    expect(wrong).toEqual(["http.token 127.0.0.1"]);
     expect((await ask(port, "/healthz")).status).toBe(200);
+  });
+
+  it("answers an ordinary request that offers HTTP/2, body included, as if it had not", async () => {
+    const { port } = await serve();
+    const socket = net.connect(port, "127.0.0.1");
+    onTestFinished(() => {
+      socket.destroy();
+    });
+    let heard = "";
+    socket.on("data", (data: Buffer) => (heard += data.toString()));
+    const offer =
+      "Host: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n";
+    socket.write(`GET /healthz HTTP/1.1\r\n${offer}\r\n`);
+    await vi.waitUntil(() => heard.includes("200 OK") && heard.includes("ok\n"));
+    const body = '{"username": 7}';
+    const sent = `Content-Type: application/json\r\nContent-Length: ${body.length}`;
+    heard = "";
+    socket.write(`POST /api/login HTTP/1.1\r\n${offer}${sent}\r\n\r\n${body}`);
+    await vi.waitUntil(() => heard.includes("400 Bad Request") && heard.includes("password"));
   });
 
   it("a busy port is a warning, not a failure", async () => {
