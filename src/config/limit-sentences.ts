@@ -85,3 +85,15 @@ export function ageDoubts({ controllers, polling }: Configuration): Finding[] {
     }),
   );
 }
+
+/** What a guard sends to a light that shows something else than on waits for a lead-in that the guard forbids. */
+export const leadInDoubts = ({ controllers }: Configuration): Finding[] =>
+  limited(controllers).flatMap(({ code, id, actuator, limits }) =>
+    Object.entries(limits.guards).flatMap(([name, { then, allow }]) => {
+      const isSent = then !== undefined && then !== "stop" && then !== "on";
+      const isDoubtful = actuator.kind === "light" && actuator.lead_in === "when_not_on";
+      if (!isSent || !isDoubtful || allow.includes("on")) return [];
+      const message = `a light that does not show on gets "on" first (lead_in), which this guard forbids: "${then}" is then kept back, with an alarm; allow "on" too, or set lead_in: never where the platform takes that`;
+      return [atValue(["controllers", code, "actuators", id, "limits", "guards", name, "then"], message)];
+    }),
+  );

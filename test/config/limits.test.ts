@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { limitSentences } from "../../src/config/limit-sentences.js";
-import { loaded, platform, problemLines } from "./loading.js";
+import { loaded, platform, problemLines, warningLines } from "./loading.js";
 
 const actuator = (kind: string, limits: string) => `${platform}weather:
   wind: { topic: weather/wind }
@@ -51,6 +51,36 @@ describe("limits that could not do what they say are errors", () => {
       [`${at}.guards.g.actuator: expected another actuator; this one would forbid itself`],
     ],
     [
+      "a word that the actuator never shows",
+      guarded("actuator: two, is: close, allow: [stop]"),
+      [`${at}.guards.g.is: skylight never shows that; expected one of open, closed, auto, position, unknown`],
+    ],
+    [
+      "one of several that the actuator never shows",
+      guarded("actuator: two, is_not: [CLOSED, shut]"),
+      [
+        `${at}.guards.g.is_not[1]: skylight never shows that; expected one of open, closed, auto, position, unknown`,
+      ],
+    ],
+    [
+      "a degree of what has none",
+      actuator("irrigation", "{ guards: { g: { actuator: one, above: 5 } } }"),
+      [`${at}.guards.g.above: irrigation has no degree; use is or is_not`],
+    ],
+    [
+      "a light that always gets on first, which the guard that sends off forbids",
+      actuator(
+        "light, lead_in: always",
+        "{ guards: { g: { sensor: t, above: 5, allow: [off], then: off } } }",
+      ),
+      [`${at}.guards.g.allow: lead_in: always sends "on" before anything else, so it has to be in allow too`],
+    ],
+    [
+      "the same light with a lease",
+      actuator("light, lead_in: always", "{ for: 1h, guards: { g: { sensor: t, above: 5, allow: [off] } } }"),
+      [`${at}.guards.g.allow: lead_in: always sends "on" before anything else, so it has to be in allow too`],
+    ],
+    [
       "reversal of a valve",
       actuator("irrigation", "{ reversal: 60s }"),
       [`${at}.reversal: irrigation only goes on and off, so there is no other way`],
@@ -73,4 +103,12 @@ it("check says in a sentence what they mean", async () => {
   expect(limitSentences(configuration)).toEqual([
     'controllers.GH-0001.actuators.one: it starts at most 6 times an hour; each command ends with "off" after 15m unless it names a time, at most 45m. stop always passes.',
   ]);
+});
+
+it("check warns of a light that gets on first only now and then, where the guard that sends off forbids it", async () => {
+  const light = "{ guards: { g: { sensor: weather/wind, above: 5, allow: [off], then: off } } }";
+  expect(await warningLines(actuator("light", light))).toEqual([
+    expect.stringContaining(`${at}.guards.g.then: a light that does not show on gets "on" first`),
+  ]);
+  expect(await warningLines(actuator("light, lead_in: never", light))).toEqual([]);
 });

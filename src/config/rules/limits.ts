@@ -1,4 +1,5 @@
-import { type ActuatorKind, actuatorKinds, kindRows } from "../../greenhouse/actuator-kinds.js";
+import { type ActuatorKind, actuatorKinds, type KindRow, kindRows } from "../../greenhouse/actuator-kinds.js";
+import { stateOfWord } from "../../greenhouse/actuator-values.js";
 import { controllerTopicId } from "../schema.js";
 import { atKey, atValue, type Finding, type Path } from "../problem.js";
 import { takesDegrees } from "../values.js";
@@ -16,6 +17,8 @@ interface Limited {
   readonly kind: ActuatorKind;
   /** Its command words. */
   readonly words: readonly string[];
+  /** Of a light: when `on` is sent first. */
+  readonly leadIn: string | null;
   readonly path: Path;
   readonly limits: Draft;
 }
@@ -27,7 +30,9 @@ const limitedActuators = (root: Draft): readonly Limited[] =>
     const own = kindRows[kind].configured ? Object.keys(sectionOf(section, "values")) : [];
     const words = [...new Set([...Object.keys(kindRows[kind].values), ...own])];
     const [code, id] = [String(path[1]), String(path.at(-1))];
-    return [{ code, id, kind, words, path: [...path, "limits"], limits: sectionOf(section, "limits") }];
+    const leadIn = kind === "light" ? (textOf(section, "lead_in") ?? "when_not_on") : null;
+    const limits = sectionOf(section, "limits");
+    return [{ code, id, kind, words, leadIn, path: [...path, "limits"], limits }];
   });
 
 const degreePattern = /^(\d{1,3})(?:\.\.(\d{1,3}))?$/;
@@ -146,23 +151,61 @@ function isAllowed({ words }: Limited, text: string, allowed: readonly string[])
 }
 
 /** An input that can never be found would hold for ever. */
-const findableInput: GuardCheck = (guard, path, { code }, root) => {
+const findableInput: GuardCheck = (guard, path, actuator, root) => {
   const sensor = textOf(guard, "sensor");
   if (sensor?.startsWith("weather/") === true && !given(sectionOf(root, "weather"), sensor.slice(8)))
     return [atValue([...path, "sensor"], `there is no "${sensor.slice(8)}" under weather`)];
-  const input = textOf(guard, "actuator");
-  if (input === null) return [];
-  const [first = "", second] = input.split("/");
+  if (textOf(guard, "actuator") === null || inputActuator(guard, actuator, root) !== null) return [];
+  return [atValue([...path, "actuator"], "there is no such actuator in this configuration")];
+};
+
+/** The section of the actuator that the guard looks at; null where it looks at none, or there is none. */
+function inputActuator(guard: Draft, { code }: Limited, root: Draft): Draft | null {
+  const [first = "", second] = (textOf(guard, "actuator") ?? "").split("/");
   const [controller, id] = second === undefined ? [code, first] : [first, second];
-  const isKnown = sectionsAt(root, "controllers.*").some(
+  const at = sectionsAt(root, "controllers.*").find(
     ({ path: [, other], section }) =>
       [String(other), textOf(section, "id") ?? controllerTopicId(String(other))].includes(controller) &&
       given(sectionOf(section, "actuators"), id),
   );
-  return isKnown ? [] : [atValue([...path, "actuator"], "there is no such actuator in this configuration")];
+  return at === undefined ? null : sectionOf(sectionOf(at.section, "actuators"), id);
+}
+
+/** A word that an actuator never shows would never begin, or never end; and one without degrees has none to judge. */
+const occurringWords: GuardCheck = (guard, path, actuator, root) => {
+  const input = inputActuator(guard, actuator, root);
+  const kind = actuatorKinds.find((known) => known === input?.kind);
+  const isWhole = wholeGuard(guard, path, actuator, root).length === 0;
+  if (input === null || kind === undefined || !isWhole) return [];
+  const row: KindRow = kindRows[kind];
+  const words = [...Object.keys(row.values), ...Object.keys(sectionOf(input, "values"))];
+  const degree = row.positionMode === null ? [] : ["position"];
+  const states = [...new Set([...words.map((word) => stateOfWord(kind, word)), ...degree, "unknown"])];
+  const message = `${kind} never shows that; expected one of ${states.join(", ")}`;
+  const isOdd = (word: unknown) => typeof word === "string" && !states.includes(word.trim().toLowerCase());
+  const odd = ["is", "is_not"].flatMap((key) => [
+    ...(isOdd(guard[key]) ? [atValue([...path, key], message)] : []),
+    ...itemsOf(guard, key).flatMap((word, at) => (isOdd(word) ? [atValue([...path, key, at], message)] : [])),
+  ]);
+  if (takesDegrees(kind)) return odd;
+  const numbers = ["above", "below"].filter((key) => given(guard, key));
+  return [...odd, ...numbers.map((key) => atKey([...path, key], `${kind} has no degree; use is or is_not`))];
 };
 
-const guardChecks: readonly GuardCheck[] = [wholeGuard, fittingCondition, fittingWords, findableInput];
+/** A light that always gets `on` first is never sent what a guard that forbids `on` wants, nor the end of a lease. */
+const possibleLeadIn: GuardCheck = (guard, path, { leadIn, limits }) => {
+  const sends = textOf(guard, "then");
+  const isSent = sends !== null && sends !== "stop" && sends !== "on";
+  const isLeased = given(limits, "for") || given(limits, "at_most");
+  if (leadIn !== "always" || itemsOf(guard, "allow").includes("on") || (!isSent && !isLeased)) return [];
+  const message = 'lead_in: always sends "on" before anything else, so it has to be in allow too';
+  return [atKey([...path, ...(given(guard, "allow") ? ["allow"] : [])], message)];
+};
+
+const guardChecks: readonly GuardCheck[] = [
+  ...[wholeGuard, fittingCondition, fittingWords],
+  ...[findableInput, occurringWords, possibleLeadIn],
+];
 
 const durationAt = (section: Draft, key: string): number | null => parseDuration(textOf(section, key) ?? "");
 
