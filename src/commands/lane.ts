@@ -243,15 +243,17 @@ function due(turn: Turn): void {
 function next(turn: Turn): void {
   for (;;) {
     const { running, stop, waiting } = turn.lane;
-    const command = stop ?? waiting.at(-1);
-    if (running !== null || turn.book.closed || command === undefined) return;
-    const verdict = turn.limits.mayStart(command);
-    pauseUntil(turn, verdict.type === "wait" ? verdict.until : null);
+    const newest = stop ?? waiting.at(-1);
+    if (running !== null || turn.book.closed || newest === undefined) return;
+    const judged = turn.limits.mayStart(newest);
+    pauseUntil(turn, judged.type === "wait" ? judged.until : null);
+    const command = nextUp(turn.lane) ?? newest;
+    const verdict = command === newest ? judged : turn.limits.mayStart(command);
     const isPaused = mayGoFrom(turn.lane, command) > turn.now.mono;
     const isRefused = verdict.type === "refuse";
     if (!isRefused && isPaused && turn.now.mono <= command.deadlineMono) return;
     if (command === stop) turn.lane = { ...turn.lane, stop: null };
-    else takeNewest(turn);
+    else takeOut(turn, command);
     if (isRefused) endWaiting(turn, command, interlocked(verdict));
     else if (isPaused) endWaiting(turn, command, refusedExpired());
     else if (!takesOver(turn, command)) run(turn, command);
@@ -262,21 +264,28 @@ function next(turn: Turn): void {
 const stopIntervalMs = 2_000;
 
 /** From when the command may go: stops keep a distance from stops alone, others `min_interval` and what the limits say. */
-function mayGoFrom({ posts, pausedUntil }: Lane, { wanted, settings }: Command): number {
+function mayGoFrom({ posts, pausedUntil }: Lane, { wanted, settings, rule }: Command): number {
   const isStop = wanted.type === "stop";
   const since = isStop ? posts.stopAt : posts.firstAt;
   const from = since === null ? -Infinity : since + (isStop ? stopIntervalMs : settings.minIntervalMs);
-  return isStop || pausedUntil === null ? from : Math.max(from, pausedUntil);
+  return isStop || rule !== null || pausedUntil === null ? from : Math.max(from, pausedUntil);
 }
 
 function pauseUntil(turn: Turn, pausedUntil: number | null): void {
   if (turn.lane.pausedUntil !== pausedUntil) turn.lane = { ...turn.lane, pausedUntil };
 }
 
-/** The newest has its turn; those that waited with it are passed over. */
-function takeNewest(turn: Turn): void {
-  const waiting = turn.lane.waiting.slice(0, -1);
-  turn.lane = { ...turn.lane, waiting, passedOver: waiting.length };
+/** A stop; else the newest, but while the limits let it rest what a rule sends, which rests for nothing. */
+const nextUp = ({ stop, waiting, pausedUntil }: Lane): Command | undefined =>
+  stop ??
+  (pausedUntil === null ? undefined : waiting.findLast(({ rule }) => rule !== null)) ??
+  waiting.at(-1);
+
+/** It has its turn; those that have waited longer are passed over. */
+function takeOut(turn: Turn, command: Command): void {
+  const passedOver = turn.lane.waiting.indexOf(command);
+  const waiting = turn.lane.waiting.filter((one) => one !== command);
+  turn.lane = { ...turn.lane, waiting, passedOver };
 }
 
 function run(turn: Turn, command: Command): void {
@@ -332,7 +341,7 @@ function defect({ posted }: Run): Ending {
 /** When a lane wants to be woken; null when only an answer or a new command can change it. */
 export function wakeOfLane(lane: Lane): number | null {
   const wakes = [lane.running, lane.confirming].map((one) => (one ? wakeOfStage(one.stage) : null));
-  const command = lane.running === null ? (lane.stop ?? lane.waiting.at(-1)) : undefined;
+  const command = lane.running === null ? nextUp(lane) : undefined;
   if (command) wakes.push(Math.min(mayGoFrom(lane, command), command.deadlineMono + 1));
   if (lane.held?.token === null) wakes.push(lane.held.at);
   const times = wakes.filter((at) => at !== null);

@@ -43,7 +43,7 @@ interface AlarmPorts {
 
 const lookMs = 5_000;
 const overdueEveryLooks = 12;
-const bridgeItself = { controller: null, actuator: null } as const;
+export const bridgeItself = { controller: null, actuator: null } as const;
 
 /** Keeps the alarms: raised by whoever finds something wrong, kept over restarts, shown on a topic each. */
 export class AlarmDesk {

@@ -3,6 +3,7 @@ import { canonical } from "../greenhouse/command/words.js";
 import type { Actuator } from "../greenhouse/model.js";
 import type { Entry, LimitedCommand } from "./entry.js";
 import type { GuardState } from "./guards.js";
+import { limitsOf } from "./judge.js";
 import { began, directionOf, endedAt, isStart, type Moves } from "./pauses.js";
 import { type Attempts, type Hold, keptBack, type Lease, nextAttempt } from "./terms.js";
 
@@ -27,7 +28,20 @@ export function afterFirstPost(entry: Entry, command: LimitedCommand, shown: Sho
   const word = canonical(command.wanted);
   return {
     ...entry,
+    ...(command.rule === null && word !== "stop" ? givenUp(entry, word) : {}),
     ...(word === "stop" ? {} : { moves: movesAfter(entry.moves, command, shown, now) }),
+    ...(term?.lease ? leaseFrom(entry, command) : {}),
+    ...(term?.holdMs ? { hold: holdFrom(command, term.holdMs) } : {}),
+  };
+}
+
+/** It takes over the read-backs of an equal one, whose POST counts for both; or an earlier run has sent it. */
+export function afterForeignPost(entry: Entry, command: LimitedCommand): Entry {
+  const { term, settings } = command;
+  return {
+    ...entry,
+    // What the travel time does not end, its result will.
+    ...(settings.travelMs > 0 ? {} : { moves: endedAt(entry.moves, Infinity) }),
     ...(term?.lease ? leaseFrom(entry, command) : {}),
     ...(term?.holdMs ? { hold: holdFrom(command, term.holdMs) } : {}),
   };
@@ -124,9 +138,11 @@ function done(entry: Entry, command: LimitedCommand): Entry {
 const sooner = (one: Lease | null, other: Lease | null): Lease | null =>
   one === null || (other !== null && other.until < one.until) ? other : one;
 
-/** What guards had sent once is not sent again against somebody else. */
-function givenUp({ guards, sends }: Entry): Pick<Entry, "guards" | "sends"> {
-  const sent = [...sends].flatMap(([name, { tries }]) => (tries > 0 ? [name] : []));
+/** What guards had sent once is not sent again against somebody else; `word` is what he commands, if that is known. */
+function givenUp({ guards, sends, settings }: Entry, word: string | null): Pick<Entry, "guards" | "sends"> {
+  const isSame = (name: string) =>
+    word !== null && limitsOf(settings).guards.some((one) => one.name === name && one.sends === word);
+  const sent = [...sends].flatMap(([name, { tries }]) => (tries > 0 && !isSame(name) ? [name] : []));
   const done = (name: string, state: GuardState): GuardState =>
     sent.includes(name) && state.sending === "due" ? { ...state, sending: "done" } : state;
   return {
@@ -146,7 +162,7 @@ export function afterForeignMove(entry: Entry, from: string, to: string, now: nu
     endsAt: now + travelMs,
   };
   const moves = began(entry.moves, move, mostStarts, now);
-  return { ...entry, moves, ...givenUp(entry), lease: null, leaseEnd: null };
+  return { ...entry, moves, ...givenUp(entry, null), lease: null, leaseEnd: null };
 }
 
 /** Refusals that say that it was kept back, and not that it was tried. */
@@ -174,8 +190,6 @@ export function attemptAfter(
   if (outcome === "confirmed" || outcome === "already") return null;
   // Nothing was sent, so the lease is not over.
   if (outcome === "dry_run" && kind === "guard") return null;
-  // A person has commanded something else that is allowed.
-  if (outcome === "superseded" && kind === "guard") return null;
   const problem = message ?? `It ended ${outcome}.`;
   const isHindered = outcome === "refused" && hindrances.has(reason ?? "");
   return isHindered ? keptBack(attempts, now, problem) : nextAttempt(attempts, kind, now, problem);

@@ -21,6 +21,9 @@ export interface Entry extends Standing {
   readonly sends: ReadonlyMap<string, Attempts>;
 }
 
+/** What keeps others off. */
+export type Shut = Pick<Entry, "lock" | "hold">;
+
 /** A command as the limits see it. */
 export interface LimitedCommand {
   readonly id: string;
@@ -104,9 +107,7 @@ export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, i
     guards: new Map([...entry.guards].map(([name, fresh]) => [name, keptGuard(fresh, kept.guards[name])])),
     sends: new Map(
       Object.entries(kept.guards).flatMap(([name, { sending, id, tries }]) =>
-        sending === "due" && entry.guards.has(name)
-          ? [[name, attemptsAgain(id !== null && isOpen(id) ? id : null, tries, mono)]]
-          : [],
+        sending === "due" && entry.guards.has(name) ? [[name, attemptsAgain(id, tries, mono, isOpen)]] : [],
       ),
     ),
     moves: {
@@ -124,10 +125,19 @@ export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, i
   };
 }
 
-const attemptsAgain = (id: string | null, tries: number, mono: number): Attempts => ({
-  ...firstAttempt(mono),
-  ...{ id, tries, nextAt: isGivenUp(tries) ? Infinity : mono },
-});
+/** One that was about to be sent and of which the platform has nothing was no attempt. */
+function attemptsAgain(
+  id: string | null,
+  tries: number,
+  mono: number,
+  isOpen: (id: string) => boolean,
+): Attempts {
+  if (id !== null)
+    return { ...firstAttempt(mono), ...(isOpen(id) ? { id, tries } : { tries: Math.max(0, tries - 1) }) };
+  if (!isGivenUp(tries)) return { ...firstAttempt(mono), tries };
+  const problem = "It was not confirmed before the restart, and is not sent a fourth time.";
+  return { ...firstAttempt(Infinity), tries, problem };
+}
 
 /** A lease that is over at a start; `kept` is null where nobody knows for how long. */
 export function overrunEvent(
@@ -142,6 +152,19 @@ export function overrunEvent(
   const message = `${about.controller}/${about.actuator} should have ended ${when}; ${endsWith} is sent now.`;
   return { type: "lease_overrun", severity: "error", message, at, facts: { ...about, minutes } };
 }
+
+/** A lock has ended by itself, at the time that was named with it. */
+export const unlockedEvent = (
+  about: { readonly controller: string; readonly actuator: string },
+  by: string,
+  at: number,
+): BridgeEvent => ({
+  type: "unlocked",
+  severity: "info",
+  message: `The lock of ${by} on ${about.controller}/${about.actuator} has run out.`,
+  at,
+  facts: { ...about, by },
+});
 
 function keptGuard(fresh: GuardState, kept: KeptLimits["guards"][string] | undefined): GuardState {
   if (kept === undefined) return fresh;

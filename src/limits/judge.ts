@@ -54,7 +54,7 @@ export type Verdict =
       readonly message: string;
     };
 
-const go: Verdict = { type: "go" };
+export const go: Verdict = { type: "go" };
 
 export interface Instant {
   readonly mono: number;

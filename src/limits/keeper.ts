@@ -3,10 +3,17 @@ import { canonical } from "../greenhouse/command/words.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { HistoryParts, RecordBody } from "../journal/records.js";
 import { Rest, Schedule } from "../runtime/schedule.js";
-import { afterEnd, afterFirstPost, afterForeignMove, afterPost, type UnderWay } from "./course.js";
-import { type Entry, type LimitedCommand, newEntry } from "./entry.js";
+import {
+  afterEnd,
+  afterFirstPost,
+  afterForeignMove,
+  afterForeignPost,
+  afterPost,
+  type UnderWay,
+} from "./course.js";
+import { type Entry, type LimitedCommand, newEntry, type Shut, unlockedEvent } from "./entry.js";
 import { type Activity, type InputSource, type WeatherReading, weatherValue } from "./inputs.js";
-import { type Instant, judge, limitsOf, type Lock, type Verdict } from "./judge.js";
+import { go, type Instant, judge, limitsOf, type Verdict } from "./judge.js";
 import { instantOf, type KeeperPorts, keyOf, Ledger } from "./ledger.js";
 import { isMoving } from "./pauses.js";
 import { type GivenTerm, type Term, termOf } from "./terms.js";
@@ -22,7 +29,7 @@ import {
   type Surroundings,
 } from "./upkeep.js";
 
-const go: Verdict = { type: "go" };
+const inForce = ({ lease, hold }: Entry): UnderWay["before"] => ({ lease, hold });
 type About = Pick<LimitedCommand, "code" | "targetId" | "settings" | "term">;
 
 /**
@@ -71,8 +78,6 @@ export class LimitKeeper {
     }
   }
 
-  /* What the command book asks. */
-
   /** At taking: the command's times, or why it is not taken. */
   take(
     command: LimitedCommand,
@@ -99,8 +104,7 @@ export class LimitKeeper {
 
   /** Immediately before a POST; only a first one waits for pauses, and cannot any more. */
   mayPost(command: LimitedCommand, isLeadIn: boolean): Verdict {
-    const isPosted = this.#underWay(command)?.isPosted === true;
-    const verdict = this.#judge(command, isLeadIn, isPosted);
+    const verdict = this.#judge(command, isLeadIn, this.#underWay(command)?.isPosted === true);
     return verdict.type === "wait" ? { ...verdict, type: "refuse" } : verdict;
   }
 
@@ -109,11 +113,9 @@ export class LimitKeeper {
     const key = keyOf(command.code, command.targetId);
     const entry = this.#read(key);
     if (entry === undefined) return go;
-    const shown = this.#ports.store.get(command.code)?.actuators.get(command.targetId);
     const judged = {
       ...{ wanted: command.wanted, isLeadIn, isThere, source: command.rule ?? ("sender" as const) },
-      hasHold: (command.term?.holdMs ?? null) !== null,
-      shown: { state: shown?.state ?? null, position: shown?.position ?? null },
+      ...{ hasHold: (command.term?.holdMs ?? null) !== null, shown: this.#shown(command) },
     };
     return judge(entry, judged, instantOf(this.#ports.clock));
   }
@@ -136,14 +138,16 @@ export class LimitKeeper {
     return this.#ledger.unkept(then);
   }
 
+  /** One that confirms without a POST of its own has taken over the read-backs of an equal one. */
   phase(command: LimitedCommand, phase: string, isRecovered: boolean): void {
     if (command.target !== "actuator" || command.dryRun || phase === "done") return;
     if (!this.#mayMatter(command)) return;
-    const key = keyOf(command.code, command.targetId);
-    const open = this.#open.get(key) ?? new Map<string, UnderWay>();
-    if (open.has(command.id)) return;
-    open.set(command.id, { command, isPosted: isRecovered, before: null });
-    this.#open.set(key, open);
+    const under = this.#underWay(command);
+    const isForeign = (isRecovered || phase === "confirming") && under?.isPosted !== true;
+    const entry = isForeign && command.wanted.type !== "stop" ? this.#entryFor(command) : null;
+    if (under !== null && entry === null) return;
+    this.#follow({ command, isPosted: isForeign, before: entry && inForce(entry) });
+    if (entry !== null) this.#ledger.put(afterForeignPost(entry, command));
     this.#touchAfter(command);
   }
 
@@ -151,16 +155,12 @@ export class LimitKeeper {
   posted(command: LimitedCommand): void {
     const entry = this.#entryFor(command);
     if (entry === null) return;
-    const key = keyOf(command.code, command.targetId);
-    const under = this.#underWay(command) ?? { command, isPosted: false, before: null };
+    const under = this.#underWay(command);
     const now = this.#ports.clock.monotonic();
-    const after = under.isPosted
+    const after = under?.isPosted
       ? afterPost(entry, command, now)
       : afterFirstPost(entry, command, this.#shown(command), now);
-    const before = under.before ?? { lease: entry.lease, hold: entry.hold };
-    const open = this.#open.get(key) ?? new Map<string, UnderWay>();
-    open.set(command.id, { command, isPosted: true, before });
-    this.#open.set(key, open);
+    this.#follow({ command, isPosted: true, before: under?.before ?? inForce(entry) });
     this.#ledger.put(after);
     this.#touchAfter(command);
   }
@@ -169,8 +169,9 @@ export class LimitKeeper {
     if (command.target !== "actuator") return;
     const key = keyOf(command.code, command.targetId);
     const under = this.#underWay(command) ?? { command, isPosted: false, before: null };
-    this.#open.get(key)?.delete(command.id);
-    if (this.#open.get(key)?.size === 0) this.#open.delete(key);
+    const open = this.#open.get(key);
+    open?.delete(command.id);
+    if (open?.size === 0) this.#open.delete(key);
     // Also of one that was never sent: the disk may have been told that it would be.
     const entry = this.#entryFor(command);
     if (entry !== null) {
@@ -216,37 +217,27 @@ export class LimitKeeper {
       before.availability === after.availability &&
       before.platformReachable === after.platformReachable;
     if (isSame) return;
-    this.#touchController(after.info.code, after.info.id);
+    this.#touchController(after.info.code);
     for (const key of this.#keptBack) if (key.startsWith(`${after.info.code} `)) this.#touchLater(key);
   }
 
-  lockOf(code: string, actuator: string): Lock | null {
-    const lock = this.#ledger.get(keyOf(code, actuator))?.lock ?? null;
-    return lock !== null && lock.endsAt > this.#ports.clock.monotonic() ? lock : null;
+  /** The lock and the hold in force. */
+  held(code: string, actuator: string): Shut | null {
+    const entry = this.#ledger.get(keyOf(code, actuator));
+    return entry ? expire(entry, this.#ports.clock.monotonic()) : null;
   }
 
-  /** Resolves once it is on disk; what cannot be kept is not in force. */
-  async setLock(code: string, actuator: string, lock: Lock | null): Promise<void> {
-    await this.#change(code, actuator, (entry) => ({ ...entry, lock }));
+  /** Locks, unlocks or releases. Resolves once it is on disk; what cannot be kept is not in force, for none of them. */
+  async change(code: string, actuators: readonly string[], change: Partial<Shut>): Promise<void> {
+    await this.#ledger.change(code, actuators, change);
+    for (const actuator of actuators) this.#touchLater(keyOf(code, actuator));
   }
 
-  hasHold(code: string, actuator: string): boolean {
-    return (this.#ledger.get(keyOf(code, actuator))?.hold ?? null) !== null;
-  }
-
-  async release(code: string, actuator: string): Promise<void> {
-    await this.#change(code, actuator, (entry) => ({ ...entry, hold: null }));
-  }
-
-  async #change(code: string, actuator: string, change: (entry: Entry) => Entry): Promise<void> {
-    await this.#ledger.change(code, actuator, change);
-    this.#touchLater(keyOf(code, actuator));
-  }
-
-  /** What an earlier run left; call it before anything is judged. */
-  restore(history: HistoryParts, newestAt: number): void {
-    for (const event of this.#ledger.restore(history, newestAt)) this.#ports.onEvent(event);
+  /** What an earlier run left; call it before anything is judged. Says what nobody will end any more; null for nothing. */
+  restore(history: HistoryParts, newestAt: number): string | null {
+    const lost = this.#ledger.restore(history, newestAt);
     for (const key of this.#ledger.keys()) this.#touch(key);
+    return lost;
   }
 
   /** Wakes by itself for what time alone changes. */
@@ -261,9 +252,8 @@ export class LimitKeeper {
       for (let due = this.#due.first(); due && due.at <= clock.monotonic(); due = this.#due.first()) {
         this.#due.take();
         this.#touch(due.key);
-        const entry = this.#ledger.get(due.key);
-        if (entry)
-          this.#touchController(entry.code, this.#ports.store.get(entry.code)?.info.id ?? entry.code);
+        const code = this.#ledger.get(due.key)?.code;
+        if (code !== undefined) this.#touchController(code);
       }
     }
     this.#isRunning = false;
@@ -287,6 +277,11 @@ export class LimitKeeper {
     return { state, position };
   }
 
+  #follow(under: UnderWay): void {
+    const key = keyOf(under.command.code, under.command.targetId);
+    this.#open.set(key, (this.#open.get(key) ?? new Map<string, UnderWay>()).set(under.command.id, under));
+  }
+
   #underWay({ code, targetId, id }: LimitedCommand): UnderWay | null {
     return this.#open.get(keyOf(code, targetId))?.get(id) ?? null;
   }
@@ -296,7 +291,7 @@ export class LimitKeeper {
     if (settings.limits !== undefined || term !== null) return true;
     const id = this.#watched.size === 0 ? code : (this.#ports.store.get(code)?.info.id ?? code);
     if (this.#watched.has(keyOf(code, targetId)) || this.#watched.has(keyOf(id, targetId))) return true;
-    return !this.#ledger.isEmpty && this.#ledger.get(keyOf(code, targetId)) !== undefined;
+    return this.#ledger.get(keyOf(code, targetId)) !== undefined;
   }
 
   /** Of an actuator that may be limited, or that others look at; null where nothing has to be remembered. */
@@ -342,10 +337,11 @@ export class LimitKeeper {
 
   #touchAfter({ code, targetId }: Pick<LimitedCommand, "code" | "targetId">): void {
     if (this.#ledger.get(keyOf(code, targetId)) !== undefined) this.#touchLater(keyOf(code, targetId));
-    if (this.#dependents.size > 0) this.#touchController(code, this.#ports.store.get(code)?.info.id ?? code);
+    if (this.#dependents.size > 0) this.#touchController(code);
   }
 
-  #touchController(code: string, id: string): void {
+  #touchController(code: string): void {
+    const { id } = this.#ports.store.get(code)?.info ?? { id: code };
     this.#touchAll(this.#dependents.get(code));
     if (id !== code) this.#touchAll(this.#dependents.get(id));
   }
@@ -371,10 +367,12 @@ export class LimitKeeper {
   #touch(key: string): void {
     const read = this.#read(key);
     if (read === undefined) return;
-    const { store, clock, newId, submit, recheck } = this.#ports;
+    const { clock, newId, submit, recheck, onEvent } = this.#ports;
     const now = instantOf(clock);
     const around = this.#around(read);
     const expired = expire(read, clock.monotonic());
+    const about = { controller: around.own?.info.id ?? read.code, actuator: read.id };
+    if (read.lock && !expired.lock) onEvent(unlockedEvent(about, read.lock.by, clock.now()));
     const { entry, sends } = this.#isRunning
       ? dueSends(expired, around, now, newId)
       : { entry: expired, sends: [] };
@@ -384,9 +382,8 @@ export class LimitKeeper {
     if (isKeptBack(entry)) this.#keptBack.add(key);
     else this.#keptBack.delete(key);
     this.#schedule(key, entry, around, now);
-    const controllerId = store.get(entry.code)?.info.id;
-    if (controllerId !== undefined)
-      for (const send of sends) submit({ ...send, controllerId, actuator: entry.id });
+    if (around.own !== undefined)
+      for (const send of sends) submit({ ...send, controllerId: about.controller, actuator: entry.id });
     if ([...(this.#open.get(key)?.values() ?? [])].some(({ isPosted }) => !isPosted)) recheck(key);
   }
 

@@ -1,7 +1,7 @@
 import type { Configuration } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { AlarmType, Restrictions } from "../greenhouse/limits.js";
-import type { HistoryParts, RecordBody } from "../journal/records.js";
+import type { HistoryParts, KeptLimits, RecordBody } from "../journal/records.js";
 import type { Clock } from "../runtime/clock.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import {
@@ -13,6 +13,8 @@ import {
   overrunEvent,
   restored,
   restrictionsOf,
+  type Shut,
+  unlockedEvent,
 } from "./entry.js";
 import type { Instant } from "./judge.js";
 import { type DueSend, problemsOf, type Surroundings } from "./upkeep.js";
@@ -65,20 +67,18 @@ interface Published {
 }
 
 const numbersEveryMs = 5_000;
+/** What a removed actuator has left is forgotten after that. */
+const goneForMs = 86_400_000;
 
 /** What is known of every actuator that is limited, as it is on disk and as it is shown. */
 export class Ledger {
-  readonly #ports: Pick<KeeperPorts, "clock" | "store" | "journal" | "isReadOnly" | "alarm">;
+  readonly #ports: Pick<KeeperPorts, "clock" | "store" | "journal" | "isReadOnly" | "alarm" | "onEvent">;
   readonly #entries = new Map<string, Entry>();
   readonly #published = new Map<string, Published>();
   readonly #kept = new Map<string, string>();
 
-  constructor(ports: Pick<KeeperPorts, "clock" | "store" | "journal" | "isReadOnly" | "alarm">) {
+  constructor(ports: Pick<KeeperPorts, "clock" | "store" | "journal" | "isReadOnly" | "alarm" | "onEvent">) {
     this.#ports = ports;
-  }
-
-  get isEmpty(): boolean {
-    return this.#entries.size === 0;
   }
 
   keys(): Iterable<string> {
@@ -98,8 +98,8 @@ export class Ledger {
     this.set(entry);
     for (const record of this.unkept(entry))
       this.#ports.journal.append(record, { durable: false }).catch(() => {
-        // Told again with the next change.
-        this.#kept.delete(keyOf(entry.code, entry.id));
+        // Nobody knows what the disk has; told again with the next change.
+        this.#kept.set(keyOf(entry.code, entry.id), "unknown");
       });
   }
 
@@ -116,23 +116,26 @@ export class Ledger {
     return [{ type: "limits_kept", controller: entry.code, actuator: entry.id, kept }];
   }
 
-  /** Changes it once the disk has what it is to be; rejects where the disk cannot take it. */
-  async change(code: string, actuator: string, change: (entry: Entry) => Entry): Promise<void> {
-    const settings = this.#ports.store.get(code)?.actuators.get(actuator)?.settings;
-    if (settings === undefined) return;
-    const key = keyOf(code, actuator);
-    const now = () => change(this.get(key) ?? newEntry(code, settings));
-    for (const record of this.unkept(now()))
-      await this.#ports.journal.append(record, { durable: true }).catch((error: unknown) => {
-        this.#kept.delete(key);
-        throw error;
+  /** Changes all of them once the disk has what they are to be; none where it cannot take it, which rejects. */
+  async change(code: string, actuators: readonly string[], change: Partial<Shut>): Promise<void> {
+    const held = this.#ports.store.get(code)?.actuators;
+    const now = () =>
+      actuators.flatMap((id) => {
+        const settings = held?.get(id)?.settings;
+        return settings ? [this.get(keyOf(code, id)) ?? newEntry(code, settings)] : [];
       });
-    this.put(now());
+    const records = now().flatMap((entry) => this.unkept({ ...entry, ...change }));
+    const written = await Promise.allSettled(
+      records.map((record) => this.#ports.journal.append(record, { durable: true })),
+    );
+    const failed = written.find(({ status }) => status === "rejected");
+    for (const entry of now()) this.put(failed === undefined ? { ...entry, ...change } : entry);
+    if (failed?.status === "rejected") throw failed.reason;
   }
 
-  /** What an earlier run left; the events of leases that are over. */
-  restore(history: HistoryParts, newestAt: number): readonly BridgeEvent[] {
-    const { clock, store } = this.#ports;
+  /** What an earlier run left. Says what nobody will end any more; null for nothing. */
+  restore(history: HistoryParts, newestAt: number): string | null {
+    const { clock, store, onEvent } = this.#ports;
     const [at, mono] = [clock.now(), clock.monotonic()];
     const open = new Set(
       history.open.flatMap(({ taken, phase, steps }) =>
@@ -140,16 +143,44 @@ export class Ledger {
       ),
     );
     const isBehind = at < newestAt;
-    return (history.limits ?? []).flatMap(({ controller: code, actuator, kept }) => {
+    const lost: string[] = [];
+    for (const { controller: code, actuator, kept } of history.limits ?? []) {
       const held = store.get(code)?.actuators.get(actuator);
-      if (held === undefined) return [];
+      if (held === undefined) {
+        lost.push(...this.#gone({ code, actuator, kept }, at));
+        continue;
+      }
       const fresh = this.get(keyOf(code, actuator)) ?? newEntry(code, held.settings);
       const entry = restored(fresh, kept, { at, mono, isBehind, isOpen: (id) => open.has(id) });
       this.put(entry);
-      if (entry.lease === null || entry.lease.until > mono) return [];
-      const controller = store.get(code)?.info.id ?? code;
-      return [overrunEvent(entry.lease, { controller, actuator }, isBehind ? null : kept, at)];
-    });
+      const about = { controller: store.get(code)?.info.id ?? code, actuator };
+      if (kept.lock !== null && entry.lock === null) onEvent(unlockedEvent(about, kept.lock.by, at));
+      if (entry.lease !== null && entry.lease.until <= mono)
+        onEvent(overrunEvent(entry.lease, about, isBehind ? null : kept, at));
+    }
+    return lost.length === 0 ? null : lost.join(" ");
+  }
+
+  /**
+   * Of an actuator that the configuration has no more; with it again within a day, its lease is ended as any other. What was
+   * locked or held stays so.
+   */
+  #gone(
+    { code, actuator, kept }: { code: string; actuator: string; kept: KeptLimits },
+    at: number,
+  ): string[] {
+    const { lease, lock, hold } = kept;
+    if (lease !== null && at < lease.until + goneForMs) {
+      const until = new Date(lease.until).toISOString();
+      return [
+        `The configuration has ${code}/${actuator} no more, where "${lease.command}" was to end with "${lease.ends_with}" at ${until}: nothing ends it.`,
+      ];
+    }
+    if (lock === null && hold === null) {
+      const record = { type: "limits_kept", controller: code, actuator, kept: null } as const;
+      this.#ports.journal.append(record, { durable: false }).catch(() => undefined);
+    }
+    return [];
   }
 
   /** Shows it to everybody; what no longer limits anything is forgotten unless a command is `open`. */

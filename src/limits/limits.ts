@@ -1,7 +1,7 @@
 import type { Configuration } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { HistoryParts } from "../journal/records.js";
-import { AlarmDesk } from "./alarm-desk.js";
+import { AlarmDesk, bridgeItself } from "./alarm-desk.js";
 import { LimitKeeper } from "./keeper.js";
 import type { KeeperPorts } from "./ledger.js";
 
@@ -75,12 +75,13 @@ export class LimitDesk {
   restore(): void {
     const history = this.#journal.history();
     this.alarms.restore(history.alarms ?? []);
-    this.keeper.restore(history, this.#newestAt);
+    const gone = this.keeper.restore(history, this.#newestAt);
     for (const { type, controller, actuator } of this.alarms.list)
       if (ofLimits.has(type) && !this.#isLimited(controller, actuator))
         this.alarms.set(type, { controller, actuator }, null);
+    if (gone !== null) this.alarms.set("lease_overrun", bridgeItself, gone);
     const lost = this.#journal.unread?.message ?? null;
-    this.alarms.set("state_lost", { controller: null, actuator: null }, lost);
+    this.alarms.set("state_lost", bridgeItself, lost);
   }
 
   /** Nobody else would clear the alarms of one that is not. */

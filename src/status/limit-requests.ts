@@ -67,8 +67,9 @@ export async function lock(
   const until = untilOf(fields, now);
   notOfOthers(limits, controller, actuators, by);
   const endsAt = until === null ? Infinity : clock.monotonic() + (until - now);
-  for (const actuator of actuators)
-    await limits.keeper.setLock(code, actuator, { by, via, reason, since: now, until, endsAt });
+  await limits.keeper.change(code, actuators, {
+    lock: { by, via, reason, since: now, until, endsAt },
+  });
   const end = until === null ? null : new Date(until).toISOString();
   for (const actuator of actuators)
     onEvent({
@@ -86,8 +87,8 @@ function notOfOthers(
   by: string,
 ): void {
   for (const actuator of actuators) {
-    const held = keeper.lockOf(info.code, actuator);
-    if (held !== null && held.by !== by)
+    const held = keeper.held(info.code, actuator)?.lock;
+    if (held && held.by !== by)
       throw new RequestError(
         `${info.id}/${actuator} is locked by ${held.by}; ask there, or unlock with "force": true.`,
       );
@@ -104,11 +105,11 @@ export async function unlock(
   const by = shortText(fields, "by");
   const force = fields["force"] ?? false;
   if (typeof force !== "boolean") throw new RequestError('"force" must be true or false.');
-  const actuators = asked.filter((actuator) => limits.keeper.lockOf(code, actuator) !== null);
+  const actuators = asked.filter((actuator) => limits.keeper.held(code, actuator)?.lock);
   if (actuators.length === 0) throw new RequestError(`Nothing is locked there at controller "${id}".`);
   if (!force) notOfOthers(limits, controller, actuators, by);
+  await limits.keeper.change(code, actuators, { lock: null });
   for (const actuator of actuators) {
-    await limits.keeper.setLock(code, actuator, null);
     const message = `${by} has unlocked ${id}/${actuator}.`;
     const facts = { controller: id, actuator, by };
     onEvent({ type: "unlocked", severity: "info", message, at: clock.now(), facts });
@@ -124,9 +125,9 @@ export async function release(
 ): Promise<unknown> {
   const { id, code } = controller.info;
   const by = shortText(fields, "by");
-  const actuators = actuatorsOf(controller, fields).filter((one) => limits.keeper.hasHold(code, one));
+  const actuators = actuatorsOf(controller, fields).filter((one) => limits.keeper.held(code, one)?.hold);
   if (actuators.length === 0) throw new RequestError(`Nothing is held there at controller "${id}".`);
-  for (const actuator of actuators) await limits.keeper.release(code, actuator);
+  await limits.keeper.change(code, actuators, { hold: null });
   return { controller: id, actuators, by };
 }
 

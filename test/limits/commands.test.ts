@@ -1,41 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
-import { CommandBench, type CommandBenchOptions } from "../support/command-bench.js";
-import { guard, limits } from "./bench.js";
-
-const weather = { wind: { topic: "weather/wind", field: "speed", stale_after: 60_000 } };
-
-const skylight = (over: Partial<ActuatorSettings> = {}): Partial<ActuatorSettings> => ({
-  travelMs: 30_000,
-  confirmWithinMs: 60_000,
-  ...over,
-});
-
-const valve = (over: Partial<ActuatorSettings> = {}): Partial<ActuatorSettings> => ({
-  ...{ id: "valve", kind: "irrigation", address: "210", travelMs: 0, confirmWithinMs: 60_000 },
-  ...over,
-});
-
-/** Runs the limits beside the commander. */
-async function bench(options: CommandBenchOptions): Promise<CommandBench> {
-  const one = new CommandBench({ weather, ...options });
-  const stop = new AbortController();
-  void one.keeper.run(stop.signal);
-  onTestFinished(() => stop.abort());
-  one.store.dispatch("GH-0001", { type: "connection", status: online });
-  for (const { settings } of one.store.get("GH-0001")?.actuators.values() ?? []) {
-    const shut = settings.kind === "irrigation" ? "1001" : "10001";
-    one.platform.registers.set(settings.address, shut);
-    one.polled(settings.address, shut);
-  }
-  await one.clock.advance(0);
-  return one;
-}
-
-const online = { state: "online", version: null, description: null, lastOnlineAt: null } as const;
-
-const blow = (one: CommandBench, speed: number) =>
-  one.keeper.measured("weather/wind", new TextEncoder().encode(JSON.stringify({ speed })));
+import { CommandBench } from "../support/command-bench.js";
+import { bench, blow, guard, limits, online, skylight, valve, weather } from "./bench.js";
 
 const allowed = (one: CommandBench, id = "roof") =>
   one.store.get("GH-0001")?.actuators.get(id)?.restrictions?.allowed;
@@ -256,7 +222,7 @@ describe("what a rule sends", () => {
       until: null,
       endsAt: Infinity,
     };
-    await one.keeper.setLock("GH-0001", "roof", lock);
+    await one.keeper.change("GH-0001", ["roof"], { lock });
     await one.clock.advance(60_000);
     expect(one.alarms.has("guard_unmet")).toBe(true);
   });
@@ -359,13 +325,9 @@ describe("on disk", () => {
 
 describe("locks and holds", () => {
   const lock = (one: CommandBench) =>
-    one.keeper.setLock("GH-0001", "roof", {
-      ...{
-        by: "anna",
-        via: null,
-        reason: "glass work",
-        since: one.clock.now(),
-        until: null,
+    one.keeper.change("GH-0001", ["roof"], {
+      lock: {
+        ...{ by: "anna", via: null, reason: "glass work", since: one.clock.now(), until: null },
         endsAt: Infinity,
       },
     });
@@ -383,7 +345,7 @@ describe("locks and holds", () => {
     expect(one.results.find(({ command }) => command === "20")).toMatchObject(locked);
     await one.clock.advance(400_000);
     expect(await one.run('{"command":"30","force":true}')).toMatchObject(locked);
-    await one.keeper.setLock("GH-0001", "roof", null);
+    await one.keeper.change("GH-0001", ["roof"], { lock: null });
     expect((await one.run("30")).outcome).toBe("confirmed");
   });
 

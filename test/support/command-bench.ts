@@ -43,6 +43,8 @@ export class CommandBench {
   clockTrusted = true;
   otherBridge = false;
   journalProblem: string | null = null;
+  /** Records that the disk does not take. */
+  refuses: (record: RecordBody) => boolean = () => false;
   /** What the journal says of itself, where it does not know of its problem yet. */
   journalAvailable: boolean | null = null;
   /** Ids of commands that the journal holds open since an earlier run. */
@@ -123,6 +125,7 @@ export class CommandBench {
   #append(record: RecordBody, durable: boolean): Promise<number> {
     if (durable) this.durable.push(record);
     if (this.journalProblem !== null) return Promise.reject(new Error(this.journalProblem));
+    if (this.refuses(record)) return Promise.reject(new Error("the disk does not take this one"));
     this.records.push(record);
     return Promise.resolve(this.records.length);
   }

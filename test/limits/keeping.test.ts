@@ -1,0 +1,207 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { HistoryParts, KeptLimits, OpenCommand } from "../../src/journal/records.js";
+import { stepsOf } from "../../src/greenhouse/command/plan.js";
+import { CommandBench } from "../support/command-bench.js";
+import { bench, blow, guard, limits, online, skylight, valve, weather } from "./bench.js";
+
+/* What must not be lost on the way: of a rule's command, of a lease, of a lock. */
+
+const nothingKept: KeptLimits = {
+  ...{ guards: {}, starts: [], moved_until: null, direction: null, lock: null, hold: null, lease: null },
+};
+const nothing: HistoryParts = { open: [], unread: [], problems: [], starts: [], alarms: [], limits: [] };
+
+const historyOf = (actuator: string, kept: Partial<KeptLimits>, open: readonly OpenCommand[] = []) => ({
+  ...{ ...nothing, open },
+  limits: [{ controller: "GH-0001", actuator, kept: { ...nothingKept, ...kept } }],
+});
+
+const run = (one: CommandBench) => {
+  const stop = new AbortController();
+  void one.keeper.run(stop.signal);
+  onTestFinished(() => stop.abort());
+};
+
+const wind = guard({ clearAfterMs: 60_000, allow: { words: ["close"], degrees: { min: 0, max: 20 } } });
+const closing = { ...wind, sends: "close" };
+const stop = { address: "101", value: "00000" };
+const refuse = () => Promise.resolve({ code: "200", requestId: null });
+
+async function storm(more: Parameters<typeof skylight>[0] = {}, ofLimits: Parameters<typeof limits>[0] = {}) {
+  const limited = limits({ guards: [closing], ...ofLimits });
+  const one = await bench({ actuators: [skylight({ stop, ...more, limits: limited })] });
+  one.platform.registers.set("101", "10010");
+  one.polled("101", "10010");
+  return one;
+}
+
+describe("what a guard sends", () => {
+  it("and a stop cuts short is sent again after 30 s and 2 min, then alarmed", async () => {
+    const one = await storm();
+    one.platform.onWrite = refuse;
+    blow(one, 14);
+    await one.clock.advance(5_000);
+    one.send("stop");
+    await one.clock.advance(600_000);
+    expect(one.values().filter((value) => value !== "101=00000")).toEqual([
+      "101=10001",
+      "101=10001",
+      "101=10001",
+    ]);
+    expect(one.alarms.has("guard_unmet")).toBe(true);
+  });
+
+  it("gives way to another command that the guard allows, and is not sent against it", async () => {
+    const one = await storm();
+    blow(one, 14);
+    await one.clock.advance(500);
+    one.send("20");
+    await one.clock.advance(400_000);
+    expect(one.results.at(-1)).toMatchObject({ command: "20", outcome: "confirmed" });
+    expect(one.values()).toEqual(["101=10001", "101=10100", "101=20"]);
+  });
+
+  it("goes before a newer command that rests", async () => {
+    const one = await storm({ minIntervalMs: 10_000 }, { restMs: 10_000 });
+    blow(one, 3);
+    await one.clock.advance(60_000);
+    one.send("20");
+    await one.clock.advance(3_000);
+    blow(one, 14);
+    await one.clock.advance(0);
+    one.send('{"command":"5","max_age":"60s"}');
+    await one.clock.advance(10_000);
+    expect(one.values()).toEqual(["101=10100", "101=20", "101=10001"]);
+  });
+
+  it("for the third time and never reached the platform before a crash is sent again", async () => {
+    const one = new CommandBench({
+      weather,
+      actuators: [skylight({ limits: limits({ guards: [closing] }) })],
+    });
+    const kept = { guards: { wind: { phase: "held", sending: "due", id: "x", tries: 3 } } } as const;
+    one.keeper.restore(historyOf("roof", kept), one.clock.now());
+    run(one);
+    one.store.dispatch("GH-0001", { type: "connection", status: online });
+    one.platform.registers.set("101", "10010");
+    one.polled("101", "10010");
+    blow(one, 14);
+    await one.clock.advance(60_000);
+    expect(one.values()).toEqual(["101=10001"]);
+  });
+
+  it("and was given up stays alarmed over a restart", async () => {
+    const one = new CommandBench({
+      weather,
+      actuators: [skylight({ limits: limits({ guards: [closing] }) })],
+    });
+    const kept = { guards: { wind: { phase: "held", sending: "due", id: null, tries: 3 } } } as const;
+    one.keeper.restore(historyOf("roof", kept), one.clock.now());
+    run(one);
+    one.store.dispatch("GH-0001", { type: "connection", status: online });
+    one.platform.registers.set("101", "10010");
+    one.polled("101", "10010");
+    blow(one, 14);
+    await one.clock.advance(60_000);
+    expect(one.values()).toEqual([]);
+    expect(one.alarms.has("guard_unmet")).toBe(true);
+  });
+});
+
+describe("a lease", () => {
+  const lease = (one: CommandBench) =>
+    one.store.get("GH-0001")?.actuators.get("valve")?.restrictions?.lease ?? null;
+
+  it("of a command that takes over the read-backs of an equal one is in force from then on", async () => {
+    const one = await bench({ actuators: [valve()] });
+    one.platform.onWrite = refuse;
+    one.send("on", { targetId: "valve" });
+    await one.clock.advance(5_000);
+    one.send('{"command":"on","for":"20m"}', { targetId: "valve" });
+    await one.clock.advance(1_000);
+    expect(lease(one)).toMatchObject({ command: "on", ends_with: "off" });
+    await one.clock.advance(120_000);
+    expect(one.results.map(({ outcome }) => outcome)).toEqual(["superseded", "unconfirmed"]);
+    expect(lease(one)).toMatchObject({ command: "on" });
+    one.platform.onWrite = (post) => one.platform.accept(post);
+    one.platform.registers.set("210", "1010");
+    await one.clock.advance(1_200_000);
+    expect(one.values()).toEqual(["210=1010", "210=1001"]);
+  });
+
+  it("of an actuator that the configuration has no more is told, and kept for a day past its end", () => {
+    const one = new CommandBench({ actuators: [valve()] });
+    const until = one.clock.now() - 60_000;
+    const kept = { lease: { id: "x", by: null, command: "on", ends_with: "off", until } };
+    const lost = one.keeper.restore(historyOf("pump", kept), one.clock.now());
+    expect(lost).toMatch(/GH-0001\/pump.*"on".*off/);
+    expect(one.records).toEqual([]);
+    const old = { lease: { ...kept.lease, until: until - 86_400_000 } };
+    expect(one.keeper.restore(historyOf("pump", old), one.clock.now())).toBeNull();
+    expect(one.records).toMatchObject([{ type: "limits_kept", actuator: "pump", kept: null }]);
+  });
+});
+
+describe("a lock", () => {
+  const anna = (one: CommandBench, ms: number | null) => ({
+    ...{ by: "anna", via: null, reason: null, since: one.clock.now() },
+    until: ms === null ? null : one.clock.now() + ms,
+    endsAt: ms === null ? Infinity : one.clock.monotonic() + ms,
+  });
+  const unlocked = (one: CommandBench) => one.events.filter(({ type }) => type === "unlocked");
+
+  it("that runs out is told as unlocked, once", async () => {
+    const one = await bench({ actuators: [skylight()] });
+    await one.keeper.change("GH-0001", ["roof"], { lock: anna(one, 60_000) });
+    await one.clock.advance(59_000);
+    expect(unlocked(one)).toEqual([]);
+    await one.clock.advance(3_600_000);
+    expect(unlocked(one)).toMatchObject([
+      { severity: "info", facts: { controller: "gh-0001", actuator: "roof", by: "anna" } },
+    ]);
+  });
+
+  it("that ran out while the bridge was down is told as unlocked at the start", () => {
+    const one = new CommandBench({ actuators: [skylight()] });
+    const now = one.clock.now();
+    const lock = { by: "anna", via: null, reason: null, since: now - 7_200_000, until: now - 3_600_000 };
+    one.keeper.restore(historyOf("roof", { lock }), now);
+    expect(unlocked(one)).toHaveLength(1);
+  });
+
+  it("of all of a controller is in force for all of it or for nothing, on disk too", async () => {
+    const one = await bench({ actuators: [skylight(), valve()] });
+    one.refuses = (record) => record.type === "limits_kept" && record.actuator === "valve";
+    const locked = one.keeper.change("GH-0001", ["roof", "valve"], { lock: anna(one, null) });
+    await expect(locked).rejects.toThrow("the disk does not take this one");
+    for (const id of ["roof", "valve"]) expect(one.keeper.held("GH-0001", id)?.lock ?? null).toBeNull();
+    expect(one.records.findLast(({ type }) => type === "limits_kept")).toMatchObject({
+      ...{ actuator: "roof", kept: null },
+    });
+  });
+});
+
+it("rest is counted from the end of a command in the middle of which the bridge was started again", async () => {
+  const rested = limits({ restMs: 30_000 });
+  const earlier = await bench({ actuators: [valve({ limits: rested })] });
+  earlier.platform.onWrite = refuse;
+  earlier.send("on", { targetId: "valve" });
+  await earlier.clock.advance(5_000);
+  const [command] = earlier.commander.open;
+  const [step] = command ? stepsOf(command.settings, command.wanted, null) : [];
+  if (!command || !step) throw new Error("the command is over");
+  const one = await bench({ actuators: [valve({ limits: rested })] });
+  const kept = earlier.records.findLast((record) => record.type === "limits_kept");
+  one.keeper.restore(historyOf("valve", kept?.kept ?? {}), one.clock.now());
+  one.openBefore.add(command.id);
+  one.recover({ command, step, earlier: [], attempts: 1, code: "200", requestId: null, sentAt: 0 });
+  await one.clock.advance(20_000);
+  one.platform.registers.set("210", "1010");
+  while (one.results.length === 0) await one.clock.advance(1_000);
+  const endedAt = one.clock.monotonic();
+  one.send("rotation", { targetId: "valve" });
+  await one.clock.advance(60_000);
+  const [post] = one.platform.posts;
+  expect(post).toMatchObject({ value: "11111111" });
+  expect((post?.at ?? 0) - endedAt).toBeGreaterThanOrEqual(29_000);
+});
