@@ -11,7 +11,6 @@ import type { Configuration } from "./config/schema.js";
 import type { BridgeEvent } from "./greenhouse/events.js";
 import { DiscoveryOutput } from "./homeassistant/discovery-output.js";
 import { discoveryFilter, foundDocument } from "./homeassistant/announced.js";
-import { reachableAt } from "./http/access.js";
 import type { PageService, PageSources } from "./http/service.js";
 import type { Journal } from "./journal/journal.js";
 import { newestRecords } from "./journal/reader.js";
@@ -74,10 +73,8 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
     const broker = await startEmbeddedBroker(given, journal);
     options.onListening?.();
     const life = await beginLife(journal, options, live);
-    const isServing = configuration.http !== false;
-    const metrics = isServing ? (await import("./status/metrics.js")).Metrics : null;
-    const page = isServing ? (await import("./http/service.js")).PageService : null;
-    const bridge = new Bridge(given, broker, journal, metrics, page);
+    const serving = configuration.http === false ? null : await loadServing();
+    const bridge = new Bridge(given, broker, journal, serving);
     opened.compareClock(() => clockAgrees(bridge.platform.clockSkewMs()));
     try {
       await bridge.run(stop);
@@ -90,6 +87,14 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
     await opened.close();
   }
 }
+
+/** What only a bridge with a port for HTTP needs. */
+const loadServing = async () => ({
+  ...(await import("./status/metrics.js")),
+  ...(await import("./http/service.js")),
+  ...(await import("./http/access.js")),
+});
+type Serving = Awaited<ReturnType<typeof loadServing>>;
 
 /** Starts the embedded broker where no other is configured; null where one is. Its code is loaded only then. */
 export async function startEmbeddedBroker(
@@ -131,13 +136,7 @@ class Bridge {
   readonly #stampsSenders: boolean;
   #stopping: AbortSignal = new AbortController().signal;
 
-  constructor(
-    given: Given,
-    broker: EmbeddedBroker | null,
-    journal: Journal,
-    makeMetrics: typeof Metrics | null,
-    makePage: typeof PageService | null,
-  ) {
+  constructor(given: Given, broker: EmbeddedBroker | null, journal: Journal, serving: Serving | null) {
     const { configuration, clock, random, log, live } = given;
     this.#given = given;
     this.#journal = journal;
@@ -150,13 +149,13 @@ class Bridge {
     this.#mirror = this.#createMirror();
     this.#topics = topicsUnder(configuration.mqtt.base_topic);
     this.#connection = this.#createConnection(broker);
-    this.#discovery = this.#createDiscovery();
+    this.#discovery = this.#createDiscovery(serving?.reachableAt(configuration.http));
     this.#outputs = this.#createOutputs();
     this.#desk = this.#createDesk();
     this.#status = this.#createStatus();
-    this.#metrics = makeMetrics && new makeMetrics(this.#status.metricSources());
+    this.#metrics = serving && new serving.Metrics(this.#status.metricSources());
     this.#requests = this.#createRequests();
-    this.#page = makePage && this.#createPage(makePage);
+    this.#page = serving && this.#createPage(serving.PageService);
     live.onReload(({ applied }) => this.#reloaded(applied));
   }
 
@@ -191,7 +190,7 @@ class Bridge {
   }
 
   /** Null where nothing is announced. */
-  #createDiscovery(): DiscoveryOutput | null {
+  #createDiscovery(pageUrl: string | undefined): DiscoveryOutput | null {
     const { configuration, clock, random, log, version } = this.#given;
     const { homeassistant, mqtt } = configuration;
     if (!homeassistant.enabled) return null;
@@ -219,12 +218,11 @@ class Bridge {
         ...{ clock, random, log },
       },
       {
-        ...{ topics: this.#topics, version, clientId: mqtt.client_id },
+        ...{ topics: this.#topics, version, clientId: mqtt.client_id, pageUrl },
         prefix: homeassistant.discovery_prefix,
         language: homeassistant.language,
         sensorNames: homeassistant.sensor_names,
         hasBudget: configuration.platform.requests_per_minute > 0,
-        pageUrl: reachableAt(configuration.http),
       },
     );
   }

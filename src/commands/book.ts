@@ -331,9 +331,12 @@ export interface Now {
   readonly mono: number;
 }
 
+/** The book as it becomes; its tables are replaced, never changed. */
+export type BookDraft = { -readonly [Part in keyof Book]: Book[Part] };
+
 /** One call of `step`: the book as it becomes, the lane of it that is dealt with, and what is to be done. */
 export interface Turn {
-  book: Book;
+  readonly book: BookDraft;
   key: string;
   lane: Lane;
   readonly effects: Effect[];
@@ -370,7 +373,7 @@ export const emptyBook: Book = {
 /** Asks the world outside; the number by which its answer is known. */
 export function ask(turn: Turn, question: Question, key = turn.key): number {
   const token = turn.book.asked + 1;
-  turn.book = { ...turn.book, asked: token };
+  turn.book.asked = token;
   turn.effects.push({ ...question, key, token });
   return token;
 }

@@ -93,7 +93,7 @@ export function acknowledge(turn: Turn, code: string, targetId: string | null): 
 }
 
 function leave(turn: Turn, code: string, open: readonly LaneProblem[]): void {
-  turn.book = { ...turn.book, problems: having(turn.book.problems, code, open) };
+  turn.book.problems = having(turn.book.problems, code, open);
   showProblem(turn, code);
 }
 

@@ -41,7 +41,7 @@ export function end(turn: Turn, command: Command, ending: Ending): void {
 function endUncounted(turn: Turn, command: Command, result: CommandResult): void {
   remember(turn, command, result);
   const refusals = countOnly(turn.book.refusals, aboutOf(command), result, turn.now.mono);
-  turn.book = { ...turn.book, refusals };
+  turn.book.refusals = refusals;
   turn.effects.push({ type: "result", result, about: command, sequence: null });
 }
 
@@ -64,7 +64,7 @@ export function endedBefore(turn: Turn, about: Target, result: CommandResult, ag
     endedMono,
     quietMs: 0,
   };
-  turn.book = { ...turn.book, ids: withId(turn.book.ids, laneKey(about), taken, turn.now.mono) };
+  turn.book.ids = withId(turn.book.ids, laneKey(about), taken, turn.now.mono);
 }
 
 function conclude(turn: Turn, about: Outcome["about"], result: CommandResult, isUrgent: boolean): void {
@@ -89,7 +89,7 @@ function write(turn: Turn, outcome: Outcome): void {
   // Its command is in the journal; a power cut that kept only that would give it a second outcome. A dry run may have one.
   const durable = !isRefusal && result.outcome !== "dry_run";
   const token = ask(turn, { type: "journal", record, durable }, "");
-  turn.book = { ...turn.book, outcomes: having(turn.book.outcomes, String(token), outcome) };
+  turn.book.outcomes = having(turn.book.outcomes, String(token), outcome);
 }
 
 /** Of those that were told; of the others there are no more than were open when the journal failed. */
@@ -98,7 +98,7 @@ const mostUnwritten = 1_000;
 /** The journal has taken an outcome, or could not. `turn.lane` is its command's. */
 export function written(turn: Turn, input: Extract<Input, { type: "journaled" }>, outcome: Outcome): void {
   const key = String(input.token);
-  turn.book = { ...turn.book, outcomes: without(turn.book.outcomes, key) };
+  turn.book.outcomes = without(turn.book.outcomes, key);
   const { result, isRefusal, isUrgent, isTold } = outcome;
   // A command that was refused and never came into the journal is not found there by the next start.
   const wouldEndAgain = input.sequence === null && (result.outcome !== "refused" || input.isOpen);
@@ -106,15 +106,14 @@ export function written(turn: Turn, input: Extract<Input, { type: "journaled" }>
   if (!isTold && !isHeld) tell(turn, outcome, input.sequence);
   if (input.sequence !== null || isRefusal) return;
   const kept = { ...outcome, isTold: isTold || !isHeld, isWriting: false };
-  turn.book = { ...turn.book, outcomes: having(turn.book.outcomes, key, kept) };
+  turn.book.outcomes = having(turn.book.outcomes, key, kept);
   if (turn.book.outcomes.size > mostUnwritten) dropOldest(turn);
 }
 
 function dropOldest(turn: Turn): void {
   const unwritten = waiting(turn);
   const oldest = unwritten.find(([, { isTold }]) => isTold);
-  if (oldest && unwritten.length > mostUnwritten)
-    turn.book = { ...turn.book, outcomes: without(turn.book.outcomes, oldest[0]) };
+  if (oldest && unwritten.length > mostUnwritten) turn.book.outcomes = without(turn.book.outcomes, oldest[0]);
 }
 
 /** Outcomes that the journal could not take, oldest first. */
@@ -128,7 +127,7 @@ export function tick(turn: Turn, journalAvailable: boolean): void {
   flush(turn, turn.now.mono);
   if (!journalAvailable) return;
   for (const [key, outcome] of waiting(turn)) {
-    turn.book = { ...turn.book, outcomes: without(turn.book.outcomes, key) };
+    turn.book.outcomes = without(turn.book.outcomes, key);
     write(turn, { ...outcome, isWriting: true });
   }
 }
@@ -136,7 +135,7 @@ export function tick(turn: Turn, journalAvailable: boolean): void {
 /** Journals the counts of minutes that are over. */
 export function flush(turn: Turn, now: number): void {
   const { refusals, over } = countsOver(turn.book.refusals, now);
-  turn.book = { ...turn.book, refusals };
+  turn.book.refusals = refusals;
   for (const count of over) {
     turn.effects.push({ type: "counted", count });
     note(turn, { type: "refusals_counted", ...count }, { quiet: true });
@@ -157,8 +156,7 @@ function remember(turn: Turn, about: Target, result: CommandResult): void {
   const { newest } = turn.lane;
   const told = { result, endedMono: turn.now.mono };
   const known = knownId(ids, laneKey(about), result.id);
-  if (known)
-    turn.book = { ...turn.book, ids: withId(ids, laneKey(about), { ...known, ...told }, turn.now.mono) };
+  if (known) turn.book.ids = withId(ids, laneKey(about), { ...known, ...told }, turn.now.mono);
   if (newest?.id === result.id) turn.lane = { ...turn.lane, newest: { ...newest, ...told } };
 }
 
@@ -177,10 +175,10 @@ export function refuse(turn: Turn, arrived: Arrived, why: NotTaken, original?: C
   const counted = "reason" in target ? unknownTargets : aboutOf(about);
   flush(turn, turn.now.mono);
   const { refusals, isTooMany } = countMinute(turn.book.refusals, counted, turn.now.mono);
-  turn.book = { ...turn.book, refusals };
+  turn.book.refusals = refusals;
   const outcome = { about, result, isRefusal: true, isUrgent: true, isTold: false, isWriting: true };
   if (isTooMany) {
-    turn.book = { ...turn.book, refusals: countOnly(refusals, counted, result, turn.now.mono) };
+    turn.book.refusals = countOnly(refusals, counted, result, turn.now.mono);
     tell(turn, outcome, null);
   } else {
     turn.effects.push({ type: "ended", result });

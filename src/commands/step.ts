@@ -2,6 +2,7 @@ import { canonical } from "../greenhouse/command/words.js";
 import type { RawValue } from "../greenhouse/ports.js";
 import {
   type Book,
+  type BookDraft,
   type Effect,
   emptyLane,
   type Input,
@@ -28,10 +29,23 @@ export function step(
   now: Now,
   limits: BookLimits = unlimited,
 ): { readonly book: Book; readonly effects: readonly Effect[] } {
-  const turn: Turn = { book, key: "", lane: emptyLane, effects: [], now, limits };
+  const turn: Turn = { book: draftOf(book), key: "", lane: emptyLane, effects: [], now, limits };
   fold(turn, input);
   return { book: turn.book, effects: turn.effects };
 }
+
+/** The book is shared with whoever holds it, so one call changes a copy; its tables are values anyway. */
+const draftOf = (book: Book): BookDraft => ({
+  lanes: book.lanes,
+  busy: book.busy,
+  ids: book.ids,
+  allowances: book.allowances,
+  refusals: book.refusals,
+  outcomes: book.outcomes,
+  problems: book.problems,
+  asked: book.asked,
+  closed: book.closed,
+});
 
 const unlimited: BookLimits = {
   take: () => ({ term: null }),
@@ -71,7 +85,7 @@ function fold(turn: Turn, input: Input): void {
         if (wake <= turn.now.mono) inLane(turn, key, () => undefined);
       return;
     case "closing":
-      turn.book = { ...turn.book, closed: true };
+      turn.book.closed = true;
       for (const [key] of entries(turn.book.lanes)) inLane(turn, key, close);
       flush(turn, Infinity);
   }
@@ -100,11 +114,8 @@ function inLane(turn: Turn, key: string, act: (turn: Turn) => void): void {
   const forgotten = forgottenAt(lane);
   const isForgotten = forgotten !== null && now.mono > forgotten;
   const wake = wakeOfLane(lane) ?? (isOnItsWay(lane) ? Infinity : forgotten === null ? null : forgotten + 1);
-  turn.book = {
-    ...book,
-    lanes: isForgotten ? without(book.lanes, key) : having(book.lanes, key, lane),
-    busy: isForgotten || wake === null ? without(book.busy, key) : having(book.busy, key, wake),
-  };
+  book.lanes = isForgotten ? without(book.lanes, key) : having(book.lanes, key, lane);
+  book.busy = isForgotten || wake === null ? without(book.busy, key) : having(book.busy, key, wake);
 }
 
 const hasTimeCome = ({ busy }: Book, key: string, { mono }: Now) => (at(busy, key) ?? Infinity) <= mono;
@@ -117,7 +128,7 @@ function asked(turn: Turn, arrived: Arrived): void {
   const takesPlace = (isStop: boolean) => {
     const isKnown = !("reason" in target);
     const allowances = takePlace(turn.book.allowances, about, { isKnown, isStop }, turn.now.mono);
-    if (allowances) turn.book = { ...turn.book, allowances };
+    if (allowances) turn.book.allowances = allowances;
     return allowances !== null;
   };
   const understood = understand(arrived, { closed: turn.book.closed, at: turn.now.at }, takesPlace);
@@ -163,7 +174,7 @@ function taken(turn: Turn, command: Command): Taken {
     result: null,
     endedMono: null,
   };
-  if (ownId) turn.book = { ...turn.book, ids: withId(turn.book.ids, laneKey(command), one, turn.now.mono) };
+  if (ownId) turn.book.ids = withId(turn.book.ids, laneKey(command), one, turn.now.mono);
   return one;
 }
 

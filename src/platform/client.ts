@@ -1,15 +1,15 @@
-import type { PlatformHost, PlatformReader, PlatformWriter } from "../greenhouse/ports.js";
+import type { PlatformHost, PlatformPush, PlatformReader, PlatformWriter } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { Random } from "../runtime/random.js";
 import { blanker, withoutSecrets } from "../runtime/redaction.js";
-import { newTally, type PlatformCounters, type Tally } from "./counters.js";
+import { newPushTally, newTally, type PlatformCounters, type PushCounters, type Tally } from "./counters.js";
 import { readSignIn, type SignInAnswer } from "./decode/sign-in.js";
 import { type Files, nodeFiles } from "./files.js";
 import { HostConnections } from "./http/connections.js";
 import { type HostLink, HostLinks, type OnLink } from "./link.js";
 import { operations } from "./operations.js";
-import { createPush, type PushClient } from "./push/platform-push.js";
+import type { PushParts } from "./push/platform-push.js";
 import { platformReader, platformWriter } from "./reads.js";
 import { Requests } from "./requests.js";
 import type { CredentialSource } from "./session/credential.js";
@@ -32,13 +32,14 @@ export interface PlatformPorts {
 }
 
 /** The platform as the rest of the program uses it. Nothing is opened or read before the first call. */
-export interface PlatformClient extends PlatformReader, PlatformWriter, Omit<PushClient, "frameReports"> {
+export interface PlatformClient extends PlatformReader, PlatformWriter, PlatformPush {
   /** After a write was refused (401, 403, or no credential at hand): whether another credential is ready. Never rejects. */
   renewCredential(signal: AbortSignal): Promise<boolean>;
   link(host: PlatformHost): HostLink;
   /** Ms the platform's clock is ahead of ours, exact to a few seconds; null while no answer told. */
   clockSkewMs(): number | null;
   counters(): PlatformCounters;
+  pushCounters(): PushCounters;
   shapeReports(): readonly ShapeReport[];
   /** Everything that must never be shown, as far as it is known by now. */
   secrets(): readonly string[];
@@ -68,21 +69,31 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const reports = new ShapeReports("answer", log, clock, redact);
   const hosts = hostsOf(settings, clock);
   const requests = new Requests({ hosts, links, source, skew, tally, clock, random, redact, blank });
-  const push = createPush(settings, { source, readTime, clock, random, log, redact, blank });
+  const pushTally = newPushTally();
+  const frameReports = new ShapeReports("frame", log, clock, redact);
+  const pushParts = { source, readTime, clock, random, log, redact, blank };
   return {
     ...platformReader(shapes, { requests, reports, readTime, clock }),
     ...platformWriter({ requests, reports }),
-    ...push,
+    ...lazyPush(settings, { ...pushParts, tally: pushTally, reports: frameReports }),
     renewCredential: (signal) => requests.renewForWrite(signal),
     link: (host) => links.link(host),
     clockSkewMs: () => skew.skewMs(),
     counters: () => ({ ...tally }),
-    shapeReports: () => [...reports.list(), ...push.frameReports()],
+    pushCounters: () => ({ ...pushTally }),
+    shapeReports: () => [...reports.list(), ...frameReports.list()],
     secrets: () => source.secrets(),
     close: async () => {
       await Promise.all([requests.close(), source.close()]);
     },
   };
+}
+
+/** The push channels; their code is loaded when it is first used, which is while the first polls are on their way. */
+function lazyPush(settings: PlatformSettings, parts: PushParts): PlatformPush {
+  let made: Promise<PlatformPush> | null = null;
+  const load = async () => (await import("./push/platform-push.js")).createPush(settings, parts);
+  return { listen: async (...given) => (await (made ??= load())).listen(...given) };
 }
 
 const hostsOf = ({ businessUrl, realtimeUrl, timeouts, concurrency }: PlatformSettings, clock: Clock) => ({

@@ -8,12 +8,12 @@ import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/log.js";
 import type { Random } from "../../runtime/random.js";
 import type { Blank, Redact } from "../../runtime/redaction.js";
-import { newPushTally, type PushCounters, type PushTally } from "../counters.js";
+import type { PushTally } from "../counters.js";
 import type { ReportShape } from "../decode/decoding.js";
 import { type Operation, pathCode } from "../operations.js";
 import type { CredentialSource } from "../session/credential.js";
 import { type PlatformSettings, usualPush } from "../settings.js";
-import { type ShapeReport, ShapeReports } from "../shape-reports.js";
+import type { ShapeReports } from "../shape-reports.js";
 import type { ReadTime } from "../time.js";
 import { frameDecoder } from "./frames.js";
 import { PushCredential, PushLink } from "./push-link.js";
@@ -38,13 +38,7 @@ const operation = (path: string, name: string): Operation => ({
   maxAnswerMiB: 1,
 });
 
-/** The push channels of the platform. Nothing is opened before the first `listen`. */
-export interface PushClient extends PlatformPush {
-  pushCounters(): PushCounters;
-  frameReports(): readonly ShapeReport[];
-}
-
-interface PushParts {
+export interface PushParts {
   readonly source: CredentialSource;
   readonly readTime: ReadTime;
   readonly clock: Clock;
@@ -52,13 +46,14 @@ interface PushParts {
   readonly log: Logger;
   readonly redact: Redact;
   readonly blank: Blank;
+  readonly tally: PushTally;
+  readonly reports: ShapeReports;
 }
 
-export function createPush(settings: PlatformSettings, parts: PushParts): PushClient {
-  const { clock, log, redact } = parts;
+/** The push channels of the platform. Nothing is opened before the first `listen`. */
+export function createPush(settings: PlatformSettings, parts: PushParts): PlatformPush {
+  const { clock, log, tally, reports } = parts;
   const { realtimeUrl, push = usualPush, shapes } = settings;
-  const tally = newPushTally();
-  const reports = new ShapeReports("frame", log, clock, redact);
   const credential = new PushCredential(parts.source, clock);
   const listen = async (channel: PushChannel, listener: PushListener, signal: AbortSignal) => {
     const operation = usableChannel(channel, log);
@@ -66,7 +61,7 @@ export function createPush(settings: PlatformSettings, parts: PushParts): PushCl
     const report = reports.of(operation.name);
     const events = {
       opened: () => listener.opened(),
-      frame: frameTaker(frameDecoder(channel, shapes), listener, report, tally, parts),
+      frame: frameTaker(frameDecoder(channel, shapes), listener, report, parts),
       unusable: (problem: string) => {
         tally.unreadable += 1;
         report(problem, {});
@@ -76,14 +71,13 @@ export function createPush(settings: PlatformSettings, parts: PushParts): PushCl
     };
     const link = new PushLink(operation, events, {
       ...parts,
-      tally,
       realtimeUrl,
       settings: push,
       credential,
     });
     await link.run(signal);
   };
-  return { listen, pushCounters: () => ({ ...tally }), frameReports: () => reports.list() };
+  return { listen };
 }
 
 /** What is done with each frame; an exception must not make the channel deaf. */
@@ -91,8 +85,7 @@ function frameTaker(
   decode: ReturnType<typeof frameDecoder>,
   listener: PushListener,
   report: ReportShape,
-  tally: PushTally,
-  { blank, readTime, clock, log }: PushParts,
+  { tally, blank, readTime, clock, log }: PushParts,
 ): (data: Buffer) => void {
   const knows = (code: string) => listener.knows(code);
   return (data) => {

@@ -14,6 +14,7 @@ import {
   handshakeOf,
   isUnauthorized,
   pauseMs,
+  PushConnection,
   triesAfter,
   whyNotOpen,
 } from "./connection.js";
@@ -94,8 +95,6 @@ export class PushLink {
       this.#announce();
       this.#events.opened();
     };
-    // Loaded when first used, which is while the first polls are on their way.
-    const { PushConnection } = await import("./connection.js");
     const connection = new PushConnection(handshake, { ...this.#events, opened }, clock);
     const end = await connection.run(signal);
     if (end.type === "lost") {
