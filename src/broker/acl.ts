@@ -1,7 +1,6 @@
 import type { Client, PublishPacket, Subscription } from "aedes";
 import type { Logger } from "../runtime/log.js";
-import { filterCovers } from "../runtime/topic-filter.js";
-import { claimed, stamp, viaProperty } from "../runtime/user-properties.js";
+import { claimed, filterCovers, stamp, viaProperty } from "../runtime/mqtt.js";
 import type { HeldFilters } from "./filters.js";
 import type { BrokerLimits, BrokerSettings, BrokerTally, BrokerTopics, BrokerUser } from "./settings.js";
 import { bytesOf, owned } from "./store.js";

@@ -5,8 +5,7 @@ import net, { type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import tls from "node:tls";
 import type { Logger } from "../runtime/log.js";
-import { isLoopback } from "../runtime/sockets.js";
-import { pem } from "../runtime/tls.js";
+import { isLoopback, pem } from "../runtime/sockets.js";
 import { type BrokerLimits, type BrokerSettings, BrokerStartError } from "./settings.js";
 
 type Files = Pick<NonNullable<BrokerSettings["tls"]>, "cert" | "key">;

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { PublishPacket } from "aedes";
 import { nextTurn } from "../runtime/clock.js";
-import { filterCovers } from "../runtime/topic-filter.js";
+import { filterCovers } from "../runtime/mqtt.js";
 import type { HeldFilters } from "./filters.js";
 import type { BrokerLimits } from "./settings.js";
 

@@ -9,10 +9,9 @@ import { limitSentences } from "../config/limit-sentences.js";
 import { costSentence } from "../config/warnings.js";
 import { systemClock } from "../runtime/clock.js";
 import { systemRandom } from "../runtime/random.js";
-import { GoneAway, terminalDialogue } from "../setup/init/dialogue.js";
+import { GoneAway, terminalDialogue, usualBrokers } from "../setup/init/questions.js";
 import type { GivenAnswers } from "../setup/init/answers.js";
 import { writeFirstConfiguration } from "../setup/init/init.js";
-import { usualBrokers } from "../setup/init/questions.js";
 import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";
 
 /** `greenhouse2mqtt check`: every problem of every file on stdout, one a line, and clashes between several files. */

@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { type ParameterGroup, scannedTypes } from "../greenhouse/device-types.js";
 import { systemClock } from "../runtime/clock.js";
 import { discover as discoverAccount, type DiscoverRequest } from "../setup/discover/discover.js";
-import { ScanEnded } from "../setup/discover/asker.js";
-import { Meter } from "../setup/discover/meter.js";
+import { ScanEnded } from "../setup/discover/survey.js";
+import { Meter } from "../setup/discover/progress.js";
 
 import { codeOf } from "./read.js";
 import { writeNew } from "../setup/init/new-file.js";

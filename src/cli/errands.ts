@@ -13,7 +13,7 @@ import { platformSettings } from "../platform/settings.js";
 import { systemClock } from "../runtime/clock.js";
 import { createLogger, type Logger, type RecentLog } from "../runtime/log.js";
 import { systemRandom } from "../runtime/random.js";
-import { ignoredTlsEnvironment } from "../runtime/tls.js";
+import { ignoredTlsEnvironment } from "../runtime/sockets.js";
 import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";
 
 /* What commands have in common; loaded with the first of them that is called. */

@@ -332,7 +332,7 @@ export interface Now {
 }
 
 /** The book as it becomes; its tables are replaced, never changed. */
-export type BookDraft = { -readonly [Part in keyof Book]: Book[Part] };
+type BookDraft = { -readonly [Part in keyof Book]: Book[Part] };
 
 /** One call of `step`: the book as it becomes, the lane of it that is dealt with, and what is to be done. */
 export interface Turn {

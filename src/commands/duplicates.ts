@@ -1,5 +1,5 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import { fingerprint, isFingerprint } from "../runtime/user-properties.js";
+import { fingerprint, isFingerprint } from "../runtime/mqtt.js";
 import { at, emptyTable, having, type Table } from "../runtime/table.js";
 
 /** A command that was taken, by which a repeated one is recognised. */

@@ -2,7 +2,6 @@ import { canonical } from "../greenhouse/command/words.js";
 import type { RawValue } from "../greenhouse/ports.js";
 import {
   type Book,
-  type BookDraft,
   type Effect,
   emptyLane,
   type Input,
@@ -29,23 +28,11 @@ export function step(
   now: Now,
   limits: BookLimits = unlimited,
 ): { readonly book: Book; readonly effects: readonly Effect[] } {
-  const turn: Turn = { book: draftOf(book), key: "", lane: emptyLane, effects: [], now, limits };
+  // A copy, as the book is shared with whoever holds it.
+  const turn: Turn = { book: { ...book }, key: "", lane: emptyLane, effects: [], now, limits };
   fold(turn, input);
   return { book: turn.book, effects: turn.effects };
 }
-
-/** The book is shared with whoever holds it, so one call changes a copy; its tables are values anyway. */
-const draftOf = (book: Book): BookDraft => ({
-  lanes: book.lanes,
-  busy: book.busy,
-  ids: book.ids,
-  allowances: book.allowances,
-  refusals: book.refusals,
-  outcomes: book.outcomes,
-  problems: book.problems,
-  asked: book.asked,
-  closed: book.closed,
-});
 
 const unlimited: BookLimits = {
   take: () => ({ term: null }),

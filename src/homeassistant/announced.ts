@@ -1,5 +1,5 @@
 import type { Controller } from "../greenhouse/model.js";
-import { sensorKey } from "../greenhouse/sensor-identity.js";
+import { sensorKey } from "../greenhouse/fold-sensors.js";
 import type { Topics } from "../mqtt/topics.js";
 import { withBridge } from "./components.js";
 import {

@@ -3,21 +3,27 @@ import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { Random } from "../runtime/random.js";
 import { blanker, withoutSecrets } from "../runtime/redaction.js";
-import { newPushTally, newTally, type PlatformCounters, type PushCounters, type Tally } from "./counters.js";
+import {
+  newPushTally,
+  newTally,
+  type PlatformCounters,
+  type PushCounters,
+  type ShapeReport,
+  ShapeReports,
+  type Tally,
+} from "./counters.js";
 import { readSignIn, type SignInAnswer } from "./decode/sign-in.js";
-import { type Files, nodeFiles } from "./files.js";
+import { type Files, nodeFiles } from "../runtime/durable-file.js";
 import { HostConnections } from "./http/connections.js";
 import { type HostLink, HostLinks, type OnLink } from "./link.js";
 import { operations } from "./operations.js";
 import type { PushParts } from "./push/platform-push.js";
 import { platformReader, platformWriter } from "./reads.js";
 import { Requests } from "./requests.js";
-import type { CredentialSource } from "./session/credential.js";
-import { staticToken, TokenFile } from "./session/given-token.js";
+import { type CredentialSource, staticToken, TokenFile } from "./session/credential.js";
 import { SessionStore } from "./session/session-store.js";
 import { SignIn } from "./session/sign-in.js";
 import type { PlatformSettings } from "./settings.js";
-import { type ShapeReport, ShapeReports } from "./shape-reports.js";
 import { ClockSkew, timeReader, zoneOffset } from "./time.js";
 
 export interface PlatformPorts {

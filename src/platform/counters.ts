@@ -1,3 +1,9 @@
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+import type { Redact } from "../runtime/redaction.js";
+import { oneLine } from "./answer.js";
+import { isContainer, type ReportShape } from "./decode/decoding.js";
+
 /** What the client has done since it was made. Names are single words, as they are published. */
 export const newTally = () => ({
   /** HTTP requests that went out, sign-ins and control values among them. */
@@ -32,3 +38,85 @@ export const newPushTally = () => ({
 
 export type PushTally = ReturnType<typeof newPushTally>;
 export type PushCounters = Readonly<PushTally>;
+
+/** Something in answers or frames that could not be read, with the names it had and never its values. */
+export interface ShapeReport {
+  /** As the configuration names it: `sensor-data`, `ws/set-value`. */
+  readonly operation: string;
+  readonly problem: string;
+  /** Names of the first such item's fields, its type where it has none, or the look of a text that is no JSON. */
+  readonly sample: readonly string[];
+  readonly count: number;
+  readonly firstAt: number;
+  readonly lastAt: number;
+}
+
+const mostKept = { answer: 200, frame: 60 } as const;
+const maxNames = 20;
+
+/** Counts unreadable shapes and logs each kind of them once. */
+export class ShapeReports {
+  readonly #of: keyof typeof mostKept;
+  readonly #log: Logger;
+  readonly #clock: Clock;
+  readonly #redact: Redact;
+  readonly #reports = new Map<string, ShapeReport>();
+  #isFull = false;
+
+  constructor(of: keyof typeof mostKept, log: Logger, clock: Clock, redact: Redact) {
+    this.#of = of;
+    this.#log = log;
+    this.#clock = clock;
+    this.#redact = redact;
+  }
+
+  of(operation: string): ReportShape {
+    return (problem, sample) => this.#add(operation, problem, sample);
+  }
+
+  list(): readonly ShapeReport[] {
+    return [...this.#reports.values()];
+  }
+
+  #add(operation: string, problem: string, found: unknown): void {
+    const sample = this.#sampleOf(found);
+    // Objects that differ in their names are shapes of their own; texts are not.
+    const key = JSON.stringify([operation, problem, isContainer(found) ? sample : typeof found]);
+    const now = this.#clock.now();
+    const known = this.#reports.get(key);
+    if (known) {
+      this.#reports.set(key, { ...known, count: known.count + 1, lastAt: now });
+      return;
+    }
+    const most = mostKept[this.#of];
+    if (this.#reports.size >= most) {
+      if (!this.#isFull) this.#log.warn(`more than ${most} unreadable shapes; further ones are not kept`);
+      this.#isFull = true;
+      return;
+    }
+    this.#reports.set(key, { operation, problem, sample, count: 1, firstAt: now, lastAt: now });
+    const help = `platform.shapes.${operation} can say where things are`;
+    if (this.#of === "answer") {
+      const text = `an answer of ${operation} holds something that cannot be read: ${problem}; ${help}`;
+      this.#log.warn({ operation, problem, sample }, text);
+    } else {
+      const text = `a frame of ${operation} holds something that cannot be read; it is left out. ${help}`;
+      this.#log.warn({ channel: operation, problem, sample }, text);
+    }
+  }
+
+  #sampleOf(found: unknown): readonly string[] {
+    if (Array.isArray(found)) return ["(list)"];
+    if (typeof found === "string" && this.#of === "frame") return [lookOf(found)];
+    if (!isContainer(found)) return [found === null ? "(null)" : `(${typeof found})`];
+    const names: string[] = [];
+    for (const name in found) {
+      if (names.length === maxNames) break;
+      names.push(oneLine(this.#redact(name), 40));
+    }
+    return names;
+  }
+}
+
+/** Every letter of a value is an `x`, every digit a `0`. */
+const lookOf = (text: string): string => oneLine(text, 60).replace(/\p{L}/gu, "x").replace(/\p{N}/gu, "0");

@@ -17,7 +17,7 @@ import {
 } from "./operations.js";
 import type { Requests } from "./requests.js";
 import type { OperationShape, ShapeSettings } from "./settings.js";
-import type { ShapeReports } from "./shape-reports.js";
+import type { ShapeReports } from "./counters.js";
 import type { ReadTime } from "./time.js";
 
 interface Parts {

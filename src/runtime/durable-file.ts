@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { link, unlink } from "node:fs/promises";
+import { link, mkdir, readFile, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errorCode, type FileSystem, nodeFileSystem, writeFully } from "./file-system.js";
 
@@ -105,4 +105,28 @@ async function removeLeftovers(files: FileSystem, path: string, writtenAt: numbe
     if (facts !== null && writtenAt - facts.modifiedAt > leftoverAgeMs)
       await files.remove(leftover).catch(() => undefined);
   }
+}
+
+/** The few things this folder asks of a disk. */
+export interface Files {
+  /** The text of a file; null when there is none. */
+  read(path: string): Promise<string | null>;
+  /** Changes whenever the file does; null when there is none. */
+  version(path: string): Promise<string | null>;
+  /** Replaces a file as a whole, readable by its owner only; durable when it resolves. */
+  writePrivate(path: string, text: string): Promise<void>;
+}
+
+export const nodeFiles: Files = {
+  read: (path) => readFile(path, "utf8").catch(absent),
+  version: (path) => stat(path).then(({ mtimeMs, size, ino }) => `${mtimeMs}:${size}:${ino}`, absent),
+  writePrivate: async (path, text) => {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await replaceFile(path, text);
+  },
+};
+
+function absent(error: unknown): null {
+  if (errorCode(error) === "ENOENT") return null;
+  throw error;
 }

@@ -1,5 +1,5 @@
 import type { BridgeEvent } from "../greenhouse/events.js";
-import type { ShapeReport } from "../platform/shape-reports.js";
+import type { ShapeReport } from "../platform/counters.js";
 
 /*
  * Events about the platform that no part raises by itself: looked for now and then, each raised once per occurrence. Pure;

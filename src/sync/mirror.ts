@@ -12,7 +12,7 @@ import { PlatformWatch } from "./hosts.js";
 import { Inventory, type InventoryNews } from "./inventory.js";
 import type { PollIntervals } from "./poll-plan.js";
 import { Poller } from "./poller.js";
-import { RequestBudget } from "../runtime/limiter.js";
+import { RequestBudget } from "../runtime/schedule.js";
 import { mirrorSettings } from "./settings.js";
 import { GreenhouseStore } from "./store.js";
 

@@ -1,7 +1,7 @@
 import { PlatformError, type PlatformErrorKind, type PlatformHost } from "../greenhouse/ports.js";
 import type { Logger } from "../runtime/log.js";
 import type { Random } from "../runtime/random.js";
-import { Rest } from "../runtime/schedule.js";
+import { type RequestBudget, Rest } from "../runtime/schedule.js";
 import {
   callsPerHour,
   type DueJob,
@@ -17,7 +17,6 @@ import {
   stretchFactor,
 } from "./poll-plan.js";
 import { perform, type PollPorts, PollTally, wasHeld } from "./poll-reads.js";
-import { type RequestBudget } from "../runtime/limiter.js";
 
 /** Told of the host as a whole, by whoever watches it. */
 const ofTheHost = new Set<PlatformErrorKind>(["unreachable", "unauthorized"]);

@@ -2,12 +2,10 @@ import type { Configuration } from "../config/schema.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { PlatformPush, PlatformReader, PushChannel, PushListener } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
-import { RequestBudget } from "../runtime/limiter.js";
+import { RequestBudget, Rest } from "../runtime/schedule.js";
 import type { Logger } from "../runtime/log.js";
-import { Rest } from "../runtime/schedule.js";
 import type { Mirror } from "./mirror.js";
-import { type PushBell, PushMirror } from "./push-mirror.js";
-import { PushReads } from "./push-reads.js";
+import { type PushBell, PushMirror, PushReads } from "./push-mirror.js";
 import type { GreenhouseStore } from "./store.js";
 
 interface PushParts {

@@ -1,7 +1,7 @@
 import type { MqttClient } from "mqtt";
 import { describe, expect, it } from "vitest";
 import type { EmbeddedBroker } from "../../src/broker/broker.js";
-import { readVia } from "../../src/runtime/user-properties.js";
+import { readVia } from "../../src/runtime/mqtt.js";
 import {
   connect,
   otherClient,

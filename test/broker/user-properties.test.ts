@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { claimed, understood } from "../../src/runtime/user-properties.js";
+import { claimed, understood } from "../../src/runtime/mqtt.js";
 import { otherClient, testBroker, until } from "../mqtt-connection/support.js";
 
 describe("of user properties", () => {

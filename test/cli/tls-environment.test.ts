@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ignoredTlsEnvironment } from "../../src/runtime/tls.js";
+import { ignoredTlsEnvironment } from "../../src/runtime/sockets.js";
 
 describe("an environment that asks for unverified certificates", () =>
   it.each([

@@ -1,7 +1,7 @@
 import anyAscii from "any-ascii";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { identifySensors, sensorKey } from "../../src/greenhouse/sensor-identity.js";
+import { identifySensors, sensorKey } from "../../src/greenhouse/fold-sensors.js";
 import {
   assignIds,
   controllerTopicId,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { filterCovers } from "../../src/runtime/topic-filter.js";
+import { filterCovers } from "../../src/runtime/mqtt.js";
 
 describe("a topic filter", () => {
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { notice, type NoticedFacts, noticedNothing } from "../../src/status/notices.js";
-import type { ShapeReport } from "../../src/platform/shape-reports.js";
+import type { ShapeReport } from "../../src/platform/counters.js";
 
 const hour = 3_600_000;
 

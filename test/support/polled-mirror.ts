@@ -6,7 +6,7 @@ import { seededRandom } from "../../src/runtime/random.js";
 import { Inventory, type InventoryNews } from "../../src/sync/inventory.js";
 import type { PollIntervals } from "../../src/sync/poll-plan.js";
 import { Poller } from "../../src/sync/poller.js";
-import { RequestBudget } from "../../src/runtime/limiter.js";
+import { RequestBudget } from "../../src/runtime/schedule.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import { record, silentLog } from "./builders.js";
 import { CountingPlatform } from "./counting-platform.js";

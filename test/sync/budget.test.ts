@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RequestBudget } from "../../src/runtime/limiter.js";
+import { RequestBudget } from "../../src/runtime/schedule.js";
 import { stretchFactor } from "../../src/sync/poll-plan.js";
 
 describe("the request budget", () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { deviceType } from "../../src/greenhouse/device-types.js";
 import type { PushChannel, PushListener } from "../../src/greenhouse/ports.js";
 import { PushChannels } from "../../src/sync/push-channels.js";
-import { RequestBudget } from "../../src/runtime/limiter.js";
+import { RequestBudget } from "../../src/runtime/schedule.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import { nobodyWaits, record, silentLog } from "../support/builders.js";
 import { mirrorSettings } from "../support/polled-mirror.js";

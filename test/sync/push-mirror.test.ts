@@ -3,9 +3,8 @@ import { describe, expect, it } from "vitest";
 import { parameterGroup, statusNumber } from "../../src/greenhouse/device-types.js";
 import type { RawValue, RunningStatusItem, SensorItem } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
-import { PushMirror } from "../../src/sync/push-mirror.js";
-import { PushReads } from "../../src/sync/push-reads.js";
-import { RequestBudget } from "../../src/runtime/limiter.js";
+import { PushMirror, PushReads } from "../../src/sync/push-mirror.js";
+import { RequestBudget } from "../../src/runtime/schedule.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import {
   actuator,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { PushReads } from "../../src/sync/push-reads.js";
-import { RequestBudget } from "../../src/runtime/limiter.js";
+import { PushReads } from "../../src/sync/push-mirror.js";
+import { RequestBudget } from "../../src/runtime/schedule.js";
 import { silentLog } from "../support/builders.js";
 import { failure } from "../support/counting-platform.js";
 import { settled, VirtualClock } from "../support/virtual-clock.js";

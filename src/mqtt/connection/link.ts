@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import type { IClientOptions, IConnackPacket, IPublishPacket, ISubscriptionMap, MqttClient } from "mqtt";
 import library from "mqtt/lib/client";
 import { nextTurn } from "../../runtime/clock.js";
-import { understood } from "../../runtime/user-properties.js";
+import { understood } from "../../runtime/mqtt.js";
 import type { Publish } from "./publish.js";
 import { describeEnd, type LinkFacts } from "./reasons.js";
 import type {

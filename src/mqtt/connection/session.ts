@@ -1,4 +1,4 @@
-import { filterCovers } from "../../runtime/topic-filter.js";
+import { filterCovers } from "../../runtime/mqtt.js";
 import type { BrokerLink } from "./link.js";
 import type { PublishQueue } from "./publish-queue.js";
 import type {

@@ -1,7 +1,7 @@
 import net from "node:net";
 import type { Duplex } from "node:stream";
 import tls from "node:tls";
-import { pem } from "../../runtime/tls.js";
+import { pem } from "../../runtime/sockets.js";
 import type { ConnectionSettings, OpenStream, TlsSettings } from "./settings.js";
 
 interface Endpoint {

@@ -1,5 +1,4 @@
-import { isMetadata } from "./decoding.js";
-import { at, type Fields, isContainer, isFields, own } from "./wire.js";
+import { at, type Fields, isContainer, isFields, isMetadata, own } from "./decoding.js";
 
 /** An object of an answer, with what it says and where it stood. */
 export interface Item<R extends string> {

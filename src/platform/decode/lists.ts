@@ -1,9 +1,17 @@
 import { deviceType } from "../../greenhouse/device-types.js";
 import type { DeviceList, DeviceRecord } from "../../greenhouse/ports.js";
 import type { OperationShape } from "../settings.js";
-import { type Decode, envelopeOf, UnreadableShape } from "./decoding.js";
+import {
+  at,
+  type Decode,
+  envelopeOf,
+  type Fields,
+  isFields,
+  own,
+  textOf,
+  UnreadableShape,
+} from "./decoding.js";
 import { roleReader, type Roles, visitItems } from "./items.js";
-import { at, type Fields, isFields, own, textOf } from "./wire.js";
 
 const deviceRoles = {
   code: ["code", "deviceCode", "deviceSn", "sn"],

@@ -1,9 +1,21 @@
 import type { RawValue, WriteAccepted } from "../../greenhouse/ports.js";
 import { saysNothing } from "../../greenhouse/units.js";
 import type { OperationShape } from "../settings.js";
-import { type Decode, type Envelope, isMetadata, type ReportShape, UnreadableShape } from "./decoding.js";
+import {
+  at,
+  type Decode,
+  type Envelope,
+  type Fields,
+  isContainer,
+  isFields,
+  isMetadata,
+  own,
+  type ReportShape,
+  scalarOf,
+  textOf,
+  UnreadableShape,
+} from "./decoding.js";
 import { type ReadRoles, roleReader, visitItems } from "./items.js";
-import { at, type Fields, isContainer, isFields, own, scalarOf, textOf } from "./wire.js";
 
 const registerRoles = {
   address: ["address", "addr", "registerAddress", "addressCode", "paramAddress"],

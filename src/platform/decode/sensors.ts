@@ -1,9 +1,18 @@
 import type { SensorItem } from "../../greenhouse/ports.js";
 import { knownUnit, saysNothing } from "../../greenhouse/units.js";
 import type { OperationShape } from "../settings.js";
-import { type Decode, type Decoding, isMetadata, UnreadableShape } from "./decoding.js";
+import {
+  type Decode,
+  type Decoding,
+  isContainer,
+  isMetadata,
+  own,
+  scalarOf,
+  textOf,
+  UnreadableShape,
+  words,
+} from "./decoding.js";
 import { inGroups, type Item, type ReadRoles, roleReader, visitItems } from "./items.js";
-import { isContainer, own, scalarOf, textOf, words } from "./wire.js";
 
 const sensorRoles = {
   name: words("name sensorName factorName paramName title label showName displayName cnName"),

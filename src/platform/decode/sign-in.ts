@@ -1,5 +1,5 @@
 import { isToken } from "../session/credential.js";
-import { at, type Fields, isFields, own, textOf, words } from "./wire.js";
+import { at, type Fields, isFields, own, textOf, words } from "./decoding.js";
 
 export interface SignInAnswer {
   readonly token: string;

@@ -1,10 +1,21 @@
 import { statusNumber } from "../../greenhouse/device-types.js";
 import type { ClientStatus, RunningStatusItem } from "../../greenhouse/ports.js";
 import type { OperationShape } from "../settings.js";
-import { type Decode, type Decoding, isMetadata, UnreadableShape } from "./decoding.js";
+import {
+  at,
+  type Decode,
+  type Decoding,
+  type Fields,
+  isFields,
+  isMetadata,
+  own,
+  type Scalar,
+  scalarOf,
+  textOf,
+  UnreadableShape,
+} from "./decoding.js";
 import { roleReader, type Roles, visitItems } from "./items.js";
 import { readFlag } from "./lists.js";
-import { at, type Fields, isFields, own, type Scalar, scalarOf, textOf } from "./wire.js";
 
 const statusRoles = {
   name: ["name", "statusName", "title", "label"],

@@ -1,6 +1,6 @@
 import type { Pool as UndiciPool } from "undici";
 import { abortReason, type Clock } from "../../runtime/clock.js";
-import { verifiedTls } from "../../runtime/tls.js";
+import { verifiedTls } from "../../runtime/sockets.js";
 import type { Operation } from "../operations.js";
 import type { PlatformTimeouts } from "../settings.js";
 import { DeadlineQueue, Exchange, type HttpAnswer, TransportFailure } from "./exchange.js";

@@ -1,8 +1,8 @@
 import { type RawData, WebSocket } from "ws";
 import type { Clock } from "../../runtime/clock.js";
 import { fullJitter } from "../../runtime/random.js";
-import { verifiedTls } from "../../runtime/tls.js";
-import { troubleCode, troubleOf } from "../connection-trouble.js";
+import { verifiedTls } from "../../runtime/sockets.js";
+import { troubleCode, troubleOf } from "../answer.js";
 import type { Credential } from "../session/credential.js";
 import type { PushSettings } from "../settings.js";
 

@@ -1,4 +1,8 @@
-import type { PlatformHost } from "../../greenhouse/ports.js";
+import { PlatformError, type PlatformHost } from "../../greenhouse/ports.js";
+import type { Clock } from "../../runtime/clock.js";
+import type { Files } from "../../runtime/durable-file.js";
+import type { Logger } from "../../runtime/log.js";
+import type { HostLinks } from "../link.js";
 
 /** A token in use. A later one has a higher generation. */
 export interface Credential {
@@ -51,3 +55,127 @@ export function credential(token: string, generation: number): Credential {
 
 /** Whether a text can be a bearer token in a header: visible ASCII of a sane length. */
 export const isToken = (text: string): boolean => /^[\x21-\x7e]{1,8192}$/.test(text);
+
+/** A token of the configuration: there is never another one. */
+export function staticToken(token: string): CredentialSource {
+  const only: Credential | null = isToken(token) ? credential(token, 1) : null;
+  return {
+    key: "platform.token",
+    current: () => only,
+    atHand: () => Promise.resolve(only),
+    obtain: () => (only ? Promise.resolve(only) : Promise.reject(notSent(unusable))),
+    renew: () => Promise.resolve(false),
+    accepted: () => undefined,
+    refusedAgain: () => undefined,
+    secrets: () => [token],
+    tokens: () => [token],
+    close: () => Promise.resolve(),
+  };
+}
+
+const unusable = "platform.token is empty or holds characters that cannot be sent (a line break, a blank?)";
+
+const notSent = (why: string): PlatformError =>
+  new PlatformError(`not sent; ${why}`, {
+    kind: "unauthorized",
+    host: "business",
+    operation: "credential",
+    sent: false,
+  });
+
+const lookEveryMs = 5_000;
+
+interface TokenFileParts {
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly links: HostLinks;
+}
+
+/** A token that something else writes into a file; looked at every few seconds and after each refusal. */
+export class TokenFile implements CredentialSource {
+  readonly key = "platform.token_file";
+  readonly #path: string;
+  readonly #parts: TokenFileParts;
+  #credential: Credential | null = null;
+  #previous: string | null = null;
+  #version: string | null = null;
+  #lookedAt: number | null = null;
+  #looking: Promise<void> | null = null;
+
+  constructor(path: string, parts: TokenFileParts) {
+    this.#path = path;
+    this.#parts = parts;
+  }
+
+  current(): Credential | null {
+    const isFresh = this.#lookedAt !== null && this.#parts.clock.monotonic() - this.#lookedAt < lookEveryMs;
+    return isFresh ? this.#credential : null;
+  }
+
+  async atHand(): Promise<Credential | null> {
+    if (this.current() === null) await this.#look(false);
+    return this.#credential;
+  }
+
+  async obtain(): Promise<Credential> {
+    const found = await this.atHand();
+    if (found !== null) return found;
+    this.#parts.links.credentialMissing();
+    throw notSent(`platform.token_file ${this.#path} is missing, unreadable or does not hold a token alone`);
+  }
+
+  async renew(refused: Credential): Promise<boolean> {
+    const isNewer = () => (this.#credential?.generation ?? 0) > refused.generation;
+    if (!isNewer()) await this.#look(true);
+    return isNewer();
+  }
+
+  accepted(): void {
+    // Nothing to learn: the file's writer decides which token is right.
+  }
+
+  refusedAgain(): void {
+    // As above.
+  }
+
+  secrets(): readonly string[] {
+    return this.tokens();
+  }
+
+  tokens(): readonly string[] {
+    return [this.#credential?.token, this.#previous].filter((token) => typeof token === "string");
+  }
+
+  close(): Promise<void> {
+    return this.#looking ?? Promise.resolve();
+  }
+
+  #look(always: boolean): Promise<void> {
+    this.#looking ??= this.#read(always).finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  async #read(always: boolean): Promise<void> {
+    const { files, clock, log } = this.#parts;
+    try {
+      const version = await files.version(this.#path);
+      if (always || version === null || version !== this.#version) await this.#take(version);
+    } catch (error) {
+      log.warn({ err: error }, "platform.token_file cannot be read; the last token stays in use");
+    }
+    this.#lookedAt = clock.monotonic();
+  }
+
+  async #take(version: string | null): Promise<void> {
+    const token = (await this.#parts.files.read(this.#path))?.trim() ?? "";
+    this.#version = version;
+    // An empty file is a writer at work: the old token is worth keeping until there is another.
+    if (!isToken(token) || token === this.#credential?.token) return;
+    this.#previous = this.#credential?.token ?? null;
+    this.#credential = credential(token, (this.#credential?.generation ?? 0) + 1);
+    this.#parts.links.credentialRenewed();
+  }
+}

@@ -2,8 +2,8 @@ import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Logger } from "../../runtime/log.js";
-import { isFields, own } from "../decode/wire.js";
-import type { Files } from "../files.js";
+import { isFields, own } from "../decode/decoding.js";
+import type { Files } from "../../runtime/durable-file.js";
 import { isToken } from "./credential.js";
 import { noHistory, type SignInHistory } from "./sign-in-pace.js";
 

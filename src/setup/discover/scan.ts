@@ -1,21 +1,23 @@
 import { setMaxListeners } from "node:events";
 import { type DeviceRecord, PlatformError, type PlatformReader } from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
-import { Asker, type AskerParts, type Reply, ScanEnded } from "./asker.js";
-import type { Meter } from "./meter.js";
-import type { Progress } from "./progress.js";
 import {
   type AccountLists,
   type Answer,
   type Ask,
+  Asker,
+  type AskerParts,
   type DeviceSurvey,
   type ListedDevice,
   type PlannedDevice,
   planScan,
+  type Reply,
+  ScanEnded,
   type Selection,
   type Survey,
   unknownNames,
 } from "./survey.js";
+import type { Meter, Progress } from "./progress.js";
 import { commentText } from "./text.js";
 
 interface ScanParts extends Omit<AskerParts, "stop" | "cut"> {

@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { checkServerIdentity, connect as connectTls, type PeerCertificate, type TLSSocket } from "node:tls";
 import type { PlatformHost } from "../../greenhouse/ports.js";
-import { troubleCode, troubleOf } from "../../platform/connection-trouble.js";
+import { troubleCode, troubleOf } from "../../platform/answer.js";
 import { isLoopback } from "../../runtime/sockets.js";
 import { failed, notTried, ok, type Verdict, warning, within } from "./finding.js";
 import type { Check, Scene } from "./scene.js";

@@ -4,7 +4,7 @@ import { type ReadFile, readFile } from "../../config/files.js";
 import { type ConfigurationSources, loadConfiguration } from "../../config/load.js";
 import { formatProblem } from "../../config/problem.js";
 import type { Configuration } from "../../config/schema.js";
-import { nodeFiles } from "../../platform/files.js";
+import { nodeFiles } from "../../runtime/durable-file.js";
 import type { Clock } from "../../runtime/clock.js";
 import { silentLog } from "../../runtime/log.js";
 import type { Random } from "../../runtime/random.js";
@@ -19,9 +19,8 @@ import {
   type GivenAnswers,
   secretLines,
 } from "./answers.js";
-import { type Dialogue, GoneAway } from "./dialogue.js";
+import { askBroker, askPlatform, type Dialogue, findBrokers, GoneAway } from "./questions.js";
 import { addLines, FileExists, mustTakeFiles, secretNames, writeNew } from "./new-file.js";
-import { askBroker, askPlatform, findBrokers } from "./questions.js";
 
 interface Trial {
   readonly ok: boolean;

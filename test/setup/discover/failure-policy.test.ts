@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { PlatformErrorFacts } from "../../../src/greenhouse/ports.js";
-import { pauseBeforeRetryMs } from "../../../src/setup/discover/asker.js";
+import { pauseBeforeRetryMs } from "../../../src/setup/discover/survey.js";
 
 const facts = (over: Partial<PlatformErrorFacts>): PlatformErrorFacts => ({
   kind: "server",

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { runProgram } from "../../../src/cli/program.js";
 import { fileSources, loadConfiguration } from "../../../src/config/load.js";
 import { type Clock, systemClock } from "../../../src/runtime/clock.js";
-import { type Dialogue, GoneAway, terminalDialogue } from "../../../src/setup/init/dialogue.js";
+import { type Dialogue, GoneAway, terminalDialogue } from "../../../src/setup/init/questions.js";
 import { type InitPorts, writeFirstConfiguration } from "../../../src/setup/init/init.js";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../../src/simulator/simulator.js";
 import { testBroker } from "../../mqtt-connection/support.js";

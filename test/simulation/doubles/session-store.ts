@@ -1,4 +1,4 @@
-import type { Files } from "../../../src/platform/files.js";
+import type { Files } from "../../../src/runtime/durable-file.js";
 import type { SavedSession } from "../../../src/platform/session/session-store.js";
 import { noHistory } from "../../../src/platform/session/sign-in-pace.js";
 
