@@ -290,8 +290,7 @@ export function troubleCode(cause: unknown): string {
 }
 
 /** `HPE_…` is the HTTP parser's: whatever answers there is no web server. */
-const isNotHttp = (code: string): boolean =>
-  code.startsWith("HPE_") || code === "UND_ERR_HEADERS_OVERFLOW";
+const isNotHttp = (code: string): boolean => code.startsWith("HPE_") || code === "UND_ERR_HEADERS_OVERFLOW";
 
 /** `{key}` in the remedy stands for the setting of the host's address. */
 export function troubleOf(code: string, sent: boolean): Trouble {
