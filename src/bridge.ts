@@ -23,7 +23,6 @@ import { RequestDesk } from "./mqtt/requests.js";
 import { topicsUnder } from "./mqtt/topics.js";
 import { createPlatform, type PlatformClient } from "./platform/client.js";
 import { nodeFiles } from "./runtime/durable-file.js";
-import { platformSettings } from "./platform/settings.js";
 import { weatherTopics } from "./limits/limits.js";
 import { afterRequests, type Clock, clockAgrees } from "./runtime/clock.js";
 import type { Logger, RecentLog } from "./runtime/log.js";
@@ -141,7 +140,7 @@ class Bridge {
     this.#given = given;
     this.#journal = journal;
     this.#stampsSenders = broker !== null;
-    this.platform = createPlatform(platformSettings(configuration.platform), {
+    this.platform = createPlatform(configuration.platform, {
       ...{ clock, random, log, dataDir: configuration.data_dir },
       onLink: (link) => this.#mirror.watch.learnt(link.host, link),
     });

@@ -9,7 +9,6 @@ import type { Journal } from "../journal/journal.js";
 import { LimitKeeper } from "../limits/keeper.js";
 import { openJournal } from "../journal/open.js";
 import { createPlatform } from "../platform/client.js";
-import { platformSettings } from "../platform/settings.js";
 import { type Clock, clockAgrees } from "../runtime/clock.js";
 import { GreenhouseStore } from "../sync/store.js";
 
@@ -28,7 +27,7 @@ export async function commandDirectly(
   const dataDir = configuration.data_dir;
   const opened = await openJournal({ dataDir, clock, log });
   const ports = { clock, random, log, dataDir };
-  const platform = createPlatform(platformSettings(configuration.platform), ports);
+  const platform = createPlatform(configuration.platform, ports);
   opened.compareClock(() => clockAgrees(platform.clockSkewMs()));
   const store = configuredStore(configuration, clock);
   try {

@@ -9,7 +9,6 @@ import { BrokerConnection } from "../mqtt/connection.js";
 import { connectionSettings, type IncomingMessage } from "../mqtt/connection/settings.js";
 import { topicsUnder } from "../mqtt/topics.js";
 import { createPlatform, type PlatformClient } from "../platform/client.js";
-import { platformSettings } from "../platform/settings.js";
 import { systemClock } from "../runtime/clock.js";
 import { createLogger, type Logger, type RecentLog } from "../runtime/log.js";
 import { systemRandom } from "../runtime/random.js";
@@ -87,7 +86,7 @@ export async function withPlatform<Answer>(
   errand: (platform: PlatformClient) => Promise<Answer>,
 ): Promise<Answer> {
   const log = loggerFor(configuration, around);
-  const platform = createPlatform(platformSettings(configuration.platform), {
+  const platform = createPlatform(configuration.platform, {
     ...{ clock: systemClock, random: systemRandom, log, dataDir: configuration.data_dir },
   });
   try {

@@ -37,7 +37,7 @@ export interface Book {
   readonly allowances: Allowances;
   readonly refusals: Refusals;
   /** Outcomes on their way to the journal and to whoever asked, by the number of the question to the journal. */
-  readonly outcomes: Table<Outcome>;
+  readonly outcomes: Table<PendingResult>;
   /** Lanes whose newest sent command ended badly, of each controller code, and why. */
   readonly problems: Table<readonly LaneProblem[]>;
   /** Numbers the questions asked, so that an answer nobody waits for any more is known. */
@@ -89,7 +89,7 @@ export interface Awaited {
 }
 
 /** A result, from its command's end until everybody was told and the journal has it. */
-export interface Outcome {
+export interface PendingResult {
   readonly about: ResultAddressee & Pick<Command, "code">;
   readonly result: CommandResult;
   /** The one of a refused request is told whatever the journal does, and not written again. */

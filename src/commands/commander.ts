@@ -10,11 +10,11 @@ import { claimedId } from "./payload.js";
 import { endedLine, takenLine } from "./report.js";
 import { awaiting, heldBackIn, nextWakeAt, openIn, printed, step, tellingIn } from "./step.js";
 
-type Asked = Extract<Effect, { readonly token: number; readonly key: string }>;
-type Answered = Exclude<Asked, { readonly type: "journal" }>;
-type Told = Exclude<
+type Asking = Extract<Effect, { readonly token: number; readonly key: string }>;
+type PlatformQuestion = Exclude<Asking, { readonly type: "journal" }>;
+type News = Exclude<
   Effect,
-  Asked | { readonly type: "note" | "forget" | "posted" | "steps_ended" | "problem" }
+  Asking | { readonly type: "note" | "forget" | "posted" | "steps_ended" | "problem" }
 >;
 
 // A POST is never aborted: what it did would be unknown. Its own deadline ends it.
@@ -184,7 +184,7 @@ export class Commander implements PushBell {
     }
   }
 
-  #tell(effect: Told): void {
+  #tell(effect: News): void {
     const { audience, log, commandLog } = this.#ports;
     switch (effect.type) {
       case "phase":
@@ -270,7 +270,7 @@ export class Commander implements PushBell {
     this.feed({ type: "journaled", key, token, ...answer });
   }
 
-  async #asking(question: Answered): Promise<void> {
+  async #asking(question: PlatformQuestion): Promise<void> {
     const { key, token } = question;
     const given = new AbortController();
     this.#questions.set(token, given);
@@ -309,7 +309,7 @@ export class Commander implements PushBell {
 }
 
 /** `given` ends the question; its signal costs more than many an answer, so it is only made where it is listened to. */
-async function answerTo(question: Answered, ports: CommanderPorts, given: AbortController) {
+async function answerTo(question: PlatformQuestion, ports: CommanderPorts, given: AbortController) {
   const { platform, store } = ports;
   switch (question.type) {
     case "renew":

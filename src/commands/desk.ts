@@ -20,7 +20,7 @@ import type {
   ResultAddressee,
 } from "./command.js";
 import { Commander } from "./commander.js";
-import { CommandPhases, EarlierPhases, type PhaseTarget, type Told } from "./phases.js";
+import { CommandPhases, EarlierPhases, type PhaseTarget, type CommandFacts } from "./phases.js";
 
 const marksEveryMs = 5_000;
 const mostUnanswerable = 100;
@@ -169,7 +169,7 @@ export class CommandDesk {
   }
 
   /** A command of an earlier run that may never have been shown to have ended. */
-  endedBefore(about: PhaseTarget, command: Told): void {
+  endedBefore(about: PhaseTarget, command: CommandFacts): void {
     const target = targetOf(this.#parts.store.byId(about.controllerId), about, anyTarget);
     if (!("reason" in target)) this.#earlier.ended(about, command);
   }

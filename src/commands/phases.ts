@@ -17,14 +17,14 @@ interface CommandPhasesPorts {
 export type PhaseTarget = Pick<Command, "controllerId" | "target" | "targetId">;
 
 /** What the topic tells of a command besides its phase. */
-export type Told = Pick<CommandResult, "id" | "command" | "value" | "by" | "via" | "received_at">;
+export type CommandFacts = Pick<CommandResult, "id" | "command" | "value" | "by" | "via" | "received_at">;
 
 interface Shown {
   readonly command: Command;
   readonly phase: Phase;
 }
 
-interface Held {
+interface PhaseDocument {
   readonly about: PhaseTarget;
   readonly payload: string;
 }
@@ -40,7 +40,7 @@ export class CommandPhases {
   /** Not yet published, oldest first. */
   #waiting: Shown[] = [];
   /** Per topic, the last document published or to be published. */
-  readonly #held = new Map<string, Held>();
+  readonly #held = new Map<string, PhaseDocument>();
   /** Raw addresses among them, longest unused first. */
   readonly #addresses = new Set<string>();
   /** What nobody could be told while there was no link. */
@@ -76,7 +76,7 @@ export class CommandPhases {
   }
 
   /** The end of an earlier run's command; of no weight once this run has shown one for the target. */
-  endedBefore(about: PhaseTarget, command: Told): void {
+  endedBefore(about: PhaseTarget, command: CommandFacts): void {
     if (!this.#newest.has(this.topicOf(about))) this.#send(about, phaseDocument(command, "done"));
   }
 
@@ -153,13 +153,13 @@ export class CommandPhases {
   }
 }
 
-function toldOf(command: Command): Told {
+function toldOf(command: Command): CommandFacts {
   const { id, by, via, receivedAt } = command;
   const { command: word, value } = askedBy(command);
   return { id, command: word, value, by, via, received_at: new Date(receivedAt).toISOString() };
 }
 
-function phaseDocument({ id, command, value, by, via, received_at }: Told, phase: Phase): string {
+function phaseDocument({ id, command, value, by, via, received_at }: CommandFacts, phase: Phase): string {
   return JSON.stringify({ id, command, value, phase, by, via, received_at });
 }
 
@@ -177,7 +177,7 @@ interface EarlierPhasesPorts {
 interface Ends {
   readonly about: PhaseTarget;
   /** In the order of the journal. */
-  readonly told: readonly Told[];
+  readonly told: readonly CommandFacts[];
 }
 
 /**
@@ -195,7 +195,7 @@ export class EarlierPhases {
     this.#ports = ports;
   }
 
-  ended(about: PhaseTarget, command: Told): void {
+  ended(about: PhaseTarget, command: CommandFacts): void {
     const topic = this.#ports.phases.topicOf(about);
     this.#ends.set(topic, { about, told: [...(this.#ends.get(topic)?.told ?? []), command] });
   }
@@ -236,7 +236,7 @@ function aboutOf(topic: string, base: string): PhaseTarget | null {
   return { controllerId, target, targetId };
 }
 
-type Seen = Readonly<Partial<Record<keyof Told | "phase", unknown>>>;
+type Seen = Readonly<Partial<Record<keyof CommandFacts | "phase", unknown>>>;
 
 /** Null for nothing, and for what is no document of ours. */
 function read(payload: string | undefined): Seen | null {
@@ -249,7 +249,7 @@ function read(payload: string | undefined): Seen | null {
 }
 
 /** What a topic that shows `seen` has to show instead; null when nothing. */
-function newsFor(told: readonly Told[], seen: Seen | null): Told | null {
+function newsFor(told: readonly CommandFacts[], seen: Seen | null): CommandFacts | null {
   const newest = told.at(-1) ?? null;
   if (seen === null) return newest;
   const own = told.findLast((one) => one.id === seen.id && isOf(one, seen));
@@ -261,9 +261,9 @@ function newsFor(told: readonly Told[], seen: Seen | null): Told | null {
 }
 
 /** An id may have been used for several commands. */
-const isOf = (one: Told, { received_at: at }: Seen) => at === undefined || at === one.received_at;
+const isOf = (one: CommandFacts, { received_at: at }: Seen) => at === undefined || at === one.received_at;
 
-function toldBy({ id, received_at, command, value, by, via }: Seen): Told | null {
+function toldBy({ id, received_at, command, value, by, via }: Seen): CommandFacts | null {
   if (typeof id !== "string" || typeof received_at !== "string") return null;
   const textOf = (field: unknown) => (typeof field === "string" ? field : null);
   return { id, received_at, command: textOf(command), value: textOf(value), by: textOf(by), via: viaOf(via) };

@@ -1,7 +1,7 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { About, RecordBody } from "../journal/records.js";
 import { awaitedAfter } from "./aftermath.js";
-import { ask, type Input, note, type Outcome, type Turn } from "./book.js";
+import { ask, type Input, note, type PendingResult, type Turn } from "./book.js";
 import { type Arrived, type Command, laneKey, type ResultAddressee, type Target } from "./command.js";
 import { knownId, withId } from "./duplicates.js";
 import { countMinute, countOnly, countsOver } from "./flood.js";
@@ -67,7 +67,7 @@ export function endedBefore(turn: Turn, about: Target, result: CommandResult, ag
   turn.book.ids = withId(turn.book.ids, laneKey(about), taken, turn.now.mono);
 }
 
-function conclude(turn: Turn, about: Outcome["about"], result: CommandResult, isUrgent: boolean): void {
+function conclude(turn: Turn, about: PendingResult["about"], result: CommandResult, isUrgent: boolean): void {
   turn.effects.push({ type: "ended", result });
   const { code, controllerId, target, targetId, response } = about;
   const addressee = { code, controllerId, target, targetId, response };
@@ -81,7 +81,7 @@ function conclude(turn: Turn, about: Outcome["about"], result: CommandResult, is
   });
 }
 
-function write(turn: Turn, outcome: Outcome): void {
+function write(turn: Turn, outcome: PendingResult): void {
   const { about, result, isRefusal } = outcome;
   const record: RecordBody = isRefusal
     ? refusalRecord(aboutOf(about), result)
@@ -96,7 +96,11 @@ function write(turn: Turn, outcome: Outcome): void {
 const mostUnwritten = 1_000;
 
 /** The journal has taken an outcome, or could not. `turn.lane` is its command's. */
-export function written(turn: Turn, input: Extract<Input, { type: "journaled" }>, outcome: Outcome): void {
+export function written(
+  turn: Turn,
+  input: Extract<Input, { type: "journaled" }>,
+  outcome: PendingResult,
+): void {
   const key = String(input.token);
   turn.book.outcomes = without(turn.book.outcomes, key);
   const { result, isRefusal, isUrgent, isTold } = outcome;
@@ -117,7 +121,7 @@ function dropOldest(turn: Turn): void {
 }
 
 /** Outcomes that the journal could not take, oldest first. */
-const waiting = ({ book }: Turn): readonly (readonly [string, Outcome])[] =>
+const waiting = ({ book }: Turn): readonly (readonly [string, PendingResult])[] =>
   [...entries(book.outcomes)]
     .filter(([, { isWriting }]) => !isWriting)
     .sort(([one], [other]) => Number(one) - Number(other));
@@ -142,7 +146,7 @@ export function flush(turn: Turn, now: number): void {
   }
 }
 
-function tell(turn: Turn, { about, result, isRefusal }: Outcome, sequence: number | null): void {
+function tell(turn: Turn, { about, result, isRefusal }: PendingResult, sequence: number | null): void {
   if (!isRefusal) remember(turn, about, result);
   turn.effects.push({ type: "result", result, about, sequence });
   const alert = alertFor(result, turn.now.at);

@@ -2,6 +2,17 @@ import type { DeviceType, ParameterGroup, StatusNumber } from "./device-types.js
 
 export type PlatformHost = "business" | "realtime";
 
+/** What is known of the way to a host. Instants are monotonic ms, null while it did not happen. */
+export interface HostFacts {
+  /** When the platform last answered something usable. */
+  readonly contactAt: number | null;
+  /** Consecutive attempts without a usable answer, and since when. */
+  readonly failures: number;
+  readonly failingSince: number | null;
+  /** The credential is refused: never accepted since it is in use, or refused twice in a row; or signing in is refused. */
+  readonly unauthorized: boolean;
+}
+
 /**
  * - `unreachable`: no connection, or it was not trusted (DNS, refused, TLS, connect time-out)
  * - `timeout`: the total deadline passed

@@ -32,7 +32,7 @@ export interface Circuit {
  * which is no sign that the platform is there. `challenged`: 401 or 403, while a new credential may still help; `refused`:
  * none will. `abandoned`: the caller gave up.
  */
-export type Outcome =
+export type RequestEnd =
   | { readonly type: "answered" }
   | { readonly type: "misplaced" }
   | { readonly type: "challenged" }
@@ -110,7 +110,7 @@ const probing = (circuit: Circuit, host: PlatformHost, now: number): Circuit => 
 });
 
 /** The circuit after a request that was let through has ended. Unchanged circuits keep their reference. */
-export function settle(circuit: Circuit, host: PlatformHost, outcome: Outcome, now: number): Circuit {
+export function settle(circuit: Circuit, host: PlatformHost, outcome: RequestEnd, now: number): Circuit {
   switch (outcome.type) {
     case "answered":
     case "misplaced":

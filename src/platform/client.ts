@@ -23,7 +23,7 @@ import { Requests } from "./requests.js";
 import { type CredentialSource, staticToken, TokenFile } from "./session/credential.js";
 import { SessionStore } from "./session/session-store.js";
 import { SignIn } from "./session/sign-in.js";
-import type { PlatformSettings } from "./settings.js";
+import type { PlatformSettings, ShapeSettings } from "./settings.js";
 import { ClockSkew, timeReader, zoneOffset } from "./time.js";
 
 export interface PlatformPorts {
@@ -56,11 +56,11 @@ export interface PlatformClient extends PlatformReader, PlatformWriter, Platform
 /** Builds the client; throws only for URLs that are none. */
 export function createPlatform(settings: PlatformSettings, ports: PlatformPorts): PlatformClient {
   const { clock, random, log } = ports;
-  const { shapes } = settings;
+  const shapes: ShapeSettings = settings.shapes;
   const tally = newTally();
   const links = new HostLinks(clock, ports.onLink ?? (() => undefined));
   const skew = new ClockSkew(clock);
-  const readTime = timeReader(zoneOffset(settings.timeZone));
+  const readTime = timeReader(zoneOffset(settings.time_zone));
   const signIn: PostSignIn = async (body, tokenPath, signal) => {
     const answer = await requests.signIn(body, signal);
     const nowAt = clock.now() + (skew.skewMs() ?? 0);
@@ -102,9 +102,9 @@ function lazyPush(settings: PlatformSettings, parts: PushParts): PlatformPush {
   return { listen: async (...given) => (await (made ??= load())).listen(...given) };
 }
 
-const hostsOf = ({ businessUrl, realtimeUrl, timeouts, concurrency }: PlatformSettings, clock: Clock) => ({
-  business: new HostConnections(businessUrl, timeouts, concurrency, clock),
-  realtime: new HostConnections(realtimeUrl, timeouts, concurrency, clock),
+const hostsOf = (settings: PlatformSettings, clock: Clock) => ({
+  business: new HostConnections(settings.business_url, settings, clock),
+  realtime: new HostConnections(settings.realtime_url, settings, clock),
 });
 
 type PostSignIn = (
@@ -113,22 +113,16 @@ type PostSignIn = (
   signal: AbortSignal,
 ) => Promise<SignInAnswer | null>;
 
-/** The configured source of the token. */
+/** The configured source of the token: exactly one of three is there. */
 function credentialSource(
-  { credential, businessUrl }: PlatformSettings,
+  { token, token_file: path, sign_in: signingIn, business_url: businessUrl }: PlatformSettings,
   { files = nodeFiles, dataDir, clock, log }: PlatformPorts,
   { links, tally, signIn }: { links: HostLinks; tally: Tally; signIn: PostSignIn },
 ): CredentialSource {
-  switch (credential.type) {
-    case "token":
-      return staticToken(credential.token);
-    case "token_file":
-      return new TokenFile(credential.path, { files, clock, log, links });
-    case "sign_in": {
-      const { body, tokenPath } = credential;
-      const store = new SessionStore(dataDir, JSON.stringify([businessUrl, body]), files, log);
-      const post = (signal: AbortSignal) => signIn(body, tokenPath, signal);
-      return new SignIn(body, { store, clock, log, links, tally, post });
-    }
-  }
+  if (token !== undefined) return staticToken(token);
+  if (path !== undefined) return new TokenFile(path, { files, clock, log, links });
+  const { body = {}, token_path: tokenPath } = signingIn ?? {};
+  const store = new SessionStore(dataDir, JSON.stringify([businessUrl, body]), files, log);
+  const post = (signal: AbortSignal) => signIn(body, tokenPath, signal);
+  return new SignIn(body, { store, clock, log, links, tally, post });
 }

@@ -1,27 +1,16 @@
-import type { PlatformHost } from "../greenhouse/ports.js";
+import type { HostFacts, PlatformHost } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import {
   type Admission,
   admit,
   type Circuit,
   closedCircuit,
-  type Outcome,
+  type RequestEnd,
   renewed,
   settle,
 } from "./circuit.js";
 
-/** What is known of the way to one host. Instants are monotonic ms, null while it did not happen. */
-export interface HostLink {
-  readonly host: PlatformHost;
-  /** When the platform last answered something usable. */
-  readonly contactAt: number | null;
-  /** Consecutive attempts without a usable answer, and since when. */
-  readonly failures: number;
-  readonly failingSince: number | null;
-  /** The credential is refused: never accepted since it is in use, or refused twice in a row; or signing in is refused. */
-  readonly unauthorized: boolean;
-}
-
+export type HostLink = HostFacts & { readonly host: PlatformHost };
 export type OnLink = (link: HostLink) => void;
 
 interface Contact {
@@ -64,7 +53,7 @@ export class HostLinks {
   }
 
   /** Notes how an admitted request ended. */
-  settle(host: PlatformHost, outcome: Outcome): void {
+  settle(host: PlatformHost, outcome: RequestEnd): void {
     const now = this.#clock.monotonic();
     const contact = this.#contacts[host];
     this.#circuit = settle(this.#circuit, host, outcome, now);

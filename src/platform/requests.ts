@@ -4,7 +4,7 @@ import type { Clock } from "../runtime/clock.js";
 import { type BackoffRange, fullJitter, type Random } from "../runtime/random.js";
 import type { Blank, Redact } from "../runtime/redaction.js";
 import { errorAt, type GoodAnswer, judgeAnswer, type Scene, transportError } from "./answer.js";
-import type { Admission, Outcome } from "./circuit.js";
+import type { Admission, RequestEnd } from "./circuit.js";
 import type { Tally } from "./counters.js";
 import type { Call, HostConnections } from "./http/connections.js";
 import { type HttpAnswer, TransportFailure } from "./http/exchange.js";
@@ -52,7 +52,7 @@ export function retryDelayMs(
 }
 
 /** What an answer says about the way to the host. */
-function outcomeOf(answer: GoodAnswer | PlatformError): Outcome {
+function requestEnd(answer: GoodAnswer | PlatformError): RequestEnd {
   if (!(answer instanceof PlatformError)) return { type: "answered" };
   const { kind, status = 0, retryAfterMs } = answer.facts;
   if (kind === "rejected") return { type: "answered" };
@@ -266,7 +266,7 @@ export class Requests {
     // A new sign-in may well bring the token we have; there it is what was asked for.
     const hidden = operation === operations.signIn ? undefined : blank;
     const judged = judgeAnswer(answer, this.scene(operation), clock.now(), hidden);
-    const outcome = outcomeOf(judged);
+    const outcome = requestEnd(judged);
     if (outcome.type === "failed") tally.failures += 1;
     links.settle(host, outcome);
     if (judged instanceof PlatformError) throw judged;

@@ -1,18 +1,9 @@
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { PlatformState } from "../greenhouse/model.js";
-import type { PlatformHost } from "../greenhouse/ports.js";
+import type { HostFacts, PlatformHost } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { Rest } from "../runtime/schedule.js";
-
-/** What is known of the way to a host. Instants are monotonic ms, null while it did not happen. */
-export interface HostFacts {
-  readonly contactAt: number | null;
-  readonly failures: number;
-  readonly failingSince: number | null;
-  /** Refused again after a sign-in. */
-  readonly unauthorized: boolean;
-}
 
 export interface LinkFacts {
   readonly realtime: HostFacts;
@@ -82,10 +73,6 @@ export class PlatformWatch {
 
   get state(): PlatformState | null {
     return this.#state;
-  }
-
-  host(host: PlatformHost): HostFacts {
-    return this.#facts[host];
   }
 
   learnt(host: PlatformHost, facts: HostFacts): void {

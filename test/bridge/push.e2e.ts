@@ -1,7 +1,6 @@
 import anyAscii from "any-ascii";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createPlatform, type PlatformClient } from "../../src/platform/client.js";
-import { platformSettings } from "../../src/platform/settings.js";
 import { PushChannels } from "../../src/sync/push-channels.js";
 import { createMirror, type Mirror } from "../../src/sync/mirror.js";
 import { sameValue } from "../../src/greenhouse/actuator-values.js";
@@ -61,7 +60,7 @@ async function mirrored(
   onTestFinished(() => simulator.close());
   const configuration = await configurationOf(text(actuatorsEvery), simulator);
   const around = { clock: impatient, random, log: silentLog };
-  const platform: PlatformClient = createPlatform(platformSettings(configuration.platform), {
+  const platform: PlatformClient = createPlatform(configuration.platform, {
     ...{ ...around, dataDir: configuration.data_dir },
     onLink: (link) => mirror.watch.learnt(link.host, link),
   });

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { EarlierPhases, type PhaseTarget, type Told } from "../../src/commands/phases.js";
+import { EarlierPhases, type PhaseTarget, type CommandFacts } from "../../src/commands/phases.js";
 
 const fan: PhaseTarget = { controllerId: "east", target: "actuator", targetId: "fan" };
 const fanTopic = "greenhouse/east/actuator/fan/command";
 
 const at = (minute: number) => new Date(Date.UTC(2026, 4, 1, 6, minute)).toISOString();
 
-const told = (id: string, minute: number): Told => ({
+const told = (id: string, minute: number): CommandFacts => ({
   ...{ id, command: "on", value: "1010", by: null, via: null },
   received_at: at(minute),
 });
@@ -36,7 +36,7 @@ function broker(held: Readonly<Record<string, string>>) {
 }
 
 describe("a command that ended in an earlier run is shown to have ended", () => {
-  it.each<{ rule: string; ended: readonly Told[]; held: string | null; shows: readonly string[] }>([
+  it.each<{ rule: string; ended: readonly CommandFacts[]; held: string | null; shows: readonly string[] }>([
     {
       rule: "where the topic still shows it on its way",
       ended: [told("A", 1)],

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Told } from "../../src/commands/phases.js";
+import type { CommandFacts } from "../../src/commands/phases.js";
 import { command, fan, phases } from "../support/command-phases.js";
 
-const told = (id: string): Told => ({
+const told = (id: string): CommandFacts => ({
   ...{ id, command: "on", value: "1010", by: null, via: null },
   received_at: "2026-05-01T06:00:00.000Z",
 });

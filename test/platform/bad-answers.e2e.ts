@@ -8,7 +8,7 @@ afterEach(() => workshop.close());
 describe("req 45: total deadlines", () =>
   it("1,000 exchanges that time out leave no connection behind", async () => {
     const host = workshop.keep(await startRawHost(() => undefined));
-    const timeouts = { connectMs: 1_000, readMs: 20, controlMs: 20 };
+    const timeouts = { connect: 1_000, read: 20, control: 20 };
     const { client } = makeClient(workshop, settingsFor(host.url, { timeouts }));
     for (let round = 0; round < 125; round += 1)
       await Promise.all(Array.from({ length: 8 }, () => factsOf(client.connection("GH-1", never))));

@@ -13,7 +13,7 @@ import { selfSignedCertificate, selfSignedKey } from "./support/self-signed.js";
 const workshop = new Workshop();
 afterEach(() => workshop.close());
 
-const shortTimes = { connectMs: 1_000, readMs: 300, controlMs: 300 };
+const shortTimes = { connect: 1_000, read: 300, control: 300 };
 const clientFor = (url: string) => makeClient(workshop, settingsFor(url, { timeouts: shortTimes })).client;
 const isPost = (text: string) => text.startsWith("POST");
 

@@ -37,7 +37,7 @@ describe("deadlines", () => {
   it("a read has 15 s, a control value and a fresh read 30 s, as configured", async () => {
     const host = workshop.keep(await startRawHost(() => undefined));
     const clock = new VirtualClock();
-    const timeouts = { connectMs: 5_000, readMs: 15_000, controlMs: 30_000 };
+    const timeouts = { connect: 5_000, read: 15_000, control: 30_000 };
     const { client } = makeClient(workshop, settingsFor(host.url, { timeouts }), { clock });
     const ended: string[] = [];
     const note = async (name: string, call: Promise<unknown>) => {

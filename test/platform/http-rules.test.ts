@@ -9,7 +9,7 @@ afterEach(() => workshop.close());
 async function twoHosts() {
   const business = workshop.keep(await startFakeHost());
   const realtime = workshop.keep(await startFakeHost());
-  const settings = { ...settingsFor(business.url), realtimeUrl: realtime.url };
+  const settings = { ...settingsFor(business.url), realtime_url: realtime.url };
   return { business, realtime, ...makeClient(workshop, settings) };
 }
 

@@ -22,7 +22,7 @@ describe("req 47: an hour without platform", () => {
       const business = workshop.keep(await startFakeHost(healthy));
       const realtime = workshop.keep(await startFakeHost(healthy));
       const clock = new VirtualClock();
-      const settings = { ...settingsFor(business.url), realtimeUrl: realtime.url };
+      const settings = { ...settingsFor(business.url), realtime_url: realtime.url };
       const { client } = makeClient(workshop, settings, { clock, random: seededRandom(7) });
       const poll = () => [
         client.controllers(never),
@@ -102,7 +102,7 @@ describe("req 47: an hour without platform", () => {
   it("one host that is lost holds nothing back at the other", async () => {
     const business = workshop.keep(await startFakeHost(() => ({ status: 500, body: "" })));
     const realtime = workshop.keep(await startFakeHost(healthy));
-    const settings = { ...settingsFor(business.url), realtimeUrl: realtime.url };
+    const settings = { ...settingsFor(business.url), realtime_url: realtime.url };
     const { client } = makeClient(workshop, settings);
     for (let n = 0; n < 10; n += 1) await factsOf(client.controllers(never));
     expect(await client.sensors("GH-1", never)).toEqual([]);
@@ -163,7 +163,7 @@ describe("reads are repeated", () => {
     const hung = workshop.keep(await startRawHost(() => undefined));
     const busy = workshop.keep(await startFakeHost(() => ({ status: 502, body: "" })));
     const clock = new VirtualClock();
-    const settings = { ...settingsFor(busy.url), realtimeUrl: hung.url };
+    const settings = { ...settingsFor(busy.url), realtime_url: hung.url };
     const { client } = makeClient(workshop, settings, { clock, random: () => 0.9 });
     const calls = [
       client.controllers(never),

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterEach, describe, expect, it } from "vitest";
 import { PlatformError } from "../../src/greenhouse/ports.js";
-import type { CredentialSettings } from "../../src/platform/settings.js";
+import type { PlatformSettings } from "../../src/platform/settings.js";
 import { makeClient, never, settingsFor, Workshop } from "./support/client-under-test.js";
 import { type Answerer, type SeenRequest, startFakeHost } from "./support/fake-host.js";
 import { startRawHost } from "./support/raw-host.js";
@@ -58,19 +58,19 @@ const echoes: readonly (readonly [string, Answerer])[] = [
   ],
 ];
 
-async function credentials(): Promise<readonly CredentialSettings[]> {
+async function credentials(): Promise<readonly Partial<PlatformSettings>[]> {
   const path = join(await workshop.folder(), "token");
   await writeFile(path, canary);
   return [
-    { type: "token", token: canary },
-    { type: "token_file", path },
-    { type: "sign_in", body: { account: "grower", password, token: canary } },
+    { token: canary },
+    { token_file: path },
+    { sign_in: { body: { account: "grower", password, token: canary } } },
   ];
 }
 
 /** Everything a failing client shows: errors with causes, log lines, link facts, shape reports. */
-async function shownBy(url: string, credential: CredentialSettings): Promise<string> {
-  const settings = settingsFor(url, { credential });
+async function shownBy(url: string, credential: Partial<PlatformSettings>): Promise<string> {
+  const settings = settingsFor(url, credential);
   const { client, lines, links } = makeClient(workshop, settings, { dataDir: await workshop.folder() });
   const ends = await Promise.allSettled([
     client.controllers(never),

@@ -48,7 +48,7 @@ async function startPlatform() {
 
 const account = { account: "me@example.com", password: "s3cret-canary" };
 const signInSettings = (host: FakeHost, body: Record<string, unknown> = account) =>
-  settingsFor(host.url, { credential: { type: "sign_in", body } });
+  settingsFor(host.url, { sign_in: { body } });
 
 describe("sign-in", () => {
   it("sends the configured body as it stands, without a bearer header, and uses the token for both hosts", async () => {
@@ -509,7 +509,7 @@ describe("token file", () => {
     const path = join(await workshop.folder(), "token");
     await writeFile(path, "first-token\n");
     const clock = new VirtualClock();
-    const settings = settingsFor(host.url, { credential: { type: "token_file", path } });
+    const settings = settingsFor(host.url, { token_file: path });
     const { client } = makeClient(workshop, settings, { clock });
     await client.controllers(never);
     await writeFile(path, "second-token\n");
@@ -529,7 +529,7 @@ describe("token file", () => {
     );
     const path = join(await workshop.folder(), "token");
     await writeFile(path, "first-token");
-    const settings = settingsFor(host.url, { credential: { type: "token_file", path } });
+    const settings = settingsFor(host.url, { token_file: path });
     const { client } = makeClient(workshop, settings);
     expect(await factsOf(client.controllers(never))).toMatchObject({ kind: "unauthorized", sent: true });
     expect(host.requests).toHaveLength(1);
@@ -544,7 +544,7 @@ describe("token file", () => {
       const host = workshop.keep(await startFakeHost());
       const path = join(await workshop.folder(), "token");
       if (text !== null) await writeFile(path, text);
-      const settings = settingsFor(host.url, { credential: { type: "token_file", path } });
+      const settings = settingsFor(host.url, { token_file: path });
       const { client, links } = makeClient(workshop, settings);
       const error = await failureOf(client.controllers(never));
       expect(error.facts).toMatchObject({ kind: "unauthorized", sent: false });
@@ -569,7 +569,7 @@ describe("static token", () => {
 
   it("one with a line break is not sent", async () => {
     const host = workshop.keep(await startFakeHost());
-    const settings = settingsFor(host.url, { credential: { type: "token", token: "a\nb" } });
+    const settings = settingsFor(host.url, { token: "a\nb" });
     const error = await failureOf(makeClient(workshop, settings).client.controllers(never));
     expect(error.message).toContain("platform.token");
     expect(host.accepted).toBe(0);

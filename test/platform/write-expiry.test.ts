@@ -54,11 +54,14 @@ async function command(client: PlatformClient): Promise<string> {
 async function signedIn() {
   const platform = await startPlatform();
   const clock = new VirtualClock();
-  const credential = { type: "sign_in", body: { account: "me" } } as const;
-  const { client } = makeClient(workshop, settingsFor(platform.host.url, { credential }), {
-    clock,
-    dataDir: await workshop.folder(),
-  });
+  const { client } = makeClient(
+    workshop,
+    settingsFor(platform.host.url, { sign_in: { body: { account: "me" } } }),
+    {
+      clock,
+      dataDir: await workshop.folder(),
+    },
+  );
   await client.controllers(never);
   await client.sensors("GH-1", never);
   return { ...platform, clock, client };
@@ -144,7 +147,7 @@ describe("req 16: a token that ends again and again, on a platform that checks i
     const path = join(await workshop.folder(), "token");
     await writeFile(path, "token-1");
     const clock = new VirtualClock();
-    const settings = settingsFor(host.url, { credential: { type: "token_file", path } });
+    const settings = settingsFor(host.url, { token_file: path });
     const { client, links } = makeClient(workshop, settings, { clock });
     expect(await command(client)).toBe("accepted");
     for (let end = 1; end <= 3; end += 1) {

@@ -1,6 +1,5 @@
 import anyAscii from "any-ascii";
 import type { PlatformClient } from "../../src/platform/client.js";
-import { platformSettings } from "../../src/platform/settings.js";
 import { createMirror, type Mirror } from "../../src/sync/mirror.js";
 import { silentLog } from "../support/builders.js";
 import type { Bridge } from "./bridge.js";
@@ -16,7 +15,7 @@ export function simulatedMirror(
   const { configuration } = world.scenario;
   const { clock } = bridge;
   const client = simulatedClient({
-    settings: platformSettings(configuration.platform),
+    settings: configuration.platform,
     clock,
     chance: world.bridgeChance,
     files: world.files,

@@ -19,13 +19,14 @@ async function connected(profile: ProfileName, shapes: ShapeSettings = {}) {
   const simulator = await running({ profile, auth, controllers: 3, mix: "all" });
   const client = createPlatform(
     {
-      businessUrl: simulator.businessUrl,
-      realtimeUrl: simulator.realtimeUrl,
-      credential: { type: "sign_in", body: { account: "a", password: "p" } },
-      timeZone: "Asia/Shanghai",
-      timeouts: { connectMs: 5000, readMs: 15_000, controlMs: 30_000 },
+      business_url: simulator.businessUrl,
+      realtime_url: simulator.realtimeUrl,
+      sign_in: { body: { account: "a", password: "p" } },
+      time_zone: "Asia/Shanghai",
+      timeouts: { connect: 5000, read: 15_000, control: 30_000 },
       concurrency: 4,
       shapes,
+      push: { enabled: true, credential: "header", query_name: "token" },
     },
     {
       clock: systemClock,

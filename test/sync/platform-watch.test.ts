@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { BridgeEvent } from "../../src/greenhouse/events.js";
-import { type HostFacts, PlatformWatch, untriedHost } from "../../src/sync/hosts.js";
+import type { HostFacts } from "../../src/greenhouse/ports.js";
+import { PlatformWatch, untriedHost } from "../../src/sync/hosts.js";
 import { silentLog } from "../support/builders.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 

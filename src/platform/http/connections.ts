@@ -2,7 +2,7 @@ import type { Pool as UndiciPool } from "undici";
 import { abortReason, type Clock } from "../../runtime/clock.js";
 import { verifiedTls } from "../../runtime/sockets.js";
 import type { Operation } from "../operations.js";
-import type { PlatformTimeouts } from "../settings.js";
+import type { PlatformSettings } from "../settings.js";
 import { DeadlineQueue, Exchange, type HttpAnswer, TransportFailure } from "./exchange.js";
 
 /**
@@ -91,7 +91,7 @@ const purposeOf = ({ stops, urgent }: Call): Purpose =>
 export class HostConnections {
   readonly url: URL;
   readonly lane: Lane;
-  readonly #timeouts: PlatformTimeouts;
+  readonly #timeouts: PlatformSettings["timeouts"];
   readonly #concurrency: number;
   readonly #prefix: string;
   readonly #reads: DeadlineQueue;
@@ -99,15 +99,18 @@ export class HostConnections {
   readonly #pools = new Map<Purpose, UndiciPool>();
   #isClosed = false;
 
-  /** `concurrency` is that of polling. */
-  constructor(url: string, timeouts: PlatformTimeouts, concurrency: number, clock: Clock) {
+  constructor(
+    url: string,
+    { timeouts, concurrency }: Pick<PlatformSettings, "timeouts" | "concurrency">,
+    clock: Clock,
+  ) {
     this.url = new URL(url);
     this.lane = new Lane(concurrency);
     this.#timeouts = timeouts;
     this.#concurrency = concurrency;
     this.#prefix = this.url.pathname.replace(/\/+$/, "");
-    this.#reads = new DeadlineQueue(clock, timeouts.readMs);
-    this.#controls = new DeadlineQueue(clock, timeouts.controlMs);
+    this.#reads = new DeadlineQueue(clock, timeouts.read);
+    this.#controls = new DeadlineQueue(clock, timeouts.control);
   }
 
   /** Rejects with a TransportFailure. The deadline runs from here to the last byte of the answer. */
@@ -132,7 +135,7 @@ export class HostConnections {
   }
 
   deadlineMs(call: Call): number {
-    return isPatient(call) ? this.#timeouts.controlMs : this.#timeouts.readMs;
+    return isPatient(call) ? this.#timeouts.control : this.#timeouts.read;
   }
 
   /** Ends every open exchange. */
@@ -149,7 +152,7 @@ export class HostConnections {
     const pool = new Pool(this.url.origin, {
       connections: connections ?? this.#concurrency,
       pipelining: 1,
-      connect: { timeout: this.#timeouts.connectMs, ...verifiedTls },
+      connect: { timeout: this.#timeouts.connect, ...verifiedTls },
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout,

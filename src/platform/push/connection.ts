@@ -4,7 +4,7 @@ import { fullJitter } from "../../runtime/random.js";
 import { verifiedTls } from "../../runtime/sockets.js";
 import { troubleCode, troubleOf } from "../answer.js";
 import type { Credential } from "../session/credential.js";
-import type { PushSettings } from "../settings.js";
+import type { PlatformSettings } from "../settings.js";
 
 /*
  * Whether an open channel still stands. A network that vanished tells nobody, so the other side is asked; every sound of
@@ -283,7 +283,7 @@ export function handshakeOf(
   realtimeUrl: string,
   path: string,
   credential: Pick<Credential, "token"> | null,
-  settings: PushSettings,
+  settings: Pick<PlatformSettings["push"], "credential" | "query_name">,
 ): Handshake {
   const base = new URL(realtimeUrl);
   const scheme = base.protocol === "https:" || base.protocol === "wss:" ? "wss:" : "ws:";
@@ -292,6 +292,6 @@ export function handshakeOf(
   if (credential === null || settings.credential === "none") return { url: plain, headers };
   if (settings.credential === "header")
     return { url: plain, headers: { ...headers, authorization: `Bearer ${credential.token}` } };
-  const query = `${encodeURIComponent(settings.queryName)}=${encodeURIComponent(credential.token)}`;
+  const query = `${encodeURIComponent(settings.query_name)}=${encodeURIComponent(credential.token)}`;
   return { url: `${plain}?${query}`, headers };
 }

@@ -12,7 +12,7 @@ import type { PushTally, ShapeReports } from "../counters.js";
 import type { ReportShape } from "../decode/decoding.js";
 import { type Operation, pathCode } from "../operations.js";
 import type { CredentialSource } from "../session/credential.js";
-import { type PlatformSettings, usualPush } from "../settings.js";
+import type { PlatformSettings } from "../settings.js";
 import type { ReadTime } from "../time.js";
 import { frameDecoder } from "./frames.js";
 import { PushCredential, PushLink } from "./push-link.js";
@@ -52,7 +52,7 @@ export interface PushParts {
 /** The push channels of the platform. Nothing is opened before the first `listen`. */
 export function createPush(settings: PlatformSettings, parts: PushParts): PlatformPush {
   const { clock, log, tally, reports } = parts;
-  const { realtimeUrl, push = usualPush, shapes } = settings;
+  const { realtime_url: realtimeUrl, push, shapes } = settings;
   const credential = new PushCredential(parts.source, clock);
   const listen = async (channel: PushChannel, listener: PushListener, signal: AbortSignal) => {
     const operation = usableChannel(channel, log);

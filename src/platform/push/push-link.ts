@@ -6,7 +6,7 @@ import type { Redact } from "../../runtime/redaction.js";
 import type { PushTally } from "../counters.js";
 import type { Operation } from "../operations.js";
 import type { Credential, CredentialSource } from "../session/credential.js";
-import type { PushSettings } from "../settings.js";
+import type { PlatformSettings } from "../settings.js";
 import {
   type ConnectionEvents,
   type End,
@@ -21,7 +21,7 @@ import {
 
 interface LinkParts {
   readonly realtimeUrl: string;
-  readonly settings: PushSettings;
+  readonly settings: PlatformSettings["push"];
   readonly credential: PushCredential;
   readonly tally: PushTally;
   readonly clock: Clock;

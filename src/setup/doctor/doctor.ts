@@ -1,4 +1,3 @@
-import { platformSettings } from "../../platform/settings.js";
 import type { Configuration } from "../../config/schema.js";
 import { createPlatform } from "../../platform/client.js";
 import { nextTurn } from "../../runtime/clock.js";
@@ -86,7 +85,7 @@ const checks: readonly Check[] = [
 export function openScene(configuration: Configuration, ports: DoctorPorts, limits: DoctorLimits): Scene {
   const { clock, random, log, files } = ports;
   const dataDir = configuration.data_dir;
-  const platform = createPlatform(platformSettings(configuration.platform), {
+  const platform = createPlatform(configuration.platform, {
     ...{ clock, random, log, dataDir, files },
   });
   return {

@@ -8,7 +8,7 @@ import { journalDirectory } from "../../journal/open.js";
 import { newestRecords, readHistory } from "../../journal/reader.js";
 import { createPlatform } from "../../platform/client.js";
 import { isDeviceCode, isPlainCode } from "../../platform/operations.js";
-import { platformSettings } from "../../platform/settings.js";
+import type { PlatformSettings } from "../../platform/settings.js";
 import { silentLog } from "../../runtime/log.js";
 import { failed, notTried, ok, type Verdict, warning, within } from "./finding.js";
 import { spoken } from "./network-checks.js";
@@ -109,16 +109,16 @@ function areSwapped(scene: Scene, signal: AbortSignal): Promise<boolean> {
 
 /** Neither host knows less of what the other is asked for, and one knows more. */
 async function triedSwapped(scene: Scene, signal: AbortSignal): Promise<boolean> {
-  const { businessUrl, realtimeUrl } = platformSettings(scene.configuration.platform);
+  const { business_url, realtime_url } = scene.configuration.platform;
   const [own, other] = [
-    await knowledgeOf(scene, { businessUrl, realtimeUrl }, signal),
-    await knowledgeOf(scene, { businessUrl: realtimeUrl, realtimeUrl: businessUrl }, signal),
+    await knowledgeOf(scene, { business_url, realtime_url }, signal),
+    await knowledgeOf(scene, { business_url: realtime_url, realtime_url: business_url }, signal),
   ];
   const gains = other.map((knows, at) => knows - (own[at] ?? 0));
   return Math.min(...gains) >= 0 && Math.max(...gains) > 0;
 }
 
-type Hosts = Pick<ReturnType<typeof platformSettings>, "businessUrl" | "realtimeUrl">;
+type Hosts = Pick<PlatformSettings, "business_url" | "realtime_url">;
 
 /** How well each host knows one question of its own. */
 async function knowledgeOf(
@@ -126,11 +126,11 @@ async function knowledgeOf(
   hosts: Hosts,
   signal: AbortSignal,
 ): Promise<readonly number[]> {
-  const settings = platformSettings(configuration.platform);
+  const { sign_in: signIn, ...settings } = configuration.platform;
   // Signing in has its own pace and its own saved token for each business host; what is swapped is seen without it.
-  const credential = settings.credential.type === "sign_in" ? noCredential : settings.credential;
+  const credential = signIn === undefined ? {} : { token: "none" };
   const platform = createPlatform(
-    { ...settings, credential, ...hosts },
+    { ...settings, ...credential, ...hosts },
     {
       clock: ports.clock,
       random: ports.random,
@@ -147,8 +147,6 @@ async function knowledgeOf(
     await platform.close();
   }
 }
-
-const noCredential = { type: "token", token: "none" } as const;
 
 /** 2 for an answer, 1 for a refused token, which may be all that a host says to a question it does not know; else 0. */
 const knowledge = (call: Promise<unknown>): Promise<number> =>

@@ -10,19 +10,18 @@ const code = "GH-0001";
 
 describe("the credential of a channel", () => {
   const auth = { tokens: "known", accepted: ["good-token"], checkRealtime: true } as const;
-  const credential = { type: "token", token: "good-token" } as const;
 
   it.each(["header", "query"] as const)("is carried by %s", async (how) => {
     const simulator = await running({ auth, pushIntervalMs: 5 });
-    const push = { credential: how, queryName: "token" };
-    const { client } = listening(simulator.realtimeUrl, { settings: { credential, push } });
+    const push = { enabled: true, credential: how, query_name: "token" };
+    const { client } = listening(simulator.realtimeUrl, { settings: { token: "good-token", push } });
     await expect.poll(() => client.pushCounters().open, patience).toBe(1);
   });
 
   it("is not sent with none, and a refusal names the settings to look at, once", async () => {
     const simulator = await running({ auth, pushIntervalMs: 5 });
-    const push = { credential: "none", queryName: "token" } as const;
-    const { client, lines } = listening(simulator.realtimeUrl, { settings: { credential, push } });
+    const push = { enabled: true, credential: "none", query_name: "token" } as const;
+    const { client, lines } = listening(simulator.realtimeUrl, { settings: { token: "good-token", push } });
     await expect.poll(() => client.pushCounters().failures, patience).toBe(1);
     await expect.poll(() => lines.length, patience).toBeGreaterThan(0);
     expect(lines.filter((line) => line.includes("platform.push.credential"))).toHaveLength(1);
@@ -51,7 +50,7 @@ describe("the credential of a channel", () => {
       },
     });
     const clock = new VirtualClock();
-    const settings = { push: { credential: "query", queryName: "token" } } as const;
+    const settings = { push: { enabled: true, credential: "query", query_name: "token" } } as const;
     const { client, lines, lost } = listening(peer.url, { settings, clock });
     await expect
       .poll(async () => {
@@ -71,7 +70,7 @@ describe("a refused handshake", () => {
   it("leads to one sign-in for all channels that wait, and to open channels", async () => {
     const auth = { tokens: "known", checkRealtime: true } as const;
     const simulator = await running({ auth, pushIntervalMs: 5 });
-    const settings = { credential: { type: "sign_in", body } } as const;
+    const settings = { sign_in: { body } } as const;
     const first = listening(simulator.realtimeUrl, { settings });
     await expect.poll(() => first.client.pushCounters().open, patience).toBe(1);
     const { client } = first;
@@ -90,7 +89,7 @@ describe("a refused handshake", () => {
     const answer = { code: 200, data: { token: "some-long-token" } };
     const peer = await startPeer({ status: () => 401, answer });
     const clock = new VirtualClock();
-    const settings = { credential: { type: "sign_in", body } } as const;
+    const settings = { sign_in: { body } } as const;
     const { client, lines } = listening(peer.url, { settings, clock, random: () => 0.5 });
     let tries = 0;
     while (clock.monotonic() < 24 * 3_600_000) {

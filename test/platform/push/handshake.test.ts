@@ -48,7 +48,7 @@ describe("where a channel is opened", () => {
   });
 });
 
-const plain = { credential: "header", queryName: "token" } as const;
+const plain = { credential: "header", query_name: "token" } as const;
 
 describe("how the credential is carried", () => {
   it("in a header", () =>
@@ -60,7 +60,7 @@ describe("how the credential is carried", () => {
   it("in the query, encoded, and then in no header", () => {
     const { url, headers } = handshakeOf("http://127.0.0.1:8080/", "/ws/set-value", token, {
       credential: "query",
-      queryName: "access_token",
+      query_name: "access_token",
     });
     expect(url).toBe("ws://127.0.0.1:8080/ws/set-value?access_token=s3cr3t%2F%2B%26");
     expect(headers).not.toHaveProperty("authorization");
@@ -69,7 +69,7 @@ describe("how the credential is carried", () => {
   it("not at all", () => {
     const handshake = handshakeOf("https://r.example.com", "/ws/set-value", token, {
       credential: "none",
-      queryName: "token",
+      query_name: "token",
     });
     expect(JSON.stringify(handshake)).not.toContain("s3cr3t");
   });

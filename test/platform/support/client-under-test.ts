@@ -39,13 +39,14 @@ export interface ClientUnderTest {
 }
 
 export const settingsFor = (url: string, over: Partial<PlatformSettings> = {}): PlatformSettings => ({
-  businessUrl: url,
-  realtimeUrl: url,
-  credential: { type: "token", token: "test-token" },
-  timeZone: "Asia/Shanghai",
-  timeouts: { connectMs: 1_000, readMs: 5_000, controlMs: 5_000 },
+  business_url: url,
+  realtime_url: url,
+  time_zone: "Asia/Shanghai",
+  timeouts: { connect: 1_000, read: 5_000, control: 5_000 },
   concurrency: 4,
   shapes: {},
+  push: { enabled: true, credential: "header", query_name: "token" },
+  ...(over.token_file === undefined && over.sign_in === undefined ? { token: "test-token" } : {}),
   ...over,
 });
 

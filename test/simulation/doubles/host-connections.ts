@@ -1,6 +1,6 @@
 import { type Call, Lane } from "../../../src/platform/http/connections.js";
 import type { HttpAnswer } from "../../../src/platform/http/exchange.js";
-import type { PlatformTimeouts } from "../../../src/platform/settings.js";
+import type { PlatformSettings } from "../../../src/platform/settings.js";
 import type { Clock } from "../../../src/runtime/clock.js";
 import { BootClock } from "../time.js";
 
@@ -8,10 +8,10 @@ import { BootClock } from "../time.js";
 export class HostConnections {
   readonly url: URL;
   readonly lane: Lane;
-  readonly #timeouts: PlatformTimeouts;
+  readonly #timeouts: PlatformSettings["timeouts"];
   readonly #clock: BootClock;
 
-  constructor(url: string, timeouts: PlatformTimeouts, concurrency: number, clock: Clock) {
+  constructor(url: string, { timeouts, concurrency }: PlatformSettings, clock: Clock) {
     if (!(clock instanceof BootClock)) throw new Error("only for the simulated world");
     this.url = new URL(url);
     this.lane = new Lane(concurrency);
@@ -25,7 +25,7 @@ export class HostConnections {
   }
 
   deadlineMs({ urgent, operation }: Call): number {
-    return urgent || operation.method === "POST" ? this.#timeouts.controlMs : this.#timeouts.readMs;
+    return urgent || operation.method === "POST" ? this.#timeouts.control : this.#timeouts.read;
   }
 
   close(): Promise<void> {
