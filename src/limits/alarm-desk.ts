@@ -54,8 +54,10 @@ export class AlarmDesk {
   constructor(ports: AlarmPorts) {
     this.#ports = ports;
     ports.store.onChange((before, after) => {
-      if (before?.availability !== after?.availability) this.#availability(after ?? before, after);
-      if (before?.problems !== after?.problems) this.#problems(before, after);
+      // Just admitted: nothing of it is known yet, also not that an alarm of the run before is over.
+      if (before === undefined) return;
+      if (before.availability !== after?.availability) this.#availability(after ?? before, after);
+      if (before.problems !== after?.problems) this.#problems(after ?? before, after);
     });
   }
 
@@ -98,16 +100,13 @@ export class AlarmDesk {
     );
   }
 
-  #availability(controller: Controller | undefined, after: Controller | undefined): void {
-    if (controller === undefined) return;
-    const { id, name } = controller.info;
+  #availability({ info: { id, name } }: Controller, after: Controller | undefined): void {
     const message = after?.availability === "offline" ? `The platform says that ${name} is offline.` : null;
     this.set("controller_offline", { controller: id, actuator: null }, message);
   }
 
   /** What commands sent to it newest ended badly. */
-  #problems(before: Controller | undefined, after: Controller | undefined): void {
-    const controller = (after ?? before)?.info.id ?? "";
+  #problems({ info: { id: controller } }: Controller, after: Controller | undefined): void {
     const open = new Set(after?.problems.map(({ actuator }) => actuator));
     for (const { type, controller: of, actuator, state } of this.list)
       if (type === "command_problem" && of === controller && state !== "cleared" && !open.has(actuator ?? ""))

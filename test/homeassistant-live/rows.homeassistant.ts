@@ -4,6 +4,7 @@ import { countFrom } from "../proof/figures.js";
 import { announcements } from "./rows/announcements.js";
 import { availability, seconds } from "./rows/availability.js";
 import { changesOf } from "./rows/changes.js";
+import { limits } from "./rows/limits.js";
 import { outcomes } from "./rows/outcomes.js";
 import { recipes } from "./rows/recipes.js";
 import { restarts } from "./rows/restarts.js";
@@ -39,6 +40,7 @@ function withVersion(installation: Installation): void {
     announcements(installation, world, rows);
     services(world, rows);
     outcomes(world, rows);
+    limits(world, rows);
     recipes(world, rows, isShort ? 4 : 40);
     availability(world, rows);
     if (!isShort) {

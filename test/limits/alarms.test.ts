@@ -107,10 +107,9 @@ describe("all alarms in one", () => {
   });
 });
 
-it("alarms of limits that are configured no more are cleared by the next start", () => {
-  const { clock, store } = new CommandBench();
-  const about = { controller: "gh-0001", actuator: "roof" };
-  const left = raise(noAlarms, "guard_blind", about, "not good", clock.now()).book;
+/** A desk as a start finds it, with the alarms of the run before. */
+function deskAfter(bench: CommandBench, { alarms }: AlarmBook) {
+  const { clock, store, events } = bench;
   const polling = { controllers: 0, sensors: 0, running_status: 0, actuators: 0, stale_after: 900_000 };
   const history = { open: [], unread: [], problems: [], starts: [], limits: [] };
   const desk = new LimitDesk({
@@ -118,11 +117,29 @@ it("alarms of limits that are configured no more are cleared by the next start",
     ...{ recheck: () => undefined, configuration: { weather: {}, polling } },
     journal: {
       ...{ append: () => Promise.resolve(1), state: () => ({ reason: null }), unread: null, newestAt: 0 },
-      history: () => ({ ...history, alarms: [...left.alarms.values()] }),
+      history: () => ({ ...history, alarms: [...alarms.values()] }),
     },
-    ...{ outputs: { send: () => undefined }, onEvent: () => undefined, topics: topicsUnder("greenhouse") },
-    ...{ otherBridge: () => false, overdue: () => [] },
+    ...{ outputs: { send: () => undefined }, topics: topicsUnder("greenhouse") },
+    ...{ onEvent: (event) => events.push(event), otherBridge: () => false, overdue: () => [] },
   });
   desk.restore();
-  expect(desk.alarms.list).toMatchObject([{ id: "guard_blind.gh-0001.roof", state: "cleared" }]);
+  return desk;
+}
+
+it("alarms of limits that are configured no more are cleared by the next start", () => {
+  const bench = new CommandBench();
+  const about = { controller: "gh-0001", actuator: "roof" };
+  const { book } = raise(noAlarms, "guard_blind", about, "not good", bench.clock.now());
+  expect(deskAfter(bench, book).alarms.list).toMatchObject([
+    { id: "guard_blind.gh-0001.roof", state: "cleared" },
+  ]);
+});
+
+it("a start that does not know yet whether a controller is back clears nothing, and tells nothing again", () => {
+  const bench = new CommandBench();
+  const { book } = raise(noAlarms, "controller_offline", of("gh-0003"), "offline", bench.clock.now());
+  const desk = deskAfter(bench, acknowledge(book, "controller_offline.gh-0003", "anna")?.book ?? noAlarms);
+  bench.store.admit("GH-0003");
+  expect(desk.alarms.list).toMatchObject([{ state: "acknowledged", by: "anna" }]);
+  expect(bench.events).toEqual([]);
 });

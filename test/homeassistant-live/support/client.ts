@@ -34,6 +34,8 @@ export interface Client {
   call(type: string, fields?: Readonly<Record<string, unknown>>): Promise<unknown>;
   /** `cover.open_cover` with its target. */
   act(service: string, entity: string, data?: Readonly<Record<string, unknown>>): Promise<void>;
+  /** What a template of its own shows now. */
+  render(template: string): Promise<string>;
   registry(): Promise<readonly RegistryEntry[]>;
   devices(): Promise<readonly Device[]>;
   /** The newest state of an entity. */
@@ -136,6 +138,18 @@ export async function connect({ url, refreshToken }: Account, watchesStates = tr
         service_data: data,
       });
     },
+    render: (template) =>
+      new Promise((resolve, reject) => {
+        const id = ++last;
+        open.set(id, ({ type, success, error, event }) => {
+          if (type !== "event" && success === true) return;
+          open.delete(id);
+          const { result } = (event ?? {}) as { readonly result?: unknown };
+          if (typeof result === "string") resolve(result);
+          else reject(new Error(`not rendered: ${JSON.stringify(error ?? event)}`));
+        });
+        socket.send(JSON.stringify({ id, type: "render_template", template, report_errors: true }));
+      }),
     registry: async () => (await call("config/entity_registry/list")) as readonly RegistryEntry[],
     devices: async () => (await call("config/device_registry/list")) as readonly Device[],
     state: (entity) => newest.get(entity),

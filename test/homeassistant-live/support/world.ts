@@ -21,6 +21,10 @@ const moving = { ...quick, travel_time: "1s" };
 
 export const actuators: Readonly<Record<string, Configuration>> = {
   left_skylight: { kind: "skylight", address: "101", name: "Left skylight", ...moving },
+  right_skylight: {
+    ...{ kind: "skylight", address: "103", name: "Right skylight", ...moving },
+    limits: { guards: { wind: { sensor: "weather/wind", above: 12, allow: ["close", "stop", "0..10"] } } },
+  },
   inner_shade: { kind: "shade_curtain", address: "102", ...moving },
   side_vent: { kind: "side_vent", address: "104", stop: { address: "300", value: "00000100" }, ...moving },
   louvre: { kind: "positioner", address: "108", position_address: "109", ...moving },
@@ -36,7 +40,7 @@ export const actuators: Readonly<Record<string, Configuration>> = {
   grow_light: { kind: "light", address: "220", ...quick },
   co2_supply: { kind: "co2_supply", address: "310", ...quick },
   heating: { kind: "heating_blower", address: "320", ...quick },
-  special: { kind: "custom", address: "400", values: { low: "0110", high: "1001" }, ...quick },
+  special: { kind: "custom", address: "400", values: { stop: "0110", high: "1001" }, ...quick },
   thermal_curtain: { kind: "thermal_curtain", address: "107", read_only: true, ...moving },
 };
 
@@ -104,6 +108,7 @@ export const usualConfiguration: Configuration = {
   polling: { controllers: "1s", sensors: "1s", running_status: "2s", actuators: "1s", stale_after: "10s" },
   commands: { min_interval: "0s" },
   homeassistant: { language: "en" },
+  weather: { wind: { topic: "weather/wind", field: "speed", stale_after: "1h" } },
   controllers: { [house]: { actuators, parameters } },
   http: false,
   data_dir: "./data",
