@@ -8,7 +8,7 @@ import { formatProblem } from "../src/config/problem.js";
 import { referenceTable } from "../src/config/reference.js";
 import { actuatorKinds } from "../src/greenhouse/actuator-kinds.js";
 import { outcomes, refusalReasons } from "../src/greenhouse/command/outcomes.js";
-import { alertTypes } from "../src/homeassistant/device-documents.js";
+import { bridgeEventTypes } from "../src/greenhouse/events.js";
 import { bridgeRequests, topicsUnder } from "../src/mqtt/topics.js";
 import { load } from "./config/loading.js";
 
@@ -296,7 +296,7 @@ describe("words", () => {
     ["refusals", refusalReasons, () => firstColumn(section("docs/commands.md", "Refusals")).slice(1)],
     ["kinds", actuatorKinds, () => firstColumn(section("docs/commands.md", "Kinds"))],
     ["requests", bridgeRequests, () => firstColumn(section("docs/operations.md", "Requests"))],
-    ["events", alertTypes, () => firstColumn(section("docs/operations.md", "Events"))],
+    ["events", bridgeEventTypes, () => firstColumn(section("docs/operations.md", "Events"))],
   ] as const)("%s are all explained, and no others", (_, words, explained) =>
     expect([...explained()].sort()).toEqual([...words].sort()),
   );

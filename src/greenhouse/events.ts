@@ -52,28 +52,31 @@ export type ControllerEvent =
   | { readonly type: "time_passed" };
 
 /** What `<base>/bridge/event` tells; each is worth a person's attention. */
-export type BridgeEventType =
-  | "command_unconfirmed"
-  | "command_rejected"
-  | "command_failed"
-  | "changed_elsewhere"
-  | "reverted"
-  | "confirmed_late"
-  | "sign_in_refused"
-  | "unauthorized"
-  | "session_contested"
-  | "platform_lost"
-  | "platform_back"
-  | "controller_offline"
-  | "account_empty"
-  | "shape_unknown"
-  | "other_bridge"
-  | "alarm"
-  | "alarm_cleared"
-  | "flood"
-  | "locked"
-  | "unlocked"
-  | "lease_overrun";
+export const bridgeEventTypes = [
+  "command_unconfirmed",
+  "command_rejected",
+  "command_failed",
+  "changed_elsewhere",
+  "reverted",
+  "confirmed_late",
+  "sign_in_refused",
+  "unauthorized",
+  "session_contested",
+  "platform_lost",
+  "platform_back",
+  "controller_offline",
+  "account_empty",
+  "shape_unknown",
+  "other_bridge",
+  "alarm",
+  "alarm_cleared",
+  "flood",
+  "locked",
+  "unlocked",
+  "lease_overrun",
+] as const;
+
+export type BridgeEventType = (typeof bridgeEventTypes)[number];
 
 export interface BridgeEvent {
   readonly type: BridgeEventType;

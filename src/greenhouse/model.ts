@@ -181,7 +181,9 @@ export interface Controller {
   readonly absentSince: number | null;
 }
 
-export type PlatformState = "online" | "degraded" | "unauthorized" | "unreachable";
+export const platformStates = ["online", "degraded", "unauthorized", "unreachable"] as const;
+
+export type PlatformState = (typeof platformStates)[number];
 
 /** Addresses of registers that the bridge asks for and writes to; the platform is known to use digits alone. */
 export const addressPattern = /^[A-Za-z0-9._-]{1,64}$/;

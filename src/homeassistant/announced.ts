@@ -211,18 +211,7 @@ export function revivedDocument(
   return withRevived(document, components, settings.topics);
 }
 
-const readsState = [
-  "binary_sensor",
-  "sensor",
-  "event",
-  "number",
-  "select",
-  "switch",
-  "light",
-  "cover",
-  "valve",
-];
-const takesCommands = ["button", "number", "select", "switch", "light"];
+const tells: ReadonlySet<Platform> = new Set(["binary_sensor", "sensor", "event"]);
 
 /** Nothing is ever published on its topic, and nothing follows from a command there. */
 function stub({ platform, unique_id }: AnnouncedEntity, topics: Topics): Component {
@@ -234,8 +223,8 @@ function stub({ platform, unique_id }: AnnouncedEntity, topics: Topics): Compone
   return {
     platform,
     unique_id,
-    ...(readsState.includes(platform) ? { state_topic: topic } : {}),
-    ...(takesCommands.includes(platform) ? { command_topic: topic } : {}),
+    ...(platform === "button" ? {} : { state_topic: topic }),
+    ...(tells.has(platform) ? {} : { command_topic: topic }),
     ...needed[platform],
   };
 }

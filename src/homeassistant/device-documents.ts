@@ -1,14 +1,14 @@
 import { outcomes } from "../greenhouse/command/outcomes.js";
 import { takesCommands } from "../greenhouse/device-types.js";
-import type { BridgeEventType } from "../greenhouse/events.js";
-import type {
-  Actuator,
-  Controller,
-  ControllerInfo,
-  Parameter,
-  PlatformState,
-  RunningStatus,
-  Sensor,
+import { bridgeEventTypes } from "../greenhouse/events.js";
+import {
+  type Actuator,
+  type Controller,
+  type ControllerInfo,
+  type Parameter,
+  platformStates,
+  type RunningStatus,
+  type Sensor,
 } from "../greenhouse/model.js";
 import { actuatorEntries } from "./actuator-components.js";
 import { commandFields, entry, type Entry, type Fields, withBridge, withController } from "./components.js";
@@ -112,44 +112,10 @@ function ownEntries({ info }: Controller, owner: Owner, settings: DocumentSettin
 const hasConnection = ({ record, client }: ControllerInfo): boolean =>
   client !== null || (record?.online ?? null) !== null;
 
-/**
- * What `bridge/event` tells: the types of the bridge's event entity. All are named from the start, because Home
- * Assistant drops any other.
- */
-export const alertTypes = Object.keys({
-  command_unconfirmed: true,
-  command_rejected: true,
-  command_failed: true,
-  changed_elsewhere: true,
-  reverted: true,
-  confirmed_late: true,
-  sign_in_refused: true,
-  unauthorized: true,
-  session_contested: true,
-  platform_lost: true,
-  platform_back: true,
-  controller_offline: true,
-  account_empty: true,
-  shape_unknown: true,
-  other_bridge: true,
-  alarm: true,
-  alarm_cleared: true,
-  flood: true,
-  locked: true,
-  unlocked: true,
-  lease_overrun: true,
-} satisfies Record<BridgeEventType, true>);
-
-const platformStates = Object.keys({
-  online: true,
-  degraded: true,
-  unauthorized: true,
-  unreachable: true,
-} satisfies Record<PlatformState, true>);
-
 /** The discovery message of the bridge itself, which every controller points to. */
 export function bridgeDocument(settings: DocumentSettings): DeviceDocument {
-  const { topics, version, clientId } = settings;
+  const { version, clientId, language, topics } = settings;
+  const rows = [...bridgeReadings(settings), ...bridgeNews(settings)];
   return {
     device: {
       identifiers: [bridgeIdentifier(clientId)],
@@ -160,114 +126,77 @@ export function bridgeDocument(settings: DocumentSettings): DeviceDocument {
       configuration_url: settings.pageUrl,
     },
     origin: originOf(settings),
-    components: Object.fromEntries([
-      // Without availability: a dead bridge shows as disconnected, not as unavailable.
-      own(settings, "binary_sensor", "bridge_connectivity", "connectivity", {
-        state_topic: topics.bridge.state,
-        payload_on: "online",
-        payload_off: "offline",
-        device_class: "connectivity",
-        entity_category: "diagnostic",
+    components: Object.fromEntries(
+      rows.map(([platform, label, slug, fields]) => {
+        const entity = { platform, key: slug.replaceAll("_", "-"), slug, name: labelOf(language, label) };
+        // A dead bridge shows as disconnected, not as unavailable.
+        const available = label === "bridge_connectivity" ? {} : withBridge(topics);
+        return entry(bridgeOwner(clientId), entity, { ...fields, ...available });
       }),
-      platformState(settings),
-      ...healthEntries(settings),
-      own(settings, "button", "refresh", "refresh", {
-        ...commandFields(topics.bridge.request("refresh")),
-        payload_press: "{}",
-        icon: "mdi:refresh",
-        ...withBridge(topics),
-      }),
-      own(settings, "event", "alert", "alert", {
-        state_topic: topics.bridge.event,
-        icon: "mdi:bell-outline",
-        value_template: templates.alert,
-        event_types: [...alertTypes],
-        ...withBridge(topics),
-      }),
-      ...alarmEntries(settings),
-    ]),
+    ),
   };
 }
 
-function own(
-  settings: DocumentSettings,
-  platform: Platform,
-  label: Label,
-  key: string,
-  fields: Fields,
-): Entry {
-  const { language, clientId } = settings;
-  const name = labelOf(language, label);
-  return entry(bridgeOwner(clientId), { platform, key: key.replaceAll("_", "-"), slug: key, name }, fields);
-}
+type OwnRow = readonly [platform: Platform, label: Label, slug: string, fields: Fields];
 
-/** What is wrong anywhere, with its remedy, until it is over; the event above tells when it begins and ends. */
-function alarmEntries(settings: DocumentSettings): Entry[] {
-  const { topics } = settings;
+function bridgeReadings({ topics, language, hasBudget }: DocumentSettings): OwnRow[] {
+  const entity_category = "diagnostic";
+  const health = (name: string, fields: Fields): Fields => ({
+    ...{ state_topic: topics.bridge.health, value_template: field(name), ...fields, entity_category },
+  });
+  // They change with every poll, which would fill the activity list.
+  const instant = (slug: Label, name: string): OwnRow => [
+    ...(["sensor", slug, slug] as const),
+    health(name, { device_class: "timestamp", enabled_by_default: false }),
+  ];
+  const left = { state_class: "measurement", suggested_display_precision: 0, icon: "mdi:counter" };
+  // Without options: where their labels change, Home Assistant takes the state it holds for an error.
+  const stateLabel = labelOfWord("value", optionLabels(language, platformStates), "None");
+  const state = { state_topic: topics.bridge.platform, icon: "mdi:cloud-check-outline" };
+  const version = { state_topic: topics.bridge.info, value_template: field("version") };
   return [
-    own(settings, "binary_sensor", "alarm", "alarm", {
-      state_topic: topics.bridge.alarms,
-      value_template: templates.anyAlarm,
-      payload_on: "on",
-      payload_off: "off",
-      device_class: "problem",
-      json_attributes_topic: topics.bridge.alarms,
-      ...withBridge(topics),
-    }),
-    own(settings, "button", "acknowledge_alarms", "acknowledge_alarms", {
-      ...commandFields(topics.bridge.request("acknowledge")),
-      payload_press: JSON.stringify({ alarm: "all", by: "home-assistant" }),
-      icon: "mdi:check-all",
-      ...withBridge(topics),
-    }),
+    [
+      ...(["binary_sensor", "bridge_connectivity", "connectivity"] as const),
+      {
+        ...{ state_topic: topics.bridge.state, payload_on: "online", payload_off: "offline" },
+        ...{ device_class: "connectivity", entity_category },
+      },
+    ],
+    ["sensor", "platform", "platform", { ...state, value_template: stateLabel, entity_category }],
+    instant("last_contact_business", "last_contact_business"),
+    instant("last_contact_realtime", "last_contact_realtime"),
+    instant("oldest_reading", "oldest_reading_at"),
+    ...(hasBudget
+      ? [["sensor", "requests_left", "requests_left", health("requests_left", left)] as const]
+      : []),
+    ["sensor", "version", "version", { ...version, entity_category, icon: "mdi:tag" }],
   ];
 }
 
-function platformState(settings: DocumentSettings): Entry {
-  const { topics, language } = settings;
-  const labels = optionLabels(language, platformStates);
-  return own(settings, "sensor", "platform", "platform", {
-    state_topic: topics.bridge.platform,
-    icon: "mdi:cloud-check-outline",
-    // Without options: where their labels change, Home Assistant takes the state it holds for an error.
-    value_template: labelOfWord("value", labels, "None"),
-    entity_category: "diagnostic",
-    ...withBridge(topics),
+/** What the bridge tells, what is wrong anywhere until it is over, and what can be asked of it. */
+function bridgeNews({ topics: { bridge } }: DocumentSettings): OwnRow[] {
+  const pressed = (request: string, payload: object, icon: string): Fields => ({
+    ...commandFields(bridge.request(request)),
+    payload_press: JSON.stringify(payload),
+    icon,
   });
-}
-
-function healthEntries(settings: DocumentSettings): Entry[] {
-  const { topics } = settings;
-  const health = (label: Label, name: string, fields: Fields) =>
-    own(settings, "sensor", label, label, {
-      state_topic: topics.bridge.health,
-      value_template: field(name),
-      ...fields,
-      entity_category: "diagnostic",
-      ...withBridge(topics),
-    });
-  // They change with every poll, which would fill the activity list.
-  const instant: Fields = { device_class: "timestamp", enabled_by_default: false };
+  const seen = { alarm: "all", by: "home-assistant" };
+  // Home Assistant drops an event of a type that was not named from the start.
+  const types = { value_template: templates.alert, event_types: bridgeEventTypes };
+  const alarm: Fields = {
+    ...{
+      state_topic: bridge.alarms,
+      value_template: templates.anyAlarm,
+      payload_on: "on",
+      payload_off: "off",
+    },
+    ...{ device_class: "problem", json_attributes_topic: bridge.alarms },
+  };
   return [
-    health("last_contact_business", "last_contact_business", instant),
-    health("last_contact_realtime", "last_contact_realtime", instant),
-    health("oldest_reading", "oldest_reading_at", instant),
-    ...(settings.hasBudget
-      ? [
-          health("requests_left", "requests_left", {
-            state_class: "measurement",
-            suggested_display_precision: 0,
-            icon: "mdi:counter",
-          }),
-        ]
-      : []),
-    own(settings, "sensor", "version", "version", {
-      state_topic: topics.bridge.info,
-      value_template: field("version"),
-      entity_category: "diagnostic",
-      icon: "mdi:tag",
-      ...withBridge(topics),
-    }),
+    ["button", "refresh", "refresh", pressed("refresh", {}, "mdi:refresh")],
+    ["event", "alert", "alert", { state_topic: bridge.event, icon: "mdi:bell-outline", ...types }],
+    ["binary_sensor", "alarm", "alarm", alarm],
+    ["button", "acknowledge_alarms", "acknowledge_alarms", pressed("acknowledge", seen, "mdi:check-all")],
   ];
 }
 

@@ -1,6 +1,19 @@
 import { describe, expect, test } from "vitest";
-import type { Component, DeviceDocument, Platform } from "../../src/homeassistant/documents.js";
-import { announcedBy, nextDocument, sameTopicGapMs } from "../../src/homeassistant/announced.js";
+import {
+  type Component,
+  type DeviceDocument,
+  type Platform,
+  platforms,
+} from "../../src/homeassistant/documents.js";
+import {
+  announcedBy,
+  discoveryTopic,
+  nextDocument,
+  revivedDocument,
+  sameTopicGapMs,
+} from "../../src/homeassistant/announced.js";
+import { settings } from "./fixtures.js";
+import { discoveryFaults } from "./validator.js";
 
 const full = (platform: Platform): Component => ({ platform, unique_id: "x" });
 const document = (components: Record<string, Component>): DeviceDocument => ({
@@ -52,4 +65,11 @@ describe("from what is announced to what is wanted", () => {
     const reduced = document({ a: full("sensor"), old: { platform: "switch" } });
     expect([...announcedBy(reduced)]).toEqual([["a", { platform: "sensor", unique_id: "x" }]]);
   });
+});
+
+test.each(platforms)("a withdrawn %s is announced once more as Home Assistant takes it", (platform) => {
+  const components = new Map([["gone", { platform, unique_id: "greenhouse2mqtt_GH-0001_gone" }]]);
+  const topic = discoveryTopic("homeassistant", "GH-0001");
+  const revived = revivedDocument(topic, { code: "GH-0001", components }, settings());
+  expect(discoveryFaults(topic, JSON.stringify(revived))).toEqual([]);
 });
