@@ -59,7 +59,7 @@ const table: Readonly<Record<string, Row>> = {
     node: [],
     folders: {
       greenhouse: {
-        files: ["documents.ts", "model.ts", "command/outcomes.ts", "labels.ts"],
+        files: ["documents.ts", "model.ts", "command/outcomes.ts", "labels.ts", "limits.ts"],
         typesOnly: false,
       },
     },
@@ -341,9 +341,9 @@ const budgets: Readonly<Record<string, readonly [lines: number, files: number]>>
   limits: [2_480, 13],
   commands: [4_990, 23],
   config: [3_640, 22],
-  greenhouse: [3_940, 25],
+  greenhouse: [3_980, 25],
   homeassistant: [2_420, 13],
-  http: [1_720, 7],
+  http: [1_718, 7],
   page: [2_500, 30],
   journal: [2_450, 12],
   mqtt: [3_420, 14],

@@ -199,7 +199,10 @@ async function journal({ query, accept }: Read, _: string, { service }: ApiParts
   const found = await past({ ...filter, ...(before > 0 && { before }), limit: limit + 1 });
   const records = found.toReversed().slice(0, limit);
   const next = found.length > limit ? (records.at(-1)?.seq ?? null) : null;
-  return accept.includes("text/csv") ? csv(records, next) : ok({ records, next });
+  // As RFC 8288 says, since a table has no room for it.
+  const headers: NonNullable<Answer["headers"]> =
+    next === null ? {} : { link: `<?before=${next}>; rel="next"` };
+  return accept.includes("text/csv") ? csv(records, headers) : { ...ok({ records, next }), headers };
 }
 
 const wholeNumber = (text: string): number | null => (/^\d{1,15}$/.test(text) ? Number(text) : null);
@@ -209,8 +212,7 @@ const columns = [
   ...["by", "via", "read_back", "sent_at", "finished_at", "duration_ms", "id", "seq"],
 ];
 
-/** The next page is named as RFC 8288 says, since a table has no room for it. */
-const csv = (records: readonly JournalRecord[], next: number | null): Answer => ({
+const csv = (records: readonly JournalRecord[], headers: Answer["headers"]): Answer => ({
   status: 200,
   text: csvOf(
     records.map((record) => ({ ...record, ...("result" in record ? record.result : {}) })),
@@ -219,7 +221,7 @@ const csv = (records: readonly JournalRecord[], next: number | null): Answer => 
   headers: {
     "content-type": "text/csv; charset=utf-8",
     "content-disposition": 'attachment; filename="journal.csv"',
-    ...(next !== null && { link: `<?before=${next}>; rel="next"` }),
+    ...headers,
   },
 });
 

@@ -1,8 +1,9 @@
 import { useSignal } from "@preact/signals";
 import { request } from "./command.js";
-import { alarms, isOperator, session, silentSince } from "./live.js";
-import { Age, Badge, Icon, Loading } from "./parts.js";
+import { alarms } from "./live.js";
+import { Acting, Age, Alert, Badge, Icon, Loading } from "./parts.js";
 import type { Alarm } from "./protocol.js";
+import { alarmText } from "./sentences.js";
 import { t } from "./words.js";
 
 const weight = { error: 0, warning: 1, info: 2 } as const;
@@ -24,9 +25,7 @@ export function AlarmsView() {
       <div class="bar">
         <h1>{t("alarms")}</h1>
       </div>
-      <p role="alert" class="said">
-        {said}
-      </p>
+      <Alert said={said} />
       {sorted.length === 0 ? (
         <p class="well">
           <Icon name="good" /> {t("all_well")}
@@ -41,39 +40,33 @@ export function AlarmsView() {
   );
 }
 
-interface ItemProps {
-  readonly alarm: Alarm;
-  readonly onAcknowledge: (alarm: Alarm) => Promise<void>;
-}
+type ItemProps = Readonly<{ alarm: Alarm; onAcknowledge: (alarm: Alarm) => Promise<void> }>;
 
 function AlarmItem({ alarm, onAcknowledge }: ItemProps) {
-  const { state, severity, message, remedy, since, controller, type, by } = alarm;
+  const { state, severity, since, controller, actuator, by } = alarm;
+  const { title, sentences } = alarmText(alarm);
   return (
     <li class={`card ${severity} ${state}`}>
       <div class="head">
         <Badge kind={severity === "error" ? "bad" : "warn"}>
           <Icon name={severity === "info" ? "uncertain" : "bad"} />
-          {type.replaceAll("_", " ")}
+          {title}
         </Badge>
         {state === "active" ? null : <Badge kind="plain">{t(state)}</Badge>}
-        {controller ? <a href={`#/controller/${encodeURIComponent(controller)}`}>{controller}</a> : null}
-        {since ? <Age at={since} /> : null}
+        {controller ? (
+          <a href={`#/controller/${encodeURIComponent(controller)}`}>
+            {[controller, actuator].filter(Boolean).join(" / ")}
+          </a>
+        ) : null}
+        <Age at={since} />
       </div>
-      <p>{message}</p>
-      {remedy ? <p class="remedy">{remedy}</p> : null}
+      {sentences.map(([text, lang]) => (
+        <p key={text} lang={lang}>
+          {text}
+        </p>
+      ))}
       {by ? <small>{t("by", { by })}</small> : null}
-      {state === "active" ? (
-        <div>
-          <button
-            type="button"
-            disabled={!isOperator.value || silentSince.value !== null}
-            onClick={() => void onAcknowledge(alarm)}
-          >
-            {t("acknowledge")}
-          </button>
-          {isOperator.value ? null : <p class="why">{t(session.value?.user ? "why_role" : "anonymous")}</p>}
-        </div>
-      ) : null}
+      {state === "active" ? <Acting label={t("acknowledge")} act={() => onAcknowledge(alarm)} /> : null}
     </li>
   );
 }

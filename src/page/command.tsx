@@ -1,10 +1,23 @@
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import { bridge, isOperator, newId, now, post, session, silentSince } from "./live.js";
-import { Age, Badge, Icon, Outcome } from "./parts.js";
+import { bridge, isOperator, newId, post, session, silentSince } from "./live.js";
+import {
+  Acting,
+  Age,
+  Alert,
+  Badge,
+  Field,
+  Icon,
+  type Lasting,
+  LastingChoice,
+  Outcome,
+  roleReason,
+} from "./parts.js";
 import type { ActuatorView, CommandDocument, LimitsDocument } from "./protocol.js";
-import { commandText, isWord, t, timeText } from "./words.js";
+import { limitReasons, resultText } from "./sentences.js";
+import { commandText, t } from "./words.js";
 
 /** What a command is for. */
 export interface Target {
@@ -17,34 +30,14 @@ export interface Target {
 }
 
 /** Why nothing at all can be sent now; null where something can. */
-function standingReason(target: Target, isReadOnly: boolean): string | null {
+export function standingReason(target: Target, isReadOnly: boolean): string | null {
   if (silentSince.value !== null) return t("why_silent");
-  if (!isOperator.value) return t(session.value?.user ? "why_role" : "anonymous");
+  if (!isOperator.value) return roleReason();
   if (bridge.value?.read_only) return t("why_read_only");
   if (isReadOnly) return t("why_actuator");
   if (target.availability === "offline") return t("why_offline");
   if (bridge.value?.platform === "unreachable") return t("why_platform");
   return null;
-}
-
-const moment = (at: string) => timeText(at, now.value);
-
-/** What rules, a lock and a lease make of it, in sentences. */
-function limitReasons({ allowed, lock }: Partial<LimitsDocument>): readonly string[] {
-  const locked = lock
-    ? [
-        t(lock.until ? "why_lock_until" : "why_lock", {
-          ...{ by: lock.by, reason: lock.reason ?? "–" },
-          time: lock.until ? moment(lock.until) : "",
-        }),
-      ]
-    : [];
-  const kept = (allowed?.because ?? []).map(({ rule, input, value, limit, until }) => {
-    const values = { rule, input: input ?? "", value: String(value ?? "–"), limit: String(limit ?? "–") };
-    const why = t(input ? "why_rule" : "why_rule_bare", values);
-    return until ? `${why} ${t("why_until", { time: moment(until) })}` : why;
-  });
-  return [...locked, ...kept];
 }
 
 /** Whether the rules let a word or degree through; without rules they let everything. */
@@ -56,18 +49,27 @@ function isAllowed({ allowed, lock }: Partial<LimitsDocument>, command: string |
   return command >= min && command <= max;
 }
 
-interface Sent {
-  readonly id: string;
-  readonly said: string | null;
-}
+/** Words that end something, and so cannot end by themselves; the local controller ends what it does itself. */
+const endings: ReadonlySet<string | number> = new Set(["off", "close", "auto", "stop"]);
+
+export type Sent = Readonly<{ id: string; said: string | null }>;
+
+/** How long it is to last, and to keep others off. */
+type Terms = Readonly<{ for?: Lasting; hold?: Lasting }>;
 
 /** Sends a command; what becomes of it is told by the live view, a refusal by the answer. */
-async function send({ controller, target, id: targetId }: Target, command: string | number): Promise<Sent> {
+export async function send(
+  { controller, target, id: targetId }: Target,
+  command: string | number,
+  terms: Terms = {},
+): Promise<Sent> {
   const id = newId();
-  const body = { controller, [target]: targetId, command, id };
+  const given = Object.fromEntries(Object.entries(terms).filter(([, term]) => term !== ""));
+  const body = { controller, [target]: targetId, command, id, ...given };
   const { status, body: answer } = await post<Partial<CommandResult>>("api/commands", body);
   if (status === 202) return { id, said: null };
-  if (status === 409) return { id, said: `${t("refused")}: ${answer?.message ?? ""}` };
+  // The refusal is a result like any other.
+  if (status === 409 && answer?.outcome) return { id, said: resultText(answer as CommandResult) };
   return { id, said: answer?.message ?? t("not_sent") };
 }
 
@@ -77,54 +79,64 @@ export async function request(name: string, fields: object): Promise<string | nu
   return status === 200 ? null : t("failed_request", { message: body?.error ?? "" });
 }
 
-/** A lock keeps everybody from commanding but for a stop, until somebody takes it away. */
-export function Lock({ target, lock }: { readonly target: Target; readonly lock: ActuatorView["lock"] }) {
+type ControlsProps = Readonly<{ target: Target; actuator: ActuatorView }>;
+
+/** Lock and hold keep others from commanding but for a stop; here they are set and taken away. */
+export function Keepers({ target, actuator: { lock, allowed } }: ControlsProps) {
   const reason = useSignal("");
+  const until = useSignal<Lasting>("");
   const said = useSignal<string | null>(null);
   if (!isOperator.value || silentSince.value !== null) return null;
   const about = { controller: target.controller, actuator: target.id };
-  const change = async () => {
-    const locking = reason.value === "" ? about : { ...about, reason: reason.value };
-    said.value = await (lock ? request("unlock", about) : request("lock", locking));
+  const ask = async (name: string, more: Readonly<Record<string, unknown>> = {}) => {
+    const given = Object.fromEntries(Object.entries(more).filter(([, value]) => value !== ""));
+    said.value = await request(name, { ...about, ...given });
   };
+  const locking = { reason: reason.value, until: until.value };
+  const isOthers = Boolean(lock) && lock?.by !== session.value?.user;
+  const isHeld = allowed?.because.some(({ rule }) => rule === "hold") === true;
   return (
-    <details class="lock">
-      <summary>{t(lock ? "unlock" : "lock")}</summary>
-      <div class="bar">
-        {lock ? null : (
-          <label class="field">
-            <span>{t("lock_reason")}</span>
-            <input value={reason} onInput={({ currentTarget }) => (reason.value = currentTarget.value)} />
-          </label>
-        )}
-        <button type="button" onClick={() => void change()}>
+    <div class="keepers">
+      {isHeld ? <Acting label={t("release")} act={() => ask("release")} /> : null}
+      <details>
+        <summary>
           <Icon name="lock" /> {t(lock ? "unlock" : "lock")}
-        </button>
-      </div>
-      <p role="alert" class="refusal">
-        {said}
-      </p>
-    </details>
+        </summary>
+        <div class="bar">
+          {lock ? null : (
+            <>
+              <Field label={t("lock_reason")} bound={reason} />
+              <LastingChoice word="lock_until" value={until} />
+            </>
+          )}
+          <Acting
+            label={isOthers ? t("unlock_others", { by: lock?.by ?? "" }) : t(lock ? "unlock" : "lock")}
+            act={() => (lock ? ask("unlock", { force: isOthers }) : ask("lock", locking))}
+          />
+        </div>
+      </details>
+      <Alert said={said} />
+    </div>
   );
-}
-
-interface ControlsProps {
-  readonly target: Target;
-  readonly actuator: ActuatorView;
 }
 
 /** Buttons for what an actuator takes. Two steps for all but a stop: choose, then send. */
 export function Controls({ target, actuator }: ControlsProps) {
   const choice = useSignal<string | number | null>(null);
-  const degree = typeof choice.value === "number" ? choice.value : actuator.position;
   const sent = useSignal<Sent | null>(null);
+  const terms = { for: useSignal<Lasting>(""), hold: useSignal<Lasting>("") };
   const why = useId();
   const standing = standingReason(target, actuator.read_only);
   const isOff = (command: string | number) => standing !== null || !isAllowed(actuator, command);
   const submit = async (command: string | number) => {
+    const given = {
+      for: endings.has(command) ? "" : terms.for.value,
+      hold: command === "stop" ? "" : terms.hold.value,
+    } as const;
     choice.value = null;
     sent.value = null;
-    sent.value = await send(target, command);
+    sent.value = await send(target, command, given);
+    for (const term of [terms.for, terms.hold]) term.value = "";
   };
   const reasons = standing === null ? limitReasons(actuator) : [standing];
   return (
@@ -154,27 +166,18 @@ export function Controls({ target, actuator }: ControlsProps) {
         ) : null}
       </div>
       {actuator.degrees ? (
-        <label class="degree">
-          <span>
-            {t("degree")} <output>{typeof degree === "number" ? `${degree} %` : "–"}</output>
-          </span>
-          <input
-            type="range"
-            {...{ min: 0, max: 100, step: 1 }}
-            value={degree ?? (actuator.state === "open" ? 100 : 0)}
-            disabled={standing !== null || Boolean(actuator.lock)}
-            onInput={({ currentTarget }) => (choice.value = Number(currentTarget.value))}
-          />
-        </label>
+        <Degree {...{ actuator, choice }} isOff={standing !== null || Boolean(actuator.lock)} />
       ) : null}
       {choice.value === null ? null : (
-        <Confirm
-          target={target}
-          choice={choice.value}
-          isOff={isOff(choice.value)}
-          onSend={submit}
-          onCancel={() => (choice.value = null)}
-        />
+        <Confirm {...{ target, choice }} isOff={isOff(choice.value)} onSend={submit}>
+          <details>
+            <summary>{t("term")}</summary>
+            <div class="bar">
+              {!endings.has(choice.value) ? <LastingChoice word="term_for" value={terms.for} /> : null}
+              <LastingChoice word="term_hold" value={terms.hold} />
+            </div>
+          </details>
+        </Confirm>
       )}
       {reasons.length > 0 ? (
         <ul class="why" id={why}>
@@ -188,34 +191,58 @@ export function Controls({ target, actuator }: ControlsProps) {
   );
 }
 
+type DegreeProps = Readonly<{
+  actuator: ActuatorView;
+  choice: Signal<string | number | null>;
+  isOff: boolean;
+}>;
+
+function Degree({ actuator: { position, state }, choice, isOff }: DegreeProps) {
+  const degree = typeof choice.value === "number" ? choice.value : position;
+  return (
+    <label class="degree">
+      <span>
+        {t("degree")} <output>{typeof degree === "number" ? `${degree} %` : "–"}</output>
+      </span>
+      <input
+        {...{ type: "range", min: 0, max: 100, step: 1, disabled: isOff }}
+        value={degree ?? (state === "open" ? 100 : 0)}
+        onInput={({ currentTarget }) => (choice.value = Number(currentTarget.value))}
+      />
+    </label>
+  );
+}
+
 interface ConfirmProps {
   readonly target: Target;
-  readonly choice: string | number;
+  readonly choice: Signal<string | number | null>;
   readonly isOff: boolean;
   readonly onSend: (command: string | number) => Promise<void>;
-  readonly onCancel: () => void;
+  readonly children?: ComponentChildren;
 }
 
 /** The second step. */
-export function Confirm({ target, choice, isOff, onSend, onCancel }: ConfirmProps) {
-  const what = target.target === "parameter" ? `${choice} ${target.unit ?? ""}`.trim() : commandText(choice);
+export function Confirm({ target, choice, isOff, onSend, children }: ConfirmProps) {
+  const chosen = choice.value ?? "";
+  const what = target.target === "parameter" ? `${chosen} ${target.unit ?? ""}`.trim() : commandText(chosen);
   return (
     <div class="confirm">
-      <button type="button" class="primary" disabled={isOff} onClick={() => void onSend(choice)}>
+      <button type="button" class="primary" disabled={isOff} onClick={() => void onSend(chosen)}>
         {t("send", { what, name: target.name })}
       </button>
-      <button type="button" onClick={onCancel}>
+      <button type="button" onClick={() => (choice.value = null)}>
         {t("cancel")}
       </button>
+      {children}
     </div>
   );
 }
 
-interface SaidProps {
-  readonly sent: Sent | null;
-  readonly command: CommandDocument | null | undefined;
-  readonly result: CommandResult | null | undefined;
-}
+type SaidProps = Readonly<{
+  sent: Sent | null;
+  command: CommandDocument | null | undefined;
+  result: CommandResult | null | undefined;
+}>;
 
 /** The command under way and the last result. Only what this page sent is read out. */
 export function Said({ sent, command, result }: SaidProps) {
@@ -245,12 +272,10 @@ export function Said({ sent, command, result }: SaidProps) {
 
 /** A result as a sentence with what to do. */
 function ResultText({ result }: { readonly result: CommandResult }) {
-  const { outcome, command, message, by, finished_at: at } = result;
-  const did = `did_${outcome}`;
+  const { outcome, command, by, finished_at: at } = result;
   return (
     <p class="result">
-      <Outcome of={outcome} /> <strong>{commandText(command)}</strong>{" "}
-      {message ?? (isWord(did) ? t(did) : "")}{" "}
+      <Outcome of={outcome} /> <strong>{commandText(command)}</strong> {resultText(result)}{" "}
       <small>
         {by ? `${t("by", { by })} · ` : ""}
         <Age at={at} />

@@ -1,8 +1,30 @@
 import { signal, useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { Confirm, Controls, Lock, Said, type Target } from "./command.js";
-import { bridge, get, isOperator, now, post, session, silentSince, view, viewErrors } from "./live.js";
-import { Age, Badge, Icon, Loading, Quality, Spark, Value } from "./parts.js";
+import {
+  Confirm,
+  Controls,
+  Keepers,
+  request,
+  Said,
+  send,
+  type Sent,
+  standingReason,
+  type Target,
+} from "./command.js";
+import { get, now, view, viewErrors } from "./live.js";
+import {
+  Acting,
+  Age,
+  Availability,
+  Badge,
+  Field,
+  Loading,
+  Quality,
+  roleReason,
+  Spark,
+  Value,
+} from "./parts.js";
 import type { Plot } from "./plot.js";
 import type { ActuatorView, ControllerView, ParameterView, SensorView, Trends } from "./protocol.js";
 import { language, t, timeText } from "./words.js";
@@ -27,27 +49,13 @@ export function ControllerPage({ id }: { readonly id: string }) {
     return () => clearInterval(timer);
   }, [id]);
   if (shown === null) return viewErrors.value.has(name) ? <p class="quiet">{t("gone")}</p> : <Loading />;
-  const { availability, actuators, sensors, status, parameters, problem } = shown;
+  const { availability, actuators, sensors, status, parameters } = shown;
   const about = { controller: shown.id, availability };
   const Shown = plot.value;
   const plottedSensor = plotted.value === null ? undefined : sensors[plotted.value];
   return (
     <>
-      <div class="bar">
-        <h1>{shown.name}</h1>
-        <Badge kind={availability === "online" ? "good" : availability === "offline" ? "bad" : "plain"}>
-          {t(availability)}
-        </Badge>
-        {problem ? <Badge kind="bad">{t("problem")}</Badge> : null}
-        <small class="quiet">{shown.code}</small>
-        <button
-          type="button"
-          class="jump"
-          onClick={() => document.getElementById("actuators")?.scrollIntoView()}
-        >
-          {t("actuators")}
-        </button>
-      </div>
+      <Title of={shown} />
       <div class="columns">
         <section aria-labelledby="readings">
           <h2 id="readings">{t("readings")}</h2>
@@ -88,13 +96,28 @@ export function ControllerPage({ id }: { readonly id: string }) {
   );
 }
 
+const Title = ({ of: { id, name, code, availability, problem } }: { readonly of: ControllerView }) => (
+  <div class="bar">
+    <h1>{name}</h1>
+    <Availability of={availability} />
+    {problem ? <Badge kind="bad">{t("problem")}</Badge> : null}
+    {problem && roleReason() === null ? (
+      <Acting label={t("acknowledge")} act={() => request("acknowledge", { controller: id })} />
+    ) : null}
+    <small class="quiet">{code}</small>
+    <button
+      {...{ type: "button", class: "jump" }}
+      onClick={() => document.getElementById("actuators")?.scrollIntoView()}
+    >
+      {t("actuators")}
+    </button>
+  </div>
+);
+
 const labelOf = ({ label }: Pick<SensorView, "label">): string => label[language.value];
 
-interface ReadingsProps {
-  readonly sensors: ControllerView["sensors"];
-  readonly trends: Trends | null;
-  readonly onPlot: (sensor: string) => void;
-}
+type ReadingsProps = Pick<ControllerView, "sensors"> &
+  Readonly<{ trends: Trends | null; onPlot: (sensor: string) => void }>;
 
 function Readings({ sensors, trends, onPlot }: ReadingsProps) {
   return (
@@ -159,36 +182,37 @@ function Statuses({ status }: { readonly status: ControllerView["status"] }) {
 }
 
 /** The state in the platform's words, never the wished one. */
-function State({ actuator }: { readonly actuator: ActuatorView }) {
-  const { state, position, value } = actuator;
-  if (!state) return <strong class="state">–</strong>;
-  const word =
-    state === "position" && typeof position === "number" ? `${position} %` : wordLabel(language.value, state);
-  return (
-    <strong class="state">
-      {word}
-      {state === "unknown" && value ? <small> {t("raw", { value })}</small> : null}
-    </strong>
-  );
+function stateText({ state, position, value }: ActuatorView): string {
+  if (!state) return "–";
+  if (state === "position" && typeof position === "number") return `${position} %`;
+  const word = wordLabel(language.value, state);
+  return state === "unknown" && value ? `${word} ${t("raw", { value })}` : word;
 }
 
-function ActuatorCard({ target, actuator }: { readonly target: Target; readonly actuator: ActuatorView }) {
+type HeadProps = Readonly<{
+  name: string;
+  of: Pick<ActuatorView, "quality" | "read_at">;
+  children: ComponentChildren;
+}>;
+
+/** Name, state, and how good and old that is. */
+const Head = ({ name, of: { quality, read_at: at }, children }: HeadProps) => (
+  <div class="head">
+    <h3>{name}</h3>
+    <strong class="state">{children}</strong>
+    <span class="meta">
+      <Quality of={quality} /> <Age at={at} />
+    </span>
+  </div>
+);
+
+function ActuatorCard({ target, actuator }: Readonly<{ target: Target; actuator: ActuatorView }>) {
   const { lease } = actuator;
   return (
     <article class="card" aria-label={target.name}>
-      <div class="head">
-        <h3>{target.name}</h3>
-        <State actuator={actuator} />
-        <span class="meta">
-          <Quality of={actuator.quality} /> <Age at={actuator.read_at} />
-        </span>
-      </div>
-      {actuator.lock ? (
-        <Badge kind="warn">
-          <Icon name="lock" />
-          {actuator.lock.by}
-        </Badge>
-      ) : null}
+      <Head of={actuator} name={target.name}>
+        {stateText(actuator)}
+      </Head>
       {lease ? (
         <p class="lease">
           {t("lease", {
@@ -198,78 +222,40 @@ function ActuatorCard({ target, actuator }: { readonly target: Target; readonly 
         </p>
       ) : null}
       <Controls target={target} actuator={actuator} />
-      {actuator.allowed ? <Lock target={target} lock={actuator.lock} /> : null}
+      {actuator.allowed ? <Keepers target={target} actuator={actuator} /> : null}
     </article>
   );
 }
 
-function ParameterCard({
-  target,
-  parameter,
-}: {
-  readonly target: Target;
-  readonly parameter: ParameterView;
-}) {
-  const wanted = useSignal("");
-  const isAsked = useSignal(false);
-  const { writable } = parameter;
-  const value = Number(wanted.value);
-  const isOff = silentSince.value !== null || !isOperator.value || bridge.value?.read_only === true;
-  const said = useSignal<{ readonly id: string; readonly said: string | null } | null>(null);
-  const submit = async () => {
-    const body = { controller: target.controller, parameter: target.id, command: value };
-    const { status, body: answer } = await post<{ readonly id?: string; readonly message?: string }>(
-      "api/commands",
-      body,
-    );
-    said.value = { id: answer?.id ?? "", said: status === 202 ? null : (answer?.message ?? t("not_sent")) };
-    isAsked.value = false;
+function ParameterCard({ target, parameter }: Readonly<{ target: Target; parameter: ParameterView }>) {
+  const wanted = useSignal<string | number | null>(null);
+  const sent = useSignal<Sent | null>(null);
+  const { writable, unit } = parameter;
+  const standing = standingReason(target, false);
+  const submit = async (command: string | number) => {
+    wanted.value = null;
+    sent.value = await send(target, command);
   };
   return (
     <article class="card" aria-label={target.name}>
-      <div class="head">
-        <h3>{target.name}</h3>
-        <strong class="state">
-          <Value value={parameter.value} unit={parameter.unit} />
-        </strong>
-        <span class="meta">
-          <Quality of={parameter.quality} /> <Age at={parameter.read_at} />
-        </span>
-      </div>
+      <Head of={parameter} name={target.name}>
+        <Value value={parameter.value} unit={unit} />
+      </Head>
       {writable ? (
         <div class="controls">
-          <label class="field">
-            <span>
-              {writable.min} – {writable.max} {parameter.unit ?? ""}
-            </span>
-            <input
-              type="number"
-              {...writable}
-              disabled={isOff}
-              value={wanted}
-              onInput={({ currentTarget }) => {
-                wanted.value = currentTarget.value;
-                isAsked.value = currentTarget.value !== "" && currentTarget.checkValidity();
-              }}
-            />
-          </label>
-          {isAsked.value ? (
-            <Confirm
-              target={target}
-              choice={value}
-              isOff={isOff}
-              onSend={submit}
-              onCancel={() => (isAsked.value = false)}
-            />
-          ) : null}
-          {isOff ? (
-            <p class="why">
-              {silentSince.value === null
-                ? t(session.value?.user ? "why_role" : "anonymous")
-                : t("why_silent")}
-            </p>
-          ) : null}
-          <Said sent={said.value} command={parameter.command} result={parameter.result} />
+          <Field
+            {...{ ...writable, type: "number", disabled: standing !== null }}
+            label={`${writable.min} – ${writable.max} ${unit ?? ""}`}
+            value={wanted.value ?? ""}
+            onInput={({ currentTarget: { value, valueAsNumber, validity } }) =>
+              (wanted.value = value !== "" && validity.valid ? valueAsNumber : null)
+            }
+          />
+          {wanted.value === null ? null : (
+            <Confirm {...{ target, choice: wanted }} isOff={standing !== null} onSend={submit} />
+          )}
+          {standing === null ? null : <p class="why">{standing}</p>}
+          <Said sent={sent.value} command={parameter.command} result={parameter.result} />
         </div>
       ) : null}
     </article>

@@ -1,8 +1,8 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { address, bridge, get, isOperator, post, session } from "./live.js";
-import { Age, Badge, Icon, Loading, save } from "./parts.js";
+import { address, bridge, get, post } from "./live.js";
+import { Acting, Age, Badge, Icon, Loading, save } from "./parts.js";
 import { numberText, t, told } from "./words.js";
 
 type Facts = Readonly<Record<string, unknown>>;
@@ -97,14 +97,8 @@ function Lists({ health }: { readonly health: Facts }) {
   );
 }
 
-interface Finding {
-  readonly check: string;
-  readonly status: "ok" | "warning" | "failed" | "skipped";
-  readonly summary: string;
-  readonly remedy?: string;
-}
-
 const kinds = { ok: "good", warning: "warn", failed: "bad", skipped: "plain" } as const;
+type Finding = Readonly<{ check: string; status: keyof typeof kinds; summary: string; remedy?: string }>;
 
 /** Reads the lines of an answer as they come. */
 async function follow(each: (finding: Finding) => void): Promise<void> {
@@ -149,24 +143,6 @@ function Doctor() {
         ))}
       </ul>
     </section>
-  );
-}
-
-interface ActingProps {
-  readonly label: string;
-  readonly isBusy: boolean;
-  readonly act: () => Promise<void>;
-}
-
-/** A button for operators that says why others cannot press it. */
-function Acting({ label, isBusy, act }: ActingProps) {
-  return (
-    <>
-      <button type="button" disabled={!isOperator.value || isBusy} onClick={() => void act()}>
-        {label}
-      </button>
-      {isOperator.value ? null : <p class="why">{t(session.value?.user ? "why_role" : "anonymous")}</p>}
-    </>
   );
 }
 

@@ -4,6 +4,7 @@ import type { CommandResult, Outcome as OutcomeWord } from "../greenhouse/comman
 import { address, get, now, session, view } from "./live.js";
 import { Age, Choice, Loading, Outcome, save, Steady } from "./parts.js";
 import type { JournalPage, Overview } from "./protocol.js";
+import { resultText } from "./sentences.js";
 import { commandText, t, timeText, told } from "./words.js";
 
 interface JournalRecord {
@@ -45,10 +46,21 @@ async function load(before: number | null): Promise<void> {
     found.value = { records: [...earlier, ...body.records], next: body.next ?? null };
 }
 
+/** All that fits the filter, a page after the other. */
 async function exported(kind: "csv" | "json"): Promise<void> {
   const accept = kind === "csv" ? "text/csv" : "application/json";
-  const answer = await fetch(address(path({ limit: "1000" })), { headers: { accept } });
-  if (answer.ok) save(`journal.${kind}`, accept, await answer.text());
+  const parts: string[] = [];
+  let before = "";
+  do {
+    const answer = await fetch(address(path({ limit: "1000", before })), { headers: { accept } });
+    if (!answer.ok) return;
+    const text = await answer.text();
+    // Of a later page the head line is not wanted again.
+    if (kind === "csv") parts.push(before === "" ? text : text.slice(text.indexOf("\r\n") + 2));
+    else parts.push(...(JSON.parse(text) as Page).records.map((record) => JSON.stringify(record)));
+    before = /before=(\d+)>; rel="next"/.exec(answer.headers.get("link") ?? "")?.[1] ?? "";
+  } while (before !== "");
+  save(`journal.${kind}`, accept, kind === "csv" ? parts.join("") : `[${parts.join(",\n")}]\n`);
 }
 
 /** What is new, then what was asked for; each record once. */
@@ -78,7 +90,7 @@ class Row extends Steady<{ readonly record: JournalRecord }> {
         <td data-label={t("what")}>{result ? commandText(result.command) : told(type)}</td>
         <td data-label={t("outcome")}>
           {result ? <Outcome of={result.outcome} /> : (record.value ?? record.count ?? "")}
-          {result?.message ? <small class="message">{result.message}</small> : null}
+          {result && resultText(result) !== "" ? <small class="message">{resultText(result)}</small> : null}
         </td>
         <td data-label={t("who")}>{result?.by ?? "–"}</td>
       </tr>
@@ -117,12 +129,11 @@ function Filters() {
         onChoose={(next) => set({ since: next })}
       />
       <span class="buttons">
-        <button type="button" onClick={() => void exported("csv")}>
-          {t("export_csv")}
-        </button>
-        <button type="button" onClick={() => void exported("json")}>
-          {t("export_json")}
-        </button>
+        {(["csv", "json"] as const).map((kind) => (
+          <button key={kind} type="button" onClick={() => void exported(kind)}>
+            {t(`export_${kind}`)}
+          </button>
+        ))}
       </span>
     </div>
   );

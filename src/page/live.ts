@@ -1,5 +1,5 @@
 import { computed, effect, type ReadonlySignal, signal, type Signal } from "@preact/signals";
-import type { Alarms, ApiError, BridgeFacts, LiveMessage, Session } from "./protocol.js";
+import type { Alarms, ApiError, BridgeFacts, JournalPage, LiveMessage, Session } from "./protocol.js";
 
 /*
  * What the page knows, and since when. Everything shown comes from here; nothing is shown that the bridge has not said.
@@ -82,11 +82,6 @@ export function look(...names: readonly string[]): void {
   if (names.join(" ") !== looked.peek().join(" ")) looked.value = names;
 }
 
-interface List {
-  readonly records: readonly unknown[];
-  readonly next: number | null;
-}
-
 const mostKept = 1_000;
 
 function received({ view: name, kind, data }: LiveMessage): void {
@@ -102,7 +97,7 @@ function received({ view: name, kind, data }: LiveMessage): void {
   else if (held.value === null) return;
   else if (kind === "patch") held.value = patched(held.value, data);
   else {
-    const { records, next } = held.value as List;
+    const { records, next } = held.value as JournalPage<unknown>;
     held.value = { records: [...(data as unknown[]).toReversed(), ...records].slice(0, mostKept), next };
   }
 }

@@ -1,15 +1,11 @@
 import { signal } from "@preact/signals";
-import { isOperator, post, session, view } from "./live.js";
-import { Badge, Choice, Loading, Steady } from "./parts.js";
+import { post, view } from "./live.js";
+import { Alert, Badge, Choice, Field, Loading, roleReason, Steady } from "./parts.js";
 import type { JournalPage } from "./protocol.js";
 import { t } from "./words.js";
 
-interface LogLine {
-  readonly at: string;
-  readonly level: string;
-  readonly message: string;
-  readonly facts: Readonly<Record<string, unknown>>;
-}
+type Facts = Readonly<Record<string, unknown>>;
+type LogLine = Readonly<{ at: string; level: string; message: string; facts: Facts }>;
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
 type Level = (typeof levels)[number];
@@ -64,15 +60,8 @@ export function LogView() {
           options={options}
           onChoose={(next) => (least.value = next)}
         />
-        <label class="field">
-          <span>{t("filter")}</span>
-          <input
-            type="search"
-            value={wanted}
-            onInput={({ currentTarget }) => (wanted.value = currentTarget.value)}
-          />
-        </label>
-        {isOperator.value ? (
+        <Field label={t("filter")} type="search" bound={wanted} />
+        {roleReason() === null ? (
           <span class="buttons" role="group" aria-label={t("level_set")}>
             <span class="quiet">{t("level_set")}</span>
             {(["debug", "info", "warn"] as const).map((level) => (
@@ -82,12 +71,10 @@ export function LogView() {
             ))}
           </span>
         ) : (
-          <span class="why">{t(session.value?.user ? "viewer" : "anonymous")}</span>
+          <span class="why">{roleReason()}</span>
         )}
       </div>
-      <p role="alert" class="said">
-        {said}
-      </p>
+      <Alert said={said} />
       {page === null ? <Loading /> : null}
       {page !== null && shown.length === 0 ? <p class="quiet">{t("none_found")}</p> : null}
       <ol class="log">

@@ -7,7 +7,7 @@ import { JournalView } from "./journal.js";
 import { alarms, bridge, connect, entered, look, now, post, session, silentSince } from "./live.js";
 import { LogView } from "./log.js";
 import { OverviewView } from "./overview.js";
-import { Icon, type IconName, Loading } from "./parts.js";
+import { Alert, Field, Icon, type IconName, Loading } from "./parts.js";
 import "./style.css";
 import { type Language, language, speak, t, timeText, type Word } from "./words.js";
 
@@ -127,13 +127,8 @@ function Login() {
     const body = { username: data.get("username"), password: data.get("password") };
     const { status, body: answer } = await post("api/login", body);
     if (status === 204) entered();
-    else
-      said.value =
-        status === 429
-          ? t("too_many")
-          : status === 401
-            ? t("wrong_login")
-            : (answer?.message ?? t("not_sent"));
+    else if (status === 401 || status === 429) said.value = t(status === 401 ? "wrong_login" : "too_many");
+    else said.value = answer?.message ?? t("not_sent");
   };
   return (
     <main class="login" id="content">
@@ -146,20 +141,15 @@ function Login() {
         <h1>
           <img src="./icon.svg" alt="" width="36" height="36" /> {t("title")}
         </h1>
-        <label class="field">
-          <span>{t("name")}</span>
-          <input name="username" autocomplete="username" required />
-        </label>
-        <label class="field">
-          <span>{t("password")}</span>
-          <input name="password" type="password" autocomplete="current-password" required />
-        </label>
+        <Field label={t("name")} name="username" autocomplete="username" required />
+        <Field
+          {...{ label: t("password"), name: "password", type: "password", required: true }}
+          autocomplete="current-password"
+        />
         <button type="submit" class="primary">
           {t("log_in")}
         </button>
-        <p role="alert" class="said">
-          {said}
-        </p>
+        <Alert said={said} />
       </form>
     </main>
   );

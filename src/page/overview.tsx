@@ -1,7 +1,7 @@
 import { signal, useComputed } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { view } from "./live.js";
-import { Age, Badge, Choice, Icon, Loading, Quality, Steady } from "./parts.js";
+import { Age, Availability, Badge, Choice, Field, Icon, Loading, Quality, Steady } from "./parts.js";
 import type { Overview, OverviewRow } from "./protocol.js";
 import { commandText, t } from "./words.js";
 
@@ -11,10 +11,7 @@ const order = signal<"name" | "attention" | "oldest">("attention");
 /** Only rows that somebody may see are made; more as he scrolls. */
 const pageRows = 40;
 
-interface RowProps {
-  readonly id: string;
-  readonly row: OverviewRow;
-}
+type RowProps = Readonly<{ id: string; row: OverviewRow }>;
 
 /** One controller. */
 class Row extends Steady<RowProps> {
@@ -28,9 +25,7 @@ class Row extends Steady<RowProps> {
             <small>{id}</small>
           </span>
           <span class="cell">
-            <Badge kind={availability === "online" ? "good" : availability === "offline" ? "bad" : "plain"}>
-              {t(availability)}
-            </Badge>
+            <Availability of={availability} />
           </span>
           <span class="cell">
             <Quality of={quality} />
@@ -106,14 +101,7 @@ export function OverviewView() {
     <>
       <div class="bar">
         <h1>{t("controllers", { count: Object.keys(overview.value?.controllers ?? {}).length })}</h1>
-        <label class="field">
-          <span>{t("search")}</span>
-          <input
-            type="search"
-            value={search}
-            onInput={({ currentTarget }) => (search.value = currentTarget.value)}
-          />
-        </label>
+        <Field label={t("search")} type="search" bound={search} />
         <Choice
           label={t("order")}
           value={order.value}

@@ -1,7 +1,7 @@
-import { useComputed } from "@preact/signals";
-import { Component, type ComponentChildren } from "preact";
-import { now } from "./live.js";
-import { ageText, numberText, t, told } from "./words.js";
+import { type Signal, useComputed } from "@preact/signals";
+import { Component, type ComponentChildren, type InputHTMLAttributes } from "preact";
+import { isOperator, now, session, silentSince } from "./live.js";
+import { ageText, durationText, numberText, t, told, type Word } from "./words.js";
 
 /* What every view is made of. */
 
@@ -56,13 +56,20 @@ export function Quality({ of }: { readonly of: string | null | undefined }) {
   );
 }
 
-export const Badge = ({
-  kind,
-  children,
-}: {
-  readonly kind: string;
-  readonly children: ComponentChildren;
-}) => <span class={`badge ${kind}`}>{children}</span>;
+export const Badge = ({ kind, children }: Readonly<{ kind: string; children: ComponentChildren }>) => (
+  <span class={`badge ${kind}`}>{children}</span>
+);
+
+const availabilityKinds = { online: "good", offline: "bad", unknown: "plain" } as const;
+
+export const Availability = ({ of }: Readonly<{ of: keyof typeof availabilityKinds }>) => (
+  <Badge kind={availabilityKinds[of]}>{t(of)}</Badge>
+);
+
+/** Read out as soon as something stands there. */
+export const Alert = ({ said }: Readonly<{ said: Signal<string | null> }>) => (
+  <p {...{ role: "alert", class: "refusal" }}>{said}</p>
+);
 
 /** Good, bad, or neither: how an outcome looks. */
 const outcomeKind = (outcome: string): string =>
@@ -74,13 +81,9 @@ const outcomeKind = (outcome: string): string =>
 
 export const Outcome = ({ of }: { readonly of: string }) => <Badge kind={outcomeKind(of)}>{told(of)}</Badge>;
 
-export const Value = ({
-  value,
-  unit,
-}: {
-  readonly value: number | string | null | undefined;
-  readonly unit?: string | null | undefined;
-}) => (
+type Shown = string | number | null | undefined;
+
+export const Value = ({ value, unit }: Readonly<{ value: Shown; unit?: Shown }>) => (
   <span class="value">
     {value === null || value === undefined ? "–" : numberText(value)}
     {unit ? <span class="unit"> {unit}</span> : null}
@@ -93,17 +96,59 @@ export const Loading = () => (
   </p>
 );
 
-export function Choice<Item extends string>({
-  label,
-  value,
-  options,
-  onChoose,
-}: {
+type FieldProps = InputHTMLAttributes & Readonly<{ label: string; bound?: Signal<string> }>;
+
+/** A named place to write something, which `bound` holds. */
+export const Field = ({ label, bound, ...input }: FieldProps) => (
+  <label class="field">
+    <span>{label}</span>
+    <input
+      {...(bound && { value: bound, onInput: ({ currentTarget }) => (bound.value = currentTarget.value) })}
+      {...input}
+    />
+  </label>
+);
+
+/** Why somebody cannot act here at all. */
+export const roleReason = (): string | null =>
+  isOperator.value ? null : t(session.value?.user ? "why_role" : "anonymous");
+
+type ActingProps = Readonly<{ label: string; isBusy?: boolean; act: () => Promise<unknown> }>;
+
+/** A button for operators that says why others cannot press it. */
+export function Acting({ label, isBusy = false, act }: ActingProps) {
+  const why = silentSince.value === null ? roleReason() : t("why_silent");
+  return (
+    <span class="acting">
+      <button type="button" disabled={why !== null || isBusy} onClick={() => void act()}>
+        {label}
+      </button>
+      {why === null ? null : <span class="why">{why}</span>}
+    </span>
+  );
+}
+
+const lasting = ["1m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "24h"] as const;
+export type Lasting = "" | (typeof lasting)[number];
+
+/** For how long something is to be; nothing is said where nothing is chosen. */
+export const LastingChoice = ({ word, value }: Readonly<{ word: Word; value: Signal<Lasting> }>) => (
+  <Choice<Lasting>
+    label={t(word)}
+    value={value.value}
+    options={[["", t("term_none")], ...lasting.map((one) => [one, durationText(one)] as const)]}
+    onChoose={(next) => (value.value = next)}
+  />
+);
+
+interface ChoiceProps<Item> {
   readonly label: string;
   readonly value: Item;
   readonly options: readonly (readonly [Item, string])[];
   readonly onChoose: (chosen: Item) => void;
-}) {
+}
+
+export function Choice<Item extends string>({ label, value, options, onChoose }: ChoiceProps<Item>) {
   const choose = (text: string) => {
     const found = options.find(([item]) => item === text);
     if (found) onChoose(found[0]);
@@ -144,13 +189,7 @@ export function Spark({ points }: { readonly points: readonly (number | null)[] 
     path += joins ? `L${x} ${y}` : `M${x} ${y}h.1`;
   }
   return (
-    <svg
-      class="sparkline"
-      viewBox="0 0 96 24"
-      preserveAspectRatio="none"
-      aria-hidden="true"
-      focusable="false"
-    >
+    <svg {...{ class: "sparkline", viewBox: "0 0 96 24", preserveAspectRatio: "none" }} aria-hidden="true">
       <path d={path} />
     </svg>
   );

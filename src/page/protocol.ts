@@ -5,6 +5,7 @@ import type {
   sensorDocument,
   statusDocument,
 } from "../greenhouse/documents.js";
+import type { Alarm as AlarmKept, Allowed, Restrictions } from "../greenhouse/limits.js";
 import type { Availability, PlatformState, Quality } from "../greenhouse/model.js";
 
 /*
@@ -66,36 +67,13 @@ export interface CommandDocument {
   readonly received_at: string;
 }
 
-/** One rule that keeps something back. */
-interface Because {
-  readonly rule: string;
-  readonly input: string | null;
-  readonly value: number | string | boolean | null;
-  readonly limit: number | string | boolean | readonly (number | string | boolean)[] | null;
-  readonly quality: string | null;
-  readonly until: string | null;
-}
+/** A document that may have been patched. */
+export type Patched<Document> = {
+  readonly [Key in keyof Document]: null extends Document[Key] ? Document[Key] | undefined : Document[Key];
+};
 
 /** What the rules make of an actuator; each is null where there is none. */
-export interface LimitsDocument {
-  readonly allowed: {
-    readonly words: readonly string[];
-    readonly degrees: { readonly min: number; readonly max: number } | null;
-    readonly because: readonly Because[];
-  } | null;
-  readonly lock: {
-    readonly by: string;
-    readonly reason: string | null;
-    readonly since: string;
-    readonly until: string | null;
-  } | null;
-  readonly lease: {
-    readonly command: string;
-    readonly until: string;
-    readonly ends_with: string;
-    readonly by: string | null;
-  } | null;
-}
+export type LimitsDocument = Patched<Omit<Restrictions, "allowed"> & { readonly allowed: Allowed | null }>;
 
 interface Commanded {
   readonly name: string;
@@ -117,10 +95,7 @@ export interface ParameterView extends ReturnType<typeof parameterDocument>, Com
 }
 
 /** What people read for a name of the platform. */
-export interface Label {
-  readonly en: string;
-  readonly zh: string;
-}
+export type Label = Readonly<{ en: string; zh: string }>;
 
 export type SensorView = ReturnType<typeof sensorDocument> & { readonly label: Label };
 type StatusView = ReturnType<typeof statusDocument> & { readonly label: Label };
@@ -137,26 +112,12 @@ export interface ControllerView {
   readonly parameters: Readonly<Record<string, ParameterView>>;
 }
 
-export interface Alarm {
-  readonly id: string;
-  readonly type: string;
-  readonly state: "active" | "acknowledged" | "cleared";
-  readonly since: string | null;
-  readonly severity: "info" | "warning" | "error";
-  readonly controller: string | null;
-  readonly actuator: string | null;
-  readonly message: string;
-  readonly remedy: string | null;
-  readonly by: string | null;
-}
+export type Alarm = Omit<AlarmKept, "clearedAt">;
 
 export type Alarms = Readonly<Record<string, Alarm>>;
 
 /** Newest first; `next` is the next page's `before`. */
-export interface JournalPage<Item> {
-  readonly records: readonly Item[];
-  readonly next: number | null;
-}
+export type JournalPage<Item> = Readonly<{ records: readonly Item[]; next: number | null }>;
 
 /** A day of some sensors: the last point of each list is that of `until`, null where nothing good was known. */
 export interface Trends {
@@ -174,7 +135,4 @@ export interface LiveMessage {
   readonly data: unknown;
 }
 
-export interface ApiError {
-  readonly error: string;
-  readonly message: string;
-}
+export type ApiError = Readonly<{ error: string; message: string }>;

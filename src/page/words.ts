@@ -6,13 +6,9 @@ export type Language = "en" | "zh";
 const kept = "greenhouse2mqtt-language";
 const guessed = (): Language => (navigator.language.startsWith("zh") ? "zh" : "en");
 
-export const language = signal<Language>(
-  typeof localStorage === "undefined"
-    ? "en"
-    : localStorage.getItem(kept) === "zh" || (localStorage.getItem(kept) === null && guessed() === "zh")
-      ? "zh"
-      : "en",
-);
+const saved = typeof localStorage === "undefined" ? "en" : localStorage.getItem(kept);
+
+export const language = signal<Language>((saved ?? guessed()) === "zh" ? "zh" : "en");
 
 export function speak(chosen: Language): void {
   language.value = chosen;
@@ -34,25 +30,18 @@ export const words = {
   password: ["Password", "密码"],
   loading: ["Waiting for the bridge …", "正在等待网桥…"],
   silent: [
-    "Nothing heard from the bridge since {time}. What is shown may be over; no command is taken.",
-    "自 {time} 起没有收到网桥的消息。显示的内容可能已过时，不接受命令。",
+    "Nothing heard from the bridge since {time}; this may be over.",
+    "自 {time} 起没有网桥的消息，显示可能已过时。",
   ],
   gone: ["This is not there any more.", "已不存在。"],
-  viewer: [
-    "You are a viewer: you see everything, and cannot act.",
-    "您是查看者：可以查看全部内容，不能操作。",
-  ],
   anonymous: [
-    "Nobody is logged in, so nothing can be commanded. Name an operator under http.users.",
-    "没有人登录，不能发送命令。请在 http.users 中设置操作员。",
+    "Nobody is logged in; name an operator under http.users.",
+    "没有登录；请在 http.users 中设置操作员。",
   ],
   read_only: ["The bridge is read-only: every command is refused.", "网桥为只读：所有命令都会被拒绝。"],
   dry_run: ["Dry run: commands are checked, and nothing is sent.", "试运行：只检查命令，不发送。"],
   platform_degraded: ["Platform partly reached", "平台部分可达"],
-  platform_unreachable: [
-    "Platform not reached: values are stale, commands wait for it.",
-    "无法连接平台：数值已过期，命令需等待平台恢复。",
-  ],
+  platform_unreachable: ["Platform not reached: values are stale.", "无法连接平台：数值已过期。"],
   platform_unauthorized: ["The platform refuses the sign-in.", "平台拒绝登录。"],
   broker_away: ["No link to the MQTT broker.", "与 MQTT 服务器没有连接。"],
   search: ["Search", "搜索"],
@@ -78,10 +67,7 @@ export const words = {
   status: ["Running status", "运行状态"],
   trend: ["24 hours", "24 小时"],
   trend_of: ["The last 24 hours of {name}", "{name}：最近 24 小时"],
-  trend_since: [
-    "Kept in memory since {time}; nothing is known of the time before. Gaps: nothing good was known.",
-    "自 {time} 起保存在内存中，之前的情况未知。空缺处没有可靠数值。",
-  ],
+  trend_since: ["Kept since {time}. Gaps: nothing good was known.", "自 {time} 起保存；空缺处没有可靠数值。"],
   trend_none: ["Nothing was kept yet. A point is added every minute.", "还没有数据。每分钟增加一个点。"],
   close: ["Close", "关闭窗口"],
   value: ["Value", "数值"],
@@ -91,27 +77,36 @@ export const words = {
   cancel: ["Cancel", "取消"],
   stop: ["Stop", "停止"],
   degree: ["Degree", "开度"],
-  not_sent: [
-    "The bridge did not answer. Look at the state before you send it again.",
-    "网桥没有回应。再次发送前请先查看状态。",
-  ],
+  not_sent: ["No answer. Look at the state before you send it again.", "没有回应。再次发送前请先查看状态。"],
   why_silent: ["Not now: nothing is heard from the bridge.", "暂不可用：没有收到网桥的消息。"],
   why_role: ["Only an operator can send commands.", "只有操作员可以发送命令。"],
   why_read_only: ["The bridge is read-only.", "网桥为只读。"],
   why_actuator: ["This actuator is read-only in the configuration.", "配置中该执行器为只读。"],
   why_offline: ["The controller is offline.", "控制器离线。"],
   why_platform: ["The platform is not reached.", "无法连接平台。"],
-  why_lock: ["Locked by {by}: {reason}", "已被 {by} 锁定：{reason}"],
-  why_lock_until: ["Locked by {by} until {time}: {reason}", "已被 {by} 锁定至 {time}：{reason}"],
+  why_reason: ["({reason})", "（{reason}）"],
   why_rule: [
     "Kept back by {rule}: {input} is {value}, limit {limit}.",
-    "受 {rule} 限制：{input} 为 {value}，界限 {limit}。",
+    "{rule}：{input} 为 {value}，界限 {limit}。",
   ],
-  why_rule_bare: ["Kept back by {rule}.", "受 {rule} 限制。"],
+  why_blind: ["Kept back by {rule}: {input} is {quality}.", "{rule}：{input} {quality}，限制有效。"],
   why_until: ["Until {time}.", "直到 {time}。"],
+  rule_lock: ["Locked by {value}.", "已被 {value} 锁定。"],
+  rule_hold: ["Held by a command of {value}.", "被 {value} 的命令保持。"],
+  rule_rest: ["A new movement waits for a pause of {limit} s.", "新动作需等待 {limit} 秒的停歇。"],
+  rule_reversal: ["The other way waits for a pause of {limit} s.", "反向动作需等待 {limit} 秒的停歇。"],
+  rule_starts_per_hour: ["Its {limit} starts of this hour are used up.", "一小时内的 {limit} 次启动已用完。"],
+  rule_read_only: ["The bridge is read-only.", "网桥为只读。"],
   lock: ["Lock", "锁定"],
   lock_reason: ["Why, for the others", "原因（供他人查看）"],
+  lock_until: ["Ends by itself after", "多久后自动解锁"],
   unlock: ["Unlock", "解锁"],
+  unlock_others: ["Unlock what {by} has locked", "解除 {by} 的锁定"],
+  release: ["Release the hold", "解除保持"],
+  term: ["For how long", "时长"],
+  term_for: ["Ends by itself after", "多久后自动结束"],
+  term_hold: ["Keeps other commands off for", "保持多久（拒绝其他命令）"],
+  term_none: ["as configured", "按配置"],
   lease: ["Ends with “{word}” at {time}.", "{time} 以“{word}”结束。"],
   waiting: ["waits for its turn", "等待中"],
   checking: ["is being checked", "检查中"],
@@ -132,18 +127,12 @@ export const words = {
   did_dry_run: ["Everything was checked; nothing was sent.", "已全部检查，没有发送。"],
   did_superseded: ["A newer command took its place.", "被更新的命令取代。"],
   did_refused: ["It was not taken, and nothing was sent.", "未被接受，没有发送。"],
-  did_rejected: [
-    "The platform refused it. Look at the platform's message.",
-    "平台拒绝了命令，请查看平台的消息。",
-  ],
+  did_rejected: ["The platform refused it; look at its message.", "平台拒绝了命令，请查看平台的消息。"],
   did_unconfirmed: [
-    "The platform took it but does not show it. Look at the device; it is not sent again.",
-    "平台已接受，但没有显示该值。请查看设备；不会再次发送。",
+    "The platform took it but does not show it. Look at the device.",
+    "平台已接受但没有显示，请查看设备。",
   ],
-  did_failed: [
-    "It did not happen. Look at the device and send it again.",
-    "没有执行。请查看设备后再次发送。",
-  ],
+  did_failed: ["It did not happen. Look at the device, and send it again.", "没有执行。请查看设备后再发送。"],
   did_unknown: ["Nobody can tell whether it happened. Look at the device.", "无法判断是否执行。请查看设备。"],
   outcome: ["Outcome", "结果"],
   any: ["all", "全部"],
@@ -178,10 +167,7 @@ export const words = {
   available: ["can be written", "可写入"],
   none: ["none", "无"],
   doctor: ["Doctor", "检查"],
-  doctor_what: [
-    "Tries everything the bridge needs. Nothing is sent to an actuator.",
-    "逐项检查网桥所需的一切，不会向执行器发送任何内容。",
-  ],
+  doctor_what: ["Tries all that the bridge needs. Nothing is commanded.", "检查网桥所需的一切，不发送命令。"],
   doctor_run: ["Run doctor", "开始检查"],
   doctor_running: ["Running …", "检查中…"],
   ok: ["ok", "正常"],
@@ -189,8 +175,8 @@ export const words = {
   skipped: ["not tried", "未检查"],
   bundle: ["Report for help", "求助报告"],
   bundle_what: [
-    "Configuration, health, journal and log in one file, without secrets.",
-    "一个文件包含配置、运行状况、操作记录和日志，不含密码。",
+    "Configuration, health, journal and log, without secrets.",
+    "配置、状况、记录和日志，不含密码。",
   ],
   download: ["Download", "下载"],
   level: ["Level", "级别"],
@@ -235,12 +221,15 @@ export function timeText(at: string | number, now: number): string {
   const date = new Date(at);
   const isToday = date.toDateString() === new Date(now).toDateString();
   const day = isToday ? {} : ({ day: "numeric", month: "short" } as const);
-  return new Intl.DateTimeFormat(locale(), {
-    ...day,
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-  }).format(date);
+  const clock = { hour: "2-digit", minute: "2-digit", second: "2-digit" } as const;
+  return new Intl.DateTimeFormat(locale(), { ...day, ...clock }).format(date);
+}
+
+/** A duration such as `15m`, in words. */
+export function durationText(duration: string): string {
+  const unit = duration.endsWith("h") ? "hour" : "minute";
+  const format = new Intl.NumberFormat(locale(), { style: "unit", unit, unitDisplay: "short" });
+  return format.format(parseInt(duration, 10));
 }
 
 const units = [

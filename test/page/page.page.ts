@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { SimulatorControl } from "../../src/simulator/control.js";
+import { startMosquitto } from "../support/mosquitto.js";
 import { axe, card, command, logIn, operator, scene, visit, withBrowser } from "./scene.js";
 
 type Control = SimulatorControl;
@@ -231,19 +232,87 @@ describe("what cannot be done now", () => {
 describe("rules and locks", () => {
   it("a lock is set and taken away on the page; meanwhile the buttons say whose it is", async () => {
     const { url } = await scene();
-    const { page } = await visit(url, "#/controller/gh-0001");
+    const { page, complaints } = await visit(url, "#/controller/gh-0001");
     await logIn(page);
     const vent = card(page, "Vent motor");
     await vent.locator("summary").click();
     await vent.getByLabel("Why, for the others").fill("cleaning the gutter");
     await vent.getByRole("button", { name: "Lock" }).click();
-    await vent.getByText("Locked by anna: cleaning the gutter").waitFor(seconds(10));
+    await vent.getByText("Locked by anna. (cleaning the gutter)").waitFor(seconds(10));
     expect(await vent.getByRole("button", { name: "Open", exact: true }).isDisabled()).toBe(true);
     expect(await vent.getByRole("button", { name: "Stop", exact: true }).isEnabled()).toBe(true);
     await vent.getByRole("button", { name: "Unlock" }).click();
     await expect
       .poll(() => vent.getByRole("button", { name: "Open", exact: true }).isEnabled(), seconds(10))
       .toBe(true);
+    expect(complaints).toEqual([]);
+  });
+
+  it("a lock of somebody else, and its end, are shown; taking it away says whose it is", async () => {
+    const { url } = await scene();
+    const { page, complaints } = await visit(url, "#/controller/gh-0001");
+    await logIn(page);
+    const vent = card(page, "Vent motor");
+    await vent.locator("summary").click();
+    await page.evaluate(async () => {
+      const body = { controller: "gh-0001", actuator: "vent", by: "ben", until: "1h" };
+      const headers = { "content-type": "application/json" };
+      await fetch("api/requests/lock", { method: "POST", headers, body: JSON.stringify(body) });
+    });
+    await vent.getByText(/Locked by ben\. Until \d\d:\d\d:\d\d\./).waitFor(seconds(10));
+    await vent.getByRole("button", { name: "Unlock what ben has locked" }).click();
+    await expect
+      .poll(() => vent.getByRole("button", { name: "Open", exact: true }).isEnabled(), seconds(10))
+      .toBe(true);
+    expect(complaints).toEqual([]);
+  });
+
+  it("a command can be given a time of its own and a hold, which is released on the page", async () => {
+    const { url, simulator } = await scene();
+    const { page, complaints } = await visit(url, "#/controller/gh-0001");
+    await logIn(page);
+    const fan = card(page, "Fan");
+    await fan.getByRole("button", { name: "On", exact: true }).click();
+    await fan.getByText("For how long").click();
+    await fan.getByLabel("Ends by itself after").first().selectOption("15m");
+    await fan.getByLabel("Keeps other commands off for").selectOption("1h");
+    await fan.getByRole("button", { name: "Send On to Fan" }).click();
+    await fan.getByText(/Ends with “Off” at/).waitFor(seconds(15));
+    await fan.getByText(/Held by a command of anna\. Until/).waitFor(seconds(10));
+    expect(await fan.getByRole("button", { name: "Off", exact: true }).isDisabled()).toBe(true);
+    await fan.getByRole("button", { name: "Release the hold" }).click();
+    await expect
+      .poll(() => fan.getByRole("button", { name: "Off", exact: true }).isEnabled(), seconds(10))
+      .toBe(true);
+    // What ends something has no end of its own.
+    await fan.getByRole("button", { name: "Off", exact: true }).click();
+    await fan.getByText("For how long").click();
+    expect(await fan.locator(".confirm").getByLabel("Ends by itself after").count()).toBe(0);
+    simulator.control.fault({ fault: "body_code", operation: "set-value", code: 500 });
+    await fan.getByRole("button", { name: "Send Off to Fan" }).click();
+    await page.locator(".bar").getByText("Problem").waitFor(seconds(15));
+    await page.locator(".bar").getByRole("button", { name: "Acknowledge" }).click();
+    await page
+      .locator(".bar")
+      .getByText("Problem")
+      .waitFor({ state: "detached", ...seconds(10) });
+    expect(complaints).toEqual([]);
+  });
+
+  it("in Chinese a refusal, its rule and an alarm are told in Chinese", async () => {
+    const { url, simulator } = await scene();
+    const { page, complaints } = await visit(url, "#/controller/gh-0001", { locale: "zh-CN" });
+    await logIn(page);
+    const fan = card(page, "Fan");
+    await fan.getByRole("button", { name: "开启", exact: true }).click();
+    simulator.control.fault({ fault: "body_code", operation: "get-value", code: 500, chance: 1 });
+    await fan.getByRole("button", { name: /发送/ }).click();
+    await fan.getByText("平台没有回应，没有发送。稍后再试。").waitFor(seconds(15));
+    expect(await fan.locator(".said").textContent()).not.toMatch(/platform|answered/i);
+    simulator.control.setOnline("GH-0001", false);
+    await page.getByRole("link", { name: /报警/ }).click();
+    await page.getByText("请检查控制器的电源和网络。").waitFor(seconds(30));
+    expect(complaints).toEqual([]);
   });
 
   it("what a guard keeps back is disabled with the rule and its numbers, and its alarm can be acknowledged", async () => {
@@ -274,6 +343,22 @@ describe("rules and locks", () => {
     await page.getByRole("link", { name: /Alarms/ }).click();
     await page.getByRole("button", { name: "Acknowledge" }).first().click(seconds(40));
     await page.getByText("acknowledged").first().waitFor(seconds(10));
+  });
+});
+
+describe("a broker that is away", () => {
+  it("is said, values go on, and a command is taken all the same", async () => {
+    const mosquitto = await startMosquitto();
+    const { url } = await scene({ mqtt: `mqtt: { url: "mqtt://127.0.0.1:${mosquitto.port}" }` });
+    const { page, complaints } = await visit(url, "#/controller/gh-0001");
+    await logIn(page);
+    await card(page, "Fan").waitFor(seconds(15));
+    await mosquitto.stop();
+    await page.getByText("No link to the MQTT broker.").waitFor(seconds(20));
+    await command(page, "Fan", "On");
+    await card(page, "Fan").getByText("confirmed", { exact: true }).waitFor(seconds(20));
+    expect(await page.locator(".silent").count()).toBe(0);
+    expect(complaints).toEqual([]);
   });
 });
 
