@@ -249,7 +249,7 @@ class Bridge {
 
   #createDesk(): CommandDesk {
     const { clock, log, commandLog, live } = this.#given;
-    const { store } = this.#mirror;
+    const { store, inventory } = this.#mirror;
     return new CommandDesk({
       ...{ platform: this.platform, store, journal: this.#journal, topics: this.#topics },
       ...{ clock, log, commandLog, onEvent: this.#event, later: afterRequests },
@@ -261,7 +261,7 @@ class Bridge {
         this.#metrics?.note(result);
         this.#page?.result(result, about);
       },
-      otherBridge: () => this.#status.hasOtherBridge,
+      ...{ otherBridge: () => this.#status.hasOtherBridge, isAccountKnown: () => inventory.isKnown },
       ...{ configuration: this.#given.configuration, overdue: () => this.#status.overdue() },
     });
   }

@@ -59,13 +59,14 @@ async function ownTopics(
   const { base } = topics;
   const found = new Set<string>();
   const filters = [
-    ...topics.retained,
+    ...[...topics.retained, topics.alarms],
     discoveryFilter(configuration.homeassistant.discovery_prefix),
     ...(all ? [`${base}/bridge/+`] : []),
   ];
   const isComplete = await connection.scan(filters, (topic, payload) => {
     const isOurs =
       topic.startsWith(`${base}/bridge/`) ||
+      topic.startsWith(`${base}/alarm/`) ||
       placeOf(base, topic) !== null ||
       foundDocument(payload.toString(), base) !== null;
     if (isOurs) found.add(topic);

@@ -48,6 +48,8 @@ export interface CommandDeskParts extends Omit<CommanderPorts, "audience" | "new
   readonly configuration: Pick<Configuration, "weather" | "polling">;
   /** What is read too late. */
   readonly overdue: ConstructorParameters<typeof LimitDesk>[0]["overdue"];
+  /** Whether the platform has listed the controllers since the start. */
+  readonly isAccountKnown: () => boolean;
   readonly onPhase?: (command: Command, phase: Phase) => void;
   readonly onResult?: (result: CommandResult, about: ResultAddressee) => void;
   /** Calls back when the requests under way have left; at once when absent. */
@@ -106,7 +108,7 @@ export class CommandDesk {
     // What a result tells is shown before it, also where both waited for the link.
     for (const controllerId of this.outbox.controllers) this.#parts.outputs.hasten(controllerId);
     this.outbox.connected();
-    this.limits.alarms.republish();
+    this.limits.connected();
     void this.#earlier.connected();
   }
 

@@ -17,8 +17,10 @@ export const longestLineBytes = 4 * 1024 * 1024;
 const longestRecordBytes = 2_048;
 /** Texts are cut to so many characters, and lists to an eighth of that, until the record is short enough. */
 const textLimits = [512, 256, 128, 64] as const;
-/** By these a later record finds the one it belongs to, or the platform the address. */
-const neverCut: ReadonlySet<string> = new Set(["id", "took_over", "controller", "actuator", "steps"]);
+/** By these a later record finds the one it belongs to, or the platform the address; and starts that are not counted allow more. */
+const neverCut: ReadonlySet<string> = new Set([
+  ...["id", "took_over", "controller", "actuator", "steps", "starts"],
+]);
 
 interface DecodedLine {
   readonly records: readonly JournalRecord[];
@@ -41,8 +43,7 @@ export function encodeLine(record: JournalRecord): Buffer {
 
 function fitting(record: JournalRecord): Buffer {
   let line = encode(record);
-  // A lock that lost its holder, or starts that are not counted any more, would allow too much after a restart.
-  if (record.type === "carried" || record.type === "limits_kept") return line;
+  if (record.type === "carried") return line;
   for (const limit of textLimits) {
     if (line.length <= longestRecordBytes) break;
     line = encode({ ...record, cut: true }, cutTo(limit));

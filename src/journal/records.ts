@@ -222,7 +222,7 @@ export interface Problem extends AboutCommand {
   readonly finished_at: string;
 }
 
-/** What the limits of an actuator have to know after a restart. Instants are epoch ms. */
+/** What the limits of an actuator have to know after a restart. Instants are epoch ms; a guard that is absent begins anew. */
 export interface KeptLimits {
   readonly guards: Readonly<
     Record<
@@ -237,7 +237,7 @@ export interface KeptLimits {
       }
     >
   >;
-  /** Oldest first, of the last hour. */
+  /** Oldest first, of the last hour: the first, then ms after the one before. */
   readonly starts: readonly number[];
   /** When the newest movement ends. */
   readonly moved_until: number | null;

@@ -23,6 +23,8 @@ interface WatchedFacts {
   readonly hasOtherBridge: boolean;
   /** What is late, by controller (topic id); null for the account's own list. */
   readonly overdue: () => readonly { readonly controller: string | null; readonly what: string }[];
+  /** Whether it is certain that there is no such controller (topic id) any more. */
+  readonly isGone: (controller: string) => boolean;
 }
 
 interface AlarmPorts {
@@ -134,12 +136,15 @@ export class AlarmDesk {
 
   #look(): void {
     const { clock, watched } = this.#ports;
-    const { journalProblem, hasOtherBridge, overdue } = watched();
+    const { journalProblem, hasOtherBridge, overdue, isGone } = watched();
     this.set("journal_unavailable", bridgeItself, journalProblem);
     const other = hasOtherBridge ? "Another bridge is connected for the same account." : null;
     this.set("other_bridge", bridgeItself, other);
     if (this.#looks++ % overdueEveryLooks === 0) this.#overdue(overdue());
-    if (this.#book.alarms.size > 0) this.#take(passTime(this.#book, clock.now()));
+    if (this.#book.alarms.size === 0) return;
+    for (const { type, controller, actuator } of this.list)
+      if (controller !== null && isGone(controller)) this.set(type, { controller, actuator }, null);
+    this.#take(passTime(this.#book, clock.now()));
   }
 
   #overdue(late: ReturnType<WatchedFacts["overdue"]>): void {

@@ -56,19 +56,25 @@ export const guardState = ({ guards }: Standing, { name }: Guard): GuardState =>
 export const isEmpty = ({ settings, lock, hold, lease, moves }: Entry): boolean =>
   settings.limits === undefined && lock === null && hold === null && lease === null && moves === neverMoved;
 
+/** Sixty instants have to fit into a record of the journal. */
+const sinceBefore = (at: number, place: number, all: readonly number[]): number => at - (all[place - 1] ?? 0);
+
 /** For the disk; `epoch` turns an instant of this run into epoch ms. Null where there is nothing to keep. */
 export function keptOf(entry: Entry, epoch: (mono: number) => number): KeptLimits | null {
-  const { lock, hold, lease, moves, guards, sends } = entry;
+  const { settings, lock, hold, lease, moves, guards, sends } = entry;
   if (isEmpty(entry)) return null;
   const { endsAt } = moves;
+  const { startsPerHour } = limitsOf(settings);
   return {
     guards: Object.fromEntries(
-      [...guards].map(([name, { phase, sending }]) => {
+      [...guards].flatMap(([name, { phase, sending }]) => {
         const { id = null, tries = 0 } = sends.get(name) ?? {};
-        return [name, { phase, sending, id, tries }];
+        // As it begins without a kept state.
+        const isNew = phase === unjudged.phase && sending === unjudged.sending;
+        return isNew ? [] : [[name, { phase, sending, id, tries }]];
       }),
     ),
-    starts: moves.starts.map(epoch),
+    starts: startsPerHour === null ? [] : moves.starts.slice(-startsPerHour).map(epoch).map(sinceBefore),
     // One that only its result can end is read back by the next start.
     moved_until: endsAt !== null && Number.isFinite(endsAt) ? epoch(endsAt) : null,
     direction: moves.direction,
@@ -111,7 +117,9 @@ export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, i
       ),
     ),
     moves: {
-      starts: kept.starts.map(past),
+      starts: kept.starts.map((_, place, all) =>
+        past(all.slice(0, place + 1).reduce((sum, ms) => sum + ms, 0)),
+      ),
       endsAt:
         kept.moved_until === null ? null : Math.min(ahead(kept.moved_until), mono + entry.settings.travelMs),
       direction: kept.direction,

@@ -13,14 +13,25 @@ interface LimitPorts extends Pick<
 > {
   readonly configuration: Pick<Configuration, "weather" | "polling">;
   readonly journal: KeeperPorts["journal"] & {
-    state(): { readonly reason: string | null };
+    state(): { readonly reason: string | null; readonly unreadable: number };
     history(): HistoryParts;
     readonly unread: Error | null;
     readonly newestAt: number;
   };
   readonly outputs: { send(topic: string, payload: string): void };
   readonly onEvent: (event: BridgeEvent) => void;
-  readonly topics: { alarm(id: string): string; readonly bridge: { readonly alarms: string } };
+  readonly topics: {
+    alarm(id: string): string;
+    readonly bridge: { readonly alarms: string };
+    readonly alarms: string;
+    readonly limitsShown: readonly string[];
+  };
+  readonly link: {
+    /** Resolves with true where everything under these filters was shown. */
+    scan(filters: readonly string[], found: (topic: string, payload: Uint8Array) => void): Promise<unknown>;
+  };
+  /** Whether the platform has listed the controllers since the start. */
+  readonly isAccountKnown: () => boolean;
   readonly otherBridge: () => boolean;
   readonly overdue: Watched["overdue"];
 }
@@ -39,23 +50,27 @@ interface Measured {
   readonly retain: boolean;
 }
 
+const isAlarm = ({ alarms }: LimitPorts["topics"], topic: string): boolean =>
+  topic.startsWith(alarms.slice(0, -1));
+
 const ofLimits: ReadonlySet<string> = new Set(["guard_blind", "guard_unmet", "lease_overrun"]);
 
 /** What limits commands, and what is wrong: one part for the bridge. They are not a safety layer. */
 export class LimitDesk {
   readonly keeper: LimitKeeper;
   readonly alarms: AlarmDesk;
+  readonly #ports: Pick<LimitPorts, "journal" | "store" | "topics" | "link" | "outputs">;
   readonly #topics: ReadonlySet<string>;
-  readonly #journal: LimitPorts["journal"];
-  readonly #store: LimitPorts["store"];
   /** Epoch ms of the newest record of earlier runs, by the clock of then. */
   readonly #newestAt: number;
+  #isLeftSeen = false;
+  /** The journal knows of no earlier start. */
+  #isFirst = false;
 
   constructor(ports: LimitPorts) {
-    const { configuration, journal, outputs, topics, otherBridge, overdue } = ports;
+    const { configuration, journal, store, outputs, topics, otherBridge, overdue, isAccountKnown } = ports;
     const { weather, polling } = configuration;
-    this.#journal = journal;
-    this.#store = ports.store;
+    this.#ports = ports;
     this.#newestAt = journal.newestAt;
     this.#topics = new Set(weatherTopics(weather));
     this.alarms = new AlarmDesk({
@@ -63,6 +78,7 @@ export class LimitDesk {
       publishAll: (payload) => outputs.send(topics.bridge.alarms, payload),
       watched: () => ({
         ...{ journalProblem: journal.state().reason, hasOtherBridge: otherBridge(), overdue },
+        isGone: (controller) => isAccountKnown() && store.byId(controller) === undefined,
       }),
     });
     this.keeper = new LimitKeeper({
@@ -73,21 +89,54 @@ export class LimitDesk {
 
   /** Before anything is commanded or published: what an earlier run left. */
   restore(): void {
-    const history = this.#journal.history();
+    const { journal } = this.#ports;
+    const history = journal.history();
+    this.#isFirst = history.starts.length <= 1;
     this.alarms.restore(history.alarms ?? []);
     const gone = this.keeper.restore(history, this.#newestAt);
     for (const { type, controller, actuator } of this.alarms.list)
       if (ofLimits.has(type) && !this.#isLimited(controller, actuator))
         this.alarms.set(type, { controller, actuator }, null);
     if (gone !== null) this.alarms.set("lease_overrun", bridgeItself, gone);
-    const lost = this.#journal.unread?.message ?? null;
-    this.alarms.set("state_lost", bridgeItself, lost);
+    const { unreadable } = journal.state();
+    const unread = unreadable > 0 ? `${unreadable} lines of the journal cannot be read.` : null;
+    this.alarms.set("state_lost", bridgeItself, journal.unread?.message ?? unread);
+  }
+
+  /** A link stands: says what is on, and looks once at what earlier runs left on the broker. */
+  connected(): void {
+    this.alarms.republish();
+    if (!this.#isLeftSeen) void this.#lookAtLeft();
+  }
+
+  /** Alarms that this run does not know are over; at a first start what is left says that there was an earlier one. */
+  async #lookAtLeft(): Promise<void> {
+    const { link, topics, outputs } = this.#ports;
+    const left = new Set<string>();
+    const isWhole = await link.scan(topics.limitsShown, (topic, payload) => {
+      if (payload.length > 0 && this.#isLeft(topic)) left.add(topic);
+    });
+    this.#isLeftSeen = isWhole === true;
+    for (const topic of left) if (isAlarm(topics, topic)) outputs.send(topic, "");
+    if (!this.#isFirst || left.size === 0) return;
+    const some = [...left].slice(0, 5).join(", ");
+    const message = `The data directory holds nothing of an earlier run, and the broker still shows ${some}: what was in force then is not any more.`;
+    this.alarms.set("state_lost", bridgeItself, message);
+  }
+
+  /** Whether this run has nothing to show there; other topics are not looked at. */
+  #isLeft(topic: string): boolean {
+    const { topics, store } = this.#ports;
+    if (isAlarm(topics, topic)) return !this.alarms.list.some(({ id }) => topics.alarm(id) === topic);
+    const [controller = "", , actuator = "", leaf] = topic.split("/").slice(-4);
+    const restrictions = store.byId(controller)?.actuators.get(actuator)?.restrictions;
+    return (leaf === "lock" || leaf === "lease") && (restrictions?.[leaf] ?? null) === null;
   }
 
   /** Nobody else would clear the alarms of one that is not. */
   #isLimited(controller: string | null, actuator: string | null): boolean {
     const { settings, restrictions } =
-      this.#store.byId(controller ?? "")?.actuators.get(actuator ?? "") ?? {};
+      this.#ports.store.byId(controller ?? "")?.actuators.get(actuator ?? "") ?? {};
     return settings?.limits !== undefined || (restrictions ?? null) !== null;
   }
 

@@ -15,11 +15,13 @@ export interface LimitRequestPorts {
 }
 
 const mostText = 200;
+/** A longer one would be cut in the journal, and nobody could unlock by that name. */
+const mostName = 64;
 
-function shortText(fields: Fields, key: string): string {
-  const text = textField(fields, key).trim();
-  if (text !== "" && text.length <= mostText) return text;
-  throw new RequestError(`"${key}" must be a text of 1 to ${mostText} characters.`);
+function nameField(fields: Fields): string {
+  const text = textField(fields, "by").trim();
+  if (text !== "" && text.length <= mostName) return text;
+  throw new RequestError(`"by" must be a text of 1 to ${mostName} characters.`);
 }
 
 /** The actuators that a request is about: the one that it names, or all of the controller. */
@@ -61,7 +63,7 @@ export async function lock(
 ): Promise<unknown> {
   const { id, code } = controller.info;
   const actuators = actuatorsOf(controller, fields);
-  const by = shortText(fields, "by");
+  const by = nameField(fields);
   const reason = optionalTextField(fields, "reason")?.slice(0, mostText) ?? null;
   const now = clock.now();
   const until = untilOf(fields, now);
@@ -102,7 +104,7 @@ export async function unlock(
 ): Promise<unknown> {
   const { id, code } = controller.info;
   const asked = actuatorsOf(controller, fields);
-  const by = shortText(fields, "by");
+  const by = nameField(fields);
   const force = fields["force"] ?? false;
   if (typeof force !== "boolean") throw new RequestError('"force" must be true or false.');
   const actuators = asked.filter((actuator) => limits.keeper.held(code, actuator)?.lock);
@@ -124,7 +126,7 @@ export async function release(
   fields: Fields,
 ): Promise<unknown> {
   const { id, code } = controller.info;
-  const by = shortText(fields, "by");
+  const by = nameField(fields);
   const actuators = actuatorsOf(controller, fields).filter((one) => limits.keeper.held(code, one)?.hold);
   if (actuators.length === 0) throw new RequestError(`Nothing is held there at controller "${id}".`);
   await limits.keeper.change(code, actuators, { hold: null });

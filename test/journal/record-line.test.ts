@@ -88,16 +88,29 @@ describe("a line of the journal", () => {
     expect(idOf(read)?.id ?? idOf(read)?.result?.id).toBe(idOf(record)?.id ?? idOf(record)?.result?.id);
   });
 
-  it("of what limits an actuator is never cut: its holder and its starts count after a restart", () => {
-    const by = "安".repeat(200);
+  it("of what limits an actuator keeps its holder and its starts, which count after a restart", () => {
+    const by = "安".repeat(64);
+    const guard = {
+      phase: "clear",
+      sending: "due",
+      id: "2e0d5b0f-8d6d-4f6e-9f3c-6b1f7f0f2a11",
+      tries: 3,
+    } as const;
+    const until = 1_772_352_000_000;
     const kept = {
-      ...{ guards: {}, moved_until: null, direction: null, lease: null, hold: null },
-      starts: Array.from({ length: 60 }, (_, n) => 1_772_352_000_000 + n),
-      lock: { by, via: null, reason: by, since: 1, until: null },
+      ...{ guards: { storm: guard, rain: guard }, moved_until: until, direction: "up" as const },
+      lease: { id: guard.id, by: "安".repeat(200), command: "rotation", ends_with: "off", until },
+      hold: { id: guard.id, by: "安".repeat(200), until },
+      starts: [until, ...Array.from({ length: 59 }, () => 59_999)],
+      lock: { by, via: null, reason: "安".repeat(200), since: until, until },
     };
     const body = { type: "limits_kept", controller: "GH-0001", actuator: "roof", kept } as const;
     const [record] = stamped([body]) as [JournalRecord];
-    expect(decodeLine(withoutNewline(record)).records).toEqual([record]);
+    const line = encodeLine(record);
+    expect(line.length).toBeLessThanOrEqual(2_048);
+    expect(decodeLine(line.subarray(0, -1)).records).toMatchObject([
+      { cut: true, kept: { starts: kept.starts, guards: kept.guards, lock: { by } } },
+    ]);
   });
 
   it("that is short enough is not said to be cut", () => {

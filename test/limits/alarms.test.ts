@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { LimitDesk } from "../../src/limits/limits.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { CommandBench } from "../support/command-bench.js";
@@ -107,39 +107,119 @@ describe("all alarms in one", () => {
   });
 });
 
-/** A desk as a start finds it, with the alarms of the run before. */
-function deskAfter(bench: CommandBench, { alarms }: AlarmBook) {
-  const { clock, store, events } = bench;
+interface Left {
+  /** Kept on disk. */
+  readonly alarms?: AlarmBook;
+  /** This run's own among them. */
+  readonly starts?: number;
+  readonly unreadable?: number;
+  /** Retained on the broker. */
+  readonly topics?: readonly string[];
+  readonly isAccountKnown?: boolean;
+}
+
+/** A bridge that has just started, with what an earlier run left; what it sends to topics is in `sent`. */
+function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], ...left }: Left) {
+  const { clock, store, events } = new CommandBench();
   const polling = { controllers: 0, sensors: 0, running_status: 0, actuators: 0, stale_after: 900_000 };
-  const history = { open: [], unread: [], problems: [], starts: [], limits: [] };
+  const history = { open: [], unread: [], problems: [], limits: [] };
+  const began = { boot: "b", at: "", stopped: false };
+  const sent: string[] = [];
   const desk = new LimitDesk({
     ...{ clock, store, isReadOnly: () => false, newId: () => "1", submit: () => undefined },
     ...{ recheck: () => undefined, configuration: { weather: {}, polling } },
     journal: {
-      ...{ append: () => Promise.resolve(1), state: () => ({ reason: null }), unread: null, newestAt: 0 },
-      history: () => ({ ...history, alarms: [...alarms.values()] }),
+      ...{ append: () => Promise.resolve(1), state: () => ({ reason: null, unreadable }) },
+      ...{ unread: null, newestAt: 0 },
+      history: () => ({
+        ...{ ...history, alarms: [...alarms.alarms.values()] },
+        starts: Array.from({ length: starts }, () => began),
+      }),
     },
-    ...{ outputs: { send: () => undefined }, topics: topicsUnder("greenhouse") },
-    ...{ onEvent: (event) => events.push(event), otherBridge: () => false, overdue: () => [] },
+    outputs: { send: (topic, payload) => sent.push(`${topic} ${payload === "" ? "emptied" : "set"}`) },
+    ...{ onEvent: (event) => events.push(event), topics: topicsUnder("greenhouse") },
+    ...{ otherBridge: () => false, overdue: () => [], isAccountKnown: () => left.isAccountKnown ?? true },
+    link: {
+      scan: (_, found) => {
+        for (const topic of topics) found(topic, Buffer.from("{}"));
+        return Promise.resolve(true);
+      },
+    },
   });
   desk.restore();
-  return desk;
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  return { desk, sent, clock, store, events, run: () => void desk.run(stop.signal) };
 }
 
+const states = ({ alarms }: LimitDesk) => alarms.list.map(({ id, state }) => `${id} ${state}`);
+
 it("alarms of limits that are configured no more are cleared by the next start", () => {
-  const bench = new CommandBench();
-  const about = { controller: "gh-0001", actuator: "roof" };
-  const { book } = raise(noAlarms, "guard_blind", about, "not good", bench.clock.now());
-  expect(deskAfter(bench, book).alarms.list).toMatchObject([
-    { id: "guard_blind.gh-0001.roof", state: "cleared" },
-  ]);
+  const alarms = raise(noAlarms, "guard_blind", { controller: "gh-0001", actuator: "roof" }, "", 0).book;
+  expect(states(started({ alarms }).desk)).toEqual(["guard_blind.gh-0001.roof cleared"]);
 });
 
 it("a start that does not know yet whether a controller is back clears nothing, and tells nothing again", () => {
-  const bench = new CommandBench();
-  const { book } = raise(noAlarms, "controller_offline", of("gh-0003"), "offline", bench.clock.now());
-  const desk = deskAfter(bench, acknowledge(book, "controller_offline.gh-0003", "anna")?.book ?? noAlarms);
-  bench.store.admit("GH-0003");
+  const { book } = raise(noAlarms, "controller_offline", of("gh-0003"), "offline", 0);
+  const alarms = acknowledge(book, "controller_offline.gh-0003", "anna")?.book ?? noAlarms;
+  const { desk, store, events } = started({ alarms });
+  store.admit("GH-0003");
   expect(desk.alarms.list).toMatchObject([{ state: "acknowledged", by: "anna" }]);
-  expect(bench.events).toEqual([]);
+  expect(events).toEqual([]);
+});
+
+it.each([
+  [true, "cleared"],
+  [false, "active"],
+])(
+  "an alarm of a controller that vanished while the bridge was down: list known %s",
+  async (isKnown, state) => {
+    const one = raise(noAlarms, "controller_offline", of("gh-0007"), "gone", 0).book;
+    const alarms = raise(one, "controller_offline", of("gh-0001"), "gone", 0).book;
+    const { desk, clock, run } = started({ alarms, isAccountKnown: isKnown });
+    run();
+    await clock.advance(6_000);
+    expect(states(desk)).toEqual([
+      `controller_offline.gh-0007 ${state}`,
+      "controller_offline.gh-0001 active",
+    ]);
+  },
+);
+
+describe("what earlier runs left on the broker", () => {
+  const topics = [
+    "greenhouse/alarm/flood",
+    "greenhouse/alarm/controller_offline.gh-0001",
+    "greenhouse/gh-0001/actuator/roof/lock",
+  ];
+
+  it("is cleared where it is an alarm that this run does not know, once", async () => {
+    const alarms = raise(noAlarms, "controller_offline", of("gh-0001"), "gone", 0).book;
+    const { desk, sent, clock } = started({ alarms, topics });
+    desk.connected();
+    await clock.advance(0);
+    desk.connected();
+    await clock.advance(0);
+    expect(sent.filter((line) => line.endsWith("emptied"))).toEqual(["greenhouse/alarm/flood emptied"]);
+    expect(states(desk)).toEqual(["controller_offline.gh-0001 active"]);
+  });
+
+  it("says at a first start that state is lost", async () => {
+    const { desk, clock } = started({ starts: 1, topics });
+    desk.connected();
+    await clock.advance(0);
+    expect(desk.alarms.list).toMatchObject([{ id: "state_lost", state: "active" }]);
+    expect(desk.alarms.list[0]?.message).toContain("greenhouse/gh-0001/actuator/roof/lock");
+    const fresh = started({ starts: 1 });
+    fresh.desk.connected();
+    await fresh.clock.advance(0);
+    expect(states(fresh.desk)).toEqual([]);
+  });
+});
+
+it("state is lost where lines of the journal cannot be read, until a start that can read all of it", () => {
+  const { desk } = started({ unreadable: 2 });
+  expect(states(desk)).toEqual(["state_lost active"]);
+  const alarms = raise(noAlarms, "state_lost", { controller: null, actuator: null }, "", 0).book;
+  expect(states(started({ alarms }).desk)).toEqual(["state_lost cleared"]);
 });

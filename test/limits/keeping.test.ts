@@ -205,3 +205,17 @@ it("rest is counted from the end of a command in the middle of which the bridge 
   expect(post).toMatchObject({ value: "11111111" });
   expect((post?.at ?? 0) - endedAt).toBeGreaterThanOrEqual(29_000);
 });
+
+it("starts of the last hour count over a restart", async () => {
+  const counted = limits({ startsPerHour: 2 });
+  const earlier = await bench({ actuators: [valve({ limits: counted })] });
+  for (const word of ["on", "off", "rotation", "off"]) await earlier.run(word, { targetId: "valve" });
+  const kept = earlier.records.findLast((record) => record.type === "limits_kept")?.kept;
+  const one = await bench({ actuators: [valve({ limits: counted })] });
+  await one.clock.advance(1_600_000);
+  one.keeper.restore(historyOf("valve", kept ?? {}), one.clock.now());
+  const refused = await one.run("on", { targetId: "valve" });
+  expect(refused.interlock).toMatchObject({ rule: "starts_per_hour", value: 2, limit: 2 });
+  await one.clock.advance(1_700_000);
+  expect((await one.run("on", { targetId: "valve" })).outcome).toBe("confirmed");
+});

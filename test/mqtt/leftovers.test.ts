@@ -204,3 +204,15 @@ describe("never touched", () =>
     expect(broker.log).toEqual([]);
     expect(placeOf("greenhouse", topic)).toBeNull();
   }));
+
+it("a lock, a lease and what was allowed of a run whose data are lost go with the first list; what is allowed now stays", async () => {
+  const { find, cleared, known } = kept();
+  find("gh-0001/actuator/roof/lock", "gh-0001/actuator/roof/lease", "gh-0001/actuator/roof/allowed");
+  find("gh-0001/actuator/gone/allowed", "gh-0001/actuator/gone/lock");
+  expect(await cleared(false)).toEqual([]);
+  known();
+  expect(await cleared(false)).toEqual([
+    ...["gh-0001/actuator/gone/allowed", "gh-0001/actuator/gone/lock"],
+    ...["gh-0001/actuator/roof/lease", "gh-0001/actuator/roof/lock"],
+  ]);
+});

@@ -67,7 +67,7 @@ export class Bridge {
       rules: () => configuration.commands,
       clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
       otherBridge: () => false,
-      ...{ configuration, overdue: () => [] },
+      ...{ configuration, overdue: () => [], isAccountKnown: () => mirror.inventory.isKnown },
       onEvent: (event) => {
         this.#world.journalist.note("event", event);
         this.#world.checks.event(event);
