@@ -55,16 +55,21 @@ async function mosquitto(folder, port) {
 async function playedBridge(port) {
   const client = mqtt.connect(`mqtt://127.0.0.1:${port}`, { protocolVersion: 5 });
   endings.push(() => client.endAsync(true));
-  await client.subscribeAsync("greenhouse/+/actuator/+/set", { qos: 1 });
+  await client.subscribeAsync(["greenhouse/+/actuator/+/set", "greenhouse/bridge/request/+"], { qos: 1 });
   const commands = [];
+  const requests = [];
   const listeners = new Set();
   client.on("message", (topic, payload, { retain }) => {
-    commands.push({ topic, retain, ...JSON.parse(payload.toString()) });
+    const list = topic.endsWith("/set") ? commands : requests;
+    list.push({ topic, retain, ...JSON.parse(payload.toString()) });
     for (const listener of [...listeners]) listener();
   });
   return {
     commands,
     command: (at) => until(`command ${at}`, () => commands[at], listeners),
+    request: (at) => until(`request ${at}`, () => requests[at], listeners),
+    responds: (name, response) =>
+      client.publishAsync(`greenhouse/bridge/response/${name}`, JSON.stringify(response), { qos: 1 }),
     shows: (topic, payload) => client.publishAsync(`greenhouse/${topic}`, payload, { qos: 1, retain: true }),
     answers: (id, result) =>
       client.publishAsync(
@@ -139,6 +144,73 @@ async function commandsAndResults(red, bridge) {
   step("a command without a result is told after its time, and is not sent again");
 }
 
+const roof = "gh-0001/left_skylight";
+
+async function limits(red, bridge) {
+  const because = {
+    rule: "wind",
+    input: "weather/wind",
+    value: 14.2,
+    limit: 12,
+    quality: "good",
+    until: null,
+  };
+  const allowed = { words: ["close"], degrees: { min: 0, max: 10 }, because: [because] };
+  await bridge.shows("gh-0001/actuator/left_skylight/allowed", JSON.stringify(allowed));
+  const { payload } = await red.see("allowed", (msg) => msg.topic === roof && msg.payload !== null);
+  assert.deepEqual(payload, {
+    ...{ words: ["close"], degrees: { min: 0, max: 10 }, locked: false },
+    why: "wind: weather/wind is 14.2, the limit 12",
+  });
+  step("what may be commanded is shown with the reason why no more");
+
+  await red.press({}, "g2m-lock");
+  const { transaction, topic, ...lock } = await bridge.request(0);
+  assert.equal(topic, "greenhouse/bridge/request/lock");
+  const asked = { controller: "gh-0001", actuator: "left_skylight", by: "node-red", until: "3h" };
+  assert.deepEqual(lock, { retain: false, ...asked, reason: "work at the window" });
+  await bridge.responds("lock", { status: "ok", transaction: "of-somebody-else", data: {} });
+  await bridge.responds("lock", { status: "ok", transaction, data: { by: "node-red" } });
+  assert.deepEqual((await red.see("asked", () => true)).payload, { by: "node-red" });
+  await red.press({}, "g2m-unlock");
+  const second = await bridge.request(1);
+  await bridge.responds("unlock", {
+    status: "error",
+    transaction: second.transaction,
+    error: "locked by anna",
+  });
+  assert.equal((await red.see("not asked", () => true)).payload, "locked by anna");
+  assert.equal(red.shown.filter(({ from }) => from === "asked").length, 1);
+  step("a lock is asked for, and answered by the response to it and by no other");
+
+  const mark = red.shown.length;
+  await bridge.shows("bridge/state", "offline");
+  await red.see("allowed", (msg) => msg.topic === roof && msg.payload === null, mark);
+  await red.press({}, "g2m-lock");
+  const away = await red.see("not asked", () => true, mark);
+  assert.equal(away.payload, "not sent: the bridge is not online");
+  await bridge.shows("bridge/state", "online");
+  await red.see("allowed", (msg) => msg.topic === roof && msg.payload !== null, mark);
+  step("while the bridge is offline nothing is known to be allowed, and nothing is asked");
+}
+
+async function limitsOfDemo(red) {
+  await red.press({ until: "1m" }, "g2m-lock");
+  await red.see("asked", (msg) => msg.payload.actuators?.includes("left_skylight"));
+  const locked = await red.see("allowed", (msg) => msg.topic === roof && msg.payload?.locked === true);
+  assert.match(locked.payload.why, /^locked by node-red until /);
+  const before = red.shown.length;
+  await red.press({ payload: "20" });
+  const refused = await red.see("not done", () => true, before);
+  assert.deepEqual([refused.payload.reason, refused.payload.interlock.rule], ["interlock", "lock"]);
+  await red.press({}, "g2m-unlock");
+  await red.see("allowed", (msg) => msg.topic === roof && msg.payload?.locked === false, before);
+  step("a locked window refuses with the lock as reason, and takes commands again when it is unlocked");
+  const alarms = await red.see("alarms", () => true);
+  assert.equal(typeof alarms.payload.count, "number");
+  step(`all alarms in one: ${alarms.payload.count}`);
+}
+
 async function withPlayedBridge(folder) {
   const port = await freePort();
   const broker = await mosquitto(folder, port);
@@ -152,6 +224,7 @@ async function withPlayedBridge(folder) {
   step("no command leaves before the bridge is known to be online");
   await readings(red, bridge);
   await commandsAndResults(red, bridge);
+  await limits(red, bridge);
   const mark = red.shown.length;
   broker.child.kill("SIGKILL");
   assert.equal(await airOf(red, (msg) => !msg.valid, mark), null);
@@ -186,6 +259,7 @@ async function withDemo(folder) {
   const refused = await red.see("not done", () => true);
   assert.deepEqual([refused.outcome, refused.payload.reason], ["refused", "out_of_range"]);
   step("a degree out of range comes out as not done: refused, out_of_range");
+  await limitsOfDemo(red);
   const mark = red.shown.length;
   demo.child.kill("SIGTERM");
   const gone = await red.see("reading", (msg) => msg.topic === "gh-0001/airtemp" && !msg.valid, mark);

@@ -78,13 +78,13 @@ export async function startNodeRed({ brokerPort }) {
     log: () => log,
     ...comms,
     /** Presses the inject button, with other properties than the flow's where some are given. */
-    press: async (properties = {}) => {
+    press: async (properties = {}, button = "g2m-inject") => {
       const flow = JSON.parse(await readFile(join(folder, "flows.json"), "utf8"));
-      const { props } = flow.find(({ id }) => id === "g2m-inject");
+      const { props } = flow.find(({ id }) => id === button);
       const changed = props.map((one) =>
         one.p in properties ? { p: one.p, v: String(properties[one.p]), vt: "str" } : one,
       );
-      const answer = await fetch(`http://127.0.0.1:${port}/inject/g2m-inject`, {
+      const answer = await fetch(`http://127.0.0.1:${port}/inject/${button}`, {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify({ __user_inject_props__: changed }),

@@ -40,6 +40,12 @@ const rows: readonly Row[] = [
   ),
   // Raw addresses go around the configuration, so not even an operator reaches them.
   { topic: "greenhouse/east/address/101/set", publish: only("bridge"), read: readers },
+  ...["lock", "unlock", "release", "acknowledge"].map((name) => ({
+    topic: `greenhouse/bridge/request/${name}`,
+    publish: only("bridge", "homeassistant", "operator"),
+    read: readers,
+  })),
+  { topic: "weather/wind", publish: only(), read: only("bridge") },
   {
     topic: "greenhouse/bridge/request/refresh",
     publish: only("bridge", "homeassistant"),
