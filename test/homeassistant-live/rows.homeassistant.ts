@@ -41,7 +41,7 @@ function withVersion(installation: Installation): void {
     services(world, rows);
     outcomes(world, rows);
     limits(world, rows);
-    recipes(world, rows, isShort ? 4 : 40);
+    recipes(world, rows, isShort ? 4 : 40, installation.which === "floor");
     availability(world, rows);
     if (!isShort) {
       changesOf(world, rows);

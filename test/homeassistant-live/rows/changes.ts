@@ -5,6 +5,7 @@ import {
   house,
   parameters,
   registered,
+  sensors,
   usualConfiguration,
   type World,
 } from "../support/world.js";
@@ -14,18 +15,20 @@ import { unavailable } from "./announcements.js";
 /* What changes in the account or in the configuration, while Home Assistant runs and while it is down. */
 
 const { left_skylight: skylight, special, ...others } = actuators;
+const unlimited = { ...actuators["right_skylight"], limits: undefined };
 const controllers = (own: Configuration, more: Configuration = {}): Configuration => ({
-  controllers: { [house]: { actuators: own, parameters, ...more } },
+  controllers: { [house]: { sensors, actuators: own, parameters, ...more } },
 });
 
 /** Each is a configuration beside the usual one; ids of what is in both stay. */
 const changes: Readonly<Record<string, Configuration>> = {
   "an actuator removed": controllers({ ...others, left_skylight: skylight }),
   "an actuator renamed": controllers({ ...others, special, roof: { ...skylight, name: "Ridge" } }),
+  "limits removed": controllers({ ...actuators, right_skylight: unlimited }),
   "a controller renamed and moved": controllers(actuators, { id: "east", name: "East house", area: "East" }),
   "another language": { homeassistant: { language: "zh" } },
   "a controller ignored": {
-    controllers: { [house]: { actuators, parameters }, "GH-0003": { ignore: true } },
+    controllers: { [house]: { sensors, actuators, parameters }, "GH-0003": { ignore: true } },
   },
   "another kind": controllers({ ...others, special, left_skylight: { kind: "machine", address: "101" } }),
 };

@@ -67,7 +67,7 @@ const contentsOf = (card: unknown): readonly string[] =>
 
 const reject = { fault: "body_code", operation: "set-value", controller: house, code: 500, count: 1 };
 
-export function recipes(world: () => World, rows: Rows, runs: number): void {
+export function recipes(world: () => World, rows: Rows, runs: number, isFloor: boolean): void {
   const told = (name: string) => rows.tell(`recipe: ${name}`, `${runs} of ${runs}`);
   const known = { ids: new Map<string, string>() as ReadonlyMap<string, string> };
   /** An entity as this Home Assistant calls it, by the id that the bridge suggests. */
@@ -191,6 +191,20 @@ export function recipes(world: () => World, rows: Rows, runs: number): void {
       await one.ha.until("it is back", () => Number.isFinite(Number(reading())));
     }
     told("a reading that is missing");
+  });
+
+  it("a wind direction has statistics where the release has a mean of directions", async () => {
+    const { ha } = world();
+    await ha.until("the direction", () =>
+      Number.isFinite(Number(ha.state(id("sensor.gh_0001_winddir"))?.state)),
+    );
+    const all = (await ha.call("recorder/list_statistic_ids")) as readonly {
+      readonly statistic_id: string;
+      readonly mean_type?: number;
+    }[];
+    const found = all.filter(({ statistic_id: one }) => one === id("sensor.gh_0001_winddir"));
+    // 2 is a circular mean; an older release has none and ignores the class.
+    expect(found.map(({ mean_type: type }) => type)).toEqual(isFloor ? [] : [2]);
   });
 
   it.each(["window", "limits"])(

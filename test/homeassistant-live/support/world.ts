@@ -44,6 +44,11 @@ export const actuators: Readonly<Record<string, Configuration>> = {
   thermal_curtain: { kind: "thermal_curtain", address: "107", read_only: true, ...moving },
 };
 
+/** The simulated greenhouse has no vane: another reading stands for it. */
+export const sensors: Configuration = {
+  winddir: { from: "par", kind: "wind_direction", unit: "°" },
+};
+
 export const parameters: Configuration = {
   ec_target: {
     address: "501",
@@ -109,7 +114,7 @@ export const usualConfiguration: Configuration = {
   commands: { min_interval: "0s" },
   homeassistant: { language: "en" },
   weather: { wind: { topic: "weather/wind", field: "speed", stale_after: "1h" } },
-  controllers: { [house]: { actuators, parameters } },
+  controllers: { [house]: { sensors, actuators, parameters } },
   http: false,
   data_dir: "./data",
 };
