@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import net from "node:net";
+import { portFor } from "../support/free-port.js";
 
 /* A broker that refuses everybody and repeats their CONNECT, password included, wherever MQTT has room for a text. */
 
@@ -64,12 +65,9 @@ export async function hostileBroker(name: RefusalName): Promise<HostileBroker> {
       );
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port given");
+  const port = await portFor(server);
   return {
-    port: address.port,
+    port,
     get refused() {
       return refused;
     },

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { secrets } from "./secrets.js";
+import { portFor } from "../support/free-port.js";
 
 /* A platform whose answers repeat what was sent to it, in every place an answer has. */
 
@@ -82,12 +83,9 @@ export async function hostilePlatform(name: AnswerName, signsIn: boolean): Promi
       `HTTP/1.1 401 ${encodeURIComponent(echo)}\r\nX-Echo: ${encodeURIComponent(echo)}\r\n\r\n${echo}`,
     );
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port given");
+  const port = await portFor(server);
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `http://127.0.0.1:${port}`,
     get asked() {
       return asked;
     },

@@ -14,7 +14,7 @@ describe("a position still travelling is never a reason to send again", () => {
     ["the mode's address, from 0", together, 0, ["101=10100", "101=60"]],
     ["the mode's address, from 90", together, 90, ["101=10100", "101=60"]],
   ])(
-    "req 11: %s: on its way after a POST that was cut off, it is read back until it arrives",
+    "%s: on its way after a POST that was cut off, it is read back until it arrives",
     async (_where, options, start, sent) => {
       const bench = new CommandBench(options);
       const { platform, clock } = bench;

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
 import https from "node:https";
 import net from "node:net";
@@ -10,6 +9,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createWebSocketStream, WebSocketServer } from "ws";
 import { testCertificate } from "../broker/certificate.js";
 import { connect, testBroker, testMosquitto, until } from "./support.js";
+import { portFor } from "../support/free-port.js";
 
 describe("the way to the broker", () => {
   it.each([5, 4] as const)(
@@ -41,12 +41,10 @@ describe("the way to the broker", () => {
       });
       const server = tls.createServer(testCertificate);
       server.on("tlsClientError", () => undefined);
-      server.listen(0, "127.0.0.1");
-      await once(server, "listening");
+      const port = await portFor(server);
       onTestFinished(() => {
         server.close();
       });
-      const { port } = server.address() as net.AddressInfo;
       const { lines } = connect({ url: `${scheme}://127.0.0.1:${port}` });
       await until(() => lines.some((line) => line.includes("mqtt.tls.ca")), "the remedy told", lines);
     },
@@ -72,10 +70,8 @@ describe("the way to the broker", () => {
     ["a shell", () => net.createServer((socket) => socket.write("SSH-2.0-OpenSSH_9.2\r\n"))],
   ])("names the likely cause where %s answers instead of a broker", async (_, make) => {
     const server: net.Server = make();
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
+    const port = await portFor(server);
     onTestFinished(() => void server.close());
-    const { port } = server.address() as net.AddressInfo;
     const { connection, lines } = connect({ url: `mqtt://127.0.0.1:${port}` });
     await until(() => connection.lastFailure !== null, "failed", lines);
     expect(connection.lastFailure).toMatch(
@@ -85,10 +81,8 @@ describe("the way to the broker", () => {
 
   it("asks about the port where what answers closes without a word, as a TLS port does", async () => {
     const server = tls.createServer({ cert: testCertificate.cert, key: testCertificate.key });
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
+    const port = await portFor(server);
     onTestFinished(() => void server.close());
-    const { port } = server.address() as net.AddressInfo;
     const { connection, lines } = connect({ url: `mqtt://127.0.0.1:${port}` });
     await until(() => connection.lastFailure !== null, "failed", lines);
     expect(connection.lastFailure).toMatch(/is this the port of an MQTT broker, without TLS/);
@@ -121,23 +115,21 @@ describe("the way to the broker", () => {
       upstream.on("error", () => undefined).on("close", () => stream.destroy());
       stream.pipe(upstream).pipe(stream);
     });
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const address = server.address() as net.AddressInfo;
+    const port = await portFor(server);
     onTestFinished(() => {
       server.closeAllConnections();
       server.close();
     });
     const { connection, online, stop } = connect({
       ...broker.credential,
-      url: `wss://localhost:${address.port}/mqtt`,
+      url: `wss://localhost:${port}/mqtt`,
       tls: { ca: testCertificate.cert },
     });
     await online();
     await connection.publish("a", "b");
     await stop();
     const wrong = connect({
-      url: `wss://localhost:${address.port}/other`,
+      url: `wss://localhost:${port}/other`,
       tls: { ca: testCertificate.cert },
     });
     await until(() => wrong.connection.lastFailure !== null, "failed");

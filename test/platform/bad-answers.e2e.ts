@@ -5,7 +5,7 @@ import { startRawHost } from "./support/raw-host.js";
 const workshop = new Workshop();
 afterEach(() => workshop.close());
 
-describe("req 45: total deadlines", () =>
+describe("total deadlines", () =>
   it("1,000 exchanges that time out leave no connection behind", async () => {
     const host = workshop.keep(await startRawHost(() => undefined));
     const timeouts = { connect: 1_000, read: 20, control: 20 };

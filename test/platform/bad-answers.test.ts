@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import https from "node:https";
 import type { Socket } from "node:net";
 import { createServer } from "node:net";
@@ -9,6 +8,7 @@ import type { PlatformClient } from "../../src/platform/client.js";
 import { ok, startFakeHost } from "./support/fake-host.js";
 import { startRawHost } from "./support/raw-host.js";
 import { selfSignedCertificate, selfSignedKey } from "./support/self-signed.js";
+import { portFor } from "../support/free-port.js";
 
 const workshop = new Workshop();
 afterEach(() => workshop.close());
@@ -25,7 +25,7 @@ function drip(socket: Socket, everyMs: number, piece: string): void {
 
 const head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
 
-describe("req 45: total deadlines", () => {
+describe("total deadlines", () => {
   it.each<[string, (socket: Socket) => void]>([
     ["an answer that never begins", () => undefined],
     ["headers that stall half way", (socket) => socket.write(head)],
@@ -53,17 +53,14 @@ describe("req 45: total deadlines", () => {
 
   it("a TLS handshake that stalls ends with the deadline, nothing was sent", async () => {
     const server = createServer(() => undefined);
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const address = server.address();
-    const port = typeof address === "object" ? address?.port : 0;
+    const port = await portFor(server);
     const facts = await factsOf(clientFor(`https://127.0.0.1:${port}`).write("GH-1", "101", "1010", never));
     expect(facts).toMatchObject({ kind: "unreachable", sent: false });
     server.close();
   });
 });
 
-describe("req 46: sizes", () => {
+describe("sizes", () => {
   it("an endless body is cut off at 2 MiB", async () => {
     let written = 0;
     const host = workshop.keep(
@@ -159,7 +156,7 @@ describe("req 46: sizes", () => {
   });
 });
 
-describe("req 13, 14: whether the platform may have seen the request", () => {
+describe("whether the platform may have seen the request", () => {
   it.each<[string, (socket: Socket) => void, string]>([
     ["a reset before any answer", (socket) => socket.resetAndDestroy(), "interrupted"],
     ["an end before any answer", (socket) => socket.end(), "interrupted"],
@@ -247,7 +244,7 @@ describe("req 13, 14: whether the platform may have seen the request", () => {
   });
 
   it.each([undefined, "0"])(
-    "req 64: a certificate nobody trusts is refused before anything is sent, with NODE_TLS_REJECT_UNAUTHORIZED=%s",
+    "a certificate nobody trusts is refused before anything is sent, with NODE_TLS_REJECT_UNAUTHORIZED=%s",
     async (environment) => {
       vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", environment);
       onTestFinished(() => {
@@ -261,10 +258,7 @@ describe("req 13, 14: whether the platform may have seen the request", () => {
           response.end("{}");
         },
       );
-      server.listen(0, "127.0.0.1");
-      await once(server, "listening");
-      const address = server.address();
-      const port = typeof address === "object" ? address?.port : 0;
+      const port = await portFor(server);
       const error = await failureOf(
         clientFor(`https://127.0.0.1:${port}`).write("GH-1", "101", "1010", never),
       );
@@ -300,7 +294,7 @@ describe("req 13, 14: whether the platform may have seen the request", () => {
   });
 });
 
-describe("req 15: redirects", () => {
+describe("redirects", () => {
   it.each([301, 302, 307, 308])("HTTP %i is not followed: the other host sees no request", async (status) => {
     const other = workshop.keep(await startFakeHost());
     const host = workshop.keep(

@@ -40,7 +40,7 @@ function run(start: Circuit = closedCircuit) {
 const go = { go: true, probe: false };
 const probe = { go: true, probe: true };
 
-describe("req 47: the circuit", () => {
+describe("the circuit", () => {
   it("opens after 5 consecutive failures, and only then", () => {
     const drive = run();
     drive.fail("realtime", 0, openAfter - 1);

@@ -15,7 +15,7 @@ const ways: readonly (readonly [string, Answerer])[] = [
   ["a maintenance page", () => ({ body: "<html>maintenance</html>" })],
 ];
 
-describe("req 47: an hour without platform", () => {
+describe("an hour without platform", () => {
   it.each(ways)(
     "%s: at most 150 requests in all, recovery within 60 s of polling each second",
     async (_way, fault) => {

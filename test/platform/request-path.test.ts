@@ -68,7 +68,7 @@ describe("fixed parameters of a shape", () =>
     );
   }));
 
-describe("req 48: device codes", () => {
+describe("device codes", () => {
   it("20,000 hostile codes never change origin or path: the expected request or none", () => {
     let made = 0;
     fc.assert(

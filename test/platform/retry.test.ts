@@ -11,7 +11,7 @@ const facts = (over: Partial<PlatformErrorFacts>): PlatformErrorFacts => ({
   ...over,
 });
 
-describe("req 47: retries of reads", () => {
+describe("retries of reads", () => {
   it.each<[string, Partial<PlatformErrorFacts>, number, number, number | null]>([
     ["no connection: full jitter up to 1 s", { kind: "unreachable" }, 0, 0.5, 500],
     ["the second time up to 2 s", { kind: "unreachable" }, 1, 0.5, 1_000],

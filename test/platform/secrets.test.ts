@@ -90,7 +90,7 @@ async function shownBy(url: string, credential: Partial<PlatformSettings>): Prom
   );
 }
 
-describe("req 61: secrets", () => {
+describe("secrets", () => {
   it.each(echoes)("a server that echoes them in %s makes none appear", async (_name, answerer) => {
     const host = workshop.keep(await startFakeHost(answerer));
     for (const credential of await credentials()) {

@@ -70,7 +70,7 @@ describe("sign-in", () => {
     expect(reads()).toHaveLength(100);
   });
 
-  it("req 16: 100 calls meeting 401 at once: one new sign-in, one replay of each read", async () => {
+  it("100 calls meeting 401 at once: one new sign-in, one replay of each read", async () => {
     const { host, state, signIns, reads, bearer } = await startPlatform();
     const settings = { ...signInSettings(host), concurrency: 64 };
     const { client, links } = makeClient(workshop, settings, { dataDir: await workshop.folder() });
@@ -362,7 +362,7 @@ describe("sign-in attempts after refusals", () => {
   });
 });
 
-describe("req 16: tokens that end soon after they were got", () => {
+describe("tokens that end soon after they were got", () => {
   /** Asks at regular times for 120 s; returns the seconds in which it signed in. */
   async function secondsOfSignIns(everyS: number, ends: readonly number[]): Promise<readonly number[]> {
     const { host, state, signIns } = await startPlatform();

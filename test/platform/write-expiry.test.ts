@@ -67,7 +67,7 @@ async function signedIn() {
   return { ...platform, clock, client };
 }
 
-describe("req 16: a token that ends again and again, on a platform that checks it for control values only", () => {
+describe("a token that ends again and again, on a platform that checks it for control values only", () => {
   it("gets one sign-in and one second POST at each end", async () => {
     const { client, clock, expire, signIns, posts } = await signedIn();
     expect(await command(client)).toBe("accepted");

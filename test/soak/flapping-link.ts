@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import net from "node:net";
+import { portFor } from "../support/free-port.js";
 
 /* A pipe to the broker that can be cut and stay cut for a while; it remembers nothing of what passes. */
 
@@ -35,12 +36,9 @@ export async function flappingLink(targetPort: number): Promise<FlappingLink> {
       one.pipe(other);
     }
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port given");
+  const port = await portFor(server);
   return {
-    port: address.port,
+    port,
     cut: () => {
       isCut = true;
       drop();

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import net from "node:net";
+import { portFor } from "./free-port.js";
 
 /*
  * A TCP proxy on a free loopback port that can be made to misbehave while connections stand: the faults that networks
@@ -90,13 +91,10 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     client.on("close", ended);
     upstream.on("close", ended);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port given");
+  const port = await portFor(server);
 
   return {
-    port: address.port,
+    port,
     get accepted() {
       return accepted;
     },

@@ -1,10 +1,10 @@
 import net from "node:net";
-import { once } from "node:events";
 import mqtt from "mqtt";
 import { fieldsOf } from "../history.js";
 import { type Row, stayedOnline } from "../row.js";
 import type { Lane, World } from "../support/world.js";
 import { broker, wait } from "./kinds.js";
+import { portFor } from "../../support/free-port.js";
 
 /* D: what a broker hands on, and in which version of its protocol. */
 
@@ -24,11 +24,8 @@ async function closingBroker() {
       socket.destroy();
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port given");
-  return { port: address.port, closed: () => closed, close: () => server.close() };
+  const port = await portFor(server);
+  return { port, closed: () => closed, close: () => server.close() };
 }
 
 /** Everything that a broker keeps, as a new subscriber with QoS 1 gets it. */

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { deflateSync, gzipSync } from "node:zlib";
 import type { Post } from "../history.js";
+import { portFor } from "../../support/free-port.js";
 
 /* A host that answers every request badly, and notes every control value that reaches it: it does none of them. */
 
@@ -73,12 +74,9 @@ export async function startBadHost(): Promise<BadHost> {
     });
   });
   server.on("clientError", (_error, socket) => socket.destroy());
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port given");
+  const port = await portFor(server);
   return {
-    port: address.port,
+    port,
     posts,
     manner: (next) => {
       manner = next;

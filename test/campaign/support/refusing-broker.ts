@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import net from "node:net";
+import { portFor } from "../../support/free-port.js";
 
 /** A broker that answers every CONNECT with a refusal: code 3 and 5 of MQTT 3.1.1, 0x88 and 0x97 of MQTT 5 by turns. */
 export async function startRefusingBroker(): Promise<{
@@ -19,12 +20,9 @@ export async function startRefusingBroker(): Promise<{
       client.end(Buffer.from(level === 5 ? [0x20, 0x03, 0x00, code, 0x00] : [0x20, 0x02, 0x00, code]));
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port given");
+  const port = await portFor(server);
   return {
-    port: address.port,
+    port,
     refused: () => refused,
     close: async () => {
       for (const socket of sockets) socket.destroy();

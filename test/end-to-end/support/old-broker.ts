@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import net from "node:net";
+import { portFor } from "../../support/free-port.js";
 
 /** A door before a broker that, like brokers of before MQTT 5, refuses every CONNECT of another level than 4. */
 export async function oldBroker(brokerPort: number): Promise<{
@@ -30,12 +31,9 @@ export async function oldBroker(brokerPort: number): Promise<{
       client.pipe(broker).pipe(client);
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port given");
+  const port = await portFor(server);
   return {
-    port: address.port,
+    port,
     levels,
     close: async () => {
       for (const socket of sockets) socket.destroy();

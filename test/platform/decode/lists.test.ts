@@ -252,7 +252,7 @@ describe("stations", () => {
   });
 });
 
-describe("req 49: lists, any answer", () => {
+describe("lists, any answer", () => {
   const readers: readonly ((answer: unknown) => unknown)[] = [
     (answer) => deviceReader({})(answer, decoding()),
     (answer) => stationReader({})(answer, decoding()),

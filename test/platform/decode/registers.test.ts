@@ -80,7 +80,7 @@ describe("get-value: data is keyed by the address string and holds that address'
     expect(one({ regs: [{ no: 101, now: "7" }] }, "101", shape).value).toBe("7");
   });
 
-  it("req 49: any answer gives a scalar of the answer or none, never a crash", () => {
+  it("any answer gives a scalar of the answer or none, never a crash", () => {
     const reader = oneValueReader({});
     fc.assert(
       fc.property(
@@ -171,7 +171,7 @@ describe("set-value/flush: all addresses of a parameter group", () => {
     expect(problems).toHaveLength(1);
   });
 
-  it("req 49: any answer gives scalars of the answer or none, never a crash", () => {
+  it("any answer gives scalars of the answer or none, never a crash", () => {
     const reader = manyValuesReader({});
     fc.assert(
       fc.property(anyAnswer, (answer) => {

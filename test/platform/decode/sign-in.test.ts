@@ -63,7 +63,7 @@ describe("the token of a sign-in answer", () => {
     [{ token: "a.b.c-not-json" }, null],
   ])("%j is good for %j ms", (body, lifetime) => expect(read(body)?.lifetimeMs ?? null).toBe(lifetime));
 
-  it("req 49: any answer gives a token or none, never a crash", () =>
+  it("any answer gives a token or none, never a crash", () =>
     fc.assert(
       fc.property(anyAnswer, (answer) => {
         const found = read(answer);

@@ -8,6 +8,7 @@ import { createPlatform, type PlatformClient } from "../../../src/platform/clien
 import type { PlatformSettings } from "../../../src/platform/settings.js";
 import { type Clock, systemClock } from "../../../src/runtime/clock.js";
 import { settingsFor } from "../support/client-under-test.js";
+import { portFor } from "../../support/free-port.js";
 
 export interface Listening {
   readonly client: PlatformClient;
@@ -116,15 +117,12 @@ export async function startPeer(options: PeerOptions = {}): Promise<Peer> {
       options.opened?.(opened);
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
+  const port = await portFor(server);
   onTestFinished(async () => {
     for (const socket of sockets.clients) socket.terminate();
     server.closeAllConnections();
     server.close();
     await once(server, "close");
   });
-  return { url: `http://127.0.0.1:${address.port}`, asked, requests, open: () => [...sockets.clients] };
+  return { url: `http://127.0.0.1:${port}`, asked, requests, open: () => [...sockets.clients] };
 }

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import http from "node:http";
 import type { Socket } from "node:net";
+import { portFor } from "../../support/free-port.js";
 
 /** One HTTP host of a platform, in the test's hands: records every request and answers what the test says. */
 export interface SeenRequest {
@@ -64,12 +65,9 @@ export async function startFakeHost(first: Answerer = () => ok(null)): Promise<F
     socket.on("close", () => sockets.delete(socket));
     socket.on("error", () => undefined);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
+  const port = await portFor(server);
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `http://127.0.0.1:${port}`,
     requests,
     get accepted() {
       return accepted;

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import net from "node:net";
+import { portFor } from "../../support/free-port.js";
 
 /** A host below HTTP: gets each connection and the bytes that come, for answers no HTTP server would give. */
 export interface RawHost {
@@ -32,12 +33,9 @@ export async function startRawHost(converse: (socket: net.Socket, text: string) 
       converse(socket, request);
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
+  const port = await portFor(server);
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `http://127.0.0.1:${port}`,
     get accepted() {
       return accepted;
     },
