@@ -370,11 +370,11 @@ export const emptyBook: Book = {
   closed: false,
 };
 
-/** Asks the world outside; the number by which its answer is known. */
+/** Asks the world outside; the number by which its answer is known. A question is made for this call, so it becomes the effect itself. */
 export function ask(turn: Turn, question: Question, key = turn.key): number {
   const token = turn.book.asked + 1;
   turn.book.asked = token;
-  turn.effects.push({ ...question, key, token });
+  turn.effects.push(Object.assign(question, { key, token }));
   return token;
 }
 

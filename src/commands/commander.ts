@@ -84,11 +84,9 @@ export class Commander implements PushBell {
       },
     });
     const isTaken = effects.some(({ type }) => type === "phase");
-    const [refused] = effects.flatMap((effect) =>
-      "result" in effect && effect.result ? [effect.result] : [],
-    );
-    if (!isTaken && refused !== undefined && request.rule !== undefined)
-      this.#ports.limits?.turnedAway({ code, targetId: request.targetId }, refused);
+    if (isTaken || request.rule === undefined) return { id, isTaken };
+    const refused = effects.find((effect) => effect.type === "ended" || effect.type === "result");
+    if (refused) this.#ports.limits?.turnedAway({ code, targetId: request.targetId }, refused.result);
     return { id, isTaken };
   }
 

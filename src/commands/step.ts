@@ -28,11 +28,23 @@ export function step(
   now: Now,
   limits: BookLimits = unlimited,
 ): { readonly book: Book; readonly effects: readonly Effect[] } {
-  // A copy, as the book is shared with whoever holds it.
-  const turn: Turn = { book: { ...book }, key: "", lane: emptyLane, effects: [], now, limits };
+  const turn: Turn = { book: draftOf(book), key: "", lane: emptyLane, effects: [], now, limits };
   fold(turn, input);
   return { book: turn.book, effects: turn.effects };
 }
+
+/** A copy, as the book is shared with whoever holds it. Written out, since each message costs one. */
+const draftOf = (book: Book): Turn["book"] => ({
+  lanes: book.lanes,
+  busy: book.busy,
+  ids: book.ids,
+  allowances: book.allowances,
+  refusals: book.refusals,
+  outcomes: book.outcomes,
+  problems: book.problems,
+  asked: book.asked,
+  closed: book.closed,
+});
 
 const unlimited: BookLimits = {
   take: () => ({ term: null }),
