@@ -359,12 +359,14 @@ const untilText = (text: string): string => {
 
 /** Requests to the running bridge about what limits commands. */
 export function addLimitCommands(root: Command, around: Surroundings): void {
+  const notSafety =
+    "\nThis is not a safety layer: it stops what comes through the bridge, not a wall switch, the platform's own page or the controller.";
   const about = (
     name: "lock" | "unlock" | "release",
     description: string,
     examples: readonly string[],
   ): Command =>
-    add(root, name, description, examples)
+    add(root, name, description, examples, commonNames, name === "lock" ? notSafety : "")
       .argument("<controller>", "topic id or device code")
       .argument("[actuator]", "id in the configuration; without it all of the controller")
       .option("--by <name>", "who asks; default: your user name")
@@ -388,9 +390,10 @@ export function addLimitCommands(root: Command, around: Surroundings): void {
   add(root, "alarms", "what is wrong now, and what cleared within the hour", [
     "greenhouse2mqtt alarms --json",
     "greenhouse2mqtt alarms --acknowledge guard_blind.gh-0001.left_skylight",
+    "greenhouse2mqtt alarms --acknowledge all",
   ])
     .option("--json", "one object a line, with what to do about it")
-    .option("--acknowledge <alarm>", "say that you have seen this one, which clears nothing")
+    .option("--acknowledge <alarm>", "say that you have seen this one, or all, which clears nothing")
     .option("--by <name>", "who acknowledges; default: your user name")
     .action(async (options: AlarmsOptions) => (await import("./limits.js")).alarms(options, around));
 }
