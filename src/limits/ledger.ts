@@ -218,7 +218,9 @@ export class Ledger {
     const controller = around.own?.info.id;
     if (controller === undefined) return;
     const problems = problemsOf(entry, around);
-    for (const type of ["guard_blind", "guard_unmet", "lease_overrun"] as const)
-      this.#ports.alarm(type, { controller, actuator: entry.id }, problems[type]);
+    for (const type of ["guard_blind", "guard_unmet", "lease_overrun"] as const) {
+      const problem = problems[type];
+      if (problem !== undefined) this.#ports.alarm(type, { controller, actuator: entry.id }, problem);
+    }
   }
 }

@@ -202,13 +202,17 @@ export const isKeptBack = ({ leaseEnd, sends }: Entry): boolean =>
 
 type EntryAlarm = Extract<AlarmType, "guard_blind" | "guard_unmet" | "lease_overrun">;
 
-/** What of it somebody should know; null for what is well. */
-export function problemsOf(entry: Entry, around: Surroundings): Readonly<Record<EntryAlarm, string | null>> {
+/** What of it somebody should know: null for what is well, undefined where this run cannot tell yet and nothing changes. */
+export function problemsOf(
+  entry: Entry,
+  around: Surroundings,
+): Readonly<Record<EntryAlarm, string | null | undefined>> {
   const { guards } = limitsOf(entry.settings);
-  const blind = guards.filter((guard) => {
-    const state = guardState(entry, guard);
-    return isBlind(state) && (state.isSeen || around.source.now >= graceEnds(guard, around));
-  });
+  const { now } = around.source;
+  const unread = guards.filter((guard) => isBlind(guardState(entry, guard)));
+  const blind = unread.filter(
+    (guard) => guardState(entry, guard).isSeen || now >= graceEnds(guard, around),
+  );
   const unmet = guards.flatMap((guard) => {
     const state = guardState(entry, guard);
     const sends = entry.sends.get(guard.name);
@@ -216,16 +220,23 @@ export function problemsOf(entry: Entry, around: Surroundings): Readonly<Record<
     const isUnmet = sends.isKeptBack || (isGivenUp(sends.tries) && sends.id === null);
     return isUnmet ? [`The guard "${guard.name}" sends ${guard.sends ?? ""}: ${sends.problem}`] : [];
   });
+  const isDue = guards.some((guard) => {
+    const state = guardState(entry, guard);
+    return state.sending === "due" && holds(state);
+  });
   const overrun = entry.lease !== null ? (entry.leaseEnd?.problem ?? null) : null;
+  const isOver = entry.lease !== null && entry.lease.until <= now;
   return {
     guard_blind:
       blind.length === 0
-        ? null
+        ? orUnknown(unread.length > 0)
         : blind.map((guard) => guardSentence(guard, guardState(entry, guard))).join(" "),
-    guard_unmet: unmet.length === 0 ? null : unmet.join(" "),
+    guard_unmet: unmet.length === 0 ? orUnknown(isDue) : unmet.join(" "),
     lease_overrun:
       overrun === null
-        ? null
+        ? orUnknown(isOver)
         : `${entry.lease?.endsWith ?? ""} was to end "${entry.lease?.command ?? ""}": ${overrun}`,
   };
 }
+
+const orUnknown = (isUnknown: boolean): null | undefined => (isUnknown ? undefined : null);

@@ -263,6 +263,30 @@ describe("what a rule sends", () => {
     expect(one.values()).toEqual(["101=10001"]);
   });
 
+  it("keeps an alarm of an earlier run on until this one can tell that it is over", async () => {
+    const one = new CommandBench({ weather, actuators: [skylight({ limits: limits({ guards: [wind] }) })] });
+    one.alarms.set("guard_blind", "of the run before");
+    one.alarms.set("lease_overrun", "of the run before");
+    const lease = { id: "x", by: null, command: "open", ends_with: "close", until: one.clock.now() - 60_000 };
+    const kept = {
+      ...{ guards: {}, starts: [], moved_until: null, direction: null, lock: null, hold: null, lease },
+    };
+    const nothing = { open: [], unread: [], problems: [], starts: [], alarms: [] };
+    const limited = [{ controller: "GH-0001", actuator: "roof", kept }];
+    one.keeper.restore({ ...nothing, limits: limited }, one.clock.now());
+    const stop = new AbortController();
+    void one.keeper.run(stop.signal);
+    onTestFinished(() => stop.abort());
+    one.store.dispatch("GH-0001", { type: "connection", status: online });
+    one.platform.registers.set("101", "10010");
+    await one.clock.advance(1_000);
+    expect([...one.alarms.keys()]).toEqual(["guard_blind", "lease_overrun"]);
+    blow(one, 3);
+    await one.clock.advance(30_000);
+    expect(one.values()).toEqual(["101=10001"]);
+    expect([...one.alarms.keys()]).toEqual([]);
+  });
+
   it("as a dry run is no end of a lease, and is not tried without a pause", async () => {
     const one = await bench({
       actuators: [valve({ limits: limits({ forMs: 600_000 }) })],
