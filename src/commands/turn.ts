@@ -200,7 +200,9 @@ export function keptBack(
     finish(turn, run, interlocked(rule));
     return;
   }
-  const first = stage.at === "unclear" || stage.at === "renewed" ? stage.first.facts : null;
+  // What is unclear at a first POST is the step before.
+  const isAgain = nth > 1 && (stage.at === "unclear" || stage.at === "renewed");
+  const first = isAgain ? stage.first.facts : null;
   const last =
     first === null ? [] : [stepReport(command.settings, step, { type: "interrupted", ...first, readBack })];
   finish(turn, run, {

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import { CommandBench } from "../support/command-bench.js";
+import { platformError } from "../support/scripted-platform.js";
 import { bench, blow, guard, limits, online, skylight, valve, weather } from "./bench.js";
 
 const allowed = (one: CommandBench, id = "roof") =>
@@ -70,6 +71,23 @@ describe("a guard", () => {
     });
     expect(one.platform.posts.map(({ value }) => value)).toEqual(["10100"]);
   });
+});
+
+it("a degree that a guard keeps back is no step that was sent, also where the mode's POST had no answer", async () => {
+  const clear = { ...wind, clearAfterMs: 0 };
+  const one = await bench({ actuators: [skylight({ limits: limits({ guards: [clear] }) })] });
+  one.platform.onWrite = async (post) => {
+    await one.platform.accept(post);
+    throw platformError({});
+  };
+  blow(one, 3);
+  one.send("60");
+  await one.clock.advance(1_000);
+  blow(one, 14);
+  await one.clock.advance(60_000);
+  expect(one.values()).toEqual(["101=10100"]);
+  expect(one.results.at(-1)).toMatchObject({ outcome: "failed", reason: "interlock" });
+  expect(one.results.at(-1)?.steps.map(({ value }) => value)).toEqual(["10100"]);
 });
 
 describe("a guard that sends", () => {
