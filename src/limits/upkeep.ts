@@ -210,9 +210,7 @@ export function problemsOf(
   const { guards } = limitsOf(entry.settings);
   const { now } = around.source;
   const unread = guards.filter((guard) => isBlind(guardState(entry, guard)));
-  const blind = unread.filter(
-    (guard) => guardState(entry, guard).isSeen || now >= graceEnds(guard, around),
-  );
+  const blind = unread.filter((guard) => guardState(entry, guard).isSeen || now >= graceEnds(guard, around));
   const unmet = guards.flatMap((guard) => {
     const state = guardState(entry, guard);
     const sends = entry.sends.get(guard.name);

@@ -143,6 +143,23 @@ describe("a lease", () => {
     expect(restrictions()?.lease).toBeNull();
   });
 
+  it("is in force as soon as its command takes over the read-backs of an equal one, whatever they show", async () => {
+    const one = await bench({ actuators: [valve()] });
+    one.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
+    one.send("on", { targetId: "valve" });
+    await one.clock.advance(5_000);
+    one.send('{"command":"on","for":"5m"}', { targetId: "valve" });
+    await one.clock.advance(1);
+    expect(one.records.findLast(({ type }) => type === "limits_kept")).toMatchObject({
+      kept: { lease: { command: "on", ends_with: "off" } },
+    });
+    await one.clock.advance(100_000);
+    expect(one.results.map(({ outcome }) => outcome)).toEqual(["superseded", "unconfirmed"]);
+    one.platform.registers.set("210", "1010");
+    await one.clock.advance(300_000);
+    expect(one.values()).toContain("210=1001");
+  });
+
   it("is renewed by the same command that names a time, and by no other", async () => {
     const one = await bench({ actuators: [valve({ limits: limits({ atMostMs: 3_600_000 }) })] });
     const until = () => one.store.get("GH-0001")?.actuators.get("valve")?.restrictions?.lease?.until;

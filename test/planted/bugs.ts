@@ -1,3 +1,4 @@
+import { limitBugs } from "./limit-bugs.js";
 import type { Planted } from "./plant.mjs";
 
 /** What the simulation or the fault campaign has to notice, and as what. */
@@ -380,4 +381,5 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   ...order,
   ...outcomes,
   ...mirror,
+  ...limitBugs,
 };

@@ -124,6 +124,7 @@ export class Accidents {
     bridge.stop().then(
       () => {
         journalist.note("stopped", {});
+        this.#world.checks.limits.crashing(false);
         this.#startLater();
       },
       (error: unknown) => this.#world.fail(error),

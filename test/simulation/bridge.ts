@@ -9,6 +9,9 @@ import { topicsUnder } from "../../src/mqtt/topics.js";
 import type { GreenhouseStore } from "../../src/sync/store.js";
 import { silentLog } from "../support/builders.js";
 import { simulatedMirror } from "./simulated-mirror.js";
+import type { PlatformState } from "../../src/greenhouse/model.js";
+import type { LimitRequestPorts } from "../../src/status/limit-requests.js";
+import type { Measured } from "./limits/weather-station.js";
 import { BootClock } from "./time.js";
 import type { World } from "./world.js";
 
@@ -71,11 +74,13 @@ export class Bridge {
       onEvent: (event) => {
         this.#world.journalist.note("event", event);
         this.#world.checks.event(event);
+        desk.limits.told(event);
         this.#world.journalist.saw(`event ${event.type}`);
       },
     });
     this.#desk = desk;
     this.#watchPhases(desk);
+    this.#watchRules(desk);
     const recovered = journal.history().open.length;
     const files = this.#world.disk.mount(clock);
     const onUnreadable = () => undefined;
@@ -105,8 +110,10 @@ export class Bridge {
       },
       outputs: {
         send: (topic, payload) => {
-          if (this.isLinked && this.clock.isAlive && topic.endsWith("/command"))
-            this.#world.commandTopics.set(topic, payload);
+          if (!this.clock.isAlive) return;
+          const alarm = /^greenhouse\/alarm\/(.+)$/.exec(topic)?.[1];
+          if (alarm !== undefined) this.#world.checks.limits.alarms.published(alarm, payload);
+          if (this.isLinked && topic.endsWith("/command")) this.#world.commandTopics.set(topic, payload);
         },
         showAgain: () => undefined,
         hasten: () => undefined,
@@ -140,6 +147,22 @@ export class Bridge {
     if (where?.type === "command") this.#desk.received(message, where, null);
   }
 
+  /** A message on a weather topic. */
+  measured(message: Measured, protocolVersion: 4 | 5): void {
+    if (this.#desk?.limits.hears(message.topic)) this.#desk.limits.measured(message, protocolVersion);
+  }
+
+  platformState(state: PlatformState): void {
+    this.#desk?.limits.alarms.platformState(state);
+  }
+
+  /** What requests over MQTT work with; null while it starts. */
+  get requestPorts(): LimitRequestPorts | null {
+    if (this.#desk === null) return null;
+    const { limits } = this.#desk;
+    return { limits, clock: this.clock, onEvent: ({ type }) => this.#world.journalist.saw(`event ${type}`) };
+  }
+
   /** SIGTERM: resolves once everything has ended. */
   async stop(): Promise<void> {
     this.isStopping = true;
@@ -164,6 +187,13 @@ export class Bridge {
       this.#world.checks.phase(this, command.by, phase);
       if (phase === "checking") this.#world.checking();
     };
+  }
+
+  /** What rules send comes on the same path; each is given a tag, as every delivery is. */
+  #watchRules({ commander }: CommandDesk): void {
+    const submit = commander.submit.bind(commander);
+    commander.submit = (request) =>
+      submit(request.rule === undefined ? request : this.#world.ruleSends(this, request));
   }
 
   #publish(topic: string, payload: string): Promise<void> {

@@ -5,6 +5,7 @@ import type { Bridge } from "./bridge.js";
 import { CrashWindows } from "./crash-windows.js";
 import { EndChecks } from "./end-checks.js";
 import { HeldChecks } from "./held-checks.js";
+import { LimitChecks } from "./limits/limit-checks.js";
 import type { Ask, Write } from "./history.js";
 import { laneOf } from "./judging.js";
 import { MirrorChecks } from "./mirror-checks.js";
@@ -23,6 +24,7 @@ export class Checks {
   readonly #windows: CrashWindows;
   readonly #end: EndChecks;
   readonly #held: HeldChecks;
+  readonly limits: LimitChecks;
 
   constructor(world: World) {
     this.#world = world;
@@ -33,7 +35,11 @@ export class Checks {
     this.#windows = new CrashWindows(this.#book);
     this.#end = new EndChecks(this.#book);
     this.#held = new HeldChecks(this.#book);
-    world.journalist.onWire = (write) => this.#posts.leaving(write);
+    this.limits = new LimitChecks(this.#book);
+    world.journalist.onWire = (write) => {
+      this.#posts.leaving(write);
+      this.limits.leases.leaving(write);
+    };
   }
 
   /** Whose POST one to this address must be: the command of the actuator that said last that it is sending. */
@@ -57,30 +63,37 @@ export class Checks {
       ask.inherits = ask.donor === null || ask.donor.boot !== bridge.boot || ask.donor.inherits;
       journalist.saw("an equal command takes over the read-backs");
       this.#world.takingOver();
+      this.limits.takesOver(ask);
     }
   }
 
   posting(bridge: Bridge, write: Write): void {
     this.#posts.posting(bridge, write);
+    this.limits.posting(write);
   }
 
   result(bridge: Bridge, result: CommandResult): void {
     const ask = this.#world.journalist.asks.get(result.by ?? "");
     const isFirst = ask?.results.length === 0;
     this.#results.result(bridge, result);
-    if (ask && isFirst) this.#held.result(bridge, ask, result);
+    if (!ask || !isFirst) return;
+    this.#held.result(bridge, ask, result);
+    this.limits.result(bridge, ask, result);
   }
 
   event(event: BridgeEvent): void {
     this.#held.event(event);
+    this.limits.event(event);
   }
 
   mirrorChanged(bridge: Bridge, before: Controller | undefined, after: Controller | undefined): void {
     this.#mirror.changed(bridge, before, after);
+    this.limits.mirrorChanged(before, after);
   }
 
   crashing(bridge: Bridge, isPowerCut: boolean): void {
     this.#windows.crashing(bridge, isPowerCut);
+    this.limits.crashing(isPowerCut);
   }
 
   /** The bridge has been linked for long enough to put right what topics still say of earlier runs. */
@@ -111,6 +124,7 @@ export class Checks {
   atTheEnd(): void {
     this.#end.atTheEnd();
     this.#mirror.atTheEnd();
+    this.limits.atTheEnd();
   }
 
   stopped(bridge: Bridge): void {

@@ -30,11 +30,13 @@ const trouble = (code: string): Error => Object.assign(new Error(`${code}: simul
 
 const markPattern = /"type":"(command_taken|result|refusal)".*?"by":"(r\d+)"/;
 
+const leasePattern = /"type":"limits_kept".*?"lease":\{"id":"[^"]*","by":"(r\d+)"/;
+
 const sendingPattern = /"type":"phase".*?"id":"([^"]+)".*?"phase":"sending"/;
 
 /**
  * The disk under the journal. It outlives the programs that use it and says what would survive a power cut; `written` and
- * `durable` hold `command_taken r12`, `took_over r12`, `result r12` and `refusal r12` for the records found in its
+ * `durable` hold `command_taken r12`, `took_over r12`, `lease r12`, `result r12` and `refusal r12` for the records found in its
  * bytes; `written` also `sending` with the id of each command that was about to be sent.
  */
 export class SimulatedDisk {
@@ -204,6 +206,8 @@ export class SimulatedDisk {
       const sending = sendingPattern.exec(line);
       if (sending !== null) this.written.add(`sending ${sending[1] ?? ""}`);
       const found = markPattern.exec(line);
+      const leased = leasePattern.exec(line)?.[1];
+      if (leased !== undefined) this.#marks.push({ file, end, key: `lease ${leased}` });
       start = end;
       // A new file begins with all that older ones still have to say.
       for (const by of carriedOpen(line)) this.#marks.push({ file, end, key: `command_taken ${by}` });

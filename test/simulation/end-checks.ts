@@ -18,7 +18,7 @@ export class EndChecks {
     const { journalist, bridge } = this.#book.world;
     for (const ask of journalist.asks.values()) this.#checkEnded(ask);
     for (const lane of journalist.lanes.values()) {
-      const probe = lane.findLast(({ at }) => at >= this.probesFrom);
+      const probe = lane.findLast(({ at, rule }) => at >= this.probesFrom && rule === null);
       if (probe) this.#checkProbe(probe);
     }
     this.#checkJournal();
@@ -60,6 +60,8 @@ export class EndChecks {
     // Registers as slow as this leave a command of two steps no time within its max_age.
     const isSlow = this.#book.world.scenario.registerLagMs > 10_000;
     if (outcome === "failed" && reason === "expired_midway" && isSlow) return;
+    // A limit may keep it back (S22 judges whether that is true), and a lease that ends meanwhile takes its place.
+    if (reason === "interlock" || (outcome === "superseded" && this.#book.world.scenario.isLimited)) return;
     if (end === undefined || (outcome !== "confirmed" && outcome !== "already")) {
       const ending = `${outcome ?? "not at all"} ${reason ?? ""}`;
       this.#book.broken("L4", `${probe.by} ended ${ending} with every fault gone: ${message ?? ""}`);

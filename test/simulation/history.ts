@@ -20,6 +20,11 @@ export interface Ask {
   readonly retained: boolean;
   readonly force: boolean;
   readonly dryRun: boolean;
+  /** A rule of the limits sends it, and not somebody. */
+  readonly rule: "guard" | "lease" | null;
+  /** The times that it names, ms. */
+  readonly forMs: number | null;
+  readonly holdMs: number | null;
   /** World time after which nothing of it may be POSTed. */
   readonly latestPostAt: number;
   /** Why it must never lead to a POST, as far as the sender can tell; null when it may. */

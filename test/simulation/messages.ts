@@ -20,6 +20,9 @@ export interface Message {
   readonly retained: boolean;
   readonly force: boolean;
   readonly dryRun: boolean;
+  /** For how long it counts, and keeps others off, ms. */
+  readonly forMs: number | null;
+  readonly holdMs: number | null;
   /** The sender's own limit, from the sending. */
   readonly goodForMs: number;
   readonly expiryS: number | null;
@@ -37,6 +40,8 @@ export const plain = (point: Point, word: string): Message => ({
   retained: false,
   force: false,
   dryRun: false,
+  forMs: null,
+  holdMs: null,
   goodForMs: Infinity,
   expiryS: null,
   at: null,
@@ -67,6 +72,8 @@ export function otherUnderItsId(message: Message): Message {
     goodForMs: Infinity,
     force: false,
     dryRun: false,
+    forMs: null,
+    holdMs: null,
     mustNotPost: null,
   };
 }

@@ -56,6 +56,8 @@ export class PostChecks {
     const by = write.ask?.by ?? "";
     if (disk.durable.has(`command_taken ${by}`)) return;
     if (write.ask?.word === "stop") journalist.saw("a stop without the journal");
+    else if (write.ask?.rule !== null && write.ask?.rule !== undefined)
+      journalist.saw("what a rule sends without the journal");
     else this.#book.broken("S5", `a POST of ${by} leaves before its record is on disk at ${time.now}`);
   }
 

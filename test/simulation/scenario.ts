@@ -34,6 +34,9 @@ export interface Scenario {
   readonly clockJumpsPerHour: number;
   readonly stallsPerHour: number;
   readonly floodsPerHour: number;
+  /** Some actuators have limits, and weather is measured. */
+  readonly isLimited: boolean;
+  readonly locksPerHour: number;
   /** Names of the faults that exist in this seed, for messages. */
   readonly exists: readonly string[];
 }
@@ -51,7 +54,11 @@ export async function scenarioOf(seed: number, hours: number): Promise<Scenario>
   const share = (most: number) => () => chance.logUniform(0.002, most);
   const controllers = chance.whole(1, 2);
   const actuators = Math.round(chance.logUniform(1, 20 * controllers));
-  const configuration = await configurationOf(chance, controllers, actuators);
+  const limits = new Chance(seed, "limits");
+  const isLimited = limits.hits(0.65);
+  if (isLimited) exists.push("limits");
+  const locksPerHour = isLimited && limits.hits(0.6) ? limits.logUniform(0.3, 6) : 0;
+  const configuration = await configurationOf(chance, controllers, actuators, isLimited ? limits : null);
   const drawn = {
     seed,
     lengthMs: hours * hourMs,
@@ -83,6 +90,8 @@ export async function scenarioOf(seed: number, hours: number): Promise<Scenario>
     stallsPerHour: maybe("stalls", () => chance.logUniform(0.5, 20)),
     impatience: maybe("impatience", share(0.5)),
     floodsPerHour: maybe("floods", () => chance.logUniform(0.05, 0.5)),
+    isLimited,
+    locksPerHour,
     exists,
   };
   // Drawn last, so that they changed nothing else of a seed when they came.

@@ -1,3 +1,4 @@
+import { kindRows } from "../../src/greenhouse/actuator-kinds.js";
 import type { Chance } from "./chance.js";
 import { type Message, nowhere, otherUnderItsId, plain, type Point, words } from "./messages.js";
 
@@ -17,6 +18,8 @@ const nonsense = [
 ] as const;
 
 export interface SenderParts {
+  /** Where some name a time for which they count, and keep others off. */
+  readonly terms: Chance | null;
   readonly points: readonly Point[];
   /** How likely a message is one that no actuator may follow. */
   readonly twisted: number;
@@ -24,6 +27,14 @@ export interface SenderParts {
   readonly now: () => number;
   readonly epochNow: () => number;
   readonly onRepeat: () => void;
+}
+
+/** The word that ends a lease, and how long one may last. */
+function pointTerms({ settings }: Point) {
+  const { kind, limits } = settings;
+  const isConfigured = kind === "motor" || kind === "custom";
+  const own = isConfigured ? null : kindRows[kind].positionMode === null ? "off" : "close";
+  return { endsWith: limits?.endsWith ?? own, atMostMs: limits?.atMostMs ?? null };
 }
 
 /** Writes what people and automations send. */
@@ -57,7 +68,10 @@ export class Sender {
     const force = chance.hits(0.1);
     const dryRun = chance.hits(0.05);
     const isNumber = /^\d+$/.test(message.word ?? "") && chance.hits(0.5);
+    const { forMs, holdMs, mustNotPost } = this.#terms(message);
     const fields = {
+      ...(forMs === null ? {} : { for: `${forMs / 1_000}s` }),
+      ...(holdMs === null ? {} : { hold: `${holdMs / 1_000}s` }),
       command: isNumber ? Number(message.word) : message.word,
       ...(ownId === null ? {} : { id: ownId }),
       ...(at === null ? {} : { at: this.#isoAt(at) }),
@@ -71,13 +85,28 @@ export class Sender {
       ownId,
       force,
       dryRun,
+      forMs,
+      holdMs,
       at,
       goodForMs: (maxAgeS ?? Infinity) * 1_000,
       expiryS: chance.hits(0.2) ? chance.whole(1, 60) : null,
-      mustNotPost: dryRun ? "a dry run" : null,
+      mustNotPost: dryRun ? "a dry run" : mustNotPost,
     };
     if (ownId !== null) this.#withId = [...this.#withId.slice(-7), detailed];
     return detailed;
+  }
+
+  #terms({ point, word }: Message): Pick<Message, "forMs" | "holdMs" | "mustNotPost"> {
+    const { terms } = this.#parts;
+    const none = { forMs: null, holdMs: null, mustNotPost: null };
+    if (terms === null || point === null || word === null) return none;
+    const forMs = terms.hits(0.35) ? terms.of([30, 120, 600, 3_600]) * 1_000 : null;
+    const holdMs = terms.hits(0.1) ? terms.of([60, 600, 2_400]) * 1_000 : null;
+    if (forMs === null && holdMs === null) return none;
+    const { endsWith, atMostMs } = pointTerms(point);
+    const isEnd = word === "stop" || word === endsWith;
+    const isOutside = forMs !== null && (endsWith === null || forMs > (atMostMs ?? Infinity));
+    return { forMs, holdMs, mustNotPost: isEnd || isOutside ? "without such a time" : null };
   }
 
   /** One of its own, or that of a scene, which goes to several actuators. */

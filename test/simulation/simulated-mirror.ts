@@ -24,7 +24,10 @@ export function simulatedMirror(
   const mirror: Mirror = createMirror({
     ...{ configuration, platform: client, clock, log: silentLog, transliterate: anyAscii },
     random: world.bridgeChance.random,
-    onPlatformState: (state) => world.journalist.note("platform", { state }),
+    onPlatformState: (state) => {
+      world.journalist.note("platform", { state });
+      bridge.platformState(state);
+    },
     onEvent: () => undefined,
     onAdded: () => undefined,
     onTried: () => undefined,

@@ -216,6 +216,10 @@ export class TruthChecks {
       return;
     }
     const steps = ask.writes.filter((one) => one.address === last?.address && one.value === last.value);
+    if (result.reason === "interlock") {
+      if (ask.writes.length === 0) this.#broken("S7", `${tell} although nothing was sent`);
+      return;
+    }
     if (result.reason === "not_sent") {
       if (steps.some(({ wires }) => wires > 0)) this.#broken("S7", `${tell} although a POST left`);
       return;

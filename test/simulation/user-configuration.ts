@@ -2,14 +2,16 @@ import { loadConfiguration } from "../../src/config/load.js";
 import type { Configuration } from "../../src/config/schema.js";
 import { addressTable, type AddressRow } from "../../src/simulator/address-table.js";
 import type { Chance } from "./chance.js";
+import { limitsLine, weatherLines } from "./limits/limited-configuration.js";
 
 const kindsOfRows: Partial<Record<AddressRow["kind"], string>> = { mode: "positioner" };
 
-/** A configuration of the user, read by the product's own reader. */
+/** A configuration of the user, read by the product's own reader; `limits` draws what limits the actuators. */
 export async function configurationOf(
   chance: Chance,
   controllers: number,
   actuators: number,
+  limits: Chance | null,
 ): Promise<Configuration> {
   const all = Array.from({ length: controllers }, (_, index) => `GH-${String(index + 1).padStart(4, "0")}`);
   const rows = all.flatMap((code) =>
@@ -31,7 +33,13 @@ export async function configurationOf(
     return [
       `  ${code}:`,
       "    actuators:",
-      ...own.map(({ row }) => `      ${actuatorLine(row, settings.settle, chance)}`),
+      ...own.map(({ row }) => {
+        const others = own.flatMap((one) =>
+          one.row === row ? [] : [{ id: idOf(one.row), kind: one.row.kind }],
+        );
+        const limited = limits === null ? null : limitsLine(row, others, limits);
+        return `      ${actuatorLine(row, settings.settle, chance, limited)}`;
+      }),
     ].slice(0, own.length === 0 ? 1 : undefined);
   });
   const text = [
@@ -50,7 +58,8 @@ export async function configurationOf(
     `  min_interval: ${settings.minInterval}`,
     "mirror: listed",
     // What no command looks at is asked for rarely, to leave the time to what they do.
-    "polling: { sensors: 15m, running_status: 30m }",
+    `polling: { sensors: ${limits === null ? "15m" : "4m"}, running_status: 30m }`,
+    ...(limits === null ? [] : weatherLines(limits)),
     "controllers:",
     ...lines.map((line) =>
       /^ {2}GH-\d+:$/.test(line) && !lines.includes("    actuators:") ? `${line} {}` : line,
@@ -77,7 +86,9 @@ const ownValues: Partial<Record<AddressRow["kind"], string>> = {
 const positionOf = ({ address }: AddressRow): string =>
   [...addressTable("C001").values()].find((row) => row.modeAddress === address)?.address ?? address;
 
-function actuatorLine(row: AddressRow, settle: string, chance: Chance): string {
+const idOf = ({ id, address }: AddressRow): string => id ?? address;
+
+function actuatorLine(row: AddressRow, settle: string, chance: Chance, limited: string | null): string {
   const values = ownValues[row.kind];
   const isPositioner = row.roles.length === 1 && row.travelMs > 10_000 && row.kind !== "motor";
   const stops = isPositioner && row.kind !== "mode" && chance.hits(0.4);
@@ -93,6 +104,7 @@ function actuatorLine(row: AddressRow, settle: string, chance: Chance): string {
     ...(row.kind === "light" ? [`lead_in: ${chance.of(["when_not_on", "always", "never"])}`] : []),
     ...(group === null ? [] : [`type_id: ${group}`]),
     ...(chance.hits(0.05) ? ["read_only: true"] : []),
+    ...(limited === null ? [] : [limited]),
   ];
-  return `${row.id ?? row.address}: { ${parts.join(", ")} }`;
+  return `${idOf(row)}: { ${parts.join(", ")} }`;
 }

@@ -1,4 +1,5 @@
 import { mirrorSettings } from "../../src/sync/settings.js";
+import type { CommandRequest } from "../../src/commands/command.js";
 import type { Bridge } from "./bridge.js";
 import { Chance } from "./chance.js";
 import type { Ask } from "./history.js";
@@ -35,6 +36,7 @@ export class Workload {
       actuators.map((settings) => ({ code, controllerId: id ?? code.toLowerCase(), settings })),
     );
     this.#sender = new Sender(new Chance(scenario.seed, "messages"), {
+      terms: scenario.isLimited ? new Chance(scenario.seed, "terms") : null,
       points: this.#points,
       twisted: scenario.twisted,
       now: () => time.now,
@@ -173,6 +175,9 @@ export class Workload {
       retained: message.retained,
       force: message.force,
       dryRun: message.dryRun || commands.dry_run,
+      rule: null,
+      forMs: message.forMs,
+      holdMs: message.holdMs,
       latestPostAt: Math.min(
         now + Math.min(limitMs, (expiryS ?? Infinity) * 1_000),
         at === null ? Infinity : at + limitMs + trustedSkewMs,
@@ -186,6 +191,36 @@ export class Workload {
       inherits: false,
       delivered: false,
     };
+  }
+
+  /** A rule of the limits has something sent: as a delivery of its own, with a tag of its own. */
+  ruleSends(bridge: Bridge, request: CommandRequest): CommandRequest {
+    const { command, id, by } = JSON.parse(Buffer.from(request.payload).toString()) as Record<string, string>;
+    const point = this.#points.find(
+      ({ controllerId, settings }) =>
+        controllerId === request.controllerId && settings.id === request.targetId,
+    );
+    this.#asks += 1;
+    const tag = `r${this.#asks}`;
+    const payload = JSON.stringify({ command, id, by: tag });
+    if (point === undefined) throw new Error(`a rule sends to nobody: ${payload}`);
+    const message = { ...plain(point, command ?? ""), payload, ownId: id ?? null };
+    const ask: Ask = {
+      ...this.#asked(message, tag, bridge.boot, null),
+      rule: request.rule ?? null,
+      latestPostAt: Infinity,
+      mustNotPost: this.#mayRule(point),
+    };
+    this.#world.journalist.asked(ask);
+    this.#world.checks.limits.ruleSends(ask, by ?? "");
+    this.#world.asking();
+    return { ...request, payload: Buffer.from(payload) };
+  }
+
+  #mayRule(point: Point): string | null {
+    const { commands } = this.#world.scenario.configuration;
+    if (commands.read_only || point.settings.readOnly) return "read-only";
+    return commands.dry_run ? "a dry run" : null;
   }
 
   /** What the configuration forbids. */

@@ -9,8 +9,11 @@ import { Chance } from "./chance.js";
 import { Checks } from "./checks.js";
 import { filesInMemory } from "./client.js";
 import { SimulatedDisk } from "./disk.js";
+import type { CommandRequest } from "../../src/commands/command.js";
 import { Journalist, type Read } from "./history.js";
 import { sameAs } from "./judging.js";
+import { Caretaker } from "./limits/caretaker.js";
+import { WeatherStation } from "./limits/weather-station.js";
 import { calmMs, type Scenario } from "./scenario.js";
 import { settled, WallClock, WorldTime } from "./time.js";
 import { calmNetwork, Wire } from "./wire.js";
@@ -36,6 +39,8 @@ export class World {
   readonly commandTopics = new Map<string, string>();
   readonly #workload: Workload;
   readonly #accidents: Accidents;
+  readonly #station: WeatherStation | null;
+  readonly #caretaker: Caretaker;
   /** From then on every fault is over, for good. */
   readonly calmFrom: number;
   bridge: Bridge | null = null;
@@ -70,6 +75,8 @@ export class World {
     this.checks = new Checks(this);
     this.#workload = new Workload(this);
     this.#accidents = new Accidents(this);
+    this.#station = scenario.isLimited ? new WeatherStation(this) : null;
+    this.#caretaker = new Caretaker(this);
   }
 
   get platformNow(): number {
@@ -91,6 +98,8 @@ export class World {
     this.start();
     this.#accidents.begin();
     this.#workload.begin();
+    this.#station?.begin();
+    this.#caretaker.begin();
     await this.#runUntil(this.calmFrom);
     this.#calmDown();
     await this.#runUntil(this.scenario.lengthMs);
@@ -148,9 +157,15 @@ export class World {
     this.#workload.send();
   }
 
+  /** A rule of the limits has something sent; returns it with the tag by which it is known. */
+  ruleSends(bridge: Bridge, request: CommandRequest): CommandRequest {
+    return this.#workload.ruleSends(bridge, request);
+  }
+
   /** The bridge has subscribed. */
   linked(bridge: Bridge): void {
     this.#workload.linked(bridge);
+    this.#station?.linked();
   }
 
   /** Whether no value that the register held while the read was under way is what the read says. */
@@ -190,6 +205,7 @@ export class World {
   async #runUntil(end: number): Promise<void> {
     while (this.time.now < end) {
       await this.time.runUntil(Math.min(end, this.time.now + 5_000));
+      this.guarded(() => this.checks.limits.look());
       if (this.#failure) throw this.#failure;
     }
   }

@@ -1,0 +1,74 @@
+import type { PlantedBug } from "./bugs.js";
+
+/** What is kept of an actuator's limits, without a part. */
+const keptWithout = (part: string) =>
+  `(original) => (...asked) => {
+    const kept = original(...asked);
+    return kept === null ? null : { ...kept, ${part} };
+  }`;
+
+/** Mistakes in what limits commands. */
+export const limitBugs: Readonly<Record<string, PlantedBug>> = {
+  stale_weather_counts: {
+    seam: "limits/inputs#readWeather",
+    plant: `(original) => (name, condition, source) =>
+      original(name, condition, { ...source, now: source.weather(name)?.at ?? source.now })`,
+    breaks: ["S17", "S20", "S23"],
+  },
+  judged_once: {
+    seam: "limits/keeper#LimitKeeper.mayPost",
+    plant: `() => () => go`,
+    breaks: ["S17"],
+  },
+  timers_are_not_kept: {
+    seam: "limits/entry#keptOf",
+    plant: keptWithout("moved_until: null"),
+    breaks: ["S17", "S18"],
+  },
+  guards_are_not_kept: {
+    seam: "limits/entry#keptOf",
+    plant: keptWithout("guards: {}"),
+    breaks: ["S21", "S22"],
+  },
+  leases_are_kept_after_the_post: {
+    seam: "limits/keeper#LimitKeeper.beforeSending",
+    plant: `() => () => []`,
+    breaks: ["S19"],
+  },
+  retained_weather_counts: {
+    seam: "limits/limits#LimitDesk.measured",
+    plant: `() => function ({ topic, payload }) {
+      this.keeper.measured(topic, payload);
+    }`,
+    breaks: ["S17", "S20", "S23"],
+  },
+  rules_pass_other_guards: {
+    seam: "limits/judge#passes",
+    plant: `(original) => (guard, state, judged) => judged.source === "guard" || original(guard, state, judged)`,
+    breaks: ["S17"],
+  },
+  starts_are_counted_in_memory: {
+    seam: "limits/entry#keptOf",
+    plant: keptWithout("starts: []"),
+    breaks: ["S18"],
+  },
+  guards_keep_leases_from_ending: {
+    seam: "limits/judge#passes",
+    plant: `(original) => (guard, state, judged) =>
+      judged.source === "lease" ? !holds(state) : original(guard, state, judged)`,
+    breaks: ["S19", "S22"],
+  },
+  leases_over_at_a_start_are_forgotten: {
+    seam: "limits/entry#restored",
+    plant: `(original) => (entry, kept, restart) => {
+      const after = original(entry, kept, restart);
+      return after.lease !== null && after.lease.until <= restart.mono ? { ...after, lease: null } : after;
+    }`,
+    breaks: ["S19"],
+  },
+  locks_are_lost_over_a_restart: {
+    seam: "limits/entry#restored",
+    plant: `(original) => (...asked) => ({ ...original(...asked), lock: null })`,
+    breaks: ["S17"],
+  },
+};

@@ -1,0 +1,307 @@
+import type { Configuration } from "../../../src/config/schema.js";
+import type { Ask, Write } from "../history.js";
+import type { World } from "../world.js";
+import { GuardModel, type GuardSection, isTrueOf, saidBy } from "./guard-model.js";
+
+type ActuatorSection = Configuration["controllers"][string]["actuators"][string];
+type LimitsSection = NonNullable<ActuatorSection["limits"]>;
+
+export const isStart = (word: string | null): boolean => word !== null && word !== "stop" && word !== "off";
+
+/** What moved an actuator. */
+export interface Move {
+  readonly at: number;
+  readonly boot: number;
+  readonly word: string;
+  /** Null where somebody else did. */
+  readonly ask: Ask | null;
+  readonly writes: Write[];
+  /** The machine's clock minus the true time then: what is kept is kept in its time. */
+  readonly clockOff: number;
+  /** The disk may not know it. */
+  isUncertain: boolean;
+}
+
+export interface Lease {
+  readonly ask: Ask;
+  readonly word: string;
+  readonly endsWith: string;
+  readonly until: number;
+  readonly clockOff: number;
+  /** Perhaps it is over, or was never kept. */
+  isUncertain: boolean;
+}
+
+export interface LockHeld {
+  readonly from: number;
+  readonly until: number;
+  /** It is being set or lifted: nobody can tell yet. */
+  isUncertain: boolean;
+}
+
+/** What the checks know of one actuator's limits. Instants are the world's ms. */
+export class Limited {
+  readonly code: string;
+  readonly controllerId: string;
+  readonly id: string;
+  readonly section: ActuatorSection;
+  readonly limits: LimitsSection | null;
+  /** Guards on something that is read, by name. */
+  readonly models: ReadonlyMap<string, GuardModel>;
+  /** Guards on actuators, by name. */
+  readonly watching: ReadonlyMap<string, GuardSection>;
+  moves: Move[] = [];
+  lease: Lease | null = null;
+  hold: {
+    readonly ask: Ask;
+    readonly until: number;
+    readonly clockOff: number;
+    isUncertain: boolean;
+  } | null = null;
+  lock: LockHeld | null = null;
+  lastLockedAt = -Infinity;
+  lastHeldAt = -Infinity;
+
+  constructor(code: string, controllerId: string, id: string, section: ActuatorSection) {
+    this.code = code;
+    this.controllerId = controllerId;
+    this.id = id;
+    this.section = section;
+    this.limits = section.limits ?? null;
+    const guards = Object.entries(this.limits?.guards ?? {});
+    this.models = new Map(
+      guards.flatMap(([name, guard]) =>
+        guard.actuator === undefined ? [[name, new GuardModel(guard)]] : [],
+      ),
+    );
+    this.watching = new Map(
+      guards.flatMap(([name, guard]) => (guard.actuator === undefined ? [] : [[name, guard]])),
+    );
+  }
+
+  get travelMs(): number {
+    return this.section.travel_time;
+  }
+
+  /** The word that ends a lease of it; null where none does. */
+  get endsWith(): string | null {
+    if (this.limits?.ends_with !== undefined) return this.limits.ends_with;
+    const { kind } = this.section;
+    if (kind === "motor" || kind === "custom") return null;
+    return degreeKinds.has(kind) ? "close" : "off";
+  }
+}
+
+const degreeKinds = new Set(["skylight", "shade_curtain", "thermal_curtain", "side_vent", "positioner"]);
+
+/** Whether an allowance has a word or a degree. */
+export function isAllowed(allow: readonly string[], word: string): boolean {
+  if (word === "stop" || allow.includes(word)) return true;
+  if (!/^\d+$/.test(word)) return false;
+  return allow.some((one) => {
+    const [, from, to = from] = /^(\d+)(?:\.\.(\d+))?$/.exec(one) ?? [];
+    return from !== undefined && Number(word) >= Number(from) && Number(word) <= Number(to);
+  });
+}
+
+interface Heard {
+  readonly text: string;
+  readonly at: number;
+}
+
+/** What everybody outside can know of all limits: what was said on topics, shown, sent and told. */
+export class LimitBook {
+  readonly world: World;
+  readonly limited = new Map<string, Limited>();
+  readonly #weather: Configuration["weather"];
+  readonly #heard = new Map<string, Heard>();
+
+  constructor(world: World) {
+    this.world = world;
+    const { controllers, weather } = world.scenario.configuration;
+    this.#weather = weather;
+    for (const [code, { id, actuators }] of Object.entries(controllers))
+      for (const [actuator, section] of Object.entries(actuators))
+        this.limited.set(
+          `${code}/${actuator}`,
+          new Limited(code, id ?? code.toLowerCase(), actuator, section),
+        );
+  }
+
+  of({ code, actuator }: Pick<Ask, "code" | "actuator">): Limited | undefined {
+    return this.limited.get(`${code}/${actuator}`);
+  }
+
+  byId(controllerId: unknown, actuator: unknown): Limited | undefined {
+    for (const one of this.limited.values())
+      if (one.controllerId === controllerId && one.id === actuator) return one;
+    return undefined;
+  }
+
+  get clockOff(): number {
+    return this.world.wall.now() - this.world.platformNow;
+  }
+
+  /** A live message on a weather topic. */
+  heard(topic: string, text: string): void {
+    const { now } = this.world.time;
+    this.lose(now);
+    for (const [name, section] of Object.entries(this.#weather))
+      if (section.topic === topic) {
+        this.#heard.set(name, { text, at: now });
+        const value = saidBy(text, section.field);
+        for (const model of this.#modelsOf(`weather/${name}`)) model.reads({ value, isGood: true }, now);
+      }
+  }
+
+  *#modelsOf(sensor: string, code: string | null = null): Iterable<GuardModel> {
+    for (const one of this.limited.values())
+      if (code === null || one.code === code)
+        for (const model of one.models.values()) if (model.guard.sensor === sensor) yield model;
+  }
+
+  /** A sensor as it is published. */
+  sensed(code: string, sensor: string, value: string | number | boolean | null, isGood: boolean): void {
+    const { now } = this.world.time;
+    for (const model of this.#modelsOf(sensor, code)) model.reads({ value, isGood }, now);
+  }
+
+  /** What was said too long ago counts no more. */
+  lose(now: number): void {
+    for (const [name, { at }] of this.#heard) {
+      const staleAt = at + (this.#weather[name]?.stale_after ?? 0) + 1;
+      if (now < staleAt) continue;
+      this.#heard.delete(name);
+      for (const model of this.#modelsOf(`weather/${name}`))
+        model.reads({ value: null, isGood: false }, staleAt);
+    }
+  }
+
+  /** The program has ended. */
+  ended(lostFrom: number): void {
+    const { now } = this.world.time;
+    this.lose(now);
+    this.#heard.clear();
+    for (const one of this.limited.values()) {
+      for (const model of one.models.values()) model.ended(now, lostFrom);
+      for (const move of one.moves) if (move.ask === null && move.at >= lostFrom) move.isUncertain = true;
+      if (one.lock?.isUncertain === false && one.lock.from >= now) one.lock.isUncertain = true;
+    }
+  }
+
+  /** Commands taken by this run of the program that have not ended. */
+  unfinished({ code, id }: Limited): readonly Ask[] {
+    const { journalist, bridge } = this.world;
+    return journalist
+      .lane(code, id)
+      .slice(-40)
+      .filter(({ phases, dryRun, word }) => {
+        const last = phases.at(-1);
+        return (
+          last !== undefined &&
+          last.boot === bridge?.boot &&
+          last.phase !== "done" &&
+          !dryRun &&
+          word !== "stop"
+        );
+      });
+  }
+
+  /** Until when it moves, for sure (`must`) or perhaps. */
+  movesUntil(one: Limited, which: "must" | "may"): number {
+    let until = -Infinity;
+    const { now } = this.world.time;
+    for (const move of one.moves) {
+      if (
+        move.writes.every(({ begunAt }) => begunAt < now - one.travelMs) &&
+        move.at < now - one.travelMs - 90_000
+      )
+        continue;
+      const isSure =
+        !move.isUncertain &&
+        this.#isClockAsThen(move) &&
+        move.word !== "auto" &&
+        !this.#wasStopped(one, move);
+      if (which === "must" && !isSure) continue;
+      for (const at of timesOf(move, which)) until = Math.max(until, at + one.travelMs);
+    }
+    return until;
+  }
+
+  /** What an earlier run kept says when by a clock that may have been set since. */
+  #isClockAsThen({ boot, clockOff }: Pick<Move, "boot" | "clockOff">): boolean {
+    return boot === this.world.bridge?.boot || Math.abs(clockOff - this.clockOff) < 1_000;
+  }
+
+  isKept(what: {
+    readonly ask: Ask | null;
+    readonly clockOff: number;
+    readonly isUncertain: boolean;
+  }): boolean {
+    return !what.isUncertain && Math.abs(what.clockOff - this.clockOff) < 1_000;
+  }
+
+  isSure(move: Move): boolean {
+    return !move.isUncertain && this.#isClockAsThen(move);
+  }
+
+  #wasStopped({ code, id }: Limited, { at }: Move): boolean {
+    return this.world.journalist
+      .lane(code, id)
+      .some(
+        ({ word, writes, at: askedAt }) => word === "stop" && writes.length > 0 && askedAt >= at - 200_000,
+      );
+  }
+
+  /** Whether a guard surely holds now, and why, for a message; null where it may be clear. */
+  mustHold(one: Limited, name: string): string | null {
+    const { now } = this.world.time;
+    this.lose(now);
+    const model = one.models.get(name);
+    if (model !== undefined) {
+      if (!model.mustHold(now)) return null;
+      return model.isBlind ? "its input is not good" : `its input is ${String(model.value)}`;
+    }
+    const guard = one.watching.get(name);
+    return guard === undefined ? null : this.#watchedHolds(one, guard);
+  }
+
+  mayHoldSince(one: Limited, name: string, since: number): boolean {
+    const { now } = this.world.time;
+    this.lose(now);
+    const model = one.models.get(name);
+    if (model !== undefined) return model.mayHoldSince(since, now);
+    // What another was about to do then, nobody can tell any more.
+    return one.watching.has(name);
+  }
+
+  #watchedHolds(one: Limited, guard: GuardSection): string | null {
+    const other = this.limited.get(`${one.code}/${guard.actuator ?? ""}`);
+    const { bridge, time } = this.world;
+    if (other === undefined) return "there is no such actuator";
+    const shown = bridge?.store?.get(other.code)?.actuators.get(other.id);
+    if (shown === undefined || shown.state === null || shown.quality !== "good")
+      return `${other.id} is not good`;
+    const unfinished = this.unfinished(other);
+    const [going] = unfinished;
+    if (guard.moving === true) {
+      if (going !== undefined) return `${other.id} has ${going.by} unfinished`;
+      const until = this.movesUntil(other, "must");
+      return time.now < until - 2 ? `${other.id} moves until ${until}` : null;
+    }
+    const goals = unfinished.map(({ word }) => stateOf(word ?? ""));
+    const found = [shown.state, ...goals].find((state) => isTrueOf(guard, state, "begins"));
+    return found === undefined ? null : `${other.id} is or becomes ${found}`;
+  }
+}
+
+/** When POSTs of a movement began, and, for the longest it may take, ended. */
+const timesOf = ({ at, ask, writes }: Move, which: "must" | "may"): readonly number[] => {
+  if (ask === null) return [at];
+  if (which === "must")
+    return writes.flatMap(({ begunAt, sent, wires }) => (sent || wires > 0 ? [begunAt] : []));
+  return [at, ...writes.map(({ begunAt, endedAt }) => endedAt ?? begunAt + 60_000)];
+};
+
+const stateOf = (word: string): string =>
+  /^\d+$/.test(word) ? "position" : word === "close" ? "closed" : word;

@@ -1,0 +1,281 @@
+import type { CommandResult } from "../../../src/greenhouse/command/outcomes.js";
+import type { BridgeEvent } from "../../../src/greenhouse/events.js";
+import type { Controller } from "../../../src/greenhouse/model.js";
+import type { Bridge } from "../bridge.js";
+import type { Ask, Write } from "../history.js";
+import type { PostBook } from "../post-book.js";
+import { AlarmChecks } from "./alarm-checks.js";
+import { LeaseChecks } from "./lease-checks.js";
+import { isAllowed, isStart, LimitBook, type Limited } from "./limit-book.js";
+import { PauseChecks } from "./pause-checks.js";
+import { RuleChecks } from "./rule-checks.js";
+
+/** The disk has what was to be kept within this, unless something is wrong with it. */
+const keptWithinMs = 60_000;
+
+/**
+ * S17 to S23, judged from what is said on topics, shown, sent and told: no POST against a guard, a lock or a hold; pauses; leases;
+ * alarms; what rules send; interlocks; what is said to be allowed.
+ */
+export class LimitChecks {
+  readonly book: LimitBook;
+  readonly leases: LeaseChecks;
+  readonly alarms: AlarmChecks;
+  readonly rules: RuleChecks;
+  readonly #pauses: PauseChecks;
+  readonly #posts: PostBook;
+
+  constructor(posts: PostBook) {
+    this.#posts = posts;
+    this.book = new LimitBook(posts.world);
+    this.leases = new LeaseChecks(this.book, posts);
+    this.alarms = new AlarmChecks(this.book, posts);
+    this.rules = new RuleChecks(this.book, posts);
+    this.#pauses = new PauseChecks(this.book, posts);
+  }
+
+  heard(topic: string, text: string): void {
+    this.book.heard(topic, text);
+  }
+
+  mirrorChanged(before: Controller | undefined, after: Controller | undefined): void {
+    if (after === undefined || before?.sensors === after.sensors) return;
+    for (const [id, { value, quality }] of after.sensors) {
+      const earlier = before?.sensors.get(id);
+      if (earlier?.value !== value || earlier.quality !== quality)
+        this.book.sensed(after.info.code, id, value, quality === "good");
+    }
+  }
+
+  event(event: BridgeEvent): void {
+    this.alarms.event(event);
+    if (event.type !== "changed_elsewhere") return;
+    const { controller, actuator, to } = event.facts ?? {};
+    const one = this.book.byId(controller, actuator);
+    if (one === undefined) return;
+    const { bridge, time } = this.book.world;
+    const move = { at: time.now, boot: bridge?.boot ?? 0, word: String(to), ask: null, writes: [] };
+    this.#moved(one, { ...move, clockOff: this.book.clockOff, isUncertain: false });
+    this.leases.changedElsewhere(one);
+    this.rules.changedElsewhere(one);
+  }
+
+  /** A rule of the limits has something sent; `by` is what everybody is told of who sends it. */
+  ruleSends(ask: Ask, by: string): void {
+    const one = this.book.of(ask);
+    if (one === undefined) return;
+    const [, rule, name = ""] = /^(rule|lease) (.+)$/.exec(by) ?? [];
+    if (rule === "rule" && ask.rule === "guard") this.rules.sends(one, ask, name);
+    else if (rule === "lease" && ask.rule === "lease") this.leases.ends(one, ask);
+    else this.#posts.broken("S21", `${by} sends to ${one.code}/${one.id}`);
+  }
+
+  /** Nothing is locked where a lock was in force. */
+  lockLost({ code, id }: Limited): void {
+    this.#posts.broken("S17", `the lock of ${code}/${id} is lost`);
+  }
+
+  #moved(one: Limited, move: Limited["moves"][number]): void {
+    one.moves = [...one.moves.filter(({ at }) => at > move.at - 2 * 3_600_000), move];
+  }
+
+  /** What was sent for an equal command was sent for this one too. */
+  takesOver(ask: Ask): void {
+    const one = this.book.of(ask);
+    if (one !== undefined) this.#termBegins(one, ask);
+  }
+
+  #termBegins(one: Limited, ask: Ask): void {
+    this.leases.begins(one, ask);
+    if (ask.holdMs === null) return;
+    one.hold = { ask, until: ask.at + ask.holdMs, clockOff: this.book.clockOff, isUncertain: false };
+  }
+
+  /** A POST begins. */
+  posting(write: Write): void {
+    const { ask } = write;
+    const one = ask === null ? undefined : this.book.of(ask);
+    if (ask === null || one === undefined || ask.word === null) return;
+    const isFirst = ask.writes.length === 0;
+    if (ask.word !== "stop") {
+      this.#checkGuards(one, ask, write);
+      this.#checkLock(one, ask);
+      this.#checkHold(one, ask);
+      if (isFirst && ask.rule === null) this.#pauses.check(one, ask);
+    }
+    this.#note(one, ask, write, isFirst);
+  }
+
+  #note(one: Limited, ask: Ask, write: Write, isFirst: boolean): void {
+    const { clockOff, world } = this.book;
+    if (ask.word === "stop" || ask.word === null) return;
+    if (!isFirst) {
+      one.moves.findLast((move) => move.ask === ask)?.writes.push(write);
+      return;
+    }
+    const about = { at: world.time.now, boot: ask.boot, word: ask.word, clockOff, isUncertain: false };
+    this.#moved(one, { ...about, ask, writes: [write] });
+    this.#termBegins(one, ask);
+  }
+
+  #checkGuards(one: Limited, ask: Ask, { value }: Write): void {
+    const isLeadIn = one.section.kind === "light" && value === "1010" && ask.word !== "on";
+    const words = [ask.word ?? "", ...(isLeadIn ? ["on"] : [])];
+    for (const [name, { allow }] of Object.entries(one.limits?.guards ?? {})) {
+      if (words.every((word) => isAllowed(allow, word))) continue;
+      const why = this.book.mustHold(one, name);
+      if (why !== null)
+        this.#posts.broken(
+          "S17",
+          `a POST of ${ask.by} (${words.join(", ")}) against the guard ${name} of ${one.code}/${one.id}: ${why}`,
+        );
+      else this.book.world.journalist.saw("a POST that a guard would forbid while it holds");
+    }
+  }
+
+  #checkLock(one: Limited, ask: Ask): void {
+    const { lock } = one;
+    const { now } = this.book.world.time;
+    if (lock === null || lock.isUncertain || now < lock.from || now >= lock.until - 2) return;
+    this.#posts.broken(
+      "S17",
+      `a POST of ${ask.by} to ${one.code}/${one.id}, which was locked at ${lock.from}`,
+    );
+  }
+
+  #checkHold(one: Limited, ask: Ask): void {
+    const { hold } = one;
+    if (hold === null || ask.rule !== null || ask.holdMs !== null || hold.ask === ask) return;
+    if (!this.book.isKept(hold) || this.book.world.time.now >= hold.until - 2) return;
+    this.#posts.broken("S17", `a POST of ${ask.by} to ${one.code}/${one.id}, which ${hold.ask.by} holds`);
+  }
+
+  /** S22: an interlock on exactly those results that one kept back, and it says the truth. */
+  result(bridge: Bridge, ask: Ask, result: CommandResult): void {
+    const { outcome, reason, interlock } = result;
+    const tell = `${ask.by} (${ask.word ?? ask.payload}) ended ${outcome} ${reason ?? ""}`;
+    if ((reason === "interlock") !== (interlock !== null && interlock !== undefined))
+      this.#posts.broken("S22", `${tell} with interlock ${JSON.stringify(interlock)}`);
+    if (ask.word === "stop" && reason === "interlock")
+      this.#posts.broken("S22", `${tell}: a stop always passes`);
+    const one = this.book.of(ask);
+    if (one === undefined) return;
+    if (interlock && !result.repeated) this.#checkInterlock(one, ask, interlock, tell);
+    this.leases.result(one, ask, result);
+    this.rules.result(one, ask, result);
+    this.#held(bridge, one, ask, result);
+  }
+
+  #held(bridge: Bridge, one: Limited, ask: Ask, { outcome }: CommandResult): void {
+    const isGone = outcome === "rejected" || outcome === "failed" || outcome === "refused";
+    if (ask.holdMs === null) return;
+    if (isGone && one.hold?.ask === ask) one.hold.isUncertain = true;
+    if (outcome === "already" && ask.boot === bridge.boot)
+      one.hold = { ask, until: ask.at + ask.holdMs, clockOff: this.book.clockOff, isUncertain: true };
+    if (one.hold?.ask === ask) one.lastHeldAt = Math.max(one.lastHeldAt, one.hold.until);
+  }
+
+  #checkInterlock(
+    one: Limited,
+    ask: Ask,
+    { rule, value, quality }: NonNullable<CommandResult["interlock"]>,
+    tell: string,
+  ): void {
+    const { journalist, lastStallAt, time } = this.book.world;
+    const wrong = (why: string) => this.#posts.broken("S22", `${tell} for ${rule}: ${why}`);
+    journalist.saw(`an interlock of ${reserved.has(rule) ? rule : "a guard"}`);
+    if (rule === "lock") {
+      if (one.lock === null && one.lastLockedAt < ask.at - 2) wrong("it was not locked");
+    } else if (rule === "hold") {
+      if (ask.rule !== null || ask.holdMs !== null) wrong("no hold concerns it");
+      // One that ended already holds it too, before anybody is told.
+      const lane = journalist.lane(one.code, one.id);
+      const isHeld = lane.some(({ at, holdMs }) => holdMs !== null && at + holdMs >= ask.at - 2);
+      if (!isHeld && (one.hold === null || Math.max(one.hold.until, one.lastHeldAt) < ask.at - 2))
+        wrong("nobody held it");
+    } else if (reserved.has(rule)) {
+      if (!isStart(ask.word) || ask.rule !== null) wrong("pauses never delay it");
+      this.#pauses.checkRefusal(one, ask, rule, wrong);
+    } else {
+      const guard = one.limits?.guards[rule];
+      if (guard === undefined) wrong("there is no such guard");
+      else if (isAllowed(guard.allow, ask.word ?? "") && one.section.kind !== "light")
+        wrong("it allows this");
+      // A stalled program may have missed the moment at which time let it go.
+      else if (lastStallAt < time.now - 1_200_000 && !this.book.mayHoldSince(one, rule, ask.at))
+        wrong("it did not hold");
+      else if (quality === "good" && value === null) wrong("a good value that is none");
+    }
+  }
+
+  /** Now and then: what is said to be allowed, leases, alarms, what rules owe. */
+  look(): void {
+    const { bridge } = this.book.world;
+    if (bridge === null || !bridge.clock.isAlive || bridge.isStopping || bridge.isStarting) return;
+    this.book.lose(this.book.world.time.now);
+    for (const one of this.book.limited.values()) {
+      if (one.limits !== null) this.#checkAllowed(bridge, one);
+      this.leases.look(bridge, one);
+      this.rules.look(bridge, one);
+    }
+    this.alarms.look(bridge);
+  }
+
+  /** S23: what is said to be allowed is never more than may be sent. */
+  #checkAllowed({ store }: Bridge, one: Limited): void {
+    const allowed = store?.get(one.code)?.actuators.get(one.id)?.restrictions?.allowed;
+    // What a stall held up has its turn after it.
+    if (allowed === undefined || this.book.world.lastStallAt > this.book.world.time.now - 5_000) return;
+    for (const [name, { allow }] of Object.entries(one.limits?.guards ?? {})) {
+      if (one.watching.has(name)) continue;
+      const word = allowed.words.find((each) => !isAllowed(allow, each));
+      const isWide =
+        allowed.degrees !== null &&
+        !(isAllowed(allow, String(allowed.degrees.max)) && isAllowed(allow, String(allowed.degrees.min)));
+      if (word === undefined && !isWide) continue;
+      const why = this.book.mustHold(one, name);
+      if (why !== null)
+        this.#posts.broken(
+          "S23",
+          `${one.code}/${one.id} is said to allow ${word ?? "more degrees"}, and the guard ${name} holds: ${why}`,
+        );
+    }
+  }
+
+  crashing(isPowerCut: boolean): void {
+    const { disk, lastDiskTroubleAt, scenario, time } = this.book.world;
+    const isBad =
+      isPowerCut || disk.full || scenario.syncFailure > 0 || lastDiskTroubleAt > time.now - keptWithinMs;
+    const lostFrom = isBad
+      ? Math.min(time.now, lastDiskTroubleAt === Infinity ? 0 : time.now) - keptWithinMs
+      : time.now;
+    const from = disk.full || scenario.syncFailure > 0 || lastDiskTroubleAt > -Infinity ? 0 : lostFrom;
+    this.book.ended(from);
+    this.alarms.crashing(from);
+  }
+
+  atTheEnd(): void {
+    this.leases.atTheEnd();
+    this.alarms.atTheEnd();
+    this.#checkClear();
+  }
+
+  /** L6: no guard on the weather goes on holding once it may not. */
+  #checkClear(): void {
+    const { world } = this.book;
+    for (const one of this.book.limited.values())
+      for (const [name, model] of one.models) {
+        const { now } = world.time;
+        if (!model.guard.sensor?.startsWith("weather/") || model.mayHoldSince(now - 5_000, now)) continue;
+        const because =
+          world.bridge?.store?.get(one.code)?.actuators.get(one.id)?.restrictions?.allowed.because ?? [];
+        if (because.some(({ rule }) => rule === name))
+          this.#posts.broken(
+            "L6",
+            `the guard ${name} of ${one.code}/${one.id} still holds: ${JSON.stringify(because)}`,
+          );
+      }
+  }
+}
+
+const reserved = new Set(["lock", "hold", "rest", "reversal", "starts_per_hour", "read_only"]);
