@@ -20,8 +20,19 @@ const warmUp = 10;
 const addressOf = (turn) => String(101 + (turn % actuators));
 const commandOf = (turn) => (Math.floor(turn / actuators) % 2 === 0 ? "on" : "off");
 
+/** Of every other turn the actuator has limits, which all let it go. */
+const isLimited = (turn) => turn % 2 === 1;
+const weather = { wind: { topic: "weather/wind", stale_after: "1h" } };
+const limits = {
+  ...{ starts_per_hour: 60, for: "1h" },
+  guards: { wind: { sensor: "weather/wind", above: 12, allow: ["off"], then: "off" } },
+};
+
 function controllers() {
-  const one = (address) => ({ kind: "circulation_fan", address });
+  const one = (address) => ({
+    ...{ kind: "circulation_fan", address },
+    ...(isLimited(Number(address) - 101) ? { limits } : {}),
+  });
   const all = Array.from({ length: actuators }, (_, turn) => [`a${addressOf(turn)}`, one(addressOf(turn))]);
   return { [code]: { actuators: Object.fromEntries(all) } };
 }
@@ -43,10 +54,11 @@ async function once(who, { child, platform, sender }, turn) {
 async function startBridgeSide(broker, sender) {
   const platform = await startRegisterPlatform(code);
   const ready = await Counter.open(broker.port, [`${bases.bridge}/${code.toLowerCase()}/actuator/+/state`]);
-  const child = startBridge(platform, broker, { resting: true, controllers: controllers() });
+  const child = startBridge(platform, broker, { resting: true, controllers: controllers(), weather });
   await ready.until(actuators, 30_000);
   if (ready.messages < actuators) throw new Error(`the bridge did not read its actuators:\n${child.tail}`);
   ready.close();
+  sender.publish("weather/wind", "3", 1);
   return { platform, sender, child };
 }
 
@@ -79,13 +91,13 @@ export async function measureCommands({ commands, say }) {
     bare: await startBareSide(broker, sender),
   };
   const { outcomes, listener } = await countOutcomes(broker);
-  const ms = { bridge: [], bare: [] };
+  const ms = { bridge: [], limited: [], bare: [] };
   const began = performance.now();
   for (let turn = 0; turn < warmUp + commands; turn += 1) {
     for (const who of ["bridge", "bare"]) {
       await nextSlot(began);
       const took = await once(who, sides[who], turn);
-      if (turn >= warmUp) ms[who].push(took);
+      if (turn >= warmUp) ms[who === "bridge" && isLimited(turn) ? "limited" : who].push(took);
     }
   }
   await listener.until(warmUp + commands, 60_000);
@@ -94,7 +106,9 @@ export async function measureCommands({ commands, say }) {
   mustAllBeConfirmed(outcomes, bridge.platform.posts, warmUp + commands);
   for (const { platform } of [bridge, bare]) platform.stop();
   for (const one of [sender, listener]) one.close();
-  say(`commands: ${spread(ms.bridge).median.toFixed(2)} ms, bare ${spread(ms.bare).median.toFixed(2)} ms`);
+  say(
+    `commands: ${spread(ms.bridge).median.toFixed(2)} ms, with limits ${spread(ms.limited).median.toFixed(2)} ms, bare ${spread(ms.bare).median.toFixed(2)} ms`,
+  );
   return figures(ms, commands);
 }
 
@@ -118,6 +132,8 @@ function figures(ms, commands) {
     figure("f", name("p50"), "ms", at("bridge", 0.5), options(0.5, 3)),
     figure("f", name("p50 by bare"), "times", ratio, { target: { of: "value", atMost: 1.4 } }),
     figure("f", name("p99"), "ms", at("bridge", 0.99), options(0.99, 12)),
+    figure("f", name("p50 with limits"), "ms", at("limited", 0.5), { range: spread(ms.limited) }),
+    figure("f", name("p50 with limits by without"), "times", at("limited", 0.5) / at("bridge", 0.5)),
     figure("f", name("confirmed"), "commands", commands),
   ];
 }

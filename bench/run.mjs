@@ -9,6 +9,7 @@ import { measureDecisions } from "./decisions.mjs";
 import { table } from "./figures.mjs";
 import { measureFlood } from "./flood.mjs";
 import { measureGrowth } from "./growth.mjs";
+import { measureJudging } from "./judging.mjs";
 import { measureMemory } from "./memory.mjs";
 import { measurePace, startPaced } from "./pace.mjs";
 import { stopAll } from "./processes.mjs";
@@ -45,6 +46,7 @@ const full = {
   commands: { commands: 480 },
   flood: { stops: 300 },
   decisions: { decisions: 20_000, rounds: 7, memoryCommands: 100_000 },
+  judging: { judged: 50_000, rounds: 7 },
 };
 const fewer = {
   sweep: { controllers: 500, warmUp: 2, rounds: 4 },
@@ -62,6 +64,7 @@ const fewer = {
   commands: { commands: 60 },
   flood: { stops: 40 },
   decisions: { decisions: 5_000, rounds: 3, memoryCommands: 30_000 },
+  judging: { judged: 20_000, rounds: 3 },
 };
 const counts = reduced ? fewer : full;
 
@@ -77,6 +80,7 @@ async function measure() {
   const paced = wanted("d") ? await startPaced(counts.pace.sizes) : null;
   if (wanted("g") || wanted("h"))
     figures.push(...(await measureDecisions({ ...counts.decisions, wanted, say })));
+  if (wanted("j")) figures.push(...(await measureJudging({ ...counts.judging, say })));
   if (wanted("b")) figures.push(...(await measureMemory({ ...counts.memory, ...loaded, say })));
   if (paced !== null) figures.push(...(await measurePace(paced, { ...counts.pace, say })));
   if (wanted("e")) figures.push(...(await measureGrowth({ ...counts.growth, say })));

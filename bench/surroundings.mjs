@@ -64,7 +64,7 @@ const restingPolls = { controllers: never, sensors: never, running_status: never
 /** Starts the built bridge. `resting`: it polls once, then only when asked to refresh. */
 export function startBridge(platform, broker, options = {}) {
   const { resting = false, concurrency = 8, flags = [], env, measured = false } = options;
-  const { controllers = {}, embedded = false } = options;
+  const { controllers = {}, embedded = false, weather = {} } = options;
   const file = newFile("config.yaml");
   const configuration = {
     platform: {
@@ -82,6 +82,7 @@ export function startBridge(platform, broker, options = {}) {
     data_dir: newFile("data"),
     log: { level: "warn" },
     ...(resting ? { polling: restingPolls } : {}),
+    weather,
     controllers,
   };
   writeFileSync(file, JSON.stringify(configuration));

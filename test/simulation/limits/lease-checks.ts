@@ -182,7 +182,8 @@ export class LeaseChecks {
       if (lease === null || lease.isUncertain || !this.#book.isKept(lease)) continue;
       const { commands } = this.#book.world.scenario.configuration;
       if (commands.dry_run || time.now < lease.until + 900_000 || this.#isOver(one, lease)) continue;
-      if (this.#isFree({ store: this.#book.world.bridge?.store } as Bridge, one, lease))
+      const { bridge } = this.#book.world;
+      if (bridge !== null && this.#isFree(bridge, one, lease))
         this.#posts.broken("L6", `the lease of ${lease.ask.by} at ${one.code}/${one.id} has not ended`);
     }
   }

@@ -154,7 +154,7 @@ export class LimitChecks {
   result(bridge: Bridge, ask: Ask, result: CommandResult): void {
     const { outcome, reason, interlock } = result;
     const tell = `${ask.by} (${ask.word ?? ask.payload}) ended ${outcome} ${reason ?? ""}`;
-    if ((reason === "interlock") !== (interlock !== null && interlock !== undefined))
+    if ((reason === "interlock") !== (interlock !== null))
       this.#posts.broken("S22", `${tell} with interlock ${JSON.stringify(interlock)}`);
     if (ask.word === "stop" && reason === "interlock")
       this.#posts.broken("S22", `${tell}: a stop always passes`);

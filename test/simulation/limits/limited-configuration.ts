@@ -28,46 +28,35 @@ interface Words {
   readonly reverses: boolean;
 }
 
-function wordsOf(kind: AddressRow["kind"]): Words {
-  switch (kind) {
-    case "motor":
-      return { end: "close", endIsNamed: true, others: ["stop"], states: ["open"], reverses: true };
-    case "custom":
-      return { end: "low", endIsNamed: true, others: [], states: ["high"], reverses: false };
-    case "fan_wet_curtain":
-      return {
-        end: "off",
-        endIsNamed: false,
-        others: ["fan_1"],
-        states: ["all_on", "fan_1"],
-        reverses: false,
-      };
-    case "skylight":
-    case "shade_curtain":
-    case "thermal_curtain":
-    case "side_vent":
-    case "mode":
-      return {
-        end: "close",
-        endIsNamed: false,
-        others: ["0..10", "auto", "0..45"],
-        states: ["open", "auto"],
-        reverses: true,
-      };
-    case "light":
-      // What always sends `on` first has to be allowed it.
-      return {
-        end: "off",
-        endIsNamed: false,
-        others: [],
-        always: ['"on"'],
-        states: ['"on"', "auto"],
-        reverses: false,
-      };
-    default:
-      return { end: "off", endIsNamed: false, others: ["auto"], states: ['"on"', "auto"], reverses: false };
-  }
-}
+const machine: Words = {
+  end: "off",
+  endIsNamed: false,
+  others: ["auto"],
+  states: ['"on"', "auto"],
+  reverses: false,
+};
+const window: Words = {
+  end: "close",
+  endIsNamed: false,
+  others: ["0..10", "auto", "0..45"],
+  states: ["open", "auto"],
+  reverses: true,
+};
+
+const special: Partial<Record<AddressRow["kind"], Words>> = {
+  motor: { end: "close", endIsNamed: true, others: ["stop"], states: ["open"], reverses: true },
+  custom: { end: "low", endIsNamed: true, others: [], states: ["high"], reverses: false },
+  fan_wet_curtain: { ...machine, others: ["fan_1"], states: ["all_on", "fan_1"] },
+  // What always sends `on` first has to be allowed it.
+  light: { ...machine, others: [], always: ['"on"'] },
+  skylight: window,
+  shade_curtain: window,
+  thermal_curtain: window,
+  side_vent: window,
+  mode: window,
+};
+
+const wordsOf = (kind: AddressRow["kind"]): Words => special[kind] ?? machine;
 
 /** The limits of an actuator as YAML, null for none; `others` are actuators that guards may look at. */
 export function limitsLine(row: AddressRow, others: readonly Other[], chance: Chance): string | null {

@@ -68,7 +68,7 @@ export class RuleChecks {
 
   /** What was to be sent is not forgotten. */
   look({ store, boot }: Bridge, one: Limited): void {
-    const { journalist, scenario, time } = this.#book.world;
+    const { scenario, time } = this.#book.world;
     const { commands } = scenario.configuration;
     for (const [name, model] of one.models) {
       const { beginning, guard } = model;
@@ -93,6 +93,5 @@ export class RuleChecks {
         );
     }
     if (this.#waits.size > 500) this.#waits.clear();
-    void journalist;
   }
 }

@@ -1,0 +1,91 @@
+// (j) What it costs to judge a command by the limits of its actuator: at taking, at starting and before its POST.
+import { writeFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { codeOf } from "./account.mjs";
+import { figure, spread } from "./figures.mjs";
+import { newFile } from "./processes.mjs";
+import { dist } from "./surroundings.mjs";
+
+const module = (path) => import(pathToFileURL(`${dist}/${path}`).href);
+
+const weather = { wind: { topic: "weather/wind" }, rain: { topic: "weather/rain" } };
+const guards = {
+  wind: { sensor: "weather/wind", above: 12, clear_at: 9, allow: ["close"], then: "close" },
+  rain: { sensor: "weather/rain", is: "on", allow: ["close", "0..20"] },
+  twin: { actuator: "a1", moving: true, allow: ["close"] },
+};
+const skylight = (address) => ({ kind: "skylight", address });
+const limits = { rest: "1s", reversal: "2s", starts_per_hour: 30, at_most: "1h", guards };
+
+function configurationFile() {
+  const file = newFile("config.yaml");
+  const actuators = { a0: { ...skylight("101"), limits }, a1: skylight("102") };
+  const platform = { business_url: "http://127.0.0.1:9", realtime_url: "http://127.0.0.1:9", token: "bench" };
+  const controllers = { [codeOf(0)]: { actuators } };
+  writeFileSync(file, JSON.stringify({ platform, weather, data_dir: newFile("data"), controllers }));
+  return file;
+}
+
+async function keeperOf(clock) {
+  const { mirrorSettings } = await module("sync/settings.js");
+  const { fileSources, loadConfiguration } = await module("config/load.js");
+  const { GreenhouseStore } = await module("sync/store.js");
+  const { LimitKeeper } = await module("limits/keeper.js");
+  const loaded = await loadConfiguration(configurationFile(), fileSources({}));
+  if (!loaded.ok) throw new Error(loaded.problems.map(({ message }) => message).join("; "));
+  const { configuration } = loaded;
+  const store = new GreenhouseStore(mirrorSettings(configuration), clock, (text) => text);
+  store.setReachable(true);
+  store.admit(codeOf(0));
+  const values = new Map([
+    ["101", "10001"],
+    ["102", "10001"],
+  ]);
+  const read = { startedAt: clock.monotonic(), readAt: clock.now(), fresh: true, source: "poll" };
+  store.dispatch(codeOf(0), { type: "registers_read", values, ...read });
+  const keeper = new LimitKeeper({
+    ...{ clock, store, weather: configuration.weather, staleAfterMs: 900_000, newId: () => "r" },
+    journal: { append: () => Promise.resolve(1) },
+    ...{ isReadOnly: () => false, onEvent: () => undefined, alarm: () => undefined },
+    ...{ submit: () => undefined, recheck: () => undefined },
+  });
+  for (const [topic, text] of Object.entries({ "weather/wind": "3", "weather/rain": "off" }))
+    keeper.measured(topic, Buffer.from(text));
+  return { keeper, settings: store.get(codeOf(0)).actuators.get("a0").settings };
+}
+
+export async function measureJudging({ judged, rounds, say }) {
+  const clock = {
+    now: Date.now,
+    monotonic: () => performance.now(),
+    wait: () => new Promise(() => undefined),
+  };
+  const { keeper, settings } = await keeperOf(clock);
+  const commandOf = (n) => ({
+    ...{ id: `c${n}`, code: codeOf(0), target: "actuator", targetId: "a0", settings, by: null, via: null },
+    wanted:
+      n % 2 === 0 ? { type: "word", word: "open", value: "10010" } : { type: "position", degree: n % 100 },
+    ...{ force: false, dryRun: false, term: null, rule: null },
+    ...{ receivedMono: clock.monotonic(), deadlineMono: Infinity },
+  });
+  const commands = Array.from({ length: 100 }, (_, n) => commandOf(n));
+  const us = [];
+  for (let round = 0; round <= rounds; round += 1) {
+    // The processor's time: other programs are not to be measured with it.
+    const before = process.cpuUsage();
+    for (let n = 0; n < judged; n += 1) {
+      const command = commands[n % commands.length];
+      const taken = keeper.take(command, { forMs: null, holdMs: null });
+      const verdicts = [keeper.mayStart(command), keeper.mayPost(command, false)];
+      if (!("term" in taken) || verdicts.some(({ type }) => type !== "go"))
+        throw new Error(`a command that nothing forbids was kept back: ${JSON.stringify([taken, verdicts])}`);
+    }
+    const { user, system } = process.cpuUsage(before);
+    // The first round warms up.
+    if (round > 0) us.push((user + system) / judged);
+  }
+  const { median } = spread(us);
+  say(`judging: ${median.toFixed(2)} us a command`);
+  const options = { range: spread(us), target: { of: "value", atMost: 10 } };
+  return [figure("j", "a command judged three times, three guards and pauses", "us", median, options)];
+}
