@@ -54,18 +54,7 @@ export function nextDocument(announced: Announced, wanted: DeviceDocument): Next
 export const goneFrom = (announced: Announced, wanted: Components): Announced =>
   new Map([...announced].filter(([key, { platform }]) => wanted[key]?.platform !== platform));
 
-export const announcedBy = (document: DeviceDocument): Announced =>
-  new Map(
-    Object.entries(document.components)
-      .filter(([, component]) => !isRemoval(component))
-      .map(([key, { platform, unique_id: id }]) => [
-        key,
-        { platform, unique_id: typeof id === "string" ? id : "" },
-      ]),
-  );
-
-const isRemoval = (component: Readonly<Record<string, unknown>>): boolean =>
-  Object.keys(component).length === 1;
+export const announcedBy = ({ components }: DeviceDocument): Announced => announcedIn(components);
 
 /** `<prefix>/device/greenhouse2mqtt_<code>/config`. */
 export const discoveryTopic = (prefix: string, code: string): string =>
@@ -106,15 +95,17 @@ export function foundDocument(payload: string, baseTopic: string): FoundDocument
   };
 }
 
-// One unknown platform in a later removal would make Home Assistant refuse the whole message.
+/**
+ * Without those that are reduced to their platform: they are removed. One unknown platform in a later removal would make
+ * Home Assistant refuse the whole message.
+ */
 function announcedIn(components: Readonly<Record<string, unknown>>): Announced {
   const announced = new Map<string, AnnouncedEntity>();
   for (const [key, value] of Object.entries(components)) {
-    const component = record(value);
-    const platform = platforms.find((known) => known === component?.["platform"]);
-    if (component === null || platform === undefined || isRemoval(component)) continue;
+    const component = record(value) ?? {};
+    const platform = platforms.find((known) => known === component["platform"]);
     const { unique_id: id } = component;
-    if (/^[A-Za-z0-9_-]+$/.test(key))
+    if (platform !== undefined && Object.keys(component).length > 1 && /^[A-Za-z0-9_-]+$/.test(key))
       announced.set(key, { platform, unique_id: typeof id === "string" ? id : "" });
   }
   return announced;

@@ -69,43 +69,37 @@ function device({ info }: Controller, settings: DocumentSettings): DeviceDocumen
 }
 
 /** What needs the bridge alone, so that it stays readable while the controller or the platform is gone. */
-function ownEntries({ info }: Controller, owner: Owner, settings: DocumentSettings): Entry[] {
-  const { topics, language } = settings;
+function ownEntries({ info }: Controller, owner: Owner, { topics, language }: DocumentSettings): Entry[] {
   const topic = topics.controller(info.id);
-  const own = (platform: Platform, key: Label, slug: string, fields: Fields) => {
-    const common: Fields = { entity_category: "diagnostic", ...withBridge(topics) };
-    return entry(owner, { platform, key, slug, name: labelOf(language, key) }, { ...fields, ...common });
-  };
-  const connectivity = own("binary_sensor", "connectivity", "connectivity", {
-    state_topic: topic.availability,
-    value_template: templates.connectivity,
-    payload_on: "online",
-    payload_off: "offline",
-    device_class: "connectivity",
-  });
-  if (!takesCommands(info.type)) return hasConnection(info) ? [connectivity] : [];
-  return [
-    connectivity,
-    own("binary_sensor", "problem", "command_problem", {
-      state_topic: topic.problem,
-      payload_on: "on",
-      payload_off: "off",
-      device_class: "problem",
-      // Which actuators and why, for those who are told.
-      json_attributes_topic: topic.problems,
-    }),
-    own("button", "acknowledge", "acknowledge_problem", {
-      ...commandFields(topics.bridge.request("acknowledge")),
-      payload_press: JSON.stringify({ controller: info.id }),
-      icon: "mdi:check-all",
-    }),
-    own("event", "result", "command_result", {
-      state_topic: topic.result,
-      value_template: templates.result,
-      event_types: [...outcomes],
-      icon: "mdi:message-check-outline",
-    }),
+  const onOff = (on: string, off: string) => ({ payload_on: on, payload_off: off });
+  const connectivity: OwnRow = [
+    ...(["binary_sensor", "connectivity", "connectivity"] as const),
+    {
+      ...{ state_topic: topic.availability, value_template: templates.connectivity },
+      ...{ ...onOff("online", "offline"), device_class: "connectivity" },
+    },
   ];
+  // Which actuators and why, for those who are told.
+  const problem = { state_topic: topic.problem, ...onOff("on", "off"), device_class: "problem" };
+  const acknowledge = {
+    ...commandFields(topics.bridge.request("acknowledge")),
+    ...{ payload_press: JSON.stringify({ controller: info.id }), icon: "mdi:check-all" },
+  };
+  const result = { state_topic: topic.result, value_template: templates.result, event_types: outcomes };
+  const commanded: OwnRow[] = [
+    ["binary_sensor", "problem", "command_problem", { ...problem, json_attributes_topic: topic.problems }],
+    ["button", "acknowledge", "acknowledge_problem", acknowledge],
+    ["event", "result", "command_result", { ...result, icon: "mdi:message-check-outline" }],
+  ];
+  const isCommanded = takesCommands(info.type);
+  const rows = [
+    ...(isCommanded || hasConnection(info) ? [connectivity] : []),
+    ...(isCommanded ? commanded : []),
+  ];
+  return rows.map(([platform, key, slug, fields]) => {
+    const entity = { platform, key, slug, name: labelOf(language, key) };
+    return entry(owner, entity, { ...fields, entity_category: "diagnostic", ...withBridge(topics) });
+  });
 }
 
 /** A camera or a station without a client of its own has no connection to tell of. */

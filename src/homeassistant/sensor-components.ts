@@ -75,34 +75,25 @@ export function statusEntries(controller: Controller, owner: Owner, settings: Do
   return statuses.flatMap((status) => {
     const slug = statusSlug(status, statuses);
     const name = statusName(controller, status, settings);
-    const topic = settings.topics.status(controller.info.id, status.id).value;
+    const state_topic = settings.topics.status(controller.info.id, status.id).value;
     const key = statusKey(status, statuses);
     const isSwitch = status.value === null || status.state === "on" || status.state === "off";
+    const text = { key: `text:${key.slice("status:".length)}`, slug: `${slug}_value` };
+    const onOff: Fields = { payload_on: "on", payload_off: "off", device_class: "running" };
     return [
       entry(
         owner,
         { platform: "binary_sensor", key, slug, name },
         {
-          state_topic: topic,
-          value_template: templates.onOff,
-          payload_on: "on",
-          payload_off: "off",
-          device_class: "running",
+          ...{ state_topic, value_template: templates.onOff, ...onOff },
           enabled_by_default: isSwitch ? undefined : false,
         },
       ),
       entry(
         owner,
+        { platform: "sensor", ...text, name: suffixed(settings.language, name, "raw") },
         {
-          platform: "sensor",
-          key: `text:${key.slice("status:".length)}`,
-          slug: `${slug}_value`,
-          name: suffixed(settings.language, name, "raw"),
-        },
-        {
-          state_topic: topic,
-          value_template: templates.text,
-          entity_category: "diagnostic",
+          ...{ state_topic, value_template: templates.text, entity_category: "diagnostic" },
           enabled_by_default: isSwitch ? false : undefined,
         },
       ),
