@@ -10,7 +10,7 @@ import type { Hold } from "./terms.js";
  * Whether a command may go now. Everything here narrows: no rule makes another allow more. Order: lock, guards, hold, pauses.
  */
 
-export interface Lock {
+interface Lock {
   readonly by: string;
   readonly via: Via;
   readonly reason: string | null;

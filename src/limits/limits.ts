@@ -95,9 +95,9 @@ export class LimitDesk {
     this.alarms.restore(history.alarms ?? []);
     const gone = this.keeper.restore(history, this.#newestAt);
     for (const { type, controller, actuator } of this.alarms.list)
-      if (ofLimits.has(type) && !this.#isLimited(controller, actuator))
+      if (ofLimits.has(type) && controller !== null && !this.#isLimited(controller, actuator))
         this.alarms.set(type, { controller, actuator }, null);
-    if (gone !== null) this.alarms.set("lease_overrun", bridgeItself, gone);
+    this.alarms.set("lease_overrun", bridgeItself, gone);
     const { unreadable } = journal.state();
     const unread = unreadable > 0 ? `${unreadable} lines of the journal cannot be read.` : null;
     this.alarms.set("state_lost", bridgeItself, journal.unread?.message ?? unread);
@@ -134,9 +134,9 @@ export class LimitDesk {
   }
 
   /** Nobody else would clear the alarms of one that is not. */
-  #isLimited(controller: string | null, actuator: string | null): boolean {
+  #isLimited(controller: string, actuator: string | null): boolean {
     const { settings, restrictions } =
-      this.#ports.store.byId(controller ?? "")?.actuators.get(actuator ?? "") ?? {};
+      this.#ports.store.byId(controller)?.actuators.get(actuator ?? "") ?? {};
     return settings?.limits !== undefined || (restrictions ?? null) !== null;
   }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { LimitDesk } from "../../src/limits/limits.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
+import type { LimitsEntry } from "../../src/journal/records.js";
 import { CommandBench } from "../support/command-bench.js";
 import {
   acknowledge,
@@ -116,13 +117,14 @@ interface Left {
   /** Retained on the broker. */
   readonly topics?: readonly string[];
   readonly isAccountKnown?: boolean;
+  readonly limits?: readonly LimitsEntry[];
 }
 
 /** A bridge that has just started, with what an earlier run left; what it sends to topics is in `sent`. */
 function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], ...left }: Left) {
   const { clock, store, events } = new CommandBench();
   const polling = { controllers: 0, sensors: 0, running_status: 0, actuators: 0, stale_after: 900_000 };
-  const history = { open: [], unread: [], problems: [], limits: [] };
+  const history = { open: [], unread: [], problems: [] };
   const began = { boot: "b", at: "", stopped: false };
   const sent: string[] = [];
   const desk = new LimitDesk({
@@ -132,7 +134,7 @@ function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], .
       ...{ append: () => Promise.resolve(1), state: () => ({ reason: null, unreadable }) },
       ...{ unread: null, newestAt: 0 },
       history: () => ({
-        ...{ ...history, alarms: [...alarms.alarms.values()] },
+        ...{ ...history, limits: left.limits ?? [], alarms: [...alarms.alarms.values()] },
         starts: Array.from({ length: starts }, () => began),
       }),
     },
@@ -185,6 +187,19 @@ it.each([
     ]);
   },
 );
+
+it("a lease of an actuator that is configured no more is one alarm over all starts, until it is forgotten", () => {
+  const nothing = { guards: {}, starts: [], moved_until: null, direction: null, lock: null, hold: null };
+  const lease = { id: "1", by: null, command: "on", ends_with: "off", until: new CommandBench().clock.now() };
+  const limits = [{ controller: "GH-0001", actuator: "pump", kept: { ...nothing, lease } }];
+  const first = started({ limits });
+  expect(first.desk.alarms.list).toMatchObject([{ id: "lease_overrun", state: "active" }]);
+  expect(first.desk.alarms.list[0]?.message).toContain("GH-0001/pump");
+  const message = first.desk.alarms.list[0]?.message ?? "";
+  const alarms = raise(noAlarms, "lease_overrun", { controller: null, actuator: null }, message, 0).book;
+  expect(started({ limits, alarms }).events).toEqual([]);
+  expect(states(started({ alarms }).desk)).toEqual(["lease_overrun cleared"]);
+});
 
 describe("what earlier runs left on the broker", () => {
   const topics = [
