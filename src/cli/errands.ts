@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { userInfo } from "node:os";
 import { dirname } from "node:path";
@@ -6,7 +5,7 @@ import { fileSources, loadConfiguration, secretValues } from "../config/load.js"
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
 import { BrokerConnection } from "../mqtt/connection.js";
-import { connectionSettings, type IncomingMessage } from "../mqtt/connection/settings.js";
+import { clientIdBeside, connectionSettings, type IncomingMessage } from "../mqtt/connection/settings.js";
 import { topicsUnder } from "../mqtt/topics.js";
 import { createPlatform, type PlatformClient } from "../platform/client.js";
 import { systemClock } from "../runtime/clock.js";
@@ -127,8 +126,14 @@ export async function withBroker<Answer>(
     message: given.onMessage,
     disconnected: given.onDisconnected,
   });
-  const clientId = `${configuration.mqtt.client_id}-${randomBytes(4).toString("hex")}`;
-  const settings = { ...own, clientId, will: undefined, guard: undefined, subscriptions, withRetained };
+  const settings = {
+    ...own,
+    clientId: clientIdBeside(own.clientId),
+    will: undefined,
+    guard: undefined,
+    subscriptions,
+    withRetained,
+  };
   const connection = new BrokerConnection(settings, { clock: systemClock, random: systemRandom, log });
   const running = connection.run(done.signal);
   const late = systemClock.wait(connectMs, done.signal).then(() => {

@@ -5,7 +5,7 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Actuator, Register } from "../greenhouse/model.js";
 import type { RawValue } from "../greenhouse/ports.js";
 import { type Awaited, type HeldCommand, type Lane, note, isOpen, type Turn } from "./book.js";
-import type { Addressed, Command, Target } from "./command.js";
+import { aboutOf, type Addressed, type Command } from "./command.js";
 import { clearProblem, raiseProblem } from "./problems.js";
 import { spelled } from "./report.js";
 import { seeActuator, sightOf } from "./rest.js";
@@ -48,8 +48,6 @@ function shownActuator(turn: Turn, about: Addressed, actuator: Actuator): void {
 /** Whether a command is open, or one of ours may still be moving the actuator. */
 const isMoving = (lane: Lane, travelMs: number, now: number): boolean =>
   isOpen(lane) || lane.held !== null || (lane.posts.endedAt !== null && now - lane.posts.endedAt < travelMs);
-
-const aboutOf = ({ code, target, targetId }: Target) => ({ controller: code, actuator: targetId, target });
 
 function tell(turn: Turn, event: Omit<BridgeEvent, "at">): void {
   turn.effects.push({ type: "event", event: { ...event, at: turn.now.at } });

@@ -92,6 +92,13 @@ export interface Interrupted {
 
 export const laneKey = ({ code, target, targetId }: Target) => `${code} ${target} ${targetId}`;
 
+/** The same target in the journal's words. */
+export const aboutOf = ({ code, targetId, target }: Target) => ({
+  controller: code,
+  actuator: targetId,
+  target,
+});
+
 interface CommandJournal {
   append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
   state(): { readonly available: boolean; readonly reason: string | null };

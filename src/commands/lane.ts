@@ -13,12 +13,12 @@ import {
   type Turn,
 } from "./book.js";
 import { begin, checkRead, connected, goOn } from "./checks.js";
-import type { Command } from "./command.js";
+import { aboutOf, type Command } from "./command.js";
 import { pushed, wakeOf } from "./confirm.js";
 import { adopt, cut, recoveredRead, waitsFor } from "./recovery.js";
 import { samePayloadMs } from "./duplicates.js";
 import { dryStop, type Ending, interlocked, refused, shuttingDown, superseded } from "./report.js";
-import { aboutOf, end } from "./results.js";
+import { end } from "./results.js";
 import {
   answered,
   confirmingRead,

@@ -214,7 +214,7 @@ export class EarlierPhases {
     if (this.#link !== link) return;
     this.#hasLooked = true;
     for (const topic of new Set([...this.#ends.keys(), ...shown.keys()])) {
-      const { about, told } = this.#ends.get(topic) ?? { about: aboutOf(topic, base), told: [] };
+      const { about, told } = this.#ends.get(topic) ?? { about: targetOfTopic(topic, base), told: [] };
       const news = newsFor(told, read(shown.get(topic)));
       if (news !== null && about !== null) phases.endedBefore(about, news);
     }
@@ -229,7 +229,7 @@ export class EarlierPhases {
 const targets = ["actuator", "parameter", "address"] as const;
 
 /** Whose topic it is; null where it is none of ours. */
-function aboutOf(topic: string, base: string): PhaseTarget | null {
+function targetOfTopic(topic: string, base: string): PhaseTarget | null {
   const [controllerId, folder, targetId] = topic.slice(base.length + 1).split("/");
   const target = targets.find((one) => one === folder);
   if (controllerId === undefined || targetId === undefined || target === undefined) return null;

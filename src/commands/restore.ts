@@ -50,7 +50,7 @@ export function lateResults(records: Iterable<JournalRecord>): readonly LateResu
   for (const record of records) {
     if (record.type !== "result" && record.type !== "confirmed_late") continue;
     const { controller: code, target = "actuator", actuator } = record;
-    const key = `${code} ${target} ${actuator}`;
+    const key = laneKey({ code, target, targetId: actuator });
     if (record.type === "confirmed_late" || record.result.sent_at !== null) late.delete(key);
     if (record.type === "result" && isAwaited(record.result))
       late.set(key, { code, target, result: record.result });
@@ -89,7 +89,7 @@ export function heldResults(records: Iterable<JournalRecord>): readonly LateResu
   for (const record of records) {
     if (!isHeldType(record)) continue;
     const { controller: code, target = "actuator", actuator } = record;
-    const key = `${code} ${target} ${actuator}`;
+    const key = laneKey({ code, target, targetId: actuator });
     const id = held.get(key)?.result.id;
     if (record.type === "step_sent") held.delete(key);
     else if ((record.type === "read_back" || record.type === "reverted") && record.id === id)

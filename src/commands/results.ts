@@ -2,7 +2,14 @@ import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { About, RecordBody } from "../journal/records.js";
 import { awaitedAfter } from "./aftermath.js";
 import { ask, type Input, note, type PendingResult, type Turn } from "./book.js";
-import { type Arrived, type Command, laneKey, type ResultAddressee, type Target } from "./command.js";
+import {
+  aboutOf,
+  type Arrived,
+  type Command,
+  laneKey,
+  type ResultAddressee,
+  type Target,
+} from "./command.js";
 import { knownId, withId } from "./duplicates.js";
 import { countMinute, countOnly, countsOver } from "./flood.js";
 import { type NotTaken, refusalResult } from "./intake.js";
@@ -14,13 +21,6 @@ import { entries, having, without } from "../runtime/table.js";
  * The one outcome of each command is journaled, then told. What the journal cannot take now is written when it can again.
  * Until then the outcome is held back: the next start might end the command once more, and otherwise.
  */
-
-/** What journal and commander call a command's target. */
-export const aboutOf = ({ code, targetId, target }: Target): About => ({
-  controller: code,
-  actuator: targetId,
-  target,
-});
 
 /** Ends a command. `turn.lane` is its own. */
 export function end(turn: Turn, command: Command, ending: Ending): void {

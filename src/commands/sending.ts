@@ -14,6 +14,7 @@ import {
   type Stage,
   type Turn,
 } from "./book.js";
+import { aboutOf } from "./command.js";
 import { readBackFrom, readNow, seen } from "./confirm.js";
 import {
   type Answer,
@@ -26,7 +27,6 @@ import {
   stepReport,
 } from "./endings.js";
 import { type Ending, refused, superseded } from "./report.js";
-import { aboutOf } from "./results.js";
 import { dropPassedOver, finish, keptBack, letGo, put } from "./turn.js";
 
 /*

@@ -17,10 +17,10 @@ import {
   type Run,
   type Turn,
 } from "./book.js";
-import type { Command } from "./command.js";
+import { aboutOf, type Command } from "./command.js";
 import { stepReport } from "./endings.js";
 import { type Ending, interlocked, leavesPlace, superseded, wantedValue } from "./report.js";
-import { aboutOf, end } from "./results.js";
+import { end } from "./results.js";
 
 /** What the journal has to know of a command, so that the next start can find out what became of it. */
 export function takenRecord(

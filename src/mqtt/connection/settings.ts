@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { Duplex } from "node:stream";
 import type { Configuration } from "../../config/schema.js";
 import type { Clock } from "../../runtime/clock.js";
@@ -179,3 +180,6 @@ export function connectionSettings(
     on,
   };
 }
+
+/** For a link beside a running bridge: never its own client id, as the broker would end the bridge's link. */
+export const clientIdBeside = (clientId: string): string => `${clientId}-${randomBytes(4).toString("hex")}`;

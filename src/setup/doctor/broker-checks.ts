@@ -2,14 +2,14 @@ import type { EmbeddedBroker } from "../../broker/broker.js";
 import { brokerSettings, reachable } from "../../broker/settings.js";
 import { createServer } from "node:net";
 import { holderOf } from "../../journal/lock.js";
-import { connectionSettings } from "../../mqtt/connection/settings.js";
+import { clientIdBeside, connectionSettings } from "../../mqtt/connection/settings.js";
 import type { Configuration } from "../../config/schema.js";
 import { versionName, versionReason } from "../../mqtt/connection/link.js";
 import { isPasswordHash } from "../../runtime/passwords.js";
 import { isLoopback } from "../../runtime/sockets.js";
 import { brokerName } from "../../mqtt/connection/stream.js";
 import { topicsUnder } from "../../mqtt/topics.js";
-import { BrokerProbe, openProbe, probeId, type ProbeSettings } from "./broker-probe.js";
+import { BrokerProbe, openProbe, type ProbeSettings } from "./broker-probe.js";
 import { silentLog } from "../../runtime/log.js";
 import { failed, notTried, ok, type Verdict, warning } from "./finding.js";
 import type { Check, Scene } from "./scene.js";
@@ -29,7 +29,14 @@ export function probeSettings(
   const topics = topicsUnder(configuration.mqtt.base_topic);
   const settings = connectionSettings(configuration.mqtt, topics, embedded, [], {});
   const { url, username, password, tls, protocolVersion } = settings;
-  return { url, username, password, tls, protocolVersion, clientId: probeId(configuration.mqtt.client_id) };
+  return {
+    url,
+    username,
+    password,
+    tls,
+    protocolVersion,
+    clientId: clientIdBeside(configuration.mqtt.client_id),
+  };
 }
 
 async function opened(scene: Scene, settings: ProbeSettings, key: string): Promise<Opened | Verdict> {
@@ -74,7 +81,7 @@ async function openAtRunning(scene: Scene): Promise<Opened | Verdict> {
   const user = broker.users.find(({ password }) => !isPasswordHash(password));
   const settings: ProbeSettings = {
     url: `mqtt://${reachable(broker.host)}:${broker.port}`,
-    clientId: probeId(mqtt.client_id),
+    clientId: clientIdBeside(mqtt.client_id),
     protocolVersion: mqtt.protocol_version,
     ...(user && { username: user.username, password: user.password }),
   };

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { BrokerLink, openLink, versionAfter } from "../../mqtt/connection/link.js";
 import {
   type BrokerFacts,
@@ -160,6 +159,3 @@ async function attempt(
   const facts = await link.accepted;
   return facts === null ? await link.closed : new BrokerProbe(link, facts, clock, watchers);
 }
-
-/** Beside a running bridge: never its own client id. */
-export const probeId = (clientId: string): string => `${clientId}-${randomBytes(4).toString("hex")}`;

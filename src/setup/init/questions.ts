@@ -2,7 +2,8 @@ import { type Readable, Writable } from "node:stream";
 import { confirm, log, password, select, text } from "@clack/prompts";
 import { urlOf } from "../../config/values.js";
 import type { Clock } from "../../runtime/clock.js";
-import { BrokerProbe, openProbe, probeId } from "../doctor/broker-probe.js";
+import { clientIdBeside } from "../../mqtt/connection/settings.js";
+import { BrokerProbe, openProbe } from "../doctor/broker-probe.js";
 import { cameWithin } from "../doctor/finding.js";
 import {
   addressObjection,
@@ -270,7 +271,7 @@ export async function findBrokers(urls: readonly string[], clock: Clock): Promis
 async function look(url: string, clock: Clock): Promise<FoundBroker | null> {
   let found: FoundBroker | null = null;
   const asked = openProbe(
-    { url, clientId: probeId("greenhouse2mqtt"), protocolVersion: 5 },
+    { url, clientId: clientIdBeside("greenhouse2mqtt"), protocolVersion: 5 },
     clock,
     lookMs,
   ).then(async (probe) => {
