@@ -355,6 +355,8 @@ describe.concurrent("cleanup", () => {
         .filter((topic) => !kept.includes(topic))
         .sort();
     await until(watch, "greenhouse/bridge/state", "offline", 5_000);
+    await watch.publish("greenhouse/alarm/flood", '{"state":"active"}', { retain: true });
+    await until(watch, "greenhouse/alarm/flood", '{"state":"active"}', 5_000);
     const left = ours(watch);
     const late = await stage.watch({ url: broker.url, protocolVersion: 5 });
     await late.untilTrue(() => ours(late).length === left.length, "what was left is retained", 10_000);
