@@ -79,6 +79,8 @@ export interface World {
   readonly process: HomeAssistantProcess;
   /** Home Assistant's own folder. */
   readonly folder: string;
+  /** Whether this release keeps an entity that is disabled when it is withdrawn; those before 2026.4 do. */
+  readonly keepsDisabled: boolean;
   readonly account: Account;
   /** The newest connection to Home Assistant. */
   readonly ha: Client;
@@ -167,6 +169,7 @@ export async function createWorld(installation: Installation, options: WorldOpti
     broker,
     process,
     folder,
+    keepsDisabled: installation.which === "floor",
     get watch() {
       return given(now.watch);
     },
@@ -256,10 +259,16 @@ function announcedBy(watch: Watch): ReadonlyMap<string, Configuration> {
   return found;
 }
 
-/** Entities of ours that Home Assistant keeps, by `<platform>/<unique id>`. */
-export async function registered({ ha }: World): Promise<ReadonlyMap<string, string>> {
-  const ours = (await ha.registry()).filter(({ platform }) => platform === "mqtt");
-  return new Map(ours.map((one) => [`${one.entity_id.split(".")[0] ?? ""}/${one.unique_id}`, one.entity_id]));
+/** Entities of ours that Home Assistant keeps, by `<platform>/<unique id>`, without those that it keeps whatever we do. */
+export async function registered(world: World): Promise<ReadonlyMap<string, string>> {
+  const announced = world.announced();
+  const ours = (await world.ha.registry()).flatMap((one) => {
+    const { platform, entity_id: id, unique_id: unique, disabled_by: disabled } = one;
+    const key = `${id.split(".")[0] ?? ""}/${unique}`;
+    const isStuck = world.keepsDisabled && disabled !== null && !announced.has(key);
+    return platform === "mqtt" && !isStuck ? [[key, id] as const] : [];
+  });
+  return new Map(ours);
 }
 
 async function untilComplete(world: World, timeoutMs: number): Promise<number> {
