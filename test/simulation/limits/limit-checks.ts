@@ -129,7 +129,7 @@ export class LimitChecks {
           "S17",
           `a POST of ${ask.by} (${words.join(", ")}) against the guard ${name} of ${one.code}/${one.id}: ${why}`,
         );
-      else this.book.world.journalist.saw("a POST that a guard would forbid while it holds");
+      else this.book.world.journalist.saw("a POST that a guard forbids at other times");
     }
   }
 
