@@ -325,6 +325,8 @@ async function channelVerdict(channelOf: ChannelOf, scene: Scene, stop: AbortSig
       decided(warning(`it does not open: ${what}`, `${remedy}, ${off}`));
     },
   };
+  // Loaded beforehand, as a channel's time is no time for reading files.
+  await import("../../platform/push/platform-push.js");
   await within(ports.clock, limits.frameMs, stop, (signal) =>
     platform.listen(channel, listening, AbortSignal.any([signal, end.signal])),
   );
