@@ -3,7 +3,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import { figure, percentile, spread } from "./figures.mjs";
 import { here, mustLive, newFile, start, stop, untilSays } from "./processes.mjs";
 import { startRegisterPlatform } from "./register-platform.mjs";
-import { bases, startBridge, startBroker } from "./surroundings.mjs";
+import { bases, freePort, startBridge, startBroker } from "./surroundings.mjs";
+import { watchPage } from "./viewers.mjs";
 import { Counter } from "./wire.mjs";
 
 const code = "GH-00001";
@@ -51,10 +52,12 @@ async function once(who, { child, platform, sender }, turn) {
   return post.at - began;
 }
 
-async function startBridgeSide(broker, sender) {
+async function startBridgeSide(broker, sender, http) {
   const platform = await startRegisterPlatform(code);
   const ready = await Counter.open(broker.port, [`${bases.bridge}/${code.toLowerCase()}/actuator/+/state`]);
-  const child = startBridge(platform, broker, { resting: true, controllers: controllers(), weather });
+  const child = startBridge(platform, broker, {
+    ...{ resting: true, controllers: controllers(), weather, http },
+  });
   await ready.until(actuators, 30_000);
   if (ready.messages < actuators) throw new Error(`the bridge did not read its actuators:\n${child.tail}`);
   ready.close();
@@ -83,13 +86,16 @@ async function countOutcomes(broker) {
   return { outcomes, listener };
 }
 
-export async function measureCommands({ commands, say }) {
+/** `viewers`: so many look at the controller on the page meanwhile; `part` is the letter that the figures get. */
+export async function measureCommands({ commands, say, viewers = 0, part = "f" }) {
+  const http = viewers > 0 ? { port: await freePort() } : false;
   const broker = await startBroker();
   const sender = await Counter.open(broker.port, ["none"]);
   const sides = {
-    bridge: await startBridgeSide(broker, sender),
+    bridge: await startBridgeSide(broker, sender, http),
     bare: await startBareSide(broker, sender),
   };
+  const watching = await watchPage(http, viewers, [`controller/${code.toLowerCase()}`, "journal"]);
   const { outcomes, listener } = await countOutcomes(broker);
   const ms = { bridge: [], limited: [], bare: [] };
   const began = performance.now();
@@ -105,11 +111,11 @@ export async function measureCommands({ commands, say }) {
   await Promise.all([stop(bridge.child), stop(bare.child), broker.stop()]);
   mustAllBeConfirmed(outcomes, bridge.platform.posts, warmUp + commands);
   for (const { platform } of [bridge, bare]) platform.stop();
-  for (const one of [sender, listener]) one.close();
+  for (const one of [sender, listener, watching]) one.close();
   say(
     `commands: ${spread(ms.bridge).median.toFixed(2)} ms, with limits ${spread(ms.limited).median.toFixed(2)} ms, bare ${spread(ms.bare).median.toFixed(2)} ms`,
   );
-  return figures(ms, commands);
+  return figures(part, viewers, ms, commands);
 }
 
 /** Fast and wrong is no figure. */
@@ -119,9 +125,10 @@ function mustAllBeConfirmed(outcomes, posts, expected) {
   throw new Error(`${expected} commands ended as ${told} with ${posts} POSTs; all had to be confirmed`);
 }
 
-function figures(ms, commands) {
+function figures(part, viewers, ms, commands) {
   const at = (who, share) => percentile(ms[who], share);
-  const name = (what) => `set publish to POST, ${what}`;
+  const who = viewers > 0 ? ` with ${viewers} viewers` : "";
+  const name = (what) => `set publish to POST${who}, ${what}`;
   const options = (share, atMost) => ({
     bare: at("bare", share),
     target: { of: "value", atMost },
@@ -129,11 +136,11 @@ function figures(ms, commands) {
   });
   const ratio = at("bridge", 0.5) / at("bare", 0.5);
   return [
-    figure("f", name("p50"), "ms", at("bridge", 0.5), options(0.5, 3)),
-    figure("f", name("p50 by bare"), "times", ratio, { target: { of: "value", atMost: 1.4 } }),
-    figure("f", name("p99"), "ms", at("bridge", 0.99), options(0.99, 12)),
-    figure("f", name("p50 with limits"), "ms", at("limited", 0.5), { range: spread(ms.limited) }),
-    figure("f", name("p50 with limits by without"), "times", at("limited", 0.5) / at("bridge", 0.5)),
-    figure("f", name("confirmed"), "commands", commands),
+    figure(part, name("p50"), "ms", at("bridge", 0.5), options(0.5, 3)),
+    figure(part, name("p50 by bare"), "times", ratio, { target: { of: "value", atMost: 1.4 } }),
+    figure(part, name("p99"), "ms", at("bridge", 0.99), options(0.99, 12)),
+    figure(part, name("p50 with limits"), "ms", at("limited", 0.5), { range: spread(ms.limited) }),
+    figure(part, name("p50 with limits by without"), "times", at("limited", 0.5) / at("bridge", 0.5)),
+    figure(part, name("confirmed"), "commands", commands),
   ];
 }

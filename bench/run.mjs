@@ -11,6 +11,7 @@ import { measureFlood } from "./flood.mjs";
 import { measureGrowth } from "./growth.mjs";
 import { measureJudging } from "./judging.mjs";
 import { measureMemory } from "./memory.mjs";
+import { measurePage } from "./page.mjs";
 import { measurePace, startPaced } from "./pace.mjs";
 import { stopAll } from "./processes.mjs";
 import { measureStart } from "./start.mjs";
@@ -47,6 +48,7 @@ const full = {
   flood: { stops: 300 },
   decisions: { decisions: 20_000, rounds: 7, memoryCommands: 100_000 },
   judging: { judged: 50_000, rounds: 7 },
+  page: { sizes: [20, 500], viewers: 5, samples: 3, settleMs: 30_000, seconds: 60, rounds: 7, commands: 240 },
 };
 const fewer = {
   sweep: { controllers: 500, warmUp: 2, rounds: 4 },
@@ -65,6 +67,7 @@ const fewer = {
   flood: { stops: 40 },
   decisions: { decisions: 5_000, rounds: 3, memoryCommands: 30_000 },
   judging: { judged: 20_000, rounds: 3 },
+  page: { sizes: [20], viewers: 5, samples: 1, settleMs: 2_000, seconds: 10, rounds: 2, commands: 60 },
 };
 const counts = reduced ? fewer : full;
 
@@ -83,6 +86,7 @@ async function measure() {
   if (wanted("j")) figures.push(...(await measureJudging({ ...counts.judging, say })));
   if (wanted("b")) figures.push(...(await measureMemory({ ...counts.memory, ...loaded, say })));
   if (paced !== null) figures.push(...(await measurePace(paced, { ...counts.pace, say })));
+  if (wanted("k")) figures.push(...(await measurePage({ ...counts.page, say })));
   if (wanted("e")) figures.push(...(await measureGrowth({ ...counts.growth, say })));
   return figures.sort((one, other) => one.part.localeCompare(other.part));
 }

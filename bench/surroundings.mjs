@@ -64,7 +64,7 @@ const restingPolls = { controllers: never, sensors: never, running_status: never
 /** Starts the built bridge. `resting`: it polls once, then only when asked to refresh. */
 export function startBridge(platform, broker, options = {}) {
   const { resting = false, concurrency = 8, flags = [], env, measured = false } = options;
-  const { controllers = {}, embedded = false, weather = {} } = options;
+  const { controllers = {}, embedded = false, weather = {}, http = false } = options;
   const file = newFile("config.yaml");
   const configuration = {
     platform: {
@@ -78,7 +78,7 @@ export function startBridge(platform, broker, options = {}) {
     },
     mqtt: { base_topic: bases.bridge, ...(embedded ? {} : { url: broker.url }) },
     ...(embedded ? { broker: { port: broker.port } } : {}),
-    http: false,
+    http,
     data_dir: newFile("data"),
     log: { level: "warn" },
     ...(resting ? { polling: restingPolls } : {}),

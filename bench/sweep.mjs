@@ -6,11 +6,13 @@ import { cpuSeconds, mustLive, stop } from "./processes.mjs";
 import {
   allSensors,
   bases,
+  freePort,
   startBare,
   startBroker,
   startPlatform,
   startSettledBridge,
 } from "./surroundings.mjs";
+import { watchPage } from "./viewers.mjs";
 import { Counter } from "./wire.mjs";
 
 const answerMs = 120_000;
@@ -64,9 +66,12 @@ export class Sweeper {
   }
 }
 
-export async function measureSweep({ controllers, warmUp, rounds, say }) {
+/** `viewers`: so many look at the page meanwhile; `part` is the letter that the figures get. */
+export async function measureSweep({ controllers, warmUp, rounds, say, viewers = 0, part = "a" }) {
   const [broker, platform] = await Promise.all([startBroker(), startPlatform(controllers)]);
-  const bridge = await startSettledBridge(platform, broker, controllers, { resting: true });
+  const http = viewers > 0 ? { port: await freePort() } : false;
+  const bridge = await startSettledBridge(platform, broker, controllers, { resting: true, http });
+  const watching = await watchPage(http, viewers);
   const bare = await startBare(platform, broker, { controllers });
   const counters = {
     bridge: await Counter.open(broker.port, allSensors(bases.bridge)),
@@ -87,12 +92,13 @@ export async function measureSweep({ controllers, warmUp, rounds, say }) {
       `sweep ${round + 1}/${rounds}: ${pair.map((one) => `${Math.round(one.messages / one.seconds)}/s`).join(", bare ")}`,
     );
   }
-  for (const one of [sweeper, ...Object.values(counters)]) one.close();
+  for (const one of [sweeper, watching, ...Object.values(counters)]) one.close();
   await Promise.all([stop(bridge), stop(bare), platform.stop(), broker.stop()]);
-  return figures(controllers, ours, theirs);
+  const what = `sweep of ${controllers}${viewers > 0 ? ` with ${viewers} viewers` : ""}`;
+  return figures(part, what, ours, theirs);
 }
 
-function figures(controllers, ours, theirs) {
+function figures(part, what, ours, theirs) {
   const rate = (sweeps) => spread(sweeps.map(({ messages, seconds }) => messages / seconds));
   const cpu = (sweeps) => spread(sweeps.map((sweep) => (sweep.cpu / sweep.messages) * 1e6));
   const size = (sweeps) => sweeps[0].bytes / sweeps[0].messages;
@@ -101,19 +107,19 @@ function figures(controllers, ours, theirs) {
     ours.map((one, n) => one.messages / one.seconds / (theirs[n].messages / theirs[n].seconds)),
   );
   const [bridge, bare] = [rate(ours), rate(theirs)];
-  const name = (what) => `sweep of ${controllers}, ${what}`;
+  const name = (of) => `${what}, ${of}`;
   return [
-    figure("a", name("messages"), "1/s", bridge.median, {
+    figure(part, name("messages"), "1/s", bridge.median, {
       bare: bare.median,
       ratio: ratios.median,
       target: { of: "ratio", atLeast: 0.75 },
       range: bridge,
     }),
-    figure("a", name("CPU for a message"), "us", cpu(ours).median, {
+    figure(part, name("CPU for a message"), "us", cpu(ours).median, {
       bare: cpu(theirs).median,
       range: cpu(ours),
     }),
-    figure("a", name("count"), "messages", count(ours), { bare: count(theirs) }),
-    figure("a", name("size of a message"), "bytes", size(ours), { bare: size(theirs) }),
+    figure(part, name("count"), "messages", count(ours), { bare: count(theirs) }),
+    figure(part, name("size of a message"), "bytes", size(ours), { bare: size(theirs) }),
   ];
 }
