@@ -90,7 +90,7 @@ class Row extends Steady<{ readonly record: JournalRecord }> {
         <td data-label={t("what")}>{result ? commandText(result.command) : told(type)}</td>
         <td data-label={t("outcome")}>
           {result ? <Outcome of={result.outcome} /> : (record.value ?? record.count ?? "")}
-          {result && resultText(result) !== "" ? <small class="message">{resultText(result)}</small> : null}
+          {result?.message ? <small class="message">{resultText(result)}</small> : null}
         </td>
         <td data-label={t("who")}>{result?.by ?? "–"}</td>
       </tr>

@@ -136,7 +136,7 @@ export const LastingChoice = ({ word, value }: Readonly<{ word: Word; value: Sig
   <Choice<Lasting>
     label={t(word)}
     value={value.value}
-    options={[["", t("term_none")], ...lasting.map((one) => [one, durationText(one)] as const)]}
+    options={[["", "–"], ...lasting.map((one) => [one, durationText(one)] as const)]}
     onChoose={(next) => (value.value = next)}
   />
 );

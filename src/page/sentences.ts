@@ -27,9 +27,9 @@ function ruleText({ rule, input, value, limit, quality, until }: Patched<Interlo
 /** What rules, a lock and a hold make of an actuator. */
 export function limitReasons({ allowed, lock }: Partial<LimitsDocument>): readonly string[] {
   const reason = lock?.reason ? t("why_reason", { reason: lock.reason }) : "";
-  return (allowed?.because ?? []).map((one) =>
-    `${ruleText(one)} ${one.rule === "lock" ? reason : ""}`.trim(),
-  );
+  const { because = [], degrees } = allowed ?? {};
+  const range = degrees && degrees.max - degrees.min < 100 ? [t("allowed", { ...degrees })] : [];
+  return [...because.map((one) => `${ruleText(one)} ${one.rule === "lock" ? reason : ""}`.trim()), ...range];
 }
 
 /** How a command ended and what to do; empty where the outcome says all. */
