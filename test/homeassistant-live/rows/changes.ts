@@ -46,7 +46,7 @@ export function changesOf(world: () => World, rows: Rows): void {
         for (const configuration of [change, {}]) {
           if (isDown) await one.endHomeAssistant();
           await one.endBridge();
-          await one.startBridge({ ...usualConfiguration, ...configuration });
+          await announcing(one, { ...usualConfiguration, ...configuration });
           if (isDown) await one.settled();
           if (isDown) await restarted(one);
           await one.settled();
@@ -87,6 +87,15 @@ export function changesOf(world: () => World, rows: Rows): void {
     expect(await one.untilComplete(120_000)).toBe(total);
     rows.tell("a deleted device", "gone at once, back at its next start");
   });
+}
+
+/** The bridge started and has announced what it has now; until then all is as it was before. */
+async function announcing(world: World, configuration: Configuration): Promise<void> {
+  const mark = world.watch.mark();
+  await world.startBridge(configuration);
+  const isAnnounced = () =>
+    world.watch.seen.slice(mark).some(({ topic }) => topic.endsWith(`greenhouse2mqtt_${house}/config`));
+  await world.watch.untilTrue(isAnnounced, "the bridge announces", 60_000);
 }
 
 /** Home Assistant started, and the bridge heard of it: it announces everything once more then. */
