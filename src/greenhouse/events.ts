@@ -76,7 +76,7 @@ export const bridgeEventTypes = [
   "lease_overrun",
 ] as const;
 
-export type BridgeEventType = (typeof bridgeEventTypes)[number];
+type BridgeEventType = (typeof bridgeEventTypes)[number];
 
 export interface BridgeEvent {
   readonly type: BridgeEventType;
