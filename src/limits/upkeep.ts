@@ -1,4 +1,4 @@
-import { stateOfWord } from "../greenhouse/actuator-values.js";
+import { decodeValue, stateOfWord } from "../greenhouse/actuator-values.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { readWanted, type Wanted } from "../greenhouse/command/words.js";
 import type { AlarmType, Guard } from "../greenhouse/limits.js";
@@ -60,8 +60,11 @@ export function expire(entry: Entry, now: number): Entry {
 }
 
 /** Whether it shows what is wanted, by a read that can be trusted. */
-export function isThere({ settings, state, position, quality, between }: Actuator, wanted: Wanted): boolean {
+export function isThere(actuator: Actuator, wanted: Wanted): boolean {
+  const { settings, state, position, quality, between, value } = actuator;
   if (quality !== "good" || between !== null || wanted.type === "stop") return false;
+  // A command that was cut off between its steps leaves the state as it was before; the value is what was read last.
+  if (value === null || decodeValue(settings, value).state !== state) return false;
   if (wanted.type === "position")
     return position !== null && Math.abs(position - wanted.degree) <= settings.tolerance;
   return state === stateOfWord(settings.kind, wanted.word);

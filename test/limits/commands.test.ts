@@ -160,6 +160,24 @@ describe("a lease", () => {
     expect(one.values()).toContain("210=1001");
   });
 
+  it("is not over because of what was shown before its own steps, where its end was never sent", async () => {
+    const one = await bench({ actuators: [skylight()] });
+    one.platform.onWrite = (post) =>
+      post.value === "25"
+        ? Promise.resolve({ code: "200", requestId: null })
+        : post.value === "10001"
+          ? Promise.reject(platformError({ kind: "unreachable", sent: false }))
+          : one.platform.accept(post);
+    one.send('{"command":"25","for":"40s"}');
+    await one.clock.advance(50_000);
+    expect(one.results.at(-1)).toMatchObject({ command: "close", outcome: "failed", reason: "not_sent" });
+    expect(one.alarms.has("lease_overrun")).toBe(true);
+    one.platform.onWrite = (post) => one.platform.accept(post);
+    await one.clock.advance(60_000);
+    expect(one.results.at(-1)).toMatchObject({ command: "close", outcome: "confirmed" });
+    expect(one.alarms.has("lease_overrun")).toBe(false);
+  });
+
   it("is renewed by the same command that names a time, and by no other", async () => {
     const one = await bench({ actuators: [valve({ limits: limits({ atMostMs: 3_600_000 }) })] });
     const until = () => one.store.get("GH-0001")?.actuators.get("valve")?.restrictions?.lease?.until;

@@ -154,13 +154,18 @@ export class LeaseChecks {
     return this.#posts.world.checks.limits.alarms.isOn(`lease_overrun.${controllerId}.${id}`);
   }
 
-  /** The platform itself holds what it was to end with. */
-  #isOver(one: Limited, { endsWith, ask }: Lease): boolean {
+  /** The platform itself holds what it was to end with, or has since an end was sent. */
+  #isOver(one: Limited, { endsWith, ask, until }: Lease): boolean {
     const { settings } = ask;
     if (settings === null) return true;
     const { address, value } = targetOf(settings, endsWith);
-    const { time, world } = { time: this.#book.world.time, world: this.#book.world };
-    return world.heldBetween(one.code, address, time.now, time.now).some((held) => sameAs(value, held));
+    const { world } = this.#book;
+    const { now } = world.time;
+    const sent = world.journalist
+      .lane(one.code, one.id)
+      .find(({ rule, at }) => rule === "lease" && at >= until - 2);
+    const held = world.heldBetween(one.code, address, sent?.at ?? now, now);
+    return held.some((each) => sameAs(value, each));
   }
 
   /** Nothing outside keeps the end back. */

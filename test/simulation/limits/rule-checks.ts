@@ -73,6 +73,8 @@ export class RuleChecks {
     for (const [name, model] of one.models) {
       const { beginning, guard } = model;
       if (beginning === null || guard.then === undefined || guard.blind === "act") continue;
+      // A stalled program may have missed that it was let go in between.
+      if (this.#isStalled()) this.#excused.add(beginning);
       const isDone = beginning.sent.length > 0 || beginning.isUncertain || this.#excused.has(beginning);
       if (isDone || commands.read_only || one.section.read_only) continue;
       const controller = store?.get(one.code);
