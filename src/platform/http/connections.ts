@@ -80,6 +80,12 @@ const purposes = {
 
 type Purpose = keyof typeof purposes;
 
+interface HeldPool {
+  readonly pool: UndiciPool;
+  /** Exchanges under way in it. */
+  open: number;
+}
+
 const purposeOf = ({ stops, urgent }: Call): Purpose =>
   stops === true ? "stops" : urgent ? "commands" : "polling";
 
@@ -96,7 +102,9 @@ export class HostConnections {
   readonly #prefix: string;
   readonly #reads: DeadlineQueue;
   readonly #controls: DeadlineQueue;
-  readonly #pools = new Map<Purpose, UndiciPool>();
+  /** Those that take new requests, and those that only end what is under way in them. */
+  readonly #pools = new Map<Purpose, HeldPool>();
+  readonly #held = new Set<HeldPool>();
   #isClosed = false;
 
   constructor(
@@ -118,16 +126,19 @@ export class HostConnections {
     const { operation, body, signal } = call;
     const { method } = operation;
     if (this.#isClosed || signal.aborted) return Promise.reject(new TransportFailure("aborted", false, 0));
+    const purpose = purposeOf(call);
+    const held = this.#pool(purpose);
+    held.open += 1;
     const exchange = new Exchange({
       deadlines: isPatient(call) ? this.#controls : this.#reads,
       maxBytes: operation.maxAnswerMiB * 1024 * 1024,
       signal,
       repeatable: method === "GET",
+      onEnd: (expired) => this.#left(purpose, held, expired),
     });
     try {
-      const pool = this.#pool(purposeOf(call));
       const path = this.#prefix + call.path;
-      pool.dispatch({ method, path, headers, ...(body === undefined ? {} : { body }) }, exchange);
+      held.pool.dispatch({ method, path, headers, ...(body === undefined ? {} : { body }) }, exchange);
     } catch (error) {
       exchange.onResponseError(null, error);
     }
@@ -141,13 +152,26 @@ export class HostConnections {
   /** Ends every open exchange. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
+    await Promise.all([...this.#held].map(({ pool }) => pool.destroy()));
     await Promise.all([this.#reads.close(), this.#controls.close()]);
   }
 
-  #pool(purpose: Purpose): UndiciPool {
-    const held = this.#pools.get(purpose);
-    if (held !== undefined) return held;
+  /**
+   * Where one connection stays silent the others beside it may be as dead, those too that undici opened in its place: each
+   * would cost another deadline once the host is back.
+   */
+  #left(purpose: Purpose, held: HeldPool, expired: boolean): void {
+    held.open -= 1;
+    const isCurrent = this.#pools.get(purpose) === held;
+    if (expired && isCurrent) this.#pools.delete(purpose);
+    if (held.open > 0 || (isCurrent && !expired) || this.#isClosed) return;
+    const gone = () => this.#held.delete(held);
+    held.pool.destroy().then(gone, gone);
+  }
+
+  #pool(purpose: Purpose): HeldPool {
+    const current = this.#pools.get(purpose);
+    if (current !== undefined) return current;
     const { connections, keepAliveTimeout } = purposes[purpose];
     const pool = new Pool(this.url.origin, {
       connections: connections ?? this.#concurrency,
@@ -159,8 +183,10 @@ export class HostConnections {
       keepAliveMaxTimeout: 60_000,
       maxHeaderSize: 32 * 1024,
     });
-    this.#pools.set(purpose, pool);
-    return pool;
+    const held = { pool, open: 0 };
+    this.#pools.set(purpose, held);
+    this.#held.add(held);
+    return held;
   }
 }
 

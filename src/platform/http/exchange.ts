@@ -34,6 +34,8 @@ interface ExchangeLimits {
   readonly signal: AbortSignal;
   /** Whether undici may begin it again on another connection. */
   readonly repeatable: boolean;
+  /** Called once it is over; `expired` when its deadline has passed. */
+  readonly onEnd?: (expired: boolean) => void;
 }
 
 type Controller = Dispatcher.DispatchController;
@@ -101,6 +103,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const [first] = this.#chunks;
     const body = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
     this.#resolve({ status: this.#status, headers: this.#headers, body });
+    this.#limits.onEnd?.(false);
   }
 
   /** Also told when undici refuses to take the request at all, with no controller. */
@@ -114,6 +117,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const failure = new TransportFailure(reason, this.#started, this.#status, cause);
     this.#controller?.abort(failure);
     this.#reject(failure);
+    this.#limits.onEnd?.(reason === "timeout");
   }
 
   #end(): boolean {

@@ -1,0 +1,26 @@
+import { afterEach, expect, it } from "vitest";
+import { startTcpProxy } from "../support/tcp-proxy.js";
+import { VirtualClock } from "../support/virtual-clock.js";
+import { factsOf, makeClient, never, settingsFor, Workshop } from "./support/client-under-test.js";
+import { ok, startFakeHost } from "./support/fake-host.js";
+
+const workshop = new Workshop();
+afterEach(() => workshop.close());
+
+it("once a host answers again, no request is lost on a connection that was made while it did not", async () => {
+  const host = workshop.keep(await startFakeHost(() => ok([])));
+  const proxy = workshop.keep(await startTcpProxy(Number(new URL(host.url).port)));
+  const clock = new VirtualClock();
+  const timeouts = { connect: 5_000, read: 15_000, control: 30_000 };
+  const { client } = makeClient(workshop, settingsFor(`http://127.0.0.1:${proxy.port}`, { timeouts }), {
+    clock,
+  });
+  proxy.blackHole();
+  const lost = Array.from({ length: 12 }, (_, n) => factsOf(client.sensors(`GH-${n}`, never)));
+  await expect.poll(() => proxy.accepted).toBeGreaterThanOrEqual(1);
+  for (let n = 0; n < 12; n += 1) await clock.advance(5_000);
+  expect((await Promise.all(lost)).map(({ kind }) => kind)).toContain("timeout");
+  proxy.pass();
+  await clock.advance(120_000);
+  await expect(client.sensors("GH-1", never)).resolves.toEqual([]);
+});
