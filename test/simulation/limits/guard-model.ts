@@ -112,11 +112,13 @@ export class GuardModel {
     this.seenAt ??= now;
     this.value = value;
     if (isTrueOf(this.guard, value, "begins")) {
+      // Where the disk may not know that it was let go, nobody can tell whether it begins.
+      const isUncertain = this.#isUncertain;
       this.#set(true, now);
       this.#calmSince = null;
       this.#wasLost = false;
       this.#isUncertain = false;
-      this.beginning ??= { at: now, sent: [], isUncertain: false };
+      this.beginning ??= { at: now, sent: [], isUncertain };
       return;
     }
     if (!this.#held && !this.#wasLost) return;
