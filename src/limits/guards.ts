@@ -106,7 +106,7 @@ export function foldReading(
   if (before.phase === "clear") return { ...state, clearSince: null };
   if (reading.values.some((value) => goesOn(condition, value))) return { ...state, clearSince: null };
   const clearSince = before.clearSince ?? now;
-  const isClear = before.phase === "unsure" || now - clearSince >= guard.clearAfterMs;
+  const isClear = before.phase === "unsure" || now >= clearSince + guard.clearAfterMs;
   return isClear ? { ...state, phase: "clear", clearSince: null, sending: "idle" } : { ...state, clearSince };
 }
 

@@ -204,6 +204,8 @@ export class LimitKeeper {
     const at = this.#ports.clock.monotonic();
     for (const [name, { topic: own, field }] of Object.entries(this.#ports.weather)) {
       if (own !== topic) continue;
+      // What time alone has changed comes first, also where a stalled program had no turn for it.
+      for (const key of this.#dependents.get(`weather/${name}`) ?? []) this.#read(key);
       this.#weather.set(name, { value: weatherValue(new TextDecoder().decode(payload), field), at });
       this.#touchAll(this.#dependents.get(`weather/${name}`));
     }

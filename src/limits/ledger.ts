@@ -197,7 +197,7 @@ export class Ledger {
     }
     const isSmall =
       before?.restrictions && restrictions && differsInNumbersOnly(before.restrictions, restrictions);
-    if (isSmall && now.mono - before.at < numbersEveryMs) {
+    if (isSmall && now.mono < before.at + numbersEveryMs) {
       this.#published.set(key, { ...before, isLate: true });
       return;
     }

@@ -44,6 +44,19 @@ describe("a guard", () => {
     expect(shown()).toEqual([14]);
   });
 
+  it("holds between its thresholds after a value that was too old, also where nobody looked meanwhile", async () => {
+    const one = new CommandBench({ weather, actuators: [skylight({ limits: limits({ guards: [wind] }) })] });
+    blow(one, 3);
+    await one.clock.advance(60_000);
+    blow(one, 3);
+    await one.clock.advance(0);
+    expect(allowed(one)?.words).toContain("open");
+    await one.clock.advance(61_000);
+    blow(one, 10);
+    await one.clock.advance(0);
+    expect(allowed(one)?.words).toEqual(["close"]);
+  });
+
   it("lets pass what it allows, and stop always", async () => {
     const stop = { address: "101", value: "00000" };
     const one = await bench({ actuators: [skylight({ stop, limits: limits({ guards: [wind] }) })] });

@@ -40,7 +40,9 @@ export class LeaseChecks {
     if (ms === null || endsWith === null || ask.word === null) return null;
     if (running !== null && running.word === ask.word && ask.forMs === null) return running;
     const { clockOff } = this.#book;
-    return { ask, word: ask.word, endsWith, until: ask.at + ms, clockOff, isUncertain: false };
+    // Perhaps an earlier one is in force again, whose deadline stays.
+    const isUncertain = running?.isUncertain === true && ask.forMs === null;
+    return { ask, word: ask.word, endsWith, until: ask.at + ms, clockOff, isUncertain };
   }
 
   begins(one: Limited, ask: Ask): void {
@@ -53,7 +55,7 @@ export class LeaseChecks {
   /** The bytes of a POST leave: its lease is on disk by then. */
   leaving({ ask }: Write): void {
     const one = ask === null ? undefined : this.#book.of(ask);
-    if (ask === null || one?.lease?.ask !== ask) return;
+    if (ask === null || one?.lease?.ask !== ask || one.lease.isUncertain) return;
     const { disk, time } = this.#book.world;
     if (!disk.durable.has(`lease ${ask.by}`))
       this.#posts.broken("S19", `a POST of ${ask.by} leaves before its lease is on disk at ${time.now}`);
