@@ -2,7 +2,6 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { type ParameterGroup, parameterGroup } from "../greenhouse/device-types.js";
 import { readOnlyOperations } from "../platform/operations.js";
 import { parseUntil } from "../runtime/duration.js";
-import type { InitCommandOptions } from "./configuration.js";
 import type { DiscoverOptions } from "./discover.js";
 import type { DoctorOptions } from "./doctor.js";
 import type { JournalOptions } from "./journal.js";
@@ -169,26 +168,9 @@ export function addSetupCommands(root: Command, around: Surroundings): void {
     root,
     "init",
     "ask for hosts, credential and broker, try them, and write a first config.yaml",
-    [
-      "greenhouse2mqtt init",
-      "greenhouse2mqtt init --business-url https://business.example.com --realtime-url https://realtime.example.com \\",
-      "    --token-env GREENHOUSE_TOKEN --embedded",
-    ],
+    ["greenhouse2mqtt init", "greenhouse2mqtt init -c /etc/greenhouse2mqtt/config.yaml"],
     ["config"],
-  )
-    .option("--business-url <url>", "business host; with all of these options nothing is asked")
-    .option("--realtime-url <url>", "realtime host")
-    .option("--allow-insecure", "allow http to another computer")
-    .option("--token-env <name>", "environment variable that holds the token")
-    .option("--token-file <path>", "file that holds the token")
-    .option("--mqtt-url <url>", "broker")
-    .option("--mqtt-username <name>", "user at the broker")
-    .option("--mqtt-password-env <name>", "environment variable that holds its password")
-    .option("--embedded", "use the embedded broker")
-    .option("--no-try", "do not connect to anything")
-    .action(async (options: InitCommandOptions) =>
-      (await import("./configuration.js")).init(options, around),
-    );
+  ).action(async (options: CommonOptions) => (await import("./configuration.js")).init(options, around));
   add(
     root,
     "doctor",

@@ -10,7 +10,6 @@ import { costSentence } from "../config/warnings.js";
 import { systemClock } from "../runtime/clock.js";
 import { systemRandom } from "../runtime/random.js";
 import { GoneAway, terminalDialogue, usualBrokers } from "../setup/init/questions.js";
-import type { GivenAnswers } from "../setup/init/answers.js";
 import { writeFirstConfiguration } from "../setup/init/init.js";
 import { CommandFailure, type CommonOptions, exitCodes, type Surroundings } from "./surroundings.js";
 
@@ -69,22 +68,17 @@ async function firstLine(input: Readable, stop: AbortSignal): Promise<string> {
   return "";
 }
 
-export interface InitCommandOptions extends CommonOptions, GivenAnswers {
-  readonly try: boolean;
-}
-
 /** `greenhouse2mqtt init`: asks for hosts, credential and broker, tries them, and writes the configuration once. */
-export async function init(options: InitCommandOptions, around: Surroundings): Promise<void> {
-  const { config: file, try: tries, ...given } = options;
-  const isAsked = process.stdin.isTTY && around.isTerminal;
+export async function init({ config }: CommonOptions, around: Surroundings): Promise<void> {
+  const { env, stop } = around;
   const { stdin: input, stdout: output } = process;
-  const dialogue = isAsked ? terminalDialogue({ input, output, stop: around.stop }) : null;
+  if (!input.isTTY || !around.isTerminal)
+    throw new CommandFailure(
+      "there is no terminal to ask on; copy config.example.yaml and change the copy",
+      exitCodes.usage,
+    );
+  const dialogue = terminalDialogue({ input, output, stop });
   const say = (text: string) => around.out(`${text}\n`);
-  await writeFirstConfiguration(
-    { file, given, tries },
-    {
-      ...{ clock: systemClock, random: systemRandom, env: around.env, stop: around.stop },
-      ...{ dialogue, say, brokers: usualBrokers },
-    },
-  );
+  const ports = { clock: systemClock, random: systemRandom, env, stop, dialogue, say, brokers: usualBrokers };
+  await writeFirstConfiguration(config, ports);
 }

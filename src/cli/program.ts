@@ -109,7 +109,7 @@ async function refuseUnknown(word: string | undefined, commands: readonly Comman
 const endings: Readonly<Record<string, number>> = {
   ...{ DirectoryInUse: 1, BrokerStartError: 1, JournalUnreadable: 1, PlatformError: 1 },
   ...{ FileExists: 1, NotWritten: 1, PlaceUnusable: 1, GoneAway: 1 },
-  ...{ IncompleteAnswers: 2, UnknownController: 2 },
+  UnknownController: 2,
 };
 
 /** What the program ends with; null for an error that nobody foresaw. */

@@ -11,22 +11,9 @@ import type { Random } from "../../runtime/random.js";
 import { diagnose, openScene } from "../doctor/doctor.js";
 import type { Finding } from "../doctor/finding.js";
 import { defaultLimits } from "../doctor/scene.js";
-import {
-  type Answers,
-  answersFrom,
-  firstFiles,
-  type FirstFiles,
-  type GivenAnswers,
-  secretLines,
-} from "./answers.js";
+import { type Answers, firstFiles, type FirstFiles, secretLines } from "./answers.js";
 import { askBroker, askPlatform, type Dialogue, findBrokers, GoneAway } from "./questions.js";
 import { addLines, FileExists, mustTakeFiles, secretNames, writeNew } from "./new-file.js";
-
-interface Trial {
-  readonly ok: boolean;
-  /** A sentence for each thing that was tried. */
-  readonly lines: readonly string[];
-}
 
 /** What of the doctor's checks each answer is tried with. */
 const trials: Readonly<Record<keyof Answers, readonly string[]>> = {
@@ -34,36 +21,12 @@ const trials: Readonly<Record<keyof Answers, readonly string[]>> = {
   mqtt: ["broker"],
 };
 
-/** Asks both hosts one question each, or connects to the broker once, as `doctor` does. */
-async function tried(configuration: Configuration, what: keyof Answers, ports: InitPorts): Promise<Trial> {
-  const { clock, random, stop } = ports;
-  // A token that was got for the trial is not kept: nothing is written before everything is known.
-  const files = { ...nodeFiles, writePrivate: () => Promise.resolve() };
-  const scene = openScene(configuration, { clock, random, log: silentLog, files }, defaultLimits);
-  const findings: Finding[] = [];
-  const isWanted = ({ id }: { readonly id: string }) => trials[what].includes(id);
-  for await (const finding of diagnose(scene, isWanted, [], stop, () => undefined)) findings.push(finding);
-  return {
-    ok: findings.every(({ status }) => status !== "failed"),
-    lines: findings.map(({ summary, remedy }) => [summary, remedy].filter(Boolean).join("; ")),
-  };
-}
-
-interface InitOptions {
-  /** Path of the configuration to write. */
-  readonly file: string;
-  readonly given: GivenAnswers;
-  /** Connect before writing. */
-  readonly tries: boolean;
-}
-
 export interface InitPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stop: AbortSignal;
-  /** Null where there is no terminal; then the options must say everything. */
-  readonly dialogue: Dialogue | null;
+  readonly dialogue: Dialogue;
   readonly say: (text: string) => void;
   /** Addresses at which a broker may be. */
   readonly brokers: readonly string[];
@@ -75,20 +38,23 @@ class NotWritten extends Error {
 }
 
 /**
- * Asks, tries and writes a first configuration. Rejects with FileExists, GoneAway, PlaceUnusable or NotWritten; nothing was
- * written then.
+ * Asks, tries and writes a first configuration at `file`. Rejects with FileExists, GoneAway, PlaceUnusable or NotWritten;
+ * nothing was written then.
  */
-export async function writeFirstConfiguration(options: InitOptions, ports: InitPorts): Promise<void> {
-  const { file } = options;
+export async function writeFirstConfiguration(file: string, ports: InitPorts): Promise<void> {
   const secretsFile = join(dirname(file), "secrets.yaml");
   if (await lstat(file).catch(() => null)) throw new FileExists(file);
   await mustTakeFiles(dirname(file));
   const taken = await secretNames(secretsFile);
   if (taken === null)
     throw new NotWritten(`${secretsFile} is not a list of "name: value" lines; correct it or move it away`);
-  const answers = await collected(options, ports);
-  const { configuration, secrets } = firstFiles(answers, taken);
-  await checked({ configuration, secrets }, options, ports);
+  const files = firstFiles(await collected(file, ports), taken);
+  const loaded = await loadedFrom(files, file, ports.env);
+  if (!loaded.ok)
+    throw new NotWritten(
+      `nothing was written, because it would not pass a check:\n${loaded.problems.join("\n")}`,
+    );
+  const { configuration, secrets } = files;
   // The secrets first: a configuration that is there works.
   if (secrets.size > 0) await addLines(secretsFile, secretLines(secrets));
   await writeNew(file, configuration);
@@ -100,44 +66,35 @@ export async function writeFirstConfiguration(options: InitOptions, ports: InitP
   ports.say(`then     greenhouse2mqtt discover${flag}  (which actuators are there?)`);
 }
 
-async function collected({ file, given, tries }: InitOptions, ports: InitPorts): Promise<Answers> {
+async function collected(file: string, ports: InitPorts): Promise<Answers> {
   const { dialogue, clock } = ports;
-  if (dialogue === null) {
-    const answers = answersFrom(given);
-    await settled(answers, file, tries, ports);
-    return answers;
-  }
-  const isOther = async (what: keyof Answers, answers: Answers) =>
-    tries && (await wantsOther(() => trial(answers, file, what, ports), dialogue));
-  let platform = await askPlatform(dialogue, given);
-  while (await isOther("platform", { platform, mqtt: {} }))
-    platform = await askPlatform(dialogue, {}, platform);
+  const isOther = (what: keyof Answers, answers: Answers) => wantsOther(answers, what, file, ports);
+  let platform = await askPlatform(dialogue);
+  while (await isOther("platform", { platform, mqtt: {} })) platform = await askPlatform(dialogue, platform);
   const find = () => findBrokers(ports.brokers, clock);
-  let mqtt = await askBroker(dialogue, given, find);
+  let mqtt = await askBroker(dialogue, find);
   while (mqtt.url !== undefined && (await isOther("mqtt", { platform, mqtt })))
-    mqtt = await askBroker(dialogue, {}, find, mqtt);
+    mqtt = await askBroker(dialogue, find, mqtt);
   return { platform, mqtt };
 }
 
-/** Without a terminal a failed trial ends it. */
-async function settled(answers: Answers, file: string, tries: boolean, ports: InitPorts): Promise<void> {
-  if (!tries) return;
-  for (const what of ["platform", "mqtt"] as const) {
-    const result = await trial(answers, file, what, ports);
-    for (const line of result?.lines ?? []) ports.say(line);
-    if (result?.ok === false)
-      throw new NotWritten(
-        "nothing was written; correct the options, or add --no-try to write it all the same",
-      );
-  }
-}
-
-/** Tells how a trial went. True when the person wants to answer again. */
-async function wantsOther(run: () => Promise<Trial | null>, dialogue: Dialogue): Promise<boolean> {
+/** Tries an answer and tells how it went. True when the person wants to answer again. */
+async function wantsOther(
+  answers: Answers,
+  what: keyof Answers,
+  file: string,
+  ports: InitPorts,
+): Promise<boolean> {
+  const { dialogue } = ports;
   dialogue.say("Trying it …");
-  const result = await run();
-  for (const line of result?.lines ?? []) dialogue.say(`  ${line}`);
-  if (result?.ok !== false) return false;
+  const loaded = await loadedFrom(firstFiles(answers, new Set()), file, ports.env);
+  const { ok, lines } = !loaded.ok
+    ? { ok: false, lines: loaded.problems }
+    : loaded.unset.length > 0
+      ? { ok: true, lines: [`not tried: ${loaded.unset.join(", ")} is not set in this environment`] }
+      : await tried(loaded.configuration, what, ports);
+  for (const line of lines) dialogue.say(`  ${line}`);
+  if (ok) return false;
   const way = await dialogue.choose("That did not work.", [
     ["again", "answer again"],
     ["keep", "keep it as it is"],
@@ -147,19 +104,19 @@ async function wantsOther(run: () => Promise<Trial | null>, dialogue: Dialogue):
   return way === "again";
 }
 
-/** Null where it cannot be tried: the embedded broker, or a secret that is not at hand here. */
-async function trial(
-  answers: Answers,
-  file: string,
-  what: keyof Answers,
-  ports: InitPorts,
-): Promise<Trial | null> {
-  if (what === "mqtt" && answers.mqtt.url === undefined) return null;
-  const loaded = await loadedFrom(firstFiles(answers, new Set()), file, ports.env);
-  if (!loaded.ok) return { ok: false, lines: loaded.problems };
-  if (loaded.unset.length > 0)
-    return { ok: true, lines: [`not tried: ${loaded.unset.join(", ")} is not set in this environment`] };
-  return tried(loaded.configuration, what, ports);
+/** Asks both hosts one question each, or connects to the broker once, as `doctor` does; a sentence for each thing tried. */
+async function tried(configuration: Configuration, what: keyof Answers, ports: InitPorts) {
+  const { clock, random, stop } = ports;
+  // A token that was got for the trial is not kept: nothing is written before everything is known.
+  const files = { ...nodeFiles, writePrivate: () => Promise.resolve() };
+  const scene = openScene(configuration, { clock, random, log: silentLog, files }, defaultLimits);
+  const findings: Finding[] = [];
+  const isWanted = ({ id }: { readonly id: string }) => trials[what].includes(id);
+  for await (const finding of diagnose(scene, isWanted, [], stop, () => undefined)) findings.push(finding);
+  return {
+    ok: findings.every(({ status }) => status !== "failed"),
+    lines: findings.map(({ summary, remedy }) => [summary, remedy].filter(Boolean).join("; ")),
+  };
 }
 
 type Loaded =
@@ -189,12 +146,4 @@ async function loadedFrom(files: FirstFiles, file: string, env: InitPorts["env"]
   return result.ok
     ? { ok: true, configuration: result.configuration, unset }
     : { ok: false, problems: result.problems.map(formatProblem) };
-}
-
-async function checked(files: FirstFiles, { file }: InitOptions, { env }: InitPorts): Promise<void> {
-  const loaded = await loadedFrom(files, file, env);
-  if (!loaded.ok)
-    throw new NotWritten(
-      `nothing was written, because it would not pass a check:\n${loaded.problems.join("\n")}`,
-    );
 }

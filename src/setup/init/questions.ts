@@ -8,10 +8,7 @@ import { cameWithin } from "../doctor/finding.js";
 import {
   addressObjection,
   type BrokerAnswer,
-  brokerFrom,
   type Credential,
-  credentialFrom,
-  type GivenAnswers,
   isOpen,
   type PlatformAnswer,
   type Secret,
@@ -94,22 +91,17 @@ async function given<Answer>(asked: Promise<Answer>): Promise<Exclude<Answer, sy
 }
 
 /** `before`: the answers of an earlier try, which stand where nothing else is typed. */
-export async function askPlatform(
-  dialogue: Dialogue,
-  given: GivenAnswers,
-  before?: PlatformAnswer,
-): Promise<PlatformAnswer> {
+export async function askPlatform(dialogue: Dialogue, before?: PlatformAnswer): Promise<PlatformAnswer> {
   dialogue.say("The platform has two hosts. Their addresses are in the papers of your account.");
   const address = (name: string, earlier?: string) =>
     askAddress(dialogue, `${name} host, such as https://${name.toLowerCase()}.example.com`, earlier);
-  const business_url = given.businessUrl ?? (await address("Business", before?.business_url));
-  const realtime_url = given.realtimeUrl ?? (await address("Realtime", before?.realtime_url));
+  const business_url = await address("Business", before?.business_url);
+  const realtime_url = await address("Realtime", before?.realtime_url);
   const question = "http:// lets others read the token on the way. Allow it?";
   const isAllowed =
-    given.allowInsecure ??
-    ([business_url, realtime_url].some(isOpen) &&
-      (await dialogue.agreed(question, before?.allow_insecure === true)));
-  const credential = credentialFrom(given) ?? (await askCredential(dialogue, before ?? {}));
+    [business_url, realtime_url].some(isOpen) &&
+    (await dialogue.agreed(question, before?.allow_insecure === true));
+  const credential = await askCredential(dialogue, before ?? {});
   return { business_url, realtime_url, ...(isAllowed && { allow_insecure: true }), ...credential };
 }
 
@@ -192,17 +184,12 @@ const fieldObjection = (answer: string): string | null =>
 const tokenObjection = (answer: string): string | null =>
   /^[!-~]{1,8192}$/.test(answer) ? null : 'the token alone, without "Bearer " and without blanks';
 
-/**
- * `find` looks for brokers nearby; it is only called when the command line names none. `before`: the answers of an earlier
- * try, which stand where nothing else is typed.
- */
+/** `find` looks for brokers nearby. `before`: the answers of an earlier try, which stand where nothing else is typed. */
 export async function askBroker(
   dialogue: Dialogue,
-  given: GivenAnswers,
   find: () => Promise<readonly FoundBroker[]>,
   before?: BrokerAnswer,
 ): Promise<BrokerAnswer> {
-  if (given.mqttUrl !== undefined || given.embedded === true) return brokerFrom(given);
   dialogue.say("Looking for a broker …");
   const found = await find();
   const isAmong = found.some(({ url }) => url === before?.url);

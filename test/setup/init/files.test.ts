@@ -3,10 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { runProgram } from "../../../src/cli/program.js";
 import { loadConfiguration } from "../../../src/config/load.js";
 import { type Answers, type Credential, firstFiles, secretLines } from "../../../src/setup/init/answers.js";
-import { addLines, FileExists, secretNames, writeNew } from "../../../src/setup/init/new-file.js";
+import {
+  addLines,
+  FileExists,
+  mustTakeFiles,
+  secretNames,
+  writeNew,
+} from "../../../src/setup/init/new-file.js";
 
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "init-test-"));
@@ -149,22 +154,11 @@ describe("a place that takes no files", () => {
   it.each([
     ["a folder that is not there", "nodir", "does not exist; make it first"],
     ["a file in place of a folder", "afile", "is a file, not a folder"],
-  ])("%s is named with the remedy, before anything is asked", async (_, name, remedy) => {
+  ])("%s is named with the remedy", async (_, name, remedy) => {
     const place = await folder();
     await writeFile(join(place, "afile"), "");
-    let errors = "";
-    const write = (text: string) => {
-      errors += text;
-      return true;
-    };
-    const exitCode = await runProgram(
-      ["node", "greenhouse2mqtt", "init", "-c", join(place, name, "f.yaml"), "--embedded"],
-      { env: {}, out: () => true, err: { write }, isTerminal: false, stop: new AbortController().signal },
-    );
-    expect(exitCode).toBe(1);
-    expect(errors).toContain(join(place, name));
-    expect(errors).toContain(remedy);
-    expect(errors.trimEnd().split("\n")).toHaveLength(1);
+    await expect(mustTakeFiles(join(place, name))).rejects.toThrow(remedy);
+    await expect(mustTakeFiles(join(place, name))).rejects.toThrow(join(place, name));
     await expect(writeNew(join(place, name, "f.yaml"), "a: 1\n")).rejects.toThrow(remedy);
     expect(await readdir(place)).toEqual(["afile"]);
   });

@@ -77,7 +77,7 @@ const unanswered = (question: string): never => {
 /** A broker of this machine answers in time also where the machine is busy. */
 const patient: Clock = { ...systemClock, wait: (ms, signal) => systemClock.wait(20 * ms, signal) };
 
-const portsFor = (dialogue: Dialogue | null, said: string[], more: Partial<InitPorts> = {}): InitPorts => ({
+const portsFor = (dialogue: Dialogue, said: string[], more: Partial<InitPorts> = {}): InitPorts => ({
   clock: patient,
   random: () => 0.5,
   env: {},
@@ -109,7 +109,7 @@ describe("asking", () => {
       [/Its password/, password],
     ]);
     const brokers = [`mqtt://127.0.0.1:${await freePort()}`, broker.url];
-    await writeFirstConfiguration({ file, given: {}, tries: true }, portsFor(dialogue, said, { brokers }));
+    await writeFirstConfiguration(file, portsFor(dialogue, said, { brokers }));
     const { configuration, warnings } = await loaded(file);
     expect(warnings).toEqual([]);
     expect(configuration.platform).toMatchObject({ business_url: simulator.businessUrl, token });
@@ -133,7 +133,7 @@ describe("asking", () => {
       [/^Token/, "wrong-token", token],
       [/That did not work/, "1"],
     ]);
-    await writeFirstConfiguration({ file, given: {}, tries: true }, portsFor(dialogue, []));
+    await writeFirstConfiguration(file, portsFor(dialogue, []));
     expect((await loaded(file)).configuration.platform.token).toBe(token);
     expect(dialogue.said.join("\n")).toMatch(/the token is missing, wrong or expired/);
   });
@@ -157,7 +157,7 @@ describe("asking", () => {
       [/That did not work/, "1"],
     ]);
     const brokers = [broker.url];
-    await writeFirstConfiguration({ file, given: {}, tries: true }, portsFor(dialogue, [], { brokers }));
+    await writeFirstConfiguration(file, portsFor(dialogue, [], { brokers }));
     const { configuration } = await loaded(file);
     expect(configuration.platform).toMatchObject({
       business_url: simulator.businessUrl,
@@ -168,22 +168,6 @@ describe("asking", () => {
     expect(dialogue.said.filter((line) => line.includes("Enter keeps the one given"))).toHaveLength(2);
   });
 
-  it("answering again begins with what the options of the command line said", async () => {
-    const simulator = await platform({ auth: { tokens: "known", accepted: [token] } });
-    const file = join(await folder(), "config.yaml");
-    const given = { businessUrl: simulator.businessUrl, realtimeUrl: simulator.realtimeUrl, embedded: true };
-    const dialogue = person([
-      [/host|How does/, ""],
-      [/^Token/, "wrong-token", token],
-      [/That did not work/, "1"],
-    ]);
-    await writeFirstConfiguration({ file, given, tries: true }, portsFor(dialogue, []));
-    expect((await loaded(file)).configuration.platform).toMatchObject({
-      business_url: simulator.businessUrl,
-      token,
-    });
-  });
-
   it("writes nothing when the person stops after a failed trial", async () => {
     const simulator = await platform({ auth: { tokens: "known", accepted: [token] } });
     const home = await folder();
@@ -192,8 +176,8 @@ describe("asking", () => {
       [/^Token/, "wrong-token"],
       [/That did not work/, "3"],
     ]);
-    const options = { file: join(home, "config.yaml"), given: {}, tries: true };
-    await expect(writeFirstConfiguration(options, portsFor(dialogue, []))).rejects.toBeInstanceOf(GoneAway);
+    const run = writeFirstConfiguration(join(home, "config.yaml"), portsFor(dialogue, []));
+    await expect(run).rejects.toBeInstanceOf(GoneAway);
     expect(await readdir(home)).toEqual([]);
   });
 
@@ -207,7 +191,7 @@ describe("asking", () => {
       [/^Account$/, "me"],
       [/^Password$/, password],
     ]);
-    await writeFirstConfiguration({ file, given: {}, tries: true }, portsFor(dialogue, []));
+    await writeFirstConfiguration(file, portsFor(dialogue, []));
     expect((await loaded(file)).configuration.platform.sign_in?.body).toEqual({ account: "me", password });
     expect((await readdir(home)).sort()).toEqual(["config.yaml", "secrets.yaml"]);
   });
@@ -219,7 +203,7 @@ describe("asking", () => {
       [/Realtime host/, "https://realtime.example.com"],
       [/How does the bridge/, "2"],
     ]);
-    await writeFirstConfiguration({ file, given: {}, tries: false }, portsFor(dialogue, []));
+    await writeFirstConfiguration(file, portsFor(dialogue, []));
     expect(await readFile(file, "utf8")).toMatch(/business_url: https:\/\/business\.example\.com\n/);
     expect(await readFile(file, "utf8")).toMatch(/token: !env GREENHOUSE_TOKEN\n/);
   });
@@ -228,7 +212,7 @@ describe("asking", () => {
     const file = join(await folder(), "config.yaml");
     await writeFile(file, "mine");
     const dialogue = person([]);
-    const run = writeFirstConfiguration({ file, given: {}, tries: true }, portsFor(dialogue, []));
+    const run = writeFirstConfiguration(file, portsFor(dialogue, []));
     await expect(run).rejects.toThrow(/exists already and is never overwritten/);
     expect(dialogue.said).toEqual([]);
     expect(await readFile(file, "utf8")).toBe("mine");
@@ -310,40 +294,14 @@ describe("a terminal", () => {
   });
 });
 
-describe("the command without a terminal", () => {
-  async function init(args: readonly string[], env: Record<string, string> = {}) {
-    let text = "";
-    const write = (more: string) => {
-      text += more;
-    };
-    const around = { env, out: write, err: { write }, isTerminal: false, stop: new AbortController().signal };
-    const code = await runProgram(["node", "greenhouse2mqtt", "init", ...args], around);
-    return { code, text };
-  }
-
-  it("names the options that are missing and ends with 2", async () => {
-    const home = await folder();
-    const { code, text } = await init(["-c", join(home, "c.yaml"), "--business-url", "https://a.example"]);
-    expect(code).toBe(2);
-    expect(text).toMatch(/--realtime-url, --token-env or --token-file, --mqtt-url or --embedded/);
-    expect(await readdir(home)).toEqual([]);
-  });
-
-  it("writes what the options say after it has tried it, and not when that fails", async () => {
-    const simulator = await platform({ auth: { tokens: "known", accepted: [token] } });
-    const home = await folder();
-    const file = join(home, "c.yaml");
-    const hosts = ["--business-url", simulator.businessUrl, "--realtime-url", simulator.realtimeUrl];
-    const args = ["-c", file, ...hosts, "--token-env", "MY_TOKEN", "--embedded"];
-    const wrong = await init(args, { MY_TOKEN: "wrong-token" });
-    expect(wrong).toMatchObject({ code: 1 });
-    expect(wrong.text).toMatch(/nothing was written/);
-    expect(await readdir(home)).toEqual([]);
-    const right = await init(args, { MY_TOKEN: token });
-    expect(right).toMatchObject({ code: 0 });
-    expect(right.text).not.toContain(token);
-    expect(await readdir(home)).toEqual(["c.yaml"]);
-    expect(await init(args, { MY_TOKEN: token })).toMatchObject({ code: 1 });
-    expect((await init(["-c", join(home, "d.yaml"), ...args.slice(2), "--no-try"])).code).toBe(0);
-  });
+it("without a terminal nothing is asked: it says what to do instead, and ends with 2", async () => {
+  let text = "";
+  const write = (more: string) => void (text += more);
+  const home = await folder();
+  const stop = new AbortController().signal;
+  const around = { env: {}, out: write, err: { write }, isTerminal: false, stop };
+  const args = ["node", "greenhouse2mqtt", "init", "-c", join(home, "c.yaml")];
+  expect(await runProgram(args, around)).toBe(2);
+  expect(text).toMatch(/copy config\.example\.yaml/);
+  expect(await readdir(home)).toEqual([]);
 });
