@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import ts from "typescript";
@@ -383,6 +384,12 @@ describe("house rules", () => {
       ({ path, text }) => linesOf(text) < 60 && importers.get(path)?.size === 1 && path !== "main.ts",
     );
     expect(small.map(({ path }) => path)).toEqual([]);
+  });
+
+  // A link under this name would take the place of everybody's installed packages.
+  it("installed packages are not committed", () => {
+    const { stdout } = spawnSync("git", ["ls-files", ":/node_modules"], { cwd: root, encoding: "utf8" });
+    expect(stdout.trim()).toBe("");
   });
 
   it("no file of src is longer than 400 lines", () => {
