@@ -1,6 +1,7 @@
+import type { Clock } from "../../src/runtime/clock.js";
 import type { FileFacts, FileSystem, OpenFile } from "../../src/runtime/file-system.js";
 import type { Chance } from "./chance.js";
-import type { BootClock, WallClock, WorldTime } from "./time.js";
+import type { WallClock, WorldTime } from "./time.js";
 
 interface StoredFile {
   bytes: Buffer;
@@ -59,7 +60,7 @@ export class SimulatedDisk {
   }
 
   /** The file system as one run of the program sees it; dead once that run is. */
-  mount(clock: BootClock): FileSystem {
+  mount(clock: Clock): FileSystem {
     return {
       open: (path, flags) => this.#open(path, flags, clock),
       list: (directory) => Promise.resolve(this.#list(directory)),
@@ -128,7 +129,7 @@ export class SimulatedDisk {
     return file ? Promise.resolve(use(file)) : Promise.reject(trouble("ENOENT"));
   }
 
-  async #open(path: string, flags: "r" | "a" | "wx", clock: BootClock): Promise<OpenFile> {
+  async #open(path: string, flags: "r" | "a" | "wx", clock: Clock): Promise<OpenFile> {
     await Promise.resolve();
     let file = this.#files.get(path);
     if (file === undefined) {
@@ -149,7 +150,7 @@ export class SimulatedDisk {
     return this.#opened(file, clock);
   }
 
-  #opened(file: StoredFile, clock: BootClock): OpenFile {
+  #opened(file: StoredFile, clock: Clock): OpenFile {
     const sync = async () => {
       const length = file.length;
       await clock.wait(
@@ -192,8 +193,9 @@ export class SimulatedDisk {
     file.modifiedAt = this.#wall.now();
     file.flushes.push({ length: file.length, at: this.#time.now + kernelFlushMs });
     if (file.flushes.length > 2_000) file.flushes.splice(0, 1_000);
-    if (this.full) throw trouble("ENOSPC");
+    // Whole lines of a write that was cut off are there as well.
     this.#note(file, from);
+    if (this.full) throw trouble("ENOSPC");
     return fitting;
   }
 
