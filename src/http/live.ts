@@ -95,10 +95,11 @@ export class LiveViews {
     if (feed) feed.isDirty = true;
   }
 
-  append(name: string, item: unknown): void {
+  /** Adds to a list; the item is not made where nobody looks. */
+  append(name: string, item: () => unknown): void {
     const feed = this.#feeds.get(name);
     if (feed === undefined) return;
-    feed.news.push(item);
+    feed.news.push(item());
     // More than a snapshot has is not worth keeping.
     if (feed.news.length > 100) feed.news.shift();
     feed.isDirty = true;

@@ -29,7 +29,10 @@ export interface PageSources {
   /** The newest records that match, newest last. */
   readonly past: (filter: RecordFilter & { readonly limit: number }) => Promise<readonly JournalRecord[]>;
   readonly recentLog?:
-    | { newest(limit?: number): readonly LogLine[]; subscribe(listener: (line: LogLine) => void): unknown }
+    | {
+        newest(limit?: number): readonly LogLine[];
+        subscribe(listener: (read: () => LogLine) => void): unknown;
+      }
     | undefined;
   /** Findings of `doctor` as they come. */
   readonly doctor?: ((signal: AbortSignal) => AsyncIterable<unknown>) | undefined;
@@ -56,7 +59,7 @@ export class PageService {
     this.live = new LiveViews({ clock, view: (name) => this.#view(name), look: () => this.#look() });
     store.onChange((before, after) => this.#changed((after ?? before)?.info.id ?? ""));
     sources.journal.onWritten((record) => this.#written(record));
-    sources.recentLog?.subscribe((line) => this.live.append("log", line));
+    sources.recentLog?.subscribe((read) => this.live.append("log", read));
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -139,7 +142,7 @@ export class PageService {
   #written(record: JournalRecord): void {
     if (!commandOutcomes.has(record.type)) return;
     this.#records = [record, ...this.#records].slice(0, mostShown);
-    this.live.append("journal", record);
+    this.live.append("journal", () => record);
   }
 
   #view(name: string): LiveView | null {

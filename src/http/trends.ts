@@ -13,16 +13,20 @@ interface TrendParts {
 
 /**
  * The last 24 hours of every numeric sensor, in memory alone: a point a minute, a gap where nothing good was known. Where
- * that would take more than 16 MiB, points stand further apart.
+ * that would take more than 16 MiB, points stand further apart. What was sampled together is one row, so that a day of
+ * many sensors comes minute by minute, in few pieces.
  */
 export class TrendRing {
   readonly #parts: TrendParts;
   readonly #mostBytes: number;
   readonly #since: number;
   #stepMinutes = 1;
-  #rings = new Map<string, Float32Array>();
-  /** The slot of the newest points: steps since 1970. */
+  /** By slot, which counts steps since 1970; the oldest first. A later row is never shorter than an earlier one. */
+  #rows = new Map<number, Float32Array>();
   #newest = 0;
+  /** Where in a row the points of a sensor stand. */
+  readonly #places = new Map<string, number>();
+  readonly #freePlaces: number[] = [];
 
   constructor(parts: TrendParts, bytes = mostBytes) {
     this.#parts = parts;
@@ -40,23 +44,27 @@ export class TrendRing {
     }
   }
 
-  /** Memory that the points take. */
   get bytes(): number {
-    return this.#rings.size * this.#slots * Float32Array.BYTES_PER_ELEMENT;
+    return [...this.#rows.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
   sample(): void {
-    this.#moveTo(this.#slotOf(this.#parts.clock.now()));
-    const seen = new Set<string>();
+    const known = new Map<string, number>();
     for (const { info, sensors } of this.#parts.controllers())
       for (const { definition, value, quality } of sensors.values()) {
-        if (!definition.numeric) continue;
-        const key = keyOf(info.id, definition.id);
-        seen.add(key);
-        const isKnown = quality === "good" || quality === "uncertain";
-        if (isKnown && typeof value === "number") this.#ringOf(key)[this.#newest % this.#slots] = value;
+        const isKnown = typeof value === "number" && (quality === "good" || quality === "uncertain");
+        if (definition.numeric) known.set(keyOf(info.id, definition.id), isKnown ? value : NaN);
       }
-    for (const key of this.#rings.keys()) if (!seen.has(key)) this.#rings.delete(key);
+    this.#settle(known);
+    this.#newest = Math.floor(this.#parts.clock.now() / minuteMs / this.#stepMinutes);
+    // What was not sampled is a gap, also where the clock was set.
+    for (const slot of this.#rows.keys())
+      if (slot > this.#newest || slot <= this.#newest - this.#slots) this.#rows.delete(slot);
+    const row = new Float32Array(this.#width).fill(NaN);
+    row.set(this.#rows.get(this.#newest) ?? []);
+    for (const [key, value] of known)
+      if (!Number.isNaN(value)) row[this.#places.get(key) ?? this.#width] = value;
+    this.#rows.set(this.#newest, row);
   }
 
   /** Of one sensor, or of all of a controller; of `points` at most, each the last value known in its part of the day. */
@@ -65,8 +73,8 @@ export class TrendRing {
     const stepMs = this.#stepMinutes * minuteMs;
     const sensors: Record<string, readonly (number | null)[]> = {};
     for (const id of sensorIds) {
-      const ring = this.#rings.get(keyOf(controllerId, id));
-      if (ring !== undefined) sensors[id] = this.#read(ring, stride);
+      const place = this.#places.get(keyOf(controllerId, id));
+      if (place !== undefined) sensors[id] = this.#read(place, stride);
     }
     return {
       step_s: (stride * stepMs) / 1000,
@@ -80,60 +88,48 @@ export class TrendRing {
     return Math.ceil(dayMinutes / this.#stepMinutes);
   }
 
-  #slotOf(at: number): number {
-    return Math.floor(at / minuteMs / this.#stepMinutes);
+  get #width(): number {
+    return this.#places.size + this.#freePlaces.length;
   }
 
-  #read(ring: Float32Array, stride: number): readonly (number | null)[] {
-    const slots = this.#slots;
+  #read(place: number, stride: number): readonly (number | null)[] {
+    const before = this.#newest - this.#slots;
     const read: (number | null)[] = [];
-    for (let last = slots - 1; last >= 0; last -= stride) {
-      let found: number | null = null;
-      for (let back = 0; back < stride && found === null && last - back >= 0; back += 1) {
-        const value = ring[(this.#newest + 1 + last - back) % slots] ?? NaN;
-        if (!Number.isNaN(value)) found = Number(value.toPrecision(6));
-      }
-      read.unshift(found);
+    for (let last = this.#newest; last > before; last -= stride) {
+      let found = NaN;
+      for (let slot = last; slot > Math.max(before, last - stride) && Number.isNaN(found); slot -= 1)
+        found = this.#rows.get(slot)?.[place] ?? NaN;
+      read.push(Number.isNaN(found) ? null : Number(found.toPrecision(6)));
     }
-    return read;
+    return read.reverse();
   }
 
-  #ringOf(key: string): Float32Array {
-    const held = this.#rings.get(key);
-    if (held !== undefined) return held;
-    const ring = new Float32Array(this.#slots).fill(NaN);
-    this.#rings.set(key, ring);
-    if (this.bytes <= this.#mostBytes) return ring;
-    this.#widen();
-    return this.#ringOf(key);
-  }
-
-  /** What was not sampled is a gap, also where the clock was set. */
-  #moveTo(slot: number): void {
-    const slots = this.#slots;
-    const [from, to] = slot >= this.#newest ? [this.#newest + 1, slot] : [slot + 1, this.#newest];
-    for (const ring of this.#rings.values())
-      if (to - from >= slots) ring.fill(NaN);
-      else for (let at = from; at <= to; at += 1) ring[at % slots] = NaN;
-    this.#newest = slot;
+  /** Gives each sensor its place; that of one which is gone is emptied for another. */
+  #settle(sensors: ReadonlyMap<string, unknown>): void {
+    for (const [key, place] of this.#places) {
+      if (sensors.has(key)) continue;
+      this.#places.delete(key);
+      this.#freePlaces.push(place);
+      for (const row of this.#rows.values()) if (place < row.length) row[place] = NaN;
+    }
+    for (const key of sensors.keys())
+      if (!this.#places.has(key)) this.#places.set(key, this.#freePlaces.pop() ?? this.#places.size);
+    const rowBytes = this.#width * Float32Array.BYTES_PER_ELEMENT;
+    while (this.#slots > 1 && this.#slots * rowBytes > this.#mostBytes) this.#widen();
   }
 
   /** Puts points further apart; of several that fall together the newest stays. */
   #widen(): void {
-    const [before, slots, newest] = [this.#stepMinutes, this.#slots, this.#newest];
-    const held = this.#rings;
-    this.#stepMinutes = before + 1;
-    this.#rings = new Map();
-    this.#newest = Math.floor((newest * before) / this.#stepMinutes);
-    for (const [key, ring] of held) {
-      const wide = new Float32Array(this.#slots).fill(NaN);
-      for (let at = Math.max(0, newest - slots + 1); at <= newest; at += 1) {
-        const value = ring[at % slots] ?? NaN;
-        const slot = Math.floor((at * before) / this.#stepMinutes);
-        if (!Number.isNaN(value) && slot > this.#newest - this.#slots) wide[slot % this.#slots] = value;
-      }
-      this.#rings.set(key, wide);
+    const before = this.#stepMinutes;
+    this.#stepMinutes += 1;
+    const rows = new Map<number, Float32Array>();
+    for (const [earlierSlot, row] of this.#rows) {
+      const slot = Math.floor((earlierSlot * before) / this.#stepMinutes);
+      for (const [place, value] of rows.get(slot)?.entries() ?? [])
+        if (Number.isNaN(row[place])) row[place] = value;
+      rows.set(slot, row);
     }
+    this.#rows = rows;
   }
 }
 

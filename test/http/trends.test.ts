@@ -62,6 +62,25 @@ describe("the trend of a sensor", () => {
     expect(newest(10)).not.toContain(null);
   });
 
+  it("takes memory as it comes, and no more after a day", async () => {
+    const { minute, ring } = scene(10);
+    await minute({ value: 1, quality: "good" });
+    expect(ring.bytes).toBe(40);
+    for (let times = 0; times < 1_500; times += 1) await minute({ value: 1, quality: "good" });
+    expect(ring.bytes).toBe(40 * 1_440);
+  });
+
+  it("that is gone leaves nothing to the one that takes its place", async () => {
+    const { minute, ring, shown } = scene(2);
+    await minute({ value: 7, quality: "good" });
+    shown.pop();
+    await minute({ value: 8, quality: "good" });
+    expect(ring.of("c", ["s0", "s1"], 1_440).sensors["s1"]).toBeUndefined();
+    shown.push({ value: 9, quality: "good" });
+    await minute({ value: 9, quality: "good" });
+    expect(ring.of("c", ["s1"], 1_440).sensors["s1"]?.slice(-3)).toEqual([null, null, 9]);
+  });
+
   it("is told with as few points as somebody can see", async () => {
     const { minute, ring } = scene(1);
     for (let value = 1; value <= 30; value += 1) await minute({ value, quality: "good" });

@@ -82,7 +82,7 @@ describe("the newest lines of the log", () => {
     const recent = new RecentLog();
     const log = logInto(recent);
     const seen: string[] = [];
-    const end = recent.subscribe(({ message }) => seen.push(message));
+    const end = recent.subscribe((read) => seen.push(read().message));
     log.info("one");
     end();
     log.info("two");
