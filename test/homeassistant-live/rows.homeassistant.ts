@@ -10,6 +10,7 @@ import { recipes } from "./rows/recipes.js";
 import { restarts } from "./rows/restarts.js";
 import { scale } from "./rows/scale.js";
 import { services } from "./rows/services.js";
+import { templateRenderings } from "./rows/templates.js";
 import { type Installation, installed, type Which } from "./support/process.js";
 import { printRows, type Rows, rowsOf } from "./support/rows.js";
 import { createWorld, type World } from "./support/world.js";
@@ -35,6 +36,7 @@ for (const which of versions) {
 
 function withVersion(installation: Installation): void {
   const rows = rowsOf(installation.version);
+  templateRenderings(installation, rows);
   describe("beside the other three", () => {
     const world = worldOf(() => createWorld(installation), rows);
     announcements(installation, world, rows);

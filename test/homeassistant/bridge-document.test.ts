@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import { bridgeDocument, controllerDocument } from "../../src/homeassistant/device-documents.js";
 import { bridgeDiscoveryTopic } from "../../src/homeassistant/announced.js";
 import { controller, settings } from "./fixtures.js";
-import { render } from "./jinja.js";
-import { discoveryFaultsOfAll } from "./validator.js";
+import { announcementFaults } from "./announcement-faults.js";
 
 const document = bridgeDocument(settings());
 
@@ -46,22 +45,6 @@ test("what is wrong anywhere is one problem with its remedy, and one button says
   });
 });
 
-test.each([
-  ["sensor_last-contact-business", "2026-01-01T00:00:00.000Z"],
-  ["sensor_last-contact-realtime", "2026-01-01T00:00:01.000Z"],
-  ["sensor_oldest-reading", "2025-12-31T00:00:00.000Z"],
-  ["sensor_requests-left", "118"],
-])("%s is read from the health message", (key, shown) => {
-  const health = JSON.stringify({
-    last_contact_business: "2026-01-01T00:00:00.000Z",
-    last_contact_realtime: "2026-01-01T00:00:01.000Z",
-    oldest_reading_at: "2025-12-31T00:00:00.000Z",
-    requests_left: 118,
-  });
-  expect(document.components[key]?.["state_topic"]).toBe("greenhouse/bridge/health");
-  expect(render(document.components[key]?.["value_template"] as string, health)).toBe(shown);
-});
-
 test("what changes with every poll is off at first, and requests left are there only with a budget", () => {
   for (const key of ["sensor_last-contact-business", "sensor_last-contact-realtime", "sensor_oldest-reading"])
     expect(document.components[key]).toMatchObject({ enabled_by_default: false });
@@ -80,7 +63,7 @@ test("two bridges on one broker, told apart by their client ids, do not touch ea
       ] as const,
   );
   expect(new Map(messages).size).toBe(4);
-  expect(discoveryFaultsOfAll(new Map(messages))).toEqual([]);
+  expect(announcementFaults(new Map(messages))).toEqual([]);
 });
 
 test("the platform's state has no list of options, which a change of language would contradict", () => {

@@ -3,7 +3,7 @@ import type { Controller } from "../../src/greenhouse/model.js";
 import { controllerDocument } from "../../src/homeassistant/device-documents.js";
 import { bridgeTopic, discovery, keysOf, topicOf } from "./discovery-setup.js";
 import { actuator, controller, reading, settings } from "./fixtures.js";
-import { discoveryFaults } from "./validator.js";
+import { faultsOf } from "./announcement-faults.js";
 
 const house = (code: string, ...sensors: string[]): Controller =>
   controller({ code, sensors: sensors.map((name) => reading(name, name, "temperature", "°C")) });
@@ -157,7 +157,7 @@ describe("changes", () => {
     const components = (payload: string | undefined) =>
       (JSON.parse(payload ?? "{}") as { components: Record<string, unknown> }).components;
     expect(components(first?.payload)["sensor_name_t2"]).toEqual({ platform: "sensor" });
-    expect(discoveryFaults(topicOf("A"), first?.payload ?? "")).toEqual([]);
+    expect(faultsOf(topicOf("A"), first?.payload ?? "")).toEqual([]);
     expect(components(second?.payload)).not.toHaveProperty("sensor_name_t2");
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(3_000);
     expect(more).toEqual([]);

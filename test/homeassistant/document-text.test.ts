@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { controllerDocument } from "../../src/homeassistant/device-documents.js";
 import { fittingDocument, maxDocumentBytes } from "../../src/homeassistant/documents.js";
 import { actuator, controller, reading, settings } from "./fixtures.js";
-import { discoveryFaults } from "./validator.js";
+import { faultsOf } from "./announcement-faults.js";
 
 const withSensors = (count: number) =>
   controllerDocument(
@@ -24,5 +24,5 @@ test("what does not fit is left out from the end and counted, and actuators stay
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxDocumentBytes);
   expect(Buffer.byteLength(text)).toBeGreaterThan(maxDocumentBytes - 2_000);
   expect(document.components).toHaveProperty("cover_101");
-  expect(discoveryFaults("homeassistant/device/x/config", text)).toEqual([]);
+  expect(faultsOf("homeassistant/device/x/config", text)).toEqual([]);
 });

@@ -3,7 +3,7 @@ import type { Controller } from "../../src/greenhouse/model.js";
 import { controllerDocument } from "../../src/homeassistant/device-documents.js";
 import { discovery, discoveryAfter, topicOf } from "./discovery-setup.js";
 import { actuator, controller, reading, settings } from "./fixtures.js";
-import { discoveryFaults } from "./validator.js";
+import { faultsOf } from "./announcement-faults.js";
 
 /*
  * A state never comes before the announcement that knows it, states follow a changed announcement once more, and what
@@ -227,7 +227,7 @@ describe("what was withdrawn while Home Assistant was away", () => {
       expect(componentsIn(revived?.payload)["cover_101"]).toMatchObject({
         unique_id: componentsIn(english("A", "t1"))["cover_101"]?.["unique_id"],
       });
-      expect(discoveryFaults(topicOf("A"), revived?.payload ?? "")).toEqual([]);
+      expect(faultsOf(topicOf("A"), revived?.payload ?? "")).toEqual([]);
       expect(cleared?.payload).toBe("");
       expect((cleared?.at ?? 0) - (revived?.at ?? 0)).toBeGreaterThanOrEqual(3_000);
     }

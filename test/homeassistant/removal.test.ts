@@ -13,7 +13,7 @@ import {
   sameTopicGapMs,
 } from "../../src/homeassistant/announced.js";
 import { settings } from "./fixtures.js";
-import { discoveryFaults } from "./validator.js";
+import { faultsOf } from "./announcement-faults.js";
 
 const full = (platform: Platform): Component => ({ platform, unique_id: "x" });
 const document = (components: Record<string, Component>): DeviceDocument => ({
@@ -71,5 +71,5 @@ test.each(platforms)("a withdrawn %s is announced once more as Home Assistant ta
   const components = new Map([["gone", { platform, unique_id: "greenhouse2mqtt_GH-0001_gone" }]]);
   const topic = discoveryTopic("homeassistant", "GH-0001");
   const revived = revivedDocument(topic, { code: "GH-0001", components }, settings());
-  expect(discoveryFaults(topic, JSON.stringify(revived))).toEqual([]);
+  expect(faultsOf(topic, JSON.stringify(revived))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { discoveryFaultsOfAll } from "../../homeassistant/validator.js";
+import { announcementFaults } from "../../homeassistant/announcement-faults.js";
 import { anyNumber, anyText, containing, matching } from "../support/expected.js";
 import { discovery, type MirrorScene, patientMs } from "../support/mirror-scene.js";
 import { fields, untilNew } from "../support/watch.js";
@@ -48,7 +48,7 @@ export function staysTrue(scene: () => MirrorScene): void {
       );
       const documents = watch.current(discovery);
       expect(documents.size).toBeGreaterThan(codes.length);
-      expect(discoveryFaultsOfAll(documents)).toEqual([]);
+      expect(announcementFaults(documents)).toEqual([]);
     });
 
     it("announces everything again at Home Assistant's birth, a deleted device not before", async () => {

@@ -10,7 +10,7 @@ import {
   type World,
 } from "../support/world.js";
 import type { Rows } from "../support/rows.js";
-import { unavailable } from "./announcements.js";
+import { untilAvailable } from "./announcements.js";
 
 /* What changes in the account or in the configuration, while Home Assistant runs and while it is down. */
 
@@ -53,7 +53,7 @@ export function changesOf(world: () => World, rows: Rows): void {
           await one.untilComplete(120_000).catch((error: unknown) => {
             throw new Error(`${what}, ${when}: ${String(error)}`);
           });
-          await one.ha.until(`${what}: all is there`, () => unavailable(one).length === 0, 120_000);
+          await untilAvailable(one, `${what}, ${when}`, 120_000);
         }
         const now = await registered(one);
         expect(

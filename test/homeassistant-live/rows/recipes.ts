@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { house, type World } from "../support/world.js";
 import type { Rows } from "../support/rows.js";
-import { unavailable } from "./announcements.js";
+import { untilAvailable } from "./announcements.js";
 import { idsOf } from "./outcomes.js";
 
 /* The recipes of deploy/home-assistant as a user copies them, loaded by Home Assistant and run again and again. */
@@ -89,7 +89,7 @@ export function recipes(world: () => World, rows: Rows, runs: number, isFloor: b
     }
     await one.startHomeAssistant();
     await one.untilComplete();
-    await one.ha.until("all is there", () => unavailable(one).length === 0);
+    await untilAvailable(one, "with the recipes");
   });
 
   it("the script waits for the outcome of its own command, an instant refusal included", async () => {

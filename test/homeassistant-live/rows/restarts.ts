@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { World } from "../support/world.js";
 import type { Rows } from "../support/rows.js";
 import { seconds } from "./availability.js";
-import { unavailable } from "./announcements.js";
+import { untilAvailable } from "./announcements.js";
 
 /* Bridge, platform, broker and Home Assistant end and start again, in every order. */
 
@@ -41,11 +41,7 @@ export function restarts(world: () => World, rows: Rows, withMemory: boolean): v
       const began = performance.now();
       // A broker without memory is told controller by controller.
       while ((await one.untilComplete(180_000)) < total) await one.settled();
-      await one.ha.until(
-        `all is there after ${order.join(", ")}`,
-        () => unavailable(one).length === 0,
-        180_000,
-      );
+      await untilAvailable(one, `after ${order.join(", ")}`, 180_000);
       expect(await one.untilComplete()).toBe(total);
       const ms = performance.now() - began;
       if (ms > slowest.ms) Object.assign(slowest, { ms, what: order.join(", ") });

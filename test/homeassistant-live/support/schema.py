@@ -1,6 +1,6 @@
-"""Reads discovery messages, one JSON object a line, and prints what Home Assistant's own schemas say against them.
+"""Reads discovery messages, one JSON object a line, and prints what Home Assistant's own schemas and units say against them.
 
-What only the set-up of an entity refuses (a unit against its class) shows in its log; this needs no running instance.
+What else the set-up of an entity refuses shows in its log; this needs no running instance.
 """
 
 import asyncio
@@ -9,9 +9,24 @@ import json
 import sys
 
 from homeassistant.components.mqtt import schemas
+from homeassistant.components.sensor import const
 from homeassistant.core import HomeAssistant
 
 SHARED = ("availability", "availability_mode")
+
+
+def unfit(component: dict) -> list[str]:
+    """A unit or state class that its class does not have; releases differ in whether the schema says so."""
+    name = component.get("device_class")
+    if component["platform"] != "sensor" or name is None:
+        return []
+    units = const.DEVICE_CLASS_UNITS.get(name, {component.get("unit_of_measurement")})
+    classes = const.DEVICE_CLASS_STATE_CLASSES.get(name, set())
+    return [
+        f"{key} {component.get(key)} of a {name}"
+        for key, allowed in (("unit_of_measurement", units), ("state_class", {None, *classes}))
+        if component.get(key) not in allowed
+    ]
 
 
 def faults(message: dict) -> list[str]:
@@ -30,6 +45,7 @@ def faults(message: dict) -> list[str]:
             platform.DISCOVERY_SCHEMA({**shared, **component, "device": checked["device"], "origin": checked["origin"]})
         except Exception as error:
             found.append(f"{key}: {error}")
+        found += [f"{key}: {fault}" for fault in unfit(component)]
     return found
 
 
