@@ -5,6 +5,7 @@ import { templates } from "./labels.js";
 
 export type Fields = Readonly<Record<string, Json | undefined>>;
 
+/** What an entity is, beside the fields of its platform. */
 export interface Entity {
   readonly platform: Platform;
   readonly key: RawKey;
@@ -15,9 +16,8 @@ export interface Entity {
 
 export type Entry = readonly [key: string, component: Component];
 
-/** One entity under its component key; `fields` are those of its platform. */
-export function entry(owner: Owner, entity: Entity, fields: Fields): Entry {
-  const { platform, key, slug, name } = entity;
+/** One entity under its component key. */
+export function entry(owner: Owner, { platform, key, slug, name }: Entity, fields: Fields): Entry {
   const component: Component = {
     platform,
     unique_id: uniqueId(owner, key),

@@ -10,6 +10,7 @@ import {
   type RunningStatus,
   type Sensor,
 } from "../greenhouse/model.js";
+import type { Topics } from "../mqtt/topics.js";
 import { actuatorEntries } from "./actuator-components.js";
 import { commandFields, entry, type Entry, type Fields, withBridge, withController } from "./components.js";
 import {
@@ -18,6 +19,7 @@ import {
   originName,
   originOf,
   type Platform,
+  type Language,
 } from "./documents.js";
 import {
   bridgeIdentifier,
@@ -68,37 +70,44 @@ function device({ info }: Controller, settings: DocumentSettings): DeviceDocumen
   };
 }
 
+/** An entity of the controller or the bridge as a whole, named by its label; `slug` where that says too little in an entity id. */
+type Row = readonly [platform: Platform, label: Label, fields: Fields, slug?: string];
+
+const rowEntry = (owner: Owner, language: Language, [platform, label, fields, slug = label]: Row): Entry =>
+  entry(owner, { platform, key: label.replaceAll("_", "-"), slug, name: labelOf(language, label) }, fields);
+
+const flag = (state_topic: string, device_class: "connectivity" | "problem", more: Fields = {}): Fields => {
+  const [payload_on, payload_off] = device_class === "problem" ? ["on", "off"] : ["online", "offline"];
+  return { state_topic, payload_on, payload_off, device_class, ...more };
+};
+
+const pressed = (topics: Topics, request: string, payload: object, icon: string): Fields => ({
+  ...commandFields(topics.bridge.request(request)),
+  payload_press: JSON.stringify(payload),
+  icon,
+});
+
 /** What needs the bridge alone, so that it stays readable while the controller or the platform is gone. */
 function ownEntries({ info }: Controller, owner: Owner, { topics, language }: DocumentSettings): Entry[] {
   const topic = topics.controller(info.id);
-  const onOff = (on: string, off: string) => ({ payload_on: on, payload_off: off });
-  const connectivity: OwnRow = [
-    ...(["binary_sensor", "connectivity", "connectivity"] as const),
-    {
-      ...{ state_topic: topic.availability, value_template: templates.connectivity },
-      ...{ ...onOff("online", "offline"), device_class: "connectivity" },
-    },
-  ];
-  // Which actuators and why, for those who are told.
-  const problem = { state_topic: topic.problem, ...onOff("on", "off"), device_class: "problem" };
-  const acknowledge = {
-    ...commandFields(topics.bridge.request("acknowledge")),
-    ...{ payload_press: JSON.stringify({ controller: info.id }), icon: "mdi:check-all" },
-  };
-  const result = { state_topic: topic.result, value_template: templates.result, event_types: outcomes };
-  const commanded: OwnRow[] = [
-    ["binary_sensor", "problem", "command_problem", { ...problem, json_attributes_topic: topic.problems }],
-    ["button", "acknowledge", "acknowledge_problem", acknowledge],
-    ["event", "result", "command_result", { ...result, icon: "mdi:message-check-outline" }],
-  ];
   const isCommanded = takesCommands(info.type);
-  const rows = [
-    ...(isCommanded || hasConnection(info) ? [connectivity] : []),
+  const connectivity = flag(topic.availability, "connectivity", { value_template: templates.connectivity });
+  // Which actuators and why, for those who are told.
+  const problem = flag(topic.problem, "problem", { json_attributes_topic: topic.problems });
+  const acknowledge = pressed(topics, "acknowledge", { controller: info.id }, "mdi:check-all");
+  const result = { state_topic: topic.result, value_template: templates.result, event_types: outcomes };
+  const commanded: Row[] = [
+    ["binary_sensor", "problem", problem, "command_problem"],
+    ["button", "acknowledge", acknowledge, "acknowledge_problem"],
+    ["event", "result", { ...result, icon: "mdi:message-check-outline" }, "command_result"],
+  ];
+  const rows: Row[] = [
+    ...(isCommanded || hasConnection(info) ? [["binary_sensor", "connectivity", connectivity] as const] : []),
     ...(isCommanded ? commanded : []),
   ];
-  return rows.map(([platform, key, slug, fields]) => {
-    const entity = { platform, key, slug, name: labelOf(language, key) };
-    return entry(owner, entity, { ...fields, entity_category: "diagnostic", ...withBridge(topics) });
+  return rows.map(([platform, label, fields, slug]) => {
+    const own = { ...fields, entity_category: "diagnostic", ...withBridge(topics) };
+    return rowEntry(owner, language, [platform, label, own, slug]);
   });
 }
 
@@ -121,76 +130,50 @@ export function bridgeDocument(settings: DocumentSettings): DeviceDocument {
     },
     origin: originOf(settings),
     components: Object.fromEntries(
-      rows.map(([platform, label, slug, fields]) => {
-        const entity = { platform, key: slug.replaceAll("_", "-"), slug, name: labelOf(language, label) };
+      rows.map(([platform, label, fields]) => {
         // A dead bridge shows as disconnected, not as unavailable.
-        const available = label === "bridge_connectivity" ? {} : withBridge(topics);
-        return entry(bridgeOwner(clientId), entity, { ...fields, ...available });
+        const available = label === "connectivity" ? {} : withBridge(topics);
+        return rowEntry(bridgeOwner(clientId), language, [platform, label, { ...fields, ...available }]);
       }),
     ),
   };
 }
 
-type OwnRow = readonly [platform: Platform, label: Label, slug: string, fields: Fields];
-
-function bridgeReadings({ topics, language, hasBudget }: DocumentSettings): OwnRow[] {
-  const entity_category = "diagnostic";
+function bridgeReadings({ topics, language, hasBudget }: DocumentSettings): Row[] {
+  const diagnostic = { entity_category: "diagnostic" };
   const health = (name: string, fields: Fields): Fields => ({
-    ...{ state_topic: topics.bridge.health, value_template: field(name), ...fields, entity_category },
+    ...{ state_topic: topics.bridge.health, value_template: field(name), ...fields, ...diagnostic },
   });
   // They change with every poll, which would fill the activity list.
-  const instant = (slug: Label, name: string): OwnRow => [
-    ...(["sensor", slug, slug] as const),
-    health(name, { device_class: "timestamp", enabled_by_default: false }),
-  ];
+  const instant = { device_class: "timestamp", enabled_by_default: false };
   const left = { state_class: "measurement", suggested_display_precision: 0, icon: "mdi:counter" };
   // Without options: where their labels change, Home Assistant takes the state it holds for an error.
   const stateLabel = labelOfWord("value", optionLabels(language, platformStates), "None");
   const state = { state_topic: topics.bridge.platform, icon: "mdi:cloud-check-outline" };
   const version = { state_topic: topics.bridge.info, value_template: field("version") };
   return [
-    [
-      ...(["binary_sensor", "bridge_connectivity", "connectivity"] as const),
-      {
-        ...{ state_topic: topics.bridge.state, payload_on: "online", payload_off: "offline" },
-        ...{ device_class: "connectivity", entity_category },
-      },
-    ],
-    ["sensor", "platform", "platform", { ...state, value_template: stateLabel, entity_category }],
-    instant("last_contact_business", "last_contact_business"),
-    instant("last_contact_realtime", "last_contact_realtime"),
-    instant("oldest_reading", "oldest_reading_at"),
-    ...(hasBudget
-      ? [["sensor", "requests_left", "requests_left", health("requests_left", left)] as const]
-      : []),
-    ["sensor", "version", "version", { ...version, entity_category, icon: "mdi:tag" }],
+    ["binary_sensor", "connectivity", flag(topics.bridge.state, "connectivity", diagnostic)],
+    ["sensor", "platform", { ...state, value_template: stateLabel, ...diagnostic }],
+    ["sensor", "last_contact_business", health("last_contact_business", instant)],
+    ["sensor", "last_contact_realtime", health("last_contact_realtime", instant)],
+    ["sensor", "oldest_reading", health("oldest_reading_at", instant)],
+    ...(hasBudget ? [["sensor", "requests_left", health("requests_left", left)] as const] : []),
+    ["sensor", "version", { ...version, ...diagnostic, icon: "mdi:tag" }],
   ];
 }
 
 /** What the bridge tells, what is wrong anywhere until it is over, and what can be asked of it. */
-function bridgeNews({ topics: { bridge } }: DocumentSettings): OwnRow[] {
-  const pressed = (request: string, payload: object, icon: string): Fields => ({
-    ...commandFields(bridge.request(request)),
-    payload_press: JSON.stringify(payload),
-    icon,
-  });
+function bridgeNews({ topics }: DocumentSettings): Row[] {
+  const { bridge } = topics;
   const seen = { alarm: "all", by: "home-assistant" };
   // Home Assistant drops an event of a type that was not named from the start.
   const types = { value_template: templates.alert, event_types: bridgeEventTypes };
-  const alarm: Fields = {
-    ...{
-      state_topic: bridge.alarms,
-      value_template: templates.anyAlarm,
-      payload_on: "on",
-      payload_off: "off",
-    },
-    ...{ device_class: "problem", json_attributes_topic: bridge.alarms },
-  };
+  const told = { value_template: templates.anyAlarm, json_attributes_topic: bridge.alarms };
   return [
-    ["button", "refresh", "refresh", pressed("refresh", {}, "mdi:refresh")],
-    ["event", "alert", "alert", { state_topic: bridge.event, icon: "mdi:bell-outline", ...types }],
-    ["binary_sensor", "alarm", "alarm", alarm],
-    ["button", "acknowledge_alarms", "acknowledge_alarms", pressed("acknowledge", seen, "mdi:check-all")],
+    ["button", "refresh", pressed(topics, "refresh", {}, "mdi:refresh")],
+    ["event", "alert", { state_topic: bridge.event, icon: "mdi:bell-outline", ...types }],
+    ["binary_sensor", "alarm", flag(bridge.alarms, "problem", told)],
+    ["button", "acknowledge_alarms", pressed(topics, "acknowledge", seen, "mdi:check-all")],
   ];
 }
 

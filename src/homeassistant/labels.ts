@@ -17,7 +17,6 @@ const labels = {
   position: { en: "position", zh: "开度" },
   raw: { en: "value", zh: "原始值" },
   running: { en: "running", zh: "运行" },
-  bridge_connectivity: { en: "Connectivity", zh: "连接" },
   platform: { en: "Platform", zh: "平台" },
   last_contact_business: { en: "Last contact, business host", zh: "业务服务器最近联系" },
   last_contact_realtime: { en: "Last contact, real-time host", zh: "实时服务器最近联系" },
