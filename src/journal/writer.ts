@@ -52,10 +52,17 @@ export class AppendFile {
     try {
       await writeFully(this.#file, lines);
     } catch (cause) {
+      await this.#takeBack(lines.length).catch(() => undefined);
       throw this.#fail(cause, false);
     }
     this.#check();
     this.#bytes += lines.length;
+  }
+
+  /** Of what is refused no whole line may stay, or the next start would end such a command once more. */
+  async #takeBack(written: number): Promise<void> {
+    const { bytes } = await this.#file.facts();
+    if (bytes > this.#bytes && bytes <= this.#bytes + written) await this.#file.truncate(this.#bytes);
   }
 
   /** On disk: everything written before the call. Calls made while one fsync runs share the next. */

@@ -48,6 +48,15 @@ describe("a disk that fills up", () => {
     }
   });
 
+  it("keeps no whole line of what it refused together with what had no room", async () => {
+    const disk = faultyDisk();
+    const { journal } = await startedOn(disk);
+    disk.freeBytes = recordBytes + 10;
+    const refused = ["first", "second"].map((id) => journal.append(taken(id), { durable: true }));
+    for (const one of refused) await expect(one).rejects.toMatchObject({ code: "ENOSPC" });
+    expect(await idsIn(journal.directory)).toEqual([]);
+  });
+
   it("is told in a sentence with the remedy, once, and without a retry for every refusal", async () => {
     const disk = faultyDisk();
     const { lines, journal } = await startedOn(disk);

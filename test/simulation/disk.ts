@@ -33,12 +33,14 @@ const markPattern = /"type":"(command_taken|result|refusal)".*?"by":"(r\d+)"/;
 
 const leasePattern = /"type":"limits_kept".*?"lease":\{"id":"[^"]*","by":"(r\d+)"/;
 
-const sendingPattern = /"type":"phase".*?"id":"([^"]+)".*?"phase":"sending"/;
+const phasePattern = /"type":"phase".*?"id":"([^"]+)".*?"phase":"(sending|checking)"/;
+
+const stepPattern = /"type":"step_sent".*?"id":"([^"]+)"/;
 
 /**
  * The disk under the journal. It outlives the programs that use it and says what would survive a power cut; `written` and
  * `durable` hold `command_taken r12`, `took_over r12`, `lease r12`, `result r12` and `refusal r12` for the records found in its
- * bytes; `written` also `sending` with the id of each command that was about to be sent.
+ * bytes; `written` also `sending`, `checking` and `step_sent` with the id of each command.
  */
 export class SimulatedDisk {
   readonly written = new Set<string>();
@@ -205,8 +207,10 @@ export class SimulatedDisk {
       const end = file.bytes.indexOf(0x0a, start) + 1;
       if (end <= start || end > file.length) return;
       const line = file.bytes.toString("latin1", start, end);
-      const sending = sendingPattern.exec(line);
-      if (sending !== null) this.written.add(`sending ${sending[1] ?? ""}`);
+      const [, id = "", phase = ""] = phasePattern.exec(line) ?? [];
+      if (phase !== "") this.written.add(`${phase} ${id}`);
+      const sent = stepPattern.exec(line)?.[1];
+      if (sent !== undefined) this.written.add(`step_sent ${sent}`);
       const found = markPattern.exec(line);
       const leased = leasePattern.exec(line)?.[1];
       if (leased !== undefined) this.#marks.push({ file, end, key: `lease ${leased}` });
