@@ -1,14 +1,172 @@
-import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import { kindRows } from "../greenhouse/actuator-kinds.js";
+import type { CommandResult, Outcome } from "../greenhouse/command/outcomes.js";
 import { shows, type Step, stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Actuator, Register } from "../greenhouse/model.js";
 import type { RawValue } from "../greenhouse/ports.js";
-import { type Awaited, type HeldCommand, type Lane, note, isOpen, type Turn } from "./book.js";
-import { aboutOf, type Addressed, type Command } from "./command.js";
-import { clearProblem, raiseProblem } from "./problems.js";
-import { spelled } from "./report.js";
-import { seeActuator, sightOf } from "./rest.js";
+import { at, having } from "../runtime/table.js";
+import {
+  type Awaited,
+  type HeldCommand,
+  isOpen,
+  type Lane,
+  type LaneProblem,
+  note,
+  type ProblemReason,
+  type Turn,
+} from "./book.js";
+import { aboutOf, type Addressed, type Command, laneKey, type Rest, type Target } from "./command.js";
+import { spelled } from "./endings.js";
+
+/** What a read shows. */
+export interface Sight extends Pick<Actuator, "state" | "position"> {
+  /** A readable value that is in no table of the kind. */
+  readonly foreign?: string | null;
+}
+
+export interface Seen {
+  readonly rest: Rest | null;
+  /** Set when somebody else moved it. */
+  readonly moved: { readonly from: string; readonly to: string } | null;
+}
+
+/**
+ * Kinds whose tables the configuration makes list only what is to be sent, so that another value may be anything; and
+ * what is no digits is no control value but something unreadable.
+ */
+export function sightOf({ settings, state, position, value }: Actuator): Sight {
+  const isForeign =
+    state === "unknown" && !kindRows[settings.kind].configured && value !== null && /^\d+$/.test(value);
+  return { state, position, foreign: isForeign ? value : null };
+}
+
+const nameOf = ({ state, position }: Pick<Rest, "state" | "position">) =>
+  position === null ? state : String(position);
+
+/**
+ * Judges one more read of an actuator. `ours` means a command of ours is open or its travel time is not over: then
+ * whatever is read is taken for its doing. A degree or a foreign value counts only when two reads in a row show it,
+ * because a window on its way shows degrees it does not stop at.
+ */
+export function seeActuator(rest: Rest | null, sight: Sight, ours: boolean): Seen {
+  const { state, position, foreign = null } = sight;
+  if (state === null || (state === "unknown" && foreign === null)) return { rest, moved: null };
+  const now: Rest = { state, position, passing: null };
+  const isSame = rest?.state === state && rest.position === position;
+  // Most reads show what the one before has shown, and change nothing at all.
+  if (isSame) return { rest: rest.passing === null ? rest : now, moved: null };
+  if (ours || rest === null) return { rest: now, moved: null };
+  const maybePassing = foreign ?? position;
+  if (maybePassing !== null && rest.passing !== maybePassing)
+    return { rest: { ...rest, passing: maybePassing }, moved: null };
+  if (!isSettled(rest) || isModeOnly(rest, state)) return { rest: now, moved: null };
+  return { rest: now, moved: { from: nameOf(rest), to: nameOf(now) } };
+}
+
+const isSettled = ({ state }: Rest) => state !== "auto" && state !== "unknown";
+
+const isModeOnly = (rest: Rest, state: string) =>
+  rest.state === "position" && rest.position === null && state === "position";
+
+const eventTypes = {
+  confirmed: null,
+  already: null,
+  dry_run: null,
+  refused: null,
+  superseded: null,
+  rejected: "command_rejected",
+  unconfirmed: "command_unconfirmed",
+  failed: "command_failed",
+  unknown: "command_unconfirmed",
+} as const satisfies Record<Outcome, BridgeEvent["type"] | null>;
+
+/** What a person should be told of a command's end, with what to check; null when it went as it should. */
+export function alertFor(result: CommandResult, at: number): BridgeEvent | null {
+  const type = eventTypes[result.outcome];
+  if (type === null) return null;
+  const { controller, actuator, command, id, reason, request_id, read_back } = result;
+  const message = `${controller}/${actuator} ${command ?? ""}: ${result.message ?? result.outcome}`;
+  return {
+    type,
+    severity: "error",
+    message,
+    at,
+    facts: { controller, actuator, command, id, reason, request_id, read_back },
+  };
+}
+
+/** Whether the end turns the controller's problem flag on or off for this actuator; null leaves it as it is. */
+function problemAfter({ outcome, steps }: Pick<CommandResult, "outcome" | "steps">): boolean | null {
+  switch (outcome) {
+    case "rejected":
+    case "unconfirmed":
+    case "unknown":
+      return true;
+    case "failed":
+      // The problem is that of the newest command sent; of this one nothing was.
+      return steps.length > 0 ? true : null;
+    case "confirmed":
+    case "already":
+      return false;
+    case "dry_run":
+    case "refused":
+    case "superseded":
+      return null;
+  }
+}
+
+const targets = ["actuator", "parameter", "address"] as const;
+
+/* Which targets' newest sent command ended badly; a controller's flag is on while any of its targets is among them. */
+
+export function problemEnded(turn: Turn, about: Target, result: CommandResult): void {
+  const problem = problemAfter(result);
+  if (problem === true) raiseProblem(turn, about, { ...toldOf(result), at: turn.now.at });
+  else if (problem === false) clearProblem(turn, about);
+}
+
+const toldOf = ({ command, outcome, reason, message }: CommandResult) => ({
+  command,
+  outcome,
+  reason,
+  message,
+});
+
+export function raiseProblem(turn: Turn, about: Target, why: ProblemReason): void {
+  const lane = laneKey(about);
+  const others = (at(turn.book.problems, about.code) ?? []).filter((one) => one.lane !== lane);
+  leave(turn, about.code, [...others, { lane, problem: { actuator: about.targetId, ...why } }]);
+}
+
+export function clearProblem(turn: Turn, about: Target): void {
+  const open = at(turn.book.problems, about.code) ?? [];
+  leave(
+    turn,
+    about.code,
+    open.filter(({ lane }) => lane !== laneKey(about)),
+  );
+}
+
+/** A person has seen it: one target's problem, or all of the controller's. */
+export function acknowledge(turn: Turn, code: string, targetId: string | null): void {
+  const seen = targetId === null ? null : targets.map((target) => laneKey({ code, target, targetId }));
+  const open = at(turn.book.problems, code) ?? [];
+  leave(turn, code, seen === null ? [] : open.filter(({ lane }) => !seen.includes(lane)));
+  const record = { type: "acknowledged", controller: code, actuator: targetId, by: null, via: null } as const;
+  note(turn, record, { quiet: true });
+}
+
+function leave(turn: Turn, code: string, open: readonly LaneProblem[]): void {
+  turn.book.problems = having(turn.book.problems, code, open);
+  showProblem(turn, code);
+}
+
+/** Brings the controller's flag up to date, also when it was only just admitted. */
+export function showProblem(turn: Turn, code: string): void {
+  const open = (at(turn.book.problems, code) ?? []).map(({ problem }) => problem);
+  turn.effects.push({ type: "problem", code, open });
+}
 
 /* After commands have ended: our own value that comes late or is set back, and values somebody else set. */
 

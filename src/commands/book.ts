@@ -12,15 +12,13 @@ import type {
   Command,
   Interrupted,
   PhaseNews,
+  Rest,
   ResultAddressee,
   Target,
 } from "./command.js";
 import type { ReadBack } from "./confirm.js";
-import type { Ids, Taken } from "./duplicates.js";
-import type { Answer, Evidence, StepEnd } from "./endings.js";
-import type { Allowances, Counted, Refusals } from "./flood.js";
-import type { Abandoned, Ending, SentSoFar } from "./report.js";
-import type { Rest } from "./rest.js";
+import type { Allowances, Counted, Ids, Refusals, Taken } from "./admission.js";
+import type { Abandoned, Answer, Ending, Evidence, SentSoFar, StepEnd } from "./endings.js";
 import { emptyTable, type Table } from "../runtime/table.js";
 
 /*

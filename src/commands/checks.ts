@@ -4,7 +4,7 @@ import { modeAddress, stateAddresses } from "../greenhouse/fold-registers.js";
 import type { RawValue } from "../greenhouse/ports.js";
 import { ask, type Connection, type Posts, type Read, type Run, type Stage, type Turn } from "./book.js";
 import type { Command } from "./command.js";
-import { type Ending, refused } from "./report.js";
+import { type Ending, refused } from "./endings.js";
 import { refusedExpired, sendFirst } from "./sending.js";
 import { finish, journalBegun, journalStep, put, type Starting, urgentWaitsMs } from "./turn.js";
 

@@ -90,6 +90,14 @@ export interface Interrupted {
   readonly sentAt: number | null;
 }
 
+/** What an actuator was last known to rest at, and a degree or foreign value that may only be passing. */
+export interface Rest {
+  /** `unknown`: a foreign value. */
+  readonly state: string;
+  readonly position: number | null;
+  readonly passing: number | string | null;
+}
+
 export const laneKey = ({ code, target, targetId }: Target) => `${code} ${target} ${targetId}`;
 
 /** The same target in the journal's words. */

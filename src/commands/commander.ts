@@ -5,9 +5,8 @@ import type { PushBell } from "../sync/push-mirror.js";
 import { woken } from "../runtime/schedule.js";
 import { type Book, type Connection, type Effect, emptyBook, type Input, type Read } from "./book.js";
 import { type Command, type CommanderPorts, type CommandRequest, laneKey } from "./command.js";
-import type { Answer } from "./endings.js";
+import { type Answer, endedLine, takenLine } from "./endings.js";
 import { claimedId } from "./payload.js";
-import { endedLine, takenLine } from "./report.js";
 import { awaiting, heldBackIn, nextWakeAt, openIn, printed, step, tellingIn } from "./step.js";
 
 type Asking = Extract<Effect, { readonly token: number; readonly key: string }>;

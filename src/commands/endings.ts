@@ -1,10 +1,145 @@
 import { kindRows } from "../greenhouse/actuator-kinds.js";
-import { degreeOf, sameValue, textOf } from "../greenhouse/actuator-values.js";
-import type { StepReport } from "../greenhouse/command/outcomes.js";
+import { decodeValue, degreeOf, sameValue, textOf } from "../greenhouse/actuator-values.js";
+import type { CommandResult, Outcome, RefusalReason, StepReport } from "../greenhouse/command/outcomes.js";
 import type { Step } from "../greenhouse/command/plan.js";
+import { canonical, type Wanted } from "../greenhouse/command/words.js";
+import type { Interlock } from "../greenhouse/limits.js";
 import type { PlatformErrorFacts, RawValue, WriteAccepted } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
-import { type Ending, spelled, superseded } from "./report.js";
+import type { Command } from "./command.js";
+
+/** How a command ended, in the words of the result. */
+export interface Ending {
+  readonly outcome: Outcome;
+  readonly reason: string | null;
+  readonly message: string | null;
+  readonly requestId?: string | null;
+  readonly steps?: readonly StepReport[];
+  readonly readBack?: RawValue | null;
+  /** Epoch ms of the first POST. */
+  readonly sentAt?: number | null;
+  /** Its turn never came, so that the journal has no record of it to be closed. */
+  readonly waited?: true;
+  /** The rule of the limits that kept it back. */
+  readonly interlock?: Interlock | undefined;
+}
+
+/** What a command that gives way has to tell of its POSTs. */
+export type SentSoFar = Pick<Ending, "steps" | "sentAt" | "requestId">;
+
+/** `requestId`: the platform's, where it is the platform that stands in the way. */
+export const refused = (reason: RefusalReason, message: string, requestId: string | null = null): Ending => ({
+  outcome: "refused",
+  reason,
+  message,
+  requestId,
+});
+
+/** Kept back by the limits before anything was sent. */
+export const interlocked = (rule: { readonly message: string; readonly interlock: Interlock }): Ending => ({
+  ...refused("interlock", rule.message),
+  interlock: rule.interlock,
+});
+
+export const shuttingDown = (): Ending =>
+  refused("shutting_down", "The bridge is shutting down; send the command again when it is back.");
+
+export const dryStop = (): Ending => ({
+  outcome: "dry_run",
+  reason: null,
+  message: "A dry run sends nothing, not even a stop.",
+});
+
+export const superseded = (when: "before_sending" | "after_sending"): Ending => ({
+  outcome: "superseded",
+  reason: when,
+  message:
+    when === "before_sending"
+      ? "A newer command took its place before anything was sent."
+      : "A newer command took its place after its value had been sent.",
+});
+
+/** Neither takes the place of those that waited with it. */
+export const leavesPlace = ({ outcome }: Ending): boolean => outcome === "refused" || outcome === "dry_run";
+
+export const wantedValue = (wanted: Wanted): string =>
+  wanted.type === "position" ? String(wanted.degree) : wanted.value;
+
+/** The table's spelling where the kind decodes it. */
+export const spelled = (settings: ActuatorSettings, raw: RawValue | null): string | null =>
+  raw === null ? null : decodeValue(settings, raw).value || textOf(raw);
+
+/** What was asked, in the words of the result. */
+export type Asked = Pick<
+  CommandResult,
+  "id" | "controller" | "actuator" | "command" | "value" | "by" | "via" | "received_at"
+>;
+
+/** A command of an earlier run that is not read back, with what can still be told of it. */
+export interface Abandoned {
+  /** Its id came from its sender. */
+  readonly ownId: boolean;
+  readonly about: Pick<Command, "code" | "target" | "targetId">;
+  readonly asked: Asked;
+  readonly ending: Ending;
+}
+
+export const askedBy = (command: Command): Asked => ({
+  id: command.id,
+  controller: command.controllerId,
+  actuator: command.targetId,
+  command: canonical(command.wanted),
+  value: wantedValue(command.wanted),
+  by: command.by,
+  via: command.via,
+  received_at: iso(command.receivedAt),
+});
+
+/** `settings` are those of the target, where it is known; `tookMs` counts from the arrival. */
+export function resultOf(
+  asked: Asked,
+  ending: Ending,
+  settings: ActuatorSettings | null,
+  { at, tookMs }: { readonly at: number; readonly tookMs: number },
+): CommandResult {
+  const readBack = ending.readBack ?? null;
+  return {
+    id: asked.id,
+    controller: asked.controller,
+    actuator: asked.actuator,
+    command: asked.command,
+    value: asked.value,
+    outcome: ending.outcome,
+    reason: ending.reason,
+    message: ending.message,
+    request_id: ending.requestId ?? null,
+    by: asked.by,
+    via: asked.via,
+    steps: ending.steps ?? [],
+    read_back:
+      readBack !== null && settings === null ? textOf(readBack) : settings && spelled(settings, readBack),
+    received_at: asked.received_at,
+    sent_at: ending.sentAt ? iso(ending.sentAt) : null,
+    finished_at: iso(at),
+    duration_ms: Math.max(0, Math.round(tookMs)),
+    repeated: false,
+    interlock: ending.interlock ?? null,
+  };
+}
+
+const iso = (at: number) => new Date(at).toISOString();
+
+/* What the log says of commands: who asked what of whom, and what became of it. */
+
+export function takenLine(command: Command) {
+  const { id, controller, actuator, command: word, value, by, via } = askedBy(command);
+  return { id, controller, actuator, command: word, value, by, via };
+}
+
+export function endedLine(result: CommandResult) {
+  const { id, controller, actuator, command, value, outcome, reason, by, via } = result;
+  return { id, controller, actuator, command, value, outcome, reason, by, via };
+}
 
 export type Answer =
   | { readonly type: "accepted"; readonly answer: WriteAccepted }

@@ -5,9 +5,9 @@ import type { Interlock } from "../greenhouse/limits.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Now } from "./book.js";
 import type { Arrived, BookLimits, Command, CommandRequest } from "./command.js";
-import type { Duplicate } from "./duplicates.js";
+import type { Duplicate } from "./admission.js";
 import { claimedId, type CommandPayload, readPayload } from "./payload.js";
-import { type Asked, refused, resultOf } from "./report.js";
+import { type Asked, refused, resultOf } from "./endings.js";
 
 interface Understood {
   readonly payload: CommandPayload;
@@ -196,24 +196,22 @@ export function commandFrom(
 
 /** The result of a request that was refused, as far as it could be read; of a duplicate with that of the first. */
 export function refusalResult(
-  { request, target, id }: Arrived,
+  { request, id }: Arrived,
   { refusal, payload, canonical: word, interlock }: NotTaken,
   original: CommandResult | null | undefined,
-  now: Now,
+  { at }: Now,
 ): CommandResult {
   const asked: Asked = {
     id: payload?.id ?? claimedId(request.payload) ?? id,
-    controllerId: request.controllerId,
-    targetId: request.targetId,
+    controller: request.controllerId,
+    actuator: request.targetId,
     command: word,
     value: null,
     by: payload?.by ?? request.by,
     via: request.via,
-    receivedAt: now.at,
-    receivedMono: now.mono,
-    settings: "reason" in target ? null : target,
+    received_at: new Date(at).toISOString(),
   };
   const ending = { ...refused(refusal.reason, refusal.message), interlock };
-  const result = resultOf(asked, ending, now.at, now.mono);
+  const result = resultOf(asked, ending, null, { at, tookMs: 0 });
   return original === undefined ? result : { ...result, original };
 }

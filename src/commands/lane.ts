@@ -16,8 +16,8 @@ import { begin, checkRead, connected, journaled, sendUrgently } from "./checks.j
 import { aboutOf, type Command } from "./command.js";
 import { pushed, wakeOf } from "./confirm.js";
 import { adopt, cut, recoveredRead, waitsFor } from "./recovery.js";
-import { samePayloadMs } from "./duplicates.js";
-import { dryStop, type Ending, interlocked, refused, shuttingDown, superseded } from "./report.js";
+import { samePayloadMs } from "./admission.js";
+import { dryStop, type Ending, interlocked, refused, shuttingDown, superseded } from "./endings.js";
 import { end } from "./results.js";
 import {
   answered,

@@ -19,7 +19,6 @@ export interface CommandPayload {
   readonly holdMs: number | null;
 }
 
-const keys = ["command", "id", "by", "at", "max_age", "force", "dry_run", "for", "hold"] as const;
 const maxBytes = 16 * 1024;
 const maxText = 200;
 
@@ -77,7 +76,7 @@ function readJson(text: string): CommandPayload | Refusal {
   if (twice !== undefined)
     return bad(`The key "${twice.slice(0, 40)}" stands there twice; nobody can tell which one counts.`);
   for (const key of Object.keys(parsed)) {
-    if ((keys as readonly string[]).includes(key)) continue;
+    if (keys.includes(key)) continue;
     const meant = nearest(key, keys);
     return bad(`Unknown key "${key.slice(0, 40)}"${meant === null ? "" : `, did you mean "${meant}"?`}`);
   }
@@ -115,23 +114,26 @@ const flag = (key: string) =>
     .nullish()
     .transform((given) => given ?? false);
 
-const command = z.unknown().transform((given, context): string => {
-  const wrong = (message: string, reason: Refusal["reason"] = "bad_payload") => {
-    context.addIssue({ code: "custom", message, params: { reason } });
-    return z.NEVER;
-  };
-  if (typeof given === "string") return given.trim() === "" ? wrong('"command" is empty.') : given.trim();
-  if (typeof given !== "number")
-    return wrong(given === undefined ? missing : '"command" must be a word or a number.');
-  // Read from JSON, such a number may already be another one than was written; passed on it would be an invented value.
-  if (Math.abs(given) > Number.MAX_SAFE_INTEGER)
-    return wrong(
-      'The number in "command" is larger than any setting takes; a raw value of so many digits goes in quotes.',
-      "out_of_range",
-    );
-  // Whether the target takes a fraction is for the target to say.
-  return Object.is(given, -0) ? "0" : String(given);
-});
+const command = z
+  .unknown()
+  .optional()
+  .transform((given, context): string => {
+    const wrong = (message: string, reason: Refusal["reason"] = "bad_payload") => {
+      context.addIssue({ code: "custom", message, params: { reason } });
+      return z.NEVER;
+    };
+    if (typeof given === "string") return given.trim() === "" ? wrong('"command" is empty.') : given.trim();
+    if (typeof given !== "number")
+      return wrong(given === undefined ? missing : '"command" must be a word or a number.');
+    // Read from JSON, such a number may already be another one than was written; passed on it would be an invented value.
+    if (Math.abs(given) > Number.MAX_SAFE_INTEGER)
+      return wrong(
+        'The number in "command" is larger than any setting takes; a raw value of so many digits goes in quotes.',
+        "out_of_range",
+      );
+    // Whether the target takes a fraction is for the target to say.
+    return Object.is(given, -0) ? "0" : String(given);
+  });
 
 const id = z
   .preprocess(
@@ -159,40 +161,19 @@ function exists(written: string): boolean {
   return !Number.isNaN(Date.parse(written)) && day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
-const maxAge = z.unknown().transform((given, context) => {
-  if (given === undefined || given === null) return null;
-  const ms = typeof given === "string" ? parseDuration(given) : null;
-  if (ms === null)
-    context.addIssue({ code: "custom", message: '"max_age" must be a duration such as "30s".' });
-  return ms;
-});
-
-const shortestTermMs = 1_000;
-const longestTermMs = 86_400_000;
-
-const term = (key: string) =>
-  z.unknown().transform((given, context) => {
-    if (given === undefined || given === null) return null;
-    const ms = typeof given === "string" ? parseDuration(given) : null;
-    if (ms !== null && ms >= shortestTermMs && ms <= longestTermMs) return ms;
-    context.addIssue({
-      code: "custom",
-      message: `"${key}" must be a duration from 1s to 24h, such as "20m".`,
+/** Null where it is not given. */
+const duration = (key: string, sentence: string, [least, most] = [0, Infinity]) =>
+  z
+    .string({ error: `"${key}" must be a duration ${sentence}.` })
+    .nullish()
+    .transform((given, context) => {
+      const ms = parseDuration(given ?? "");
+      if (typeof given === "string" && (ms === null || ms < least || ms > most))
+        context.addIssue({ code: "custom", message: `"${key}" must be a duration ${sentence}.` });
+      return ms;
     });
-    return null;
-  });
 
-const nothingGiven = {
-  command: undefined,
-  id: null,
-  by: null,
-  at: null,
-  max_age: null,
-  force: null,
-  dry_run: null,
-  for: null,
-  hold: null,
-};
+const term = (key: string) => duration(key, 'from 1s to 24h, such as "20m"', [1_000, 86_400_000]);
 
 /** In the order in which mistakes are told. */
 const fields = z.object({
@@ -200,21 +181,23 @@ const fields = z.object({
   id,
   by: text("by").nullish(),
   at,
-  max_age: maxAge,
+  max_age: duration("max_age", 'such as "30s"'),
   force: flag("force"),
   dry_run: flag("dry_run"),
   for: term("for"),
   hold: term("hold"),
 });
 
+const keys = Object.keys(fields.shape);
+
 function readFields(json: object): CommandPayload | Refusal {
-  const read = fields.safeParse({ ...nothingGiven, ...json });
+  const read = fields.safeParse(json);
   if (!read.success) {
     const [first] = read.error.issues;
     const isLarge = first?.code === "custom" && first.params?.["reason"] === "out_of_range";
     return { reason: isLarge ? "out_of_range" : "bad_payload", message: first?.message ?? missing };
   }
-  const { by = null, at: madeAt = null, max_age: maxAgeMs, dry_run: dryRun, ...others } = read.data;
-  const { for: forMs, hold: holdMs, ...rest } = others;
+  const { by = null, at: madeAt = null, ...given } = read.data;
+  const { max_age: maxAgeMs, dry_run: dryRun, for: forMs, hold: holdMs, ...rest } = given;
   return { ...rest, by, at: madeAt, maxAgeMs, dryRun, forMs, holdMs };
 }

@@ -1,5 +1,5 @@
 import type { Command, Phase } from "./command.js";
-import { askedBy } from "./report.js";
+import { askedBy } from "./endings.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 
 interface CommandPhasesPorts {
@@ -83,7 +83,7 @@ export class CommandPhases {
   publish(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const { command, phase } of waiting) this.#send(command, phaseDocument(toldOf(command), phase));
+    for (const { command, phase } of waiting) this.#send(command, phaseDocument(askedBy(command), phase));
   }
 
   /** What was missed is told before anything else, the results above all; the rest as fast as the link takes it. */
@@ -151,12 +151,6 @@ export class CommandPhases {
     for (const kept of [this.#newest, this.#held, this.#addresses, this.#missed, this.#due])
       kept.delete(topic);
   }
-}
-
-function toldOf(command: Command): CommandFacts {
-  const { id, by, via, receivedAt } = command;
-  const { command: word, value } = askedBy(command);
-  return { id, command: word, value, by, via, received_at: new Date(receivedAt).toISOString() };
 }
 
 function phaseDocument({ id, command, value, by, via, received_at }: CommandFacts, phase: Phase): string {

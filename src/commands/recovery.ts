@@ -2,8 +2,7 @@ import type { RawValue } from "../greenhouse/ports.js";
 import type { Read, Run, Stage, Turn } from "./book.js";
 import type { Interrupted } from "./command.js";
 import { recoveredReadBack, seen } from "./confirm.js";
-import { endingAfter, stepReport } from "./endings.js";
-import { type Ending, type SentSoFar, shuttingDown, superseded } from "./report.js";
+import { type Ending, endingAfter, type SentSoFar, shuttingDown, stepReport, superseded } from "./endings.js";
 import { stepEnded } from "./sending.js";
 import { finish, put, starting } from "./turn.js";
 

@@ -3,8 +3,8 @@ import type { Awaited } from "./book.js";
 import type { Interrupted } from "./command.js";
 import { type Command, laneKey, type Target } from "./command.js";
 import type { Commander } from "./commander.js";
-import { recordedKey } from "./duplicates.js";
-import { type Abandoned, type Ending, refused } from "./report.js";
+import { recordedKey } from "./admission.js";
+import { type Abandoned, type Ending, refused } from "./endings.js";
 import { controllerTopicId } from "../config/schema.js";
 import type { CommandResult, StepReport } from "../greenhouse/command/outcomes.js";
 import { readWanted, targetOf } from "../greenhouse/command/words.js";
@@ -77,18 +77,14 @@ export function awaitedFrom({ code, target, result }: LateResult, store: Greenho
 }
 
 /** What says whether a confirmed value was looked at again. */
-const heldTypes = new Set(["result", "step_sent", "read_back", "reverted"] as const);
-
-const isHeldType = (
-  record: JournalRecord,
-): record is Extract<JournalRecord, { readonly type: "result" | "step_sent" | "read_back" | "reverted" }> =>
-  (heldTypes as ReadonlySet<RecordType>).has(record.type);
+const heldTypes = ["result", "step_sent", "read_back", "reverted"] as const satisfies readonly RecordType[];
 
 /** The newest sent command of each target where it was confirmed and nobody has looked again since; as while running. */
 export function heldResults(records: Iterable<JournalRecord>): readonly LateResult[] {
   const held = new Map<string, LateResult>();
   for (const record of records) {
-    if (!isHeldType(record)) continue;
+    const { type } = record;
+    if (type !== "result" && type !== "step_sent" && type !== "read_back" && type !== "reverted") continue;
     const { controller: code, target = "actuator", actuator } = record;
     const key = laneKey({ code, target, targetId: actuator });
     const id = held.get(key)?.result.id;
@@ -194,25 +190,17 @@ const reported = ({
 });
 
 /** The end of an open command that is not read back: nobody can any more, or nothing was to be sent. */
-export function abandonedFrom(open: OpenCommand, { store, clock, boot }: RestoredInto): Abandoned {
+export function abandonedFrom(open: OpenCommand, { store, boot }: RestoredInto): Abandoned {
   const { taken, steps } = open;
-  const controllerId = store.get(taken.controller)?.info.id ?? controllerTopicId(taken.controller);
+  const controller = store.get(taken.controller)?.info.id ?? controllerTopicId(taken.controller);
   const last = steps.at(-1);
   const first = steps[0];
   return {
     about: { code: taken.controller, target: taken.target ?? "actuator", targetId: taken.actuator },
     ownId: taken.own_id === true,
     asked: {
-      id: taken.id,
-      controllerId,
-      targetId: taken.actuator,
-      command: taken.command,
-      value: taken.value,
-      by: taken.by,
-      via: taken.via,
-      receivedAt: Date.parse(taken.received_at),
-      receivedMono: clock.monotonic(),
-      settings: null,
+      ...{ id: taken.id, controller, actuator: taken.actuator, command: taken.command, value: taken.value },
+      ...{ by: taken.by, via: taken.via, received_at: taken.received_at },
     },
     ending: {
       ...endingOf(open, boot),
@@ -326,7 +314,7 @@ async function readPast({
       recent: await readRecentCommands(directory, now - ownIdsMs, files),
       told: await newest(tellable, now - undeliveredMs, 2 * mostUndelivered),
       results: await newest(hopeful, awaitedSince(journal.history().problems, now), mostAwaited),
-      held: await newest(heldTypes, now - heldMs, mostHeld),
+      held: await newest(new Set(heldTypes), now - heldMs, mostHeld),
     };
   } catch (error) {
     if (!(error instanceof JournalUnreadable)) throw error;
@@ -357,8 +345,7 @@ function takeUpOpen(
 function abandon(desk: CommandDesk, one: Abandoned): void {
   const { about, asked } = one;
   desk.commander.feed({ type: "abandoned", one });
-  const { controllerId, receivedAt } = asked;
-  desk.endedBefore({ ...about, controllerId }, { ...asked, received_at: new Date(receivedAt).toISOString() });
+  desk.endedBefore({ ...about, controllerId: asked.controller }, asked);
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { About, RecordBody } from "../journal/records.js";
-import { awaitedAfter } from "./aftermath.js";
+import { alertFor, awaitedAfter, problemEnded } from "./aftermath.js";
 import { ask, type Input, note, type PendingResult, type Turn } from "./book.js";
 import {
   aboutOf,
@@ -10,11 +10,9 @@ import {
   type ResultAddressee,
   type Target,
 } from "./command.js";
-import { knownId, withId } from "./duplicates.js";
-import { countMinute, countOnly, countsOver } from "./flood.js";
+import { countMinute, countOnly, countsOver, knownId, withId } from "./admission.js";
 import { type NotTaken, refusalResult } from "./intake.js";
-import { alertFor, problemEnded } from "./problems.js";
-import { type Abandoned, askedBy, type Ending, resultOf } from "./report.js";
+import { type Abandoned, askedBy, type Ending, resultOf } from "./endings.js";
 import { entries, having, without } from "../runtime/table.js";
 
 /*
@@ -25,7 +23,8 @@ import { entries, having, without } from "../runtime/table.js";
 /** Ends a command. `turn.lane` is its own. */
 export function end(turn: Turn, command: Command, ending: Ending): void {
   const { now } = turn;
-  const result = resultOf(askedBy(command), ending, now.at, now.mono);
+  const took = { at: now.at, tookMs: now.mono - command.receivedMono };
+  const result = resultOf(askedBy(command), ending, command.settings, took);
   problemEnded(turn, command, result);
   turn.lane = { ...turn.lane, awaited: awaitedAfter(turn.lane, command, result) };
   turn.effects.push({ type: "phase", command, phase: "done", result });
@@ -47,10 +46,10 @@ function endUncounted(turn: Turn, command: Command, result: CommandResult): void
 
 /** Ends a command of an earlier run that nobody can read back. */
 export function abandon(turn: Turn, { about, asked, ownId, ending }: Abandoned): void {
-  const result = resultOf(asked, ending, turn.now.at, turn.now.mono);
+  const result = resultOf(asked, ending, null, { at: turn.now.at, tookMs: 0 });
   problemEnded(turn, about, result);
   if (ownId) endedBefore(turn, about, result, 0);
-  conclude(turn, { ...about, controllerId: asked.controllerId, response: null }, result, false);
+  conclude(turn, { ...about, controllerId: asked.controller, response: null }, result, false);
 }
 
 /** A result of an earlier run by which a repeated id is still recognised. */

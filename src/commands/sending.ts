@@ -18,15 +18,17 @@ import { aboutOf } from "./command.js";
 import { readBackFrom, readNow, seen } from "./confirm.js";
 import {
   type Answer,
+  type Ending,
   endingAfter,
   type Evidence,
   factsOf,
   finalError,
+  refused,
   rejected,
   type StepEnd,
   stepReport,
+  superseded,
 } from "./endings.js";
-import { type Ending, refused, superseded } from "./report.js";
 import { dropPassedOver, finish, keptBack, letGo, put, stepRecord } from "./turn.js";
 
 /*

@@ -13,11 +13,10 @@ import {
   type Turn,
 } from "./book.js";
 import { type Arrived, type BookLimits, type Command, laneKey } from "./command.js";
-import { duplicateOf, payloadKey, type Taken, withId } from "./duplicates.js";
-import { takePlace } from "./flood.js";
+import { duplicateOf, payloadKey, type Taken, takePlace, withId } from "./admission.js";
 import { commandFrom, duplicateRefusal, journalRefusal, refusalOf, understand } from "./intake.js";
 import { awaits, close, enter, forgottenAt, goOnWith, take, wakeOfLane } from "./lane.js";
-import { acknowledge, raiseProblem, showProblem } from "./problems.js";
+import { acknowledge, raiseProblem, showProblem } from "./aftermath.js";
 import { abandon, endedBefore, flush, refuse, tick, written } from "./results.js";
 import { at, entries, having, without } from "../runtime/table.js";
 

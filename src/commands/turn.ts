@@ -18,8 +18,7 @@ import {
   type Turn,
 } from "./book.js";
 import { aboutOf, type Command } from "./command.js";
-import { stepReport } from "./endings.js";
-import { type Ending, interlocked, leavesPlace, superseded, wantedValue } from "./report.js";
+import { type Ending, interlocked, leavesPlace, stepReport, superseded, wantedValue } from "./endings.js";
 import { end } from "./results.js";
 
 /** What the journal has to know of a command, so that the next start can find out what became of it. */

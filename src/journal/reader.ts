@@ -2,7 +2,7 @@ import type { Clock } from "../runtime/clock.js";
 import { errorCode, type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import { type RecentCommand, RecentCommands } from "./history.js";
 import { type HistoryParts, type JournalRecord, matches, type RecordFilter } from "./records.js";
-import { scanJournal } from "./recovery.js";
+import { scanJournal } from "./maintenance.js";
 import { fileProblem, listSegments, readLines, type SegmentName } from "./segments.js";
 
 /*
@@ -115,17 +115,8 @@ export async function* followRecords(
   const place: Place = { first: 0, offset: 0, sequence: after };
   do {
     for await (const record of newRecords(files, directory, place)) if (matches(record, filter)) yield record;
-  } while (await waited(clock, pollMs, signal));
-}
-
-/** False when the signal ended the wait. */
-async function waited(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
-  try {
-    await clock.wait(ms, signal);
-    return true;
-  } catch {
-    return false;
-  }
+    await clock.wait(pollMs, signal).catch(() => undefined);
+  } while (!signal.aborted);
 }
 
 async function* newRecords(

@@ -8,11 +8,9 @@ import {
 import type { Logger } from "../runtime/log.js";
 import { History } from "./history.js";
 import { DirectoryInUse } from "./lock.js";
-import { encodeLine } from "./record-line.js";
+import { encodeLine, JournalUnreadable, segmentMode, type SegmentName, segmentPath } from "./segments.js";
 import type { JournalRecord, RecordBody, Stamp } from "./records.js";
-import { repairJournal, type Scan, scanJournal } from "./recovery.js";
-import { Retention, type RetentionLimits } from "./retention.js";
-import { JournalUnreadable, segmentMode, type SegmentName, segmentPath } from "./segments.js";
+import { repairJournal, Retention, type RetentionLimits, type Scan, scanJournal } from "./maintenance.js";
 
 /** The file being written. After one failed write or fsync it takes nothing more: what it holds is then unknown. */
 export class AppendFile {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { journalDirectory } from "../../src/journal/open.js";
-import { encodeLine } from "../../src/journal/record-line.js";
+import { encodeLine } from "../../src/journal/segments.js";
 import { ended, stamped } from "../journal/support/samples.js";
 import { otherClient, testMosquitto, until } from "../mqtt-connection/support.js";
 import { bridge, configurationOf, platform } from "./support/bridge.js";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { runProgram } from "../../src/cli/program.js";
-import { encodeLine } from "../../src/journal/record-line.js";
+import { encodeLine } from "../../src/journal/segments.js";
 import { platform } from "../config/loading.js";
 import { ended, stamped } from "../journal/support/samples.js";
 

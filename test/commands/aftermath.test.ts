@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Rest, seeActuator } from "../../src/commands/rest.js";
+import { seeActuator } from "../../src/commands/aftermath.js";
+import type { Rest } from "../../src/commands/command.js";
 import { CommandBench } from "../support/command-bench.js";
 
 const fan = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { emptyBook } from "../../src/commands/book.js";
-import { countOnly, countsOver, takePlace } from "../../src/commands/flood.js";
+import { countOnly, countsOver, takePlace } from "../../src/commands/admission.js";
 
 describe("the allowance of a target", () => {
   const allowance = (target: "actuator" | "address" = "actuator") => {

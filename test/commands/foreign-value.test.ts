@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Rest, seeActuator, type Sight, sightOf } from "../../src/commands/rest.js";
+import { seeActuator, type Sight, sightOf } from "../../src/commands/aftermath.js";
+import type { Rest } from "../../src/commands/command.js";
 import { unreadActuator } from "../../src/greenhouse/fold-registers.js";
 import { actuator } from "../support/builders.js";
 import { CommandBench } from "../support/command-bench.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { payloadKey } from "../../src/commands/duplicates.js";
+import { payloadKey } from "../../src/commands/admission.js";
 import { abandonedFrom, interruptedFrom } from "../../src/commands/restore.js";
 import type { OpenCommand } from "../../src/journal/records.js";
 import { CommandBench } from "../support/command-bench.js";
@@ -83,6 +83,6 @@ describe("a command of the journal without a result", () => {
 
   it("whose controller is gone ends under the topic id it had", () => {
     const gone = open({ controller: "温室1" });
-    expect(abandonedFrom(gone, into).asked).toMatchObject({ controllerId: "wen_shi1_fmxa87c0" });
+    expect(abandonedFrom(gone, into).asked).toMatchObject({ controller: "wen_shi1_fmxa87c0" });
   });
 });

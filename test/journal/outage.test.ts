@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { nodeFileSystem } from "../../src/runtime/file-system.js";
 import { JournalUnavailable } from "../../src/journal/journal.js";
-import { encodeLine } from "../../src/journal/record-line.js";
+import { encodeLine } from "../../src/journal/segments.js";
 import { capturedLog } from "./support/captured-log.js";
 import { faultyDisk } from "./support/faulty-disk.js";
 import { manualClock } from "./support/manual-clock.js";

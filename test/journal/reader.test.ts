@@ -2,7 +2,7 @@ import { appendFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newestRecords, readHistory, readRecentCommands } from "../../src/journal/reader.js";
-import { encodeLine } from "../../src/journal/record-line.js";
+import { encodeLine } from "../../src/journal/segments.js";
 import { commandOutcomes, type JournalRecord, type RecordFilter } from "../../src/journal/records.js";
 import { manualClock } from "./support/manual-clock.js";
 import { ended, refused, sent, stamped, taken } from "./support/samples.js";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeLine, encodeLine, longestLineBytes } from "../../src/journal/record-line.js";
+import { decodeLine, encodeLine, longestLineBytes } from "../../src/journal/segments.js";
 import type { JournalRecord } from "../../src/journal/records.js";
 import { ended, result, sent, stamped, taken } from "./support/samples.js";
 

@@ -2,7 +2,7 @@ import { readdir, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { encodeLine } from "../../src/journal/record-line.js";
+import { encodeLine } from "../../src/journal/segments.js";
 import type { JournalRecord } from "../../src/journal/records.js";
 import { faultyDisk } from "./support/faulty-disk.js";
 import { quickDisk } from "./support/quick-disk.js";

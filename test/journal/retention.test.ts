@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { RecordBody } from "../../src/journal/records.js";
 import { journalLimits } from "../../src/journal/journal.js";
-import { segmentsToDelete } from "../../src/journal/retention.js";
+import { segmentsToDelete } from "../../src/journal/maintenance.js";
 import { manualClock } from "./support/manual-clock.js";
 import { ended, refused, sent, taken } from "./support/samples.js";
 import { tempDirectory } from "./support/temp-directory.js";

@@ -209,7 +209,7 @@ const sending: Readonly<Record<string, PlantedBug>> = {
 
 const order: Readonly<Record<string, PlantedBug>> = {
   ids_not_compared: {
-    seam: "commands/duplicates#duplicateOf",
+    seam: "commands/admission#duplicateOf",
     plant: `(original) => (own, ...rest) => {
       const found = original(own, ...rest);
       return own.id !== null && found.type === "duplicate" ? { type: "none" } : found;
@@ -221,7 +221,7 @@ const order: Readonly<Record<string, PlantedBug>> = {
     plant: "() => () => undefined",
     breaks: ["S4"],
   },
-  repeated_payload_runs: { seam: "commands/duplicates#samePayloadMs", plant: "() => -1", breaks: ["S4"] },
+  repeated_payload_runs: { seam: "commands/admission#samePayloadMs", plant: "() => -1", breaks: ["S4"] },
   stop_waits_its_turn: {
     seam: "commands/lane#enter",
     plant: `(original) => (turn, command) => {
@@ -234,7 +234,7 @@ const order: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S11"],
   },
   stop_pressed_again_is_a_duplicate: {
-    seam: "commands/duplicates#duplicateOf",
+    seam: "commands/admission#duplicateOf",
     plant: `(original) => (own, ...rest) =>
       original(own.id === null ? { ...own, canonical: "" } : own, ...rest)`,
     breaks: ["S11"],
@@ -249,7 +249,7 @@ const order: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S11"],
   },
   floods_refuse_others: {
-    seam: "commands/flood#takePlace",
+    seam: "commands/admission#takePlace",
     plant: `(original) => (allowances, about, facts, now) =>
       original(allowances, about, { ...facts, isKnown: false }, now)`,
     breaks: ["S16"],
