@@ -261,7 +261,7 @@ class Bridge {
         this.#metrics?.note(result);
         this.#page?.result(result, about);
       },
-      ...{ otherBridge: () => this.#status.hasOtherBridge, isAccountKnown: () => inventory.isKnown },
+      ...{ otherBridge: () => this.#status.otherBridge, isAccountKnown: () => inventory.isKnown },
       ...{ configuration: this.#given.configuration, overdue: () => this.#status.overdue() },
     });
   }

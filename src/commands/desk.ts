@@ -27,7 +27,12 @@ const mostUnanswerable = 100;
 // A command that was taken stays one, whatever the configuration allows by now.
 const anyTarget = { raw_addresses: true, min_interval: 0 };
 
-export interface CommandDeskParts extends Omit<CommanderPorts, "audience" | "newId" | "limits"> {
+type LimitPorts = ConstructorParameters<typeof LimitDesk>[0];
+
+export interface CommandDeskParts extends Omit<
+  CommanderPorts,
+  "audience" | "newId" | "limits" | "otherBridge"
+> {
   readonly journal: Journal;
   readonly topics: Topics;
   readonly link: {
@@ -46,8 +51,9 @@ export interface CommandDeskParts extends Omit<CommanderPorts, "audience" | "new
   };
   readonly onEvent: (event: BridgeEvent) => void;
   readonly configuration: Pick<Configuration, "weather" | "polling">;
+  readonly otherBridge: LimitPorts["otherBridge"];
   /** What is read too late. */
-  readonly overdue: ConstructorParameters<typeof LimitDesk>[0]["overdue"];
+  readonly overdue: LimitPorts["overdue"];
   /** Whether the platform has listed the controllers since the start. */
   readonly isAccountKnown: () => boolean;
   readonly onPhase?: (command: Command, phase: Phase) => void;
@@ -100,6 +106,7 @@ export class CommandDesk {
     });
     this.commander = new Commander({
       ...{ ...parts, audience: this.#audience(), newId: randomUUID, limits: this.limits.keeper },
+      otherBridge: () => parts.otherBridge() === true,
     });
   }
 

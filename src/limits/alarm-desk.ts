@@ -20,9 +20,13 @@ import {
 interface WatchedFacts {
   /** Why the journal cannot be written; null while it can. */
   readonly journalProblem: string | null;
-  readonly hasOtherBridge: boolean;
-  /** What is late, by controller (topic id); null for the account's own list. */
-  readonly overdue: () => readonly { readonly controller: string | null; readonly what: string }[];
+  /** Null while this run cannot know yet. */
+  readonly otherBridge: boolean | null;
+  /** By controller (topic id); null for the account's own list. What is in neither list is not known yet. */
+  readonly overdue: () => {
+    readonly late: readonly { readonly controller: string | null; readonly what: string }[];
+    readonly upToDate: ReadonlySet<string | null>;
+  };
   /** Whether it is certain that there is no such controller (topic id) any more. */
   readonly isGone: (controller: string) => boolean;
 }
@@ -136,10 +140,10 @@ export class AlarmDesk {
 
   #look(): void {
     const { clock, watched } = this.#ports;
-    const { journalProblem, hasOtherBridge, overdue, isGone } = watched();
+    const { journalProblem, otherBridge, overdue, isGone } = watched();
     this.set("journal_unavailable", bridgeItself, journalProblem);
-    const other = hasOtherBridge ? "Another bridge is connected for the same account." : null;
-    this.set("other_bridge", bridgeItself, other);
+    const other = otherBridge ? "Another bridge is connected for the same account." : null;
+    if (otherBridge !== null) this.set("other_bridge", bridgeItself, other);
     if (this.#looks++ % overdueEveryLooks === 0) this.#overdue(overdue());
     if (this.#book.alarms.size === 0) return;
     for (const { type, controller, actuator } of this.list)
@@ -147,12 +151,12 @@ export class AlarmDesk {
     this.#take(passTime(this.#book, clock.now()));
   }
 
-  #overdue(late: ReturnType<WatchedFacts["overdue"]>): void {
+  #overdue({ late, upToDate }: ReturnType<WatchedFacts["overdue"]>): void {
     const byController = new Map<string | null, string[]>();
     for (const { controller, what } of late)
       byController.set(controller, [...(byController.get(controller) ?? []), what]);
     for (const { type, controller, state } of this.list)
-      if (type === "readings_overdue" && state !== "cleared" && !byController.has(controller))
+      if (type === "readings_overdue" && state !== "cleared" && upToDate.has(controller))
         this.set("readings_overdue", { controller, actuator: null }, null);
     for (const [controller, items] of byController) {
       const message = `Late: ${items.join(", ").slice(0, 300)}.`;

@@ -32,7 +32,8 @@ interface LimitPorts extends Pick<
   };
   /** Whether the platform has listed the controllers since the start. */
   readonly isAccountKnown: () => boolean;
-  readonly otherBridge: () => boolean;
+  /** Null while this run cannot know yet. */
+  readonly otherBridge: () => boolean | null;
   readonly overdue: Watched["overdue"];
 }
 
@@ -77,7 +78,7 @@ export class LimitDesk {
       ...{ ...ports, publish: (id, payload) => outputs.send(topics.alarm(id), payload) },
       publishAll: (payload) => outputs.send(topics.bridge.alarms, payload),
       watched: () => ({
-        ...{ journalProblem: journal.state().reason, hasOtherBridge: otherBridge(), overdue },
+        ...{ journalProblem: journal.state().reason, otherBridge: otherBridge(), overdue },
         isGone: (controller) => isAccountKnown() && store.byId(controller) === undefined,
       }),
     });

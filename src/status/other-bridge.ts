@@ -6,6 +6,7 @@ import {
   atTime,
   clientOf,
   instanceIn,
+  isAlone,
   isRival,
   isShared,
   isSuspected,
@@ -16,6 +17,7 @@ import {
   withExchange,
   withHeard,
   withLeft,
+  withLink,
 } from "./presence.js";
 import { SelfTest, selfTestTimes } from "./self-test.js";
 
@@ -58,8 +60,14 @@ export class BrokerTests {
     return this.#since === null ? null : { client: clientOf(this.#presence), since: this.#since };
   }
 
+  /** Another one would have been heard by now. */
+  isAlone(): boolean {
+    return isAlone(this.#presence, this.#parts.clock.monotonic());
+  }
+
   /** A link stands, and `bridge/info` has not been published on it yet. */
   connected(): void {
+    this.#presence = withLink(this.#presence, this.#parts.clock.monotonic());
     this.#compareLinks();
     this.self.connected();
   }

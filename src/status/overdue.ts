@@ -36,25 +36,31 @@ const patience = 3;
 const graceMs = 30_000;
 const mostListed = 100;
 
-/** Everything that is late now, the longest first. */
-export function overdueOf(facts: OverdueFacts): readonly Overdue[] {
+/** Everything that is late now, the longest first; and of which controllers all that was promised has been answered in time. */
+export function overdueOf(facts: OverdueFacts): {
+  readonly late: readonly Overdue[];
+  readonly upToDate: ReadonlySet<string | null>;
+} {
+  const upToDate = new Set<string | null>();
   const late: { readonly since: number; readonly controller: string | null; readonly what: string }[] = [];
   const judge = (controller: Controller | null, what: string, lastAt: number | null, job: PollJob) => {
     const intervalMs = jobIntervalMs(job, facts.intervals, controller ?? undefined) * facts.stretch;
     const known = controller === null ? facts.startedAt : facts.knownSince(controller.info.code);
     const from = lastAt ?? known;
-    if (facts.now - from <= patience * intervalMs + graceMs) return;
-    late.push({ since: from + intervalMs, controller: controller?.info.id ?? null, what });
+    const id = controller?.info.id ?? null;
+    const isLate = facts.now - from > patience * intervalMs + graceMs;
+    if (isLate || lastAt === null) upToDate.delete(id);
+    if (isLate) late.push({ since: from + intervalMs, controller: id, what });
   };
+  upToDate.add(null);
   judge(null, "controllers", facts.answeredAt("controllers", null), { kind: "controllers" });
-  for (const controller of facts.controllers) judgeController(controller, facts, judge);
-  return late
-    .sort((one, other) => one.since - other.since)
-    .slice(0, mostListed)
-    .map(({ since, ...rest }) => ({
-      ...rest,
-      since: new Date(facts.wall - (facts.now - since)).toISOString(),
-    }));
+  for (const controller of facts.controllers) {
+    upToDate.add(controller.info.id);
+    judgeController(controller, facts, judge);
+  }
+  const listed = late.sort((one, other) => one.since - other.since).slice(0, mostListed);
+  const iso = (at: number) => new Date(facts.wall - (facts.now - at)).toISOString();
+  return { late: listed.map(({ since, ...rest }) => ({ ...rest, since: iso(since) })), upToDate };
 }
 
 type Judge = (controller: Controller, what: string, lastAt: number | null, job: PollJob) => void;

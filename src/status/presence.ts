@@ -66,9 +66,11 @@ export interface Presence {
   /** When a link of ours was found to have been another's in between, newest last. */
   readonly exchanges: readonly number[];
   readonly exchanging: boolean;
+  /** When this run first listened; null before. */
+  readonly listensSince: number | null;
 }
 
-export const nobody: Presence = { heard: new Map(), exchanges: [], exchanging: false };
+export const nobody: Presence = { heard: new Map(), exchanges: [], exchanging: false, listensSince: null };
 
 /** A bridge that is not heard for this long has stopped; it speaks every 20 s while there are two. */
 const silentMs = 70_000;
@@ -82,6 +84,11 @@ const exchangeWindowMs = 60_000;
 /** Reconnects are at most 30 s apart, so that a link that stood this long has no rival any more. */
 const calmMs = 90_000;
 const mostHeard = 100;
+
+export const withLink = (presence: Presence, now: number): Presence => ({
+  ...presence,
+  listensSince: presence.listensSince ?? now,
+});
 
 export function withHeard(presence: Presence, instance: string, client: string, now: number): Presence {
   const heard = new Map(presence.heard);
@@ -119,6 +126,10 @@ const isSure = ({ firstAt, at }: Heard): boolean => at - firstAt >= sureAfterMs;
 const sure = ({ heard }: Presence): readonly Heard[] => [...heard.values()].filter(isSure);
 
 export const isShared = (presence: Presence): boolean => presence.exchanging || sure(presence).length > 0;
+
+/** Nobody was heard for as long as another bridge would hardly be silent; just after a start nothing is certain. */
+export const isAlone = ({ heard, exchanging, listensSince }: Presence, now: number): boolean =>
+  heard.size === 0 && !exchanging && listensSince !== null && now - listensSince > calmMs;
 
 /** Somebody was heard who may be another bridge. */
 export const isSuspected = (presence: Presence): boolean => !isShared(presence) && presence.heard.size > 0;

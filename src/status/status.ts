@@ -9,7 +9,7 @@ import { bridgeInfo, healthDocument } from "./health.js";
 import type { MetricSources } from "./metrics.js";
 import { notice, type Noticed, noticedNothing } from "./notices.js";
 import { BrokerTests } from "./other-bridge.js";
-import { type Overdue, overdueOf, shortestIntervalMs } from "./overdue.js";
+import { overdueOf, shortestIntervalMs } from "./overdue.js";
 import type { StatusParts } from "./parts.js";
 import { ClockJumps, readPauseMs, Watchdog } from "./watchdog.js";
 
@@ -69,8 +69,9 @@ export class Status {
     return state === "online" || state === "degraded";
   }
 
-  get hasOtherBridge(): boolean {
-    return this.#tests.other() !== null;
+  /** Null while this run cannot know yet. */
+  get otherBridge(): boolean | null {
+    return this.#tests.other() !== null || (this.#tests.isAlone() ? false : null);
   }
 
   /** Every subscription stands; call it before anything else of this run is published on the link. */
@@ -166,7 +167,7 @@ export class Status {
       lagMs: this.#lagMs(),
       broker: { state: this.brokerState, deafSince: self.deafSince, heardAt: self.heardAt },
       otherBridge: this.#tests.other(),
-      overdue: this.overdue(),
+      overdue: this.overdue().late,
     });
   }
 
@@ -194,8 +195,8 @@ export class Status {
         clockJumps: this.#jumps.count,
         wrongTokens: this.#wrongTokens,
         platformReconnects: this.#platformReconnects,
-        overdue: this.overdue().length,
-        hasOtherBridge: this.hasOtherBridge,
+        overdue: this.overdue().late.length,
+        hasOtherBridge: this.otherBridge === true,
         isDeaf: self.deafSince !== null,
         selfTests: self.counters(),
       }),
@@ -207,7 +208,7 @@ export class Status {
     return Math.max(0, this.#lag.percentile(99) / 1e6 - lagResolutionMs);
   }
 
-  overdue(): readonly Overdue[] {
+  overdue(): ReturnType<typeof overdueOf> {
     const { clock, mirror } = this.#parts;
     const { poller, store, inventory, intervals } = mirror;
     return overdueOf({

@@ -157,6 +157,8 @@ export class PushMirror {
 
 type WantedRead = (signal: AbortSignal) => Promise<void>;
 
+/** One that fails is made again after such pauses; then it is left to polling. */
+const repeatAfterMs = [5_000, 10_000, 20_000, 40_000, 80_000];
 const mostAtOnce = 4;
 const mostWaiting = 1_000;
 
@@ -169,7 +171,7 @@ export class PushReads {
   readonly #budgets: readonly RequestBudget[];
   readonly #log: Logger;
   readonly #rest: Rest;
-  readonly #wanted = new Map<string, WantedRead>();
+  readonly #wanted = new Map<string, { readonly read: WantedRead; readonly failures: number }>();
   readonly #due = new Schedule<string>();
   readonly #begunAt = new Map<string, number>();
   #running = 0;
@@ -196,7 +198,11 @@ export class PushReads {
     if (!this.#wanted.has(name) && this.#wanted.size >= mostWaiting) return;
     const at = Math.max(this.#clock.monotonic(), (this.#begunAt.get(name) ?? -Infinity) + gapMs);
     if (at >= (this.#due.dueAt(name) ?? Infinity)) return;
-    this.#wanted.set(name, read);
+    this.#plan(name, at, read, 0);
+  }
+
+  #plan(name: string, at: number, read: WantedRead, failures: number): void {
+    this.#wanted.set(name, { read, failures });
     this.#due.set(name, at);
     this.#rest.wake();
   }
@@ -225,18 +231,22 @@ export class PushReads {
 
   async #startFirst(signal: AbortSignal): Promise<void> {
     const name = this.#due.take() ?? "";
-    const read = this.#wanted.get(name);
-    if (read === undefined) return;
+    const wanted = this.#wanted.get(name);
+    if (wanted === undefined) return;
     this.#wanted.delete(name);
     this.#remember(name);
     for (const budget of this.#budgets) budget.spend(this.#clock.monotonic());
     this.#running += 1;
     try {
-      await read(signal);
+      await wanted.read(signal);
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof PlatformError) this.#log.debug({ read: name }, error.message);
-      else this.#log.error({ err: error, read: name }, "a read after a push failed unexpectedly");
+      if (error instanceof PlatformError) {
+        this.#log.debug({ read: name }, error.message);
+        const pauseMs = repeatAfterMs[wanted.failures];
+        if (pauseMs !== undefined && !this.#wanted.has(name))
+          this.#plan(name, this.#clock.monotonic() + pauseMs, wanted.read, wanted.failures + 1);
+      } else this.#log.error({ err: error, read: name }, "a read after a push failed unexpectedly");
     } finally {
       this.#running -= 1;
       this.#rest.wake();

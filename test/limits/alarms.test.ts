@@ -117,6 +117,8 @@ interface Left {
   /** Retained on the broker. */
   readonly topics?: readonly string[];
   readonly isAccountKnown?: boolean;
+  readonly otherBridge?: () => boolean | null;
+  readonly upToDate?: ReadonlySet<string | null>;
   readonly limits?: readonly LimitsEntry[];
 }
 
@@ -140,7 +142,8 @@ function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], .
     },
     outputs: { send: (topic, payload) => sent.push(`${topic} ${payload === "" ? "emptied" : "set"}`) },
     ...{ onEvent: (event) => events.push(event), topics: topicsUnder("greenhouse") },
-    ...{ otherBridge: () => false, overdue: () => [], isAccountKnown: () => left.isAccountKnown ?? true },
+    ...{ otherBridge: left.otherBridge ?? (() => false), isAccountKnown: () => left.isAccountKnown ?? true },
+    overdue: () => ({ late: [], upToDate: left.upToDate ?? new Set() }),
     link: {
       scan: (_, found) => {
         for (const topic of topics) found(topic, Buffer.from("{}"));
@@ -187,6 +190,23 @@ it.each([
     ]);
   },
 );
+
+it("what a start cannot know yet is neither cleared nor told again", async () => {
+  const one = raise(noAlarms, "other_bridge", { controller: null, actuator: null }, "another", 0).book;
+  const alarms = raise(one, "readings_overdue", of("gh-0001"), "late", 0).book;
+  const upToDate = new Set<string>();
+  let otherBridge: boolean | null = null;
+  const { desk, clock, events, run, store } = started({ alarms, upToDate, otherBridge: () => otherBridge });
+  store.admit("GH-0001");
+  run();
+  await clock.advance(60_000);
+  expect(states(desk)).toEqual(["other_bridge active", "readings_overdue.gh-0001 active"]);
+  expect(events).toEqual([]);
+  otherBridge = false;
+  upToDate.add("gh-0001");
+  await clock.advance(60_000);
+  expect(states(desk)).toEqual(["other_bridge cleared", "readings_overdue.gh-0001 cleared"]);
+});
 
 it("a lease of an actuator that is configured no more is one alarm over all starts, until it is forgotten", () => {
   const nothing = { guards: {}, starts: [], moved_until: null, direction: null, lock: null, hold: null };

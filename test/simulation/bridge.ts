@@ -70,7 +70,11 @@ export class Bridge {
       rules: () => configuration.commands,
       clockTrusted: () => clockAgrees(platform.clockSkewMs()) === true,
       otherBridge: () => false,
-      ...{ configuration, overdue: () => [], isAccountKnown: () => mirror.inventory.isKnown },
+      ...{
+        configuration,
+        overdue: () => ({ late: [], upToDate: new Set<null>() }),
+        isAccountKnown: () => mirror.inventory.isKnown,
+      },
       onEvent: (event) => {
         this.#world.journalist.note("event", event);
         this.#world.checks.event(event);

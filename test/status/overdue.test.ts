@@ -28,6 +28,13 @@ function overdue(
   answered: Readonly<Record<string, number | null>> = {},
   over: Partial<OverdueFacts> = {},
 ): readonly Overdue[] {
+  return judged(answered, over).late;
+}
+
+function judged(
+  answered: Readonly<Record<string, number | null>> = {},
+  over: Partial<OverdueFacts> = {},
+): ReturnType<typeof overdueOf> {
   return overdueOf({
     now,
     wall,
@@ -126,6 +133,17 @@ describe("what is overdue", () => {
     const controllers = [{ ...controller, actuators: new Map([["roof", { ...roof, registers }]]) }];
     const late = overdue({}, { controllers });
     expect(late.map(({ what }) => what)).toEqual(Array.from({ length: count }, () => "actuator/roof"));
+  });
+
+  it.each([
+    ["everything was answered", {}, [null, "east"]],
+    ["a read is late", { sensors: null }, [null]],
+    ["the list is late", { controllers: null }, ["east"]],
+    ["nothing was answered yet, just after a start", { controllers: null, sensors: null }, []],
+  ])("says who is up to date: %s", (_, answered, expected) => {
+    const startedAt = Object.keys(answered).length === 2 ? now : 0;
+    const over = { startedAt, knownSince: () => startedAt };
+    expect([...judged(answered, over).upToDate]).toEqual(expected);
   });
 
   it("however much is late, the list stays bounded", () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   atTime,
   clientOf,
+  isAlone,
   isRival,
   isShared,
   isSuspected,
@@ -10,6 +11,7 @@ import {
   withExchange,
   withHeard,
   withLeft,
+  withLink,
   readSelfTest,
   selfTestPayload,
 } from "../../src/status/presence.js";
@@ -51,6 +53,14 @@ describe("another bridge that is heard", () => {
     const two = there("c", "client-c", 5_000, there("b", "b", 5_000));
     expect(isShared(withLeft(two, "b"))).toBe(true);
     expect(clientOf(withLeft(two, "b"))).toBe("client-c");
+  });
+
+  it("is certain not to be there once nobody was heard for 90 s, which no start can know before", () => {
+    const listening = withLink(nobody, 1_000);
+    expect([isAlone(nobody, 1_000_000), isAlone(listening, 91_000)]).toEqual([false, false]);
+    expect(isAlone(listening, 91_001)).toBe(true);
+    expect(isAlone(withLink(listening, 91_001), 91_001)).toBe(true);
+    expect(isAlone(withHeard(listening, "b", "client-b", 91_001), 91_001)).toBe(false);
   });
 
   it("however many there are, memory stays bounded", () => {

@@ -80,12 +80,20 @@ describe("reads that pushes ask for", () => {
     expect(reads.waiting).toBe(1_000);
   });
 
-  it("that fail are forgotten", async () => {
+  it("that fail are made again at growing pauses, and after the sixth time left to polling", async () => {
     const { clock, begun, want } = reading();
-    want("a", { fails: true });
-    want("b");
-    await clock.advance(60_000);
-    expect(begun).toEqual(["a 0", "b 0"]);
+    want("a", { fails: true, takesMs: 0 });
+    await clock.advance(3_600_000);
+    expect(begun).toEqual(["a 0", "a 5000", "a 15000", "a 35000", "a 75000", "a 155000"]);
+  });
+
+  it("wanted anew while a repetition waits, are made at once and have all their tries again", async () => {
+    const { clock, begun, want } = reading();
+    want("a", { fails: true, takesMs: 0 });
+    await clock.advance(20_000);
+    want("a", { takesMs: 0 });
+    await clock.advance(3_600_000);
+    expect(begun).toEqual(["a 0", "a 5000", "a 15000", "a 20000"]);
   });
 
   it("end with the signal, and leave no timer", async () => {
