@@ -28,7 +28,7 @@ import { afterRequests, type Clock, clockAgrees } from "./runtime/clock.js";
 import type { Logger, RecentLog } from "./runtime/log.js";
 import type { Random } from "./runtime/random.js";
 import type { ServiceManager } from "./runtime/systemd.js";
-import { beginLife, refuseForUnread } from "./status/crash-loop.js";
+import { beginLife, endLife, refuseUnread } from "./status/crash-loop.js";
 import type { Metrics } from "./status/metrics.js";
 import { requestHandlers } from "./status/requests.js";
 import { Status } from "./status/status.js";
@@ -71,13 +71,13 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
     const given = { ...options, live };
     const broker = await startEmbeddedBroker(given, journal);
     options.onListening?.();
-    const life = await beginLife(journal, options, live);
+    await beginLife(journal, options, live);
     const serving = configuration.http === false ? null : await loadServing();
     const bridge = new Bridge(given, broker, journal, serving);
     opened.compareClock(() => clockAgrees(bridge.platform.clockSkewMs()));
     try {
       await bridge.run(stop);
-      await life.stopped();
+      await endLife(journal);
     } finally {
       await broker?.close();
       await bridge.platform.close();
@@ -310,7 +310,7 @@ class Bridge {
     this.#stopping = signal;
     log.info(mayDo(live.current.commands));
     const { store, poller, watch } = this.#mirror;
-    const onUnreadable = (problem: Error) => refuseForUnread(problem, this.#journal, log, live);
+    const onUnreadable = (problem: Error) => refuseUnread(this.#journal, log, live, problem);
     await restoreCommands(this.#desk, { journal: this.#journal, store, clock, log, onUnreadable });
     const watched = (part: Promise<void>) =>
       part.catch((error: unknown) => {

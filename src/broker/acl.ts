@@ -1,8 +1,7 @@
 import type { Client, PublishPacket, Subscription } from "aedes";
-import type { Logger } from "../runtime/log.js";
 import { claimed, filterCovers, stamp, viaProperty } from "../runtime/mqtt.js";
-import type { HeldFilters } from "./filters.js";
-import type { BrokerLimits, BrokerSettings, BrokerTally, BrokerTopics, BrokerUser } from "./settings.js";
+import type { BrokerParts } from "./filters.js";
+import type { BrokerLimits, BrokerTopics, BrokerUser } from "./settings.js";
 import { bytesOf, owned } from "./store.js";
 
 /** What one connection may do. */
@@ -117,26 +116,18 @@ const filtersFull: Reason = [
 // One line per client and topic is enough, and a flood must not fill memory or log.
 const maxRemarks = 200;
 
-interface AclParts {
-  readonly settings: BrokerSettings;
-  readonly limits: BrokerLimits;
-  readonly filters: HeldFilters;
-  readonly tally: BrokerTally;
-  readonly log: Logger;
-}
-
 /**
  * Decides over every publish, subscription and delivery. A forbidden publish is not answered with an error: MQTT 3.1.1
  * knows none but closing, and Home Assistant must not be thrown off for its birth message. It is acknowledged, goes
  * nowhere, and is counted.
  */
 export class Acl {
-  readonly #parts: AclParts;
+  readonly #parts: BrokerParts;
   readonly #identities = new WeakMap<Client, Identity>();
   readonly #retained: RetainedShare;
   readonly #remarks = new Set<string>();
 
-  constructor(parts: AclParts) {
+  constructor(parts: BrokerParts) {
     this.#parts = parts;
     this.#retained = new RetainedShare(parts.limits);
   }

@@ -1,5 +1,7 @@
-import type { Aedes, Client, Subscription } from "aedes";
-import type { BrokerLimits } from "./settings.js";
+import type { Client, Subscription } from "aedes";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+import type { BrokerLimits, BrokerSettings, BrokerTally } from "./settings.js";
 
 type Limits = Pick<BrokerLimits, "filters" | "filterBytes" | "filterLevels">;
 
@@ -85,9 +87,9 @@ export class HeldFilters {
     return granted;
   }
 
-  /** Gives filters back as connections drop them or end. */
-  follow(aedes: Aedes): void {
-    aedes.on("unsubscribe", (filters, client) => this.#connections.release(client, filters));
+  /** A connection dropped them. */
+  dropped(client: Client, filters: readonly string[]): void {
+    this.#connections.release(client, filters);
   }
 
   closed(client: Client): void {
@@ -101,4 +103,14 @@ export class HeldFilters {
   sessionEnded(id: string): void {
     this.#sessions.forget(id);
   }
+}
+
+/** What all parts of one broker share. */
+export interface BrokerParts {
+  readonly settings: BrokerSettings;
+  readonly limits: BrokerLimits;
+  readonly filters: HeldFilters;
+  readonly tally: BrokerTally;
+  readonly clock: Clock;
+  readonly log: Logger;
 }

@@ -90,7 +90,6 @@ export const emptyTally = () => ({
 });
 
 export type BrokerTally = ReturnType<typeof emptyTally>;
-export type BrokerCounters = Readonly<BrokerTally> & { readonly clients: number };
 
 /** Why the embedded broker did not start. `key` is the configuration key to look at; `portInUse` allows another try. */
 export class BrokerStartError extends Error {

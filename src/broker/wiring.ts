@@ -11,13 +11,11 @@ import type {
   SubscribePacket,
   UnsubscribePacket,
 } from "aedes";
-import type { Clock } from "../runtime/clock.js";
-import type { Logger } from "../runtime/log.js";
-import type { SilentSockets } from "../runtime/sockets.js";
-import type { Acl } from "./acl.js";
-import type { HeldFilters } from "./filters.js";
-import { admit, type LoginParts, type RefusalCode } from "./authenticator.js";
-import { type BrokerLimits, BrokerStartError, type BrokerTally } from "./settings.js";
+import { SilentSockets } from "../runtime/sockets.js";
+import type { BrokerParts } from "./filters.js";
+import { Acl } from "./acl.js";
+import { Authenticator, type Credential, type RefusedLogin, RefusedLogins } from "./authenticator.js";
+import { type BrokerLimits, BrokerStartError } from "./settings.js";
 import { type Drainable, limitDrainWait } from "./slow-subscriber.js";
 import { boundStore, type Store } from "./store.js";
 
@@ -69,47 +67,33 @@ interface ClientInsides extends Drainable {
 const insidesOf = (aedes: Aedes): BrokerInsides => aedes as unknown as BrokerInsides;
 const clientInsidesOf = (client: Client): ClientInsides => client as unknown as ClientInsides;
 
-const storeMethods: readonly (keyof Store)[] = [
-  "storeRetained",
-  "createRetainedStreamCombi",
-  "outgoingEnqueue",
-  "outgoingEnqueueCombi",
-  "outgoingUpdate",
-  "outgoingClearMessageId",
-  "outgoingStream",
-  "incomingStorePacket",
-  "incomingDelPacket",
-  "addSubscriptions",
-  "removeSubscriptions",
-  "cleanSubscriptions",
-];
+const storeMethods =
+  "storeRetained createRetainedStreamCombi outgoingEnqueue outgoingEnqueueCombi outgoingUpdate outgoingClearMessageId outgoingStream incomingStorePacket incomingDelPacket addSubscriptions removeSubscriptions cleanSubscriptions";
 
 /** Throws a BrokerStartError where a part is missing on which the limits and rights of the broker stand. */
 export function demandInsides(aedes: Aedes): void {
-  const missing = missingOf(aedes);
+  const broker: Partial<BrokerInsides> = insidesOf(aedes);
+  const persistence: object = broker.persistence ?? {};
+  const stream = new PassThrough();
+  const client: Partial<ClientInsides> = clientInsidesOf(aedes.handle(stream));
+  stream.destroy();
+  const parser: Partial<Parser> = client._parser ?? {};
+  const functions: readonly (readonly [name: string, part: unknown])[] = [
+    ["clampSessionExpiry", broker.clampSessionExpiry],
+    ...storeMethods
+      .split(" ")
+      .map((name) => [`persistence.${name}`, Reflect.get(persistence, name)] as const),
+    ["client.waitForDrain", client.waitForDrain],
+    ["client._parser", parser.prependListener],
+  ];
+  const missing = functions.flatMap(([name, part]) => (typeof part === "function" ? [] : [name]));
+  if (typeof broker.clients !== "object") missing.push("clients");
+  if (typeof client.subscriptions !== "object") missing.push("client.subscriptions");
   if (missing.length === 0) return;
   throw new BrokerStartError(
     "broker",
     `the package aedes that is installed lacks ${missing.join(", ")}, on which limits and rights stand: this program knows aedes ${knownVersion}; install the versions of package-lock.json (npm ci), or name another broker in mqtt.url`,
   );
-}
-
-function missingOf(aedes: Aedes): string[] {
-  const broker: Partial<BrokerInsides> = insidesOf(aedes);
-  const store: Partial<Store> = broker.persistence ?? {};
-  const stream = new PassThrough();
-  const client: Partial<ClientInsides> = clientInsidesOf(aedes.handle(stream));
-  stream.destroy();
-  const parser: Partial<Parser> = client._parser ?? {};
-  const expected: readonly (readonly [string, unknown, "function" | "object"])[] = [
-    ["clients", broker.clients, "object"],
-    ["clampSessionExpiry", broker.clampSessionExpiry, "function"],
-    ...storeMethods.map((name) => [`persistence.${name}`, store[name], "function"] as const),
-    ["client.subscriptions", client.subscriptions, "object"],
-    ["client.waitForDrain", client.waitForDrain, "function"],
-    ["client._parser", parser.prependListener, "function"],
-  ];
-  return expected.filter(([, part, type]) => typeof part !== type).map(([name]) => name);
 }
 
 /* Everything that is plugged into aedes. */
@@ -156,7 +140,7 @@ export function speakMqtt(
   aedes: Aedes,
   stream: Duplex,
   request: IncomingMessage | undefined,
-  { limits, filters }: Pick<LimitParts, "limits" | "filters">,
+  { limits, filters }: Pick<BrokerParts, "limits" | "filters">,
 ): void {
   const client = aedes.handle(stream, request);
   stream.once("close", () => filters.closed(client));
@@ -186,23 +170,124 @@ function checkExpiries(aedes: Aedes): void {
   sessions.clampSessionExpiry = (interval) => clamp(secondsOr0(interval));
 }
 
-export function wireLogins(aedes: Aedes, parts: LoginParts): void {
+/** Plugs everything into aedes; resolves what the listeners and the counters need. */
+export function wire(
+  aedes: Aedes,
+  parts: BrokerParts,
+  bridge: Credential,
+  onRefusedLogin: (refused: RefusedLogin) => void,
+) {
+  const { settings, limits, tally, clock } = parts;
+  const acl = new Acl(parts);
+  const silent = new SilentSockets(limits.silentSockets, () => {
+    tally.silentClosed += 1;
+  });
+  const connected = new Set<Client>();
+  aedes.on("client", (client) => {
+    if (!acl.identityOf(client)?.bridge) connected.add(client);
+  });
+  aedes.on("clientDisconnect", (client) => connected.delete(client));
+  const authenticator = new Authenticator(settings.users, bridge, limits, clock);
+  aedes.once("closed", () => authenticator.close());
+  const refused = new RefusedLogins(clock, onRefusedLogin);
+  wireLogins(aedes, { parts, acl, authenticator, refused, connected });
+  wireRights(aedes, acl);
+  wireLimits(aedes, parts, silent);
+  wireErrors(aedes, parts);
+  return { silent, clientCount: () => connected.size };
+}
+
+interface LoginParts {
+  readonly parts: BrokerParts;
+  readonly acl: Acl;
+  readonly authenticator: Authenticator;
+  readonly refused: RefusedLogins;
+  /** Beside the bridge. */
+  readonly connected: ReadonlySet<Client>;
+}
+
+/** CONNACK codes of MQTT 3.1.1; aedes translates them for MQTT 5. */
+type RefusalCode = 2 | 3 | 4 | 5;
+
+function wireLogins(aedes: Aedes, parts: LoginParts): void {
   aedes.authenticate = (client, username, password, done) => {
-    const login = { address: addressOf(client), username, password };
-    admit(parts, client, login).then(
+    const login = { address: addressOf(client), client: client.id, username, password };
+    admit(aedes, parts, client, login).then(
       (code) => {
         if (code === null) done(null, true);
         else done(refusal(code), false);
       },
       (error: unknown) => {
-        parts.log.error({ err: error }, "a login could not be checked");
+        parts.parts.log.error({ err: error }, "a login could not be checked");
         done(refusal(3), false);
       },
     );
   };
 }
 
-export function wireRights(aedes: Aedes, acl: Acl): void {
+/** Lets a client in, noting who it is, or resolves with the code to refuse it with. */
+async function admit(
+  aedes: Aedes,
+  logins: LoginParts,
+  client: Client,
+  login: Parameters<Authenticator["verdict"]>[0],
+): Promise<RefusalCode | null> {
+  const { acl, authenticator, parts } = logins;
+  const about = { address: login.address, client: client.id.slice(0, 64) };
+  const verdict = await authenticator.verdict(login);
+  if (verdict.kind === "refused") return refuseLogin(logins, verdict, about);
+  const user = verdict.kind === "user" ? verdict.user : null;
+  const who = { ...about, user: user?.username ?? null };
+  const problem = verdict.kind === "bridge" ? null : placeProblem(aedes, logins, client.id, who.user);
+  if (problem !== null) {
+    parts.tally.refusedClients += 1;
+    parts.log.warn(who, problem.text);
+    return problem.code;
+  }
+  parts.tally.accepted += 1;
+  if (verdict.kind === "bridge") acl.admitBridge(client);
+  else acl.admit(client, user);
+  parts.log.debug(who, "client connected");
+  return null;
+}
+
+function refuseLogin(
+  { parts: { tally, log }, refused }: LoginParts,
+  { why, newlySlowed }: { readonly why: "wrong" | "blocked" | "busy"; readonly newlySlowed: boolean },
+  about: RefusedLogin,
+): RefusalCode {
+  if (why === "busy") return 3;
+  if (why === "blocked") {
+    tally.blockedLogins += 1;
+    return 5;
+  }
+  tally.refusedLogins += 1;
+  refused.note(about);
+  // The name is left out: people type passwords into the wrong field.
+  const { address } = about;
+  log.warn({ address }, "refused a login with a wrong user name or password");
+  if (newlySlowed)
+    log.warn({ address }, "too many wrong logins; further ones wait for their turn for a while");
+  return 4;
+}
+
+function placeProblem(
+  aedes: Aedes,
+  { acl, connected, parts: { limits } }: LoginParts,
+  id: string,
+  user: string | null,
+): { readonly code: RefusalCode; readonly text: string } | null {
+  const present = connectedClient(aedes, id);
+  const owner = present && acl.identityOf(present);
+  // Taking over a client id closes the other connection, which must not be possible with the bridge's or across users.
+  if (owner && (owner.bridge || owner.user !== user))
+    return { code: 2, text: "refused a client: its client id is in use by another user" };
+  if (present || connected.size < limits.clients) return null;
+  const text = `refused a client: ${limits.clients} are connected already; raise broker.limits.clients`;
+  return { code: 3, text };
+}
+
+function wireRights(aedes: Aedes, acl: Acl): void {
   aedes.authorizePublish = (client, packet, done) => {
     acl.publish(client, packet);
     done(null);
@@ -212,17 +297,12 @@ export function wireRights(aedes: Aedes, acl: Acl): void {
   aedes.authorizeForward = (client, packet) => acl.forwarded(client, packet);
 }
 
-interface LimitParts {
-  readonly limits: BrokerLimits;
-  readonly tally: BrokerTally;
-  readonly silent: SilentSockets;
-  readonly filters: HeldFilters;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
-
-export function wireLimits(aedes: Aedes, { limits, tally, silent, filters, clock, log }: LimitParts): void {
-  filters.follow(aedes);
+function wireLimits(
+  aedes: Aedes,
+  { limits, tally, filters, clock, log }: BrokerParts,
+  silent: SilentSockets,
+): void {
+  aedes.on("unsubscribe", (dropped, client) => filters.dropped(client, dropped));
   aedes.preConnect = (client, packet, done) => {
     const socket = socketOf(client);
     if (socket) silent.spoke(socket);
@@ -256,7 +336,7 @@ export function wireLimits(aedes: Aedes, { limits, tally, silent, filters, clock
 const ordinaryEnds = new Set(["connection closed", "keep alive timeout", "Premature close", "drain timeout"]);
 
 /** Counts what clients did wrong, once for each; none of it concerns the others. */
-export function wireErrors(aedes: Aedes, tally: BrokerTally, log: Logger): void {
+function wireErrors(aedes: Aedes, { tally, log }: BrokerParts): void {
   const seen = new WeakSet<Client>();
   const failed = (client: Client, error: Error) => {
     // Refused logins (`errorCode`) are counted where they are refused; a `code` in letters is the network's.
@@ -285,7 +365,7 @@ export function wireErrors(aedes: Aedes, tally: BrokerTally, log: Logger): void 
 }
 
 /** The connected client with this id. */
-export function connectedClient(aedes: Aedes, id: string): Client | null {
+function connectedClient(aedes: Aedes, id: string): Client | null {
   return insidesOf(aedes).clients[id] ?? null;
 }
 

@@ -14,11 +14,7 @@ export interface BridgeRequestBody {
 }
 
 /** `via` is what is known of whoever asks. */
-export type RequestHandler = (
-  fields: BridgeRequestBody["fields"],
-  signal: AbortSignal,
-  via: Via,
-) => Promise<unknown>;
+export type RequestHandler = (fields: BridgeRequestBody["fields"], signal: AbortSignal, via: Via) => unknown;
 
 /** Why a request cannot be served, in a sentence for whoever sent it. */
 export class RequestError extends Error {
@@ -93,6 +89,13 @@ export function textField(fields: BridgeRequestBody["fields"], key: string): str
 
 export function optionalTextField(fields: BridgeRequestBody["fields"], key: string): string | null {
   return fields[key] === undefined || fields[key] === null ? null : textField(fields, key);
+}
+
+/** What stands for the field where it is left out is `usual`. */
+export function flagField(fields: BridgeRequestBody["fields"], key: string, usual: boolean): boolean {
+  const flag = fields[key] ?? usual;
+  if (typeof flag !== "boolean") throw new RequestError(`"${key}" must be true or false.`);
+  return flag;
 }
 
 interface LaneSize {

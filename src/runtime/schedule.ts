@@ -1,13 +1,10 @@
 import type { Clock } from "./clock.js";
 
-/**
- * A binary heap of keys by due time (monotonic ms), first come first served where that is equal; a key has one due time, the last
- * one given.
- */
+/** Keys by due time (monotonic ms), first come first served where that is equal; a key has one due time, the last one given. */
 export class Schedule<Key> {
   readonly #due = new Map<Key, number>();
-  readonly #heap: { readonly key: Key; readonly at: number; readonly order: number }[] = [];
-  #order = 0;
+  /** The earliest at the end, from where it is taken; one whose key has another time by now is passed over. */
+  readonly #entries: { readonly key: Key; readonly at: number }[] = [];
 
   get size(): number {
     return this.#due.size;
@@ -15,8 +12,13 @@ export class Schedule<Key> {
 
   set(key: Key, at: number): void {
     this.#due.set(key, at);
-    this.#heap.push({ key, at, order: this.#order++ });
-    this.#rise(this.#heap.length - 1);
+    let [first, end] = [0, this.#entries.length];
+    while (first < end) {
+      const middle = (first + end) >> 1;
+      if ((this.#entries[middle]?.at ?? at) > at) first = middle + 1;
+      else end = middle;
+    }
+    this.#entries.splice(first, 0, { key, at });
   }
 
   delete(key: Key): void {
@@ -33,61 +35,20 @@ export class Schedule<Key> {
 
   /** The key due first and when, left in place. */
   first(): { readonly key: Key; readonly at: number } | null {
-    for (let top = this.#heap[0]; top !== undefined; top = this.#heap[0]) {
-      if (this.#due.get(top.key) === top.at) return top;
-      this.#dropTop();
+    for (let last = this.#entries.at(-1); last !== undefined; last = this.#entries.at(-1)) {
+      if (this.#due.get(last.key) === last.at) return last;
+      this.#entries.pop();
     }
     return null;
   }
 
   /** Takes the first key out of the schedule. */
   take(): Key | null {
-    const top = this.first();
-    if (top === null) return null;
-    this.#dropTop();
-    this.#due.delete(top.key);
-    return top.key;
-  }
-
-  #dropTop(): void {
-    const last = this.#heap.pop();
-    if (last === undefined || this.#heap.length === 0) return;
-    this.#heap[0] = last;
-    this.#sink(0);
-  }
-
-  #rise(start: number): void {
-    let place = start;
-    while (place > 0) {
-      const parent = (place - 1) >> 1;
-      if (!this.#swapIfLater(parent, place)) return;
-      place = parent;
-    }
-  }
-
-  #sink(start: number): void {
-    let place = start;
-    for (;;) {
-      const left = 2 * place + 1;
-      const child = this.#isBefore(left + 1, left) ? left + 1 : left;
-      if (child >= this.#heap.length || !this.#swapIfLater(place, child)) return;
-      place = child;
-    }
-  }
-
-  #isBefore(one: number, other: number): boolean {
-    const [a, b] = [this.#heap[one], this.#heap[other]];
-    if (a === undefined || b === undefined) return false;
-    return a.at < b.at || (a.at === b.at && a.order < b.order);
-  }
-
-  #swapIfLater(upper: number, lower: number): boolean {
-    const up = this.#heap[upper];
-    const low = this.#heap[lower];
-    if (up === undefined || low === undefined || !this.#isBefore(lower, upper)) return false;
-    this.#heap[upper] = low;
-    this.#heap[lower] = up;
-    return true;
+    const first = this.first();
+    if (first === null) return null;
+    this.#entries.pop();
+    this.#due.delete(first.key);
+    return first.key;
   }
 }
 

@@ -2,10 +2,11 @@ import { arch, cpus, freemem, platform, release, totalmem } from "node:os";
 import { secretValues } from "../config/load.js";
 import { privateTexts } from "../config/private-texts.js";
 import type { Configuration } from "../config/schema.js";
+import { isoOrNull } from "../greenhouse/documents.js";
 import type { Actuator, Controller, Register, Sensor } from "../greenhouse/model.js";
 import { newestRecords } from "../journal/reader.js";
 import { type PrivateText, strangerSafe, withoutSecrets } from "../runtime/redaction.js";
-import type { StatusParts } from "./parts.js";
+import type { StatusParts } from "./health.js";
 
 /*
  * The support bundle: one document with what somebody needs who was not there. First it loses its secrets, wherever they
@@ -124,16 +125,13 @@ function namesIn(controller: unknown): readonly PrivateText[] {
   });
 }
 
-const iso = (at: number | null | undefined): string | null =>
-  at === null || at === undefined ? null : new Date(at).toISOString();
-
 function controllerPart(controller: Controller) {
   const { info, availability, availabilityBy, problem, absentSince, layout } = controller;
   const { code, id, name, area, type, record, client } = info;
   return {
     ...{ code, id, name, area, station: record?.stationName ?? null, type },
     ...{ type_name: record?.typeName ?? null, brand: record?.brand ?? null },
-    ...{ availability, availability_by: availabilityBy, absent_since: iso(absentSince), problem },
+    ...{ availability, availability_by: availabilityBy, absent_since: isoOrNull(absentSince), problem },
     version: record?.version ?? null,
     interface_version: client?.version ?? null,
     sensors: each(controller.sensors, sensorPart),
@@ -154,7 +152,7 @@ const each = <T, Part>(all: ReadonlyMap<string, T>, part: (one: T) => Part) =>
 
 function sensorPart({ definition, value, raw, quality, fault, source, measuredAt, receivedAt }: Sensor) {
   const { platformName: name, factor, channel, kind, unit } = definition;
-  const times = { measured_at: iso(measuredAt), received_at: iso(receivedAt) };
+  const times = { measured_at: isoOrNull(measuredAt), received_at: isoOrNull(receivedAt) };
   return { ...{ name, factor, channel, kind, unit, value, raw, quality, fault, source }, ...times };
 }
 
@@ -169,7 +167,7 @@ function actuatorPart({ settings, registers, state, position, value, quality, so
 
 const registerPart = ({ raw, readAt, fresh, source }: Register) => ({
   raw,
-  read_at: iso(readAt),
+  read_at: isoOrNull(readAt),
   fresh,
   source,
 });

@@ -49,33 +49,25 @@ export async function awaitProven(
 
 const journalUnread = "journal_unread";
 
-type Refusing = Pick<LiveSettings, "forceReadOnly">;
-
 /**
  * Where what earlier runs left cannot be read, their open commands and ids are not known: should the journal become usable during this
- * run, commands still wait for the next. The same goes for what another process wrote meanwhile.
+ * run, commands still wait for the next. `problem`: of a file that was not needed to open the journal; without it, what the journal
+ * says, also of what another process wrote meanwhile.
  */
-function refuseUnread(journal: Journal, log: Logger, live: Refusing): void {
-  live.forceReadOnly(journalUnread, () => journal.unread !== null && journal.state().available);
-  if (journal.unread !== null) tell(journal.unread, log);
-}
-
-/** A file that was not needed to open the journal turned out unreadable. */
-export function refuseForUnread(
-  problem: Error,
-  journal: Pick<Journal, "state">,
+export function refuseUnread(
+  journal: Pick<Journal, "state" | "unread">,
   log: Logger,
-  live: Refusing | undefined,
+  live: LiveSettings,
+  problem?: Error,
 ): void {
-  live?.forceReadOnly(journalUnread, () => journal.state().available);
-  tell(problem, log);
+  live.forceReadOnly(journalUnread, () => (problem ?? journal.unread) !== null && journal.state().available);
+  const { message } = problem ?? journal.unread ?? {};
+  if (message !== undefined)
+    log.error(
+      { reason: message },
+      "what earlier runs left in the journal cannot be read, so this run takes no commands; restart the bridge when it can be read",
+    );
 }
-
-const tell = ({ message }: Error, log: Logger) =>
-  log.error(
-    { reason: message },
-    "what earlier runs left in the journal cannot be read, so this run takes no commands; restart the bridge when it can be read",
-  );
 
 const crashesUntilReadOnly = 5;
 const crashWindowMs = 600_000;
@@ -126,11 +118,6 @@ async function endedRuns(journal: Journal, now: number, lastFailed: boolean): Pr
   });
 }
 
-interface Life {
-  /** Notes that this run ended as it was asked to. */
-  stopped(): Promise<void>;
-}
-
 interface Around {
   readonly clock: Clock;
   readonly log: Logger;
@@ -139,7 +126,7 @@ interface Around {
 }
 
 /** Notes the start in the journal and how the last run ended; makes this one read-only when too many ended badly. */
-export async function beginLife(journal: Journal, around: Around, live: LiveSettings): Promise<Life> {
+export async function beginLife(journal: Journal, around: Around, live: LiveSettings): Promise<void> {
   const { clock, log, version, configuration } = around;
   const note = (body: RecordBody) => journal.append(body, { durable: true }).catch(() => undefined);
   const lastError = takeLastError(configuration.data_dir);
@@ -157,9 +144,9 @@ export async function beginLife(journal: Journal, around: Around, live: LiveSett
   }
   refuseUnread(journal, log, live);
   await note({ type: "start", version, read_only: live.current.commands.read_only });
-  return {
-    stopped: async () => {
-      await note({ type: "stop", reason: "asked to" });
-    },
-  };
+}
+
+/** Notes that this run ended as it was asked to. */
+export async function endLife(journal: Pick<Journal, "append">): Promise<void> {
+  await journal.append({ type: "stop", reason: "asked to" }, { durable: true }).catch(() => undefined);
 }

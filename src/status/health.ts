@@ -1,9 +1,42 @@
+import type { CommandDesk } from "../commands/desk.js";
+import type { LiveSettings } from "../config/live-settings.js";
 import type { Configuration } from "../config/schema.js";
+import { isoOrNull } from "../greenhouse/documents.js";
+import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Controller } from "../greenhouse/model.js";
+import type { Journal } from "../journal/journal.js";
+import type { BrokerConnection } from "../mqtt/connection.js";
+import type { Outputs } from "../mqtt/outputs.js";
+import type { Topics } from "../mqtt/topics.js";
+import type { PlatformClient } from "../platform/client.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger, RecentLog } from "../runtime/log.js";
+import type { ServiceManager } from "../runtime/systemd.js";
+import type { Mirror } from "../sync/mirror.js";
 import type { PollIntervals } from "../sync/poll-plan.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import type { Overdue } from "./overdue.js";
-import type { StatusParts } from "./parts.js";
+
+/** What a bridge looks at to know how it is. */
+export interface StatusParts {
+  /** That of the start; `live` is what is in force. */
+  readonly configuration: Configuration;
+  readonly live: LiveSettings;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly recentLog?: RecentLog | undefined;
+  /** Told that the bridge is ready, works, and stops. */
+  readonly manager: ServiceManager | null;
+  readonly journal: Journal;
+  readonly platform: PlatformClient;
+  readonly mirror: Mirror;
+  readonly connection: BrokerConnection;
+  readonly topics: Topics;
+  readonly desk: CommandDesk;
+  readonly outputs: Outputs;
+  readonly onEvent: (event: BridgeEvent) => void;
+}
 
 /** What the bridge has learnt about itself. */
 interface OwnHealth {
@@ -25,7 +58,7 @@ export function healthDocument(sources: StatusParts, own: OwnHealth): Readonly<R
   const { clock, live, mirror, connection, platform, configuration } = sources;
   const { store, poller, budget, intervals } = mirror;
   const now = clock.monotonic();
-  const wall = (mono: number | null) => iso(mono === null ? null : clock.now() - (now - mono));
+  const wall = (mono: number | null) => isoOrNull(mono === null ? null : clock.now() - (now - mono));
   const oldest = oldestReading(store.controllers());
   const callsPerHour = poller.callsPerHour();
   return {
@@ -34,8 +67,8 @@ export function healthDocument(sources: StatusParts, own: OwnHealth): Readonly<R
     event_loop_lag_ms: Math.round(own.lagMs * 10) / 10,
     broker: {
       state: own.broker.state,
-      deaf_since: iso(own.broker.deafSince),
-      heard_ourselves_at: iso(own.broker.heardAt),
+      deaf_since: isoOrNull(own.broker.deafSince),
+      heard_ourselves_at: isoOrNull(own.broker.heardAt),
       ...connection.counters(),
     },
     platform: platformHealth(sources),
@@ -48,14 +81,14 @@ export function healthDocument(sources: StatusParts, own: OwnHealth): Readonly<R
     },
     last_contact_business: wall(platform.link("business").contactAt),
     last_contact_realtime: wall(platform.link("realtime").contactAt),
-    oldest_reading_at: iso(oldest?.at ?? null),
+    oldest_reading_at: isoOrNull(oldest?.at ?? null),
     oldest_reading: oldest?.sensor ?? null,
     journal: journalHealth(sources),
     unreadable: platform.shapeReports(),
     overdue: own.overdue,
     read_only: live.current.commands.read_only,
     read_only_because: live.readOnlyBecause,
-    other_bridge: own.otherBridge && { ...own.otherBridge, since: iso(own.otherBridge.since) },
+    other_bridge: own.otherBridge && { ...own.otherBridge, since: isoOrNull(own.otherBridge.since) },
   };
 }
 
@@ -72,8 +105,6 @@ const journalHealth = ({ journal, desk }: StatusParts) => ({
   results_waiting: desk.outbox.waiting,
   results_held_back: desk.commander.heldBack,
 });
-
-const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
 
 /** The good reading measured longest ago: what a person should look at first. */
 function oldestReading(controllers: Iterable<Controller>): { at: number; sensor: string } | null {
@@ -115,7 +146,7 @@ export function bridgeInfo(
   return JSON.stringify({
     version: run.version,
     instance: run.instance,
-    started_at: iso(run.startedAt),
+    started_at: isoOrNull(run.startedAt),
     account: countsOf(store),
     read_only_because: run.readOnlyBecause,
     mqtt: run.mqtt,

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { type CommandResult, outcomes, refusalReasons } from "../greenhouse/command/outcomes.js";
 import { pollOperations } from "../sync/poll-plan.js";
 import { pollResults } from "../sync/poll-reads.js";
-import type { StatusParts } from "./parts.js";
+import type { StatusParts } from "./health.js";
 
 /** What the figures are taken from, when somebody asks for them. */
 export interface MetricSources extends StatusParts {
@@ -22,201 +22,149 @@ export interface MetricSources extends StatusParts {
 }
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
-type Reading = number | boolean | readonly Sample[];
-type Read = (sources: MetricSources) => Reading;
 /** Further words are labels. */
-type Row = readonly [name: string, help: string, read: Read, ...labels: string[]];
+type Row = readonly [
+  name: string,
+  help: string,
+  read: () => number | boolean | readonly Sample[],
+  ...labels: string[],
+];
 
 /** The count of each word, under one label. */
 const counted = (label: string, counts: Readonly<Record<string, number>>): readonly Sample[] =>
   Object.entries(counts).map(([word, count]) => [{ [label]: word }, count]);
 
-type Quality = "good" | "uncertain" | "stale" | "bad";
-
-function qualities(all: Iterable<{ readonly quality: Quality }>) {
+function qualities(all: Iterable<{ readonly quality: "good" | "uncertain" | "stale" | "bad" }>) {
   const counts = { good: 0, uncertain: 0, stale: 0, bad: 0 };
   for (const { quality } of all) counts[quality] += 1;
   return counted("quality", counts);
 }
 
-function availabilities({ mirror }: MetricSources) {
-  const counts = { online: 0, offline: 0, unknown: 0 };
-  for (const { availability } of mirror.store.controllers()) counts[availability] += 1;
-  return counted("availability", counts);
+/*
+ * Names are a promise, like topics. docs/metrics.md lists them; a test keeps both equal. What ends with `_total` counts.
+ */
+
+function bridgeRows({ version, clock, desk, live, journal, own }: MetricSources): readonly Row[] {
+  const { memoryUsage, version: node } = process;
+  const uptime = () => (clock.monotonic() - own().startedAt) / 1_000;
+  const lag = () => own().lagMs / 1_000;
+  const readOnly = () => live.current.commands.read_only;
+  const rival = "1 while another bridge of the same account is seen, and commands are refused";
+  return [
+    ["build_info", "1, with the versions as labels", () => [[{ version, node }, 1]], "version", "node"],
+    ["uptime_seconds", "Since the start of this run, on the monotonic clock", uptime],
+    ["resident_memory_bytes", "Memory of the process", () => memoryUsage.rss()],
+    ["heap_used_bytes", "Used part of the JavaScript heap", () => memoryUsage().heapUsed],
+    ["event_loop_lag_seconds", "99th percentile of the event loop's delay, of at most the last minute", lag],
+    ["clock_jumps_total", "How often the wall clock was set since the start", () => own().clockJumps],
+    ["http_wrong_tokens_total", "Requests with a wrong http.token", () => own().wrongTokens],
+    ["commands_open", "Commands taken and not ended", () => desk.commander.open.length],
+    ["results_waiting", "Results the broker has not taken yet", () => desk.outbox.waiting],
+    ["read_only", "1 while commands are refused by commands.read_only or after a crash loop", readOnly],
+    ["other_bridge", rival, () => own().hasOtherBridge],
+    ["overdue", "Promised reads and topics that are late", () => own().overdue],
+    [
+      "journal_available",
+      "1 while the journal can be written; 0: commands are refused",
+      () => journal.state().available,
+    ],
+    ["journal_bytes", "Size of the journal on disk", () => journal.state().bytes],
+    ["journal_records", "Number of the newest record", () => journal.state().sequence],
+  ];
 }
 
 const platformStates = ["online", "degraded", "unauthorized", "unreachable"] as const;
 
-function sinceContact({ platform, clock }: MetricSources): readonly Sample[] {
-  return (["business", "realtime"] as const).map((host) => {
-    const at = platform.link(host).contactAt;
-    return [{ host }, at === null ? NaN : (clock.monotonic() - at) / 1_000];
-  });
+function platformRows({ platform, mirror, clock, own }: MetricSources): readonly Row[] {
+  const sent = () => platform.counters();
+  const push = () => platform.pushCounters();
+  const states = () =>
+    platformStates.map((state): Sample => [{ state }, state === mirror.watch.state ? 1 : 0]);
+  const sinceContact = () =>
+    (["business", "realtime"] as const).map((host): Sample => {
+      const at = platform.link(host).contactAt;
+      return [{ host }, at === null ? NaN : (clock.monotonic() - at) / 1_000];
+    });
+  const reconnects = () => own().platformReconnects;
+  const held = "Calls held back without a request, while a host is away or asks for a pause";
+  return [
+    ["platform_state", "1 for the state that bridge/platform shows", states, "state"],
+    [
+      "platform_last_contact_seconds",
+      "Since the host last answered; NaN while it has not",
+      sinceContact,
+      "host",
+    ],
+    ["platform_reconnects_total", "How often the platform came back after it was unreachable", reconnects],
+    ["requests_total", "HTTP requests sent, reads, sign-ins and control values", () => sent().requests],
+    ["control_posts_total", "Control values POSTed", () => sent().writes],
+    ["sign_ins_total", "Sign-ins sent", () => sent().signins],
+    ["request_retries_total", "Requests sent again", () => sent().retries],
+    ["request_failures_total", "Requests without a usable answer", () => sent().failures],
+    ["requests_held_total", held, () => sent().paused],
+    ["push_channels", "Push channels that stand; 0 where the platform is only polled", () => push().open],
+    ["push_connects_total", "Push channels opened", () => push().connects],
+    ["push_lost_total", "Open push channels that ended", () => push().lost],
+    ["push_failures_total", "Tries that opened no push channel", () => push().failures],
+    ["push_frames_total", "Messages pushed by the platform, readable or not", () => push().frames],
+    ["unreadable_shapes", "Kinds of answers that could not be read", () => platform.shapeReports().length],
+  ];
 }
 
-const pollCounts = ({ mirror: { poller } }: MetricSources): readonly Sample[] =>
-  pollOperations.flatMap((operation) =>
-    pollResults.map((result): Sample => [{ operation, result }, poller.tally.count(operation, result)]),
-  );
+function mirrorRows({ mirror: { store, poller, budget }, clock }: MetricSources): readonly Row[] {
+  const polls = () =>
+    pollOperations.flatMap((operation) =>
+      pollResults.map((result): Sample => [{ operation, result }, poller.tally.count(operation, result)]),
+    );
+  const cost = () => counted("operation", poller.callsPerHour());
+  const left = () => budget.left(clock.monotonic()) ?? Infinity;
+  const controllers = () => {
+    const counts = { online: 0, offline: 0, unknown: 0 };
+    for (const { availability } of store.controllers()) counts[availability] += 1;
+    return counted("availability", counts);
+  };
+  const qualitiesOf = (things: "sensors" | "actuators") => () =>
+    qualities([...store.controllers()].flatMap((controller) => [...controller[things].values()]));
+  const stretch = "By how much the budget stretches all intervals; 1 when it does not";
+  const actuators = "Actuators of all controllers, by quality of their state";
+  return [
+    ["polls_total", "Reads that polling made, by operation and result", polls, "operation", "result"],
+    ["polling_calls_per_hour", "What polling costs as it is planned now, by operation", cost, "operation"],
+    ["request_budget_left", "Requests that polling may start now; +Inf without a limit", left],
+    ["polling_stretch_ratio", stretch, () => poller.stretch],
+    ["controllers", "Controllers, by availability", controllers, "availability"],
+    ["readings", "Sensors of all controllers, by quality", qualitiesOf("sensors"), "quality"],
+    ["actuators", actuators, qualitiesOf("actuators"), "quality"],
+  ];
+}
 
-const controllersOf = ({ mirror }: MetricSources) => [...mirror.store.controllers()];
-const requests = ({ platform }: MetricSources) => platform.counters();
-const pushed = ({ platform }: MetricSources) => platform.pushCounters();
-const link = ({ connection }: MetricSources) => connection.counters();
-
-/** Names are a promise, like topics. docs/metrics.md lists them; a test keeps both equal. What ends with `_total` counts. */
-const metrics: readonly Row[] = [
-  [
-    "build_info",
-    "1, with the versions as labels",
-    ({ version }) => [[{ version, node: process.version }, 1]],
-    "version",
-    "node",
-  ],
-  [
-    "uptime_seconds",
-    "Since the start of this run, on the monotonic clock",
-    ({ clock, own }) => (clock.monotonic() - own().startedAt) / 1_000,
-  ],
-  ["resident_memory_bytes", "Memory of the process", () => process.memoryUsage.rss()],
-  ["heap_used_bytes", "Used part of the JavaScript heap", () => process.memoryUsage().heapUsed],
-  [
-    "event_loop_lag_seconds",
-    "99th percentile of the event loop's delay, of at most the last minute",
-    ({ own }) => own().lagMs / 1_000,
-  ],
-  ["clock_jumps_total", "How often the wall clock was set since the start", ({ own }) => own().clockJumps],
-  ["http_wrong_tokens_total", "Requests with a wrong http.token", ({ own }) => own().wrongTokens],
-  ["commands_open", "Commands taken and not ended", ({ desk }) => desk.commander.open.length],
-  ["results_waiting", "Results the broker has not taken yet", ({ desk }) => desk.outbox.waiting],
-  [
-    "read_only",
-    "1 while commands are refused by commands.read_only or after a crash loop",
-    ({ live }) => live.current.commands.read_only,
-  ],
-  [
-    "other_bridge",
-    "1 while another bridge of the same account is seen, and commands are refused",
-    ({ own }) => own().hasOtherBridge,
-  ],
-  [
-    "platform_state",
-    "1 for the state that bridge/platform shows",
-    ({ mirror }) => platformStates.map((state) => [{ state }, state === mirror.watch.state ? 1 : 0]),
-    "state",
-  ],
-  [
-    "platform_last_contact_seconds",
-    "Since the host last answered; NaN while it has not",
-    sinceContact,
-    "host",
-  ],
-  [
-    "platform_reconnects_total",
-    "How often the platform came back after it was unreachable",
-    ({ own }) => own().platformReconnects,
-  ],
-  ["polls_total", "Reads that polling made, by operation and result", pollCounts, "operation", "result"],
-  [
-    "polling_calls_per_hour",
-    "What polling costs as it is planned now, by operation",
-    ({ mirror }) => counted("operation", mirror.poller.callsPerHour()),
-    "operation",
-  ],
-  [
-    "requests_total",
-    "HTTP requests sent, reads, sign-ins and control values",
-    (from) => requests(from).requests,
-  ],
-  ["control_posts_total", "Control values POSTed", (from) => requests(from).writes],
-  ["sign_ins_total", "Sign-ins sent", (from) => requests(from).signins],
-  ["request_retries_total", "Requests sent again", (from) => requests(from).retries],
-  ["request_failures_total", "Requests without a usable answer", (from) => requests(from).failures],
-  [
-    "requests_held_total",
-    "Calls held back without a request, while a host is away or asks for a pause",
-    (from) => requests(from).paused,
-  ],
-  [
-    "request_budget_left",
-    "Requests that polling may start now; +Inf without a limit",
-    ({ mirror, clock }) => mirror.budget.left(clock.monotonic()) ?? Infinity,
-  ],
-  [
-    "polling_stretch_ratio",
-    "By how much the budget stretches all intervals; 1 when it does not",
-    ({ mirror }) => mirror.poller.stretch,
-  ],
-  [
-    "push_channels",
-    "Push channels that stand; 0 where the platform is only polled",
-    (from) => pushed(from).open,
-  ],
-  ["push_connects_total", "Push channels opened", (from) => pushed(from).connects],
-  ["push_lost_total", "Open push channels that ended", (from) => pushed(from).lost],
-  ["push_failures_total", "Tries that opened no push channel", (from) => pushed(from).failures],
-  ["push_frames_total", "Messages pushed by the platform, readable or not", (from) => pushed(from).frames],
-  [
-    "unreadable_shapes",
-    "Kinds of answers that could not be read",
-    ({ platform }) => platform.shapeReports().length,
-  ],
-  ["controllers", "Controllers, by availability", availabilities, "availability"],
-  [
-    "readings",
-    "Sensors of all controllers, by quality",
-    (from) => qualities(controllersOf(from).flatMap(({ sensors }) => [...sensors.values()])),
-    "quality",
-  ],
-  [
-    "actuators",
-    "Actuators of all controllers, by quality of their state",
-    (from) => qualities(controllersOf(from).flatMap(({ actuators }) => [...actuators.values()])),
-    "quality",
-  ],
-  ["overdue", "Promised reads and topics that are late", ({ own }) => own().overdue],
-  [
-    "broker_connected",
-    "1 while the link stands and every subscription is granted",
-    ({ connection }) => connection.state === "online",
-  ],
-  ["broker_deaf", "1 while the broker takes messages but delivers none to us", ({ own }) => own().isDeaf],
-  ["broker_connects_total", "Links made", (from) => link(from).connects],
-  ["broker_disconnects_total", "Links lost", (from) => link(from).disconnects],
-  ["broker_refusals_total", "Links refused by the broker", (from) => link(from).refused],
-  [
-    "broker_takeovers_total",
-    "Links lost to another client with our client id",
-    (from) => link(from).takenOver,
-  ],
-  [
-    "broker_self_tests_total",
-    "Messages to ourselves, by result",
-    ({ own }) => counted("result", own().selfTests),
-    "result",
-  ],
-  ["messages_published_total", "Messages acknowledged by the broker", (from) => link(from).published],
-  [
-    "messages_lost_total",
-    "Messages not sent, not acknowledged or refused; states follow in the next snapshot",
-    (from) => link(from).dropped + link(from).unacknowledged + link(from).publishRefused,
-  ],
-  ["messages_received_total", "Messages received", (from) => link(from).received],
-  [
-    "journal_available",
-    "1 while the journal can be written; 0: commands are refused",
-    ({ journal }) => journal.state().available,
-  ],
-  ["journal_bytes", "Size of the journal on disk", ({ journal }) => journal.state().bytes],
-  ["journal_records", "Number of the newest record", ({ journal }) => journal.state().sequence],
-];
+function brokerRows({ connection, own }: MetricSources): readonly Row[] {
+  const link = () => connection.counters();
+  const isOnline = () => connection.state === "online";
+  const lost = () => link().dropped + link().unacknowledged + link().publishRefused;
+  const tests = () => counted("result", own().selfTests);
+  const lostHelp = "Messages not sent, not acknowledged or refused; states follow in the next snapshot";
+  const taken = "Links lost to another client with our client id";
+  return [
+    ["broker_connected", "1 while the link stands and every subscription is granted", isOnline],
+    ["broker_deaf", "1 while the broker takes messages but delivers none to us", () => own().isDeaf],
+    ["broker_connects_total", "Links made", () => link().connects],
+    ["broker_disconnects_total", "Links lost", () => link().disconnects],
+    ["broker_refusals_total", "Links refused by the broker", () => link().refused],
+    ["broker_takeovers_total", taken, () => link().takenOver],
+    ["broker_self_tests_total", "Messages to ourselves, by result", tests, "result"],
+    ["messages_published_total", "Messages acknowledged by the broker", () => link().published],
+    ["messages_lost_total", lostHelp, lost],
+    ["messages_received_total", "Messages received", () => link().received],
+  ];
+}
 
 const prefix = "greenhouse2mqtt_";
 
 /** Has prom-client ask for the figure whenever a page is made. */
-function register([name, help, read, ...labelNames]: Row, sources: MetricSources, registry: Registry) {
+function register([name, help, read, ...labelNames]: Row, registry: Registry) {
   const samples = (): readonly Sample[] => {
-    const reading = read(sources);
+    const reading = read();
     return typeof reading === "object" ? reading : [[{}, Number(reading)]];
   };
   const common = { name: `${prefix}${name}`, help, labelNames, registers: [registry] };
@@ -266,7 +214,8 @@ export class Metrics {
     // Every word is there from the start, so that a rate can be taken.
     for (const outcome of outcomes) this.#outcomes.inc({ outcome }, 0);
     for (const reason of refusalReasons) this.#refusals.inc({ reason }, 0);
-    for (const row of metrics) register(row, sources, this.#registry);
+    for (const rows of [bridgeRows, platformRows, mirrorRows, brokerRows])
+      for (const row of rows(sources)) register(row, this.#registry);
   }
 
   /** Counts how a command ended. */

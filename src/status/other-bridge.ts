@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { RecordBody } from "../journal/records.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
-import type { StatusParts } from "./parts.js";
+import type { StatusParts } from "./health.js";
 import {
   atTime,
   clientOf,

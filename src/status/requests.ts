@@ -1,5 +1,6 @@
 import type { Commander } from "../commands/commander.js";
 import { textOf } from "../greenhouse/actuator-values.js";
+import type { Via } from "../greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { Query } from "../greenhouse/ports.js";
@@ -9,6 +10,7 @@ import { commandOutcomes } from "../journal/records.js";
 import { listingProblem } from "../journal/segments.js";
 import {
   type BridgeRequestBody,
+  flagField,
   optionalTextField,
   RequestError,
   type RequestHandler,
@@ -17,11 +19,18 @@ import {
 import type { LimitDesk } from "../limits/limits.js";
 import type { PlatformClient } from "../platform/client.js";
 import type { Clock } from "../runtime/clock.js";
-import { parseSince } from "../runtime/duration.js";
+import { parseSince, parseUntil } from "../runtime/duration.js";
 import type { Mirror } from "../sync/mirror.js";
-import { acknowledgeAlarm, isLocking, lock, release, unlock } from "./limit-requests.js";
 
-interface RequestPorts {
+type Fields = BridgeRequestBody["fields"];
+
+export interface LimitPorts {
+  readonly limits: LimitDesk;
+  readonly clock: Clock;
+  readonly onEvent: (event: BridgeEvent) => void;
+}
+
+interface RequestPorts extends LimitPorts {
   readonly mirror: Mirror;
   readonly platform: PlatformClient;
   readonly journal: Journal;
@@ -30,84 +39,68 @@ interface RequestPorts {
   readonly health: () => unknown;
   readonly bundle: () => Promise<unknown>;
   readonly setLogLevel: (level: string) => void;
-  readonly limits: LimitDesk;
-  readonly clock: Clock;
-  readonly onEvent: (event: BridgeEvent) => void;
 }
-
-type Fields = BridgeRequestBody["fields"];
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 
-/** The fields each request knows; `transaction` is always allowed. */
-const knownFields: Readonly<Record<string, readonly string[]>> = {
-  refresh: ["controller"],
-  read: ["controller", "address"],
-  get: ["operation", "query"],
-  journal: ["controller", "since", "limit"],
-  acknowledge: ["controller", "actuator", "alarm", "by"],
-  lock: ["controller", "actuator", "by", "reason", "until", "locked"],
-  unlock: ["controller", "actuator", "by", "force"],
-  release: ["controller", "actuator", "by"],
-  state: ["controller"],
-  log_level: ["level"],
-};
-
 /** What `bridge/request/<name>` can ask for. */
 export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, RequestHandler> {
-  const { mirror, platform } = ports;
-  const handlers: readonly (readonly [string, RequestHandler])[] = [
-    ["refresh", (fields) => refresh(mirror, optionalTextField(fields, "controller"))],
-    ["republish", () => republish(ports)],
-    [
-      "read",
-      (fields, signal) => read(ports, textField(fields, "controller"), textField(fields, "address"), signal),
-    ],
+  const { mirror, platform, health, bundle } = ports;
+  const controller = (fields: Fields) => controllerOf(mirror, textField(fields, "controller"));
+  const query = (fields: Fields) => queryField(fields["query"]);
+  // The fields each request knows; `transaction` is always allowed.
+  const rows: readonly (readonly [name: string, known: string, handler: RequestHandler])[] = [
+    ["refresh", "controller", (fields) => refresh(mirror, optionalTextField(fields, "controller"))],
+    ["republish", "", () => republish(ports)],
+    ["read", "controller address", (fields, signal) => read(ports, controller(fields), fields, signal)],
     [
       "get",
-      (fields, signal) => platform.get(textField(fields, "operation"), queryField(fields["query"]), signal),
+      "operation query",
+      (fields, signal) => platform.get(textField(fields, "operation"), query(fields), signal),
     ],
-    ["journal", (fields) => journal(ports, fields)],
-    ["acknowledge", (fields) => acknowledge(ports, fields)],
+    ["journal", "controller since limit", (fields) => journal(ports, fields)],
+    ["acknowledge", "controller actuator alarm by", (fields) => acknowledge(ports, fields)],
     [
       "lock",
-      (fields, _, via) => {
-        const controller = controllerOf(mirror, textField(fields, "controller"));
-        return isLocking(fields) ? lock(ports, controller, fields, via) : unlock(ports, controller, fields);
-      },
+      "controller actuator by reason until locked",
+      // Whoever has one topic for both, such as a lock of Home Assistant, unlocks with `"locked": false`.
+      (fields, _, via) =>
+        flagField(fields, "locked", true)
+          ? lock(ports, controller(fields), fields, via)
+          : unlock(ports, controller(fields), fields),
     ],
-    ["unlock", (fields) => unlock(ports, controllerOf(mirror, textField(fields, "controller")), fields)],
-    ["release", (fields) => release(ports, controllerOf(mirror, textField(fields, "controller")), fields)],
-    ["state", (fields) => state(ports, optionalTextField(fields, "controller"))],
-    ["health", () => Promise.resolve(ports.health())],
-    ["bundle", () => ports.bundle()],
-    ["log_level", (fields) => logLevel(ports, textField(fields, "level"))],
+    ["unlock", "controller actuator by force", (fields) => unlock(ports, controller(fields), fields)],
+    ["release", "controller actuator by", (fields) => release(ports, controller(fields), fields)],
+    ["state", "controller", (fields) => state(ports, optionalTextField(fields, "controller"))],
+    ["health", "", health],
+    ["bundle", "", bundle],
+    ["log_level", "level", (fields) => logLevel(ports, textField(fields, "level"))],
   ];
-  return new Map(handlers.map(([name, handler]) => [name, onlyKnown(knownFields[name] ?? [], handler)]));
+  return new Map(rows.map(([name, known, handler]) => [name, onlyKnown(known.split(" "), handler)]));
 }
 
 function onlyKnown(known: readonly string[], handler: RequestHandler): RequestHandler {
   return (fields, signal, via) => {
     const odd = Object.keys(fields).find((field) => !known.includes(field));
     if (odd === undefined) return handler(fields, signal, via);
-    const list = [...known, "transaction"].join(", ");
+    const list = [...known, "transaction"].filter((field) => field !== "").join(", ");
     throw new RequestError(`There is no field "${odd.slice(0, 40)}" in this request. Known are: ${list}.`);
   };
 }
 
-function republish({ republish: again, mirror }: RequestPorts): Promise<unknown> {
+function republish({ republish: again, mirror }: RequestPorts): unknown {
   again();
-  return Promise.resolve({ controllers: mirror.store.size });
+  return { controllers: mirror.store.size };
 }
 
-function logLevel({ setLogLevel, journal }: RequestPorts, level: string): Promise<unknown> {
+function logLevel({ setLogLevel, journal }: RequestPorts, level: string): unknown {
   if (!levels.includes(level))
     throw new RequestError(`There is no log level "${level}"; use one of ${levels.join(", ")}.`);
   setLogLevel(level);
   // Whoever may ask for it can hide what else he does; that he asked stays.
   const changes = [`log.level is ${level}, by a request`];
   journal.append({ type: "configuration_changed", changes }, { durable: false }).catch(() => undefined);
-  return Promise.resolve({ level });
+  return { level };
 }
 
 function controllerOf(mirror: Mirror, idOrCode: string): Controller {
@@ -128,12 +121,12 @@ async function refresh(mirror: Mirror, idOrCode: string | null): Promise<unknown
 }
 
 async function read(
-  { mirror, platform }: RequestPorts,
-  idOrCode: string,
-  address: string,
+  { platform }: RequestPorts,
+  { info: { code, id } }: Controller,
+  fields: Fields,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const { code, id } = controllerOf(mirror, idOrCode).info;
+  const address = textField(fields, "address");
   const value = await platform.value(code, address, true, signal);
   if (value === null)
     throw new RequestError(
@@ -187,13 +180,10 @@ async function isKnown({ mirror: { store }, journal: { directory } }: RequestPor
 }
 
 /** Of all commands that are open, for whoever wants to know what they wait for. */
-function state({ commander, mirror }: RequestPorts, idOrCode: string | null): Promise<unknown> {
-  return Promise.resolve(
-    commander.printed(idOrCode === null ? null : controllerOf(mirror, idOrCode).info.code),
-  );
-}
+const state = ({ commander, mirror }: RequestPorts, idOrCode: string | null): unknown =>
+  commander.printed(idOrCode === null ? null : controllerOf(mirror, idOrCode).info.code);
 
-function acknowledge(ports: RequestPorts, fields: Fields): Promise<unknown> {
+function acknowledge(ports: RequestPorts, fields: Fields): unknown {
   if (fields["alarm"] !== undefined) return acknowledgeAlarm(ports, fields);
   const controller = controllerOf(ports.mirror, textField(fields, "controller"));
   const { code, id } = controller.info;
@@ -203,7 +193,7 @@ function acknowledge(ports: RequestPorts, fields: Fields): Promise<unknown> {
       `There is no actuator "${actuator}" at controller "${id}"; leave "actuator" out to acknowledge all of it.`,
     );
   ports.commander.feed({ type: "acknowledged", code, actuator });
-  return Promise.resolve({ controller: id, actuator });
+  return { controller: id, actuator };
 }
 
 /** One that is configured no more may still have its problem. */
@@ -211,4 +201,124 @@ function isTarget({ journal }: RequestPorts, controller: Controller, id: string)
   const { actuators, parameters, addresses, info } = controller;
   if (actuators.has(id) || parameters.has(id) || addresses.has(id)) return true;
   return journal.history().problems.some((one) => one.controller === info.code && one.actuator === id);
+}
+
+const mostText = 200;
+/** A longer one would be cut in the journal, and nobody could unlock by that name. */
+const mostName = 64;
+
+function nameField(fields: Fields): string {
+  const text = textField(fields, "by").trim();
+  if (text !== "" && text.length <= mostName) return text;
+  throw new RequestError(`"by" must be a text of 1 to ${mostName} characters.`);
+}
+
+/** The actuators that a request is about: the one that it names, or all of the controller. */
+function actuatorsOf({ actuators, info }: Controller, fields: Fields): readonly string[] {
+  const actuator = optionalTextField(fields, "actuator");
+  if (actuator === null) return [...actuators.keys()];
+  if (actuators.has(actuator)) return [actuator];
+  throw new RequestError(`There is no actuator "${actuator}" at controller "${info.id}".`);
+}
+
+/** What comes later no ISO time of four digits says. */
+const latestMs = Date.parse("9999-12-31T23:59:59.999Z");
+
+/** Epoch ms of the end; null for none. */
+function untilOf(fields: Fields, now: number): number | null {
+  const text = optionalTextField(fields, "until");
+  if (text === null) return null;
+  const until = parseUntil(text, now);
+  if (until === null)
+    throw new RequestError('"until" must be an ISO time with its zone, or a duration such as "2h".');
+  if (until > latestMs)
+    throw new RequestError('"until" lies beyond the year 9999; leave it out for a lock without an end.');
+  if (until <= now) throw new RequestError('"until" lies in the past; give a time that is still to come.');
+  return until;
+}
+
+/** Everything but stop is refused until it is unlocked. */
+export async function lock(
+  { limits, clock, onEvent }: LimitPorts,
+  controller: Controller,
+  fields: Fields,
+  via: Via,
+): Promise<unknown> {
+  const { id, code } = controller.info;
+  const actuators = actuatorsOf(controller, fields);
+  const by = nameField(fields);
+  const reason = optionalTextField(fields, "reason")?.slice(0, mostText) ?? null;
+  const now = clock.now();
+  const until = untilOf(fields, now);
+  notOfOthers(limits, controller, actuators, by);
+  const endsAt = until === null ? Infinity : clock.monotonic() + (until - now);
+  await limits.keeper.change(code, actuators, {
+    lock: { by, via, reason, since: now, until, endsAt },
+  });
+  const end = until === null ? null : new Date(until).toISOString();
+  for (const actuator of actuators)
+    onEvent({
+      ...{ type: "locked", severity: "info", at: now },
+      message: `${by} has locked ${id}/${actuator}${reason === null ? "" : `: ${reason}`}.`,
+      facts: { controller: id, actuator, by, reason, until: end },
+    });
+  return { controller: id, actuators, by, until: end };
+}
+
+function notOfOthers(
+  { keeper }: LimitDesk,
+  { info }: Controller,
+  actuators: readonly string[],
+  by: string,
+): void {
+  for (const actuator of actuators) {
+    const held = keeper.held(info.code, actuator)?.lock;
+    if (held && held.by !== by)
+      throw new RequestError(
+        `${info.id}/${actuator} is locked by ${held.by}; ask there, or unlock with "force": true.`,
+      );
+  }
+}
+
+export async function unlock(
+  { limits, clock, onEvent }: LimitPorts,
+  controller: Controller,
+  fields: Fields,
+): Promise<unknown> {
+  const { id, code } = controller.info;
+  const asked = actuatorsOf(controller, fields);
+  const by = nameField(fields);
+  const force = flagField(fields, "force", false);
+  const actuators = asked.filter((actuator) => limits.keeper.held(code, actuator)?.lock);
+  if (actuators.length === 0) throw new RequestError(`Nothing is locked there at controller "${id}".`);
+  if (!force) notOfOthers(limits, controller, actuators, by);
+  await limits.keeper.change(code, actuators, { lock: null });
+  for (const actuator of actuators) {
+    const message = `${by} has unlocked ${id}/${actuator}.`;
+    const facts = { controller: id, actuator, by };
+    onEvent({ type: "unlocked", severity: "info", message, at: clock.now(), facts });
+  }
+  return { controller: id, actuators, by };
+}
+
+/** Ends what a command with `hold` keeps. */
+export async function release({ limits }: LimitPorts, controller: Controller, fields: Fields): Promise<unknown> {
+  const { id, code } = controller.info;
+  const by = nameField(fields);
+  const actuators = actuatorsOf(controller, fields).filter((one) => limits.keeper.held(code, one)?.hold);
+  if (actuators.length === 0) throw new RequestError(`Nothing is held there at controller "${id}".`);
+  await limits.keeper.change(code, actuators, { hold: null });
+  return { controller: id, actuators, by };
+}
+
+/** A person has seen an alarm, or with `all` every one that is on, which clears nothing. */
+function acknowledgeAlarm({ limits }: LimitPorts, fields: Fields): unknown {
+  const id = textField(fields, "alarm");
+  const by = optionalTextField(fields, "by")?.slice(0, mostText) ?? null;
+  const acknowledged = limits.alarms.acknowledge(id, by);
+  if (acknowledged.length === 0 && id !== "all")
+    throw new RequestError(
+      `There is no alarm "${id.slice(0, 80)}" that is on; the topics below alarm/ show them.`,
+    );
+  return { alarm: id, by, acknowledged };
 }

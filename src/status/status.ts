@@ -10,8 +10,8 @@ import type { MetricSources } from "./metrics.js";
 import { notice, type Noticed, noticedNothing } from "./notices.js";
 import { BrokerTests } from "./other-bridge.js";
 import { overdueOf, shortestIntervalMs } from "./overdue.js";
-import type { StatusParts } from "./parts.js";
-import { ClockJumps, readPauseMs, Watchdog } from "./watchdog.js";
+import type { StatusParts } from "./health.js";
+import { readPauseMs, tellClockSet, Watchdog } from "./watchdog.js";
 
 const noticeMs = 5_000;
 const healthEveryMs = 60_000;
@@ -25,25 +25,27 @@ export class Status {
   readonly #startedWall: number;
   readonly #lag = monitorEventLoopDelay({ resolution: lagResolutionMs });
   readonly #tests: BrokerTests;
-  readonly #jumps: ClockJumps;
   readonly #look: Rest;
   readonly #knownSince = new Map<string, number>();
   #noticed: Noticed = noticedNothing;
   #platformReconnects = 0;
   #platformState: PlatformState | null = null;
+  #clockJumps = 0;
   #wrongTokens = 0;
   #wrongTokenAt: number | null = null;
 
   constructor(parts: StatusParts) {
     this.#parts = parts;
-    const { clock, log } = parts;
+    const { clock } = parts;
     this.#startedAt = clock.monotonic();
     this.#startedWall = clock.now();
     const note = this.#note.bind(this);
     this.#tests = new BrokerTests(parts, note, () => this.publish());
-    this.#jumps = new ClockJumps({ clock, log, note });
     this.#look = new Rest(clock);
-    parts.mirror.store.onClockSet((byMs) => this.#jumps.noted(byMs));
+    parts.mirror.store.onClockSet((byMs) => {
+      this.#clockJumps += 1;
+      tellClockSet(byMs, parts, note);
+    });
     parts.mirror.store.onChange((before, after) => {
       if (before === undefined && after) this.#knownSince.set(after.info.code, clock.monotonic());
       if (before && after === undefined) this.#knownSince.delete(before.info.code);
@@ -111,7 +113,13 @@ export class Status {
     this.#lag.enable();
     await Promise.all([
       this.#watchdog()?.run(signal),
-      this.#provenRun(signal),
+      awaitProven(
+        {
+          ...{ ...this.#parts, startedAt: this.#startedAt, note: this.#note.bind(this) },
+          onNews: () => this.publish(),
+        },
+        signal,
+      ),
       this.#lookAtBroker(signal),
       every(noticeMs, clock, signal, () => {
         this.#notice();
@@ -192,7 +200,7 @@ export class Status {
       own: () => ({
         startedAt: this.#startedAt,
         lagMs: this.#lagMs(),
-        clockJumps: this.#jumps.count,
+        clockJumps: this.#clockJumps,
         wrongTokens: this.#wrongTokens,
         platformReconnects: this.#platformReconnects,
         overdue: this.overdue().late.length,
@@ -240,18 +248,6 @@ export class Status {
     const status = () =>
       `broker ${this.brokerState}; platform ${watch.state ?? "not asked yet"}; ${store.size} controllers`;
     return new Watchdog({ manager, clock, log, progress, status });
-  }
-
-  async #provenRun(signal: AbortSignal): Promise<void> {
-    const { clock, log, live } = this.#parts;
-    await awaitProven(
-      {
-        ...{ startedAt: this.#startedAt, clock, log, live },
-        note: this.#note.bind(this),
-        onNews: () => this.publish(),
-      },
-      signal,
-    );
   }
 
   #notice(): void {

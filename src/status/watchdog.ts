@@ -81,35 +81,16 @@ export class Watchdog {
 // The signal changes during the awaits, which the compiler's narrowing of `aborted` does not know.
 const isAborted = (signal: AbortSignal): boolean => signal.aborted;
 
-interface ClockJumpPorts {
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly note: (record: RecordBody) => void;
+/** Says in log and journal that the wall clock was set, so that times in both can be understood later. */
+export function tellClockSet(
+  byMs: number,
+  { clock, log }: Pick<WatchdogPorts, "clock" | "log">,
+  note: (record: RecordBody) => void,
+): void {
+  const now = clock.now();
+  log.warn(
+    { by_s: Math.round(byMs / 1_000), now: Math.abs(now) <= 8.64e15 ? new Date(now).toISOString() : null },
+    "the clock of this computer was set; deadlines and intervals are not affected by it",
+  );
+  note({ type: "clock_jump", by_ms: byMs });
 }
-
-/** Says in log and journal when the wall clock is set, so that times in both can be understood later. */
-export class ClockJumps {
-  readonly #ports: ClockJumpPorts;
-  #count = 0;
-
-  constructor(ports: ClockJumpPorts) {
-    this.#ports = ports;
-  }
-
-  get count(): number {
-    return this.#count;
-  }
-
-  noted(byMs: number): void {
-    const { log, note, clock } = this.#ports;
-    this.#count += 1;
-    log.warn(
-      { by_s: Math.round(byMs / 1_000), now: isoOf(clock.now()) },
-      "the clock of this computer was set; deadlines and intervals are not affected by it",
-    );
-    note({ type: "clock_jump", by_ms: byMs });
-  }
-}
-
-const isoOf = (wall: number): string | null =>
-  Number.isFinite(wall) && Math.abs(wall) <= 8.64e15 ? new Date(wall).toISOString() : null;

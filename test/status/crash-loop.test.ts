@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { LiveSettings } from "../../src/config/live-settings.js";
 import { journalDirectory } from "../../src/journal/open.js";
-import { beginLife, crashesBefore, type EndedRun } from "../../src/status/crash-loop.js";
+import { beginLife, crashesBefore, endLife, type EndedRun } from "../../src/status/crash-loop.js";
 import { guardProcess } from "../../src/status/process-guard.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { Journal } from "../../src/journal/journal.js";
@@ -53,14 +53,15 @@ async function lives(kinds: readonly ("killed" | "worked" | "failed" | "stopped"
   const begin = async (boot: string) => {
     const journal = await Journal.open(journalDirectory(folder), { clock: systemClock, log, boot });
     const live = new LiveSettings(configuration);
-    return { journal, live, life: await beginLife(journal, around, live) };
+    await beginLife(journal, around, live);
+    return { journal, live };
   };
   for (const [place, kind] of kinds.entries()) {
-    const { journal, life } = await begin(`run-${place}`);
+    const { journal } = await begin(`run-${place}`);
     if (kind === "worked" || kind === "failed")
       await journal.append({ type: "result", ...about, result: done }, { durable: false });
     if (kind === "failed") failWith(folder, new Error("boom"));
-    if (kind === "stopped") await life.stopped();
+    if (kind === "stopped") await endLife(journal);
     await journal.close();
   }
   const { journal, live } = await begin("last");

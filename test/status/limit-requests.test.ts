@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { LimitDesk } from "../../src/limits/limits.js";
-import { isLocking, lock } from "../../src/status/limit-requests.js";
+import { flagField } from "../../src/mqtt/requests.js";
+import { lock } from "../../src/status/requests.js";
 import { CommandBench } from "../support/command-bench.js";
 
 it.each(["0s", "2020-01-01T00:00:00Z", "2026-03-02", "soon", "999999999w"])(
@@ -15,11 +16,8 @@ it.each(["0s", "2020-01-01T00:00:00Z", "2026-03-02", "soon", "999999999w"])(
   },
 );
 
-it("one topic locks and unlocks: it unlocks where locked is false, and takes nothing but true and false", () => {
-  expect([isLocking({}), isLocking({ locked: true }), isLocking({ locked: false })]).toEqual([
-    true,
-    true,
-    false,
-  ]);
-  expect(() => isLocking({ locked: "no" })).toThrow('"locked" must be true or false');
+it("one topic locks and unlocks: what is neither true nor false is refused, and left out it locks", () => {
+  const locked = [{}, { locked: true }, { locked: false }].map((fields) => flagField(fields, "locked", true));
+  expect(locked).toEqual([true, true, false]);
+  expect(() => flagField({ locked: "no" }, "locked", true)).toThrow('"locked" must be true or false');
 });

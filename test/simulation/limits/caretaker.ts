@@ -1,4 +1,4 @@
-import { lock, release, unlock } from "../../../src/status/limit-requests.js";
+import { lock, release, unlock } from "../../../src/status/requests.js";
 import { RequestError } from "../../../src/mqtt/requests.js";
 import type { Bridge } from "../bridge.js";
 import { Chance } from "../chance.js";
