@@ -337,7 +337,7 @@ function circlesOfFiles(): readonly string[] {
 const budgets: Readonly<Record<string, readonly [lines: number, files: number]>> = {
   "main.ts": [40, 1],
   "bridge.ts": [400, 1],
-  broker: [1_820, 9],
+  broker: [1_744, 9],
   cli: [2_820, 18],
   limits: [2_500, 13],
   commands: [4_985, 19],
@@ -349,11 +349,11 @@ const budgets: Readonly<Record<string, readonly [lines: number, files: number]>>
   journal: [2_450, 10],
   mqtt: [3_420, 14],
   platform: [4_800, 29],
-  runtime: [1_660, 15],
+  runtime: [1_561, 15],
   setup: [4_860, 25],
   simulator: [4_830, 24],
-  status: [2_330, 15],
-  sync: [2_030, 10],
+  status: [2_214, 13],
+  sync: [2_027, 10],
 };
 
 /** What the page is made of besides its modules. */

@@ -155,13 +155,13 @@ export class AlarmDesk {
     const byController = new Map<string | null, string[]>();
     for (const { controller, what } of late)
       byController.set(controller, [...(byController.get(controller) ?? []), what]);
+    const tell = (controller: string | null, message: string | null) =>
+      this.set("readings_overdue", { controller, actuator: null }, message);
     for (const { type, controller, state } of this.list)
       if (type === "readings_overdue" && state !== "cleared" && upToDate.has(controller))
-        this.set("readings_overdue", { controller, actuator: null }, null);
-    for (const [controller, items] of byController) {
-      const message = `Late: ${items.join(", ").slice(0, 300)}.`;
-      this.set("readings_overdue", { controller, actuator: null }, message);
-    }
+        tell(controller, null);
+    for (const [controller, items] of byController)
+      tell(controller, `Late: ${items.join(", ").slice(0, 300)}.`);
   }
 
   #publishAll(): void {

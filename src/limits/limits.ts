@@ -32,8 +32,7 @@ interface LimitPorts extends Pick<
   };
   /** Whether the platform has listed the controllers since the start. */
   readonly isAccountKnown: () => boolean;
-  /** Null while this run cannot know yet. */
-  readonly otherBridge: () => boolean | null;
+  readonly otherBridge: () => Watched["otherBridge"];
   readonly overdue: Watched["overdue"];
 }
 

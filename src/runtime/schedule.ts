@@ -6,10 +6,6 @@ export class Schedule<Key> {
   /** The earliest at the end, from where it is taken; one whose key has another time by now is passed over. */
   readonly #entries: { readonly key: Key; readonly at: number }[] = [];
 
-  get size(): number {
-    return this.#due.size;
-  }
-
   set(key: Key, at: number): void {
     this.#due.set(key, at);
     let [first, end] = [0, this.#entries.length];
@@ -27,10 +23,6 @@ export class Schedule<Key> {
 
   dueAt(key: Key): number | undefined {
     return this.#due.get(key);
-  }
-
-  keys(): Iterable<Key> {
-    return this.#due.keys();
   }
 
   /** The key due first and when, left in place. */

@@ -65,11 +65,10 @@ async function readRegisters(
   signal: AbortSignal,
 ): Promise<void> {
   const { platform, store, tally } = ports;
-  const one = async (address: string, fresh: boolean) =>
-    single(
-      address,
-      await tally.noted("register", code, platform.value(code, address, fresh, signal, "polled")),
-    );
+  const one = async (address: string, fresh: boolean) => {
+    const raw = await tally.noted("register", code, platform.value(code, address, fresh, signal, "polled"));
+    return new Map(raw === null ? [] : [[address, raw] as const]);
+  };
   const first = await registersEvent(ports, false, () =>
     read.type === "group"
       ? tally.noted("registers", code, platform.values(code, read.group, signal))
@@ -102,9 +101,6 @@ async function registersEvent(
   const values = await ask();
   return { type: "registers_read", values, startedAt, readAt: clock.now(), fresh, source: "poll" };
 }
-
-const single = (address: string, raw: RawValue | null): ReadonlyMap<string, RawValue> =>
-  new Map(raw === null ? [] : [[address, raw]]);
 
 const without = (values: ReadonlyMap<string, RawValue>, left: readonly string[]) =>
   new Map([...values].filter(([address]) => !left.includes(address)));

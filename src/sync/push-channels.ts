@@ -6,7 +6,6 @@ import { RequestBudget, Rest } from "../runtime/schedule.js";
 import type { Logger } from "../runtime/log.js";
 import type { Mirror } from "./mirror.js";
 import { type PushBell, PushMirror, PushReads } from "./push-mirror.js";
-import type { GreenhouseStore } from "./store.js";
 
 interface PushParts {
   readonly platform: PlatformPush & Pick<PlatformReader, "connection" | "runningStatuses" | "value">;
@@ -24,11 +23,7 @@ const recoveryPauseMs = 60_000;
 
 /** Listens on the channels of the account, and on one for each weather station that the mirror holds. */
 export class PushChannels {
-  readonly #platform: PlatformPush;
-  readonly #store: GreenhouseStore;
-  readonly #refresh: () => Promise<void>;
-  readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #parts: PushParts;
   readonly #reads: PushReads;
   readonly #mirror: PushMirror;
   readonly #stations = new Map<string, AbortController>();
@@ -36,24 +31,21 @@ export class PushChannels {
   readonly #recovery: Rest;
   #isCut = false;
 
-  constructor({ platform, mirror, requestsPerMinute, bell, clock, log }: PushParts) {
-    this.#platform = platform;
-    this.#store = mirror.store;
-    this.#refresh = () => mirror.poller.refresh();
-    this.#clock = clock;
-    this.#log = log;
+  constructor(parts: PushParts) {
+    this.#parts = parts;
+    const { mirror, requestsPerMinute, bell, clock, log } = parts;
     this.#look = new Rest(clock);
     this.#recovery = new Rest(clock);
     const share = new RequestBudget(Math.ceil(requestsPerMinute / 4));
     this.#reads = new PushReads({ clock, budgets: [mirror.budget, share], log });
-    this.#mirror = new PushMirror({ store: mirror.store, platform, bell, reads: this.#reads, clock });
+    this.#mirror = new PushMirror({ ...parts, store: mirror.store, reads: this.#reads });
     bell.onUnread((code, address, raw) => this.#mirror.unread(code, address, raw));
   }
 
   /** Resolves once every connection is released after the signal's abort. */
   async run(signal: AbortSignal): Promise<void> {
     const account = (["device-status", "set-value"] as const).map((type) =>
-      this.#platform.listen({ type }, this.#listener({ type }), AbortSignal.any([signal])),
+      this.#parts.platform.listen({ type }, this.#listener({ type }), AbortSignal.any([signal])),
     );
     const own = [this.#reads.run(signal), this.#recover(signal), this.#followStations(signal)];
     await Promise.all([...account, ...own]);
@@ -64,21 +56,21 @@ export class PushChannels {
    * However often channels come and go, one round ends, and a pause passes, before the next begins.
    */
   async #recover(signal: AbortSignal): Promise<void> {
-    const stopped = new Rest(this.#clock);
+    const stopped = new Rest(this.#parts.clock);
     for (;;) {
       await this.#recovery.for(Infinity, signal);
       if (signal.aborted) return;
       // Ended with its round: a channel that flaps for months would leave a waiting promise behind each time.
       const round = new AbortController();
-      const refreshed = this.#refresh().finally(() => round.abort());
+      const refreshed = this.#parts.mirror.poller.refresh().finally(() => round.abort());
       await Promise.race([refreshed, stopped.for(Infinity, AbortSignal.any([signal, round.signal]))]);
-      await this.#clock.wait(recoveryPauseMs, signal).catch(() => undefined);
+      await this.#parts.clock.wait(recoveryPauseMs, signal).catch(() => undefined);
     }
   }
 
   async #followStations(signal: AbortSignal): Promise<void> {
     const open = new Set<Promise<void>>();
-    const stopWatching = this.#store.onChange((before, after) => {
+    const stopWatching = this.#parts.mirror.store.onChange((before, after) => {
       if (before?.info.type !== after?.info.type) this.#look.wake();
     });
     while (!signal.aborted) {
@@ -103,13 +95,17 @@ export class PushChannels {
     const stop = new AbortController();
     this.#stations.set(code, stop);
     const channel = { type: "weather-station", code } as const;
-    return this.#platform.listen(channel, this.#listener(channel), AbortSignal.any([signal, stop.signal]));
+    return this.#parts.platform.listen(
+      channel,
+      this.#listener(channel),
+      AbortSignal.any([signal, stop.signal]),
+    );
   }
 
   #wantedStations(): readonly string[] {
-    const all = stationsAmong(this.#store.controllers());
+    const all = stationsAmong(this.#parts.mirror.store.controllers());
     if (all.length > mostStations && !this.#isCut)
-      this.#log.warn(
+      this.#parts.log.warn(
         { stations: all.length },
         `only the first ${mostStations} weather stations are listened to; the others are polled as everything is`,
       );
@@ -121,10 +117,10 @@ export class PushChannels {
     const isOfAccount = channel.type !== "weather-station";
     let openedAt: number | null = null;
     return {
-      knows: (code) => this.#store.get(code) !== undefined,
+      knows: (code) => this.#parts.mirror.store.get(code) !== undefined,
       opened: () => {
         if (openedAt !== null && isOfAccount) this.#recovery.wake();
-        openedAt = this.#clock.monotonic();
+        openedAt = this.#parts.clock.monotonic();
       },
       news: (news) => {
         if (openedAt !== null) this.#mirror.fold(news, openedAt);

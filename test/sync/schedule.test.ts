@@ -34,12 +34,10 @@ describe("the schedule", () =>
               model.delete(taken);
             }
           }
-          expect(schedule.size).toBe(model.size);
           const first = schedule.first();
           expect(first?.at).toBe(model.size === 0 ? undefined : Math.min(...model.values()));
           for (const name of "abcdefg") expect(schedule.dueAt(name)).toBe(model.get(name));
         }
-        expect([...schedule.keys()].sort()).toEqual([...model.keys()].sort());
       }),
       { numRuns: 2_000 },
     )));

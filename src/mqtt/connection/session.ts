@@ -159,21 +159,35 @@ export class Session {
     });
   }
 
-  /** Asks until every filter is granted. */
   async #subscribe(): Promise<void> {
-    const { settings, limits, ports } = this.#around;
+    const { settings, enter } = this.#around;
     const own = settings.guard?.topic;
-    let filters: readonly string[] = [
-      ...new Set([...settings.subscriptions, ...(own === undefined ? [] : [own])]),
-    ];
-    while (filters.length > 0) {
-      filters = await this.#missing(filters, own);
-      if (this.#life.signal.aborted) return;
-      if (filters.length === 0) break;
-      this.#degraded(filters);
-      if (!(await waited(ports.clock.wait(limits.subscribeRetryMs, this.#life.signal)))) return;
+    const filters = [...new Set([...settings.subscriptions, ...(own === undefined ? [] : [own])])];
+    const isGranted = await this.#ask(filters, own, (missing) => {
+      enter("degraded");
+      this.#around.ports.log.warn(
+        { filters: missing },
+        "the broker did not grant these subscriptions, so commands cannot arrive: allow them in its access list; asking again",
+      );
+    });
+    if (isGranted) this.#granted();
+  }
+
+  /** Asks until every filter is granted, telling each time what is not; resolves with false when the link goes first. */
+  async #ask(
+    filters: readonly string[],
+    own: string | undefined,
+    refused: (missing: readonly string[]) => void,
+  ): Promise<boolean> {
+    const { limits, ports } = this.#around;
+    for (let missing = filters; missing.length > 0;) {
+      missing = await this.#missing(missing, own);
+      if (this.#life.signal.aborted) return false;
+      if (missing.length === 0) break;
+      refused(missing);
+      if (!(await waited(ports.clock.wait(limits.subscribeRetryMs, this.#life.signal)))) return false;
     }
-    this.#granted();
+    return true;
   }
 
   /** A broker that does not answer in time has granted nothing. */
@@ -193,30 +207,13 @@ export class Session {
     enter("online");
     void contain("connected", () => settings.on?.connected?.(this.#facts));
     const { withRetained = [], heard = [] } = settings;
-    if (heard.length > 0) void this.#hear(heard);
+    // Without what the broker holds: nobody knows how old that is.
+    void this.#ask(heard, undefined, (missing) => {
+      const message = "the broker does not let the bridge hear these topics; allow them in its access list";
+      this.#around.ports.log.warn({ filters: missing }, message);
+    });
     // It only fails when the link goes, and then the next link asks again.
     if (withRetained.length > 0) void this.#link.subscribeWithRetained(withRetained).catch(() => undefined);
-  }
-
-  /** Without what the broker holds: nobody knows how old that is. */
-  async #hear(filters: readonly string[]): Promise<void> {
-    const { limits, ports } = this.#around;
-    for (let missing = filters; ;) {
-      missing = await this.#missing(missing, undefined);
-      if (this.#life.signal.aborted || missing.length === 0) return;
-      const message = "the broker does not let the bridge hear these topics; allow them in its access list";
-      ports.log.warn({ filters: missing }, message);
-      if (!(await waited(ports.clock.wait(limits.subscribeRetryMs, this.#life.signal)))) return;
-    }
-  }
-
-  #degraded(filters: readonly string[]): void {
-    const { ports, enter } = this.#around;
-    enter("degraded");
-    ports.log.warn(
-      { filters },
-      "the broker did not grant these subscriptions, so commands cannot arrive: allow them in its access list; asking again",
-    );
   }
 
   async #sweep(): Promise<void> {
