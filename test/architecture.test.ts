@@ -339,7 +339,7 @@ const budgets: Readonly<Record<string, readonly [lines: number, files: number]>>
   "bridge.ts": [400, 1],
   broker: [1_744, 9],
   cli: [2_820, 18],
-  limits: [2_500, 13],
+  limits: [2_502, 13],
   commands: [4_985, 19],
   config: [3_640, 22],
   greenhouse: [3_980, 25],
