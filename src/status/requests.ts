@@ -302,7 +302,11 @@ export async function unlock(
 }
 
 /** Ends what a command with `hold` keeps. */
-export async function release({ limits }: LimitPorts, controller: Controller, fields: Fields): Promise<unknown> {
+export async function release(
+  { limits }: LimitPorts,
+  controller: Controller,
+  fields: Fields,
+): Promise<unknown> {
   const { id, code } = controller.info;
   const by = nameField(fields);
   const actuators = actuatorsOf(controller, fields).filter((one) => limits.keeper.held(code, one)?.hold);
