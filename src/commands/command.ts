@@ -142,7 +142,7 @@ export interface CommanderPorts {
   /** Takes a line of each command taken and of each result. */
   readonly commandLog?: Pick<Logger, "info"> | undefined;
   readonly clockTrusted: () => boolean;
-  readonly otherBridge: () => boolean;
+  readonly otherBridge: () => boolean | null;
   /** Looked up for every command, so that a reloaded configuration counts at once. */
   readonly rules: () => CommandRules;
   /** What limits the commands of actuators. */

@@ -77,7 +77,7 @@ export class Commander implements PushBell {
         id,
         journal: journal.state(),
         clockTrusted: clockTrusted(),
-        otherBridge: otherBridge(),
+        otherBridge: otherBridge() === true,
         code,
         target: targetOf(controller, request, rules),
       },

@@ -27,12 +27,7 @@ const mostUnanswerable = 100;
 // A command that was taken stays one, whatever the configuration allows by now.
 const anyTarget = { raw_addresses: true, min_interval: 0 };
 
-type LimitPorts = ConstructorParameters<typeof LimitDesk>[0];
-
-export interface CommandDeskParts extends Omit<
-  CommanderPorts,
-  "audience" | "newId" | "limits" | "otherBridge"
-> {
+export interface CommandDeskParts extends Omit<CommanderPorts, "audience" | "newId" | "limits"> {
   readonly journal: Journal;
   readonly topics: Topics;
   readonly link: {
@@ -51,9 +46,8 @@ export interface CommandDeskParts extends Omit<
   };
   readonly onEvent: (event: BridgeEvent) => void;
   readonly configuration: Pick<Configuration, "weather" | "polling">;
-  readonly otherBridge: LimitPorts["otherBridge"];
   /** What is read too late. */
-  readonly overdue: LimitPorts["overdue"];
+  readonly overdue: ConstructorParameters<typeof LimitDesk>[0]["overdue"];
   /** Whether the platform has listed the controllers since the start. */
   readonly isAccountKnown: () => boolean;
   readonly onPhase?: (command: Command, phase: Phase) => void;
@@ -106,7 +100,6 @@ export class CommandDesk {
     });
     this.commander = new Commander({
       ...{ ...parts, audience: this.#audience(), newId: randomUUID, limits: this.limits.keeper },
-      otherBridge: () => parts.otherBridge() === true,
     });
   }
 
