@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { beforeAll, describe, expect, it } from "vitest";
 import { tellFigures } from "../proof/figures.js";
 import { longestMs, type Mode, planOf, table } from "./plan.js";
-import { type Report, reportOf, tableOf } from "./report.js";
+import { printed, type Report, reportOf } from "./report.js";
 import { runLane } from "./run-lane.js";
 
 /*
@@ -51,14 +51,14 @@ beforeAll(async () => {
   const startedAt = new Date(start).toISOString();
   const tookS = Math.round((Date.now() - start) / 1_000);
   report = reportOf(runs, { startedAt, mode, tookS });
-  say(tableOf(report));
+  printed(report);
   const path = process.env["CAMPAIGN_REPORT"];
   if (path !== undefined) await writeFile(path, `${JSON.stringify(report, null, 1)}\n`);
   await tellFigures("campaign", mode === "reduced", report.totals);
 }, 3_600_000);
 
 describe("every fault ends as its row says, and is over within its time", () =>
-  it.each(rows.map(({ name }) => name))("%s", (name) =>
+  it.each(rows)("$name: $expected", ({ name }) =>
     expect(report.rows.find(({ fault }) => fault === name)?.problems).toEqual([]),
   ));
 

@@ -1,14 +1,9 @@
+import type { Held, Post } from "../end-to-end/support/platform.js";
+import type { Seen, Stretch } from "../end-to-end/support/watch.js";
+
 /* The recorded history of one lane, on which all invariants are judged. Instants are epoch ms of this computer's clock. */
 
 export type Fields = Readonly<Record<string, unknown>>;
-
-export interface Message {
-  readonly at: number;
-  readonly topic: string;
-  readonly payload: string;
-  /** Delivered because it was retained, not because it was published just now. */
-  readonly retain: boolean;
-}
 
 /** A command as the load sent it. */
 export interface Sent {
@@ -23,31 +18,11 @@ export interface Sent {
   acknowledged: boolean;
 }
 
-/** A control value that reached a host. */
-export interface Post {
-  readonly at: number;
-  readonly code: string;
-  readonly address: string;
-  readonly value: string;
-  readonly effect: string;
-}
-
-/** From when on a register held a value. */
-export interface Held {
-  readonly at: number;
-  readonly value: string;
-}
-
 /** A sensor was made to show a number; it showed it at the earliest at `from`. */
 export interface Shown {
   readonly topic: string;
   readonly value: number;
   readonly from: number;
-}
-
-export interface Stretch {
-  readonly from: number;
-  readonly to: number;
 }
 
 /** A stretch of time in which messages to the bridge, or what it had in memory, may be gone without anybody's fault. */
@@ -62,12 +37,18 @@ export interface Recorded {
   readonly record: Fields;
 }
 
+/** An HTTP request that came as far as the proxy: method and path with its query. */
+export interface Asked {
+  readonly at: number;
+  readonly line: string;
+}
+
 export interface History {
-  readonly messages: readonly Message[];
+  readonly messages: readonly Seen[];
   readonly sent: readonly Sent[];
-  readonly posts: readonly Post[];
-  /** Requests to the realtime host: method and path with its query. */
-  readonly requests: readonly { readonly at: number; readonly line: string }[];
+  readonly posts: readonly Omit<Post, "requestId">[];
+  /** Requests to the realtime host. */
+  readonly requests: readonly Asked[];
   readonly journal: readonly Recorded[];
   /** Of every register, by `<code>/<address>`, oldest first. */
   readonly held: ReadonlyMap<string, readonly Held[]>;
@@ -75,28 +56,16 @@ export interface History {
   readonly gaps: readonly Gap[];
   /** By how much the bridge's clock was off at some time, ms; 0 among them. */
   readonly clockOffsets: readonly number[];
-  /** When the recorder heard nothing. */
+  /** When the watch heard nothing. */
   readonly absences: readonly Stretch[];
   /** When the journal could not be written. */
   readonly unwritable: readonly Stretch[];
 }
 
-type Invariant = "lost command" | "wrong state" | "POST";
-
 export interface Breach {
   readonly at: number;
-  readonly invariant: Invariant;
+  readonly invariant: "lost command" | "wrong state" | "POST";
   readonly text: string;
 }
 
 export const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
-
-/** A payload's fields; `{}` for what is no JSON object. */
-export function fieldsOf(payload: string): Fields {
-  try {
-    const parsed: unknown = JSON.parse(payload);
-    return typeof parsed === "object" && parsed !== null ? { ...parsed } : {};
-  } catch {
-    return {};
-  }
-}

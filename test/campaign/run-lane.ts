@@ -1,12 +1,12 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { collect, leaksOf } from "./collect.js";
-import { type Breach, fieldsOf } from "./history.js";
+import { collect } from "./collect.js";
+import type { Breach } from "./history.js";
 import { type CommandVerdict, judgeCommands } from "./judge/commands.js";
 import { differences } from "./judge/end-state.js";
 import { judgePosts } from "./judge/posts.js";
 import { judgeStates } from "./judge/states.js";
-import type { Row } from "./row.js";
+import { comesTrue, resultsOf, type Row } from "./row.js";
 import { runRow, type RowRun, stillMissing } from "./run-row.js";
 import { createWorld, type Lane, type World } from "./support/world.js";
 
@@ -22,7 +22,6 @@ export interface LaneRun {
   readonly figures: Readonly<Record<string, number>>;
 }
 
-const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const settleWithinMs = 120_000;
 const startWithinMs = 90_000;
 
@@ -55,19 +54,17 @@ async function keepLogs({ lane, bridge }: World): Promise<void> {
   const folder = process.env["CAMPAIGN_LOGS"];
   if (folder === undefined) return;
   await mkdir(folder, { recursive: true });
-  const lives = bridge.outputs.map(({ stderr }, life) => `== life ${life + 1}\n${stderr}`);
+  const lives = bridge.lives.map(({ stderr }, life) => `== life ${life + 1}\n${stderr}`);
   await writeFile(join(folder, `${lane.name}.log`), lives.join("\n"));
 }
 
 async function firstWorking(world: World): Promise<void> {
   const since = Date.now();
-  while (stillMissing(world, since).length > 0) {
-    if (Date.now() - since > startWithinMs)
-      throw new Error(
-        `${world.lane.name} never worked: ${stillMissing(world, since).join(", ")}\n${world.bridge.program.stderr.slice(-3_000)}`,
-      );
-    await wait(100);
-  }
+  const missing = () => stillMissing(world, since);
+  if (!(await comesTrue(() => missing().length === 0, startWithinMs, 100)))
+    throw new Error(
+      `${world.lane.name} never worked: ${missing().join(", ")}\n${world.bridge.program.stderr.slice(-3_000)}`,
+    );
   // Commands of the first seconds met no bridge yet.
   world.gaps.push({ from: 0, to: Date.now(), died: false });
 }
@@ -84,38 +81,30 @@ async function judged(world: World, runs: readonly RowRun[]): Promise<LaneRun> {
   const commands = judgeCommands(history);
   const breaches = [...commands.breaches, ...judgeStates(history), ...judgePosts(history)];
   problems.push(...world.bridge.surprises);
-  problems.push(...(await leaksOf(world)).map((text) => `a planted secret surfaced: ${text}`));
+  problems.push(...(await world.stage.leaks()).map((text) => `a planted secret surfaced: ${text}`));
   const figures = {
     messages: history.messages.length,
     posts: history.posts.length,
     journalRecords: history.journal.length,
-    lives: world.bridge.starts,
+    lives: world.bridge.lives.length,
   };
   return { lane: world.lane.name, rows: runs, commands, breaches, problems, settledMs, figures };
 }
 
+/** Commands sent until the load stopped move registers a little longer. */
 async function settled(world: World, lastEnd: number, problems: string[]): Promise<number | null> {
-  for (;;) {
-    const found = await differences(world);
-    if (found.length === 0) return Date.now() - lastEnd;
-    // Commands sent until the load stopped move registers a little longer.
-    if (Date.now() - lastEnd > settleWithinMs) {
-      problems.push(...found);
-      return null;
-    }
-    await wait(200);
-  }
+  const leftMs = lastEnd + settleWithinMs - Date.now();
+  if (await comesTrue(async () => (await differences(world)).length === 0, leftMs, 200))
+    return Date.now() - lastEnd;
+  problems.push(...(await differences(world)));
+  return null;
 }
 
 /** Lets the commands of the last seconds end; who never ends is found by the judgement. */
-async function answered({ recorder, load }: World): Promise<void> {
-  const end = Date.now() + 60_000;
-  const isOpen = () => {
-    const told = recorder.messages
-      .slice(-10_000)
-      .filter(({ topic }) => topic === "greenhouse/gh-0001/result")
-      .map(({ payload }) => fieldsOf(payload)["id"]);
-    return load.sent.slice(-30).some(({ id, acknowledged }) => acknowledged && !told.includes(id));
+async function answered({ watch, load }: World): Promise<void> {
+  const isOver = () => {
+    const told = new Set(resultsOf(watch.seen.slice(-10_000)).map(({ id }) => id));
+    return load.sent.slice(-30).every(({ id, acknowledged }) => !acknowledged || told.has(id));
   };
-  while (isOpen() && Date.now() < end) await wait(250);
+  await comesTrue(isOver, 60_000, 250);
 }

@@ -67,14 +67,14 @@ describe.concurrent.each([5, 4] as const)(
         await house.fault({ fault: "slow", operation: "set-value", delay: "6s" });
         await house.send("fan", { command: "on", id: "cut off" });
         await house.untilPosted("150", 1);
-        door.refuse();
+        await door.manner("reset");
         door.cut();
         await before.end();
         await broker.kill();
         await untilJournaled(stage, isResultOf("cut off"));
         await broker.restart();
         const [after, again] = await watching();
-        door.pass();
+        await door.manner("pass");
         const result = await again.result("fan", "cut off");
         expect(result).toMatchObject({ outcome: "confirmed", repeated: true });
         const told = () =>

@@ -173,13 +173,13 @@ describe("a broker that comes back", () => {
   it("is found again after a black hole that swallowed the CONNECT", async () => {
     const mosquitto = await testMosquitto();
     const proxy = await startTcpProxy(mosquitto.port);
-    proxy.blackHole();
+    await proxy.manner("black_hole");
     const { connection, online, lines } = connect({
       url: `mqtt://127.0.0.1:${proxy.port}`,
       limits: { connectTimeoutMs: 200 },
     });
     await until(() => lines.some((line) => line.includes("no answer to our CONNECT")), "the time-out", lines);
-    proxy.pass();
+    await proxy.manner("pass");
     await online();
     expect(connection.counters().protocolVersion).toBe(5);
     await proxy.close();

@@ -15,12 +15,12 @@ it("once a host answers again, no request is lost on a connection that was made 
   const { client } = makeClient(workshop, settingsFor(`http://127.0.0.1:${proxy.port}`, { timeouts }), {
     clock,
   });
-  proxy.blackHole();
+  await proxy.manner("black_hole");
   const lost = Array.from({ length: 12 }, (_, n) => factsOf(client.sensors(`GH-${n}`, never)));
   await expect.poll(() => proxy.accepted).toBeGreaterThanOrEqual(1);
   for (let n = 0; n < 12; n += 1) await clock.advance(5_000);
   expect((await Promise.all(lost)).map(({ kind }) => kind)).toContain("timeout");
-  proxy.pass();
+  await proxy.manner("pass");
   await clock.advance(120_000);
   await expect(client.sensors("GH-1", never)).resolves.toEqual([]);
 });

@@ -9,8 +9,8 @@ import { countFrom, rounded, tellFigures } from "../proof/figures.js";
 import { memoryOf, probeEnvironment, type Memory } from "../proof/probed.js";
 import { slopeOf } from "../proof/slope.js";
 import { startMosquitto } from "../support/mosquitto.js";
+import { startTcpProxy } from "../support/tcp-proxy.js";
 import { commandLoad } from "./command-load.js";
-import { flappingLink } from "./flapping-link.js";
 
 /*
  * The built bridge between the simulated platform, whose time runs sixty times as fast, and a real Mosquitto behind a
@@ -50,7 +50,7 @@ it(`memory does not grow with ${messagesWanted} messages, and each of ${commands
   try {
     const mosquitto = await startMosquitto({ extra: ["max_queued_messages 0", "set_tcp_nodelay true"] });
     endings.push(() => mosquitto.stop());
-    const link = await flappingLink(mosquitto.port);
+    const link = await startTcpProxy(mosquitto.port);
     endings.push(() => link.close());
     const simulate = ["simulate", "--port", "0", "--controllers", String(controllers), "--speed", "60"];
     const simulator = startProgram(simulate, { folder });
@@ -115,10 +115,11 @@ it(`memory does not grow with ${messagesWanted} messages, and each of ${commands
         await load.hold().catch((error: unknown) => {
           throw new Error(`${String(error)}\n${bridge.stderr.slice(-3_000)}`);
         });
+        await link.manner("reset");
         link.cut();
         await waitFor("its end is noticed", () => !state.isOnline);
         await pause(downMs);
-        link.mend();
+        await link.manner("pass");
         await waitFor("the bridge is back", () => state.isOnline);
         load.release();
         flaps += 1;

@@ -32,21 +32,10 @@ export interface MosquittoOptions {
   readonly extra?: readonly string[];
 }
 
-export interface Mosquitto {
+export interface Mosquitto extends OwnProcess {
   readonly url: string;
   readonly port: number;
   readonly webSocketUrl: string | null;
-  /** Everything it has logged so far. */
-  log(): string;
-  /** SIGKILL: no will, no DISCONNECT, sockets closed by the kernel. Resolves when it is gone. */
-  kill(): Promise<void>;
-  /** Starts again on the same port, after `kill` if it still runs; with `persistence` on the data saved before. */
-  restart(): Promise<void>;
-  /** SIGTERM, which also saves when persistence is on. */
-  quit(): Promise<void>;
-  /** SIGSTOP: sockets stay open, nothing is answered. */
-  freeze(): void;
-  thaw(): void;
   /** Kills it and removes all files. */
   stop(): Promise<void>;
 }
@@ -61,72 +50,81 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
   const webSocketPort = options.webSocket ? await freePort() : null;
   const file = join(folder, "mosquitto.conf");
   await writeFile(file, await configuration(options, { folder, port, webSocketPort }));
-  const running = new RunningMosquitto(program, file);
-  await running.start();
-  const scheme = options.tls ? "mqtts" : "mqtt";
+  const running = await ownProcess(program, ["-c", file]);
   return {
-    url: `${scheme}://127.0.0.1:${port}`,
+    ...running,
+    url: `${options.tls ? "mqtts" : "mqtt"}://127.0.0.1:${port}`,
     port,
     webSocketUrl: webSocketPort === null ? null : `ws://127.0.0.1:${webSocketPort}`,
-    log: () => running.output,
-    kill: () => running.end("SIGKILL"),
-    quit: () => running.end("SIGTERM"),
-    freeze: () => running.signal("SIGSTOP"),
-    thaw: () => running.signal("SIGCONT"),
-    restart: async () => {
-      await running.end("SIGTERM");
-      await running.start();
-    },
     stop: async () => {
-      await running.end("SIGKILL");
+      await running.kill();
       await rm(folder, { recursive: true, force: true });
     },
   };
 }
 
-class RunningMosquitto {
-  readonly #program: string;
-  readonly #file: string;
-  #child: ChildProcess | null = null;
-  output = "";
+/** A broker's process. */
+export interface OwnProcess {
+  /** Everything it has printed so far. */
+  log(): string;
+  /** SIGKILL: no will, no DISCONNECT, sockets closed by the kernel. Resolves when it is gone. */
+  kill(): Promise<void>;
+  /** SIGTERM; a Mosquitto then saves where persistence is on. */
+  quit(): Promise<void>;
+  /** Starts again, after `quit` if it still runs. */
+  restart(): Promise<void>;
+  /** SIGSTOP: sockets stay open, nothing is answered. */
+  freeze(): void;
+  thaw(): void;
+}
 
-  constructor(path: string, file: string) {
-    this.#program = path;
-    this.#file = file;
-  }
-
-  async start(): Promise<void> {
-    const child = spawn(this.#program, ["-c", this.#file], { stdio: ["ignore", "pipe", "pipe"] });
-    this.#child = child;
-    endsWithThisProcess(child);
+/** Resolves when it has printed that it is running. */
+export async function ownProcess(path: string, args: readonly string[]): Promise<OwnProcess> {
+  let output = "";
+  let child: ChildProcess | null = null;
+  const start = async () => {
+    const started = spawn(path, args, { stdio: ["ignore", "pipe", "pipe"] });
+    child = started;
+    endsWithThisProcess(started);
     await new Promise<void>((resolve, reject) => {
       let seen = "";
       const read = (chunk: Buffer) => {
         seen += chunk.toString();
-        this.output += chunk.toString();
-        if (seen.includes(" running")) resolve();
+        output += chunk.toString();
+        if (/\brunning/.test(seen)) resolve();
       };
-      child.stdout.on("data", read);
-      child.stderr.on("data", read);
-      child.once("error", reject);
-      child.once("exit", (code) => reject(new Error(`mosquitto ended with code ${code}:\n${seen}`)));
+      started.stdout.on("data", read);
+      started.stderr.on("data", read);
+      started.once("error", reject);
+      started.once("exit", (code) => reject(new Error(`${path} ended with code ${code}:\n${seen}`)));
     });
-  }
-
-  signal(name: NodeJS.Signals): void {
-    this.#child?.kill(name);
-  }
-
-  async end(name: NodeJS.Signals): Promise<void> {
-    const child = this.#child;
-    this.#child = null;
-    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
-    const gone = once(child, "exit");
-    child.kill(name);
-    const stubborn = setTimeout(() => child.kill("SIGKILL"), 3_000);
+  };
+  const end = async (name: NodeJS.Signals) => {
+    const ending = child;
+    child = null;
+    if (ending === null || ending.exitCode !== null || ending.signalCode !== null) return;
+    const gone = once(ending, "exit");
+    ending.kill(name);
+    const stubborn = setTimeout(() => ending.kill("SIGKILL"), 3_000);
     await gone;
     clearTimeout(stubborn);
-  }
+  };
+  await start();
+  return {
+    log: () => output,
+    kill: () => end("SIGKILL"),
+    quit: () => end("SIGTERM"),
+    restart: async () => {
+      await end("SIGTERM");
+      await start();
+    },
+    freeze: () => {
+      child?.kill("SIGSTOP");
+    },
+    thaw: () => {
+      child?.kill("SIGCONT");
+    },
+  };
 }
 
 async function configuration(

@@ -1,140 +1,160 @@
 import { once } from "node:events";
 import net from "node:net";
-import { portFor } from "./free-port.js";
 
 /*
- * A TCP proxy on a free loopback port that can be made to misbehave while connections stand: the faults that networks
- * and brokers show, without needing root.
+ * A TCP proxy on a loopback port that can be made to misbehave while connections stand: the faults that networks, brokers
+ * and hosts show, without needing root.
  */
+
+/**
+ * What becomes of new connections: `closed` the port is not there; `reset` broken at once; `reset_on_request` broken as
+ * soon as something was sent; `black_hole` accepted and never answered.
+ */
+export type Manner = "pass" | "closed" | "reset" | "reset_on_request" | "black_hole";
 
 export interface TcpProxy {
   readonly port: number;
-  /** Connections accepted so far, refused ones included. */
+  /** Connections accepted so far, broken ones included. */
   readonly accepted: number;
-  /** Connections standing now. */
-  readonly open: number;
-  /** Everything clients have sent through, in order of arrival; for assertions on the wire. */
-  readonly fromClients: Buffer;
-  /**
-   * Standing connections go deaf for ever: nothing passes any more, closes of one side are not told to the other. New
-   * connections pass.
-   */
-  halfOpen(): void;
-  /** New connections are accepted and then get no answer, until `pass`. */
-  blackHole(): void;
-  /** New connections are reset at once, until `pass`. */
-  refuse(): void;
+  manner(manner: Manner): Promise<void>;
   /** Resets all standing connections. */
   cut(): void;
+  /**
+   * Standing connections go deaf for ever, and closes of one side are not told to the other; `to_client` swallows only
+   * what the far side sends. New connections pass.
+   */
+  deafen(direction: "both" | "to_client"): void;
+  /** Far sides of deaf connections find out that their peer is gone, as after a router's time-out. */
+  bury(): void;
+  /** Writes bytes into every standing connection, as if the far side had sent them. */
+  inject(bytes: Buffer): void;
   /** Delays every byte both ways, also of standing connections. */
   latency(ms: number): void;
   /** Where new connections lead from now on. */
   target(port: number): void;
-  pass(): void;
   close(): Promise<void>;
 }
 
 interface Pair {
   readonly client: net.Socket;
-  readonly server: net.Socket | null;
-  deaf: boolean;
+  readonly far: net.Socket | null;
+  deaf: "both" | "to_client" | null;
 }
 
-export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
+/** `heard` gets everything that clients send, also where nobody answers it. */
+export async function startTcpProxy(
+  targetPort: number,
+  heard: (bytes: Buffer) => void = () => undefined,
+): Promise<TcpProxy> {
   const pairs = new Set<Pair>();
-  const sent: Buffer[] = [];
-  let mode: "pass" | "black_hole" | "refuse" = "pass";
-  let delayMs = 0;
-  let toPort = targetPort;
-  let accepted = 0;
+  const state = { port: 0, accepted: 0, manner: "pass" as Manner, delayMs: 0, target: targetPort };
+  let server: net.Server | null = null;
 
-  const forward = (pair: Pair, from: net.Socket, to: net.Socket) => {
-    const later = (action: () => void) => {
-      const act = () => {
-        if (!pair.deaf) action();
-      };
-      if (delayMs > 0) setTimeout(act, delayMs);
-      else act();
-    };
-    from.on("data", (chunk) => {
-      if (from === pair.client) sent.push(chunk);
-      later(() => to.write(chunk));
-    });
-    from.on("end", () => later(() => to.end()));
-    from.on("close", () => later(() => to.destroy()));
-  };
-
-  const server = net.createServer({ allowHalfOpen: true }, (client) => {
-    accepted += 1;
+  const accept = (client: net.Socket) => {
+    state.accepted += 1;
     client.on("error", () => undefined);
-    if (mode === "refuse") {
+    if (state.manner === "reset") {
       client.resetAndDestroy();
       return;
     }
-    const upstream =
-      mode === "black_hole" ? null : net.connect({ port: toPort, host: "127.0.0.1", allowHalfOpen: true });
-    const pair: Pair = { client, server: upstream, deaf: upstream === null };
+    const to = { port: state.target, host: "127.0.0.1", allowHalfOpen: true, noDelay: true };
+    const far = state.manner === "pass" ? net.connect(to) : null;
+    const pair: Pair = { client, far, deaf: null };
     pairs.add(pair);
-    if (upstream === null) {
-      client.resume();
-      client.on("close", () => pairs.delete(pair));
-      return;
-    }
-    upstream.on("error", () => {
-      if (!pair.deaf) client.resetAndDestroy();
+    client.on("data", (bytes) => {
+      heard(bytes);
+      if (state.manner === "reset_on_request") client.resetAndDestroy();
     });
-    forward(pair, client, upstream);
-    forward(pair, upstream, client);
+    if (far !== null) join(pair, far, () => state.delayMs);
     const ended = () => {
-      if (client.destroyed && upstream.destroyed) pairs.delete(pair);
+      if (client.destroyed && (far === null || far.destroyed)) pairs.delete(pair);
     };
     client.on("close", ended);
-    upstream.on("close", ended);
-  });
-  const port = await portFor(server);
-
+    far?.on("close", ended);
+  };
+  const open = async () => {
+    if (server !== null) return;
+    server = net.createServer({ allowHalfOpen: true, noDelay: true }, accept);
+    server.listen(state.port, "127.0.0.1");
+    await once(server, "listening");
+    state.port = (server.address() as net.AddressInfo).port;
+  };
+  /** Only the listener goes; standing connections are another fault's business. */
+  const shut = () => {
+    const closed = server && once(server.close(), "close");
+    server = null;
+    return closed;
+  };
+  const cut = () => {
+    for (const { client, far } of pairs) {
+      client.resetAndDestroy();
+      far?.resetAndDestroy();
+    }
+  };
+  await open();
   return {
-    port,
+    get port() {
+      return state.port;
+    },
     get accepted() {
-      return accepted;
+      return state.accepted;
     },
-    get open() {
-      return [...pairs].filter((pair) => !pair.client.destroyed).length;
+    manner: async (manner) => {
+      state.manner = manner;
+      if (manner === "closed") void shut();
+      else await open();
     },
-    get fromClients() {
-      return Buffer.concat(sent);
+    cut,
+    deafen: (direction) => {
+      for (const pair of pairs) pair.deaf = direction;
     },
-    halfOpen: () => {
-      for (const pair of pairs) pair.deaf = true;
+    bury: () => {
+      for (const { deaf, far } of pairs) if (deaf !== null) far?.resetAndDestroy();
     },
-    blackHole: () => {
-      mode = "black_hole";
-    },
-    refuse: () => {
-      mode = "refuse";
-    },
-    cut: () => {
-      for (const { client, server: upstream } of pairs) {
-        client.resetAndDestroy();
-        upstream?.resetAndDestroy();
-      }
+    inject: (bytes) => {
+      for (const { client } of pairs) client.write(bytes);
     },
     latency: (ms) => {
-      delayMs = ms;
+      state.delayMs = ms;
     },
     target: (port) => {
-      toPort = port;
-    },
-    pass: () => {
-      mode = "pass";
+      state.target = port;
     },
     close: async () => {
-      for (const { client, server: upstream } of pairs) {
-        client.destroy();
-        upstream?.destroy();
-      }
-      server.close();
-      await once(server, "close");
+      const closed = shut();
+      cut();
+      await closed;
     },
   };
+}
+
+function join(pair: Pair, far: net.Socket, delayMs: () => number): void {
+  far.on("error", () => {
+    if (pair.deaf === null) pair.client.resetAndDestroy();
+  });
+  forward(pair.client, far, () => pair.deaf === "both", delayMs);
+  forward(far, pair.client, () => pair.deaf !== null, delayMs);
+}
+
+function forward(from: net.Socket, to: net.Socket, isDeaf: () => boolean, delayMs: () => number): void {
+  const queue: { readonly at: number; readonly action: () => void }[] = [];
+  const pump = () => {
+    for (let first = queue[0]; first !== undefined; first = queue[0]) {
+      const leftMs = first.at - performance.now();
+      if (leftMs > 0) {
+        setTimeout(pump, Math.ceil(leftMs));
+        return;
+      }
+      if (!isDeaf()) first.action();
+      queue.shift();
+    }
+  };
+  // One behind the other, also when the delay became shorter meanwhile: a link may be slow, but never changes the order.
+  const later = (action: () => void) => {
+    queue.push({ at: performance.now() + delayMs(), action });
+    if (queue.length === 1) pump();
+  };
+  from.on("data", (bytes) => later(() => to.write(bytes)));
+  from.on("end", () => later(() => to.end()));
+  from.on("close", () => later(() => to.destroy()));
 }

@@ -1,5 +1,5 @@
-import type { Breach, Fields, History, Sent } from "../history.js";
-import { fieldsOf, textOf } from "../history.js";
+import { fields } from "../../end-to-end/support/watch.js";
+import { type Breach, type Fields, type History, type Sent, textOf } from "../history.js";
 
 /** What became of every command that was sent. */
 export interface CommandVerdict {
@@ -19,7 +19,7 @@ export function judgeCommands(history: History): CommandVerdict {
   const published = resultsById(
     history.messages
       .filter(({ topic }) => told.test(topic))
-      .map(({ at, payload }) => ({ at, result: fieldsOf(payload) })),
+      .map(({ at, payload }) => ({ at, result: fields(payload) })),
   );
   const taken = new Map<string, Fields>();
   for (const { record } of history.journal)
@@ -80,7 +80,7 @@ function resultsById(results: readonly Told[]): ReadonlyMap<string, readonly Tol
   return byId;
 }
 
-/** It was told while the recorder was away, or the broker died before handing it on. */
+/** It was told while the watch was away, or the broker died before handing it on. */
 const unheard = ({ absences }: History, at: number): boolean =>
   absences.some(({ from, to }) => at >= from - 1_000 && at <= to);
 

@@ -1,5 +1,5 @@
-import type { Breach, Fields, Held, History, Post, Recorded } from "../history.js";
-import { textOf } from "../history.js";
+import type { Held } from "../../end-to-end/support/platform.js";
+import { type Breach, type Fields, type History, type Recorded, textOf } from "../history.js";
 import { maxAgeMs } from "../support/house.js";
 
 /** Clock stamps are cut to whole milliseconds. */
@@ -50,7 +50,7 @@ function unrecorded(history: History, steps: readonly Recorded[]): readonly Brea
  */
 function isTakenWithoutSteps(
   { journal, gaps, unwritable }: History,
-  { at, code, address, value }: Post,
+  { at, code, address, value }: History["posts"][number],
 ): boolean {
   const deaths = gaps.flatMap(({ from, died }) => (died ? [{ from, to: from }] : []));
   if (![...unwritable, ...deaths].some(({ from, to }) => at >= from - 1_000 && at <= to + 1_000))

@@ -1,6 +1,7 @@
-import type { Breach, Held, History, Message } from "../history.js";
-import { fieldsOf, textOf } from "../history.js";
-import { byHand, commanded, counters, moved, targets, topicOf } from "../support/house.js";
+import type { Held } from "../../end-to-end/support/platform.js";
+import { fields, type Seen } from "../../end-to-end/support/watch.js";
+import { type Breach, type History, textOf } from "../history.js";
+import { counters, points } from "../support/house.js";
 
 /** Longest a read may last: the deadline of a fresh read, and what a loaded machine adds. */
 const readMs = 35_000;
@@ -8,27 +9,12 @@ const readMs = 35_000;
 /** Every value published was shown by the platform before, and none goes back to an older one. */
 export function judgeStates(history: History): readonly Breach[] {
   return [
-    ...points().flatMap((point) => [...truths(history, point), ...order(history, point)]),
+    ...points.flatMap((point) => [...truths(history, point), ...order(history, point)]),
     ...counts(history),
   ];
 }
 
-interface Point {
-  readonly topic: string;
-  /** Registers its value may come from. */
-  readonly registers: readonly string[];
-}
-
-const points = (): readonly Point[] => [
-  ...Object.entries(targets).map(([id, { address, settings }]) => ({
-    topic: topicOf(commanded, id),
-    registers: [...new Set([address, textOf(settings["address"])])].map((one) => `${commanded}/${one}`),
-  })),
-  ...Object.entries(byHand).map(([id, { address }]) => ({
-    topic: topicOf(moved, id),
-    registers: [`${moved}/${address}`],
-  })),
-];
+type Point = (typeof points)[number];
 
 const wrong = (at: number, text: string): Breach => ({ at, invariant: "wrong state", text });
 
@@ -43,15 +29,17 @@ const words: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Each `json` names a value and when it was read: the register must have held it then. */
-function truths({ messages, held, clockOffsets }: History, { topic, registers }: Point): readonly Breach[] {
+function truths({ messages, held, clockOffsets }: History, point: Point): readonly Breach[] {
+  const { topic, code } = point;
+  const registers = point.registers.map((one) => held.get(`${code}/${one}`) ?? []);
   return messages
     .filter((one) => one.topic === `${topic}/json` && one.payload !== "")
     .flatMap(({ at, payload }) => {
-      const { value, state, read_at: readAt } = fieldsOf(payload);
+      const { value, state, read_at: readAt } = fields(payload);
       if (typeof value !== "string" || typeof readAt !== "string") return [];
       const told = Date.parse(readAt);
       const wasSo = registers.some((register) =>
-        clockOffsets.some((offset) => heldAround(held.get(register) ?? [], value, told - offset)),
+        clockOffsets.some((offset) => heldAround(register, value, told - offset)),
       );
       if (!wasSo) return [wrong(at, `${topic} says ${value} read at ${readAt}; no register held it then`)];
       const word = words[value];
@@ -64,11 +52,11 @@ function truths({ messages, held, clockOffsets }: History, { topic, registers }:
 }
 
 /** The phase of the newest command that was shown before an instant; `done` where there was none. */
-function phaseAt(messages: readonly Message[], topic: string, at: number): string {
+function phaseAt(messages: readonly Seen[], topic: string, at: number): string {
   const newest = messages.findLast(
     (one) => one.at <= at && one.topic === `${topic}/command` && one.payload !== "",
   );
-  return newest === undefined ? "done" : textOf(fieldsOf(newest.payload)["phase"]);
+  return newest === undefined ? "done" : textOf(fields(newest.payload)["phase"]);
 }
 
 const heldAround = (register: readonly Held[], value: string, readAt: number): boolean =>
@@ -78,11 +66,11 @@ const heldAround = (register: readonly Held[], value: string, readAt: number): b
   });
 
 /** The values published one after the other can be laid on the register's history without ever going back. */
-function order({ messages, held }: History, { topic, registers }: Point): readonly Breach[] {
+function order({ messages, held }: History, { topic, code, registers }: Point): readonly Breach[] {
   const [register, ...others] = registers;
   // Where mode and position are two registers, the value published changes between them.
   if (register === undefined || others.length > 0) return [];
-  const history = held.get(register) ?? [];
+  const history = held.get(`${code}/${register}`) ?? [];
   let from = 0;
   const breaches: Breach[] = [];
   for (const { at, payload } of live(messages, `${topic}/value`)) {
@@ -98,7 +86,7 @@ function order({ messages, held }: History, { topic, registers }: Point): readon
   return breaches;
 }
 
-const live = (messages: readonly Message[], topic: string): readonly Message[] =>
+const live = (messages: readonly Seen[], topic: string): readonly Seen[] =>
   messages.filter((one) => one.topic === topic && !one.retain && one.payload !== "");
 
 /** Counting sensors: every number was shown before it was published, and they never count down. */

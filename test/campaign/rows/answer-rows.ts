@@ -1,82 +1,79 @@
 import type { SimulatedPlatform } from "../../end-to-end/support/platform.js";
-import { fieldsOf, textOf } from "../history.js";
-import { expectOutcome, outcomesDuring, type Row, type Seen, stayedOnline } from "../row.js";
+import { textOf } from "../history.js";
+import {
+  outcome,
+  outcomesDuring,
+  resultsOf,
+  type Row,
+  type Seen,
+  stayedOnline,
+  unless,
+  wait,
+  within,
+} from "../row.js";
 import type { BadManner } from "../support/bad-host.js";
-import type { World } from "../support/world.js";
-import { platform, signsIn, wait } from "./kinds.js";
+import type { Lane, World } from "../support/world.js";
+import { faulty, platform } from "./kinds.js";
 
 /* F: answers that are none: too slow, too large, not JSON, refusals, redirects. */
 
-function meet(world: World, manner: BadManner): void {
-  world.badHost.manner(manner);
-  for (const door of [world.business, world.realtime]) {
-    door.target(world.badHost.port);
+function lead({ business, realtime }: World, port: number): void {
+  for (const door of [business, realtime]) {
+    door.target(port);
     door.cut();
   }
 }
 
-function leave(world: World): void {
-  for (const door of [world.business, world.realtime]) {
-    door.target(world.platformPort);
-    door.cut();
-  }
-}
-
+/** Both hosts answer everything so. */
 const badAnswers = (name: string, manner: BadManner): Row =>
   platform({
     name,
-    how: `both hosts answer everything so (${manner}) for 20 s`,
     expected: "each answer refused in time and size; values kept, readings turn stale",
     holdMs: 20_000,
     reducedHoldMs: 8_000,
-    begin: (world) => meet(world, manner),
-    end: leave,
-    check: (seen) => [...stayedOnline(seen), ...slimmer(seen.notes)],
+    begin: (world) => {
+      world.badHost.manner(manner);
+      lead(world, world.badHost.port);
+    },
+    end: (world) => lead(world, world.platformPort),
+    checks: [stayedOnline, ({ notes: { rssMb = 0 } }) => unless(rssMb < 300, `the bridge used ${rssMb} MB`)],
   });
-
-const slimmer = (notes: Readonly<Record<string, number>>): readonly string[] =>
-  (notes["rssMb"] ?? 0) < 300 ? [] : [`the bridge used ${notes["rssMb"] ?? 0} MB`];
 
 /** Every answer is spoilt as a fault file says. */
 const spoilt = (name: string, fault: Readonly<Record<string, unknown>>, more: Partial<Row> = {}): Row =>
   platform({
     name,
-    how: `every answer: ${JSON.stringify(fault)}`,
     expected: "counts as no answer; nothing invented, back within 60 s",
     holdMs: 15_000,
     reducedHoldMs: 8_000,
-    begin: (world) => world.platform.fault({ ...fault, chance: 1 }),
-    end: (world) => world.platform.tell("clear_faults"),
-    check: stayedOnline,
+    ...faulty(fault),
+    checks: [stayedOnline],
     ...more,
   });
 
 /** Refusals of a busy device that do not say what the platform said. */
 const untold = ({ messages, startedAt, endedAt }: Seen): readonly string[] =>
-  messages
-    .filter(
-      ({ at, topic }) => at >= startedAt + 1_000 && at <= endedAt && topic === "greenhouse/gh-0001/result",
-    )
-    .map(({ payload }) => fieldsOf(payload))
+  resultsOf(messages.filter(within({ from: startedAt + 1_000, to: endedAt })))
     .filter(({ reason }) => reason === "platform_unavailable")
-    .filter(
-      ({ message, request_id: requestId }) => !textOf(message).includes("503") || textOf(requestId) === "",
-    )
+    .filter(({ message, request_id: id }) => !textOf(message).includes("503") || textOf(id) === "")
     .map(({ message }) => `a refusal that does not say what the platform said: ${textOf(message)}`);
+
+/** The token is got with an account, so that a lost one can be got again. */
+const signsIn = ({ credential }: Lane): boolean => credential === "sign_in";
+const signIns = async (platform: SimulatedPlatform) => (await platform.requests())["sign-in"] ?? 0;
 
 /** In turn with the polls of the business host, which alone looks at the token, so that each end is noticed. */
 const expiryMs = 7_000;
 
+/** Every token is refused from now on, new ones are good; so many times. */
 const expiring = (name: string, times: number): Row =>
   platform({
     name,
     only: signsIn,
     // Pauses of 10, 30 and 60 s after tokens that ended early, counted over all rows of this kind that came before.
     limitMs: 130_000,
-    aboutMs: (times - 1) * expiryMs + (times > 1 ? 42_000 : 6_000),
-    how: `every token is refused from now on, new ones are good; ${times} times, ${expiryMs / 1_000} s apart`,
     expected: "at most one sign-in each time, commands go on",
-    holdMs: 0,
+    holdMs: (times - 1) * expiryMs,
     begin: async ({ platform }, notes) => {
       notes["before"] = await signIns(platform);
       for (let turn = 0; turn < times; turn += 1) {
@@ -90,13 +87,14 @@ const expiring = (name: string, times: number): Row =>
       notes["after"] = await signIns(platform);
       return notes["after"] > (notes["atLast"] ?? 0);
     },
-    check: ({ notes }) => {
-      const made = (notes["after"] ?? 0) - (notes["before"] ?? 0);
-      return made >= 1 && made <= times ? [] : [`${made} sign-ins for ${times} expired tokens`];
-    },
+    checks: [
+      ({ notes: { after = 0, before = 0 } }) =>
+        unless(
+          after > before && after - before <= times,
+          `${after - before} sign-ins for ${times} expired tokens`,
+        ),
+    ],
   });
-
-const signIns = async (platform: SimulatedPlatform) => (await platform.requests())["sign-in"] ?? 0;
 
 export const answerRows: readonly Row[] = [
   badAnswers("answers drip byte by byte", "drip"),
@@ -114,49 +112,41 @@ export const answerRows: readonly Row[] = [
     "a busy device",
     { fault: "busy", code: 503 },
     {
-      how: "get-value is answered with code 503",
       expected: "no read, not 'no value': commands are refused with the code and the request id",
-      check: (seen) => [
-        ...stayedOnline(seen),
-        ...expectOutcome(seen, "refused/platform_unavailable"),
-        ...outcomesDuring(seen).filter((outcome) => outcome === "refused/no_read_back"),
-        ...untold(seen),
+      checks: [
+        ...[stayedOnline, outcome("refused/platform_unavailable"), untold],
+        (seen) => outcomesDuring(seen).filter((one) => one === "refused/no_read_back"),
       ],
     },
   ),
   spoilt("broken JSON", { fault: "garbage" }),
   spoilt("empty bodies", { fault: "empty" }),
   spoilt("truncated bodies", { fault: "truncated" }),
-  spoilt("429 with Retry-After", {
-    fault: "throttle",
-    retry_after: "5s",
-  }),
-  spoilt("503 with Retry-After", {
-    fault: "throttle",
-    status: 503,
-    retry_after: "5s",
-  }),
+  spoilt("429 with Retry-After", { fault: "throttle", retry_after: "5s" }),
+  spoilt("503 with Retry-After", { fault: "throttle", status: 503, retry_after: "5s" }),
   spoilt("answers 3 s late", { fault: "slow", delay: "3s" }),
   spoilt(
     "redirects",
-    { fault: "redirect", status: 307 },
+    {},
     {
       expected: "not followed: no request to the other origin",
-      begin: async (world, notes) => {
-        notes["before"] = world.badHost.posts.length;
-        world.badHost.manner("redirected_to");
-        const message = `http://127.0.0.1:${world.badHost.port}/api/set-value`;
-        await world.platform.fault({ fault: "redirect", status: 307, message, chance: 1 });
+      begin: async ({ badHost, platform }, notes) => {
+        notes["before"] = badHost.posts.length;
+        badHost.manner("redirected_to");
+        const message = `http://127.0.0.1:${badHost.port}/api/set-value`;
+        await platform.fault({ fault: "redirect", status: 307, message, chance: 1 });
       },
-      check: ({ notes }, { badHost }) =>
-        badHost.posts.length === notes["before"] ? [] : ["a control value was sent to another origin"],
+      checks: [
+        ({ notes }, { badHost }) =>
+          unless(badHost.posts.length === notes["before"], "a control value was sent to another origin"),
+      ],
     },
   ),
   expiring("token expires", 1),
   expiring("tokens expire three times", 3),
   spoilt(
     "401 for everything",
-    { fault: "unauthorized" },
+    {},
     {
       expected: "no storm of sign-ins; unauthorized is said; back within 60 s",
       holdMs: 12_000,
@@ -166,13 +156,10 @@ export const answerRows: readonly Row[] = [
         await platform.fault({ fault: "unauthorized", chance: 1 });
       },
       end: async ({ platform }, notes) => {
-        notes["after"] = await signIns(platform);
+        notes["made"] = (await signIns(platform)) - (notes["before"] ?? 0);
         await platform.tell("clear_faults");
       },
-      check: ({ notes }) => {
-        const made = (notes["after"] ?? 0) - (notes["before"] ?? 0);
-        return made <= 3 ? [] : [`${made} sign-ins in 12 s`];
-      },
+      checks: [({ notes: { made = 0 } }) => unless(made <= 3, `${made} sign-ins in 12 s`)],
     },
   ),
 ];

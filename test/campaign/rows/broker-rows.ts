@@ -1,198 +1,190 @@
-import { type Row, stayedOnline } from "../row.js";
-import { startRefusingBroker } from "../support/refusing-broker.js";
+import { answersOnce } from "../../support/first-words.js";
+import type { Manner } from "../../support/tcp-proxy.js";
+import { fields } from "../../end-to-end/support/watch.js";
+import { comesTrue, type Row, type Seen, stayedOnline, unless, wait } from "../row.js";
 import type { World } from "../support/world.js";
-import { broker, confirming } from "./kinds.js";
+import { broker, confirming, linkOf } from "./kinds.js";
 
 /* D: the link to the broker. In every lane with a broker of its own. */
 
 const state = "greenhouse/bridge/state";
 
-/** Lanes without a broker of their own never run these rows. */
-function of(world: World) {
-  if (world.broker === null || world.brokerDoor === null)
-    throw new Error("this lane has no broker of its own");
-  return { broker: world.broker, door: world.brokerDoor };
-}
-
-async function witnessIsBack(world: World): Promise<void> {
-  const end = Date.now() + 20_000;
-  while (!world.recorder.isConnected) {
-    if (Date.now() > end) throw new Error("the recorder did not get back to the broker");
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
-/** The broker dies with everything it retained; nobody gets in before the recorder listens again. */
+/** The broker dies with everything it retained; nobody gets in before the watch listens again. */
 async function restartBroker(world: World): Promise<void> {
-  const { broker, door } = of(world);
+  const { broker, door } = linkOf(world);
   await door.manner("closed");
   await broker.kill();
   door.cut();
   await broker.restart();
-  await witnessIsBack(world);
+  if (!(await comesTrue(() => world.watch.isConnected, 20_000, 20)))
+    throw new Error("the watch did not get back to the broker");
   await door.manner("pass");
 }
+
+/** Standing links are cut, and new ones fare so until the end. */
+const shutOut = (manner: Manner) => ({
+  begin: async (world: World) => {
+    await linkOf(world).door.manner(manner);
+    linkOf(world).door.cut();
+  },
+  end: (world: World) => linkOf(world).door.manner("pass"),
+});
+
+const frozen = (seconds: number, expected: string, limitMs: number): Row =>
+  broker({
+    ...{ name: `frozen broker ${seconds} s`, expected, holdMs: seconds * 1_000, limitMs },
+    begin: (world) => linkOf(world).broker.freeze(),
+    end: (world) => linkOf(world).broker.thaw(),
+  });
+
+/** A CONNACK with a refusal: code 3 and 5 of MQTT 3.1.1, 0x88 and 0x97 of MQTT 5 by turns. */
+function refusal(connect: Buffer, nth: number): Buffer {
+  const is5 = connect[connect.indexOf("MQTT") + 4] === 5;
+  const code = (is5 ? [0x88, 0x97] : [3, 5])[nth % 2] ?? 3;
+  return Buffer.from(is5 ? [0x20, 3, 0, code, 0] : [0x20, 2, 0, code]);
+}
+
+/** In the broker's place is one that answers every CONNECT so, and is tried at least twice. */
+const answering = (name: string, row: Partial<Row>, answer: Parameters<typeof answersOnce>[0]): Row => {
+  const { checks = [], ...more } = row;
+  return broker({
+    ...{ name, expected: "goes on trying: full jitter up to 30 s", holdMs: 40_000, limitMs: 40_000, ...more },
+    begin: async (world, notes, holdMs) => {
+      const { door, broker } = linkOf(world);
+      const stranger = await answersOnce(answer);
+      door.target(stranger.port);
+      door.cut();
+      await wait(holdMs - 1_000);
+      notes["met"] = stranger.met();
+      door.target(broker.port);
+      await stranger.close();
+    },
+    checks: [({ notes: { met = 0 } }) => unless(met >= 2, `it tried ${met} times`), ...checks],
+  });
+};
+
+/** 60 counts were shown while the broker was gone; only the newest may be told. */
+const noBacklog = ({ messages, endedAt }: Seen): readonly string[] => {
+  const counts = messages.filter(
+    ({ topic, at, retain }) =>
+      topic === "greenhouse/gh-0001/sensor/counter" && !retain && at > endedAt && at < endedAt + 30_000,
+  );
+  const [first = 0, second = 0] = counts.map(({ payload }) => Number(payload));
+  return unless(
+    counts.length <= 20 || second - first >= 2,
+    `${counts.length} old counts were published on return`,
+  );
+};
 
 export const brokerRows: readonly Row[] = [
   broker({
     name: "broker link reset",
-    how: "RST on the standing connection",
     expected: "a new link at once",
     holdMs: 0,
-    limitMs: 35_000,
-    begin: (world) => of(world).door.cut(),
+    begin: (world) => linkOf(world).door.cut(),
   }),
-  broker({
-    name: "broker link half-open",
-    aboutMs: 27_000,
-    how: "proxy swallows both ways, tells nobody",
-    expected: "seen within 1.5 keepalives (22.5 s) + 1 s, then a new link",
-    holdMs: 0,
-    // 23.5 s until it is seen, then a first reconnect within 1 s and its handshake.
-    limitMs: 35_000,
-    begin: (world) => of(world).door.deafen("both"),
-  }),
-  broker({
-    name: "broker deaf one way",
-    aboutMs: 27_000,
-    how: "proxy swallows what the broker sends",
-    expected: "as half-open: never publishing but deaf",
-    holdMs: 0,
-    limitMs: 35_000,
-    begin: (world) => of(world).door.deafen("to_client"),
-  }),
+  ...(["both", "to_client"] as const).map((direction) =>
+    broker({
+      name: direction === "both" ? "broker link half-open" : "broker deaf one way",
+      expected: "seen within 1.5 keepalives (22.5 s) + 1 s, then a new link; never publishing but deaf",
+      holdMs: 0,
+      // 23.5 s until it is seen, then a first reconnect within 1 s and its handshake.
+      limitMs: 35_000,
+      begin: (world) => linkOf(world).door.deafen(direction),
+    }),
+  ),
   broker({
     name: "will and birth race",
-    how: "half-open until the new link stands, then the broker finds the old one dead",
-    expected: "the last word on bridge/state is online",
+    expected: "where the old link is found dead after the new one stands: the last word is online",
     holdMs: 30_000,
-    limitMs: 35_000,
-    begin: (world) => of(world).door.deafen("both"),
-    end: (world) => of(world).door.bury(),
-    check: (_seen, { recorder }) =>
-      recorder.latest(state) === "online" ? [] : ["bridge/state is retained as offline"],
+    begin: (world) => linkOf(world).door.deafen("both"),
+    end: (world) => linkOf(world).door.bury(),
+    checks: [(_, { watch }) => unless(watch.latest(state) === "online", "it is retained as offline")],
   }),
   broker({
     name: "broker link flapping",
-    aboutMs: 15_000,
-    how: "RST every 2 s, five times",
     expected: "back within 35 s of the last one",
-    holdMs: 0,
-    limitMs: 35_000,
+    holdMs: 10_000,
     begin: async (world) => {
       for (let turn = 0; turn < 5; turn += 1) {
-        of(world).door.cut();
-        await new Promise((resolve) => setTimeout(resolve, 2_000));
+        linkOf(world).door.cut();
+        await wait(2_000);
       }
     },
   }),
   broker({
     name: "broker killed, retained lost",
-    aboutMs: 7_000,
-    how: "SIGKILL and a new start without its retained messages",
     expected: "discovery, states and availability are published again",
     holdMs: 0,
-    limitMs: 35_000,
     begin: restartBroker,
-    check: (seen) =>
-      [
-        "greenhouse/gh-0001/availability",
-        "greenhouse/gh-0001/actuator/fan/state",
-        "homeassistant/device/",
-      ].flatMap((start) =>
-        seen.messages.some(({ topic, retain }) => topic.startsWith(start) && !retain)
-          ? []
-          : [`${start} was not published again`],
-      ),
+    checks: [
+      "greenhouse/gh-0001/availability",
+      "greenhouse/gh-0001/actuator/fan/state",
+      "homeassistant/device/",
+    ].map(
+      (start) =>
+        ({ messages }: Seen) =>
+          unless(
+            messages.some(({ topic, retain }) => topic.startsWith(start) && !retain),
+            `${start} was not published again`,
+          ),
+    ),
   }),
   broker({
     name: "broker gone 60 s",
-    aboutMs: 15_000,
-    how: "port closed (connection refused), links cut while a command is being confirmed; reduced 15 s",
     expected: "one snapshot on return, no backlog, the command's result follows; online within 35 s",
     holdMs: 60_000,
     reducedHoldMs: 15_000,
-    limitMs: 35_000,
+    ...shutOut("closed"),
     begin: async (world) => {
-      const { door } = of(world);
       await confirming(world);
-      await door.manner("closed");
-      door.cut();
+      await shutOut("closed").begin(world);
     },
-    end: (world) => of(world).door.manner("pass"),
-    check: ({ messages, endedAt }) => {
-      // 60 counts were shown meanwhile; only the newest may be told.
-      const counts = messages.filter(
-        ({ topic, at, retain }) =>
-          topic === "greenhouse/gh-0001/sensor/counter" && !retain && at > endedAt && at < endedAt + 30_000,
-      );
-      const [first, second] = counts.map(({ payload }) => Number(payload));
-      const isBacklog = counts.length > 20 && (second ?? 0) - (first ?? 0) < 2;
-      return isBacklog ? [`${counts.length} old counts were published on return`] : [];
-    },
+    checks: [noBacklog],
   }),
   broker({
     name: "broker accepts, never answers",
-    how: "links cut, new connections get no CONNACK for 20 s",
     expected: "each try ends by itself; back within 35 s",
     holdMs: 20_000,
     reducedHoldMs: 8_000,
     limitMs: 40_000,
-    begin: async (world) => {
-      const { door } = of(world);
-      await door.manner("black_hole");
-      door.cut();
-    },
-    end: (world) => of(world).door.manner("pass"),
+    ...shutOut("black_hole"),
   }),
-  broker({
-    name: "CONNACK refused",
-    aboutMs: 14_000,
-    how: "rc 3 and 5 (3.1.1), 0x88 and 0x97 (5) by turns for 40 s",
-    expected: "goes on trying: full jitter up to 30 s",
-    holdMs: 40_000,
-    reducedHoldMs: 15_000,
-    limitMs: 40_000,
-    begin: async (world, notes, holdMs) => {
-      const { door, broker: real } = of(world);
-      const refusing = await startRefusingBroker();
-      door.target(refusing.port);
-      door.cut();
-      await new Promise((resolve) => setTimeout(resolve, holdMs - 1_000));
-      notes["refused"] = refusing.refused();
-      door.target(real.port);
-      await refusing.close();
+  answering("CONNACK refused", { reducedHoldMs: 15_000 }, refusal),
+  answering(
+    "broker accepts and closes for a while",
+    {
+      expected: "MQTT 5 all the same, so that live commands with the retain flag stay refused",
+      only: ({ broker, version }) => broker !== "embedded" && version === 5,
+      holdMs: 15_000,
+      reducedHoldMs: 8_000,
+      checks: [
+        ({ messages, startedAt }) => {
+          const infos = messages.filter(
+            ({ topic, at }) => topic === "greenhouse/bridge/info" && at >= startedAt,
+          );
+          return [
+            ...unless(infos.length > 0, "bridge/info was not published again"),
+            ...infos
+              .map(({ payload }) => JSON.stringify(fields(payload)["mqtt"] ?? null))
+              .flatMap((spoken) => unless(spoken.includes('"version":"5"'), `it speaks ${spoken}`)),
+          ];
+        },
+      ],
     },
-    check: ({ notes }) => ((notes["refused"] ?? 0) >= 2 ? [] : [`it tried ${notes["refused"] ?? 0} times`]),
-  }),
+    () => null,
+  ),
   broker({
     name: "slow broker",
     hits: "nothing",
-    how: "every byte 2 s late both ways for 20 s",
-    expected: "the link stands, nothing is lost",
+    expected: "with every byte 2 s late both ways: the link stands, nothing is lost",
     holdMs: 20_000,
     reducedHoldMs: 8_000,
     limitMs: 20_000,
-    begin: (world) => of(world).door.latency(2_000),
-    end: (world) => of(world).door.latency(0),
-    check: stayedOnline,
+    begin: (world) => linkOf(world).door.latency(2_000),
+    end: (world) => linkOf(world).door.latency(0),
+    checks: [stayedOnline],
   }),
-  broker({
-    name: "frozen broker 12 s",
-    how: "SIGSTOP of the broker, shorter than the keepalive allows",
-    expected: "goes on when the broker does",
-    holdMs: 12_000,
-    limitMs: 35_000,
-    begin: (world) => of(world).broker.freeze(),
-    end: (world) => of(world).broker.thaw(),
-  }),
-  broker({
-    name: "frozen broker 40 s",
-    how: "SIGSTOP of the broker, longer than the keepalive allows",
-    expected: "the link is given up and made again",
-    holdMs: 40_000,
-    limitMs: 45_000,
-    begin: (world) => of(world).broker.freeze(),
-    end: (world) => of(world).broker.thaw(),
-  }),
+  frozen(12, "shorter than the keepalive allows: goes on when the broker does", 35_000),
+  frozen(40, "longer than the keepalive allows: the link is given up and made again", 45_000),
 ];

@@ -1,154 +1,180 @@
 import mqtt from "mqtt";
-import { expectNever, expectShown, type Row, stayedOnline } from "../row.js";
+import { never, type Row, shown, stayedOnline, unless, wait } from "../row.js";
 import { commanded, topicOf } from "../support/house.js";
-import { broker, wait } from "./kinds.js";
+import type { Lane, World } from "../support/world.js";
+import { broker, linkOf } from "./kinds.js";
 
 /* D: what arrives over a link that stands: from neighbours at the broker, and names from the platform. */
 
 const state = "greenhouse/bridge/state";
+const set = `${topicOf(commanded, "fan")}/set`;
+const strangers = 3_000;
+const atMosquitto = ({ broker: make }: Lane): boolean => make === "Mosquitto";
+
+/** A client that does not come back when it is thrown off. */
+const stranger = ({ brokerPort, lane }: World, clientId?: string) =>
+  mqtt.connectAsync(`mqtt://127.0.0.1:${brokerPort}`, {
+    ...{ protocolVersion: lane.version, reconnectPeriod: 0, ...(clientId && { clientId }) },
+  });
+
+const foreign = (payload: string, name: string): Row =>
+  broker({
+    ...{ name, expected: "online again within 2 s", hits: "nothing", holdMs: 0, limitMs: 10_000 },
+    begin: ({ watch }) => watch.publish(state, payload, { retain: true }),
+    checks: [
+      shown(state, "online"),
+      ({ messages, startedAt }) => {
+        const repaired = messages.find((one) => one.topic === state && one.payload === "online");
+        const tookMs = (repaired?.at ?? Infinity) - startedAt;
+        return unless(payload === "" || tookMs <= 2_000, `repaired after ${tookMs} ms`);
+      },
+    ],
+  });
+
+/** Hostile things that arrive over the bridge's link, which has to stand all the time. */
+const poison = (row: Partial<Row> & Pick<Row, "name" | "expected" | "holdMs" | "begin">): Row =>
+  broker({
+    ...{ hits: "nothing", limitMs: 20_000, ...row },
+    begin: async (world, notes, holdMs) => {
+      notes["accepted"] = linkOf(world).door.accepted;
+      await row.begin(world, notes, holdMs);
+    },
+    checks: [
+      stayedOnline,
+      ({ notes }, world) =>
+        unless(linkOf(world).door.accepted === notes["accepted"], "the link was lost over it"),
+    ],
+  });
+
+/** Everything that a broker keeps, as a new subscriber with QoS 1 gets it. */
+async function keptFor(world: World): Promise<readonly { topic: string; qos: number }[]> {
+  const client = await stranger(world);
+  const kept: { topic: string; qos: number }[] = [];
+  client.on("message", (topic, _, { qos, retain }) => {
+    if (retain) kept.push({ topic, qos });
+  });
+  await client.subscribeAsync("greenhouse/#", { qos: 1 });
+  await wait(1_000);
+  await client.endAsync();
+  return kept;
+}
+
+/** Announcements of somebody else, or their clearing: more than a default broker keeps back for one subscriber. */
+async function fillWithStrangers(world: World, payload: string): Promise<void> {
+  const client = await stranger(world);
+  const all = Array.from({ length: strangers }, (_, n) =>
+    client.publishAsync(`homeassistant/device/stranger-${n}/config`, payload, { qos: 1, retain: true }),
+  );
+  await Promise.all(all);
+  await client.endAsync();
+}
+
+const payloads = [
+  ...["", "{", "[]", "NaN", "1e309", "-0", "\u0000", '{"__proto__":{"polluted":1}}', "💥".repeat(99)],
+];
+const topics = [
+  ...["greenhouse/gh-0001/actuator/none/set", "greenhouse/none/actuator/x/set", set, "greenhouse//set"],
+  ...["greenhouse/bridge/request/none", "greenhouse/bridge/request/read", "greenhouse/bridge/self_test"],
+];
+const hostileCodes = ["..", "+/#", "$SYS"];
 
 export const messageRows: readonly Row[] = [
-  broker({
-    name: "foreign offline on bridge/state",
-    hits: "nothing",
-    how: "another client publishes offline, retained",
-    expected: "online again within 2 s",
-    holdMs: 0,
-    limitMs: 10_000,
-    begin: async ({ recorder }) => {
-      await recorder.publish(state, "offline", { retain: true });
-    },
-    check: ({ messages, startedAt }) => {
-      const repaired = messages.find(({ topic, payload }) => topic === state && payload === "online");
-      const tookMs = (repaired?.at ?? Infinity) - startedAt;
-      return tookMs <= 2_000 ? [] : [`repaired after ${tookMs} ms`];
-    },
-  }),
-  broker({
-    name: "foreign empty bridge/state",
-    hits: "nothing",
-    how: "another client clears the retained status",
-    expected: "online again within 2 s",
-    holdMs: 0,
-    limitMs: 10_000,
-    begin: async ({ recorder }) => {
-      await recorder.publish(state, "", { retain: true });
-    },
-    check: (seen) => expectShown(seen, state, "online"),
-  }),
+  foreign("offline", "foreign offline on bridge/state"),
+  foreign("", "foreign empty bridge/state"),
   broker({
     name: "garbage from the broker",
-    aboutMs: 6_000,
-    how: "64 bytes that are no MQTT injected towards the bridge",
-    expected: "the link is given up and made again, no exit",
+    expected: "of 64 bytes that are no MQTT: the link is given up and made again, no exit",
     holdMs: 0,
-    limitMs: 35_000,
-    begin: (world) => {
-      world.brokerDoor?.inject(Buffer.alloc(64, 0xff));
-    },
+    begin: (world) => linkOf(world).door.inject(Buffer.alloc(64, 0xff)),
   }),
   broker({
     name: "another client with our id",
-    how: "one CONNECT with the bridge's client id, gone at once",
     expected: "one reconnect, no quarrel",
     holdMs: 0,
-    limitMs: 35_000,
-    begin: async (world) => {
-      const url = `mqtt://127.0.0.1:${world.brokerPort}`;
-      const other = await mqtt.connectAsync(url, {
-        clientId: "greenhouse2mqtt",
-        protocolVersion: world.lane.version,
-        reconnectPeriod: 0,
-      });
-      await other.endAsync(true);
-    },
+    begin: async (world) => (await stranger(world, "greenhouse2mqtt")).endAsync(true),
   }),
   broker({
     name: "oversized message",
-    aboutMs: 7_000,
-    hits: "delivery",
-    how: "300 KiB on a set topic and on a request topic",
-    expected:
-      "refused where the broker hands it on, never carried out; the link survives or is back within 30 s",
+    expected: "300 KiB are never carried out; the link survives or is back within 30 s",
     holdMs: 0,
     limitMs: 30_000,
     begin: async (world) => {
-      const large = Buffer.alloc(300 * 1024, "a");
-      const url = `mqtt://127.0.0.1:${world.brokerPort}`;
-      for (const topic of [`${topicOf(commanded, "fan")}/set`, "greenhouse/bridge/request/read"]) {
-        // A broker with a limit of its own throws the sender off, who is therefore not the recorder.
-        const sender = await mqtt.connectAsync(url, {
-          protocolVersion: world.lane.version,
-          reconnectPeriod: 0,
-        });
+      for (const topic of [set, "greenhouse/bridge/request/read"]) {
+        // A broker with a limit of its own throws the sender off, who is therefore not the watch.
+        const sender = await stranger(world);
         sender.on("error", () => undefined);
-        sender.publish(topic, large, { qos: 0 });
+        sender.publish(topic, Buffer.alloc(300 * 1024, "a"), { qos: 0 });
         await wait(1_500);
         sender.end(true);
       }
     },
-    check: (seen) => expectNever(seen, `${topicOf(commanded, "fan")}/state`, "unknown"),
+    checks: [never(`${topicOf(commanded, "fan")}/state`, "unknown")],
   }),
-  broker({
+  poison({
     name: "poison messages",
-    hits: "nothing",
-    how: "200 hostile payloads and topics below <base>",
-    expected: "each command among them refused, link and commands unharmed",
+    expected: "each command among 200 hostile payloads and topics refused, link and commands unharmed",
     holdMs: 0,
-    limitMs: 20_000,
-    begin: async ({ recorder, brokerDoor }, notes) => {
-      notes["accepted"] = brokerDoor?.accepted ?? 0;
-      const payloads = [
-        "",
-        "{",
-        "[]",
-        "NaN",
-        "1e309",
-        "-0",
-        "\u0000",
-        '{"__proto__":{"polluted":1}}',
-        "💥".repeat(99),
-      ];
-      const topics = [
-        "greenhouse/gh-0001/actuator/none/set",
-        "greenhouse/none/actuator/x/set",
-        "greenhouse/bridge/request/none",
-      ];
-      topics.push(
-        "greenhouse/bridge/request/read",
-        `${topicOf(commanded, "fan")}/set`,
-        "greenhouse//set",
-        "greenhouse/bridge/self_test",
-      );
+    begin: async ({ watch }) => {
       for (let n = 0; n < 200; n += 1)
-        await recorder.publish(topics[n % topics.length] ?? "", payloads[n % payloads.length] ?? "");
-      await recorder.publish(`${topicOf(commanded, "fan")}/set`, Buffer.from([0xff, 0xfe, 0xc3]));
+        await watch.publish(topics[n % topics.length] ?? "", payloads[n % payloads.length] ?? "");
+      await watch.publish(set, Buffer.from([0xff, 0xfe, 0xc3]));
     },
-    check: (seen, { brokerDoor }) =>
-      brokerDoor?.accepted === seen.notes["accepted"] ? stayedOnline(seen) : ["the link was lost over it"],
   }),
-  broker({
+  poison({
     name: "poison names from the platform",
-    hits: "nothing",
-    how: "controllers named with / + # $ NUL, a lone surrogate, 70,000 characters",
     expected: "no disconnect; names only in payloads",
     holdMs: 8_000,
     reducedHoldMs: 6_000,
-    limitMs: 20_000,
-    begin: async ({ platform, brokerDoor }, notes) => {
-      notes["accepted"] = brokerDoor?.accepted ?? 0;
+    begin: async ({ platform }) => {
       await platform.tell("rename_controller", { controller: "GH-0001", name: "a/+#$\u0000\ud800 ../💥" });
       await platform.tell("rename_controller", { controller: "GH-0003", name: "x".repeat(60_000) });
-      for (const code of ["..", "+/#", "$SYS"])
-        await platform.tell("add_controller", { controller: code, name: "#" }).catch(() => undefined);
+      for (const controller of hostileCodes)
+        await platform.tell("add_controller", { controller, name: "#" }).catch(() => undefined);
     },
     end: async ({ platform }) => {
       await platform.tell("rename_controller", { controller: "GH-0001", name: "East" });
       await platform.tell("rename_controller", { controller: "GH-0003", name: "West" });
-      for (const code of ["..", "+/#", "$SYS"])
-        await platform.tell("remove_controller", { controller: code }).catch(() => undefined);
+      for (const controller of hostileCodes)
+        await platform.tell("remove_controller", { controller }).catch(() => undefined);
     },
-    check: (seen, { brokerDoor }) =>
-      brokerDoor?.accepted === seen.notes["accepted"] ? stayedOnline(seen) : ["the link was lost over it"],
+  }),
+  broker({
+    name: "a late subscriber to everything",
+    hits: "nothing",
+    only: atMosquitto,
+    expected: "every state comes with QoS 0, of which no broker drops any",
+    holdMs: 0,
+    limitMs: 10_000,
+    begin: async (world, notes) => {
+      const kept = await keptFor(world);
+      notes["states"] = kept.length;
+      notes["heavy"] = kept.filter(({ topic, qos }) => qos > 0 && topic !== state).length;
+    },
+    checks: [
+      ({ notes: { states = 0 } }) => unless(states > 100, `only ${states} topics are kept`),
+      ({ notes: { heavy = 0 } }) => unless(heavy === 0, `${heavy} states have QoS 1`),
+    ],
+  }),
+  broker({
+    name: "cleanup beside the running bridge",
+    hits: "nothing",
+    only: atMosquitto,
+    expected: "refused with exit code 1, nothing cleared",
+    holdMs: 0,
+    limitMs: 10_000,
+    begin: async (world, notes) => {
+      await fillWithStrangers(world, '{"origin":{"name":"stranger"}}');
+      notes["code"] = (await world.stage.program(["cleanup"]).ended).code ?? -1;
+      await fillWithStrangers(world, "");
+    },
+    checks: [
+      stayedOnline,
+      ({ notes: { code = -1 } }) => unless(code === 1, `cleanup ended with ${code}`),
+      ({ messages }) =>
+        messages
+          .filter(({ payload }) => payload === "")
+          .filter(({ topic }) => /^greenhouse\/[^/]+\/(availability|info)$/.test(topic))
+          .map(({ topic }) => `${topic} was cleared`),
+    ],
   }),
 ];

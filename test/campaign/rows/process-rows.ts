@@ -1,29 +1,38 @@
-import type { Message } from "../history.js";
-import { expectOutcome, expectShown, type Row } from "../row.js";
+import { comesTrue, outcome, type Row, shown, unless, wait } from "../row.js";
 import type { World } from "../support/world.js";
-import { killed, own, wait } from "./kinds.js";
+import { killed, own } from "./kinds.js";
 
 /* G: the process: killed, frozen, stopped, started under bad conditions. */
 
-/** Online in this life, so that its start is in the journal. */
-async function isUp({ recorder }: World, since: number): Promise<void> {
-  const isBirth = ({ topic, payload, at }: Message) =>
-    at > since && topic === "greenhouse/bridge/state" && payload === "online";
-  while (!recorder.messages.slice(-2_000).some(isBirth) && Date.now() < since + 20_000) await wait(50);
+const restart = async ({ bridge }: World) => {
+  await bridge.stop();
+  await bridge.start();
+};
+
+/** Killed, and online in its next life, so that its start is in the journal. */
+async function lifeLost({ bridge, watch }: World): Promise<void> {
+  await bridge.kill();
+  await bridge.start();
+  const mark = watch.mark();
+  const isBirth = () =>
+    watch.seen
+      .slice(Math.max(mark, watch.mark() - 2_000))
+      .some(({ topic, payload }) => topic === "greenhouse/bridge/state" && payload === "online");
+  await comesTrue(isBirth, 20_000);
 }
 
+const frozen = (seconds: number, expected: string, checks: Row["checks"]): Row =>
+  own({
+    ...{ name: `frozen process ${seconds} s`, expected, hits: "delivery", holdMs: seconds * 1_000 },
+    begin: ({ bridge }) => bridge.program.signal("SIGSTOP"),
+    end: ({ bridge }) => bridge.program.signal("SIGCONT"),
+    ...(checks && { checks }),
+  });
+
 export const processRows: readonly Row[] = [
-  killed(
-    {
-      name: "kill -9",
-      how: "SIGKILL amid commands, started again at once",
-    },
-    () => undefined,
-  ),
+  killed("kill -9", () => undefined),
   own({
     name: "SIGTERM under load",
-    aboutMs: 12_000,
-    how: "stopped in order amid commands, started again",
     expected: "exit 0 within 10 s, offline published, no POST afterwards",
     holdMs: 0,
     begin: async ({ bridge, platform }, notes) => {
@@ -33,56 +42,35 @@ export const processRows: readonly Row[] = [
       notes["code"] = code ?? -1;
       const posts = (await platform.posts()).length;
       await wait(2_000);
-      notes["postsAfter"] = (await platform.posts()).length - posts;
+      notes["posts"] = (await platform.posts()).length - posts;
       await bridge.start();
     },
-    check: ({ notes }) => [
-      ...(notes["code"] === 0 ? [] : [`exit ${notes["code"] ?? "none"}`]),
-      ...((notes["tookMs"] ?? 0) <= 10_000 ? [] : [`it took ${notes["tookMs"] ?? 0} ms`]),
-      ...(notes["postsAfter"] === 0 ? [] : [`${notes["postsAfter"] ?? 0} POSTs after the exit`]),
+    checks: [
+      ({ notes: { code = -1 } }) => unless(code === 0, `exit ${code}`),
+      ({ notes: { tookMs = 0 } }) => unless(tookMs <= 10_000, `it took ${tookMs} ms`),
+      ({ notes: { posts = 0 } }) => unless(posts === 0, `${posts} POSTs after the exit`),
     ],
   }),
-  own({
-    name: "frozen process 12 s",
-    how: "SIGSTOP, then SIGCONT",
-    expected: "goes on; a command that waited too long is not done",
-    hits: "delivery",
-    holdMs: 12_000,
-    begin: ({ bridge }) => bridge.program.signal("SIGSTOP"),
-    end: ({ bridge }) => bridge.program.signal("SIGCONT"),
-  }),
-  own({
-    name: "frozen process 40 s",
-    how: "SIGSTOP past the keepalive: the broker publishes the will",
-    expected: "offline meanwhile; online again, no old command is done",
-    hits: "delivery",
-    holdMs: 40_000,
-    begin: ({ bridge }) => bridge.program.signal("SIGSTOP"),
-    end: ({ bridge }) => bridge.program.signal("SIGCONT"),
-    check: (seen) => expectShown(seen, "greenhouse/bridge/state", "offline"),
-  }),
+  frozen(12, "goes on; a command that waited too long is not done", undefined),
+  frozen(40, "past the keepalive: offline meanwhile; online again, no old command is done", [
+    shown("greenhouse/bridge/state", "offline"),
+  ]),
   own({
     name: "platform's name does not resolve",
-    aboutMs: 10_000,
-    how: "started with hosts below .invalid for 40 s, then with the right ones",
     expected: "online at the broker, unreachable, no exit",
     holdMs: 40_000,
-    begin: async (world) => {
-      await world.bridge.stop();
-      const platform = world.configuration["platform"] as object;
-      const names = { business_url: "https://platform.invalid", realtime_url: "https://platform.invalid" };
-      await world.bridge.start({ ...world.configuration, platform: { ...platform, ...names } });
-    },
-    end: async ({ bridge }) => {
+    begin: async ({ bridge, configuration }) => {
       await bridge.stop();
-      await bridge.start();
+      const platform = configuration["platform"] as object;
+      const names = { business_url: "https://platform.invalid", realtime_url: "https://platform.invalid" };
+      await bridge.start({ ...configuration, platform: { ...platform, ...names } });
     },
-    check: (seen) => expectShown(seen, "greenhouse/bridge/platform", "unreachable"),
+    end: restart,
+    checks: [shown("greenhouse/bridge/platform", "unreachable")],
   }),
   own({
     name: "started in 1970",
-    how: "the process's Date says 1970 at boot and is right after 12 s",
-    expected: "works all the same",
+    expected: "works all the same, also when the clock is right after 12 s",
     holdMs: 12_000,
     begin: async ({ bridge, clockOffsets }) => {
       await bridge.stop();
@@ -95,24 +83,17 @@ export const processRows: readonly Row[] = [
   }),
   own({
     name: "crash loop",
-    aboutMs: 42_000,
-    how: "seven SIGKILLs in a row, each before any command, then a SIGTERM",
-    expected: "read-only after five such lives; an orderly stop ends that",
-    holdMs: 0,
+    expected: "read-only after five lives that ended before any command; an orderly stop ends that",
+    holdMs: 24_000,
     begin: async (world) => {
       // A life that did its work does not count: the first may have, the second may still end the first one's commands.
       world.load.pause();
       await wait(10_000);
-      for (let life = 0; life < 7; life += 1) {
-        await world.bridge.kill();
-        await world.bridge.start();
-        await isUp(world, Date.now());
-      }
+      for (let life = 0; life < 7; life += 1) await lifeLost(world);
       world.load.resume();
       await wait(6_000);
-      await world.bridge.stop();
-      await world.bridge.start();
+      await restart(world);
     },
-    check: (seen) => expectOutcome(seen, "refused/read_only"),
+    checks: [outcome("refused/read_only")],
   }),
 ];

@@ -1,7 +1,8 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
 import { deflateSync, gzipSync } from "node:zlib";
-import type { Post } from "../history.js";
+import type { History } from "../history.js";
 import { portFor } from "../../support/free-port.js";
 
 /* A host that answers every request badly, and notes every control value that reaches it: it does none of them. */
@@ -18,7 +19,7 @@ export type BadManner =
 
 export interface BadHost {
   readonly port: number;
-  readonly posts: readonly Post[];
+  readonly posts: History["posts"];
   manner(manner: BadManner): void;
   close(): Promise<void>;
 }
@@ -64,12 +65,14 @@ let made: Buffer | null = null;
 const bomb = (): Buffer => (made ??= gzipSync(zeros(64)));
 
 export async function startBadHost(): Promise<BadHost> {
-  const posts: Post[] = [];
+  const posts: History["posts"][number][] = [];
   let manner: BadManner = "stalled_headers";
   const server = createServer((request, response) => {
     response.on("error", () => undefined);
-    void bodyOf(request).then((body) => {
-      if (request.method === "POST") note(body, posts);
+    // Half a body, where the caller hung up.
+    const body = text(request).catch(() => "");
+    void body.then((whole) => {
+      if (request.method === "POST") note(whole, posts);
       answers[manner](response);
     });
   });
@@ -89,17 +92,7 @@ export async function startBadHost(): Promise<BadHost> {
   };
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  try {
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-  } catch {
-    // The caller hung up; what came is all there is.
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-function note(body: string, posts: Post[]): void {
+function note(body: string, posts: History["posts"][number][]): void {
   try {
     const { deviceCode, address, value } = JSON.parse(body) as Readonly<Record<string, unknown>>;
     posts.push({

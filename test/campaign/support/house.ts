@@ -111,3 +111,15 @@ export const houses = {
 
 export const topicOf = (code: string, actuator: string): string =>
   `greenhouse/${code.toLowerCase()}/actuator/${actuator}`;
+
+/** Everything whose value is looked at: its topic, and the registers that value may come from, its own first. */
+export const points = [
+  ...Object.entries(targets).map(([id, { address, settings }]) => ({
+    ...{ id, code: commanded, topic: topicOf(commanded, id) },
+    registers: [...new Set([address, String(settings["address"])])],
+  })),
+  ...Object.entries(byHand).map(([id, { address }]) => ({
+    ...{ id, code: moved, topic: topicOf(moved, id) },
+    registers: [address],
+  })),
+] as const;

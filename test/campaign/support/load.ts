@@ -1,35 +1,40 @@
 import type { SimulatedPlatform } from "../../end-to-end/support/platform.js";
+import type { Watch } from "../../end-to-end/support/watch.js";
 import type { Sent, Shown } from "../history.js";
+import { wait } from "../row.js";
 import { byHand, commanded, counters, maxAgeMs, moved, targets, topicOf } from "./house.js";
-import type { Recorder } from "./recorder.js";
-
-/** What goes on all the time: commands over MQTT, sensors that count, somebody who moves things by hand. */
-export interface Load {
-  readonly sent: readonly Sent[];
-  readonly shown: readonly Shown[];
-  /** No commands until `resume`; everything else goes on. */
-  pause(): void;
-  resume(): void;
-  /** Resolves when the last change was made. */
-  stop(): Promise<void>;
-}
 
 const commandEveryMs = 1_200;
 const countEveryMs = 1_000;
 const moveEveryMs = 3_000;
+/** Longer a publish is not waited for. */
+const takenWithinMs = 15_000;
 
-export function startLoad(recorder: Recorder, platform: SimulatedPlatform, lane: string): Load {
+/** What goes on all the time: commands over MQTT, sensors that count, somebody who moves things by hand. */
+export function startLoad(watch: Watch, platform: SimulatedPlatform, lane: string) {
   const sent: Sent[] = [];
   const shown: Shown[] = [];
-  const over = new AbortController();
-  let isPaused = false;
+  let [isPaused, isOver] = [false, false];
+  /** At a steady rate, but never two of one kind at a time. */
+  const every = async (ms: number, chore: (turn: number) => Promise<void>) => {
+    for (let turn = 0; !isOver; turn += 1) {
+      const due = performance.now() + ms;
+      await chore(turn);
+      await wait(Math.max(0, due - performance.now()));
+    }
+  };
   const chores = [
-    every(commandEveryMs, over.signal, (turn) => {
-      if (!isPaused && recorder.isConnected) send(recorder, sent, lane, turn);
+    every(commandEveryMs, (turn) => {
+      if (!isPaused && watch.isConnected) send(watch, sent, lane, turn);
       return Promise.resolve();
     }),
-    every(countEveryMs, over.signal, (turn) => count(platform, shown, turn)),
-    every(moveEveryMs, over.signal, async (turn) => {
+    every(countEveryMs, async (turn) => {
+      for (const { code, sensor, topic } of counters) {
+        shown.push({ topic, value: 100 + turn, from: Date.now() });
+        await platform.tell("set_sensor", { controller: code, sensor, value: 100 + turn });
+      }
+    }),
+    every(moveEveryMs, async (turn) => {
       for (const { address, values } of Object.values(byHand)) {
         const value = values[turn % values.length] ?? "";
         await platform.tell("move_by_hand", { controller: moved, address, value });
@@ -37,22 +42,24 @@ export function startLoad(recorder: Recorder, platform: SimulatedPlatform, lane:
     }),
   ];
   return {
-    sent,
-    shown,
+    sent: sent as readonly Sent[],
+    shown: shown as readonly Shown[],
+    /** No commands until `resume`; everything else goes on. */
     pause: () => {
       isPaused = true;
     },
     resume: () => {
       isPaused = false;
     },
+    /** Resolves when the last change was made. */
     stop: async () => {
-      over.abort();
+      isOver = true;
       await Promise.all(chores);
     },
   };
 }
 
-function send(recorder: Recorder, sent: Sent[], lane: string, turn: number): void {
+function send(watch: Watch, sent: Sent[], lane: string, turn: number): void {
   const names = Object.keys(targets);
   const actuator = names[turn % names.length] ?? "";
   const { address, commands } = targets[actuator] ?? { address: "", commands: [] };
@@ -63,32 +70,9 @@ function send(recorder: Recorder, sent: Sent[], lane: string, turn: number): voi
   // Every third says when it was sent, so that the clock matters to it.
   const at = turn % 3 === 0 ? { at: new Date(one.at).toISOString(), max_age: `${maxAgeMs / 1_000}s` } : {};
   const payload = JSON.stringify({ command, id, by: "campaign", ...at });
-  void recorder.publish(`${topicOf(commanded, actuator)}/set`, payload).then((taken) => {
-    one.acknowledged = taken;
-  });
-}
-
-async function count(platform: SimulatedPlatform, shown: Shown[], turn: number): Promise<void> {
-  const value = 100 + turn;
-  for (const { code, sensor, topic } of counters) {
-    shown.push({ topic, value, from: Date.now() });
-    await platform.tell("set_sensor", { controller: code, sensor, value });
-  }
-}
-
-/** At a steady rate, but never two of one kind at a time. */
-async function every(ms: number, over: AbortSignal, chore: (turn: number) => Promise<void>): Promise<void> {
-  for (let turn = 0; !over.aborted; turn += 1) {
-    const due = performance.now() + ms;
-    await chore(turn);
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(done, Math.max(0, due - performance.now()));
-      function done() {
-        clearTimeout(timer);
-        over.removeEventListener("abort", done);
-        resolve();
-      }
-      over.addEventListener("abort", done);
-    });
-  }
+  const sentAt = performance.now();
+  const taken = () => {
+    one.acknowledged = performance.now() - sentAt < takenWithinMs;
+  };
+  void watch.publish(`${topicOf(commanded, actuator)}/set`, payload).then(taken, () => undefined);
 }

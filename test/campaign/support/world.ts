@@ -3,16 +3,20 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { atExit } from "../../support/at-exit.js";
 import { freePort } from "../../support/mosquitto.js";
-import type { SimulatedPlatform } from "../../end-to-end/support/platform.js";
-import { canaries, type Configuration, createStage, type Stage } from "../../end-to-end/support/stage.js";
-import type { Gap, Stretch } from "../history.js";
-import { type BadHost, startBadHost } from "./bad-host.js";
-import { type BridgeProcess, bridgeProcess } from "./bridge-process.js";
-import { startTestBroker, type TestBroker } from "./brokers.js";
-import { type Door, openDoor } from "./door.js";
+import { startTcpProxy } from "../../support/tcp-proxy.js";
+import {
+  canaries,
+  type Configuration,
+  createStage,
+  mosquittoSection,
+} from "../../end-to-end/support/stage.js";
+import type { Stretch } from "../../end-to-end/support/watch.js";
+import type { Asked, Gap } from "../history.js";
+import { startBadHost } from "./bad-host.js";
+import { BridgeProcess } from "./bridge-process.js";
+import { startTestBroker } from "./brokers.js";
 import { houses } from "./house.js";
-import { type Load, startLoad } from "./load.js";
-import { type Recorder, startRecorder } from "./recorder.js";
+import { startLoad } from "./load.js";
 
 /** Broker and protocol of one lane; each lane is a whole installation with a platform of its own. */
 export interface Lane {
@@ -23,71 +27,44 @@ export interface Lane {
   readonly credential: "token" | "sign_in";
 }
 
-export interface World {
-  readonly lane: Lane;
-  readonly stage: Stage;
-  readonly configuration: Configuration;
-  readonly platform: SimulatedPlatform;
-  /** Doors to the two hosts of the platform. */
-  readonly business: Door;
-  readonly realtime: Door;
-  readonly badHost: BadHost;
-  /** Null where the broker is part of the bridge. */
-  readonly broker: TestBroker | null;
-  readonly brokerDoor: Door | null;
-  readonly brokerPort: number;
-  readonly recorder: Recorder;
-  readonly bridge: BridgeProcess;
-  readonly load: Load;
-  readonly httpPort: number;
-  readonly platformPort: number;
-  /** The data directory is a small file system of its own. */
-  readonly hasOwnDisk: boolean;
-  readonly gaps: Gap[];
-  readonly clockOffsets: number[];
-  readonly unwritable: Stretch[];
-  clear(): Promise<void>;
-}
+export type World = Awaited<ReturnType<typeof createWorld>>;
 
-export async function createWorld(lane: Lane): Promise<World> {
+export async function createWorld(lane: Lane) {
   const stage = await createStage();
   const platform = await stage.platform({ controllers: 3 });
   const platformPort = Number(new URL(platform.url).port);
-  const [business, realtime] = [await openDoor(platformPort), await openDoor(platformPort)];
+  const requests: Record<"business" | "realtime", Asked[]> = { business: [], realtime: [] };
+  /** Doors to the two hosts of the platform. */
+  const business = await startTcpProxy(platformPort, noting(requests.business));
+  const realtime = await startTcpProxy(platformPort, noting(requests.realtime));
   const badHost = await startBadHost();
+  /** Null where the broker is part of the bridge. */
   const broker = lane.broker === "embedded" ? null : await startTestBroker(lane.broker);
-  const brokerDoor = broker && (await openDoor(broker.port));
+  const brokerDoor = broker && (await startTcpProxy(broker.port));
   const brokerPort = broker?.port ?? (await freePort());
   const httpPort = await freePort();
-  const configuration = configurationOf(lane, { business, realtime, brokerDoor, brokerPort, httpPort });
+  const ports = { business: business.port, realtime: realtime.port, broker: brokerPort, http: httpPort };
+  const configuration = configurationOf(lane, { ...ports, brokerDoor: brokerDoor?.port ?? null });
+  /** The data directory is a small file system of its own. */
   const hasOwnDisk = mountSmallDisk(join(stage.folder, "data"));
-  const bridge = bridgeProcess(stage, configuration);
+  const bridge = new BridgeProcess(stage, configuration);
   await bridge.start();
-  // A campaign that died must leave no bridge and no mount behind.
+  // A campaign that died must leave no mount behind.
   const isCleared = atExit(() => {
-    for (const { pid, hasEnded } of [bridge.program, platform.program])
-      if (!hasEnded) process.kill(pid, "SIGKILL");
     if (hasOwnDisk) unmount(stage.folder);
   });
-  const recorder = startRecorder(`mqtt://127.0.0.1:${brokerPort}`, lane.version);
-  const load = startLoad(recorder, platform, lane.name);
+  // Not behind the door: it sees every message, and sends the load.
+  const url = `mqtt://127.0.0.1:${brokerPort}`;
+  const watch = await stage.watch({ url, protocolVersion: lane.version });
+  const load = startLoad(watch, platform, lane.name);
+  const [gaps, clockOffsets, unwritable]: [Gap[], number[], Stretch[]] = [[], [0], []];
   return {
-    ...{ lane, stage, configuration, platform, business, realtime, badHost, broker, brokerDoor, brokerPort },
-    ...{
-      recorder,
-      bridge,
-      load,
-      httpPort,
-      platformPort,
-      hasOwnDisk,
-      gaps: [],
-      clockOffsets: [0],
-      unwritable: [],
-    },
+    ...{ lane, stage, configuration, platform, platformPort, business, realtime, requests, badHost },
+    ...{ broker, brokerDoor, brokerPort, httpPort, hasOwnDisk, bridge, watch, load },
+    ...{ gaps, clockOffsets, unwritable },
     clear: async () => {
       await load.stop().catch(() => undefined);
-      await recorder.end();
-      for (const one of [business, realtime, badHost, ...(brokerDoor ? [brokerDoor] : [])]) await one.close();
+      for (const one of [business, realtime, badHost, brokerDoor]) await one?.close();
       if (!bridge.program.hasEnded) await bridge.kill();
       await broker?.stop();
       isCleared();
@@ -97,39 +74,33 @@ export async function createWorld(lane: Lane): Promise<World> {
   };
 }
 
-interface Ways {
-  readonly business: Door;
-  readonly realtime: Door;
-  readonly brokerDoor: Door | null;
-  readonly brokerPort: number;
-  readonly httpPort: number;
+/** Keeps the first line of each HTTP request, without its version; upgrades to WebSocket apart. */
+const noting = (requests: Asked[]) => (bytes: Buffer) => {
+  const head = bytes.toString("latin1", 0, 2_000);
+  const line = /^(?:GET|POST) (?:\S+)/.exec(head)?.[0];
+  if (line !== undefined && !/upgrade: websocket/i.test(head)) requests.push({ at: Date.now(), line });
+};
+
+interface Ports extends Readonly<Record<"business" | "realtime" | "broker" | "http", number>> {
+  readonly brokerDoor: number | null;
 }
 
-function configurationOf(lane: Lane, ways: Ways): Configuration {
-  const { business, realtime, brokerDoor, brokerPort, httpPort } = ways;
-  const signIn = { sign_in: { body: { account: "grower", password: canaries.password } } };
-  return {
-    platform: {
-      business_url: `http://127.0.0.1:${business.port}`,
-      realtime_url: `http://127.0.0.1:${realtime.port}`,
-      ...(lane.credential === "token" ? { token: canaries.token } : signIn),
-      requests_per_minute: 3_000,
-    },
-    ...(brokerDoor === null
-      ? { broker: { port: brokerPort } }
-      : {
-          mqtt: {
-            url: `mqtt://127.0.0.1:${brokerDoor.port}`,
-            protocol_version: lane.version,
-            username: "bridge",
-            password: canaries.password,
-          },
-        }),
-    http: { port: httpPort },
-    data_dir: "./data",
-    ...houses,
-  };
-}
+const configurationOf = ({ credential, version }: Lane, ports: Ports): Configuration => ({
+  platform: {
+    business_url: `http://127.0.0.1:${ports.business}`,
+    realtime_url: `http://127.0.0.1:${ports.realtime}`,
+    ...(credential === "token"
+      ? { token: canaries.token }
+      : { sign_in: { body: { account: "grower", password: canaries.password } } }),
+    requests_per_minute: 3_000,
+  },
+  ...(ports.brokerDoor === null
+    ? { broker: { port: ports.broker } }
+    : mosquittoSection(`mqtt://127.0.0.1:${ports.brokerDoor}`, version)),
+  http: { port: ports.http },
+  data_dir: "./data",
+  ...houses,
+});
 
 /** Room for the journal of a campaign; false where this process may not mount. */
 function mountSmallDisk(folder: string): boolean {

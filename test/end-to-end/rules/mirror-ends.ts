@@ -56,10 +56,10 @@ export function endsCleanly(scene: () => MirrorScene): void {
       expect(performance.now() - start).toBeLessThan(2 * promptMs);
     });
 
-    it("never showed a secret in any topic or log line", () => {
+    it("never showed a secret in any topic or log line", async () => {
       const { stage, bridge } = scene();
       expect(bridge.stderr.length).toBeGreaterThan(1_000);
-      expect(stage.leaks()).toEqual([]);
+      expect(await stage.leaks()).toEqual([]);
     });
   });
 }

@@ -23,6 +23,14 @@ export interface SimulatedPlatform {
   fault(entry: Readonly<Record<string, unknown>>): Promise<void>;
   /** What the register of an address really holds. */
   register(controller: string, address: string): Promise<string>;
+  /** All that it held, oldest first. */
+  held(controller: string, address: string): Promise<readonly Held[]>;
+}
+
+/** From when on a register held a value; `at` is epoch ms. */
+export interface Held {
+  readonly at: number;
+  readonly value: string;
 }
 
 /** One `POST /api/set-value` as the platform saw it; `at` is epoch ms. */
@@ -51,6 +59,11 @@ export async function platformOf(program: Program): Promise<SimulatedPlatform> {
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   };
+  const stateOf = async (controller: string, address: string) =>
+    (await view(`state?controller=${controller}&address=${address}`)) as {
+      readonly value: string;
+      readonly held: readonly Held[];
+    };
   const requests = async () => (await view("requests")) as Readonly<Record<string, number>>;
   return {
     url,
@@ -58,10 +71,8 @@ export async function platformOf(program: Program): Promise<SimulatedPlatform> {
     requests,
     tell,
     fault: (entry) => tell("fault", { fault: entry }),
-    register: async (controller, address) => {
-      const state = await view(`state?controller=${controller}&address=${address}`);
-      return (state as { readonly value: string }).value;
-    },
+    register: async (...where) => (await stateOf(...where)).value,
+    held: async (...where) => (await stateOf(...where)).held,
     codes: async () => (await view("controllers")) as readonly string[],
     posts: async () => (await view("posts")) as readonly Post[],
     untilAsked: async (operation, more, timeoutMs) =>

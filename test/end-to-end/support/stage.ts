@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ProfileName } from "../../../src/simulator/dialects.js";
 import { type Mosquitto, type MosquittoOptions, startMosquitto } from "../../support/mosquitto.js";
+import { journalOf } from "./journal.js";
 import { platformOf, type SimulatedPlatform } from "./platform.js";
 import { type Program, type ProgramOptions, startProgram } from "./program.js";
 import { type Watch, watchBroker, type WatchOptions } from "./watch.js";
@@ -28,14 +29,19 @@ export interface Stage {
   mosquitto(options?: MosquittoOptions): Promise<Mosquitto>;
   watch(options: WatchOptions): Promise<Watch>;
   /** Writes a configuration and runs the bridge on it. */
-  bridge(configuration: Configuration): Promise<Program>;
+  bridge(configuration: Configuration, options?: BridgeOptions): Promise<Program>;
   write(name: string, text: string): Promise<string>;
-  /** Where a canary surfaced, in logs and topics of this stage. */
-  leaks(): readonly string[];
+  /** Where a canary surfaced, in logs, topics and the journal of this stage. */
+  leaks(): Promise<readonly string[]>;
   clear(): Promise<void>;
 }
 
 export type Configuration = Readonly<Record<string, unknown>>;
+
+interface BridgeOptions {
+  readonly logLevel?: "trace" | "info" | "warn";
+  readonly env?: Readonly<Record<string, string>>;
+}
 
 /** Simulated time runs ten times as fast, so that readings are renewed every 3 s. */
 const usualSpeed = 10;
@@ -78,12 +84,12 @@ export async function createStage(): Promise<Stage> {
       endings.push(() => started.end());
       return started;
     },
-    bridge: async (configuration) => {
+    bridge: async (configuration, { logLevel = "trace", env = {} } = {}) => {
       // JSON is YAML too.
       await write("config.yaml", JSON.stringify(configuration, null, 1));
-      return program(["run", "--log-level", "trace"]);
+      return program(["run", "--log-level", logLevel], { env });
     },
-    leaks: () => leaksOf(programs, watches),
+    leaks: async () => leaksOf(programs, watches, await journalOf({ folder })),
     clear: async () => {
       for (const end of endings.splice(0).reverse()) await end();
       await rm(folder, { recursive: true, force: true });
@@ -96,12 +102,16 @@ async function kill(program: Program): Promise<void> {
   await program.ended;
 }
 
-function leaksOf(programs: readonly Program[], watches: readonly Watch[]): readonly string[] {
-  const lines = programs.flatMap(({ stdout, stderr }) => [...stdout.split("\n"), ...stderr.split("\n")]);
+function leaksOf(
+  programs: readonly Program[],
+  watches: readonly Watch[],
+  journal: readonly object[],
+): readonly string[] {
+  const lines = programs.flatMap(({ stdout, stderr }) => `${stdout}\n${stderr}`.split("\n"));
   const messages = watches.flatMap(({ seen }) => seen.map(({ topic, payload }) => `${topic} ${payload}`));
-  return [...lines, ...messages].filter((text) =>
-    Object.values(canaries).some((secret) => text.includes(secret)),
-  );
+  return [...lines, ...messages, ...journal.map((record) => JSON.stringify(record))]
+    .filter((text) => Object.values(canaries).some((secret) => text.includes(secret)))
+    .map((text) => text.slice(0, 300));
 }
 
 /** A configuration for a platform and a broker, with short intervals and planted secrets. */

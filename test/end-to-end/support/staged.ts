@@ -7,7 +7,7 @@ export const it = plain.extend<{ readonly stage: Stage }>({
   stage: async ({}, use) => {
     const stage = await createStage();
     await use(stage);
-    const leaks = stage.leaks();
+    const leaks = await stage.leaks();
     await stage.clear();
     expect(leaks, "planted secrets in outputs and topics").toEqual([]);
   },

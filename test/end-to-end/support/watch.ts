@@ -13,7 +13,17 @@ export interface Seen {
   readonly correlationData: string | null;
   /** When it arrived, ms of a steady clock. */
   readonly atMs: number;
+  /** When it arrived, epoch ms. */
+  readonly at: number;
 }
+
+export interface Stretch {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** How long anything is waited for that has to come some time. */
+export const patientMs = 40_000;
 
 /** MQTT 5 properties of a publish. */
 export type PublishProperties = NonNullable<IClientPublishOptions["properties"]>;
@@ -26,6 +36,9 @@ interface PublishOptions {
 export interface Watch {
   readonly clientId: string;
   readonly seen: readonly Seen[];
+  readonly isConnected: boolean;
+  /** When it was not subscribed, epoch ms; the last may go on. */
+  readonly absences: readonly Stretch[];
   /** The newest payload on a topic; empty where it was cleared, null where nothing came. */
   latest(topic: string): string | null;
   /** Newest payloads that are not empty, by topic, of topics that match. */
@@ -33,7 +46,7 @@ export interface Watch {
   /** Position of the next message. */
   mark(): number;
   /** Waits until a condition on what was seen holds; `what` is said when it does not in time. */
-  untilTrue(condition: () => boolean, what: string, timeoutMs: number): Promise<void>;
+  untilTrue(condition: () => boolean, what: string, timeoutMs?: number): Promise<void>;
   publish(topic: string, payload: string | Buffer, options?: PublishOptions): Promise<void>;
   end(): Promise<void>;
 }
@@ -45,75 +58,87 @@ export interface WatchOptions {
   readonly password?: string;
 }
 
-export async function watchBroker(options: WatchOptions): Promise<Watch> {
-  const client = await connected(options);
+/** Tries until there is a broker: the embedded one comes up with the bridge. Comes back to a broker that went. */
+export async function watchBroker({ url, ...login }: WatchOptions): Promise<Watch> {
+  const clientId = `watch-${Math.random().toString(16).slice(2)}`;
+  // A broker that is frozen on purpose is not to lose its witness.
+  const options = {
+    clientId,
+    reconnectPeriod: 50,
+    connectTimeout: 10_000,
+    keepalive: 600,
+    resubscribe: false,
+  };
+  const client = mqtt.connect(url, { ...login, ...options });
   const seen: Seen[] = [];
   const newest = new Map<string, string>();
   const listeners = new Set<() => void>();
+  client.on("error", () => undefined);
   client.on("message", (topic, bytes, { retain, properties }) => {
     const payload = bytes.toString();
     const correlationData = properties?.correlationData?.toString() ?? null;
-    seen.push({ index: seen.length, topic, payload, retain, correlationData, atMs: performance.now() });
+    const times = { atMs: performance.now(), at: Date.now() };
+    seen.push({ index: seen.length, topic, payload, retain, correlationData, ...times });
     newest.set(topic, payload);
     for (const listener of [...listeners]) listener();
   });
-  await client.subscribeAsync("#", { qos: 1 });
+  const untilTrue: Watch["untilTrue"] = (condition, what, timeoutMs = patientMs) =>
+    new Promise((resolve, reject) => {
+      const look = () => {
+        if (!condition()) return;
+        stop();
+        resolve();
+      };
+      const late = setTimeout(() => {
+        stop();
+        reject(new Error(`not within ${timeoutMs} ms: ${what}`));
+      }, timeoutMs);
+      const stop = () => {
+        clearTimeout(late);
+        listeners.delete(look);
+      };
+      listeners.add(look);
+      look();
+    });
+  const presence = presenceOf(client, listeners);
+  const end = () => client.endAsync(true);
+  await untilTrue(() => presence.isConnected, `a broker answers at ${url}`, 60_000).catch(async (error: unknown) => {
+    await end();
+    throw error;
+  });
   return {
-    clientId: client.options.clientId ?? "",
-    seen,
+    ...{ clientId, seen, absences: presence.absences, untilTrue, end },
+    get isConnected() {
+      return presence.isConnected;
+    },
     latest: (topic) => newest.get(topic) ?? null,
     current: (pattern) =>
       new Map([...newest].filter(([topic, payload]) => payload !== "" && pattern.test(topic))),
     mark: () => seen.length,
-    untilTrue: (condition, what, timeoutMs) =>
-      new Promise((resolve, reject) => {
-        const look = () => {
-          if (!condition()) return;
-          stop();
-          resolve();
-        };
-        const late = setTimeout(() => {
-          stop();
-          reject(new Error(`not within ${timeoutMs} ms: ${what}`));
-        }, timeoutMs);
-        const stop = () => {
-          clearTimeout(late);
-          listeners.delete(look);
-        };
-        listeners.add(look);
-        look();
-      }),
     publish: async (topic, payload, { retain = false, properties } = {}) => {
       await client.publishAsync(topic, payload, { qos: 1, retain, ...(properties && { properties }) });
-    },
-    end: async () => {
-      await client.endAsync(true);
     },
   };
 }
 
-/** Tries until there is a broker: the embedded one comes up with the bridge. */
-async function connected({ url, protocolVersion, username, password }: WatchOptions): Promise<MqttClient> {
-  const client = mqtt.connect(url, {
-    protocolVersion,
-    clientId: `watch-${Math.random().toString(16).slice(2)}`,
-    reconnectPeriod: 200,
-    connectTimeout: 5_000,
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
-  });
-  client.on("error", () => undefined);
-  await new Promise<void>((resolve, reject) => {
-    const late = setTimeout(() => {
-      client.end(true);
-      reject(new Error(`no broker answers at ${url}`));
-    }, 60_000);
-    client.once("connect", () => {
-      clearTimeout(late);
-      resolve();
+/** Subscribes at each connect, and knows when it was not. */
+function presenceOf(client: MqttClient, listeners: ReadonlySet<() => void>) {
+  const absences: { from: number; to: number }[] = [{ from: 0, to: Infinity }];
+  const presence = { isConnected: false, absences };
+  client.on("connect", () => {
+    client.subscribe("#", { qos: 1 }, (error) => {
+      const last = absences.at(-1);
+      if (error || last === undefined) return;
+      presence.isConnected = true;
+      last.to = Date.now();
+      for (const listener of [...listeners]) listener();
     });
   });
-  return client;
+  client.on("close", () => {
+    if (presence.isConnected) absences.push({ from: Date.now(), to: Infinity });
+    presence.isConnected = false;
+  });
+  return presence;
 }
 
 /** Waits until the newest payload on a topic is as wanted; a text is compared. */
@@ -121,7 +146,7 @@ export async function until(
   watch: Watch,
   topic: string,
   wanted: string | ((payload: string) => boolean),
-  timeoutMs: number,
+  timeoutMs = patientMs,
 ): Promise<string> {
   const isWanted = (payload: string | null): payload is string =>
     payload !== null && (typeof wanted === "string" ? payload === wanted : wanted(payload));
@@ -144,7 +169,7 @@ export async function untilNew(
   mark: number,
   topic: string,
   wanted: string | ((payload: string) => boolean),
-  timeoutMs: number,
+  timeoutMs = patientMs,
 ): Promise<Seen> {
   const find = () =>
     watch.seen
@@ -158,6 +183,12 @@ export async function untilNew(
   const found = find();
   if (found === undefined) throw new Error(what);
   return found;
+}
+
+/** Waits for an event of a type on `bridge/event`; resolves with its fields. */
+export async function untilEvent(watch: Watch, mark: number, type: string, timeoutMs = patientMs) {
+  const isOne = (payload: string) => fields(payload)["type"] === type;
+  return untilNew(watch, mark, "greenhouse/bridge/event", isOne, timeoutMs);
 }
 
 export const seenOn = (watch: Watch, topic: string): readonly Seen[] =>

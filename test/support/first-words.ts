@@ -1,0 +1,27 @@
+import { once } from "node:events";
+import net from "node:net";
+import { portFor } from "./free-port.js";
+
+/** A server that answers the first bytes of each connection, of a broker a CONNECT, and hangs up; null is no answer. */
+export async function answersOnce(answer: (first: Buffer, nth: number) => Buffer | null) {
+  let met = 0;
+  const sockets = new Set<net.Socket>();
+  const server = net.createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined).on("close", () => sockets.delete(socket));
+    socket.once("data", (first) => {
+      const bytes = answer(first, met++);
+      if (bytes === null) socket.destroy();
+      else socket.end(bytes);
+    });
+  });
+  return {
+    port: await portFor(server),
+    /** Connections that were answered so far. */
+    met: () => met,
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      await once(server.close(), "close");
+    },
+  };
+}
