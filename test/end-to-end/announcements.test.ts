@@ -1,7 +1,6 @@
 import { describe, expect } from "vitest";
 import { freePort } from "../support/mosquitto.js";
-import { it } from "./support/staged.js";
-import { configurationFor, mosquittoSection, type Stage } from "./support/stage.js";
+import { atMosquitto, it, running } from "./support/staged.js";
 import { fields, until, untilNew, type Watch } from "./support/watch.js";
 
 /* What Home Assistant is told over starts and ends of the bridge. Real Mosquitto, MQTT 5. */
@@ -10,7 +9,6 @@ const documents = /^homeassistant\/device\/[^/]+\/config$/;
 const house = "homeassistant/device/greenhouse2mqtt_GH-0001/config";
 const hasSensors = (payload: string) =>
   payload.includes('"sensor_name_') || payload.includes('"sensor_factor_');
-const patientMs = 40_000;
 
 /** Components that a message takes out of Home Assistant. */
 const removedBy = (payload: string): readonly string[] =>
@@ -21,83 +19,51 @@ const removedBy = (payload: string): readonly string[] =>
 const removedSince = (watch: Watch, mark: number) =>
   watch.seen.slice(mark).flatMap(({ topic, payload }) => (documents.test(topic) ? removedBy(payload) : []));
 
-async function rig(stage: Stage) {
-  const broker = await stage.mosquitto();
-  const watch = await stage.watch({ url: broker.url, protocolVersion: 5 });
-  const port = await freePort();
-  const configuration = configurationFor(`http://127.0.0.1:${port}`, mosquittoSection(broker.url));
-  const platform = () => stage.platform({ port });
-  const run = async (more: object = {}) => {
-    const bridge = await stage.bridge({ ...configuration, ...more });
-    return async () => {
-      bridge.signal("SIGTERM");
-      await bridge.ended;
-    };
-  };
-  return { watch, platform, run };
-}
-
 describe.concurrent("announcements", { timeout: 150_000 }, () => {
   it("lose no entity by a restart, neither beside a healthy platform nor while it is away", async ({
     stage,
   }) => {
-    const { watch, platform, run } = await rig(stage);
-    const first = await platform();
-    const stop = await run();
-    await until(watch, house, hasSensors, patientMs);
-    await stop();
+    const port = await freePort();
+    const { watch, run } = await atMosquitto(stage, `http://127.0.0.1:${port}`);
+    const first = await stage.platform({ port });
+    const bridge = await run();
+    await until(watch, house, hasSensors);
+    await bridge.end("SIGTERM");
     const restarted = watch.mark();
-    const stopAgain = await run();
-    await untilNew(watch, restarted, house, hasSensors, patientMs);
-    await stopAgain();
-    first.program.signal("SIGKILL");
-    await first.program.ended;
+    const again = await run();
+    await untilNew(watch, restarted, house, hasSensors);
+    await again.end("SIGTERM");
+    await first.program.end("SIGKILL");
     const alone = watch.mark();
-    const stopAlone = await run();
-    await untilNew(watch, alone, "greenhouse/bridge/platform", "unreachable", patientMs);
-    await untilNew(watch, alone, house, () => true, patientMs);
-    await stopAlone();
-    await platform();
+    const lonely = await run();
+    await untilNew(watch, alone, "greenhouse/bridge/platform", "unreachable");
+    await untilNew(watch, alone, house, () => true);
+    await lonely.end("SIGTERM");
+    await stage.platform({ port });
     const back = watch.mark();
     await run();
-    await untilNew(watch, back, house, hasSensors, patientMs);
+    await untilNew(watch, back, house, hasSensors);
     expect(removedSince(watch, restarted)).toEqual([]);
   });
 
   it("are withdrawn by homeassistant.enabled: false, and those of others stay", async ({ stage }) => {
-    const { watch, platform, run } = await rig(stage);
+    const { watch, bridge, run } = await running(stage);
     const stranger = "homeassistant/device/stranger/config";
-    const foreign = JSON.stringify({
-      device: { identifiers: ["x"] },
-      origin: { name: "other" },
-      components: {},
-    });
-    await watch.publish(stranger, foreign, { retain: true });
-    await platform();
-    const stop = await run();
-    await until(watch, house, hasSensors, patientMs);
-    await stop();
+    const foreign = { device: { identifiers: ["x"] }, origin: { name: "other" }, components: {} };
+    await watch.publish(stranger, JSON.stringify(foreign), { retain: true });
+    await until(watch, house, hasSensors);
+    await bridge.end("SIGTERM");
     await run({ homeassistant: { enabled: false } });
-    await watch.untilTrue(
-      () => [...watch.current(documents).keys()].join() === stranger,
-      "only the other's announcement is left",
-      patientMs,
-    );
+    const isAlone = () => [...watch.current(documents).keys()].join() === stranger;
+    await watch.untilTrue(isAlone, "only the other's announcement is left");
   });
 
   it("come again at a birth that Home Assistant was told to retain", async ({ stage }) => {
-    const { watch, platform, run } = await rig(stage);
-    await platform();
-    await run();
-    await until(watch, house, hasSensors, patientMs);
+    const { watch } = await running(stage);
+    await until(watch, house, hasSensors);
     const born = watch.mark();
     await watch.publish("homeassistant/status", "online", { retain: true });
-    await untilNew(
-      watch,
-      born,
-      "homeassistant/device/greenhouse2mqtt_bridge_greenhouse2mqtt/config",
-      () => true,
-      patientMs,
-    );
+    const own = "homeassistant/device/greenhouse2mqtt_bridge_greenhouse2mqtt/config";
+    await untilNew(watch, born, own, () => true);
   });
 });

@@ -91,8 +91,7 @@ describe.concurrent.each([5, 4] as const)(
         expect(await again.command("co2", { command: "on", id: "later" })).toMatchObject({ repeated: false });
         door.cut();
         await untilNew(after, after.mark(), state, "online", 60_000);
-        bridge.signal("SIGTERM");
-        expect(await bridge.ended).toMatchObject({ code: 0 });
+        expect(await bridge.end("SIGTERM")).toMatchObject({ code: 0 });
         await start(after);
         expect(await again.command("co2", { command: "off", id: "latest" })).toMatchObject({
           repeated: false,

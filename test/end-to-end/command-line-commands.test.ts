@@ -154,8 +154,7 @@ describe.concurrent.each([mosquitto, embedded])(
       await follow.untilPrinted(/"f-1"/, 20_000);
       await house.command("fan", { command: "off", id: "f-2" });
       await follow.untilPrinted(/"f-2"/, 20_000);
-      follow.signal("SIGTERM");
-      expect(await follow.ended).toMatchObject({ code: 0 });
+      expect(await follow.end("SIGTERM")).toMatchObject({ code: 0 });
       const ids = follow.stdout
         .trim()
         .split("\n")
@@ -171,8 +170,7 @@ describe.concurrent("set without a bridge", { timeout: 120_000 }, () =>
     try {
       const house = rig.house();
       await house.command("fan", { command: "on", id: "by the bridge" });
-      rig.bridge.signal("SIGTERM");
-      await rig.bridge.ended;
+      await rig.bridge.end("SIGTERM");
       const run = (...args: readonly string[]) => rig.stage.program(args).ended;
       const set = await run("set", house.code, "fan", "off", "--by", "me");
       expect(set.code).toBe(0);
@@ -198,8 +196,7 @@ describe.concurrent("set without a bridge", { timeout: 120_000 }, () =>
         code: 1,
         stderr: containing("no bridge is running"),
       });
-      rig.platform.program.signal("SIGKILL");
-      await rig.platform.program.ended;
+      await rig.platform.program.end("SIGKILL");
       const gone = await run("set", house.code, "fan", "on");
       expect(gone.code).toBe(3);
       expect(fields(gone.stdout)).toMatchObject({ reason: "platform_unavailable" });

@@ -52,8 +52,7 @@ describe.concurrent.each(brokers)("commands over $name", { timeout: 300_000 }, (
       await Promise.all([mode.untilPosted("101", 1), posting.untilPosted("150", 1)]);
       const mark = rig.watch.mark();
       const start = performance.now();
-      rig.bridge.signal("SIGTERM");
-      const { code, stderr } = await rig.bridge.ended;
+      const { code, stderr } = await rig.bridge.end("SIGTERM");
       expect(code).toBe(0);
       // Five of them are for the POST that never ends; a busy machine gets more than the ten of the contract.
       expect(performance.now() - start, stderr.slice(-2_000)).toBeLessThan(20_000);

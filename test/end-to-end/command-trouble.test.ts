@@ -56,8 +56,7 @@ describe.concurrent.each(brokers)("commands over $name", { timeout: 300_000 }, (
       }
       expect(await house.posted("150")).toEqual(["1010"]);
 
-      rig.platform.program.signal("SIGKILL");
-      await rig.platform.program.ended;
+      await rig.platform.program.end("SIGKILL");
       expect(await house.command("motor", { command: "stop", id: "gone" })).toMatchObject({
         ...{ outcome: "failed", reason: "not_sent", message: sentence, sent_at: null },
         steps: [{ purpose: "stop", attempts: 1, code: null, read_back: null }],
@@ -75,8 +74,7 @@ describe.concurrent.each(brokers)("commands over $name", { timeout: 300_000 }, (
       const reasons = flooded.results("fan").map(({ reason }) => reason);
       expect(new Set(reasons)).toEqual(new Set(["bad_payload", "overloaded"]));
       expect(reasons.filter((one) => one === "bad_payload").length).toBeLessThanOrEqual(120);
-      rig.bridge.signal("SIGTERM");
-      expect(await rig.bridge.ended).toMatchObject({ code: 0 });
+      expect(await rig.bridge.end("SIGTERM")).toMatchObject({ code: 0 });
       const records = (await journalOf(rig.stage)).filter(({ controller }) => controller === flooded.code);
       const single = records.filter(({ type }) => type === "refusal").length;
       const counted = records.filter(({ type }) => type === "refusals_counted");

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { tellFigures } from "../proof/figures.js";
 import { type Kill, killRig, type Step, steps } from "./support/kill-rig.js";
+import { createStage } from "./support/stage.js";
 
 /*
  * kill -9 of the built program at each step of a command's path, with real files, a real Mosquitto and real HTTP. After the
@@ -20,8 +21,9 @@ describe("kill -9", () =>
       const kills: Kill[] = [];
       const wrong: string[] = [];
       const work = async () => {
-        const rig = await killRig();
+        const stage = await createStage();
         try {
+          const rig = await killRig(stage);
           for (let run = plan.shift(); run !== undefined; run = plan.shift()) {
             const kill = await rig.kill(stepOf(run), run);
             kills.push(kill);
@@ -29,7 +31,7 @@ describe("kill -9", () =>
           }
           wrong.push(...(await rig.faultsOfJournal()));
         } finally {
-          await rig.clear();
+          await stage.clear();
         }
       };
       await Promise.all(Array.from({ length: rigsAtOnce }, work));
@@ -64,23 +66,23 @@ function faultsOf({ journaled, results, postsAfter, sought, register, effects }:
 }
 
 async function report(kills: readonly Kill[], wrong: readonly string[], seconds: number): Promise<void> {
-  const rows = steps.map((step) => {
-    const ofStep = kills.filter((kill) => kill.step === step);
-    const outcomes: Record<string, number> = {};
-    for (const { results } of ofStep) {
-      const outcome = results.length === 0 ? "none (never journaled)" : String(results[0]?.["outcome"]);
-      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
-    }
-    return {
-      step,
-      kills: ofStep.length,
-      journaled: ofStep.filter(({ journaled }) => journaled).length,
-      posts_after_restart: ofStep.reduce((sum, { postsAfter }) => sum + postsAfter.length, 0),
-      outcomes,
-    };
-  });
-  for (const { step, outcomes, ...counts } of rows)
-    console.log(`kill -9 ${step}: ${JSON.stringify(counts)} ${JSON.stringify(outcomes)}`);
+  console.table(
+    steps.map((step) => {
+      const ofStep = kills.filter((kill) => kill.step === step);
+      const outcomes = ofStep.map(({ results }) =>
+        String(results[0]?.["outcome"] ?? "none, never journaled"),
+      );
+      return {
+        step,
+        kills: ofStep.length,
+        journaled: ofStep.filter(({ journaled }) => journaled).length,
+        "POSTs after the restart": ofStep.flatMap(({ postsAfter }) => postsAfter).length,
+        outcomes: [...new Set(outcomes)]
+          .map((one) => `${one} ${outcomes.filter((other) => other === one).length}`)
+          .join(", "),
+      };
+    }),
+  );
   const figures = { kills: kills.length, seconds: Math.round(seconds), wrong: wrong.length };
   await tellFigures("kill", runs < 200, figures);
 }

@@ -32,14 +32,14 @@ export function commandsEnd(rig: () => CommandRig): void {
     const onTopic = (topic: string) =>
       rig().watch.seen.filter((one) => one.topic === topic && fields(one.payload)["id"] === result["id"]);
     for (const topic of [`${house.topic(actuator)}/result`, `greenhouse/${house.id}/result`]) {
-      await rig().watch.untilTrue(() => onTopic(topic).length > 0, `a result on ${topic}`, 60_000);
+      await rig().watch.untilTrue(() => onTopic(topic).length > 0, `a result on ${topic}`);
       const seen = onTopic(topic);
       expect(seen.map(({ payload, retain }) => [fields(payload), retain])).toEqual([[result, false]]);
     }
   };
   const problem = (house: House) => rig().watch.latest(`greenhouse/${house.id}/problem`);
   const untilProblem = (house: House, wanted: string) =>
-    rig().watch.untilTrue(() => problem(house) === wanted, `the problem of ${house.id} is ${wanted}`, 60_000);
+    rig().watch.untilTrue(() => problem(house) === wanted, `the problem of ${house.id} is ${wanted}`);
 
   it("confirmed: the read-back shows the value; the state is published before the result", async () => {
     const house = rig().house();
@@ -188,7 +188,7 @@ export function commandsEnd(rig: () => CommandRig): void {
     });
     expect(await house.posted()).toEqual(["1010"]);
     await untilProblem(house, "on");
-    await rig().watch.untilTrue(() => house.events("command_rejected").length > 0, "an event", 60_000);
+    await rig().watch.untilTrue(() => house.events("command_rejected").length > 0, "an event");
     expect(house.events("command_rejected")).toMatchObject([
       { severity: "error", message: anyText, at: isoTime, id: "r", actuator: "valve" },
     ]);
@@ -218,7 +218,7 @@ export function commandsEnd(rig: () => CommandRig): void {
       ...{ sent_at: isoTime, steps: [step("value", "150", "1010", { read_back: "1100" })] },
     });
     await untilProblem(house, "on");
-    await rig().watch.untilTrue(() => house.events("command_unconfirmed").length > 0, "an event", 60_000);
+    await rig().watch.untilTrue(() => house.events("command_unconfirmed").length > 0, "an event");
     expect(rig().watch.latest(`${house.topic("fan")}/state`)).toBe("auto");
     const acknowledged = await rig().request("acknowledge", { controller: house.id, actuator: "fan" });
     expect(acknowledged).toMatchObject({ controller: house.id, actuator: "fan" });
@@ -257,11 +257,11 @@ export function commandsEnd(rig: () => CommandRig): void {
       rig().watch.seen.some(
         ({ topic, payload }) => topic === `greenhouse/${house.id}/problem` && payload === "on",
       );
-    await rig().watch.untilTrue(wasProblem, `the problem of ${house.id} is told`, 60_000);
+    await rig().watch.untilTrue(wasProblem, `the problem of ${house.id} is told`);
     await house.untilEffect("310", "taken");
     await rig().request("refresh", { controller: house.id });
     await untilProblem(house, "off");
-    await rig().watch.untilTrue(() => house.events("confirmed_late").length > 0, "an event", 60_000);
+    await rig().watch.untilTrue(() => house.events("confirmed_late").length > 0, "an event");
     expect(house.events("confirmed_late")).toMatchObject([{ id: "late", actuator: "co2", severity: "info" }]);
     expect(house.results("co2")).toHaveLength(1);
   });
@@ -278,7 +278,7 @@ export function commandsEnd(rig: () => CommandRig): void {
     expect(posts.map(({ effect }) => effect)).toEqual(["not_processed", "not_processed"]);
     expect((posts[1]?.at ?? 0) - (posts[0]?.at ?? 0)).toBeGreaterThanOrEqual(5_000);
     await untilProblem(house, "on");
-    await rig().watch.untilTrue(() => house.events("command_failed").length > 0, "an event", 60_000);
+    await rig().watch.untilTrue(() => house.events("command_failed").length > 0, "an event");
     await expectOnce(house, "fans", result);
   });
 
@@ -353,7 +353,7 @@ export function commandsEnd(rig: () => CommandRig): void {
     expect(await house.command("valve", "on")).toMatchObject({ outcome: "confirmed", read_back: "1010" });
     await house.moveByHand("210", "1001");
     await rig().request("refresh", { controller: house.id });
-    await rig().watch.untilTrue(() => house.events("changed_elsewhere").length > 0, "an event", 60_000);
+    await rig().watch.untilTrue(() => house.events("changed_elsewhere").length > 0, "an event");
     expect(house.events("changed_elsewhere")).toMatchObject([
       { actuator: "valve", from: "on", to: "off", severity: "warning", message: sentence, at: isoTime },
     ]);

@@ -96,7 +96,7 @@ export function commandsAreRefused(rig: () => CommandRig, broker: BrokerUnderTes
         .watch.seen.slice(mark)
         .filter(({ topic }) => topic === "greenhouse/nobody/actuator/roof/result")
         .map(({ payload }) => fields(payload));
-    await rig().watch.untilTrue(() => answers().length > 0, "an answer", 60_000);
+    await rig().watch.untilTrue(() => answers().length > 0, "an answer");
     expect(answers()).toMatchObject([
       { controller: "nobody", reason: "unknown_actuator", message: sentence },
     ]);
@@ -113,7 +113,7 @@ export function commandsAreRefused(rig: () => CommandRig, broker: BrokerUnderTes
       rig()
         .watch.seen.slice(mark)
         .filter(({ topic }) => topic === `${house.topic("locked")}/state`);
-    await rig().watch.untilTrue(() => again().length > 0, "the state once more", 60_000);
+    await rig().watch.untilTrue(() => again().length > 0, "the state once more");
     expect(again().map(({ payload }) => payload)).toEqual(["closed"]);
     await expectNothingSent(house);
   });
@@ -203,17 +203,17 @@ export function commandsAreRefused(rig: () => CommandRig, broker: BrokerUnderTes
     await house.untilPosted("150", 1);
     expect(await house.command("fan", "on")).toMatchObject({ reason: "duplicate", message: sentence });
     const both = () => house.results("fan");
-    await rig().watch.untilTrue(() => both().length === 2, "both results", 60_000);
+    await rig().watch.untilTrue(() => both().length === 2, "both results");
     expect(both().map(({ outcome }) => outcome)).toEqual(["refused", "confirmed"]);
     expect(rig().watch.mark()).toBeGreaterThan(mark);
 
     const first = await house.command("valve", { command: "on", id: 7 });
     expect(first).toMatchObject({ id: "7", outcome: "confirmed" });
     await house.send("valve", { command: "on", id: 7, by: "somebody else" });
-    await rig().watch.untilTrue(() => house.results("valve").length === 2, "the second answer", 60_000);
+    await rig().watch.untilTrue(() => house.results("valve").length === 2, "the second answer");
     expect(house.results("valve")[1]).toMatchObject({ id: "7", reason: "duplicate", original: first });
     await house.send("valve", { command: "off", id: 7 });
-    await rig().watch.untilTrue(() => house.results("valve").length === 3, "the third answer", 60_000);
+    await rig().watch.untilTrue(() => house.results("valve").length === 3, "the third answer");
     expect(house.results("valve")[2]).toMatchObject({ reason: "bad_payload", message: containing('"7"') });
     expect(await house.posted()).toEqual(["1010", "1010"]);
   });
@@ -252,11 +252,7 @@ export function commandsAreRefused(rig: () => CommandRig, broker: BrokerUnderTes
         { properties: { responseTopic: `greenhouse/response/${house.id}`, correlationData, userProperties } },
       );
       expect(result).toMatchObject({ outcome: "confirmed", by: "scheduler" });
-      await rig().watch.untilTrue(
-        () => answers(`greenhouse/response/${house.id}`).length > 0,
-        "an answer",
-        60_000,
-      );
+      await rig().watch.untilTrue(() => answers(`greenhouse/response/${house.id}`).length > 0, "an answer");
       expect(
         answers(`greenhouse/response/${house.id}`).map(({ payload, correlationData: data }) => [
           fields(payload),

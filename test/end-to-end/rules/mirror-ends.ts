@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type MirrorScene, patientMs } from "../support/mirror-scene.js";
-import { fields, untilNew } from "../support/watch.js";
+import type { MirrorScene } from "../support/mirror-scene.js";
+import { fields, untilEvent, untilNew } from "../support/watch.js";
 
 /** A platform that is gone for a while. */
 export function survivesAnOutage(scene: () => MirrorScene): void {
@@ -19,24 +19,12 @@ export function survivesAnOutage(scene: () => MirrorScene): void {
         quality: "stale",
       });
       expect(watch.latest("greenhouse/bridge/state")).toBe("online");
-      await untilNew(
-        watch,
-        mark,
-        "greenhouse/bridge/event",
-        (text) => fields(text)["type"] === "platform_lost",
-        patientMs,
-      );
+      await untilEvent(watch, mark, "platform_lost");
 
       const back = watch.mark();
       await platform.tell("host_up", { host: "both" });
       await untilNew(watch, back, "greenhouse/bridge/platform", "online", 60_000);
-      await untilNew(
-        watch,
-        back,
-        "greenhouse/bridge/event",
-        (text) => fields(text)["type"] === "platform_back",
-        patientMs,
-      );
+      await untilEvent(watch, back, "platform_back");
       const good = all.map((id) => allAre(id, "good"));
       await watch.untilTrue(() => good.every((one) => one()), "everything is good again", 30_000);
     }),
@@ -51,7 +39,7 @@ export function endsCleanly(scene: () => MirrorScene): void {
       const mark = watch.mark();
       const start = performance.now();
       bridge.signal("SIGTERM");
-      await untilNew(watch, mark, "greenhouse/bridge/state", "offline", patientMs);
+      await untilNew(watch, mark, "greenhouse/bridge/state", "offline");
       expect(await bridge.ended).toMatchObject({ code: 0, signal: null });
       expect(performance.now() - start).toBeLessThan(2 * promptMs);
     });

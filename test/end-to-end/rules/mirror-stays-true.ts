@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { announcementFaults } from "../../homeassistant/announcement-faults.js";
 import { anyNumber, anyText, containing, matching } from "../support/expected.js";
-import { discovery, type MirrorScene, patientMs } from "../support/mirror-scene.js";
-import { fields, untilNew } from "../support/watch.js";
+import { discovery, type MirrorScene } from "../support/mirror-scene.js";
+import { fields, untilEvent, untilNew } from "../support/watch.js";
 
 /** What holds whatever the platform and Home Assistant do: rules of which each has the scene to itself. */
 export function staysTrue(scene: () => MirrorScene): void {
@@ -13,21 +13,15 @@ export function staysTrue(scene: () => MirrorScene): void {
         const { platform, watch } = scene();
         const mark = watch.mark();
         await platform.tell("empty_list", { list });
-        const event = await untilNew(
-          watch,
-          mark,
-          "greenhouse/bridge/event",
-          (text) => fields(text)["type"] === "account_empty",
-          patientMs,
-        );
+        const event = await untilEvent(watch, mark, "account_empty");
         expect(event.retain).toBe(false);
         expect(fields(event.payload)).toMatchObject({
           severity: anyText,
           message: anyText,
         });
-        await platform.untilAsked("control/mqtt", 3, patientMs);
+        await platform.untilAsked("control/mqtt", 3);
         await platform.tell("empty_list", { list: false });
-        await platform.untilAsked("control/mqtt", 2, patientMs);
+        await platform.untilAsked("control/mqtt", 2);
         const cleared = watch.seen.filter(
           ({ index, topic, payload }) => index >= mark && payload === "" && !topic.includes("/request/"),
         );
@@ -44,7 +38,6 @@ export function staysTrue(scene: () => MirrorScene): void {
       await watch.untilTrue(
         () => codes.every((code) => documentOf(code) !== undefined),
         "every controller is announced",
-        patientMs,
       );
       const documents = watch.current(discovery);
       expect(documents.size).toBeGreaterThan(codes.length);
@@ -75,7 +68,7 @@ export function staysTrue(scene: () => MirrorScene): void {
         "every discovery message came again",
         30_000,
       );
-      await untilNew(watch, born, "greenhouse/gh-0005/availability", "online", patientMs);
+      await untilNew(watch, born, "greenhouse/gh-0005/availability", "online");
     });
 
     it("answers requests, echoing the transaction", async () => {
@@ -132,7 +125,7 @@ export function staysTrue(scene: () => MirrorScene): void {
         "greenhouse/fm-0002/availability",
         "greenhouse/bridge/platform",
       ])
-        await untilNew(watch, mark, topic, (payload) => payload !== "", patientMs);
+        await untilNew(watch, mark, topic, (payload) => payload !== "");
     });
 
     it("reads again what it is asked to refresh before it answers", async () => {

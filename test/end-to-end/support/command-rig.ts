@@ -1,13 +1,12 @@
-import { freePort, type Mosquitto } from "../../support/mosquitto.js";
 import { signedIn } from "./access.js";
 import type { BrokerUnderTest } from "./brokers.js";
-import type { House } from "./house.js";
-import { houseOf } from "./house.js";
+import { type House, houseOf } from "./house.js";
+import { given, installation } from "./installation.js";
 import type { SimulatedPlatform } from "./platform.js";
-import { type Program, whileRuns } from "./program.js";
-import { type Configuration, configurationFor, createStage, mosquittoSection, type Stage } from "./stage.js";
+import type { Program } from "./program.js";
+import { type Configuration, configurationFor, createStage, type Stage } from "./stage.js";
 import { plainlySpoken, type Spoken } from "./spoken.js";
-import { until, type Watch } from "./watch.js";
+import { ask, type Watch } from "./watch.js";
 
 /* A bridge with greenhouses to command, at one of the brokers it is meant for. */
 
@@ -61,16 +60,15 @@ export interface CommandRig {
   readonly platform: SimulatedPlatform;
   readonly watch: Watch;
   readonly broker: BrokerUnderTest;
-  readonly brokerUrl: string;
   readonly spoken: Spoken;
   /** How long faults hold something back that a test has to come in between. */
   readonly held: { readonly slow: string; readonly late: string };
-  readonly mosquitto: Mosquitto | null;
   readonly bridge: Program;
   /** The next greenhouse nobody has commanded yet. */
   house(): House;
   /** Starts the bridge (again), with these configuration sections on top; resolves when it takes commands. */
   start(more?: Configuration): Promise<void>;
+  /** The data of a request's answer; rejects with its error. */
   request(name: string, fields?: Readonly<Record<string, unknown>>): Promise<unknown>;
 }
 
@@ -123,7 +121,6 @@ export async function createCommandRig(
   broker: BrokerUnderTest,
   { houses = 20, atStart = {}, dialect }: CommandRigOptions = {},
 ): Promise<CommandRig> {
-  const { embedded, version } = broker;
   const stage = await createStage();
   const controllers = Math.ceil((houses * 8) / 7) + 1;
   const platform = await stage.platform({
@@ -131,29 +128,19 @@ export async function createCommandRig(
     ...(dialect && { profile: dialect.profile, speed: dialectSpeed }),
   });
   // By default it drops what a subscriber has not taken of a burst; these tests want to see every message.
-  const mosquitto = embedded ? null : await stage.mosquitto({ extra: ["max_queued_messages 0"] });
-  const port = mosquitto?.port ?? (await freePort());
-  const brokerUrl = `mqtt://127.0.0.1:${port}`;
-  const section = embedded ? { broker: { port } } : mosquittoSection(brokerUrl, version);
+  const there = await installation(stage, broker, { extra: ["max_queued_messages 0"] });
   const codes = greenhouses(controllers).slice(0, houses);
   const free = [...codes];
-  const state: { bridge: Program | null; watch: Watch | null } = { bridge: null, watch: null };
 
   const start = async (more: Configuration = {}) => {
-    await state.bridge?.ended;
-    if (!embedded) state.watch ??= await stage.watch({ url: brokerUrl, protocolVersion: version });
     const read = (await platform.requests())["get-value"] ?? 0;
     const own = dialect ? typedActuators : actuators;
-    const configuration = commandConfiguration(platform.url, section, codes, more, own);
-    state.bridge = await stage.bridge(
-      dialect ? await signedIn(configuration, platform, dialect) : configuration,
-    );
-    state.watch ??= await whileRuns(state.bridge, stage.watch({ url: brokerUrl, protocolVersion: version }));
-    await whileRuns(state.bridge, until(state.watch, "greenhouse/bridge/state", "online", patientMs));
+    const configuration = commandConfiguration(platform.url, there.section, codes, more, own);
+    await there.start(dialect ? await signedIn(configuration, platform, dialect) : configuration);
     // Retained states of an earlier run look as good as new ones; the platform knows what was read since.
     const single = addresses - (dialect ? Object.keys(types).length : 0);
     await platform.untilTotal("get-value", read + codes.length * single, patientMs);
-    await firstRead(state.watch, codes);
+    await firstRead(there.watch, codes);
   };
   try {
     await start(atStart);
@@ -161,22 +148,20 @@ export async function createCommandRig(
     await stage.clear();
     throw error;
   }
-  const watch = given(state.watch);
+  const { watch } = there;
   return {
-    stage,
-    platform,
-    watch,
-    broker,
-    brokerUrl,
-    mosquitto,
+    ...{ stage, platform, watch, broker, start },
     spoken: dialect ?? plainlySpoken,
     held: dialect ? { slow: "25s", late: "14s" } : { slow: "10s", late: "5s" },
     get bridge() {
-      return given(state.bridge);
+      return there.bridge;
     },
     house: () => houseOf(given(free.shift()), { platform, watch }),
-    start,
-    request: (name, fields = {}) => requestOf(watch, name, fields),
+    request: async (name, fields = {}) => {
+      const { status, data, error } = await ask(watch, name, fields);
+      if (status !== "ok") throw new Error(String(error));
+      return data;
+    },
   };
 }
 
@@ -189,29 +174,4 @@ async function firstRead(watch: Watch, codes: readonly string[]): Promise<void> 
   );
   const isGood = (topic: string) => watch.latest(topic)?.includes('"quality":"good"') === true;
   await watch.untilTrue(() => topics.every(isGood), "every actuator was read", patientMs);
-}
-
-let requests = 0;
-
-async function requestOf(
-  watch: Watch,
-  name: string,
-  body: Readonly<Record<string, unknown>>,
-): Promise<unknown> {
-  const transaction = `request ${++requests}`;
-  const answer = () =>
-    watch.seen
-      .filter(({ topic }) => topic === `greenhouse/bridge/response/${name}`)
-      .map(({ payload }) => JSON.parse(payload) as Readonly<Record<string, unknown>>)
-      .find((one) => one["transaction"] === transaction);
-  await watch.publish(`greenhouse/bridge/request/${name}`, JSON.stringify({ ...body, transaction }));
-  await watch.untilTrue(() => answer() !== undefined, `an answer to ${name}`, 20_000);
-  const { status, data, error } = given(answer());
-  if (status !== "ok") throw new Error(String(error));
-  return data;
-}
-
-function given<Thing>(thing: Thing | null | undefined): Thing {
-  if (thing === null || thing === undefined) throw new Error("not there (any more)");
-  return thing;
 }

@@ -1,12 +1,11 @@
-import { expect } from "vitest";
-import { freePort } from "../../support/mosquitto.js";
 import { signedIn } from "./access.js";
 import type { BrokerUnderTest } from "./brokers.js";
 import type { SimulatedPlatform } from "./platform.js";
-import { type Program, whileRuns } from "./program.js";
+import { installation } from "./installation.js";
+import type { Program } from "./program.js";
 import { plainlySpoken, type Spoken } from "./spoken.js";
-import { configurationFor, createStage, mosquittoSection, type Stage } from "./stage.js";
-import { fields, until, untilNew, type Watch } from "./watch.js";
+import { configurationFor, createStage, type Stage } from "./stage.js";
+import { ask, fields, until, type Watch } from "./watch.js";
 
 /* A bridge that mirrors a small account and polls it every second, for the rules of the reading half. */
 
@@ -25,11 +24,7 @@ export interface MirrorScene {
   /** Tells the platform that a sensor (by its factor code) shows a value from now on, written in its dialect. */
   readonly setSensor: (controller: string, factor: string, value: number, unit: string) => Promise<void>;
   /** `greenhouse/bridge/request/<name>` and its answer's fields. */
-  readonly request: (
-    name: string,
-    payload: string,
-    timeoutMs?: number,
-  ) => Promise<Readonly<Record<string, unknown>>>;
+  readonly request: (name: string, payload: string) => Promise<Readonly<Record<string, unknown>>>;
   /** Whether every sensor of a controller that has a reading at all is of this quality now. */
   readonly allAre: (controller: string, quality: string) => () => boolean;
   /** The discovery message of a controller, by its code. */
@@ -37,9 +32,6 @@ export interface MirrorScene {
   /** Resolves when every list, reading and register was polled this many times more. */
   readonly polled: (times: number) => Promise<void>;
 }
-
-/** How long anything is waited for that has to come some time. */
-export const patientMs = 40_000;
 
 export const discovery = /^homeassistant\/device\/[^/]+\/config$/;
 export const qualities = (controller: string): RegExp =>
@@ -52,10 +44,7 @@ const actuators = {
 };
 
 /** With a dialect it signs in and is told what the dialect needs; without it is the plainest platform and a token. */
-export async function createMirrorScene(
-  { embedded, version }: BrokerUnderTest,
-  dialect: Spoken | null = null,
-): Promise<MirrorScene> {
+export async function createMirrorScene(broker: BrokerUnderTest, dialect?: Spoken): Promise<MirrorScene> {
   const spoken = dialect ?? plainlySpoken;
   const stage = await createStage();
   try {
@@ -64,16 +53,12 @@ export async function createMirrorScene(
       // With many scenes at once, readings have to be renewed well before they grow old.
       ...(dialect && { speed: 30 }),
     });
-    const port = embedded ? await freePort() : (await stage.mosquitto()).port;
-    const url = `mqtt://127.0.0.1:${port}`;
-    const section = embedded ? { broker: { port } } : mosquittoSection(url, version);
-    const plain = configurationFor(platform.url, section, { controllers: { "GH-0001": { actuators } } });
-    const configuration = dialect === null ? plain : await signedIn(plain, platform, dialect);
-    const before = embedded ? await stage.bridge(configuration) : null;
-    const watch = await stage.watch({ url, protocolVersion: version });
-    const bridge = before ?? (await stage.bridge(configuration));
-    await whileRuns(bridge, until(watch, "greenhouse/bridge/state", "online", 60_000));
-    const firstAnswer = requestOf(watch, "health", "{}", 20_000);
+    const there = await installation(stage, broker);
+    const controllers = { "GH-0001": { actuators } };
+    const plain = configurationFor(platform.url, there.section, { controllers });
+    await there.start(dialect ? await signedIn(plain, platform, dialect) : plain);
+    const { watch, bridge } = there;
+    const firstAnswer = ask(watch, "health");
     firstAnswer.catch(() => undefined);
     const promptMs = dialect ? 30_000 : 5_000;
     const view = viewOf(watch, platform, spoken);
@@ -104,7 +89,7 @@ function viewOf(watch: Watch, platform: SimulatedPlatform, spoken: Spoken): View
     sensor,
     setSensor: (controller, factor, value, unit) =>
       platform.tell("set_sensor", { controller, sensor: factor, value: spoken.reading(value, unit) }),
-    request: (name, payload, timeoutMs = 20_000) => requestOf(watch, name, payload, timeoutMs),
+    request: (name, payload) => ask(watch, name, payload),
     allAre: (controller, quality) => () => {
       const shown = [...watch.current(qualities(controller))].filter(([topic]) => hasReading(topic));
       return shown.length > 0 && shown.every(([, one]) => one === quality);
@@ -118,17 +103,4 @@ function viewOf(watch: Watch, platform: SimulatedPlatform, spoken: Spoken): View
       await platform.untilAsked("sensor-data", times * 6, 30_000);
     },
   };
-}
-
-async function requestOf(
-  watch: Watch,
-  name: string,
-  payload: string,
-  timeoutMs: number,
-): Promise<Readonly<Record<string, unknown>>> {
-  const mark = watch.mark();
-  await watch.publish(`greenhouse/bridge/request/${name}`, payload);
-  const answer = await untilNew(watch, mark, `greenhouse/bridge/response/${name}`, () => true, timeoutMs);
-  expect(answer.retain).toBe(false);
-  return fields(answer.payload);
 }

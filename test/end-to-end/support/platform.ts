@@ -15,9 +15,9 @@ export interface SimulatedPlatform {
   /** Requests answered so far, by operation. */
   requests(): Promise<Readonly<Record<string, number>>>;
   /** Waits until the platform got this many more requests of an operation than now. */
-  untilAsked(operation: string, more: number, timeoutMs: number): Promise<void>;
+  untilAsked(operation: string, more: number, timeoutMs?: number): Promise<void>;
   /** Waits until it got this many in all. */
-  untilTotal(operation: string, total: number, timeoutMs: number): Promise<void>;
+  untilTotal(operation: string, total: number, timeoutMs?: number): Promise<void>;
   posts(): Promise<readonly Post[]>;
   /** Arms one entry of a fault file. */
   fault(entry: Readonly<Record<string, unknown>>): Promise<void>;
@@ -52,7 +52,7 @@ export async function platformOf(program: Program): Promise<SimulatedPlatform> {
     const { status, body } = await ask(`${url}/_simulator/control`, order);
     if (status !== 200) throw new Error(`the simulator refused ${order}: ${body}`);
   };
-  const untilTotal = async (operation: string, total: number, timeoutMs: number) => {
+  const untilTotal = async (operation: string, total: number, timeoutMs = 40_000) => {
     const end = performance.now() + timeoutMs;
     for (let count = 0; count < total; count = (await requests())[operation] ?? 0) {
       if (performance.now() > end) throw new Error(`${count} of ${total} requests of ${operation} in time`);

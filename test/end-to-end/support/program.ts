@@ -30,6 +30,8 @@ export interface Program {
   readonly ended: Promise<Ended>;
   readonly hasEnded: boolean;
   signal(name: NodeJS.Signals): void;
+  /** Sends a signal, unless it has ended already, and waits for its end. */
+  end(name: NodeJS.Signals): Promise<Ended>;
   /** Resolves with the match as soon as stdout holds one; rejects when the program ends first. */
   untilPrinted(pattern: RegExp, timeoutMs: number): Promise<RegExpExecArray>;
 }
@@ -69,6 +71,10 @@ export function startProgram(args: readonly string[], options: ProgramOptions): 
     },
     ended,
     signal: (name) => child.kill(name),
+    end: (name) => {
+      if (!state.hasEnded) child.kill(name);
+      return ended;
+    },
     untilPrinted: (pattern, timeoutMs) =>
       new Promise((found, failed) => {
         const fail = (why: string) =>

@@ -54,7 +54,7 @@ export async function createStage(): Promise<Stage> {
   const program: Stage["program"] = (args, options) => {
     const started = startProgram(args, { folder, ...options });
     programs.push(started);
-    endings.push(() => kill(started));
+    endings.push(() => started.end("SIGKILL"));
     return started;
   };
   const write: Stage["write"] = async (name, text) => {
@@ -95,11 +95,6 @@ export async function createStage(): Promise<Stage> {
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-async function kill(program: Program): Promise<void> {
-  if (!program.hasEnded) program.signal("SIGKILL");
-  await program.ended;
 }
 
 function leaksOf(

@@ -23,7 +23,7 @@ export interface Stretch {
 }
 
 /** How long anything is waited for that has to come some time. */
-export const patientMs = 40_000;
+const patientMs = 50_000;
 
 /** MQTT 5 properties of a publish. */
 export type PublishProperties = NonNullable<IClientPublishOptions["properties"]>;
@@ -102,10 +102,12 @@ export async function watchBroker({ url, ...login }: WatchOptions): Promise<Watc
     });
   const presence = presenceOf(client, listeners);
   const end = () => client.endAsync(true);
-  await untilTrue(() => presence.isConnected, `a broker answers at ${url}`, 60_000).catch(async (error: unknown) => {
-    await end();
-    throw error;
-  });
+  await untilTrue(() => presence.isConnected, `a broker answers at ${url}`, 60_000).catch(
+    async (error: unknown) => {
+      await end();
+      throw error;
+    },
+  );
   return {
     ...{ clientId, seen, absences: presence.absences, untilTrue, end },
     get isConnected() {
@@ -190,6 +192,19 @@ export async function untilEvent(watch: Watch, mark: number, type: string, timeo
   const isOne = (payload: string) => fields(payload)["type"] === type;
   return untilNew(watch, mark, "greenhouse/bridge/event", isOne, timeoutMs);
 }
+
+/** `greenhouse/bridge/request/<name>`; resolves with the fields of its answer, which is never retained. */
+export async function ask(watch: Watch, name: string, payload: string | object = {}) {
+  const mark = watch.mark();
+  const topic = `greenhouse/bridge/response/${name}`;
+  const own = typeof payload === "string" ? null : { transaction: `request ${++requests}`, ...payload };
+  await watch.publish(`greenhouse/bridge/request/${name}`, own ? JSON.stringify(own) : String(payload));
+  const isOwn = (text: string) => own === null || fields(text)["transaction"] === own.transaction;
+  const answer = await untilNew(watch, mark, topic, isOwn);
+  if (answer.retain) throw new Error(`${topic} is retained`);
+  return fields(answer.payload);
+}
+let requests = 0;
 
 export const seenOn = (watch: Watch, topic: string): readonly Seen[] =>
   watch.seen.filter((one) => one.topic === topic);
