@@ -7,41 +7,43 @@ import { portFor } from "../support/free-port.js";
 
 /* A platform whose answers repeat what was sent to it, in every place an answer has. */
 
-type Answer = (response: ServerResponse, echo: string) => void;
+type Answer = (response: ServerResponse, echo: string) => unknown;
 
-const json = (status: number, body: unknown): Answer =>
-  function answer(response) {
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
-  };
+const json =
+  (status: number, body: (echo: string) => unknown): Answer =>
+  (response, echo) =>
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body(echo)));
+const plain =
+  (type: string, body: (echo: string) => string, status = 200): Answer =>
+  (response, echo) =>
+    response.writeHead(status, { "content-type": type }).end(body(echo));
 
 export const answers = {
-  "401 with a body": (response, echo) =>
-    json(401, { code: 401, message: `bad credential ${echo}` })(response, echo),
-  "403 in plain text": (response, echo) => {
-    response.writeHead(403, { "content-type": "text/plain" }).end(`forbidden: ${echo}`);
-  },
-  "500 with a trace": (response, echo) =>
-    json(500, { error: { stack: `Error: ${echo}\n at x` }, message: echo, request_id: echo })(response, echo),
-  "200 with code 500": (response, echo) =>
-    json(200, { code: 500, message: echo, request_id: echo, data: echo })(response, echo),
-  "200 with code 401": (response, echo) => json(200, { code: 401, msg: echo, data: null })(response, echo),
-  "200 with names": (response, echo) => {
+  "401 with a body": json(401, (echo) => ({ code: 401, message: `bad credential ${echo}` })),
+  "403 in plain text": plain("text/plain", (echo) => `forbidden: ${echo}`, 403),
+  "500 with a trace": json(500, (echo) => ({
+    ...{ error: { stack: `Error: ${echo}\n at x` }, message: echo, request_id: echo },
+  })),
+  "200 with code 500": json(200, (echo) => ({ code: 500, message: echo, request_id: echo, data: echo })),
+  "200 with code 401": json(200, (echo) => ({ code: 401, msg: echo, data: null })),
+  "200 with names": json(200, (echo) => {
     const device = { code: "GH-0001", deviceCode: "GH-0001", id: 1, name: echo, deviceName: echo };
     const place = { stationId: 1, stationName: echo, brand: echo, isConnect: 1, isOnline: true };
-    const items = [
-      { key: "t1", value: 21.5, unit: echo, channel: 1, factorName: echo, type: 12, deviceType: 12 },
-    ];
-    json(200, { code: 200, data: [{ ...device, ...place, ...items[0] }] })(response, echo);
-  },
-  "an HTML page": (response, echo) => {
-    response.writeHead(200, { "content-type": "text/html" }).end(`<html><body>${echo}</body></html>`);
-  },
-  "broken JSON": (response, echo) => {
-    response.writeHead(200, { "content-type": "application/json" }).end(`{"code":200,"data":"${echo}`);
-  },
-  "a redirect": (response, echo) => {
-    response.writeHead(302, { location: `http://127.0.0.1:9/?token=${encodeURIComponent(echo)}` }).end(echo);
-  },
+    const item = {
+      key: "t1",
+      value: 21.5,
+      unit: echo,
+      channel: 1,
+      factorName: echo,
+      type: 12,
+      deviceType: 12,
+    };
+    return { code: 200, data: [{ ...device, ...place, ...item }] };
+  }),
+  "an HTML page": plain("text/html", (echo) => `<html><body>${echo}</body></html>`),
+  "broken JSON": plain("application/json", (echo) => `{"code":200,"data":"${echo}`),
+  "a redirect": (response, echo) =>
+    response.writeHead(302, { location: `http://127.0.0.1:9/?token=${encodeURIComponent(echo)}` }).end(echo),
   "odd headers": (response, echo) => {
     const value = encodeURIComponent(echo);
     response.writeHead(503, { "retry-after": value, "content-encoding": value, "x-echo": value }).end(echo);
@@ -72,7 +74,7 @@ export async function hostilePlatform(name: AnswerName, signsIn: boolean): Promi
     const body = await text(request);
     if (signsIn && body.includes(secrets.accountPassword)) {
       const data = { token: secrets.signedInToken, refresh_token: secrets.refreshToken, expiresIn: 7200 };
-      json(200, { code: 200, data })(response, "");
+      json(200, () => ({ code: 200, data }))(response, "");
       return;
     }
     answer(response, [request.headers.authorization ?? "", request.url ?? "", body].join(" ").trim());

@@ -95,7 +95,7 @@ export async function play(
       const what = leaksIn(seen.replaceAll(folder, ""));
       return what.length > 0 ? [{ scenario: scenario.name, where: `${where}: ${around40(seen)}`, what }] : [];
     });
-    return { found, evidence: `${output.length > 0} ${platform.asked} ${broker?.refused ?? 0}` };
+    return { found, evidence: `${output.length > 0} ${platform.asked} ${broker?.met() ?? 0}` };
   } finally {
     clearTimeout(late);
     stop.abort();

@@ -69,8 +69,8 @@ async function report(kills: readonly Kill[], wrong: readonly string[], seconds:
   console.table(
     steps.map((step) => {
       const ofStep = kills.filter((kill) => kill.step === step);
-      const outcomes = ofStep.map(({ results }) =>
-        String(results[0]?.["outcome"] ?? "none, never journaled"),
+      const outcomes = ofStep.map(({ results: [first] }) =>
+        first === undefined ? "none, never journaled" : String(first["outcome"]),
       );
       return {
         step,

@@ -1,9 +1,7 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, it } from "vitest";
-import { platformOf } from "../end-to-end/support/platform.js";
-import { type Program, startProgram } from "../end-to-end/support/program.js";
+import { expect } from "vitest";
+import type { Stage } from "../end-to-end/support/stage.js";
+import { it } from "../end-to-end/support/staged.js";
+import { until } from "../end-to-end/support/watch.js";
 import { countFrom, rounded, tellFigures } from "../proof/figures.js";
 import { memoryOf, probeEnvironment } from "../proof/probed.js";
 import { type Point, slopeOf } from "../proof/slope.js";
@@ -11,7 +9,7 @@ import { freePort } from "../support/mosquitto.js";
 import { chanceFor } from "./chance.js";
 import { caseOf } from "./mutation.js";
 import { regularClient } from "./regular-client.js";
-import { play, type Ports } from "./sockets.js";
+import { play } from "./sockets.js";
 
 /*
  * Mutated MQTT packets against the embedded broker of the built program, over real TCP and WebSocket, while two clients
@@ -29,98 +27,78 @@ const atOnce = 24;
 const reduced = seconds < 600;
 const none = { value: NaN, margin: NaN };
 
-interface Running {
-  readonly folder: string;
-  readonly bridge: Program;
-  readonly ports: Ports;
-  readonly clear: () => Promise<void>;
-}
-
-it("mutated packets of all kinds and versions end nothing, log no error, and everybody else is served (44)", async () => {
+it("mutated packets of all kinds and versions end nothing, log no error, and everybody else is served (44)", async ({
+  stage,
+}) => {
   process.stdout.write(`packet fuzz: FUZZ_SEED=${seed}, ${seconds} s\n`);
-  const { folder, bridge, ports, clear } = await running();
-  try {
-    const regulars = [
-      await regularClient(`mqtt://127.0.0.1:${ports.tcp}`, 5),
-      await regularClient(`ws://127.0.0.1:${ports.websocket}`, 4),
-    ];
-    const inFlight = new Set<number>();
-    const state = { next: from, isOver: false as boolean };
-    const startedAt = performance.now();
-    const elapsedMs = () => performance.now() - startedAt;
-    const isFine = () => !bridge.hasEnded && regulars.every(({ complaints }) => complaints.length === 0);
-    const playing = Array.from({ length: atOnce }, async () => {
-      while (elapsedMs() < seconds * 1_000 && isFine() && state.next < from + most) {
-        const index = state.next++;
-        inFlight.add(index);
-        const chance = chanceFor(seed, index);
-        await play(caseOf(chance, index), ports, chance);
-        inFlight.delete(index);
-      }
-    });
-    const memory: { rss: Point[]; heap: Point[] } = { rss: [], heap: [] };
-    const watching = (async () => {
-      const everyMs = Math.min(20_000, (seconds * 1_000) / 12);
-      const goesOn = () => !state.isOver && isFine();
-      for (let due = everyMs; goesOn(); due += everyMs) {
-        while (goesOn() && elapsedMs() < due) await new Promise((resolve) => setTimeout(resolve, 50));
-        if (!goesOn()) return;
-        const { rss, heapUsed, external } = await memoryOf(bridge, folder);
-        const x = elapsedMs() / 60_000;
-        memory.rss.push({ x, y: rss / 1e6 });
-        memory.heap.push({ x, y: (heapUsed + external) / 1e6 });
-      }
-    })();
-    await Promise.all(playing);
-    const lastOnes = `last connections: FUZZ_SEED=${seed} FUZZ_FROM=${Math.max(from, state.next - 200)} FUZZ_CASES=200`;
-    state.isOver = true;
-    await watching;
-    for (const regular of regulars) await regular.stop();
-    const errors = bridge.stderr.split("\n").filter((line) => isError(line));
-    const warm = ({ x }: Point) => x >= elapsedMs() / 60_000 / 4;
-    const slopeIn = (points: readonly Point[]) => (points.length < 4 ? none : slopeOf(points.filter(warm)));
-    const [slope, heapSlope] = [slopeIn(memory.rss), slopeIn(memory.heap)];
-    await tellFigures("fuzz", reduced, {
-      seed,
-      seconds,
-      connections: state.next - from,
-      "process exits": bridge.hasEnded ? 1 : 0,
-      "errors logged": errors.length,
-      "requests of regular clients answered": regulars.reduce((sum, { served }) => sum + served, 0),
-      "slowest answer, ms": Math.round(Math.max(...regulars.map(({ slowestMs }) => slowestMs))),
-      "RSS slope, MB/min": rounded(slope.value),
-      "RSS slope, 95 % margin": rounded(slope.margin),
-      "heap slope, MB/min": rounded(heapSlope.value),
-      "RSS at the end, MB": rounded(memory.rss.at(-1)?.y ?? 0, 0),
-    });
-    expect(bridge.hasEnded, `${lastOnes}\n${bridge.stderr.slice(-2_000)}`).toBe(false);
-    expect(errors, lastOnes).toEqual([]);
-    expect(
-      regulars.flatMap(({ complaints }) => complaints),
-      lastOnes,
-    ).toEqual([]);
-    expect(
-      regulars.flatMap(({ forgeries }) => forgeries),
-      lastOnes,
-    ).toEqual([]);
-    for (const { served } of regulars) expect(served).toBeGreaterThan(0);
-    if (!reduced) expect(slope.value).toBeLessThan(1);
-    // Limits on clients, retained topics and sessions are reached long before that.
-    expect(memory.heap.at(-1)?.y).toBeLessThan(150);
-    bridge.signal("SIGTERM");
-    expect((await bridge.ended).code, "it ends in order").toBe(0);
-  } finally {
-    await clear();
+  const { bridge, ports } = await running(stage);
+  const regulars = [
+    await regularClient(`mqtt://127.0.0.1:${ports.tcp}`, 5),
+    await regularClient(`ws://127.0.0.1:${ports.websocket}`, 4),
+  ];
+  const inFlight = new Set<number>();
+  const state = { next: from, isOver: false as boolean };
+  const startedAt = performance.now();
+  const elapsedMs = () => performance.now() - startedAt;
+  const isFine = () => !bridge.hasEnded && regulars.every(({ complaints }) => complaints.length === 0);
+  const playing = Array.from({ length: atOnce }, async () => {
+    while (elapsedMs() < seconds * 1_000 && isFine() && state.next < from + most) {
+      const index = state.next++;
+      inFlight.add(index);
+      const chance = chanceFor(seed, index);
+      await play(caseOf(chance, index), ports, chance);
+      inFlight.delete(index);
+    }
+  });
+  const memory: { rss: Point[]; heap: Point[] } = { rss: [], heap: [] };
+  const watching = (async () => {
+    const everyMs = Math.min(20_000, (seconds * 1_000) / 12);
+    const goesOn = () => !state.isOver && isFine();
+    for (let due = everyMs; goesOn(); due += everyMs) {
+      while (goesOn() && elapsedMs() < due) await new Promise((resolve) => setTimeout(resolve, 50));
+      if (!goesOn()) return;
+      const { rss, heapUsed, external } = await memoryOf(bridge, stage.folder);
+      const x = elapsedMs() / 60_000;
+      memory.rss.push({ x, y: rss / 1e6 });
+      memory.heap.push({ x, y: (heapUsed + external) / 1e6 });
+    }
+  })();
+  await Promise.all(playing);
+  const lastOnes = `last connections: FUZZ_SEED=${seed} FUZZ_FROM=${Math.max(from, state.next - 200)} FUZZ_CASES=200`;
+  state.isOver = true;
+  await watching;
+  for (const regular of regulars) await regular.stop();
+  const errors = bridge.stderr.split("\n").filter((line) => isError(line));
+  const warm = ({ x }: Point) => x >= elapsedMs() / 60_000 / 4;
+  const slopeIn = (points: readonly Point[]) => (points.length < 4 ? none : slopeOf(points.filter(warm)));
+  const [slope, heapSlope] = [slopeIn(memory.rss), slopeIn(memory.heap)];
+  await tellFigures("fuzz", reduced, {
+    seed,
+    seconds,
+    connections: state.next - from,
+    "process exits": bridge.hasEnded ? 1 : 0,
+    "errors logged": errors.length,
+    "requests of regular clients answered": regulars.reduce((sum, { served }) => sum + served, 0),
+    "slowest answer, ms": Math.round(Math.max(...regulars.map(({ slowestMs }) => slowestMs))),
+    "RSS slope, MB/min": rounded(slope.value),
+    "RSS slope, 95 % margin": rounded(slope.margin),
+    "heap slope, MB/min": rounded(heapSlope.value),
+    "RSS at the end, MB": rounded(memory.rss.at(-1)?.y ?? 0, 0),
+  });
+  expect(bridge.hasEnded, `${lastOnes}\n${bridge.stderr.slice(-2_000)}`).toBe(false);
+  expect(errors, lastOnes).toEqual([]);
+  for (const { complaints, forgeries, served } of regulars) {
+    expect([...complaints, ...forgeries], lastOnes).toEqual([]);
+    expect(served).toBeGreaterThan(0);
   }
+  if (!reduced) expect(slope.value).toBeLessThan(1);
+  // Limits on clients, retained topics and sessions are reached long before that.
+  expect(memory.heap.at(-1)?.y).toBeLessThan(150);
+  expect(await bridge.end("SIGTERM"), "it ends in order").toMatchObject({ code: 0 });
 });
 
-async function running(): Promise<Running> {
-  const folder = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-fuzz-"));
-  const platform = await platformOf(
-    startProgram(["simulate", "--port", "0", "--controllers", "3", "--seed", "1", "--speed", "20"], {
-      folder,
-    }),
-  );
+async function running(stage: Stage) {
+  const platform = await stage.platform({ controllers: 3, speed: 20 });
   const ports = { tcp: await freePort(), websocket: await freePort() };
   const printed = /^platform:[\s\S]*/m.exec(platform.program.stdout)?.[0] ?? "";
   const configuration = [
@@ -131,33 +109,12 @@ async function running(): Promise<Running> {
     "log: { level: warn, format: json }",
     "",
   ].join("\n");
-  await writeFile(join(folder, "config.yaml"), configuration, { mode: 0o600 });
-  const bridge = startProgram(["run"], { folder, env: probeEnvironment(folder) });
-  const clear = async () => {
-    for (const program of [bridge, platform.program]) {
-      if (!program.hasEnded) program.signal("SIGKILL");
-      await program.ended;
-    }
-    await rm(folder, { recursive: true, force: true });
-  };
-  try {
-    await untilOnline(ports.tcp, bridge);
-  } catch (error) {
-    await clear();
-    throw error;
-  }
-  return { folder, bridge, ports, clear };
-}
-
-async function untilOnline(port: number, bridge: Program): Promise<void> {
-  const { watchBroker } = await import("../end-to-end/support/watch.js");
-  const watch = await watchBroker({ url: `mqtt://127.0.0.1:${port}`, protocolVersion: 5 });
-  try {
-    const isOnline = () => watch.latest("greenhouse/bridge/state") === "online";
-    await watch.untilTrue(isOnline, `the bridge is online\n${bridge.stderr}`, 60_000);
-  } finally {
-    await watch.end();
-  }
+  await stage.write("config.yaml", configuration);
+  const bridge = stage.program(["run"], { env: probeEnvironment(stage.folder) });
+  const watch = await stage.watch({ url: `mqtt://127.0.0.1:${ports.tcp}`, protocolVersion: 5 });
+  await until(watch, "greenhouse/bridge/state", "online", 60_000);
+  await watch.end();
+  return { bridge, ports };
 }
 
 /** A line of the log at `error` or above, or one that is none of the log's. */

@@ -18,17 +18,12 @@ export interface CommandLoad {
   saw(topic: string, payload: Buffer): void;
 }
 
-interface Sent {
-  taken: boolean;
-  outcomes: number;
-}
-
 const mostOpen = 150;
 /** Some 600 a minute; each actuator has one open command, which keeps it below the 60 a minute that it takes. */
 const leastApartMs = 105;
 
 export function commandLoad(client: MqttClient, base: string, actuators: readonly string[]): CommandLoad {
-  const open = new Map<string, Sent>();
+  const open = new Map<string, { taken: boolean }>();
   const twice: string[] = [];
   const outcomes = new Map<string, number>();
   const done = new Set<number>();
@@ -86,7 +81,7 @@ export function commandLoad(client: MqttClient, base: string, actuators: readonl
         await until(() => !isHeld && open.size < mostOpen && !busy.has(actuatorOf(sent)));
         const number = sent++;
         const command = Math.floor(number / actuators.length) % 2 === 0 ? "on" : "off";
-        open.set(nameOf(number), { taken: false, outcomes: 0 });
+        open.set(nameOf(number), { taken: false });
         busy.add(actuatorOf(number));
         const payload = JSON.stringify({ command, by: nameOf(number), max_age: "60s" });
         client.publish(`${base}/${actuatorOf(number)}/set`, payload, { qos: 1 });

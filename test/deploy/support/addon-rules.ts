@@ -10,34 +10,13 @@ export interface Schema {
 }
 
 const required = ["name", "version", "slug", "description", "arch"];
-const optional = [
-  ...["machine", "url", "startup", "webui", "boot", "ports", "ports_description", "host_network", "host_ipc"],
-  ...["host_dbus", "host_pid", "host_uts", "devices", "homeassistant", "hassio_role", "hassio_api"],
-  ...[
-    "homeassistant_api",
-    "docker_api",
-    "privileged",
-    "full_access",
-    "apparmor",
-    "map",
-    "environment",
-    "audio",
-  ],
-  ...["video", "gpio", "usb", "uart", "udev", "devicetree", "kernel_modules", "stdin", "legacy", "options"],
-  ...["schema", "image", "timeout", "tmpfs", "discovery", "services", "auth_api", "ingress", "ingress_port"],
-  ...["ingress_entry", "ingress_stream", "panel_icon", "panel_title", "panel_admin", "backup", "backup_pre"],
-  ...[
-    "backup_post",
-    "backup_exclude",
-    "stage",
-    "init",
-    "watchdog",
-    "realtime",
-    "journald",
-    "breaking_versions",
-  ],
-  "ulimits",
-];
+/** Those that the Supervisor knows and an app like ours may come to need. */
+const optional = (
+  "machine url startup webui boot ports ports_description host_network devices homeassistant hassio_role hassio_api " +
+  "homeassistant_api apparmor map environment options schema image timeout tmpfs discovery services auth_api ingress " +
+  "ingress_port ingress_entry ingress_stream panel_icon panel_title panel_admin backup backup_exclude stage init " +
+  "watchdog breaking_versions"
+).split(" ");
 const folders = ["homeassistant_config", "addon_config", "ssl", "addons", "backup", "share", "media", "data"];
 
 const words: Readonly<Record<string, readonly string[]>> = {

@@ -3,52 +3,12 @@
 type Fields = Readonly<Record<string, unknown>>;
 
 const topKeys = ["name", "services", "networks", "volumes", "secrets", "configs"];
-const serviceKeys = [
-  ...[
-    "build",
-    "cap_add",
-    "cap_drop",
-    "command",
-    "configs",
-    "container_name",
-    "depends_on",
-    "deploy",
-    "devices",
-  ],
-  ...[
-    "dns",
-    "entrypoint",
-    "env_file",
-    "environment",
-    "expose",
-    "extra_hosts",
-    "healthcheck",
-    "hostname",
-    "image",
-  ],
-  ...[
-    "init",
-    "labels",
-    "logging",
-    "mem_limit",
-    "network_mode",
-    "networks",
-    "pids_limit",
-    "platform",
-    "ports",
-  ],
-  ...[
-    "privileged",
-    "profiles",
-    "read_only",
-    "restart",
-    "secrets",
-    "security_opt",
-    "shm_size",
-    "stop_grace_period",
-  ],
-  ...["stop_signal", "sysctls", "tmpfs", "ulimits", "user", "volumes", "working_dir"],
-];
+/** Those of the specification that a file like ours may come to need. */
+const serviceKeys = (
+  "build cap_add cap_drop command container_name depends_on devices entrypoint env_file environment expose " +
+  "healthcheck image init logging mem_limit network_mode networks pids_limit ports privileged read_only restart " +
+  "secrets security_opt stop_grace_period tmpfs user volumes working_dir"
+).split(" ");
 const healthKeys = ["test", "interval", "timeout", "retries", "start_period", "start_interval", "disable"];
 
 export function composeProblems(compose: unknown): readonly string[] {

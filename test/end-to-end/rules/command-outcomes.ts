@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { CommandRig } from "../support/command-rig.js";
+import { type CommandRig, held } from "../support/command-rig.js";
 import { anyNumber, anyText, containing, matching } from "../support/expected.js";
 import type { House, Result } from "../support/house.js";
 import { fields } from "../support/watch.js";
@@ -139,7 +139,7 @@ export function commandsEnd(rig: () => CommandRig): void {
 
   it("superseded before and after sending: the newest waiting wins, a POST in flight is not interrupted", async () => {
     const house = rig().house();
-    await house.fault({ fault: "slow", operation: "set-value", delay: rig().held.slow });
+    await house.fault({ fault: "slow", operation: "set-value", delay: held.slow });
     await house.fault({ fault: "ignore", address: "150" });
     await house.send("fan", { command: "on", id: "first" });
     await house.untilPosted("150", 1);
@@ -164,7 +164,7 @@ export function commandsEnd(rig: () => CommandRig): void {
 
   it("superseded by an equal command, which takes over the read-backs without a POST", async () => {
     const house = rig().house();
-    await house.fault({ fault: "late", address: "400", delay: rig().held.late });
+    await house.fault({ fault: "late", address: "400", delay: held.late });
     await house.send("special", { command: "low", id: "older" });
     await house.untilPhase("special", "older", "confirming");
     const newer = await house.command("special", { command: "low", id: "newer" });
@@ -334,7 +334,7 @@ export function commandsEnd(rig: () => CommandRig): void {
 
   it("confirmed, a stop that goes out as soon as the POST in flight ends and lets no further step follow", async () => {
     const house = rig().house();
-    await house.fault({ fault: "slow", operation: "set-value", address: "300", delay: rig().held.slow });
+    await house.fault({ fault: "slow", operation: "set-value", address: "300", delay: held.slow });
     await house.send("motor", { command: "open", id: "open" });
     await house.untilPosted("300", 1);
     await house.send("motor", { command: "close", id: "close" });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { BrokerUnderTest } from "../support/brokers.js";
-import type { CommandRig } from "../support/command-rig.js";
+import { type CommandRig, held } from "../support/command-rig.js";
 import { anyNumber, anyText, containing, matching } from "../support/expected.js";
 import type { House, Result } from "../support/house.js";
 import { fields } from "../support/watch.js";
@@ -197,7 +197,7 @@ export function commandsAreRefused(rig: () => CommandRig, broker: BrokerUnderTes
 
   it("duplicate: the same payload while it is open, the same id at any time, with the first result", async () => {
     const house = rig().house();
-    await house.fault({ fault: "slow", operation: "set-value", delay: rig().held.slow });
+    await house.fault({ fault: "slow", operation: "set-value", delay: held.slow });
     const mark = rig().watch.mark();
     await house.send("fan", "on");
     await house.untilPosted("150", 1);

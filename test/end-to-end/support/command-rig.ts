@@ -12,6 +12,9 @@ import { ask, type Watch } from "./watch.js";
 
 const patientMs = 120_000;
 
+/** How long faults hold something back that a test has to come in between, on a machine with much else to do. */
+export const held = { slow: "25s", late: "14s" };
+
 const quick = { settle: "100ms", confirm_within: "3s" };
 const moving = { ...quick, travel_time: "200ms" };
 
@@ -61,8 +64,6 @@ export interface CommandRig {
   readonly watch: Watch;
   readonly broker: BrokerUnderTest;
   readonly spoken: Spoken;
-  /** How long faults hold something back that a test has to come in between. */
-  readonly held: { readonly slow: string; readonly late: string };
   readonly bridge: Program;
   /** The next greenhouse nobody has commanded yet. */
   house(): House;
@@ -152,7 +153,6 @@ export async function createCommandRig(
   return {
     ...{ stage, platform, watch, broker, start },
     spoken: dialect ?? plainlySpoken,
-    held: dialect ? { slow: "25s", late: "14s" } : { slow: "10s", late: "5s" },
     get bridge() {
       return there.bridge;
     },

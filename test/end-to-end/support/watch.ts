@@ -197,9 +197,13 @@ export async function untilEvent(watch: Watch, mark: number, type: string, timeo
 export async function ask(watch: Watch, name: string, payload: string | object = {}) {
   const mark = watch.mark();
   const topic = `greenhouse/bridge/response/${name}`;
-  const own = typeof payload === "string" ? null : { transaction: `request ${++requests}`, ...payload };
-  await watch.publish(`greenhouse/bridge/request/${name}`, own ? JSON.stringify(own) : String(payload));
-  const isOwn = (text: string) => own === null || fields(text)["transaction"] === own.transaction;
+  const transaction = `request ${++requests}`;
+  const isText = typeof payload === "string";
+  await watch.publish(
+    `greenhouse/bridge/request/${name}`,
+    isText ? payload : JSON.stringify({ transaction, ...payload }),
+  );
+  const isOwn = (text: string) => isText || fields(text)["transaction"] === transaction;
   const answer = await untilNew(watch, mark, topic, isOwn);
   if (answer.retain) throw new Error(`${topic} is retained`);
   return fields(answer.payload);
