@@ -27,27 +27,15 @@ const known = (isKnown: boolean): Ignored | null => (isKnown ? null : "ignored_u
 
 const inPositionMode = (register: string): boolean => register === "10100" || isDegree(register);
 
-const modeTarget = (value: string): Target => {
-  if (value === "10010") return 1;
-  if (value === "10001") return 0;
-  return value === "11000" ? "auto" : "hold";
-};
+/** Takes the values of a table and nothing else. */
+const table = (targets: Readonly<Record<string, Target>>): Behaviour => ({
+  judge: (value) => known(Object.hasOwn(targets, value)),
+  targets: (value) => [targets[value] ?? "hold"],
+});
 
-const modes = new Set(["10010", "10001", "11000", "10100"]);
+const mode = table({ "10010": 1, "10001": 0, "11000": "auto", "10100": "hold" });
 
-const positioner: Behaviour = {
-  judge: (value, row, memory) => {
-    if (!isDegree(value)) return known(modes.has(value));
-    return inPositionMode(memory.read(row.address)) ? null : "ignored_no_position_mode";
-  },
-  targets: (value) => [isDegree(value) ? Number(value) / 100 : modeTarget(value)],
-};
-
-const mode: Behaviour = {
-  judge: (value) => known(modes.has(value)),
-  targets: (value) => [modeTarget(value)],
-};
-
+/** A degree counts only while its mode address is in position mode. */
 const position: Behaviour = {
   judge: (value, row, memory) => {
     if (!isDegree(value)) return "ignored_unknown_value";
@@ -56,44 +44,29 @@ const position: Behaviour = {
   targets: (value) => [isDegree(value) ? Number(value) / 100 : "hold"],
 };
 
-const switched = new Map<string, Target>([
-  ["1010", 1],
-  ["1001", 0],
-  ["1100", "auto"],
-]);
-
-const machine: Behaviour = {
-  judge: (value) => known(switched.has(value)),
-  targets: (value) => [switched.get(value) ?? "hold"],
+const positioner: Behaviour = {
+  judge: (value, row, memory) => (isDegree(value) ? position : mode).judge(value, row, memory),
+  targets: (value) => (isDegree(value) ? position : mode).targets(value),
 };
 
+const switched = { "1010": 1, "1001": 0, "1100": "auto" } as const;
+const machine = table(switched);
+
 const light: Behaviour = {
-  judge: (value, _row, memory) => {
-    if (!switched.has(value)) return "ignored_unknown_value";
-    return value === "1010" || memory.lit ? null : "ignored_before_on";
-  },
+  judge: (value, row, memory) =>
+    machine.judge(value, row, memory) ?? (value === "1010" || memory.lit ? null : "ignored_before_on"),
   targets: machine.targets,
 };
 
 /** The value of an irrigation plan that waters all plans in turn. */
 export const rotation = kindRows.irrigation.values.rotation ?? "11111111";
 
-const irrigation: Behaviour = {
-  judge: (value) => known(value === rotation || switched.has(value)),
-  targets: (value) => (value === rotation ? [1] : machine.targets(value)),
-};
-
-const stages = new Set(Object.values(kindRows.fan_wet_curtain.values));
+const stages = new Set<string>(Object.values(kindRows.fan_wet_curtain.values));
 
 const fanWetCurtain: Behaviour = {
   judge: (value) => known(stages.has(value)),
   targets: (value) => [0, 1, 2, 3].map((stage) => (value[stage] === "1" ? 1 : 0)),
 };
-
-const table = (targets: ReadonlyMap<string, Target>): Behaviour => ({
-  judge: (value) => known(targets.has(value)),
-  targets: (value) => [targets.get(value) ?? "hold"],
-});
 
 const parameter: Behaviour = {
   judge: (value) => known(/^-?\d{1,6}$/.test(value)),
@@ -120,21 +93,10 @@ const behaviours = {
   mist_cooling: machine,
   machine,
   fan_wet_curtain: fanWetCurtain,
-  irrigation,
+  irrigation: table({ ...switched, [rotation]: 1 }),
   light,
-  motor: table(
-    new Map<string, Target>([
-      ["00000001", 1],
-      ["00000010", 0],
-      ["00000100", "hold"],
-    ]),
-  ),
-  custom: table(
-    new Map<string, Target>([
-      ["0110", 0.5],
-      ["1001", 1],
-    ]),
-  ),
+  motor: table({ "00000001": 1, "00000010": 0, "00000100": "hold" }),
+  custom: table({ "0110": 0.5, "1001": 1 }),
   parameter,
   reading,
 } as const satisfies Record<RowKind | ActuatorKind, Behaviour>;

@@ -1,20 +1,9 @@
 import type { ActuatorKind } from "../greenhouse/actuator-kinds.js";
 
+const plans = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] as const;
+
 /** The twelve irrigation plans of a machine. */
-export const planRoles = [
-  "plan_1",
-  "plan_2",
-  "plan_3",
-  "plan_4",
-  "plan_5",
-  "plan_6",
-  "plan_7",
-  "plan_8",
-  "plan_9",
-  "plan_10",
-  "plan_11",
-  "plan_12",
-] as const;
+export const planRoles = plans.map((n) => `plan_${n}` as const);
 
 /** Every physical device that can move. Curtains and windows: 1 is open (a curtain drawn aside); the rest: 1 is on. */
 export const roles = [
@@ -88,12 +77,8 @@ const row = (
   modeAddress?: string,
 ): AddressRow => ({ address, name, group, kind, id, roles, travelMs: travelS * 1000, initial, modeAddress });
 
-const plan = (n: number, initial: string): AddressRow =>
-  row(String(209 + n), `灌溉方案${n}`, 189 + n, "irrigation", initial, [
-    `valve_${n}`,
-    [planRoles[n - 1] ?? "plan_1"],
-    3,
-  ]);
+const plan = (n: (typeof plans)[number], initial: string): AddressRow =>
+  row(String(209 + n), `灌溉方案${n}`, 189 + n, "irrigation", initial, [`valve_${n}`, [`plan_${n}`], 3]);
 
 const sunlightGreenhouse: readonly AddressRow[] = [
   row("101", "左天窗", 2, "skylight", "10001", ["left_skylight", ["left_skylight"], 90]),
@@ -127,15 +112,9 @@ const sunlightGreenhouse: readonly AddressRow[] = [
 ];
 
 const fertilizerMachine: readonly AddressRow[] = [
-  ...Array.from({ length: 12 }, (_, index) => plan(index + 1, "1001")),
-  ...Array.from({ length: 12 }, (_, index) =>
-    row(
-      String(501 + index),
-      `配方${index + 1}`,
-      203 + Math.floor(index / 3),
-      "parameter",
-      String(120 + 10 * index),
-    ),
+  ...plans.map((n) => plan(n, "1001")),
+  ...plans.map((n) =>
+    row(String(500 + n), `配方${n}`, 203 + Math.floor((n - 1) / 3), "parameter", String(110 + 10 * n)),
   ),
   row("521", "平台报表", 207, "reading", "0"),
   row("601", "EC上限", 212, "parameter", "300"),
@@ -152,14 +131,6 @@ const tables = new Map<string, AddressTable>([
   ["C003", tableOf(fertilizerMachine)],
 ]);
 
-/** How long each device of a type travels; one map for all controllers of the type. */
-const travels = new Map<string, ReadonlyMap<Role, number>>(
-  [...tables].map(([type, table]) => [
-    type,
-    new Map([...table.values()].flatMap((row) => row.roles.map((role) => [role, row.travelMs] as const))),
-  ]),
-);
-
 /** What a type may hold beside its actuators: limits, times, counters, some of which look like degrees. */
 const beside = ["45", "0", "100", "-3", "7", "180", "250", "1", "60", "00020", "99", "3600"];
 
@@ -171,20 +142,13 @@ function crowded(table: AddressTable): AddressTable {
       row(String(900_000 + group * 100 + n), `类型${group}参数${n + 1}`, group, "reading", value),
     ),
   );
-  const isBefore = (_: AddressRow, n: number) => n % 2 === 0;
-  return tableOf([
-    ...more.filter(isBefore),
-    ...table.values(),
-    ...more.filter((row, n) => !isBefore(row, n)),
-  ]);
+  const [before, after] = [0, 1].map((side) => more.filter((_, n) => n % 2 === side));
+  return tableOf([...(before ?? []), ...table.values(), ...(after ?? [])]);
 }
 
 const crowdedTables = new Map([...tables].map(([type, table]) => [type, crowded(table)]));
 
 const none: AddressTable = new Map();
-const noTravel: ReadonlyMap<Role, number> = new Map();
-
-export const travelTimes = (type: string): ReadonlyMap<Role, number> => travels.get(type) ?? noTravel;
 
 /** The addresses of a device type (system 1); empty for cameras and weather stations. */
 export const addressTable = (type: string, inType: "own" | "many" = "own"): AddressTable =>

@@ -5,10 +5,9 @@ import { type Fields, layOut, signInAnswer } from "./register-shapes.js";
 import { writeTime } from "./weather.js";
 
 export function signIn(state: PlatformState, call: Call): Answer {
-  const { dialect } = state.settings;
   const issued = state.tokens.signIn(parseJson(call.request.body ?? ""), state.now);
-  if (!issued) return failure(dialect, 401, "账号或密码错误", call.requestId);
-  return success(signInAnswer(dialect, issued, state.now));
+  if (!issued) return failure(state, call, 401, "账号或密码错误");
+  return success(signInAnswer(state.settings.dialect, issued, state.now));
 }
 
 export function stations(state: PlatformState): Answer {
@@ -42,7 +41,9 @@ export function allControllers(state: PlatformState, call: Call): Answer {
   const { everything } = state.settings.dialect.lists;
   const items = listed(state, (device) => everything || device.isController).map((device, index) => ({
     ...deviceFields(state, device, index),
-    online: isOnline(state, device) && !isSaidOffline(state, call, device),
+    online:
+      isOnline(state, device) &&
+      state.fault(["listed_offline"], { ...call, controller: device.code }) === null,
   }));
   const { shown, count } = pageOf(state, call, items);
   const data = state.listing === "null" ? null : shown;
@@ -63,23 +64,13 @@ function pageOf<Item>(
   call: Call,
   items: readonly Item[],
 ): { readonly shown: readonly Item[]; readonly count: Fields } {
-  const { host, query } = call.request;
-  const fault = state.faults.take(
-    ["paged"],
-    { host, operation: call.operation, controller: null, address: null },
-    state.now,
-  );
+  const fault = state.fault(["paged"], call);
   if (fault === null) return { shown: items, count: {} };
-  const size = Number(query.pageSize ?? fault.value ?? usualPage);
+  const size = Number(call.request.query.pageSize ?? fault.value ?? usualPage);
   return { shown: items.slice(0, size), count: { total: items.length } };
 }
 
 const usualPage = 5;
-
-function isSaidOffline(state: PlatformState, call: Call, { code }: Device): boolean {
-  const target = { host: call.request.host, operation: call.operation, controller: code, address: null };
-  return state.faults.take(["listed_offline"], target, state.now) !== null;
-}
 
 export function videos(state: PlatformState): Answer {
   const items = listed(state, (device) => streamTypes.has(device.type)).map((device) => ({

@@ -1,7 +1,8 @@
 import type { PlatformHost } from "../greenhouse/ports.js";
 import type { Ignored } from "./actuators.js";
 import type { Dialect } from "./dialects.js";
-import type { OperationName } from "./operations.js";
+import type { FaultTarget } from "./faults.js";
+import type { PlatformState } from "./platform-state.js";
 import type { Fields } from "./register-shapes.js";
 
 /** A request as any transport hands it over. Header names are lower case; the body is text. */
@@ -27,12 +28,9 @@ export interface Decision {
   readonly cut: "refused" | "before" | "during" | "after" | null;
 }
 
-/** A request whose operation is known. */
-export interface Call {
-  readonly operation: OperationName;
+/** A request whose operation is known; controller and address are empty where it names none. */
+export interface Call extends FaultTarget {
   readonly request: PlatformRequest;
-  readonly controller: string | null;
-  readonly address: string | null;
   readonly post: ParsedPost | null;
   readonly record: PostRecord | null;
   readonly requestId: string;
@@ -88,13 +86,19 @@ export const success = (fields: Fields, message: unknown = "success"): Answer =>
 });
 
 /** An answer that says no: another body code, why, and the request's id. */
-export function failure(dialect: Dialect, code: number, message: string, requestId: string): Answer {
+export function failure(
+  { settings }: PlatformState,
+  { requestId }: Pick<Call, "requestId">,
+  code: number,
+  message: string,
+): Answer {
+  const { errors } = settings.dialect;
   const isHttpStatus = code >= 400 && code <= 599;
   return {
-    status: dialect.errors.status === "code" && isHttpStatus ? code : 200,
+    status: errors.status === "code" && isHttpStatus ? code : 200,
     body: {
       code,
-      message: dialect.errors.message === "text" ? message : { code: `E${code}`, message },
+      message: errors.message === "text" ? message : { code: `E${code}`, message },
       requestId,
       data: null,
       success: false,
@@ -151,24 +155,4 @@ export interface PostRecord {
   /** The platform carried it out or passed it on, whatever it answered. */
   accepted: boolean;
   effect: PostEffect;
-}
-
-/** The newest POSTs. Dropping is done in chunks, so that a long soak does not copy the list each time. */
-export class PostLog {
-  readonly #limit: number;
-  #records: PostRecord[] = [];
-
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  add(record: PostRecord): PostRecord {
-    if (this.#records.length >= this.#limit * 1.25) this.#records = this.#records.slice(-this.#limit);
-    this.#records.push(record);
-    return record;
-  }
-
-  list(): readonly PostRecord[] {
-    return this.#records.slice(-this.#limit);
-  }
 }

@@ -164,7 +164,7 @@ function views(state: PlatformState, now: () => number, device: (code: string) =
     posts: (): readonly PostRecord[] => {
       state.advance(now());
       state.settle();
-      return state.posts.list();
+      return [...state.posts];
     },
     /** What the weather station says now. */
     weather: (): readonly StationMessage[] => {

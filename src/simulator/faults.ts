@@ -118,8 +118,8 @@ export type FaultOf<Name extends FaultName> = FaultSpec & { readonly fault: Name
 export interface FaultTarget {
   readonly host: PlatformHost;
   readonly operation: OperationName;
-  readonly controller: string | null;
-  readonly address: string | null;
+  readonly controller: string;
+  readonly address: string;
 }
 
 interface Armed {
@@ -218,14 +218,10 @@ function gapMs(perHour: number, random: Random): number {
   return perHour > 0 ? (-Math.log(1 - random()) * hourMs) / perHour : Infinity;
 }
 
-function fits(spec: FaultSpec, target: FaultTarget): boolean {
-  return (
-    (spec.host === undefined || spec.host === target.host) &&
-    (spec.operation === undefined || spec.operation === target.operation) &&
-    (spec.controller === undefined || spec.controller === target.controller) &&
-    (spec.address === undefined || spec.address === target.address)
-  );
-}
+const traits = ["host", "operation", "controller", "address"] as const;
+
+const fits = (spec: FaultSpec, target: FaultTarget): boolean =>
+  traits.every((trait) => spec[trait] === undefined || spec[trait] === target[trait]);
 
 export interface ParsedFaults {
   readonly faults: readonly FaultSpec[];

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
@@ -12,39 +13,20 @@ import type { PushServer } from "./push-server.js";
 
 /** Lets a client feel a decision: an answer, a late one, a broken one or none. */
 async function perform(decision: Decision, response: ServerResponse, clock: Clock): Promise<void> {
-  if (decision.delayMs === Infinity) return;
-  if (decision.delayMs > 0 && !(await waited(decision.delayMs, response, clock))) return;
-  if (decision.cut === null) answer(decision, response);
-  else if (decision.cut === "during") answerHalf(decision, response);
-  else response.socket?.resetAndDestroy();
-}
-
-function answer(decision: Decision, response: ServerResponse): void {
-  const body = Buffer.from(decision.body, "utf8");
-  response.writeHead(decision.status, { ...decision.headers, "content-length": body.length });
-  response.end(body);
-}
-
-function answerHalf(decision: Decision, response: ServerResponse): void {
-  const body = Buffer.from(decision.body, "utf8");
-  response.writeHead(decision.status, { ...decision.headers, "content-length": body.length });
-  response.write(body.subarray(0, Math.floor(body.length / 2)), () => {
-    response.socket?.destroy();
-  });
-}
-
-async function waited(ms: number, response: ServerResponse, clock: Clock): Promise<boolean> {
+  const { delayMs, cut, status, headers } = decision;
+  if (delayMs === Infinity) return;
   const gone = new AbortController();
-  const stop = () => gone.abort();
-  response.once("close", stop);
-  try {
-    await clock.wait(ms, gone.signal);
-    return true;
-  } catch {
-    return false;
-  } finally {
-    response.off("close", stop);
+  response.once("close", () => gone.abort());
+  if (delayMs > 0) await clock.wait(delayMs, gone.signal).catch(() => undefined);
+  if (gone.signal.aborted) return;
+  if (cut !== null && cut !== "during") {
+    response.socket?.resetAndDestroy();
+    return;
   }
+  const body = Buffer.from(decision.body, "utf8");
+  response.writeHead(status, { ...headers, "content-length": body.length });
+  if (cut === null) response.end(body);
+  else response.write(body.subarray(0, Math.floor(body.length / 2)), () => response.socket?.destroy());
 }
 
 interface Target {
@@ -52,13 +34,10 @@ interface Target {
   readonly query: Readonly<Record<string, string>>;
 }
 
-const noQuery: Target["query"] = {};
-
 /** Path as it was sent and query parameters, the last of equal names winning. */
 function targetOf(url: string): Target {
-  const mark = url.indexOf("?");
-  if (mark < 0) return { path: url, query: noQuery };
-  return { path: url.slice(0, mark), query: Object.fromEntries(new URLSearchParams(url.slice(mark + 1))) };
+  const [path = "", ...search] = url.split("?");
+  return { path, query: Object.fromEntries(new URLSearchParams(search.join("?"))) };
 }
 
 const largestBody = 65_536;
@@ -79,9 +58,9 @@ async function bodyOf(request: IncomingMessage): Promise<string | null> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** What one port serves; `both` decides by the operation. */
+/** What one port serves; where it carries both hosts the operation decides. */
 export interface PortRole {
-  readonly platform: PlatformHost | "both" | null;
+  readonly hosts: readonly PlatformHost[];
   readonly controls: boolean;
 }
 
@@ -97,70 +76,67 @@ export interface RouterParts {
 const controlPrefix = "/_simulator/";
 
 /** What a port of this role does with requests and upgrades. */
-export function routerFor(role: PortRole, parts: RouterParts): ListenerParts {
+export function routerFor({ hosts, controls }: PortRole, parts: RouterParts): ListenerParts {
+  const { state, clock, push, failed } = parts;
+  const serve = (request: IncomingMessage, target: Target) =>
+    controls && target.path.startsWith(controlPrefix)
+      ? controlDecision(request, target, parts)
+      : platformDecision(request, target, hosts, parts);
   return {
     request: (request, response) => {
-      const target = targetOf(request.url ?? "/");
-      const served =
-        role.controls && target.path.startsWith(controlPrefix)
-          ? serveControl(request, response, target, parts)
-          : servePlatform(request, response, target, role, parts);
-      served.catch((error: unknown) => {
-        parts.failed(error);
-        response.destroy();
-      });
+      serve(request, targetOf(request.url ?? "/"))
+        .then((decision) => (decision === null ? response.destroy() : perform(decision, response, clock)))
+        .catch((error: unknown) => {
+          failed(error);
+          response.destroy();
+        });
     },
     upgrade: (request, socket, head) => {
-      parts.state.advance(parts.clock.now());
-      if (role.platform === "both" || role.platform === "realtime") parts.push.upgrade(request, socket, head);
+      state.advance(clock.now());
+      if (hosts.includes("realtime")) push.upgrade(request, socket, head);
       else socket.destroy();
     },
   };
 }
 
-async function servePlatform(
+/** Null for a request that broke off or is larger than any of the interface. */
+async function platformDecision(
   request: IncomingMessage,
-  response: ServerResponse,
   { path, query }: Target,
-  role: PortRole,
+  hosts: readonly PlatformHost[],
   { state, clock }: RouterParts,
-): Promise<void> {
-  const host = role.platform === "both" ? hostOf(path) : role.platform;
-  if (host === null) {
-    reply(response, { status: 404, body: { message: `only ${controlPrefix} is served here` } });
-    return;
-  }
-  const method = request.method ?? "GET";
+): Promise<Decision | null> {
+  const host = hosts.length > 1 ? hostOf(path) : hosts[0];
+  if (host === undefined)
+    return decisionOf({ status: 404, body: { message: `only ${controlPrefix} is served here` } });
+  const { method = "GET" } = request;
   const body = method === "GET" ? null : await bodyOf(request);
-  if (method !== "GET" && body === null) {
-    response.destroy();
-    return;
-  }
+  if (method !== "GET" && body === null) return null;
   const { authorization } = request.headers;
   const headers = { authorization, "content-type": request.headers["content-type"] };
-  await perform(respond(state, { host, method, path, query, headers, body }, clock.now()), response, clock);
+  return respond(state, { host, method, path, query, headers, body }, clock.now());
 }
 
-async function serveControl(
+async function controlDecision(
   request: IncomingMessage,
-  response: ServerResponse,
   { path, query }: Target,
   { control }: RouterParts,
-): Promise<void> {
+): Promise<Decision> {
   const view = path.slice(controlPrefix.length);
-  if (request.method === "POST" && view === "control") {
-    reply(response, await performControl(control, parseJson((await bodyOf(request)) ?? "")));
-    return;
-  }
+  if (request.method === "POST" && view === "control")
+    return decisionOf(await performControl(control, parseJson((await bodyOf(request)) ?? "")));
   const found = request.method === "GET" ? controlView(control, view, query) : null;
   const message = `no such control: ${request.method ?? ""} ${path}`;
-  reply(response, found ?? { status: 404, body: { ok: false, message } });
+  return decisionOf(found ?? { status: 404, body: { ok: false, message } });
 }
 
-function reply(response: ServerResponse, { status, body }: ControlReply): void {
-  const headers = { "content-type": "application/json;charset=UTF-8" };
-  answer({ status, headers, body: JSON.stringify(body), delayMs: 0, cut: null }, response);
-}
+const decisionOf = ({ status, body }: ControlReply): Decision => ({
+  status,
+  headers: { "content-type": "application/json;charset=UTF-8" },
+  body: JSON.stringify(body),
+  delayMs: 0,
+  cut: null,
+});
 
 export interface ListenerParts {
   readonly request: (request: IncomingMessage, response: ServerResponse) => void;
@@ -186,10 +162,6 @@ export class Listener {
     return this.#port;
   }
 
-  get isOpen(): boolean {
-    return this.#server !== null;
-  }
-
   /** Rejects when the port is taken. */
   async open(): Promise<void> {
     if (this.#server) return;
@@ -202,7 +174,8 @@ export class Listener {
     });
     this.#server = server;
     try {
-      await listening(server, this.#port, this.#host);
+      server.listen(this.#port, this.#host);
+      await once(server, "listening");
     } catch (error) {
       this.#server = null;
       throw error;
@@ -219,14 +192,4 @@ export class Listener {
     for (const socket of this.#sockets) socket.destroy();
     await closed;
   }
-}
-
-function listening(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
 }

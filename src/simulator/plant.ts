@@ -7,7 +7,6 @@ import {
   restingLevels,
   type Role,
   roles,
-  travelTimes,
 } from "./address-table.js";
 import { chanceAt, clamp, localDay, localHour, peculiarity, type Sky, type Weather } from "./weather.js";
 
@@ -188,14 +187,13 @@ export class Plant {
   /** How often each motor began to run, or turned round. */
   readonly starts = new Map<Role, number>();
   readonly #targets: Levels = restingLevels();
-  readonly #travelMs: ReadonlyMap<Role, number>;
+  readonly #travelMs: Levels = restingLevels();
   readonly #sky: Sky;
   #automatic: readonly AddressRow[] = [];
   #movedAt: number;
   #stepAt: number;
 
   constructor(type: string, seed: number, startAt: number, sky: Sky) {
-    this.#travelMs = travelTimes(type);
     this.#sky = sky;
     const phaseMs = Math.floor(chanceAt(seed, 1) * 60) * 1000;
     this.#stepAt = Math.floor(startAt / stepMs) * stepMs + phaseMs - stepMs - warmUpMs;
@@ -246,6 +244,7 @@ export class Plant {
   #place(row: AddressRow): void {
     const targets = targetsOf(row, row.initial);
     row.roles.forEach((role, index) => {
+      this.#travelMs[role] = row.travelMs;
       const target = targets[index];
       this.levels[role] = typeof target === "number" ? target : 0;
       this.#targets[role] = this.levels[role];
@@ -288,7 +287,7 @@ export class Plant {
     for (const role of roles) {
       const gap = this.#targets[role] - this.levels[role];
       if (gap === 0) continue;
-      const reach = passedMs / (this.#travelMs.get(role) ?? 1);
+      const reach = passedMs / this.#travelMs[role];
       if (Math.abs(gap) <= reach) this.levels[role] = this.#targets[role];
       else this.levels[role] += Math.sign(gap) * reach;
     }

@@ -14,12 +14,11 @@ import {
   failure,
   parsePost,
   type PlatformRequest,
-  type PostRecord,
   success,
   writeBody,
 } from "./call.js";
 import { type AnswerFault, answerFaults, type FaultName, type FaultOf, type FaultSpec } from "./faults.js";
-import { type OperationName, operationOf } from "./operations.js";
+import { type OperationName, operationOf, routes } from "./operations.js";
 import { type PlatformOptions, settingsOf } from "./platform-options.js";
 import { PlatformState } from "./platform-state.js";
 import {
@@ -47,14 +46,22 @@ function refusal(state: PlatformState, call: Call): Answer | null {
 
 function badToken(state: PlatformState, call: Call): Answer {
   const { refusal: form } = state.settings.auth;
-  const { body } = failure(
-    state.settings.dialect,
-    form === "body" ? 401 : form,
-    "token无效或已过期",
-    call.requestId,
-  );
+  const { body } = failure(state, call, form === "body" ? 401 : form, "token无效或已过期");
   return { status: form === "body" ? 200 : form, body };
 }
+
+/** What an operation answers to a call without what it needs; null where all of it is there. */
+function lacking(state: PlatformState, call: Call): Answer | null {
+  const { query } = call.request;
+  const lacks = routes[call.operation].needs
+    .map((name) => queryName(state, call, name))
+    .find((name) => !query[name]);
+  return lacks === undefined ? null : failure(state, call, 400, `缺少参数: ${lacks}`);
+}
+
+/** A dialect may call the device code of the sensor data otherwise. */
+const queryName = (state: PlatformState, { operation }: Pick<Call, "operation">, name: string): string =>
+  operation === "sensor-data" && name === "deviceCode" ? state.settings.dialect.sensorQuery : name;
 
 const maintenance =
   "<!DOCTYPE html><html><head><title>系统维护中</title></head><body><h1>系统升级维护，请稍后再试</h1></body></html>";
@@ -67,6 +74,13 @@ const html = (status: number): Partial<Decision> => ({
 });
 
 const json = { "content-type": "application/json;charset=UTF-8" };
+
+/** An answer as it goes out. */
+const said = (state: PlatformState, answer: Answer) => ({
+  status: answer.status,
+  headers: json,
+  body: writeBody(answer, state.settings.dialect),
+});
 
 /** What is left of an answer; `answer` is null when the request was not carried out. */
 type Spoiler = (
@@ -86,27 +100,18 @@ const spoilers: Record<AnswerFault, Spoiler> = {
   html: (_state, _call, spec) => html(spec.status ?? 200),
   http_status: (_state, _call, spec) => html(spec.status ?? 502),
   body_code: (state, call, spec) => {
-    const message = spec.message ?? "系统繁忙";
-    const refused = failure(state.settings.dialect, spec.code ?? 500, message, call.requestId);
-    return { status: refused.status, headers: json, body: writeBody(refused, state.settings.dialect) };
+    const refused = failure(state, call, spec.code ?? 500, spec.message ?? "系统繁忙");
+    return said(state, refused);
   },
   throttle: (state, call, spec) => {
     const status = spec.status ?? 429;
-    const { body } = failure(state.settings.dialect, status, "请求过于频繁", call.requestId);
+    const { headers, body } = said(state, failure(state, call, status, "请求过于频繁"));
     const retryAfter = String(Math.ceil((spec.retryAfterMs ?? 5000) / 1000));
-    return {
-      status,
-      headers: { ...json, "retry-after": retryAfter },
-      body: writeBody({ status, body }, state.settings.dialect),
-    };
+    return { status, headers: { ...headers, "retry-after": retryAfter }, body };
   },
   unauthorized: (state, call, spec) => {
-    const refused = badToken(state, call);
-    return {
-      status: spec.status ?? refused.status,
-      headers: json,
-      body: writeBody(refused, state.settings.dialect),
-    };
+    const refused = said(state, badToken(state, call));
+    return { ...refused, status: spec.status ?? refused.status };
   },
   redirect: (_state, call, spec) => ({
     status: spec.status ?? 307,
@@ -149,8 +154,6 @@ const operations: Record<OperationName, (state: PlatformState, call: Call) => An
   "GET set-value": () => success({ data: {} }),
 };
 
-const jsonHeaders: Decision["headers"] = { "content-type": "application/json;charset=UTF-8" };
-
 /** A platform that starts at the real instant `now` (epoch ms). */
 export function createPlatform(options: PlatformOptions, now: number): PlatformState {
   return new PlatformState(settingsOf(options, now), now);
@@ -164,77 +167,54 @@ export function respond(state: PlatformState, request: PlatformRequest, now: num
   state.advance(now);
   const outage = state.outages.get(request.host);
   if (outage && state.now < outage.until)
-    return outage.how === "refuse" ? silence("refused", 0) : silence(null, Infinity);
+    return outage.how === "refuse" ? { ...silence, cut: "refused" } : { ...silence, delayMs: Infinity };
   const operation = operationOf(request.method, request.path, request.host);
   state.count(operation ?? "unknown");
   if (operation === null) return written(state, notFound(state, request));
   const call = callOf(state, operation, request);
-  const target = { host: request.host, operation, controller: call.controller, address: call.address };
-  const slow = state.faults.take(["slow"], target, state.now);
-  const fault = state.faults.take(spoiling, target, state.now);
-  const delayMs = slow ? (slow.delayMs ?? 2000) : 0;
-  if (fault && isBefore(fault))
-    return { ...spoil(state, call, fault, null), delayMs: spoiledDelay(fault.fault, delayMs) };
-  const decision = written(state, refusal(state, call) ?? operations[operation](state, call));
-  if (!fault) return { ...decision, delayMs };
-  return { ...spoil(state, call, fault, decision), delayMs: spoiledDelay(fault.fault, delayMs) };
+  const slow = state.fault(["slow"], call);
+  const fault = state.fault(spoiling, call);
+  const delayMs = fault?.fault === "timeout" ? Infinity : slow ? (slow.delayMs ?? 2000) : 0;
+  if (fault && isBefore(fault)) return { ...spoil(state, call, fault, null), delayMs };
+  const decision = written(
+    state,
+    refusal(state, call) ?? lacking(state, call) ?? operations[operation](state, call),
+  );
+  return { ...(fault ? spoil(state, call, fault, decision) : decision), delayMs };
 }
 
 const spoiling: readonly AnswerFault[] = answerFaults.filter((name) => name !== "slow");
 
-const spoiledDelay = (fault: string, delayMs: number): number => (fault === "timeout" ? Infinity : delayMs);
+const silence: Decision = { status: 0, headers: {}, body: "", delayMs: 0, cut: null };
 
-const silence = (cut: Decision["cut"], delayMs: number): Decision => ({
-  status: 0,
-  headers: {},
-  body: "",
-  delayMs,
-  cut,
+const written = (state: PlatformState, answer: Answer): Decision => ({
+  ...said(state, answer),
+  delayMs: 0,
+  cut: null,
 });
 
-function written(state: PlatformState, answer: Answer): Decision {
-  return {
-    status: answer.status,
-    headers: jsonHeaders,
-    body: writeBody(answer, state.settings.dialect),
-    delayMs: 0,
-    cut: null,
-  };
+function notFound(state: PlatformState, request: PlatformRequest): Answer {
+  const text = `no such operation: ${request.method} ${request.path}`;
+  return { ...failure(state, { requestId: state.nextRequestId() }, 404, text), status: 404 };
 }
-
-const notFound = (state: PlatformState, request: PlatformRequest): Answer => ({
-  ...failure(
-    state.settings.dialect,
-    404,
-    `no such operation: ${request.method} ${request.path}`,
-    state.nextRequestId(),
-  ),
-  status: 404,
-});
 
 function callOf(state: PlatformState, operation: OperationName, request: PlatformRequest): Call {
   const requestId = state.nextRequestId();
+  const { host, query } = request;
   if (operation !== "set-value") {
-    const code = operation === "sensor-data" ? state.settings.dialect.sensorQuery : "deviceCode";
-    const controller = textOf(request.query, code);
-    const address = textOf(request.query, "address");
-    return { operation, request, controller, address, post: null, record: null, requestId };
+    const controller = query[queryName(state, { operation }, "deviceCode")] ?? "";
+    const { address = "" } = query;
+    return { host, operation, request, controller, address, post: null, record: null, requestId };
   }
   const post = parsePost(request);
   const control = post.isValid ? post.control : { code: "", address: "", value: "" };
-  const record: PostRecord = {
+  const record = state.notePost({
     at: state.now,
     ...control,
     requestId,
     accepted: false,
     effect: "not_processed",
-  };
-  state.posts.add(record);
-  const [controller, address] = post.isValid ? [control.code, control.address] : [null, null];
-  return { operation, request, controller, address, post, record, requestId };
-}
-
-function textOf(query: Readonly<Record<string, string>>, name: string): string | null {
-  const text = Object.hasOwn(query, name) ? query[name] : undefined;
-  return text === undefined || text === "" ? null : text;
+  });
+  const { code: controller, address } = control;
+  return { host, operation, request, controller, address, post, record, requestId };
 }

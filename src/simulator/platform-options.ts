@@ -28,27 +28,29 @@ export interface PlatformOptions {
   readonly postLimit?: number;
 }
 
-export type PlatformSettings = Required<Omit<PlatformOptions, "dialect" | "auth">> & {
-  readonly dialect: Dialect;
-  readonly auth: AuthRules;
-};
+const usual = {
+  controllers: 20,
+  mix: "all",
+  seed: 1,
+  speed: 1,
+  profile: "default",
+  language: "zh",
+  faults: [],
+  registerLagMs: 300,
+  historyLimit: 1000,
+  postLimit: 20_000,
+} as const satisfies PlatformOptions;
+
+export type PlatformSettings = ReturnType<typeof settingsOf>;
 
 /** The options with what was left out filled in; `now` is the real instant of the start. */
-export function settingsOf(options: PlatformOptions, now: number): PlatformSettings {
-  const profile = options.profile ?? "default";
-  return {
-    controllers: options.controllers ?? 20,
-    mix: options.mix ?? "all",
-    seed: options.seed ?? 1,
-    speed: options.speed ?? 1,
-    startAt: options.startAt ?? now,
-    profile,
-    language: options.language ?? "zh",
-    dialect: { ...profiles[profile], ...options.dialect },
-    faults: options.faults ?? [],
-    auth: { ...plainAuth, ...options.auth },
-    registerLagMs: options.registerLagMs ?? 300,
-    historyLimit: options.historyLimit ?? 1000,
-    postLimit: options.postLimit ?? 20_000,
+export function settingsOf(options: PlatformOptions, now: number) {
+  const settings: Omit<Required<PlatformOptions>, "dialect" | "auth"> = {
+    ...usual,
+    startAt: now,
+    ...options,
   };
+  const dialect: Dialect = { ...profiles[settings.profile], ...options.dialect };
+  const auth: AuthRules = { ...plainAuth, ...options.auth };
+  return { ...settings, dialect, auth };
 }

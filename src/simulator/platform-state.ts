@@ -3,13 +3,16 @@ import type { PlatformHost } from "../greenhouse/ports.js";
 import type { Random } from "../runtime/random.js";
 import { type Account, accountOf, type Device } from "./account.js";
 import type { AddressRow } from "./address-table.js";
-import { PostLog } from "./call.js";
+import type { PostRecord } from "./call.js";
 import { type HeldValue, SimulatedController } from "./device.js";
 import {
   type DueEvent,
   type EventFault,
   FaultBook,
+  type FaultName,
+  type FaultOf,
   type FaultSpec,
+  type FaultTarget,
   type Outage,
   outages,
   type PushMode,
@@ -240,7 +243,8 @@ export class PlatformState {
   readonly sky: Sky;
   readonly faults: FaultBook;
   readonly tokens: TokenBook;
-  readonly posts: PostLog;
+  /** The newest ones. */
+  readonly posts: PostRecord[] = [];
   readonly requests = new Map<OperationName | "unknown", number>();
   readonly outages = new Map<PlatformHost, { readonly until: number; readonly how: Outage }>();
   readonly startedAt: number;
@@ -263,7 +267,6 @@ export class PlatformState {
     this.sky = new Sky(settings.seed);
     this.faults = new FaultBook(mix(settings.seed, 500));
     this.tokens = new TokenBook(settings.auth, settings.seed);
-    this.posts = new PostLog(settings.postLimit);
     this.startedAt = now;
     this.now = now;
     for (const fault of settings.faults) this.faults.arm(fault, now);
@@ -342,6 +345,16 @@ export class PlatformState {
       controller.advance(protection.at);
       closeRoof(controller, kind);
     }
+  }
+
+  /** The first armed fault of these names that hits this request now; using it counts. */
+  fault<Name extends FaultName>(names: readonly Name[], target: FaultTarget): FaultOf<Name> | null {
+    return this.faults.take(names, target, this.now);
+  }
+
+  notePost(record: PostRecord): PostRecord {
+    if (this.posts.push(record) > this.settings.postLimit) this.posts.shift();
+    return record;
   }
 
   nextRequestId(): string {

@@ -9,14 +9,7 @@ import {
   success,
 } from "./call.js";
 import type { SimulatedController } from "./device.js";
-import {
-  type EffectFault,
-  effectFaults,
-  type FaultOf,
-  type FaultSpec,
-  type FaultTarget,
-  readFaults,
-} from "./faults.js";
+import { type EffectFault, effectFaults, type FaultOf, type FaultSpec, readFaults } from "./faults.js";
 import { handValues, type PlatformState } from "./platform-state.js";
 import { type Fields, flushAnswer, layOut, readAnswer, setAnswer, statusValue } from "./register-shapes.js";
 import { sensorAnswer } from "./sensors.js";
@@ -62,12 +55,8 @@ function runningStatuses(controller: SimulatedController): readonly RunningStatu
   }));
 }
 
-const missing = (state: PlatformState, call: Call, parameter: string): Answer =>
-  failure(state.settings.dialect, 400, `缺少参数: ${parameter}`, call.requestId);
-
 /** The single-device status; offline and unknown devices look the same. */
 export function connectionStatus(state: PlatformState, call: Call): Answer {
-  if (call.controller === null) return missing(state, call, "deviceCode");
   const controller = state.controller(call.controller);
   const isConnected = controller !== null && controller.isOnline() && hasClient(state, controller);
   if (!isConnected)
@@ -90,7 +79,6 @@ function hasClient({ settings }: PlatformState, { device }: SimulatedController)
 
 export function sensorData(state: PlatformState, call: Call): Answer {
   const { dialect } = state.settings;
-  if (call.controller === null) return missing(state, call, dialect.sensorQuery);
   const controller = state.controller(call.controller);
   const sample = controller?.sample();
   const hasReadings = controller?.device.type !== "V003" || dialect.pestMonitor === "readings";
@@ -99,7 +87,6 @@ export function sensorData(state: PlatformState, call: Call): Answer {
 }
 
 export function runningStatusList(state: PlatformState, call: Call): Answer {
-  if (call.controller === null) return missing(state, call, "deviceCode");
   const { dialect } = state.settings;
   const controller = state.controller(call.controller);
   const items = controller ? statusItems(state, controller) : [];
@@ -116,54 +103,39 @@ export function statusItems(state: PlatformState, controller: SimulatedControlle
 
 export function readValue(state: PlatformState, call: Call): Answer {
   const { dialect } = state.settings;
-  if (call.controller === null) return missing(state, call, "deviceCode");
-  if (call.address === null) return missing(state, call, "address");
   const isFresh = call.request.query.flush === "1";
   const controller = state.controller(call.controller);
-  const busy = state.faults.take(["busy"], targetOf(call, call.address), state.now);
-  if (busy) return failure(dialect, busy.code ?? 500, busy.message ?? "设备忙", call.requestId);
+  const busy = state.fault(["busy"], call);
+  if (busy) return failure(state, call, busy.code ?? 500, busy.message ?? "设备忙");
   if (controller && isFresh && isCutOff(state, controller)) return offline(state, call);
   const value = controller ? shownValue(state, call, controller, call.address, isFresh) : null;
   const isUnknown = value === null && (controller?.read(call.address) ?? null) === null;
-  if (isUnknown && dialect.registers.unknown === "error")
-    return failure(dialect, 404, "地址不存在", call.requestId);
+  if (isUnknown && dialect.registers.unknown === "error") return failure(state, call, 404, "地址不存在");
   return success(readAnswer(dialect, call.address, value));
 }
 
 export function readGroup(state: PlatformState, call: Call): Answer {
-  if (call.controller === null) return missing(state, call, "deviceCode");
-  const group = call.request.query.deviceTypeId;
-  if (group === undefined) return missing(state, call, "deviceTypeId");
+  const { deviceTypeId } = call.request.query;
   const controller = state.controller(call.controller);
-  const stale = state.faults.take(["stale_group"], targetOf(call, null), state.now);
-  if (controller && stale === null && isCutOff(state, controller)) return offline(state, call);
-  const rows = [...(controller?.registers.table.values() ?? [])];
-  const read = rows
-    .filter((row) => row.group !== null && String(row.group) === group)
-    .flatMap(({ address }) => {
-      const value =
-        controller === null
-          ? null
-          : stale === null
-            ? shownValue(state, call, controller, address, true)
-            : agedValue(state, stale, controller, address);
-      return value === null ? [] : [{ address, value }];
-    });
+  if (controller === null) return success(flushAnswer(state.settings.dialect, []));
+  const stale = state.fault(["stale_group"], call);
+  if (stale === null && isCutOff(state, controller)) return offline(state, call);
+  const rows = [...controller.registers.table.values()].filter(
+    ({ group }) => String(group ?? "") === deviceTypeId,
+  );
+  const read = rows.flatMap(({ address }) => {
+    const value = stale
+      ? agedValue(state, stale, controller, address)
+      : shownValue(state, call, controller, address, true);
+    return value === null ? [] : [{ address, value }];
+  });
   return success(flushAnswer(state.settings.dialect, read));
 }
-
-const targetOf = (call: Call, address: string | null): FaultTarget => ({
-  host: call.request.host,
-  operation: call.operation,
-  controller: call.controller,
-  address,
-});
 
 const isCutOff = (state: PlatformState, controller: SimulatedController): boolean =>
   !controller.isOnline() && state.settings.dialect.offlinePost === "refuse";
 
-const offline = (state: PlatformState, call: Call): Answer =>
-  failure(state.settings.dialect, 500, "设备离线", call.requestId);
+const offline = (state: PlatformState, call: Call): Answer => failure(state, call, 500, "设备离线");
 
 function shownValue(
   state: PlatformState,
@@ -173,7 +145,7 @@ function shownValue(
   isFresh: boolean,
 ): string | null {
   const lies = readFaults.filter((fault) => fault !== "stale_read_back" || !isFresh);
-  const lie = state.faults.take(lies, targetOf(call, address), state.now);
+  const lie = state.fault(lies, { ...call, address });
   const value = controller.read(address);
   if (lie === null || value === null) return value;
   if (lie.fault === "no_value") return null;
@@ -207,13 +179,13 @@ const revertsAfterMs = 4_000;
 export function setValue(state: PlatformState, call: Call): Answer {
   const { dialect } = state.settings;
   const { post, record } = call;
-  if (post === null || record === null) return failure(dialect, 400, "no body", call.requestId);
-  if (!post.isValid) return failure(dialect, post.status, post.why, call.requestId);
+  if (post === null || record === null) return failure(state, call, 400, "no body");
+  if (!post.isValid) return failure(state, call, post.status, post.why);
   const { control } = post;
-  const lie = takeEffectFault(state, call);
+  const lie = state.fault(effectFaults, call);
   const controller = state.controller(control.code);
   if (!controller?.registers.table.has(control.address))
-    return failure(dialect, 404, controller ? "地址不存在" : "设备不存在", call.requestId);
+    return failure(state, call, 404, controller ? "地址不存在" : "设备不存在");
   if (lie?.fault === "offline_at_post")
     controller.disconnect(state.simulatedNow + (lie.forMs ?? minuteMs) * state.timeline.speed);
   if (!controller.isOnline() && lie?.fault !== "offline_at_post" && dialect.offlinePost === "refuse") {
@@ -225,14 +197,6 @@ export function setValue(state: PlatformState, call: Call): Answer {
   return success(
     setAnswer(dialect, { address: control.address, deviceCode: control.code, value: control.value }),
     "操作成功",
-  );
-}
-
-function takeEffectFault(state: PlatformState, call: Call): FaultOf<EffectFault> | null {
-  return state.faults.take(
-    effectFaults,
-    { host: "realtime", operation: call.operation, controller: call.controller, address: call.address },
-    state.now,
   );
 }
 

@@ -1,7 +1,6 @@
 import type { PlatformHost } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import type { Random } from "../runtime/random.js";
 import { createControl, type SimulatorControl } from "./control.js";
 import { Listener, type PortRole, routerFor, type RouterParts } from "./http.js";
 import { type FaultSpec, parseFaults } from "./faults.js";
@@ -11,29 +10,23 @@ import type { PlatformState } from "./platform-state.js";
 import { printableConfiguration } from "./printable-configuration.js";
 import { PushServer } from "./push-server.js";
 
-interface LifeParts {
-  readonly state: PlatformState;
-  readonly clock: Clock;
-  readonly push: PushServer;
-  readonly tickMs: number;
-  readonly failed: (error: unknown) => void;
-}
-
 /** Keeps the ports as the outages want them and the push channels talking, from `open` to `close`. */
 class ServerLife {
-  readonly #parts: LifeParts;
-  readonly #ports: { readonly listener: Listener; readonly role: PortRole }[] = [];
+  readonly #parts: Omit<RouterParts, "control">;
+  readonly #tickMs: number;
+  readonly #ports: (PortRole & { readonly listener: Listener })[] = [];
   readonly #stopped = new AbortController();
   #ticking: Promise<void> = Promise.resolve();
   /** Ports change one after the other, or a host could come up while it is still going down. */
   #changing: Promise<void> = Promise.resolve();
 
-  constructor(parts: LifeParts) {
+  constructor(parts: Omit<RouterParts, "control">, tickMs: number) {
     this.#parts = parts;
+    this.#tickMs = tickMs;
   }
 
   add(listener: Listener, role: PortRole): Listener {
-    this.#ports.push({ listener, role });
+    this.#ports.push({ listener, ...role });
     return listener;
   }
 
@@ -64,30 +57,25 @@ class ServerLife {
 
   async #apply(): Promise<void> {
     if (this.#stopped.signal.aborted) return;
-    if (this.#isDown("realtime")) this.#parts.push.drop();
-    for (const { listener, role } of this.#ports) {
-      const hosts = hostsOf(role);
-      const isRefused =
-        !role.controls && hosts.length > 0 && hosts.every((host) => this.#isDown(host, "refuse"));
-      if (isRefused) await listener.close();
-      else await listener.open();
+    const { state, clock, push } = this.#parts;
+    const outageOf = (host: PlatformHost) => {
+      const outage = state.outages.get(host);
+      return outage !== undefined && clock.now() < outage.until ? outage.how : null;
+    };
+    if (outageOf("realtime") !== null) push.drop();
+    for (const { listener, hosts, controls } of this.#ports) {
+      const isRefused = !controls && hosts.every((host) => outageOf(host) === "refuse");
+      await (isRefused ? listener.close() : listener.open());
     }
   }
 
-  #isDown(host: PlatformHost, how?: string): boolean {
-    const { state, clock } = this.#parts;
-    const outage = state.outages.get(host);
-    return outage !== undefined && clock.now() < outage.until && (how === undefined || outage.how === how);
-  }
-
   async #tick(): Promise<void> {
-    const { state, clock, push, tickMs, failed } = this.#parts;
+    const { state, clock, push, failed } = this.#parts;
+    const { signal } = this.#stopped;
+    const ended = () => undefined;
     for (;;) {
-      try {
-        await clock.wait(tickMs, this.#stopped.signal);
-      } catch {
-        return;
-      }
+      await clock.wait(this.#tickMs, signal).catch(ended);
+      if (signal.aborted) return;
       try {
         state.advance(clock.now());
         await this.obeyOutages();
@@ -99,11 +87,6 @@ class ServerLife {
   }
 }
 
-function hostsOf(role: PortRole): readonly PlatformHost[] {
-  if (role.platform === null) return [];
-  return role.platform === "both" ? ["business", "realtime"] : [role.platform];
-}
-
 export interface SimulatorOptions extends PlatformOptions {
   /** Address to listen on; default 127.0.0.1. */
   readonly host?: string;
@@ -112,10 +95,10 @@ export interface SimulatorOptions extends PlatformOptions {
   /** A port of its own for the realtime host; 0: any free one. */
   readonly realtimePort?: number;
   /**
-   * Port of the controls under `/_simulator/`; absent: the business host's port, null: none. A port that also serves the
-   * controls stays open while its host is down and breaks connections instead of refusing them.
+   * Port of the controls under `/_simulator/`; absent: the business host's port. A port that also serves the controls stays
+   * open while its host is down and breaks connections instead of refusing them.
    */
-  readonly controlPort?: number | null;
+  readonly controlPort?: number;
   /** How often the push channels look for news, real ms. Default 250. */
   readonly pushIntervalMs?: number;
   /** A fault file as parsed JSON; its faults come beside those of `faults`. */
@@ -129,8 +112,6 @@ export class FaultFileError extends Error {
 
 export interface SimulatorParts {
   readonly clock: Clock;
-  /** Chooses the seed when none is given. */
-  readonly random?: Random;
   readonly log?: Logger;
 }
 
@@ -138,8 +119,8 @@ export interface Simulator {
   readonly port: number;
   readonly businessUrl: string;
   readonly realtimeUrl: string;
-  /** Where `/_simulator/` is served; null when it is not. */
-  readonly controlUrl: string | null;
+  /** Where `/_simulator/` is served. */
+  readonly controlUrl: string;
   readonly control: SimulatorControl;
   /** The platform itself, for whoever runs it in the same process. */
   readonly state: PlatformState;
@@ -157,12 +138,12 @@ export interface Simulator {
  */
 export async function startSimulator(options: SimulatorOptions, parts: SimulatorParts): Promise<Simulator> {
   const { clock, log } = parts;
-  const seed = options.seed ?? (parts.random ? Math.floor(parts.random() * 2 ** 31) : 1);
   const faults = [...(options.faults ?? []), ...faultsIn(options.faultFile)];
-  const state = createPlatform({ ...options, seed, faults }, clock.now());
+  const state = createPlatform({ ...options, faults }, clock.now());
+  const { seed, profile } = state.settings;
   const push = new PushServer(state);
   const failed = (error: unknown) => log?.error({ err: error }, "the simulator failed to serve a request");
-  const life = new ServerLife({ state, clock, push, tickMs: options.pushIntervalMs ?? 250, failed });
+  const life = new ServerLife({ state, clock, push, failed }, options.pushIntervalMs ?? 250);
   const control = createControl(
     state,
     () => clock.now(),
@@ -173,12 +154,12 @@ export async function startSimulator(options: SimulatorOptions, parts: Simulator
   warnOfStrangers(state, log);
   const businessUrl = urlOf(ports.business, options);
   const realtimeUrl = urlOf(ports.realtime, options);
-  log?.info({ seed, profile: state.settings.profile, url: businessUrl }, "simulated platform started");
+  log?.info({ seed, profile, url: businessUrl }, "simulated platform started");
   return {
     port: ports.business.port,
     businessUrl,
     realtimeUrl,
-    controlUrl: ports.controls && urlOf(ports.controls, options),
+    controlUrl: urlOf(ports.controls, options),
     control,
     state,
     configuration: () => printableConfiguration({ businessUrl, realtimeUrl, state }),
@@ -201,14 +182,13 @@ function addPorts(life: ServerLife, options: SimulatorOptions, parts: RouterPart
   const port = (number: number, role: PortRole): Listener =>
     life.add(new Listener(options.host ?? usualAddress, number, routerFor(role, parts)), role);
   const business = port(options.port ?? 0, {
-    platform: realtimePort === undefined ? "both" : "business",
+    hosts: realtimePort === undefined ? ["business", "realtime"] : ["business"],
     controls: controlPort === undefined,
   });
   const realtime =
-    realtimePort === undefined ? business : port(realtimePort, { platform: "realtime", controls: false });
-  if (typeof controlPort !== "number")
-    return { business, realtime, controls: controlPort === null ? null : business };
-  return { business, realtime, controls: port(controlPort, { platform: null, controls: true }) };
+    realtimePort === undefined ? business : port(realtimePort, { hosts: ["realtime"], controls: false });
+  const controls = controlPort === undefined ? business : port(controlPort, { hosts: [], controls: true });
+  return { business, realtime, controls };
 }
 
 function urlOf(listener: Listener, options: SimulatorOptions): string {

@@ -133,7 +133,7 @@ export class Wire {
   #arrived(trip: Trip, clock: BootClock, ends: TripEnds): void {
     const decision = respond(this.#state, trip.request, this.platformNow);
     if (trip.isPost) {
-      const newest = this.#state.posts.list().at(-1) ?? null;
+      const newest = this.#state.posts.at(-1) ?? null;
       this.#journalist.arrived(trip.write, newest?.at === this.platformNow ? newest : null);
     }
     if (decision.delayMs === Infinity) return;

@@ -42,35 +42,6 @@ describe("the controls in the same process", () => {
     expect(() => act(new Asking())).toThrow(complaint),
   );
 
-  it("take a controller off and bring it back", () => {
-    const asking = new Asking();
-    const status = () => asking.get("/api/mqtt-client-status", { deviceCode: code });
-    asking.control.setOnline(code, false);
-    asking.pass(10 * hourMs);
-    expect(status()).toMatchObject({ data: { status: 0 } });
-    asking.control.setOnline(code, true);
-    expect(status()).toMatchObject({ data: { status: 1 } });
-  });
-
-  it("let the sensors of a controller go stale and report again", () => {
-    const asking = new Asking();
-    asking.control.freezeSensors(code);
-    const frozen = asking.get("/api/sensor-data", { deviceCode: code });
-    expect(asking.pass(hourMs).get("/api/sensor-data", { deviceCode: code })).toEqual(frozen);
-    asking.control.unfreezeSensors(code);
-    expect(asking.get("/api/sensor-data", { deviceCode: code })).not.toEqual(frozen);
-  });
-
-  it("set one sensor by name or factor and let it go again", () => {
-    const asking = new Asking();
-    asking.control.setSensor(code, "空气温度", -40);
-    asking.control.setSensor(code, "co2", null);
-    expect(asking.readings(code)).toMatchObject({ airtemp: -40, co2: null });
-    asking.control.clearSensor(code, "空气温度");
-    asking.control.clearSensor(code, "co2");
-    expect(asking.readings(code).airtemp).not.toBe(-40);
-  });
-
   it("skip simulated time: what was on its way has arrived, and stamps stay in the present", () => {
     const asking = new Asking();
     asking.post(code, "101", "10010");
@@ -90,15 +61,6 @@ describe("the controls in the same process", () => {
     asking.control.skip(hourMs);
     asking.pass(1000).post(code, "101", "10001");
     expect(asking.control.held(code, "101").map((held) => held.at)).toEqual([at, at, at + 1000]);
-  });
-
-  it("count requests by operation", () => {
-    const asking = new Asking();
-    asking.readings(code);
-    asking.readings(code);
-    asking.post(code, "101", "10010");
-    asking.get("/api/none");
-    expect(asking.control.requests()).toEqual({ "sensor-data": 2, "set-value": 1, unknown: 1 });
   });
 });
 
@@ -169,22 +131,5 @@ describe("the controls over HTTP", () => {
     const reply = await post(`${businessUrl}/_simulator/control`, request, {});
     expect(reply.status).toBe(400);
     expect(reply.json().message).toContain(message);
-  });
-
-  it.each(["GET control", "GET nothing", "POST posts", "GET state"])("%s is no control", async (request) => {
-    const [method, path] = request.split(" ");
-    const { businessUrl } = await running({ controllers: 1 });
-    const reply = await call(`${businessUrl}/_simulator/${path ?? ""}`, { method });
-    expect(reply.status).toBeGreaterThanOrEqual(400);
-  });
-
-  it("are absent when they are turned off, and alone on a port of their own", async () => {
-    const off = await running({ controlPort: null });
-    expect(off.controlUrl).toBeNull();
-    expect((await call(`${off.businessUrl}/_simulator/posts`)).status).toBe(404);
-    const own = await running({ controlPort: 0 });
-    expect((await call(`${own.businessUrl}/_simulator/posts`)).status).toBe(404);
-    expect((await call(`${own.controlUrl ?? ""}/_simulator/posts`)).status).toBe(200);
-    expect((await call(`${own.controlUrl ?? ""}/api/station`)).status).toBe(404);
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { addressTable } from "../../src/simulator/address-table.js";
 import { FaultBook, type FaultSpec } from "../../src/simulator/faults.js";
-import type { PlatformOptions } from "../../src/simulator/platform-options.js";
 import { Asking, hourMs, json, minuteMs } from "./asking.js";
 
 const code = "GH-0001";
@@ -51,20 +50,8 @@ describe("answers that go wrong", () => {
     expect(held).toBe(register);
   });
 
-  it("a maintenance page is HTML", () => {
-    const { decision } = posted({ fault: "html" });
-    expect(decision.headers["content-type"]).toContain("text/html");
-    expect(decision.body).toContain("<html>");
-  });
-
-  it("broken JSON does not parse", () =>
-    expect(() => json(posted({ fault: "garbage" }).decision.body)).toThrow());
-
   it("a throttled answer carries Retry-After in seconds", () =>
     expect(posted({ fault: "throttle", retryAfterMs: 90_000 }).decision.headers["retry-after"]).toBe("90"));
-
-  it("a redirect points to another origin", () =>
-    expect(posted({ fault: "redirect" }).decision.headers.location).toMatch(/^https:\/\/elsewhere/));
 });
 
 describe("the lists of the account", () => {
@@ -79,39 +66,6 @@ describe("the lists of the account", () => {
     expect([codes(page).length, page.total]).toEqual([3, 20]);
     expect(codes(asking.get("/api/control/mqtt", { pageSize: "500" }))).toHaveLength(20);
     expect(asking.get("/api/device", { dataType: "TEXT" })).toMatchObject({ total: 26 });
-  });
-
-  it("a flag that is offline although the device's own status is online", () => {
-    const fault: FaultSpec = { fault: "listed_offline", controller: code, chance: 1 };
-    const asking = new Asking({ controllers: 2, faults: [fault] });
-    expect(codes(asking.get("/api/control/mqtt"))).toEqual([`${code} offline`, "FM-0002"]);
-    expect(asking.get("/api/mqtt-client-status", { deviceCode: code })).toMatchObject({
-      data: { status: 1 },
-    });
-  });
-});
-
-describe("what dialects leave to devices", () => {
-  const status = (over: PlatformOptions["dialect"], deviceCode: string) =>
-    new Asking({ ...(over && { dialect: over }) }).get("/api/mqtt-client-status", { deviceCode });
-  const data = (over: PlatformOptions["dialect"], deviceCode: string) =>
-    new Asking({ ...(over && { dialect: over }) }).get("/api/sensor-data", { deviceCode }).data;
-
-  it("a weather station has an MQTT client or none", () => {
-    expect(status({ clients: "stations" }, "WS-0001")).toMatchObject({ data: { status: 1, version: 2 } });
-    expect(status({}, "WS-0001")).toMatchObject({ data: { status: 0 } });
-  });
-
-  it("a pest monitor has readings or none", () => {
-    expect(data({ pestMonitor: "readings" }, "PM-0001")).toHaveLength(2);
-    expect(data({}, "PM-0001")).toEqual([]);
-  });
-
-  it("extension fields hold nothing, or what could be taken for the device's own", () => {
-    const lists = { layout: "array", extension: "filled", everything: true } as const;
-    const { data: items } = new Asking({ dialect: { lists } }).get("/api/control/mqtt");
-    expect(items).toContainEqual(expect.objectContaining({ deviceTypeId: "C001", type: "EXT-7" }));
-    expect(JSON.stringify(items)).toContain("camera-password@");
   });
 });
 
@@ -145,15 +99,6 @@ describe("a POST that is accepted", () => {
     asking.control.moveByHand(code, "101", "10001");
     expect(asking.pass(30_000).read(code, "101")).toBe("10010");
     expect(asking.control.posts()).toHaveLength(1);
-  });
-
-  it("but not done when the device is gone by the time it arrives", () => {
-    const { asking } = posted({ fault: "late", delayMs: minuteMs });
-    asking.control.setOnline(code, false);
-    asking.pass(2 * minuteMs);
-    expect(asking.control.posts()[0]?.effect).toBe("offline");
-    asking.control.setOnline(code, true);
-    expect(asking.read(code, "101")).toBe("10001");
   });
 
   it("while the device goes offline between check and POST", () => {
@@ -207,40 +152,9 @@ describe("reads that lie", () => {
     expect(group).toMatchObject({ code: 200, data: { "101": "10001" } });
     expect(asking.read("GH-0003", "101")).toBe("10001");
   });
-
-  it("no value at all", () => {
-    const asking = new Asking({ faults: [{ fault: "no_value" }] });
-    expect(asking.read(code, "101")).toBeUndefined();
-    expect(asking.read(code, "101")).toBe("10001");
-  });
 });
 
 describe("events", () => {
-  it("a controller is offline for a while, keeps its last readings and takes nothing", () => {
-    const asking = new Asking({
-      faults: [{ fault: "offline", atMs: minuteMs, forMs: 10 * minuteMs, controller: code }],
-    });
-    asking.pass(2 * minuteMs);
-    const frozen = asking.get("/api/sensor-data", { deviceCode: code });
-    expect(json(asking.post(code, "101", "10010").body).code).not.toBe(200);
-    asking.pass(5 * minuteMs);
-    expect(asking.get("/api/sensor-data", { deviceCode: code })).toEqual(frozen);
-    asking.pass(5 * minuteMs);
-    expect(asking.get("/api/sensor-data", { deviceCode: code })).not.toEqual(frozen);
-    expect(asking.read(code, "101")).toBe("10001");
-  });
-
-  it("sensors stop reporting: dateTime stands still while the controller stays online", () => {
-    const asking = new Asking({ faults: [{ fault: "freeze_sensors", forMs: hourMs, controller: code }] });
-    const frozen = asking.get("/api/sensor-data", { deviceCode: code });
-    asking.pass(hourMs - 1);
-    expect(asking.get("/api/sensor-data", { deviceCode: code })).toEqual(frozen);
-    expect(asking.get("/api/mqtt-client-status", { deviceCode: code })).toMatchObject({
-      data: { status: 1 },
-    });
-    expect(asking.pass(1).get("/api/sensor-data", { deviceCode: code })).not.toEqual(frozen);
-  });
-
   it.each([
     ["--", undefined],
     ["--", "--"],
@@ -254,15 +168,6 @@ describe("events", () => {
     expect(asking.readings(code).airtemp).toBe(shown);
     expect(asking.readings(code).co2).toBeTypeOf("number");
     expect(asking.pass(minuteMs).readings(code).airtemp).toBeTypeOf("number");
-  });
-
-  it("somebody moves an actuator by hand", () => {
-    const asking = new Asking({
-      faults: [{ fault: "moved_by_hand", atMs: 1000, controller: code, address: "103", value: "10010" }],
-    });
-    expect(asking.read(code, "103")).toBe("10001");
-    expect(asking.pass(1000).read(code, "103")).toBe("10010");
-    expect(asking.control.held(code, "103").at(-1)).toMatchObject({ by: "hand", at: asking.now });
   });
 
   it("somebody moves something now and then, at the given rate", () => {
@@ -287,39 +192,6 @@ describe("events", () => {
     expect(asking.level(code, "103")).toBe(0);
     expect(asking.read("GH-0003", "101")).toBe("10001");
     expect(asking.pass(20 * minuteMs).number("WS-0001", "windspeed")).toBeLessThan(14);
-  });
-
-  it("rain closes the roof and wets the rain gauge", () => {
-    const asking = new Asking();
-    asking.post(code, "103", "10010");
-    asking.control.rain(true);
-    expect(asking.read(code, "103")).toBe("10001");
-    expect(asking.pass(30 * minuteMs).number("WS-0001", "rain")).toBeGreaterThan(0);
-  });
-
-  it.each([
-    ["refuse", { cut: "refused" }],
-    ["hang", { cut: null, delayMs: Infinity }],
-  ] as const)("a host that is gone: %s, and carries out nothing", (how, expected) => {
-    const asking = new Asking({ faults: [{ fault: "host_down", host: "realtime", how, forMs: minuteMs }] });
-    expect(asking.post(code, "101", "10010")).toMatchObject(expected);
-    expect(asking.control.posts()).toHaveLength(0);
-    expect(asking.decide({ path: "/api/station" }).status).toBe(200);
-    expect(asking.pass(minuteMs).read(code, "101")).toBe("10001");
-  });
-
-  it("tokens expire", () => {
-    const asking = new Asking({ faults: [{ fault: "expire_tokens", atMs: minuteMs }] });
-    expect(asking.decide({ path: "/api/station" }).status).toBe(200);
-    expect(asking.pass(minuteMs).decide({ path: "/api/station" }).status).toBe(401);
-  });
-
-  it("push channels change their behaviour for a while", () => {
-    const asking = new Asking({ faults: [{ fault: "push", how: "silent", forMs: minuteMs }] });
-    asking.decide({ path: "/api/station" });
-    expect(asking.state.pushMode).toBe("silent");
-    asking.pass(minuteMs).decide({ path: "/api/station" });
-    expect(asking.state.pushMode).toBe("normal");
   });
 });
 

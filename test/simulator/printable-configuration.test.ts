@@ -25,14 +25,6 @@ describe("the configuration to paste", () => {
     });
   });
 
-  it("has a token or the account that the simulated platform takes", () => {
-    expect(printed({})).toContain("token: simulator");
-    expect(printed({ auth: { tokens: "known", accepted: ["abc"] } })).toContain("token: abc");
-    expect(printed({ auth: { tokens: "known", signIn: { account: "a" } } })).toContain(
-      'sign_in: { body: {"account":"a"} }',
-    );
-  });
-
   it("names every actuator of the first three greenhouses by an address they have", () => {
     const asking = new Asking();
     const { controllers } = object(parse(printed({}), { schema: "failsafe" }));

@@ -70,17 +70,6 @@ describe("push frames", () => {
     }
   });
 
-  it("say when a controller comes and goes", () => {
-    const asking = new Asking();
-    const feed = new PushFeed(asking.state);
-    asking.read(code, "101");
-    feed.changeFrames(everybody);
-    asking.control.setOnline(code, false);
-    expect(feed.changeFrames(everybody).map((frame) => json(frame.text))).toContainEqual(
-      expect.objectContaining({ deviceCode: code, online: false }),
-    );
-  });
-
   it("are made of changes alone: none while nothing moves, none for nobody", () => {
     const asking = new Asking();
     const feed = new PushFeed(asking.state);
@@ -92,25 +81,12 @@ describe("push frames", () => {
     asking.pass(minuteMs).decide({ path: "/api/station" });
     expect(feed.changeFrames(nobody)).toEqual([]);
   });
-
-  it("show a value when it arrives at the device, not when it is posted", () => {
-    const asking = new Asking({ registerLagMs: 5000 });
-    const feed = new PushFeed(asking.state);
-    asking.post(code, "101", "10010");
-    expect(feed.registerFrames()).toEqual([]);
-    asking.pass(5000).decide({ path: "/api/station" });
-    expect(feed.registerFrames()).toHaveLength(1);
-  });
 });
 
 const opened = (socket: WebSocket) =>
   new Promise<void>((resolve, reject) => {
     socket.once("open", () => resolve());
     socket.once("error", reject);
-  });
-const closed = (socket: WebSocket) =>
-  new Promise<void>((resolve) => {
-    socket.once("close", () => resolve());
   });
 const message = (socket: WebSocket) =>
   new Promise<Json>((resolve) => {
@@ -139,29 +115,6 @@ describe("the WebSocket channels", () => {
     const next = message(socket);
     simulator.control.moveByHand(code, "101", "10010");
     expect(await next).toMatchObject({ deviceCode: code, address: "101", value: "10010" });
-  });
-
-  it("push running statuses on /ws/device-status", async () => {
-    const { simulator, connect } = await listening("/ws/device-status", { speed: 600 });
-    const socket = connect();
-    const frames: Json[] = [];
-    socket.on("message", (data) => frames.push(json(Buffer.isBuffer(data) ? data.toString("utf8") : "null")));
-    await opened(socket);
-    let turn = 0;
-    await expect
-      .poll(() => {
-        simulator.control.moveByHand(code, "140", turn++ % 8 < 4 ? "10000" : "00000");
-        return frames.map((frame) => frame.deviceTypeNumber);
-      })
-      .toContain(16);
-  });
-
-  it("push the readings of one weather station on its own channel", async () => {
-    const { connect } = await listening("/ws/sensor-data/weather-station-data/WS-0001");
-    const socket = connect();
-    const frame = await message(socket);
-    expect(frame.deviceCode).toBe("WS-0001");
-    expect(frame.data).toHaveLength(11);
   });
 
   it.each([
@@ -201,20 +154,6 @@ describe("the WebSocket channels", () => {
     expect(frames).toBe(1);
   });
 
-  it("can send frames that break off", async () => {
-    const { simulator, connect } = await listening("/ws/set-value");
-    simulator.control.push("garbled");
-    const socket = connect();
-    await opened(socket);
-    const next = new Promise<string>((resolve) => {
-      socket.once("message", (data) => resolve(Buffer.isBuffer(data) ? data.toString("utf8") : ""));
-    });
-    simulator.control.moveByHand(code, "101", "10010");
-    const text = await next;
-    expect(text.length).toBeGreaterThan(10);
-    expect(() => json(text)).toThrow();
-  });
-
   it("can turn into a black hole that answers no ping, and come back", async () => {
     const { simulator, connect } = await listening("/ws/set-value");
     const socket = connect();
@@ -231,37 +170,6 @@ describe("the WebSocket channels", () => {
     expect([race, pongs]).toEqual(["nothing", 0]);
     simulator.control.push("normal");
     await otherPong;
-  });
-
-  it("can refuse new connections and break the open ones", async () => {
-    const { simulator, connect } = await listening("/ws/set-value");
-    const socket = connect();
-    await opened(socket);
-    simulator.control.push("refuse");
-    await closed(socket);
-    await expect(opened(connect())).rejects.toThrow("503");
-  });
-
-  it("can flap a hundred times without keeping a socket", async () => {
-    const { simulator, connect } = await listening("/ws/set-value", { pushIntervalMs: 2 });
-    for (let n = 0; n < 100; n++) {
-      const socket = connect();
-      await opened(socket);
-      simulator.control.push("drop");
-      await closed(socket);
-    }
-    await expect.poll(() => simulator.pushConnections()).toBe(0);
-  });
-
-  it("go down with the realtime host", async () => {
-    const { simulator, connect } = await listening("/ws/set-value", { realtimePort: 0 });
-    const socket = connect();
-    await opened(socket);
-    await simulator.control.hostDown("realtime", "refuse");
-    await closed(socket);
-    await expect(opened(connect())).rejects.toThrow("ECONNREFUSED");
-    await simulator.control.hostUp("realtime");
-    await opened(connect());
   });
 });
 
