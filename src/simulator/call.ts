@@ -2,7 +2,6 @@ import type { PlatformHost } from "../greenhouse/ports.js";
 import type { Ignored } from "./actuators.js";
 import type { Dialect } from "./dialects.js";
 import type { FaultTarget } from "./faults.js";
-import type { PlatformState } from "./platform-state.js";
 import type { Fields } from "./register-shapes.js";
 
 /** A request as any transport hands it over. Header names are lower case; the body is text. */
@@ -87,7 +86,7 @@ export const success = (fields: Fields, message: unknown = "success"): Answer =>
 
 /** An answer that says no: another body code, why, and the request's id. */
 export function failure(
-  { settings }: PlatformState,
+  { settings }: { readonly settings: { readonly dialect: Dialect } },
   { requestId }: Pick<Call, "requestId">,
   code: number,
   message: string,

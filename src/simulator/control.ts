@@ -16,7 +16,8 @@ import {
   word,
 } from "./faults.js";
 import type { OperationName } from "./operations.js";
-import { type PlatformState, wholeStation } from "./platform-state.js";
+import { wholeStation } from "./happenings.js";
+import type { PlatformState } from "./platform-state.js";
 import { type StationMessage, stationMessages } from "./sensors.js";
 
 /** What is really so at one address, whatever the platform tells. `at` of the values is real epoch ms. */

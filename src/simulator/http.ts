@@ -85,7 +85,10 @@ export function routerFor({ hosts, controls }: PortRole, parts: RouterParts): Li
   return {
     request: (request, response) => {
       serve(request, targetOf(request.url ?? "/"))
-        .then((decision) => (decision === null ? response.destroy() : perform(decision, response, clock)))
+        .then(async (decision) => {
+          if (decision !== null) await perform(decision, response, clock);
+          else response.destroy();
+        })
         .catch((error: unknown) => {
           failed(error);
           response.destroy();

@@ -18,9 +18,10 @@ import {
   writeBody,
 } from "./call.js";
 import { type AnswerFault, answerFaults, type FaultName, type FaultOf, type FaultSpec } from "./faults.js";
+import { fireEvent } from "./happenings.js";
 import { type OperationName, operationOf, routes } from "./operations.js";
-import { type PlatformOptions, settingsOf } from "./platform-options.js";
-import { PlatformState } from "./platform-state.js";
+
+import { type PlatformOptions, PlatformState, settingsOf } from "./platform-state.js";
 import {
   connectionStatus,
   readGroup,
@@ -156,7 +157,7 @@ const operations: Record<OperationName, (state: PlatformState, call: Call) => An
 
 /** A platform that starts at the real instant `now` (epoch ms). */
 export function createPlatform(options: PlatformOptions, now: number): PlatformState {
-  return new PlatformState(settingsOf(options, now), now);
+  return new PlatformState(settingsOf(options, now), now, fireEvent);
 }
 
 /**

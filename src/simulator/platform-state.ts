@@ -1,165 +1,72 @@
-import { kindRows } from "../greenhouse/actuator-kinds.js";
 import type { PlatformHost } from "../greenhouse/ports.js";
-import type { Random } from "../runtime/random.js";
-import { type Account, accountOf, type Device } from "./account.js";
-import type { AddressRow } from "./address-table.js";
+import { type Account, type AccountMix, accountOf, type Device, type NameLanguage } from "./account.js";
 import type { PostRecord } from "./call.js";
 import { type HeldValue, SimulatedController } from "./device.js";
+import { type Dialect, type ProfileName, profiles } from "./dialects.js";
 import {
   type DueEvent,
-  type EventFault,
   FaultBook,
   type FaultName,
   type FaultOf,
   type FaultSpec,
   type FaultTarget,
   type Outage,
-  outages,
   type PushMode,
-  pushModes,
 } from "./faults.js";
 import type { OperationName } from "./operations.js";
-import type { PlatformSettings } from "./platform-options.js";
-import { TokenBook } from "./token-book.js";
+import { type AuthRules, plainAuth, TokenBook } from "./token-book.js";
 import { mix, Sky, uuidAt } from "./weather.js";
 
-const minuteMs = 60_000;
+export interface PlatformOptions {
+  /** Controllers the list of all controllers shows, 1 to 10,000. Default 20. */
+  readonly controllers?: number;
+  /** Which devices there are; default `all` types of the interface. */
+  readonly mix?: AccountMix;
+  /** Everything that chance decides repeats with the same seed. Default 1. */
+  readonly seed?: number;
+  /** How much faster than real time the greenhouses live. Default 1. */
+  readonly speed?: number;
+  /** Simulated instant of the start, epoch ms; default the real one. */
+  readonly startAt?: number;
+  readonly profile?: ProfileName;
+  /** Of the names of stations, devices and printed actuators; default `zh`, as the platform is. */
+  readonly language?: NameLanguage;
+  /** Single traits that differ from the profile's. */
+  readonly dialect?: Partial<Dialect>;
+  readonly faults?: readonly FaultSpec[];
+  readonly auth?: Partial<AuthRules>;
+  /** From an accepted POST until the register shows the value, simulated ms. Default 300. */
+  readonly registerLagMs?: number;
+  /** Values remembered for each register, and POSTs remembered in all. */
+  readonly historyLimit?: number;
+  readonly postLimit?: number;
+}
 
-type Happening = (state: PlatformState, spec: FaultSpec, random: Random) => void;
+const usual = {
+  controllers: 20,
+  mix: "all",
+  seed: 1,
+  speed: 1,
+  profile: "default",
+  language: "zh",
+  faults: [],
+  registerLagMs: 300,
+  historyLimit: 1000,
+  postLimit: 20_000,
+} as const satisfies PlatformOptions;
 
-/** In `silent`: all that the station measures. */
-export const wholeStation = "";
+export type PlatformSettings = ReturnType<typeof settingsOf>;
 
-const usualGustMs = 16;
-const switchGapMs = 30_000;
-const mostSwitches = 1_000;
-
-/** How long a condition lasts when the fault does not say. */
-const lastingMs = {
-  offline: 10 * minuteMs,
-  freeze_sensors: 30 * minuteMs,
-  bad_sensor: 10 * minuteMs,
-  storm: 20 * minuteMs,
-  rain: 20 * minuteMs,
-  showers: 20 * minuteMs,
-  gusts: 2 * minuteMs,
-  station_silent: 2 * minuteMs,
-  somebody: 3 * minuteMs,
-  host_down: minuteMs,
-  push: minuteMs,
-} as const;
-
-/** Weather that the local controllers do not close for. */
-const roughWeather =
-  (kind: "showers" | "gusts"): Happening =>
-  (state, spec) => {
-    const from = state.simulatedNow;
-    const windMs = kind === "gusts" ? Number(spec.value ?? usualGustMs) : 0;
-    state.sky.force(kind, from, endOf(state, spec, lastingMs[kind]), windMs);
+/** The options with what was left out filled in; `now` is the real instant of the start. */
+export function settingsOf(options: PlatformOptions, now: number) {
+  const settings: Omit<Required<PlatformOptions>, "dialect" | "auth"> = {
+    ...usual,
+    startAt: now,
+    ...options,
   };
-
-const badWeather =
-  (kind: "storm" | "rain"): Happening =>
-  (state, spec) => {
-    const from = state.simulatedNow;
-    const forMs = (spec.forMs ?? lastingMs[kind]) * state.timeline.speed;
-    if (spec.controller === undefined) state.sky.force(kind, from, from + forMs);
-    state.protect(kind, spec.controller ?? null);
-  };
-
-const happenings: Record<EventFault, Happening> = {
-  offline: (state, spec, random) =>
-    picked(state, spec, random)?.disconnect(endOf(state, spec, lastingMs.offline)),
-  freeze_sensors: (state, spec, random) =>
-    picked(state, spec, random)?.freeze(endOf(state, spec, lastingMs.freeze_sensors)),
-  bad_sensor: (state, spec, random) => {
-    const controller = picked(state, spec, random);
-    const items = controller?.sample().items ?? [];
-    const sensor = spec.sensor ?? items[Math.floor(random() * items.length)]?.sensor.factor;
-    if (sensor === undefined) return;
-    controller?.breakSensor(
-      sensor,
-      spec.value === undefined ? "--" : spec.value,
-      endOf(state, spec, lastingMs.bad_sensor),
-    );
-  },
-  moved_by_hand: (state, spec, random) => {
-    const controller = picked(state, spec, random);
-    if (!controller) return;
-    const row = rowOf(controller, spec, random);
-    const values = row ? handValues(row) : [];
-    const value = typeof spec.value === "string" ? spec.value : values[Math.floor(random() * values.length)];
-    if (row && value !== undefined) controller.put(row.address, value, "hand");
-  },
-  somebody: (state, spec, random) => {
-    const controller = spec.controller ?? picked(state, spec, random)?.device.code;
-    const gapMs = Math.max(1_000, spec.delayMs ?? switchGapMs);
-    const times = Math.min(mostSwitches, Math.ceil((spec.forMs ?? lastingMs.somebody) / gapMs));
-    const { address, value } = spec;
-    for (let nth = 0; nth < times; nth++)
-      state.faults.arm(
-        {
-          ...{ fault: "moved_by_hand", atMs: nth * gapMs },
-          ...(controller !== undefined && { controller }),
-          ...(address !== undefined && { address }),
-          ...(value !== undefined && { value }),
-        },
-        state.now,
-      );
-  },
-  storm: badWeather("storm"),
-  rain: badWeather("rain"),
-  showers: roughWeather("showers"),
-  gusts: roughWeather("gusts"),
-  station_silent: (state, spec) => {
-    const until = state.now + (spec.forMs ?? lastingMs.station_silent);
-    state.silent.set(spec.sensor ?? wholeStation, until);
-  },
-  host_down: (state, spec) => {
-    const how = outages.find((outage) => outage === spec.how) ?? "refuse";
-    const until = state.now + (spec.forMs ?? lastingMs.host_down);
-    for (const host of ["business", "realtime"] as const)
-      if (spec.host === undefined || spec.host === host) state.outages.set(host, { until, how });
-  },
-  expire_tokens: (state) => state.tokens.expireAll(),
-  push: (state, spec) => {
-    const mode = pushModes.find((one) => one === spec.how) ?? "drop";
-    state.setPush(mode, mode === "drop" ? Infinity : state.now + (spec.forMs ?? lastingMs.push));
-  },
-};
-
-/** Lets one event of the fault book happen at the platform's present instant. */
-function fireEvent(state: PlatformState, event: DueEvent): void {
-  happenings[event.spec.fault](state, event.spec, event.random);
-}
-
-const endOf = (state: PlatformState, spec: FaultSpec, usualMs: number): number =>
-  state.simulatedNow + (spec.forMs ?? usualMs) * state.timeline.speed;
-
-/** The controller the fault names, else any controller of the account. */
-function picked(state: PlatformState, spec: FaultSpec, random: Random): SimulatedController | null {
-  if (spec.controller !== undefined) return state.controller(spec.controller);
-  const codes = [...state.devices.values()]
-    .filter((device) => device.isController)
-    .map((device) => device.code);
-  return state.controller(codes[Math.floor(random() * codes.length)] ?? "");
-}
-
-function rowOf(controller: SimulatedController, spec: FaultSpec, random: Random): AddressRow | null {
-  const { table } = controller.registers;
-  if (spec.address !== undefined) return table.get(spec.address) ?? null;
-  const rows = [...table.values()].filter((row) => handValues(row).length > 0);
-  return rows[Math.floor(random() * rows.length)] ?? null;
-}
-
-/** Values somebody at a wall switch or another screen could choose. */
-export function handValues(row: AddressRow): readonly string[] {
-  if (row.kind === "mode" || row.kind === "position" || row.kind === "parameter" || row.kind === "reading")
-    return [];
-  const kind = kindRows[row.kind];
-  const degrees = kind.positionMode === null ? [] : ["25", "60"];
-  const custom = row.kind === "custom" ? ["0110", "1001"] : [];
-  return [...Object.values(kind.values), ...degrees, ...custom];
+  const dialect: Dialect = { ...profiles[settings.profile], ...options.dialect };
+  const auth: AuthRules = { ...plainAuth, ...options.auth };
+  return { ...settings, dialect, auth };
 }
 
 interface Stretch {
@@ -234,6 +141,9 @@ interface Protection {
 
 const mostChanges = 1000;
 
+/** Lets an event of the fault book happen. */
+type Fire = (state: PlatformState, event: DueEvent) => void;
+
 /** Everything the simulated platform is: account, devices, faults, tokens and records. `now` is real epoch ms. */
 export class PlatformState {
   readonly settings: PlatformSettings;
@@ -252,6 +162,7 @@ export class PlatformState {
   readonly silent = new Map<string, number>();
   /** What the lists of the account show. */
   listing: "full" | "empty" | "null" = "full";
+  readonly #fire: Fire;
   #push: { readonly mode: PushMode; readonly until: number } = { mode: "normal", until: Infinity };
   now: number;
   #controllers = new Map<string, SimulatedController>();
@@ -259,7 +170,8 @@ export class PlatformState {
   #changes: RegisterChange[] = [];
   #requestIds = 0;
 
-  constructor(settings: PlatformSettings, now: number) {
+  constructor(settings: PlatformSettings, now: number, fire: Fire) {
+    this.#fire = fire;
     this.settings = settings;
     this.account = accountOf(settings.controllers, settings.mix, settings.language);
     this.devices = new Map(this.account.devices);
@@ -276,7 +188,7 @@ export class PlatformState {
   advance(now: number): void {
     for (let event = this.faults.nextEvent(now); event !== null; event = this.faults.nextEvent(now)) {
       this.now = Math.max(this.now, event.at);
-      fireEvent(this, event);
+      this.#fire(this, event);
     }
     this.now = Math.max(this.now, now);
   }

@@ -10,7 +10,8 @@ import {
 } from "./call.js";
 import type { SimulatedController } from "./device.js";
 import { type EffectFault, effectFaults, type FaultOf, type FaultSpec, readFaults } from "./faults.js";
-import { handValues, type PlatformState } from "./platform-state.js";
+import { handValues } from "./happenings.js";
+import type { PlatformState } from "./platform-state.js";
 import { type Fields, flushAnswer, layOut, readAnswer, setAnswer, statusValue } from "./register-shapes.js";
 import { sensorAnswer } from "./sensors.js";
 import { localText } from "./weather.js";

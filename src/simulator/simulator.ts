@@ -5,7 +5,7 @@ import { createControl, type SimulatorControl } from "./control.js";
 import { Listener, type PortRole, routerFor, type RouterParts } from "./http.js";
 import { type FaultSpec, parseFaults } from "./faults.js";
 import { createPlatform } from "./platform-model.js";
-import type { PlatformOptions } from "./platform-options.js";
+import type { PlatformOptions } from "./platform-state.js";
 import type { PlatformState } from "./platform-state.js";
 import { printableConfiguration } from "./printable-configuration.js";
 import { PushServer } from "./push-server.js";

@@ -1,7 +1,7 @@
 import { respond, createPlatform } from "../../src/simulator/platform-model.js";
 import type { Decision, PlatformRequest } from "../../src/simulator/call.js";
 import { createControl, type SimulatorControl } from "../../src/simulator/control.js";
-import type { PlatformOptions } from "../../src/simulator/platform-options.js";
+import type { PlatformOptions } from "../../src/simulator/platform-state.js";
 import type { PlatformState } from "../../src/simulator/platform-state.js";
 import { hostOf } from "../../src/simulator/operations.js";
 

@@ -101,7 +101,7 @@ describe("the controls over HTTP", () => {
 
   it("show posts, counters, controllers and the true state", async () => {
     const { realtimeUrl, controlUrl } = await running({ controllers: 1 });
-    const view = async (path: string) => (await call(`${controlUrl ?? ""}/_simulator/${path}`)).text;
+    const view = async (path: string) => (await call(`${controlUrl}/_simulator/${path}`)).text;
     await post(`${realtimeUrl}/api/set-value`, { address: "101", value: "10010", deviceCode: code });
     expect(JSON.parse(await view("posts"))).toMatchObject([
       { code, address: "101", value: "10010", effect: "taken" },

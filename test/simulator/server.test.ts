@@ -187,7 +187,7 @@ describe("two hosts", () => {
     const { businessUrl, controlUrl, control } = await running({ controlPort: 0 });
     await control.hostDown("both", "refuse");
     expect(await failureOf(call(`${businessUrl}/api/station`, { headers: bearer }))).toBe("ECONNREFUSED");
-    const reply = await post(`${controlUrl ?? ""}/_simulator/control`, { do: "host_up" });
+    const reply = await post(`${controlUrl}/_simulator/control`, { do: "host_up" });
     expect(reply.status).toBe(200);
     expect((await call(`${businessUrl}/api/station`, { headers: bearer })).status).toBe(200);
   });
