@@ -133,11 +133,7 @@ export function weatherList(state: PlatformState, call: Call): Answer {
   const items = lastHours(state).map(({ at, weather }) => ({
     deviceCode: call.request.query.deviceCode ?? null,
     dateTime: writeTime(state.timeline.realAt(at), dialect.sensors.time),
-    temperature: rounded(weather.temperatureC),
-    humidity: rounded(weather.humidityPct),
-    windSpeed: rounded(weather.windMs),
-    rain: rounded(weather.rainMmH),
-    irradiance: Math.round(weather.irradianceWm2),
+    ...weather,
   }));
   return success(layOut(items, dialect.lists.layout, (item) => String(item.dateTime)));
 }
@@ -145,23 +141,25 @@ export function weatherList(state: PlatformState, call: Call): Answer {
 /** Averages over the last day. */
 export function weatherAverage(state: PlatformState): Answer {
   const hours = lastHours(state).map(({ weather }) => weather);
-  const average = (values: readonly number[]) =>
-    rounded(values.reduce((sum, value) => sum + value, 0) / values.length);
-  return success({
-    data: {
-      temperature: average(hours.map((weather) => weather.temperatureC)),
-      humidity: average(hours.map((weather) => weather.humidityPct)),
-      windSpeed: average(hours.map((weather) => weather.windMs)),
-      irradiance: average(hours.map((weather) => weather.irradianceWm2)),
-    },
-  });
+  const average = (quantity: keyof (typeof hours)[number]) =>
+    rounded(hours.reduce((sum, hour) => sum + hour[quantity], 0) / hours.length);
+  const quantities = ["temperature", "humidity", "windSpeed", "irradiance"] as const;
+  return success({ data: Object.fromEntries(quantities.map((quantity) => [quantity, average(quantity)])) });
 }
 
 function lastHours(state: PlatformState) {
   const newest = Math.floor(state.simulatedNow / hourMs) * hourMs;
   return Array.from({ length: hoursShown }, (_, index) => {
     const at = newest - (hoursShown - 1 - index) * hourMs;
-    return { at, weather: state.sky.at(at) };
+    const { temperatureC, humidityPct, windMs, rainMmH, irradianceWm2 } = state.sky.at(at);
+    const weather = {
+      temperature: rounded(temperatureC),
+      humidity: rounded(humidityPct),
+      windSpeed: rounded(windMs),
+      rain: rounded(rainMmH),
+      irradiance: Math.round(irradianceWm2),
+    };
+    return { at, weather };
   });
 }
 

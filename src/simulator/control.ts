@@ -272,22 +272,18 @@ export function controlView(
   view: string,
   { since = "0", controller = "", address = "" }: Readonly<Record<string, string>>,
 ): ControlReply | null {
-  switch (view) {
-    case "posts":
-      return { status: 200, body: control.posts().filter((post) => post.at >= Number(since)) };
-    case "weather":
-      return { status: 200, body: control.weather() };
-    case "requests":
-      return { status: 200, body: control.requests() };
-    case "controllers":
-      return { status: 200, body: control.codes() };
-    case "state":
-      try {
-        return { status: 200, body: control.trueState(controller, address) };
-      } catch (error) {
-        return wrong(error);
-      }
-    default:
-      return null;
+  const views = new Map<string, () => unknown>([
+    ["posts", () => control.posts().filter((post) => post.at >= Number(since))],
+    ["weather", () => control.weather()],
+    ["requests", () => control.requests()],
+    ["controllers", () => control.codes()],
+    ["state", () => control.trueState(controller, address)],
+  ]);
+  const show = views.get(view);
+  if (show === undefined) return null;
+  try {
+    return { status: 200, body: show() };
+  } catch (error) {
+    return wrong(error);
   }
 }

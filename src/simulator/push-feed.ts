@@ -73,29 +73,21 @@ export class PushFeed {
   #register({ device, address, held }: RegisterChange): Fields {
     const { dialect } = this.#state.settings;
     const value = registerValue(dialect, held.value);
-    switch (dialect.push) {
-      case "bare":
-        return { deviceCode: device.code, address, value, dateTime: this.#time() };
-      case "event":
-        return { ...this.#head("SET_VALUE"), data: { deviceCode: device.code, address, value } };
-      case "batch":
-        return { deviceCode: device.code, data: { [address]: value } };
-    }
+    if (dialect.push === "batch") return { deviceCode: device.code, data: { [address]: value } };
+    return this.#news("SET_VALUE", { deviceCode: device.code, address, value });
   }
 
   #statusFields(code: string, changed: readonly Fields[]): readonly Fields[] {
-    if (changed.length === 0) return [];
-    switch (this.#state.settings.dialect.push) {
-      case "bare":
-        return changed.map((item) => ({ deviceCode: code, ...item, dateTime: this.#time() }));
-      case "event":
-        return changed.map((item) => ({
-          ...this.#head("DEVICE_STATUS"),
-          data: { deviceCode: code, ...item },
-        }));
-      case "batch":
-        return [{ deviceCode: code, data: changed }];
-    }
+    if (this.#state.settings.dialect.push === "batch")
+      return changed.length === 0 ? [] : [{ deviceCode: code, data: changed }];
+    return changed.map((item) => this.#news("DEVICE_STATUS", { deviceCode: code, ...item }));
+  }
+
+  /** One piece of news as a bare or an event-like dialect has it. */
+  #news(type: string, fields: Fields): Fields {
+    const { push, sensors } = this.#state.settings.dialect;
+    if (push === "event") return { ...this.#head(type), data: fields };
+    return { ...fields, dateTime: writeTime(this.#state.now, sensors.time) };
   }
 
   /** What an event-like dialect puts before the payload. */
@@ -103,10 +95,6 @@ export class PushFeed {
     return this.#state.settings.dialect.push === "event"
       ? { type, timestamp: Math.floor(this.#state.now) }
       : {};
-  }
-
-  #time(): string | number {
-    return writeTime(this.#state.now, this.#state.settings.dialect.sensors.time);
   }
 
   #frame(channel: PushChannel, code: string, fields: Fields): PushFrame {

@@ -128,7 +128,7 @@ export function readGroup(state: PlatformState, call: Call): Answer {
     const value = stale
       ? agedValue(state, stale, controller, address)
       : shownValue(state, call, controller, address, true);
-    return value === null ? [] : [{ address, value }];
+    return value === null ? [] : [[address, value] as const];
   });
   return success(flushAnswer(state.settings.dialect, read));
 }

@@ -20,15 +20,9 @@ export function layOut<T>(items: readonly T[], layout: ListLayout, keyOf: (item:
 }
 
 /** A register's value as the dialect writes it; numbers lose their leading zeros. */
-export function registerValue(dialect: Dialect, value: string): unknown {
-  switch (dialect.registers.value) {
-    case "text":
-      return value;
-    case "number":
-      return Number(value);
-    case "object":
-      return { value };
-  }
+export function registerValue({ registers }: Dialect, value: string): unknown {
+  if (registers.value === "object") return { value };
+  return registers.value === "number" ? Number(value) : value;
 }
 
 /** `data` of a get-value answer. */
@@ -37,61 +31,45 @@ export function readAnswer(dialect: Dialect, address: string, value: string | nu
   return { data: dialect.registers.unknown === "null" ? { [address]: null } : {} };
 }
 
-export interface ReadAddress {
-  readonly address: string;
-  readonly value: string;
-}
-
 /** The addresses of one parameter group. */
-export function flushAnswer(dialect: Dialect, read: readonly ReadAddress[]): Fields {
-  const { flush } = dialect.registers;
-  if (flush === "keyed") {
-    const entries = read.map(({ address, value }) => [address, registerValue(dialect, value)] as const);
-    return { data: Object.fromEntries(entries) };
-  }
-  const items = read.map(({ address, value }) => {
-    const isNumber = dialect.registers.value === "number";
-    return { address: isNumber ? Number(address) : address, value: isNumber ? Number(value) : value };
-  });
+export function flushAnswer(
+  dialect: Dialect,
+  read: readonly (readonly [address: string, value: string])[],
+): Fields {
+  const { flush, value: form } = dialect.registers;
+  if (flush === "keyed")
+    return {
+      data: Object.fromEntries(read.map(([address, value]) => [address, registerValue(dialect, value)])),
+    };
+  const written = form === "number" ? Number : String;
+  const items = read.map(([address, value]) => ({ address: written(address), value: written(value) }));
   return layOut(items, flush, (item) => String(item.address));
 }
 
-type Status = Dialect["statuses"]["value"];
-
-const statusForms: Record<Status, (isRunning: boolean) => unknown> = {
-  number: Number,
-  boolean: (isRunning) => isRunning,
-  text: (isRunning) => (isRunning ? "1" : "0"),
-};
-
-export const statusValue = (dialect: Dialect, isRunning: boolean): unknown =>
-  statusForms[dialect.statuses.value](isRunning);
+export function statusValue(dialect: Dialect, isRunning: boolean): unknown {
+  if (dialect.statuses.value === "boolean") return isRunning;
+  return dialect.statuses.value === "number" ? Number(isRunning) : String(Number(isRunning));
+}
 
 /** The answer to an accepted control value. */
 export function setAnswer(dialect: Dialect, echo: Fields): Fields {
   return dialect.setAnswer === "data" ? { data: echo } : echo;
 }
 
-const seconds = (issued: IssuedToken, now: number): number => Math.floor((issued.expiresAt - now) / 1000);
-
-const signInForms: Record<Dialect["signIn"], (issued: IssuedToken, now: number) => Fields> = {
-  data_token: (issued, now) => ({ data: { token: issued.token, expiresIn: seconds(issued, now) } }),
-  flat_token: (issued, now) => ({ token: issued.token, expires_in: seconds(issued, now) }),
-  data_text: (issued) => ({ data: issued.token }),
-  oauth: (issued, now) => ({
-    access_token: issued.token,
-    token_type: "bearer",
-    expires_in: seconds(issued, now),
+const signInForms: Record<Dialect["signIn"], (issued: IssuedToken, seconds: number) => Fields> = {
+  data_token: ({ token }, seconds) => ({ data: { token, expiresIn: seconds } }),
+  flat_token: ({ token }, seconds) => ({ token, expires_in: seconds }),
+  data_text: ({ token }) => ({ data: token }),
+  oauth: ({ token }, seconds) => ({ access_token: token, token_type: "bearer", expires_in: seconds }),
+  data_access_token: ({ token, expiresAt }) => ({ data: { accessToken: token, expireTime: expiresAt } }),
+  data_oauth: ({ token }, seconds) => ({
+    data: { user: { id: 1, name: "demo" }, access_token: token, expires_in: seconds },
   }),
-  data_access_token: (issued) => ({ data: { accessToken: issued.token, expireTime: issued.expiresAt } }),
-  data_oauth: (issued, now) => ({
-    data: { user: { id: 1, name: "demo" }, access_token: issued.token, expires_in: seconds(issued, now) },
-  }),
-  flat_access_token: (issued) => ({
-    accessToken: issued.token,
-    expiresAt: new Date(issued.expiresAt).toISOString(),
+  flat_access_token: ({ token, expiresAt }) => ({
+    accessToken: token,
+    expiresAt: new Date(expiresAt).toISOString(),
   }),
 };
 
 export const signInAnswer = (dialect: Dialect, issued: IssuedToken, now: number): Fields =>
-  signInForms[dialect.signIn](issued, now);
+  signInForms[dialect.signIn](issued, Math.floor((issued.expiresAt - now) / 1000));

@@ -3,38 +3,23 @@ import { deficitKpa, dewPointC, type Plant } from "./plant.js";
 import { type Fields, layOut } from "./register-shapes.js";
 import { chanceAt, clamp, type Weather, writeTime } from "./weather.js";
 
-export interface SensorRow {
-  /** As the platform shows it to a grower. */
-  readonly name: string;
-  /** The platform's own code of the quantity. */
-  readonly factor: string;
-  readonly channel: number;
-  readonly unit: string;
-  readonly decimals: number;
-  /** How far one sensor of this kind may be off. */
-  readonly spread: number;
-  readonly read: (plant: Plant, outside: Weather) => number;
-}
-
+/** Its name as the platform shows it to a grower, the platform's own code, and how far one of its kind may be off. */
 type Row = readonly [
   name: string,
   factor: string,
   unit: string,
   decimals: number,
   spread: number,
-  read: SensorRow["read"],
+  read: (plant: Plant, outside: Weather) => number,
 ];
 
-const rowsOf = (rows: readonly Row[]): readonly SensorRow[] =>
-  rows.map(([name, factor, unit, decimals, spread, read], index) => ({
-    name,
-    factor,
-    channel: index + 1,
-    unit,
-    decimals,
-    spread,
-    read,
-  }));
+const rowsOf = (rows: readonly Row[]) =>
+  rows.map(([name, factor, unit, decimals, spread, read], index) => {
+    const channel = index + 1;
+    return { name, factor, channel, unit, decimals, spread, read };
+  });
+
+type SensorRow = ReturnType<typeof rowsOf>[number];
 
 const running = (plant: Plant): number => (plant.sample.plans > 0.5 ? 1 : 0);
 
@@ -120,14 +105,12 @@ export interface Sample {
   readonly items: readonly SampleItem[];
 }
 
-const limits: Readonly<Record<string, readonly [number, number]>> = { "%RH": [0, 100], "%": [0, 100] };
-
 /** What the sensors of a device show; each has its own small constant error. */
 export function sampleOf(type: string, seed: number, plant: Plant, outside: Weather): Sample {
   const items = sensorTable(type).map((sensor) => {
     const error = sensor.spread * (2 * chanceAt(seed, 100 + sensor.channel) - 1);
-    const [low, high] = limits[sensor.unit] ?? [-Infinity, Infinity];
-    const measured = Math.min(high, Math.max(low, sensor.read(plant, outside) + error));
+    const reading = sensor.read(plant, outside) + error;
+    const measured = sensor.unit.startsWith("%") ? clamp(reading, 0, 100) : reading;
     const scale = 10 ** sensor.decimals;
     return { sensor, value: Math.round(measured * scale) / scale + 0, isOverridden: false };
   });
@@ -143,31 +126,36 @@ const gapChannel = 7;
 export function sensorAnswer(dialect: Dialect, items: readonly SampleItem[], at: number): Fields {
   const shape = dialect.sensors;
   const time = writeTime(at, shape.time);
-  const written = items.map((item) => sensorFields(shape, item, time));
-  const channel = (n: number) => String(items[n]?.sensor.channel ?? "");
+  const fieldsOf = (item: SampleItem) => sensorFields(shape, item, time);
+  const keyed = (keyOf: (item: SampleItem) => string | number, valueOf: (item: SampleItem) => unknown) => ({
+    data: Object.fromEntries(items.map((item) => [keyOf(item), valueOf(item)])),
+  });
   switch (shape.layout) {
     case "keyed_by_factor":
-      return {
-        data: Object.fromEntries(written.map((fields, n) => [items[n]?.sensor.factor ?? "", fields])),
-      };
+      return keyed(({ sensor }) => sensor.factor, fieldsOf);
     case "by_channel":
-      return { data: Object.fromEntries(written.map((fields, n) => [channel(n), [fields]])) };
-    case "channel_entries":
-      return { data: written.map((fields, n) => ({ channel: channel(n), sensors: [fields] })) };
-    case "points":
-      return { payload: { points: written } };
+      return keyed(
+        ({ sensor }) => sensor.channel,
+        (item) => [fieldsOf(item)],
+      );
     case "keyed":
-      return { data: Object.fromEntries(written.map((fields, n) => [nameOf(shape, items[n]), fields])) };
+      return keyed((item) => nameOf(shape, item), fieldsOf);
+    case "channel_entries":
+      return {
+        data: items.map((item) => ({ channel: String(item.sensor.channel), sensors: [fieldsOf(item)] })),
+      };
+    case "points":
+      return { payload: { points: items.map(fieldsOf) } };
     case "array":
     case "list":
     case "records":
     case "rows":
-      return layOut(written, shape.layout, () => "");
+      return layOut(items.map(fieldsOf), shape.layout, () => "");
   }
 }
 
-const nameOf = (shape: SensorDialect, item: SampleItem | undefined): string =>
-  (shape.names === "chinese" ? item?.sensor.name : item?.sensor.factor) ?? "";
+const nameOf = ({ names }: SensorDialect, { sensor }: SampleItem): string =>
+  names === "chinese" ? sensor.name : sensor.factor;
 
 function sensorFields(shape: SensorDialect, item: SampleItem, time: string | number): Fields {
   const { fields } = shape;

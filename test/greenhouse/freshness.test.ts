@@ -70,15 +70,6 @@ describe("a reading's quality", () => {
       "stale",
     ],
   ])("%s", (_, one, around, quality) => expect(sensorQuality(one, around, now, limits)).toBe(quality));
-
-  it("a sensor's own limit wins over the general one, and a stretched interval over both", () => {
-    const own = sensor({
-      definition: { ...definition, staleAfterMs: 2 * minute },
-      measuredAt: now - 3 * minute,
-    });
-    expect(sensorQuality(own, here, now, limits)).toBe("stale");
-    expect(sensorQuality(own, here, now, { ...limits, sensorFloorMs: 4 * minute })).toBe("good");
-  });
 });
 
 describe("an actuator with two addresses", () =>

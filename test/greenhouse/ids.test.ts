@@ -2,14 +2,7 @@ import anyAscii from "any-ascii";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { identifySensors, sensorKey } from "../../src/greenhouse/fold-sensors.js";
-import {
-  assignIds,
-  controllerTopicId,
-  freeId,
-  hash8,
-  slug,
-  topicId,
-} from "../../src/greenhouse/topic-ids.js";
+import { assignIds, controllerTopicId, freeId, hash8, topicId } from "../../src/greenhouse/topic-ids.js";
 
 const valid = /^[a-z0-9_-]{1,64}$/;
 
@@ -50,27 +43,6 @@ describe("hash8", () => {
     ["空调温度", "yu3ldu9h"],
     ["\ud800", "zw34ctiv"],
   ])("the hash of %j is frozen, since ids are made of it", (text, hash) => expect(hash8(text)).toBe(hash));
-
-  test("100,000 names that differ little give 100,000 hashes, every character of every place in use", () => {
-    const hashes = new Set<string>();
-    const seen = Array.from({ length: 8 }, () => new Set<string>());
-    for (let n = 0; n < 100_000; n++) {
-      const hash = hash8(`温度${n}`);
-      hashes.add(hash);
-      seen.forEach((chars, place) => chars.add(hash.charAt(place)));
-    }
-    expect(hashes.size).toBe(100_000);
-    for (const chars of seen) expect(chars.size).toBe(36);
-  });
-
-  test("one changed bit changes the whole hash", () => {
-    const same = Array.from("abcdefghijklmnopqrstuvwxyz", (char) => {
-      const one = hash8(`${char}-controller`);
-      const other = hash8(`${char}-controlles`);
-      return Array.from(one).filter((digit, place) => digit === other.charAt(place)).length;
-    });
-    expect(Math.max(...same)).toBeLessThan(4);
-  });
 });
 
 describe("topic ids", () => {
@@ -103,11 +75,6 @@ describe("topic ids", () => {
   ])("a text that loses more is followed by its hash: %j", (raw, start) =>
     expect(topicId(raw, anyAscii)).toBe(`${start}_${hash8(raw)}`),
   );
-
-  test("without a transliteration another script is its hash alone", () => {
-    expect(topicId("空调温度")).toBe(`s_${hash8("空调温度")}`);
-    expect(slug("空调温度")).toEqual({ text: "", exact: false });
-  });
 
   test("whatever comes in is a valid topic id, and the same again", () =>
     fc.assert(
@@ -151,11 +118,6 @@ describe("topic ids of controllers that were given none", () => {
     expect(id).toMatch(valid);
   });
 
-  test("a code that is spelt like another one's id with its hash does not come out as that id", () => {
-    for (const code of ["gh-1", "温室", "A B", ...Array.from({ length: 500 }, (_, n) => `gh${n}`)])
-      expect(idOf(idOf(code).toUpperCase())).not.toBe(idOf(code));
-  });
-
   test("codes that differ have ids that differ, all of them valid", () => {
     const alike = fc.stringMatching(/^[gGhH ]{1,2}[-_/][01aA]{1,2}$/);
     fc.assert(
@@ -183,32 +145,6 @@ describe("assigned ids", () => {
     expect(ids.get("gh-1")).toBe("gh-1");
     expect(ids.get("GH-1")).toBe(`gh-1_${hash8("GH-1")}`);
     expect(ids.get("Gh-1")).toBe(`gh-1_${hash8("Gh-1")}`);
-  });
-
-  test("where none is spelt like it, the first in plain order keeps it", () => {
-    expect(assigned("Gh-1", "GH-1").get("GH-1")).toBe("gh-1");
-    expect(assigned("GH-1", "Gh-1").get("Gh-1")).toBe(`gh-1_${hash8("Gh-1")}`);
-  });
-
-  test("a reserved word is given out to none", () => {
-    const reserved = new Set(["bridge"]);
-    expect(assignIds([{ key: "Bridge", wanted: "Bridge" }], { reserved }).get("Bridge")).toBe(
-      `bridge_${hash8("Bridge")}`,
-    );
-    expect(assignIds([{ key: "x", wanted: "bridge" }], { reserved }).get("x")).toBe(`bridge_${hash8("x")}`);
-  });
-
-  test("an id made with a hash never takes the id of a text that is spelt so", () => {
-    const spelt = `gh-1_${hash8("GH-1")}`;
-    const ids = assigned("GH-1", "gh-1", spelt);
-    expect(ids.get(spelt)).toBe(spelt);
-    expect(new Set(ids.values()).size).toBe(3);
-  });
-
-  test("long ids that collide stay valid and differ", () => {
-    const ids = assigned("A".repeat(64), "a".repeat(64));
-    expect(ids.get("a".repeat(64))).toBe("a".repeat(64));
-    expect(ids.get("A".repeat(64))).toMatch(valid);
   });
 
   test("all are valid and unique, and the set alone decides, not the order", () => {
@@ -276,24 +212,11 @@ describe("sensors", () => {
     ]);
   });
 
-  test("names with one word share it by hash", () => {
-    const ids = identifySensors([sensor("空气温度"), sensor("气温")]).map((one) => one?.id);
-    expect(ids.filter((id) => id === "air_temperature")).toHaveLength(1);
-    expect(ids.some((id) => /^air_temperature_[0-9a-z]{8}$/.test(id ?? ""))).toBe(true);
-  });
-
   test("of two that nothing tells apart the first is kept", () =>
     expect(identifySensors([sensor("温度", "t"), sensor("温度", "t")])).toEqual([
       { key: "factor:t", id: "t" },
       null,
     ]));
-
-  test("a code that looks like a code with channel is not mistaken for one", () => {
-    const keys = identifySensors([sensor("", "t", "1"), sensor("", "t", "2"), sensor("", "t@1")]).map(
-      (one) => one?.key,
-    );
-    expect(new Set(keys).size).toBe(3);
-  });
 
   test("keys can be carried by every outlet: short, no controls, no lone surrogates", () => {
     for (const text of ["x".repeat(70_000), "a\u0000b", "\ud800", "🌱".repeat(100)])

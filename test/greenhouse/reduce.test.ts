@@ -43,14 +43,6 @@ describe("an event without news", () => {
     expect(after(alive, start + 1_000, event)).toBe(alive),
   );
 
-  it("the same readings in a later answer leave every sensor and the map of them the same references", () => {
-    const later = after(alive, start + minute, sensorsRead(items, start + minute));
-    expect(later.sensors).toBe(alive.sensors);
-    expect(later.layout).toBe(alive.layout);
-    expect(later.statuses).toBe(alive.statuses);
-    expect(later.actuators).toBe(alive.actuators);
-  });
-
   it("an unchanged answer of any kind publishes nothing", () => {
     const later = after(
       alive,
@@ -142,15 +134,6 @@ describe("registers of a controller", () => {
     expect(other.parameters.get("ec")).toBe(alive.parameters.get("ec"));
   });
 
-  it("an answer without a value keeps what was read, and its time", () => {
-    const nothing = after(
-      alive,
-      start + minute,
-      registersRead({}, { startedAt: 50, readAt: start + minute }),
-    );
-    expect(nothing.actuators.get("roof")).toBe(alive.actuators.get("roof"));
-  });
-
   it("a read begun before our POST changes nothing, one begun after it does", () => {
     const posted = after(alive, start, { type: "posted", target: "actuator", id: "roof", at: 100 });
     const before = after(posted, start, registersRead({ "101": "10001" }, { startedAt: 99 }));
@@ -163,11 +146,5 @@ describe("registers of a controller", () => {
     const posted = after(alive, start, { type: "posted", target: "parameter", id: "ec", at: 100 });
     const before = after(posted, start, registersRead({ "501": 300 }, { startedAt: 99 }));
     expect(before.parameters.get("ec")?.value).toBe(2.5);
-  });
-
-  it("what was not read since the start is stale and has no value", () => {
-    const fresh = controller(settings);
-    expect(fresh.actuators.get("roof")).toMatchObject({ state: null, value: null, quality: "stale" });
-    expect(fresh.parameters.get("ec")).toMatchObject({ value: null, quality: "stale" });
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { actuatorKinds } from "../../src/greenhouse/actuator-kinds.js";
-import { parameterGroup, scannedTypes, typeName, typeRows } from "../../src/greenhouse/device-types.js";
+import { scannedTypes, typeRows } from "../../src/greenhouse/device-types.js";
 import { typeList } from "../../src/cli/commands.js";
 
 const rangeOf = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
@@ -28,29 +27,6 @@ describe("control-parameter types", () => {
     expect(scannedTypes).toEqual(table);
   });
 
-  it.each<readonly [number, string]>([
-    [2, "skylight"],
-    [3, "shade_curtain"],
-    [4, "skylight"],
-    [7, "side_vent"],
-    [10, "fan_wet_curtain"],
-    [11, "circulation_fan"],
-    [12, "light"],
-    [41, "shade_curtain"],
-    [146, "shade_curtain"],
-    [157, "thermal_curtain"],
-    ...rangeOf(190, 201).map((id) => [id, "irrigation"] as const),
-  ])("type %i holds actuators of the kind %s", (id, kind) => {
-    const row = typeRows.get(parameterGroup(id));
-    expect(row).toMatchObject({ role: "actuator", kind });
-    expect(actuatorKinds).toContain(kind);
-  });
-
-  it.each([203, 204, 205, 206, 207, 211, 212, 213, 219])(
-    "type %i has no control values, so it is mirrored only",
-    (id) => expect(typeRows.get(parameterGroup(id))).toMatchObject({ role: "parameter" }),
-  );
-
   it("the kinds that the interface gives no values for say that they are assumed", () => {
     const assumed = [...typeRows].flatMap(([id, row]) => ("assumption" in row ? [id] : []));
     expect(assumed).toEqual([7, 157]);
@@ -64,11 +40,6 @@ describe("control-parameter types", () => {
       expect(en).toMatch(/^[A-Z]/);
       expect(zh).toMatch(/[一-鿿]/);
     }
-  });
-
-  it("a type is called by its meaning, an unknown one by its number", () => {
-    expect(typeName(parameterGroup(2))).toBe("type 2 (left skylight)");
-    expect(typeName(parameterGroup(5))).toBe("type 5");
   });
 });
 

@@ -154,16 +154,6 @@ describe("the circuit", () => {
     expect(drive.admit("business", 40_003)).toEqual(go);
   });
 
-  it("an operation that is refused among others that are answered opens nothing", () => {
-    const drive = run();
-    for (let n = 0; n < 50; n += 1) {
-      drive.settle("business", "challenged", n);
-      drive.settle("business", "refused", n);
-      drive.settle("business", "answered", n);
-    }
-    expect(drive.admit("business", 60)).toEqual(go);
-  });
-
   it("a healthy circuit is the same object: nothing happened", () => {
     const { circuit } = admit(closedCircuit, "realtime", 5, false);
     expect(settle(circuit, "realtime", { type: "answered" }, 6)).toBe(closedCircuit);

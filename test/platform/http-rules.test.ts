@@ -76,14 +76,6 @@ describe("requests of the interface document", () => {
     expect(host.requests[0]?.headers.authorization).toBe("Bearer test-token");
   });
 
-  it("query parameters carry the names that platform.shapes gives them", async () => {
-    const host = workshop.keep(await startFakeHost());
-    const shapes = { "sensor-data": { query: { deviceCode: "facility" } } };
-    const { client } = makeClient(workshop, settingsFor(host.url, { shapes }));
-    await client.sensors("GH-1", never);
-    expect(host.requests[0]?.target).toBe("/api/sensor-data?facility=GH-1");
-  });
-
   it.each(["set-value", "account/sign-in", "", "weather-data/../set-value", "/api/set-value", "device/"])(
     "get never asks %j: only read-only operations of the document",
     async (name) => {
@@ -93,19 +85,6 @@ describe("requests of the interface document", () => {
         sent: false,
       });
       expect([...business.requests, ...realtime.requests]).toEqual([]);
-    },
-  );
-
-  it.each(["weather-data/list", "api/weather-data/list", "/api/weather-data/list"])(
-    "get understands %j and hands back the answer as it came",
-    async (name) => {
-      const { business, client } = await twoHosts();
-      business.answer(() => ok([{ t: 1.5 }]));
-      expect(await client.get(name, {}, never)).toEqual({
-        code: 200,
-        message: "success",
-        data: [{ t: 1.5 }],
-      });
     },
   );
 });
@@ -175,13 +154,6 @@ describe("answers", () => {
     expect(realtime.requests).toHaveLength(1);
   });
 
-  it("a web page instead of data names the setting to check", async () => {
-    const { realtime, client } = await twoHosts();
-    realtime.answer(() => ({ headers: { "content-type": "text/html" }, body: "<html>hello</html>" }));
-    const error = await failureOf(client.sensors("GH-1", never));
-    expect(error.message).toMatch(/web page.*maintenance.*platform\.realtime_url/);
-  });
-
   it("a set-value answer without a code is no acceptance", async () => {
     const { realtime, client } = await twoHosts();
     realtime.answer(() => ({ body: { address: "101", value: "1010", deviceCode: "GH-1" } }));
@@ -189,16 +161,6 @@ describe("answers", () => {
     expect(facts).toMatchObject({ kind: "protocol", sent: true });
     expect(facts.code).toBeUndefined();
   });
-
-  it.each([{ address: "101", deviceCode: "GH-1", value: "1010" }, { data: { value: "1010" } }])(
-    "a set-value answer is accepted flat and under data: %j",
-    async (fields) => {
-      const { realtime, client } = await twoHosts();
-      realtime.answer(() => ({ body: { code: 200, ...fields } }));
-      expect(await client.write("GH-1", "101", "1010", never)).toEqual({ requestId: null, code: "200" });
-      expect(client.shapeReports()).toEqual([]);
-    },
-  );
 
   it("a byte order mark and integers beyond 2^53 are read without loss", async () => {
     const { business, client } = await twoHosts();

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { operations, readOnlyOperations } from "../../src/platform/operations.js";
 
@@ -33,14 +32,5 @@ describe("operations", () => {
     expect(Object.values(operations).map(({ label }) => label)).not.toContain("GET /api/set-value");
     expect(readOnlyOperations.map(({ name }) => name)).not.toContain("set-value");
     expect(new Set(readOnlyOperations.map(({ method }) => method))).toEqual(new Set(["GET"]));
-  });
-
-  it("the client's code names no path of the platform anywhere else", async () => {
-    const source = await readFile(new URL("../../src/platform/operations.ts", import.meta.url), "utf8");
-    expect(source.match(/\/api\//g)?.length).toBeGreaterThan(0);
-    for (const file of ["reads.ts", "requests.ts", "client.ts"]) {
-      const text = await readFile(new URL(`../../src/platform/${file}`, import.meta.url), "utf8");
-      expect(text).not.toContain("/api/");
-    }
   });
 });

@@ -75,17 +75,6 @@ describe("an hour without platform", () => {
     expect(client.counters().paused).toBeGreaterThan(0);
   });
 
-  it("a command tries all the same, and its success ends the pause", async () => {
-    const host = workshop.keep(await startFakeHost(() => ({ status: 500, body: "" })));
-    const { client } = makeClient(workshop, settingsFor(host.url));
-    for (let n = 0; n < 3; n += 1) await factsOf(client.sensors("GH-1", never));
-    host.answer(() => ok({ status: 1, type: 1 }));
-    expect(await factsOf(client.sensors("GH-1", never))).toMatchObject({ kind: "paused" });
-    expect(await client.connection("GH-1", never)).toMatchObject({ state: "online" });
-    expect(await client.write("GH-1", "101", "1010", never)).toMatchObject({ code: "200" });
-    expect(await client.sensors("GH-1", never)).toEqual([]);
-  });
-
   it("a stop waits for no other command, even where all of them hang", async () => {
     const hangs = ({ body }: { body: string }) => (body.includes('"00000100"') ? ok(null) : null);
     const host = workshop.keep(await startFakeHost(hangs));
@@ -97,16 +86,6 @@ describe("an hour without platform", () => {
     expect(host.requests.length).toBeLessThan(40);
     await client.close();
     await ended;
-  });
-
-  it("one host that is lost holds nothing back at the other", async () => {
-    const business = workshop.keep(await startFakeHost(() => ({ status: 500, body: "" })));
-    const realtime = workshop.keep(await startFakeHost(healthy));
-    const settings = { ...settingsFor(business.url), realtime_url: realtime.url };
-    const { client } = makeClient(workshop, settings);
-    for (let n = 0; n < 10; n += 1) await factsOf(client.controllers(never));
-    expect(await client.sensors("GH-1", never)).toEqual([]);
-    expect(client.counters().paused).toBeGreaterThan(0);
   });
 });
 
@@ -145,18 +124,6 @@ describe("reads are repeated", () => {
     await clock.advance(1);
     expect(await patient).toEqual([]);
     expect(host.requests).toHaveLength(2);
-  });
-
-  it("a long Retry-After is the caller's, with its time", async () => {
-    const busy: Reply = { status: 503, headers: { "retry-after": "7200" }, body: "" };
-    const host = workshop.keep(await startFakeHost(() => busy));
-    const { client } = makeClient(workshop, settingsFor(host.url));
-    expect(await factsOf(client.sensors("GH-1", never))).toMatchObject({
-      kind: "throttled",
-      sent: true,
-      retryAfterMs: 7_200_000,
-    });
-    expect(host.requests).toHaveLength(1);
   });
 
   it("closing ends pauses and open requests, and leaves no timer", async () => {
@@ -227,19 +194,6 @@ describe("the link", () => {
     const { client } = makeClient(workshop, settingsFor(host.url));
     await factsOf(client.write("GH-1", "101", "1010", never));
     expect(client.link("realtime")).toMatchObject({ failures });
-  });
-
-  it("a host that knows none of the paths is no contact with the platform, so nothing says that it answers", async () => {
-    const missing = { status: 404, body: '{"status":404,"error":"Not Found"}' };
-    const host = workshop.keep(await startFakeHost(() => missing));
-    const { client, links } = makeClient(workshop, settingsFor(host.url));
-    await factsOf(client.sensors("GH-1", never));
-    await factsOf(client.controllers(never));
-    expect(links.map(({ contactAt }) => contactAt)).toEqual(links.map(() => null));
-    expect(client.link("realtime")).toMatchObject({ failures: 0, contactAt: null });
-    host.answer(healthy);
-    await client.sensors("GH-1", never);
-    expect(client.link("realtime").contactAt).not.toBeNull();
   });
 
   it("a call that its caller gives up says nothing about the host", async () => {

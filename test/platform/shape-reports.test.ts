@@ -49,23 +49,6 @@ describe("what cannot be read", () => {
     expect(error.message).toContain("platform.shapes.control/mqtt.items");
     expect(client.link("business")).toMatchObject({ failures: 0 });
   });
-
-  it.each([true, false])(
-    "a code that is not 200 for one address is a failure, not 'no value' (fresh: %s)",
-    async (fresh) => {
-      const body = { code: 503, message: "设备忙", requestId: "r-7" };
-      const host = workshop.keep(await startFakeHost(() => ({ body })));
-      const { client } = makeClient(workshop, settingsFor(host.url));
-      const error = await failureOf(client.value("GH-1", "101", fresh, never));
-      expect(error.facts).toMatchObject({
-        kind: "rejected",
-        code: "503",
-        platformMessage: "设备忙",
-        requestId: "r-7",
-      });
-      expect(client.shapeReports()).toEqual([]);
-    },
-  );
 });
 
 describe("get", () => {
@@ -78,12 +61,5 @@ describe("get", () => {
     const { client } = makeClient(workshop, settingsFor(host.url));
     const answer = await client.get("video-data/list", {}, never);
     expect(JSON.stringify(answer)).toBe('{"code":200,"data":[{"a":1}]}');
-  });
-
-  it("names the operations there are when it is asked for another", async () => {
-    const { client } = await clientWith(null);
-    const error = await failureOf(client.get("set-value", {}, never));
-    expect(error.message).toContain("weather-data/avg");
-    expect(error.message).toContain("set-value/flush");
   });
 });

@@ -11,13 +11,6 @@ const code = "GH-0001";
 describe("the credential of a channel", () => {
   const auth = { tokens: "known", accepted: ["good-token"], checkRealtime: true } as const;
 
-  it.each(["header", "query"] as const)("is carried by %s", async (how) => {
-    const simulator = await running({ auth, pushIntervalMs: 5 });
-    const push = { enabled: true, credential: how, query_name: "token" };
-    const { client } = listening(simulator.realtimeUrl, { settings: { token: "good-token", push } });
-    await expect.poll(() => client.pushCounters().open, patience).toBe(1);
-  });
-
   it("is not sent with none, and a refusal names the settings to look at, once", async () => {
     const simulator = await running({ auth, pushIntervalMs: 5 });
     const push = { enabled: true, credential: "none", query_name: "token" } as const;
@@ -116,27 +109,9 @@ describe("a refused handshake", () => {
     await expect.poll(() => peer.asked.length, patience).toBe(2);
     expect(lines.join()).toContain("platform.push.enabled");
   });
-
-  it("of a busy platform is tried again soon", async () => {
-    const simulator = await running({ pushIntervalMs: 5 });
-    simulator.control.push("refuse");
-    const { client } = listening(simulator.realtimeUrl);
-    await expect.poll(() => client.pushCounters().failures, patience).toBeGreaterThan(2);
-    simulator.control.push("normal");
-    await expect.poll(() => client.pushCounters().open, patience).toBe(1);
-  });
 });
 
 describe("an open channel", () => {
-  it("brings what the platform says, decoded", async () => {
-    const simulator = await running({ pushIntervalMs: 5 });
-    const { client, news } = listening(simulator.realtimeUrl);
-    await expect.poll(() => client.pushCounters().open, patience).toBe(1);
-    simulator.control.moveByHand(code, "101", "10010");
-    await expect.poll(() => news.length, patience).toBe(1);
-    expect(news[0]).toMatchObject({ type: "registers", code, values: new Map([["101", "10010"]]) });
-  });
-
   it("stays as long as the other side gives a sign of life every 20 s when asked", async () => {
     const peer = await startPeer({
       opened: (socket) => socket.on("ping", () => socket.send("{}")),
@@ -168,15 +143,6 @@ describe("an open channel", () => {
         return client.pushCounters().connects;
       }, patience)
       .toBeGreaterThan(1);
-  });
-
-  it("that breaks is opened anew", async () => {
-    const simulator = await running({ pushIntervalMs: 5 });
-    const { client, lost } = listening(simulator.realtimeUrl);
-    await expect.poll(() => client.pushCounters().open, patience).toBe(1);
-    simulator.control.push("drop");
-    await expect.poll(() => client.pushCounters().connects, patience).toBe(2);
-    expect(lost()).toBe(1);
   });
 
   it("counts garbled frames, reports them without their values, logs them once, and goes on", async () => {
@@ -292,12 +258,5 @@ describe("stopping", () => {
     await connecting.stop();
     await settled();
     expect(clock.pendingTimers).toBe(0);
-  });
-
-  it("before the start opens nothing", async () => {
-    const peer = await startPeer();
-    const { stop } = listening(peer.url);
-    await stop();
-    expect(peer.open()).toEqual([]);
   });
 });
