@@ -72,7 +72,7 @@ function scaled(value: number, { scale, offset, decimals }: SensorDefinition): n
  * The sensor after one more reading. An older reading than the one held is ignored, unless the one held claims the
  * future; an equal one leaves the sensor as it is, so that a value is never stamped anew.
  */
-export function foldReading(
+function foldReading(
   held: Sensor | undefined,
   definition: SensorDefinition,
   item: SensorItem,
@@ -92,6 +92,27 @@ export function foldReading(
     source: context.source,
     quality: held?.quality ?? "stale",
   };
+}
+
+/** The sensors after readings, each of the sensor that `definitionOf` names; the same reference when they brought no news. */
+export function foldReadings(
+  sensors: Controller["sensors"],
+  items: readonly SensorItem[],
+  definitionOf: (item: SensorItem, place: number, soFar: Controller["sensors"]) => SensorDefinition | null,
+  context: ReadContext,
+): Controller["sensors"] {
+  let changed: Map<string, Sensor> | null = null;
+  for (const [place, item] of items.entries()) {
+    const soFar = changed ?? sensors;
+    const definition = definitionOf(item, place, soFar);
+    if (definition === null) continue;
+    const held = soFar.get(definition.id);
+    const next = foldReading(held, definition, item, context);
+    if (next === held) continue;
+    changed ??= new Map(sensors);
+    changed.set(definition.id, next);
+  }
+  return changed ?? sensors;
 }
 
 const isOlder = (held: Sensor, item: SensorItem, now: number) =>
@@ -284,11 +305,7 @@ function sameDefinition(one: SensorDefinition, other: SensorDefinition): boolean
 }
 
 /** What tells one sensor of an answer from another. */
-export interface SensorTraits {
-  readonly name: string;
-  readonly factor: string | null;
-  readonly channel: string | null;
-}
+export type SensorTraits = Pick<SensorItem, "name" | "factor" | "channel">;
 
 interface SensorIdentity {
   /** `factor:ecfii`, `channel:3`, `name:空气温度`; where that is shared `factor:t@2` or `channel:1~空气湿度`. */

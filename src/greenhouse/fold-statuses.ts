@@ -1,7 +1,7 @@
 import type { ControllerEvent } from "./events.js";
-import { foldReading, type ReadContext } from "./fold-sensors.js";
+import { foldReadings, type ReadContext } from "./fold-sensors.js";
 import { futureToleranceMs } from "./freshness.js";
-import type { Controller, LayoutSlot, RunningStatus, Sensor, SensorDefinition } from "./model.js";
+import type { Controller, LayoutSlot, RunningStatus, SensorDefinition } from "./model.js";
 import type { RunningStatusItem, SensorItem } from "./ports.js";
 import { statusWord } from "./sensor-name-tables.js";
 import { hash8, topicId, type Transliterate } from "./topic-ids.js";
@@ -91,24 +91,21 @@ function newId(
  */
 
 /** The sensors after pushed readings; the same reference when they brought no news. */
-export function foldPushedReadings(
-  controller: Controller,
+export const foldPushedReadings = (
+  { layout, sensors }: Controller,
   items: readonly SensorItem[],
   context: ReadContext,
-): Controller["sensors"] {
-  let changed: Map<string, Sensor> | null = null;
-  for (const item of items) {
-    const definition = definitionOf(controller.layout, item);
-    if (definition === null) continue;
-    const held = (changed ?? controller.sensors).get(definition.id);
-    if (!isDated(item, context.now) && held?.measuredAt !== null) continue;
-    const next = foldReading(held, definition, item, context);
-    if (next === held) continue;
-    changed ??= new Map(controller.sensors);
-    changed.set(definition.id, next);
-  }
-  return changed ?? controller.sensors;
-}
+): Controller["sensors"] =>
+  foldReadings(
+    sensors,
+    items,
+    (item, _place, soFar) => {
+      const definition = definitionOf(layout, item);
+      if (definition === null || isDated(item, context.now)) return definition;
+      return soFar.get(definition.id)?.measuredAt === null ? definition : null;
+    },
+    context,
+  );
 
 /** Whether a pushed reading says when it was measured; one without is no newer than a dated one for all we know. */
 export const isDated = ({ measuredAt }: SensorItem, now: number): boolean =>

@@ -1,13 +1,5 @@
 import { stateAddresses } from "./fold-registers.js";
-import type {
-  Actuator,
-  Availability,
-  Controller,
-  Parameter,
-  Quality,
-  RunningStatus,
-  Sensor,
-} from "./model.js";
+import type { Actuator, Availability, Controller, Quality, RunningStatus, Sensor } from "./model.js";
 
 /** A platform clock may run a little ahead of ours without its readings being called wrong. */
 export const futureToleranceMs = 120_000;
@@ -79,32 +71,27 @@ function oldestRead({ settings, registers }: Actuator): number | null {
   return oldest;
 }
 
+/** The same things with their quality as it is now; the same reference where none changed. */
+const judged = <K, T extends { readonly quality: Quality }>(
+  all: ReadonlyMap<K, T>,
+  qualityOf: (one: T) => T["quality"],
+): ReadonlyMap<K, T> =>
+  mapChanged(all, (one) => {
+    const quality = qualityOf(one);
+    return quality === one.quality ? one : { ...one, quality };
+  });
+
 /** Judges everything of a controller anew; the same reference when nothing changed. */
 export function judge(controller: Controller, now: number, limits: Freshness): Controller {
-  const sensors = mapChanged(controller.sensors, (sensor): Sensor => {
-    const quality = sensorQuality(sensor, controller, now, limits);
-    return quality === sensor.quality ? sensor : { ...sensor, quality };
-  });
-  const actuators = mapChanged(controller.actuators, (actuator): Actuator => {
-    const quality = registerQuality(oldestRead(actuator), controller, now, limits);
-    return quality === actuator.quality ? actuator : { ...actuator, quality };
-  });
-  const parameters = mapChanged(controller.parameters, (parameter): Parameter => {
-    const quality = registerQuality(parameter.register?.readAt ?? null, controller, now, limits);
-    return quality === parameter.quality ? parameter : { ...parameter, quality };
-  });
-  const statuses = mapChanged(controller.statuses, (status): RunningStatus => {
-    const quality = statusQuality(status, controller, now, limits);
-    return quality === status.quality ? status : { ...status, quality };
-  });
-  const isSame =
-    sensors === controller.sensors &&
-    actuators === controller.actuators &&
-    parameters === controller.parameters &&
-    statuses === controller.statuses;
-  const judged = isSame ? controller : { ...controller, sensors, actuators, parameters, statuses };
-  const nextJudgementAt = nextChange(judged, now, limits);
-  return nextJudgementAt === controller.nextJudgementAt ? judged : { ...judged, nextJudgementAt };
+  const registerIn = (readAt: number | null) => registerQuality(readAt, controller, now, limits);
+  const parts = {
+    sensors: judged(controller.sensors, (sensor) => sensorQuality(sensor, controller, now, limits)),
+    actuators: judged(controller.actuators, (actuator) => registerIn(oldestRead(actuator))),
+    parameters: judged(controller.parameters, ({ register }) => registerIn(register?.readAt ?? null)),
+    statuses: judged(controller.statuses, (status) => statusQuality(status, controller, now, limits)),
+  };
+  const shown = withChange(controller, parts);
+  return withChange(shown, { nextJudgementAt: nextChange(shown, now, limits) });
 }
 
 /** When time alone can change a quality next. */
@@ -143,4 +130,10 @@ export function mapChanged<K, V>(map: ReadonlyMap<K, V>, change: (value: V) => V
     changed.set(key, next);
   }
   return changed ?? map;
+}
+
+/** The controller with some parts replaced; the same reference when each of them is what it was. */
+export function withChange(controller: Controller, change: Partial<Controller>): Controller {
+  const keys = Object.keys(change) as (keyof Controller)[];
+  return keys.every((key) => controller[key] === change[key]) ? controller : { ...controller, ...change };
 }

@@ -45,13 +45,9 @@ const chineseWords: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-const wordLabels = {
-  en: (word) => englishWords.get(word) ?? readable(word),
-  zh: (word) => chineseWords.get(word) ?? word,
-} satisfies Record<Language, (word: string) => string>;
-
 /** The label of one word; words of one actuator may share it. */
-export const wordLabel = (language: Language, word: string): string => wordLabels[language](word);
+export const wordLabel = (language: Language, word: string): string =>
+  language === "zh" ? (chineseWords.get(word) ?? word) : (englishWords.get(word) ?? readable(word));
 
 type Reason =
   | RefusalReason

@@ -1,6 +1,6 @@
-import type { DeviceType, StatusNumber } from "./device-types.js";
+import type { DeviceType } from "./device-types.js";
 import type { Restrictions } from "./limits.js";
-import type { DeviceRecord, RawValue } from "./ports.js";
+import type { ClientStatus, DeviceRecord, RawValue, RunningStatusItem, SensorItem } from "./ports.js";
 import type { SensorKind } from "./sensors.js";
 import type { ActuatorSettings, ControllerSettings, ParameterSettings } from "./settings.js";
 
@@ -45,12 +45,9 @@ export interface Sensor {
   readonly quality: Quality;
 }
 
-export interface RunningStatus {
+export interface RunningStatus extends RunningStatusItem {
   readonly id: string;
   readonly key: string;
-  readonly name: string;
-  readonly number: StatusNumber | null;
-  readonly value: string | number | boolean | null;
   /** `on`, `off`, or the value as text. */
   readonly state: string;
   /** When an answer listed it last. */
@@ -115,11 +112,7 @@ export interface RawAddress {
 }
 
 /** What the single-device status tells of an online device. */
-export interface ClientFacts {
-  readonly version: string | null;
-  readonly description: string | null;
-  readonly lastOnlineAt: number | null;
-}
+export type ClientFacts = Omit<ClientStatus, "state">;
 
 export interface ControllerInfo {
   readonly code: string;
@@ -145,11 +138,7 @@ export interface CommandProblem {
 }
 
 /** Where an item of the last sensor answer belongs; answers look alike, so the next one is matched by place. */
-export interface LayoutSlot {
-  readonly name: string;
-  readonly factor: string | null;
-  readonly channel: string | null;
-  readonly unit: string | null;
+export interface LayoutSlot extends Pick<SensorItem, "name" | "factor" | "channel" | "unit"> {
   /** Null where the configuration ignores the item or nothing tells it from another. */
   readonly definition: SensorDefinition | null;
   /** Nothing was measured yet, so number or text is still open. */

@@ -7,19 +7,11 @@ import {
   postedRawAddress,
   unreadActuator,
 } from "./fold-registers.js";
-import { foldReading, layoutFor } from "./fold-sensors.js";
+import { foldReadings, layoutFor } from "./fold-sensors.js";
 import { foldPushedReadings, foldStatuses } from "./fold-statuses.js";
-import { type Freshness, judge, mapChanged } from "./freshness.js";
-import type {
-  Actuator,
-  Availability,
-  ClientFacts,
-  Controller,
-  ControllerInfo,
-  Parameter,
-  Sensor,
-} from "./model.js";
-import type { ClientStatus, DeviceRecord } from "./ports.js";
+import { type Freshness, judge, mapChanged, withChange } from "./freshness.js";
+import type { Actuator, Availability, ClientFacts, Controller, ControllerInfo, Parameter } from "./model.js";
+import type { ClientStatus, DeviceRecord, SensorItem } from "./ports.js";
 import type { ControllerSettings } from "./settings.js";
 import type { Transliterate } from "./topic-ids.js";
 
@@ -191,12 +183,6 @@ const withActuator = (
     ),
   });
 
-/** The controller with some parts replaced; the same reference when each of them is what it was. */
-function withChange(controller: Controller, change: Partial<Controller>): Controller {
-  const keys = Object.keys(change) as (keyof Controller)[];
-  return keys.every((key) => controller[key] === change[key]) ? controller : { ...controller, ...change };
-}
-
 function infoOf(
   code: string,
   id: string,
@@ -230,17 +216,9 @@ function foldSensors(controller: Controller, event: SensorsRead, context: FoldCo
   if (event.source === "push")
     return withChange(controller, { sensors: foldPushedReadings(controller, event.items, reading) });
   const layout = layoutFor(event.items, controller, context.transliterate);
-  let changed: Map<string, Sensor> | null = null;
-  for (const [place, item] of event.items.entries()) {
-    const definition = layout[place]?.definition;
-    if (!definition) continue;
-    const held = (changed ?? controller.sensors).get(definition.id);
-    const next = foldReading(held, definition, item, reading);
-    if (next === held) continue;
-    changed ??= new Map(controller.sensors);
-    changed.set(definition.id, next);
-  }
-  return withChange(controller, { layout, sensors: changed ?? controller.sensors });
+  const definitionOf = (_item: SensorItem, place: number) => layout[place]?.definition ?? null;
+  const sensors = foldReadings(controller.sensors, event.items, definitionOf, reading);
+  return withChange(controller, { layout, sensors });
 }
 
 type RegistersRead = Extract<ControllerEvent, { type: "registers_read" }>;

@@ -15,34 +15,33 @@ export interface Operation {
   readonly maxAnswerMiB: number;
 }
 
-function operation(
-  host: PlatformHost,
-  method: Operation["method"],
-  name: string,
-  maxAnswerMiB = 2,
-): Operation {
-  const path = `/api/${name}`;
-  return { host, method, path, name, label: `${method} ${path}`, maxAnswerMiB };
-}
+const operation =
+  (host: PlatformHost, method: Operation["method"]) =>
+  (name: string, maxAnswerMiB = 2): Operation => {
+    const path = `/api/${name}`;
+    return { host, method, path, name, label: `${method} ${path}`, maxAnswerMiB };
+  };
+
+const [business, realtime] = [operation("business", "GET"), operation("realtime", "GET")];
 
 /** The lists of a whole account: 10,000 devices take 3 to 5 MiB. */
 const listMiB = 16;
 
 /** Every HTTP operation of the interface document. `GET /api/set-value` is left out on purpose: it is never called. */
 export const operations = {
-  signIn: operation("business", "POST", "account/sign-in"),
-  stations: operation("business", "GET", "station"),
-  devices: operation("business", "GET", "device", listMiB),
-  weatherAverage: operation("business", "GET", "weather-data/avg"),
-  weatherList: operation("business", "GET", "weather-data/list"),
-  videoList: operation("business", "GET", "video-data/list"),
-  controllers: operation("business", "GET", "control/mqtt", listMiB),
-  connection: operation("realtime", "GET", "mqtt-client-status"),
-  sensors: operation("realtime", "GET", "sensor-data"),
-  runningStatuses: operation("realtime", "GET", "device_status"),
-  value: operation("realtime", "GET", "get-value"),
-  values: operation("realtime", "GET", "set-value/flush"),
-  setValue: operation("realtime", "POST", "set-value"),
+  signIn: operation("business", "POST")("account/sign-in"),
+  stations: business("station"),
+  devices: business("device", listMiB),
+  weatherAverage: business("weather-data/avg"),
+  weatherList: business("weather-data/list"),
+  videoList: business("video-data/list"),
+  controllers: business("control/mqtt", listMiB),
+  connection: realtime("mqtt-client-status"),
+  sensors: realtime("sensor-data"),
+  runningStatuses: realtime("device_status"),
+  value: realtime("get-value"),
+  values: realtime("set-value/flush"),
+  setValue: operation("realtime", "POST")("set-value"),
 } as const satisfies Record<string, Operation>;
 
 /** The operations `get` accepts: reads only. */
@@ -65,32 +64,33 @@ export const isDeviceCode = (code: string): boolean => deviceCodePattern.test(co
 /** Whether it may also be a part of a path: some servers decode that before they look where it leads. */
 export const isPlainCode = (code: string): boolean => isDeviceCode(code) && /^[A-Za-z0-9._-]+$/.test(code);
 
+const checked =
+  (isFit: (text: string) => boolean, where: string, what: string) =>
+  (text: string, operation: Operation, name = "device code"): string => {
+    if (isFit(text)) return text;
+    throw invalidRequest(operation, `${name} ${shown(text)} cannot be ${where}: ${what}`);
+  };
+
 /** The code itself; throws `invalid_request` for one that could change what is asked. */
-export function deviceCode(code: string, operation: Operation): string {
-  if (isDeviceCode(code)) return code;
-  throw invalidRequest(
-    operation,
-    `device code ${shown(code)} cannot be used in a request: at most 64 characters are, without blanks around them`,
-  );
-}
+export const deviceCode = checked(
+  isDeviceCode,
+  "used in a request",
+  "at most 64 characters are, without blanks around them",
+);
 
 /** The same for a part of a path. */
-export function pathCode(code: string, operation: Operation): string {
-  if (isPlainCode(code)) return code;
-  throw invalidRequest(
-    operation,
-    `device code ${shown(code)} cannot be used in a path: only letters, digits, ".", "_" and "-" are, at most 64`,
-  );
-}
+export const pathCode = checked(
+  isPlainCode,
+  "used in a path",
+  'only letters, digits, ".", "_" and "-" are, at most 64',
+);
 
-/** An address or a value: short visible text, sent as it is. */
-export function plainText(text: string, what: string, operation: Operation): string {
-  if (/^[\x21-\x7e]{1,64}$/.test(text)) return text;
-  throw invalidRequest(
-    operation,
-    `${what} ${shown(text)} cannot be sent: 1 to 64 visible ASCII characters are`,
-  );
-}
+/** An address or a value, whose name is given: short visible text, sent as it is. */
+export const plainText = checked(
+  (text) => /^[\x21-\x7e]{1,64}$/.test(text),
+  "sent",
+  "1 to 64 visible ASCII characters are",
+);
 
 /**
  * Path and query of a request; every name and value is encoded, parameters are renamed and added as `platform.shapes` says.

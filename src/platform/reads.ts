@@ -75,7 +75,7 @@ export function platformReader(shapes: ShapeSettings, parts: Parts): PlatformRea
     sensors: (code, signal) => sensors({ deviceCode: code }, signal),
     runningStatuses: (code, signal) => statuses({ deviceCode: code }, signal),
     value: async (code, address, fresh, signal, pace = fresh ? "urgent" : "polled") => {
-      const text = plainText(address, "address", operations.value);
+      const text = plainText(address, operations.value, "address");
       const query = { deviceCode: code, address: text, ...(fresh ? { flush: "1" } : {}) };
       return value(query, signal, pace === "urgent");
     },
@@ -103,8 +103,8 @@ export function platformWriter({ requests, reports }: Pick<Parts, "requests" | "
   return {
     write: async (code, address, value, signal, manner = {}) => {
       const sent = {
-        address: plainText(address, "address", operation),
-        value: plainText(value, "value", operation),
+        address: plainText(address, operation, "address"),
+        value: plainText(value, operation, "value"),
         deviceCode: deviceCode(code, operation),
       };
       const call = { operation, path: operation.path, body: JSON.stringify(sent), signal, urgent: true };

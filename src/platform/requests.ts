@@ -115,7 +115,7 @@ export class Requests {
       return await this.#readWith(call, renewed);
     } catch (error) {
       if (!wasRefused(error)) throw error;
-      this.#parts.source.refusedAgain(renewed, call.operation.host, call.operation.label);
+      this.#parts.source.refusedAgain?.(renewed, call.operation.host, call.operation.label);
       throw this.#final(call, error);
     }
   }
@@ -133,13 +133,13 @@ export class Requests {
     const wasJustRenewed = credential.generation === this.#renewedForWrite;
     try {
       const answer = await this.#once(call, [...credential.headers, ...jsonBody]);
-      this.#parts.source.accepted(credential, host);
+      this.#parts.source.accepted?.(credential, host);
       return answer;
     } catch (error) {
       if (!wasRefused(error)) throw error;
       this.#refusedWrite = credential;
       if (!wasJustRenewed) throw error;
-      this.#parts.source.refusedAgain(credential, host, label);
+      this.#parts.source.refusedAgain?.(credential, host, label);
       throw this.#final(call, error);
     } finally {
       // One POST tries a renewed credential; a refusal after that is its end, which the next renewal is for.
@@ -185,7 +185,7 @@ export class Requests {
 
   async #readWith(call: Call, credential: Credential): Promise<GoodAnswer> {
     const answer = await this.#repeated(call, credential.headers);
-    this.#parts.source.accepted(credential, call.operation.host);
+    this.#parts.source.accepted?.(credential, call.operation.host);
     this.#parts.links.credentialAccepted(call.operation.host);
     return answer;
   }

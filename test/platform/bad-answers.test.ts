@@ -101,14 +101,10 @@ describe("sizes", () => {
     expect((await failureOf(ask(client))).message).toContain("larger than 16 MiB");
   });
 
-  const bomb = Buffer.alloc(64 * 1024 * 1024, "[");
-  it.each([
-    ["gzip", zlib.gzipSync(bomb)],
-    ["br", zlib.brotliCompressSync(bomb, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 } })],
-    ["deflate", zlib.deflateSync(bomb)],
-  ])("a %s bomb is refused without being unpacked", async (encoding, body) => {
+  it("a gzip bomb is refused without being unpacked", async () => {
+    const body = zlib.gzipSync(Buffer.alloc(64 * 1024 * 1024, "["));
     const host = workshop.keep(
-      await startFakeHost(() => ({ headers: { "content-encoding": encoding }, body })),
+      await startFakeHost(() => ({ headers: { "content-encoding": "gzip" }, body })),
     );
     const { client } = makeClient(workshop, settingsFor(host.url));
     await client.sensors("GH-1", never).catch(() => undefined);
@@ -120,28 +116,17 @@ describe("sizes", () => {
     expect(process.memoryUsage.rss() - before).toBeLessThan(20 * 1024 * 1024);
   });
 
-  it.each(["gzip, gzip", "zstd", "gzip,br"])("content encoding %j is refused", async (encoding) => {
-    const body = zlib.gzipSync(zlib.gzipSync("{}"));
-    const host = workshop.keep(
-      await startFakeHost(() => ({ headers: { "content-encoding": encoding }, body })),
-    );
-    const { client } = makeClient(workshop, settingsFor(host.url));
-    expect((await failureOf(client.sensors("GH-1", never))).message).toContain("not supported");
-  });
-
-  it.each([
-    ["gzip", zlib.gzipSync],
-    ["br", zlib.brotliCompressSync],
-    ["deflate", zlib.deflateSync],
-    ["deflate", zlib.deflateRawSync],
-  ])("an answer in %s is read", async (encoding, compress) => {
-    const body = compress(Buffer.from('{"code":200,"data":[{"code":"GH-1"}]}'));
-    const host = workshop.keep(
-      await startFakeHost(() => ({ headers: { "content-encoding": encoding }, body })),
-    );
-    const { client } = makeClient(workshop, settingsFor(host.url));
-    expect(await client.controllers(never)).toHaveLength(1);
-  });
+  it.each(["gzip, gzip", "br", "zstd"])(
+    "content encoding %j, which nobody asked for, is refused",
+    async (encoding) => {
+      const body = zlib.gzipSync(zlib.gzipSync("{}"));
+      const host = workshop.keep(
+        await startFakeHost(() => ({ headers: { "content-encoding": encoding }, body })),
+      );
+      const { client } = makeClient(workshop, settingsFor(host.url));
+      expect((await failureOf(client.sensors("GH-1", never))).message).toContain("not supported");
+    },
+  );
 
   it.each([
     ["lists", "[".repeat(10_000) + "]".repeat(10_000)],

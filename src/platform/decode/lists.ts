@@ -1,11 +1,12 @@
 import { deviceType } from "../../greenhouse/device-types.js";
-import type { DeviceList, DeviceRecord } from "../../greenhouse/ports.js";
+import type { DeviceList, DeviceRecord, PlatformReader } from "../../greenhouse/ports.js";
 import type { OperationShape } from "../settings.js";
 import {
   at,
   type Decode,
   envelopeOf,
   type Fields,
+  isContainer,
   isFields,
   own,
   textOf,
@@ -96,23 +97,14 @@ function extraOf(fields: Fields): Readonly<Record<string, string>> {
   return extra;
 }
 
-const flags: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
-  [true, true],
-  [1, true],
-  ["1", true],
-  ["true", true],
-  ["online", true],
-  [false, false],
-  [0, false],
-  ["0", false],
-  ["false", false],
-  ["offline", false],
+const flags = new Map([
+  ...["1", "true", "online"].map((word) => [word, true] as const),
+  ...["0", "false", "offline"].map((word) => [word, false] as const),
 ]);
 
 /** Boolean or Int, as one or as text; null for anything else. */
-export function readFlag(value: unknown): boolean | null {
-  return flags.get(typeof value === "string" ? value.trim().toLowerCase() : value) ?? null;
-}
+export const readFlag = (value: unknown): boolean | null =>
+  isContainer(value) ? null : (flags.get(String(value).trim().toLowerCase()) ?? null);
 
 /** With the remedy, which is none of the shapes of items. */
 export const pageProblem =
@@ -143,13 +135,13 @@ const stationRoles = {
   name: ["name", "stationName", "title"],
 } as const;
 
+type Station = Awaited<ReturnType<PlatformReader["stations"]>>[number];
+
 /** Stations of `GET /api/station`. Throws UnreadableShape when none of the items has an id. */
-export function stationReader(
-  shape: OperationShape,
-): Decode<readonly { readonly id: string; readonly name: string | null }[]> {
+export function stationReader(shape: OperationShape): Decode<readonly Station[]> {
   const roles = roleReader(stationRoles, { id: shape.code, name: shape.name });
   return (answer, { report }) => {
-    const stations: { readonly id: string; readonly name: string | null }[] = [];
+    const stations: Station[] = [];
     let unreadable = 0;
     const isList = visitItems(answer, shape.items, {
       roles,

@@ -26,10 +26,10 @@ export interface CredentialSource {
    * After 401 or 403: whether there is another credential to try once. One sign-in serves any number of waiting calls.
    */
   renew(refused: Credential, host: PlatformHost, operation: string, signal: AbortSignal): Promise<boolean>;
-  /** A call with this credential was let in. */
-  accepted(credential: Credential, host: PlatformHost): void;
-  /** A call was refused again with a credential that had just been renewed for it. */
-  refusedAgain(credential: Credential, host: PlatformHost, operation: string): void;
+  /** A call with this credential was let in; only signing in learns from it. */
+  accepted?(credential: Credential, host: PlatformHost): void;
+  /** A call was refused again with a credential that had just been renewed for it; as above. */
+  refusedAgain?(credential: Credential, host: PlatformHost, operation: string): void;
   /** Everything that must never be shown. */
   secrets(): readonly string[];
   /** Those of them that requests carry or carried. */
@@ -37,16 +37,11 @@ export interface CredentialSource {
   close(): Promise<void>;
 }
 
-const agent = "greenhouse2mqtt";
-
 /** Headers every request carries; asking for gzip only keeps the memory that unpacking takes small. */
 export const plainHeaders: readonly string[] = [
-  "accept",
-  "application/json",
-  "accept-encoding",
-  "gzip",
-  "user-agent",
-  agent,
+  ...["accept", "application/json"],
+  ...["accept-encoding", "gzip"],
+  ...["user-agent", "greenhouse2mqtt"],
 ];
 
 export function credential(token: string, generation: number): Credential {
@@ -65,8 +60,6 @@ export function staticToken(token: string): CredentialSource {
     atHand: () => Promise.resolve(only),
     obtain: () => (only ? Promise.resolve(only) : Promise.reject(notSent(unusable))),
     renew: () => Promise.resolve(false),
-    accepted: () => undefined,
-    refusedAgain: () => undefined,
     secrets: () => [token],
     tokens: () => [token],
     close: () => Promise.resolve(),
@@ -129,14 +122,6 @@ export class TokenFile implements CredentialSource {
     const isNewer = () => (this.#credential?.generation ?? 0) > refused.generation;
     if (!isNewer()) await this.#look(true);
     return isNewer();
-  }
-
-  accepted(): void {
-    // Nothing to learn: the file's writer decides which token is right.
-  }
-
-  refusedAgain(): void {
-    // As above.
   }
 
   secrets(): readonly string[] {
