@@ -44,43 +44,31 @@ export const groups = {
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 
-/** The options that every command takes. */
-const commonOptions = {
-  config: () => new Option("-c, --config <file>", "configuration file").default("config.yaml"),
-  "log-level": () => new Option("--log-level <level>", levels.join(", ")).argParser(oneOf(levels)),
-  "data-dir": () => new Option("--data-dir <folder>", "where journal, token and caches are kept"),
-} as const;
+/** The options that every command takes, before or behind its name. */
+export const commonOptions = (): readonly Option[] => [
+  new Option("-c, --config <file>", "configuration file").default("config.yaml"),
+  new Option("--log-level <level>", levels.join(", ")).argParser(oneOf(levels)),
+  new Option("--data-dir <folder>", "where journal, token and caches are kept"),
+];
 
-type CommonName = keyof typeof commonOptions;
-const commonNames = Object.keys(commonOptions) as readonly CommonName[];
-
-/** A command with its help and the options that every command takes; help shows those of them that mean something to it. */
+/** A command with its help. */
 export function add(
   root: Command,
   name: string,
   description: string,
   examples: readonly string[],
-  shown: readonly CommonName[] = commonNames,
   more = "",
 ): Command {
-  const command = root.command(name, { isDefault: name === "run" }).description(description);
-  if (more !== "") command.addHelpText("after", more);
   const title = examples.length === 1 ? "Example:" : "Examples:";
-  command.addHelpText("after", ["", title, ...examples.map((line) => `  ${line}`)].join("\n"));
-  for (const common of commonNames) {
-    const option = commonOptions[common]();
-    command.addOption(shown.includes(common) ? option : option.hideHelp());
-  }
-  const hidden = commonNames.filter((common) => !shown.includes(common));
-  if (hidden.length === 0) return command;
-  const flags = hidden.map((common) => `--${common}`).join(", ");
-  return command.addHelpText("after", `\n(${flags}: taken by every command, without meaning here.)`);
+  return root
+    .command(name, { isDefault: name === "run" })
+    .description(description)
+    .addHelpText("after", [more, "", title, ...examples.map((line) => `  ${line}`)].join("\n"));
 }
 
 export const rootHelp = [
   "",
-  "Every command takes -c, --config <file> (default: config.yaml), --log-level <level>, --data-dir <folder> and --help,",
-  "which also shows examples.",
+  "Every command takes these options too, and --help, which also shows examples.",
   "",
   "Exit codes:",
   "  0  done",
@@ -135,20 +123,15 @@ export function addTrials(root: Command, around: Surroundings): void {
     "demo",
     "simulated platform, embedded broker and bridge in one process; needs no configuration",
     ["greenhouse2mqtt demo --controllers 2 --speed 60 --language zh"],
-    ["log-level", "data-dir"],
   )
     .addOption(languageOption("en"))
     .option("--storm", "let a storm day happen, and tell it");
   accountOptions(demo, "simulated account", 6, " (default: 1; 20 with --storm)").action(
     async (options: CommonOptions & DemoOptions) => (await import("./trials.js")).demo(options, around),
   );
-  const simulate = add(
-    root,
-    "simulate",
-    "the simulated platform alone, on a port",
-    ["greenhouse2mqtt simulate --controllers 3 --profile records > config.yaml"],
-    ["log-level"],
-  )
+  const simulate = add(root, "simulate", "the simulated platform alone, on a port", [
+    "greenhouse2mqtt simulate --controllers 3 --profile records > config.yaml",
+  ])
     .addOption(languageOption("zh"))
     .option("--port <n>", "port of both hosts", wholeNumber(0, 65_535), 8090);
   accountOptions(simulate, "account", 20)
@@ -164,13 +147,10 @@ export function addTrials(root: Command, around: Surroundings): void {
 }
 
 export function addSetupCommands(root: Command, around: Surroundings): void {
-  add(
-    root,
-    "init",
-    "ask for hosts, credential and broker, try them, and write a first config.yaml",
-    ["greenhouse2mqtt init", "greenhouse2mqtt init -c /etc/greenhouse2mqtt/config.yaml"],
-    ["config"],
-  ).action(async (options: CommonOptions) => (await import("./configuration.js")).init(options, around));
+  add(root, "init", "ask for hosts, credential and broker, try them, and write a first config.yaml", [
+    "greenhouse2mqtt init",
+    "greenhouse2mqtt init -c /etc/greenhouse2mqtt/config.yaml",
+  ]).action(async (options: CommonOptions) => (await import("./configuration.js")).init(options, around));
   add(
     root,
     "doctor",
@@ -230,24 +210,17 @@ export function typeList(text: string): readonly ParameterGroup[] {
 }
 
 export function addConfigurationCommands(root: Command, around: Surroundings): void {
-  add(
-    root,
-    "check",
-    "read configurations and say what is wrong and where; touches no network",
-    ["greenhouse2mqtt check", "greenhouse2mqtt check north.yaml south.yaml   also clashes between them"],
-    ["config"],
-  )
+  add(root, "check", "read configurations and say what is wrong and where; touches no network", [
+    "greenhouse2mqtt check",
+    "greenhouse2mqtt check north.yaml south.yaml   also clashes between them",
+  ])
     .argument("[files...]", "default: the file of --config")
     .action(async (files: string[], { config }: CommonOptions) =>
       (await import("./configuration.js")).check(files.length > 0 ? files : [config], around),
     );
-  add(
-    root,
-    "schema",
-    "JSON Schema of the configuration, for editors",
-    ["greenhouse2mqtt schema > schema.json"],
-    [],
-  ).action(async () => {
+  add(root, "schema", "JSON Schema of the configuration, for editors", [
+    "greenhouse2mqtt schema > schema.json",
+  ]).action(async () => {
     const { schema } = await import("./configuration.js");
     schema(around);
   });
@@ -256,7 +229,6 @@ export function addConfigurationCommands(root: Command, around: Surroundings): v
     "passwd",
     "make a password hash for the embedded broker; asks without showing what is typed, or reads a line of a pipe",
     ["greenhouse2mqtt passwd"],
-    [],
   ).action(async () => (await import("./configuration.js")).passwd(around));
 }
 
@@ -270,7 +242,6 @@ export function addPlatformCommands(root: Command, around: Surroundings): void {
       "greenhouse2mqtt get sensor-data deviceCode=GH-0001",
       "greenhouse2mqtt get get-value deviceCode=GH-0001 address=101 flush=1",
     ],
-    commonNames,
     getHelp,
   )
     .argument("<operation>", "one of the operations below")
@@ -315,13 +286,10 @@ export function addCommandCommands(root: Command, around: Surroundings): void {
     .action(async (controller: string, actuator: string, command: string, options: SetOptions) =>
       (await import("./set.js")).set(controller, actuator, command, options, around),
     );
-  add(
-    root,
-    "journal",
-    "past commands",
-    ["greenhouse2mqtt journal --since 24h", "greenhouse2mqtt journal --controller GH-0001 --follow"],
-    ["config", "data-dir"],
-  )
+  add(root, "journal", "past commands", [
+    "greenhouse2mqtt journal --since 24h",
+    "greenhouse2mqtt journal --controller GH-0001 --follow",
+  ])
     .option("--controller <c>", "topic id or device code")
     .option("--since <time>", "an ISO time, or a duration such as 2h")
     .option(
@@ -348,7 +316,7 @@ export function addLimitCommands(root: Command, around: Surroundings): void {
     description: string,
     examples: readonly string[],
   ): Command =>
-    add(root, name, description, examples, commonNames, name === "lock" ? notSafety : "")
+    add(root, name, description, examples, name === "lock" ? notSafety : "")
       .argument("<controller>", "topic id or device code")
       .argument("[actuator]", "id in the configuration; without it all of the controller")
       .option("--by <name>", "who asks; default: your user name")

@@ -8,6 +8,7 @@ import {
   addPlatformCommands,
   addSetupCommands,
   addTrials,
+  commonOptions,
   groups,
   rootHelp,
 } from "./commands.js";
@@ -19,75 +20,18 @@ import {
   type Surroundings,
 } from "./surroundings.js";
 
-/** Options of every command that take a value. */
-const names = ["--config", "--log-level", "--data-dir"];
-
-/** How many words the option at the front takes; 0 when it is none of every command's. */
-function wordsOf([first = "", second]: readonly string[]): number {
-  const isJoined = names.some((name) => first.startsWith(`${name}=`)) || /^-c./.test(first);
-  if (isJoined) return 1;
-  return (first === "-c" || names.includes(first)) && second !== undefined ? 2 : 0;
-}
-
-/**
- * The words of a command line with the command in front: options of every command that stand before it are moved behind it, where the
- * command reads them. One that is given in both places counts as written behind it.
- */
-function commandFirst(words: readonly string[]): readonly string[] {
-  let at = 0;
-  for (let more = wordsOf(words); more > 0; more = wordsOf(words.slice(at))) at += more;
-  const command = words[at];
-  if (at === 0 || command === undefined || command.startsWith("-")) return words;
-  const rest = words.slice(at + 1);
-  // `help` names a command and takes no options.
-  return command === "help" ? [command, ...rest] : [command, ...words.slice(0, at), ...rest];
-}
-
-/*
- * A command is loaded when it is called, a hundred files at a time. Where a process may open only a few, Node says that a
- * package is not there.
- */
-
-// More than a start needs, with room for the connections of a small installation.
-const enoughFiles = 512;
-
-/** Why parts of the program could not be loaded, and what to do; null for any other error. */
-export function unloadable(error: unknown, openFiles: () => number | null): string | null {
-  const code = error instanceof Error && "code" in error ? error.code : null;
-  if (code !== "EMFILE" && code !== "ENFILE" && code !== "ERR_MODULE_NOT_FOUND") return null;
-  const limit = code === "ENFILE" ? null : openFiles();
-  if (limit !== null && limit < enoughFiles)
-    return `this process may open only ${limit} files at a time, too few for a start: allow ${2 * enoughFiles} (ulimit -n ${2 * enoughFiles}; LimitNOFILE= of a systemd service; --ulimit nofile= of a container)`;
-  const { message } = error as Error;
-  if (code === "ERR_MODULE_NOT_FOUND")
-    return `a part of the program is missing: ${message.split("\n")[0] ?? ""}; install it again with its packages (npm ci)`;
-  return `too many files are open at this computer: ${message}; end what holds them open, or raise the limit (ulimit -n, fs.file-max)`;
-}
-
-/** How many files this process may open; null where that is not known or not limited. */
-export function openFilesLimit(): number | null {
-  // The report would look up the name of every peer.
-  const report = Object.assign(process.report, { excludeNetwork: true }).getReport();
-  const limits: unknown = "userLimits" in report ? report.userLimits : null;
-  if (typeof limits !== "object" || limits === null || !("open_files" in limits)) return null;
-  const files: unknown = limits.open_files;
-  const soft = typeof files === "object" && files !== null && "soft" in files ? files.soft : null;
-  return typeof soft === "number" ? soft : null;
-}
-
 /** Runs one command line and returns the exit code. Never rejects. */
 export async function runProgram(argv: readonly string[], around: Surroundings): Promise<number> {
   try {
     const root = program(around);
-    const words = commandFirst(argv.slice(2));
-    await refuseUnknown(words[0], root.commands);
-    await root.parseAsync([...words], { from: "user" });
+    const words = argv.slice(2);
+    await refuseUnknown(root.parseOptions([...words]).operands[0], root.commands);
+    await root.parseAsync(words, { from: "user" });
     return exitCodes.done;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     const code = codeOf(error);
-    const text =
-      code === null ? (unloadable(error, openFilesLimit) ?? stackOf(error)) : (error as Error).message;
+    const text = code === null ? stackOf(error) : (error as Error).message;
     if (text !== "") around.err.write(`${text}\n`);
     return code ?? exitCodes.failed;
   }
@@ -99,7 +43,7 @@ const stackOf = (error: unknown): string =>
 /** `run` is what happens without a command, so a misspelt one would be taken for its argument. */
 async function refuseUnknown(word: string | undefined, commands: readonly Command[]): Promise<void> {
   const names = [...commands.map((command) => command.name()), "help"];
-  if (word === undefined || word.startsWith("-") || names.includes(word)) return;
+  if (word === undefined || names.includes(word)) return;
   const near = (await import("../config/problem.js")).nearest(word, names);
   const hint = near === null ? "greenhouse2mqtt --help lists the commands" : `did you mean "${near}"?`;
   throw new CommandFailure(`there is no command "${word.slice(0, 40)}"; ${hint}`, exitCodes.usage);
@@ -126,9 +70,15 @@ function program(around: Surroundings): Command {
     .version(programVersion())
     .exitOverride()
     .configureOutput({ writeOut: around.out, writeErr: (text) => around.err.write(text) })
+    .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError("(greenhouse2mqtt --help lists the commands)")
     .addHelpText("after", rootHelp)
     .addHelpCommand(helpCommand());
+  for (const option of commonOptions()) root.addOption(option);
+  root.hook("preAction", (_, command) => {
+    for (const [name, value] of Object.entries<unknown>(root.opts()))
+      command.setOptionValueWithSource(name, value, root.getOptionValueSource(name));
+  });
   root.commandsGroup(groups.use);
   add(root, "run", "run the bridge (what happens without a command)", [
     "greenhouse2mqtt -c /etc/greenhouse2mqtt/config.yaml",
@@ -142,7 +92,6 @@ function program(around: Surroundings): Command {
   addPlatformCommands(root, around);
   addCommandCommands(root, around);
   addLimitCommands(root, around);
-  for (const command of root.commands) command.exitOverride().configureOutput(root.configureOutput());
   return root;
 }
 

@@ -11,6 +11,7 @@ import {
   type Problem,
   repeats,
 } from "./problem.js";
+import { listeners } from "./rules/rules.js";
 import type { Configuration } from "./schema.js";
 import { urlOf } from "./values.js";
 
@@ -44,7 +45,8 @@ function claimsOf(configuration: Configuration) {
     value("the same client_id at the same broker", ["mqtt", "client_id"], broker, mqtt.client_id),
     value("the same base_topic at the same broker", ["mqtt", "base_topic"], broker, mqtt.base_topic),
     value("the same data_dir", ["data_dir"], resolve(configuration.data_dir)),
-    ...portsOf(configuration).map(([path, port]) => value("the same port", path, port)),
+    // The address does not matter: two bridges on one port are a mistake.
+    ...listeners(configuration).map(({ path, port }) => value("the same port", path, port)),
     ...Object.entries(configuration.controllers).flatMap(([code, { ignore }]) =>
       ignore ? [] : claim(atKey(["controllers", code], "the same controller"), code),
     ),
@@ -64,16 +66,4 @@ function brokerOf({ mqtt, broker }: Configuration): string {
   if (url === null) return `this computer:${broker.port}`;
   const host = isLoopback(url.hostname) ? "this computer" : url.hostname.toLowerCase();
   return `${host}:${url.port === "" ? (defaultPorts[url.protocol] ?? 0) : url.port}`;
-}
-
-/** Ports on this computer; 0 is any free one. The address does not matter: two bridges on one port are a mistake. */
-function portsOf({ mqtt, broker, http }: Configuration): (readonly [Path, number])[] {
-  const ports: [Path, number][] = http === false ? [] : [[["http", "port"], http.port]];
-  if (mqtt.url === undefined) {
-    ports.push([["broker", "port"], broker.port]);
-    if (broker.websocket_port !== undefined)
-      ports.push([["broker", "websocket_port"], broker.websocket_port]);
-    if (broker.tls.cert !== undefined) ports.push([["broker", "tls", "port"], broker.tls.port]);
-  }
-  return ports.filter(([, port]) => port !== 0);
 }

@@ -62,18 +62,15 @@ export class LiveSettings {
 
 function withApplied(before: Configuration, next: Configuration): Configuration {
   const { read_only, dry_run, max_age, require_age, require_by } = next.commands;
-  const bothServe = before.http !== false && next.http !== false;
+  const { http } = before;
   return {
     ...before,
     log: { ...before.log, level: next.log.level },
     commands: { ...before.commands, read_only, dry_run, max_age, require_age, require_by },
-    http: bothServe
-      ? {
-          ...before.http,
-          allowed_hosts: next.http.allowed_hosts,
-          ...(next.http.token === undefined ? { token: undefined } : { token: next.http.token }),
-        }
-      : before.http,
+    http:
+      next.http === false
+        ? http
+        : http && { ...http, token: next.http.token, allowed_hosts: next.http.allowed_hosts },
   };
 }
 

@@ -21,9 +21,9 @@ import { doubtsAbout } from "./warnings.js";
 import { readDocument, type Reading } from "./yaml/read-document.js";
 import {
   type Environment,
-  holdsKey,
   offsetOf,
   parseSource,
+  pathKey,
   type Secrets,
   secretsIn as namedSecrets,
   type Shape,
@@ -198,7 +198,7 @@ export async function loadConfiguration(
   }
   const configuration = resolvedPaths(checked.configuration, dirname(file));
   const doubts = [
-    ...doubtsAbout(configuration, (path) => holdsKey(reading.places, path)),
+    ...doubtsAbout(configuration, reading.places.keys.has(pathKey(["broker"]))),
     ...modeDoubts(file, reading, read.mode),
   ];
   const warnings = inOrder([...doubts.map(problemAt), ...fromSecrets.warnings]);

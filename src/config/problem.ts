@@ -24,6 +24,10 @@ export interface Finding {
 export const atKey = (path: Path, message: string): Finding => ({ path, on: "key", message });
 export const atValue = (path: Path, message: string): Finding => ({ path, on: "value", message });
 
+/** A finding about a value, where there is something wrong with it. */
+export const when = (isSo: boolean, path: Path, message: string): Finding[] =>
+  isSo ? [atValue(path, message)] : [];
+
 /** Of all that claim the same, each after the first, beside that first one. */
 export function repeats<Claim>(
   claims: readonly Claim[],

@@ -4,7 +4,7 @@ import { formatDuration } from "../runtime/duration.js";
 import { isPasswordHash } from "../runtime/passwords.js";
 import { isLoopback } from "../runtime/sockets.js";
 import { ageDoubts, leadInDoubts } from "./limit-sentences.js";
-import { atKey, atValue, type Finding } from "./problem.js";
+import { atKey, atValue, type Finding, when } from "./problem.js";
 import type { Configuration, ControllerConfiguration } from "./schema.js";
 
 type ActuatorConfiguration = ControllerConfiguration["actuators"][string];
@@ -72,108 +72,95 @@ export function configuredLoad(configuration: Configuration): ReadLoad {
   };
 }
 
-/** What works but is probably not wanted. `has` tells whether a key stands in the file. */
-export function doubtsAbout(
-  configuration: Configuration,
-  has: (path: readonly string[]) => boolean,
-): Finding[] {
-  return [
-    ...platformDoubts(configuration),
-    ...brokerDoubts(configuration, has),
-    ...pollingDoubts(configuration),
-    ...reachDoubts(configuration),
-    ...roundingDoubts(configuration),
-    ...typeDoubts(configuration),
-    ...ageDoubts(configuration),
-    ...leadInDoubts(configuration),
-  ];
-}
+/** What works but is probably not wanted. `hasBroker`: the section stands in the file. */
+export const doubtsAbout = (configuration: Configuration, hasBroker: boolean): Finding[] => [
+  ...platformDoubts(configuration),
+  ...reachDoubts(configuration, hasBroker),
+  ...pollingDoubts(configuration),
+  ...roundingDoubts(configuration),
+  ...typeDoubts(configuration),
+  ...ageDoubts(configuration),
+  ...leadInDoubts(configuration),
+];
 
 const advisedControlMs = 30_000;
 
-function platformDoubts({ platform }: Configuration): Finding[] {
-  const findings: Finding[] = [];
-  const open = [platform.business_url, platform.realtime_url].some(
-    (url) => url.startsWith("http:") && !isLoopback(new URL(url).hostname),
-  );
-  if (open)
-    findings.push(
-      atValue(["platform", "allow_insecure"], "the token travels unencrypted and can be read on the way"),
-    );
-  if (platform.timeouts.control < advisedControlMs)
-    findings.push(
-      atValue(
-        ["platform", "timeouts", "control"],
-        `the platform advises to wait at least ${formatDuration(advisedControlMs)} for a control value; giving up earlier leaves open whether it was done`,
-      ),
-    );
-  return findings;
-}
+const platformDoubts = ({ platform }: Configuration): Finding[] => [
+  ...when(
+    [platform.business_url, platform.realtime_url].some(
+      (url) => url.startsWith("http:") && !isLoopback(new URL(url).hostname),
+    ),
+    ["platform", "allow_insecure"],
+    "the token travels unencrypted and can be read on the way",
+  ),
+  ...when(
+    platform.timeouts.control < advisedControlMs,
+    ["platform", "timeouts", "control"],
+    `the platform advises to wait at least ${formatDuration(advisedControlMs)} for a control value; giving up earlier leaves open whether it was done`,
+  ),
+];
 
-function brokerDoubts({ mqtt, broker }: Configuration, has: (path: readonly string[]) => boolean): Finding[] {
-  const findings = plainPasswords("broker", broker.users);
-  if (mqtt.url !== undefined && has(["broker"]))
-    findings.push(
-      atKey(
-        ["broker"],
-        "without effect, because mqtt.url names another broker; the embedded one is not started",
-      ),
-    );
-  if (!mqtt.tls.reject_unauthorized)
-    findings.push(
-      atValue(["mqtt", "tls", "reject_unauthorized"], "the broker's certificate is not verified"),
-    );
-  return findings;
-}
+const plainPassword = "plain password; `greenhouse2mqtt passwd` makes a hash that can stand here instead";
 
-const plainPasswords = (server: string, users: readonly { readonly password: string }[]): Finding[] =>
-  users.flatMap(({ password }, at) =>
-    isPasswordHash(password)
-      ? []
-      : atValue(
-          [server, "users", at, "password"],
-          "plain password; `greenhouse2mqtt passwd` makes a hash that can stand here instead",
-        ),
-  );
+function reachDoubts(
+  { mqtt, broker, http, mirror, controllers }: Configuration,
+  hasBroker: boolean,
+): Finding[] {
+  const users = { broker: broker.users, http: http === false ? [] : http.users };
+  const isOpen =
+    http !== false && http.token === undefined && http.users.length === 0 && !http.ingress.enabled;
+  return [
+    ...Object.entries(users).flatMap(([server, some]) =>
+      some.flatMap(({ password }, at) =>
+        when(!isPasswordHash(password), [server, "users", at, "password"], plainPassword),
+      ),
+    ),
+    ...(mqtt.url !== undefined && hasBroker
+      ? [
+          atKey(
+            ["broker"],
+            "without effect, because mqtt.url names another broker; the embedded one is not started",
+          ),
+        ]
+      : []),
+    ...when(
+      !mqtt.tls.reject_unauthorized,
+      ["mqtt", "tls", "reject_unauthorized"],
+      "the broker's certificate is not verified",
+    ),
+    ...when(
+      isOpen && !isLoopback(http.host),
+      ["http", "host"],
+      "other machines can reach this address and neither http.token nor http.users is set",
+    ),
+    ...when(
+      mirror === "listed" && Object.values(controllers).every(({ ignore }) => ignore),
+      ["mirror"],
+      "nothing is mirrored, because no controller is listed below",
+    ),
+  ];
+}
 
 function pollingDoubts(configuration: Configuration): Finding[] {
   const { polling, platform } = configuration;
-  const findings: Finding[] = [];
-  if (polling.controllers < 300_000)
-    findings.push(
-      atValue(["polling", "controllers"], "the platform asks for 5m or more between controller lists"),
-    );
-  if (polling.stale_after < polling.sensors)
-    findings.push(
-      atValue(
-        ["polling", "stale_after"],
-        `readings would be stale before the next poll (polling.sensors is ${formatDuration(polling.sensors)})`,
-      ),
-    );
   const needed = Math.ceil(callsPerHourNeeded(polling, configuredLoad(configuration)) / 60);
-  if (platform.requests_per_minute > 0 && needed > platform.requests_per_minute)
-    findings.push(
-      atValue(
-        ["platform", "requests_per_minute"],
-        `polling the controllers below takes about ${needed} requests a minute; all intervals will be stretched`,
-      ),
-    );
-  return findings;
-}
-
-function reachDoubts({ http, mirror, controllers }: Configuration): Finding[] {
-  const findings = http === false ? [] : plainPasswords("http", http.users);
-  const isGuarded = http === false || http.token !== undefined || http.users.length > 0;
-  if (!isGuarded && !http.ingress.enabled && !isLoopback(http.host))
-    findings.push(
-      atValue(
-        ["http", "host"],
-        "other machines can reach this address and neither http.token nor http.users is set",
-      ),
-    );
-  if (mirror === "listed" && Object.values(controllers).every(({ ignore }) => ignore))
-    findings.push(atValue(["mirror"], "nothing is mirrored, because no controller is listed below"));
-  return findings;
+  return [
+    ...when(
+      polling.controllers < 300_000,
+      ["polling", "controllers"],
+      "the platform asks for 5m or more between controller lists",
+    ),
+    ...when(
+      polling.stale_after < polling.sensors,
+      ["polling", "stale_after"],
+      `readings would be stale before the next poll (polling.sensors is ${formatDuration(polling.sensors)})`,
+    ),
+    ...when(
+      platform.requests_per_minute > 0 && needed > platform.requests_per_minute,
+      ["platform", "requests_per_minute"],
+      `polling the controllers below takes about ${needed} requests a minute; all intervals will be stretched`,
+    ),
+  ];
 }
 
 /** A kind that the control-parameter type of the same address contradicts; the device's own type is known at the start only. */

@@ -18,9 +18,6 @@ const commands = [
   ...["get", "read", "cleanup", "set", "journal", "lock", "unlock", "release", "alarms"],
 ];
 
-/** The lines under "Options:". */
-const optionsIn = (text: string): string => /Options:\n((?: {2}.*\n)+)/.exec(text)?.[1] ?? "";
-
 describe("help", () => {
   it("of the program names every command in its group, what every command takes, exit codes and examples", async () => {
     const text = await help();
@@ -41,27 +38,12 @@ describe("help", () => {
     for (const option of ["--config", "--log-level", "--data-dir"]) expect(text).toContain(option);
   });
 
-  it.each(commands)("of %s gives an example that begins with the program's name", async (command) => {
-    expect(await help(command)).toMatch(/\nExamples?:\n {2}greenhouse2mqtt/);
-  });
-
-  it.each([
-    ["passwd", []],
-    ["schema", []],
-    ["demo", ["--log-level", "--data-dir"]],
-    ["simulate", ["--log-level"]],
-    ["init", ["--config"]],
-    ["check", ["--config"]],
-    ["journal", ["--config", "--data-dir"]],
-    ["run", ["--config", "--log-level", "--data-dir"]],
-  ])(
-    "of %s lists the options that mean something to it, and only names the others",
-    async (command, shown) => {
+  it.each(commands)(
+    "of %s gives an example that begins with the program's name, and lists what every command takes",
+    async (command) => {
       const text = await help(command);
-      for (const option of ["--config", "--log-level", "--data-dir"]) {
-        expect(optionsIn(text).includes(option), option).toBe(shown.includes(option));
-        expect(text).toContain(option);
-      }
+      expect(text).toMatch(/\nExamples?:\n {2}greenhouse2mqtt/);
+      for (const option of ["--config", "--log-level", "--data-dir"]) expect(text).toContain(option);
     },
   );
 

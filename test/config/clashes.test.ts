@@ -89,8 +89,8 @@ describe("several files", () => {
       "west.yaml:1:1 mqtt.client_id: the same client_id at the same broker as east.yaml:1:1 mqtt.client_id",
       "west.yaml:1:1 mqtt.base_topic: the same base_topic at the same broker as east.yaml:1:1 mqtt.base_topic",
       "west.yaml:1:1 data_dir: the same data_dir as east.yaml:1:1 data_dir",
-      "west.yaml:1:1 http.port: the same port as east.yaml:1:1 http.port",
       "west.yaml:1:1 broker.port: the same port as east.yaml:1:1 broker.port",
+      "west.yaml:1:1 http.port: the same port as east.yaml:1:1 http.port",
     ]);
   });
 

@@ -1,7 +1,7 @@
 import { type ActuatorKind, actuatorKinds, type KindRow, kindRows } from "../../greenhouse/actuator-kinds.js";
 import { stateOfWord } from "../../greenhouse/actuator-values.js";
 import { controllerTopicId } from "../schema.js";
-import { atKey, atValue, type Finding, type Path } from "../problem.js";
+import { atKey, atValue, type Finding, type Path, when } from "../problem.js";
 import { takesDegrees } from "../values.js";
 import { parseDuration } from "../../runtime/duration.js";
 import { type Draft, given, itemsOf, numberOf, sectionOf, sectionsAt, textOf } from "./draft.js";
@@ -72,36 +72,42 @@ type GuardCheck = (guard: Draft, path: Path, actuator: Limited, root: Draft) => 
 
 const wholeGuard: GuardCheck = (guard, path) => {
   const name = String(path.at(-1));
-  const named = reservedNames.has(name)
-    ? [atKey(path, `"${name}" is the name of a rule of the bridge; choose another`)]
-    : [];
+  const message = `"${name}" is the name of a rule of the bridge; choose another`;
+  const named = reservedNames.has(name) ? [atKey(path, message)] : [];
   return [...named, ...oneOf(guard, path, inputKeys), ...oneOf(guard, path, conditionKeys)];
 };
 
-const fittingCondition: GuardCheck = (guard, path, { code, id }) => {
-  const findings: Finding[] = [];
-  if (given(guard, "moving")) {
-    if (guard.moving === false)
-      findings.push(atValue([...path, "moving"], "expected true; leave the key out otherwise"));
-    const input = textOf(guard, "actuator");
-    if (input === null && !given(guard, "actuator"))
-      findings.push(atKey([...path, "moving"], "only for an actuator; sensors and statuses do not move"));
-    if (input === id || input === `${code}/${id}`)
-      findings.push(
-        atValue([...path, "actuator"], "expected another actuator; this one would forbid itself"),
-      );
-  }
-  if (!given(guard, "clear_at")) return findings;
-  const [above, below, clearAt] = ["above", "below", "clear_at"].map((key) => numberOf(guard, key));
-  const at = [...path, "clear_at"];
+const fittingCondition: GuardCheck = (guard, path, { code, id }) => [
+  ...(given(guard, "moving") ? movingProblems(guard, path, [id, `${code}/${id}`]) : []),
+  ...(given(guard, "clear_at") ? clearAtProblems(guard, [...path, "clear_at"]) : []),
+];
+
+function movingProblems(guard: Draft, path: Path, itself: readonly string[]): Finding[] {
+  const at = [...path, "moving"];
+  const input = textOf(guard, "actuator");
+  return [
+    ...when(guard.moving === false, at, "expected true; leave the key out otherwise"),
+    ...(given(guard, "actuator")
+      ? []
+      : [atKey(at, "only for an actuator; sensors and statuses do not move")]),
+    ...when(
+      input !== null && itself.includes(input),
+      [...path, "actuator"],
+      "expected another actuator; this one would forbid itself",
+    ),
+  ];
+}
+
+function clearAtProblems(guard: Draft, at: Path): Finding[] {
   if (!given(guard, "above") && !given(guard, "below"))
-    findings.push(atKey(at, "only together with above or below"));
-  else if (typeof clearAt === "number" && typeof above === "number" && clearAt > above)
-    findings.push(atValue(at, "expected at most the value of above, or the guard would never clear"));
-  else if (typeof clearAt === "number" && typeof below === "number" && clearAt < below)
-    findings.push(atValue(at, "expected at least the value of below, or the guard would never clear"));
-  return findings;
-};
+    return [atKey(at, "only together with above or below")];
+  const [above, below, clearAt] = ["above", "below", "clear_at"].map((key) => numberOf(guard, key) ?? NaN);
+  const [isAbove, isBelow] = [Number(clearAt) > Number(above), Number(clearAt) < Number(below)];
+  return [
+    ...when(isAbove, at, "expected at most the value of above, or the guard would never clear"),
+    ...when(isBelow && !isAbove, at, "expected at least the value of below, or the guard would never clear"),
+  ];
+}
 
 const fittingWords: GuardCheck = (guard, path, actuator) => {
   const items = itemsOf(guard, "allow").map((item, at) => ({ item, at: [...path, "allow", at] }));
@@ -113,23 +119,17 @@ const fittingWords: GuardCheck = (guard, path, actuator) => {
   const [, ...further] = texts.filter(
     ({ text }) => !actuator.words.includes(text) && degreesIn(text) !== null,
   );
-  const ranges = further.map(({ at }) => atValue(at, "one range of degrees is there already"));
   const sends = textOf(guard, "then");
-  const blind =
-    guard.blind === "act" && !given(guard, "then")
-      ? [atValue([...path, "blind"], "act sends `then`, and there is none")]
-      : [];
-  if (sends === null) return [...wrong, ...ranges, ...blind];
+  const allowed = texts.map(({ text }) => text);
   return [
     ...wrong,
-    ...ranges,
-    ...blind,
-    ...thenProblem(
-      sends,
-      [...path, "then"],
-      actuator,
-      texts.map(({ text }) => text),
+    ...further.map(({ at }) => atValue(at, "one range of degrees is there already")),
+    ...when(
+      guard.blind === "act" && !given(guard, "then"),
+      [...path, "blind"],
+      "act sends `then`, and there is none",
     ),
+    ...(sends === null ? [] : thenProblem(sends, [...path, "then"], actuator, allowed)),
   ];
 };
 
@@ -211,37 +211,36 @@ const durationAt = (section: Draft, key: string): number | null => parseDuration
 
 /** What ends by itself needs a word to end with, which no guard forbids. */
 function leaseProblems({ kind, words, limits, path }: Limited): Finding[] {
-  const findings: Finding[] = [];
   const [lasts, atMost] = [durationAt(limits, "for"), durationAt(limits, "at_most")];
-  if (lasts !== null && atMost !== null && lasts > atMost)
-    findings.push(atValue([...path, "for"], "longer than at_most"));
   const written = textOf(limits, "ends_with");
-  if (written !== null && written !== "stop" && !words.includes(written))
-    findings.push(
-      atValue([...path, "ends_with"], `${kind} has no such command; expected one of ${words.join(", ")}`),
-    );
-  const isLeased = given(limits, "for") || given(limits, "at_most");
+  const findings = [
+    ...when(lasts !== null && atMost !== null && lasts > atMost, [...path, "for"], "longer than at_most"),
+    ...when(
+      written !== null && written !== "stop" && !words.includes(written),
+      [...path, "ends_with"],
+      `${kind} has no such command; expected one of ${words.join(", ")}`,
+    ),
+  ];
+  if (!given(limits, "for") && !given(limits, "at_most")) return findings;
   const standard = kindRows[kind].configured
-    ? null
-    : (["off", "close"].find((word) => words.includes(word)) ?? null);
+    ? undefined
+    : ["off", "close"].find((word) => words.includes(word));
   const endsWith = written ?? standard;
-  if (!isLeased) return findings;
-  if (endsWith === null)
+  if (endsWith === undefined)
     return [
       ...findings,
       atKey(path, `ends_with is missing: ${kind} has no word of its own that ends something`),
     ];
-  for (const guard of sectionsAt(limits, "guards.*")) {
-    const allowed = itemsOf(guard.section, "allow").filter((item) => typeof item === "string");
-    if (endsWith !== "stop" && !allowed.includes(endsWith))
-      findings.push(
-        atKey(
-          [...path, ...guard.path, ...(given(guard.section, "allow") ? ["allow"] : [])],
-          `"${endsWith}" ends what runs for a time here, so every guard has to allow it`,
-        ),
-      );
-  }
-  return findings;
+  const message = `"${endsWith}" ends what runs for a time here, so every guard has to allow it`;
+  const against = sectionsAt(limits, "guards.*").filter(
+    ({ section }) => endsWith !== "stop" && !itemsOf(section, "allow").includes(endsWith),
+  );
+  return [
+    ...findings,
+    ...against.map((guard) =>
+      atKey([...path, ...guard.path, ...(given(guard.section, "allow") ? ["allow"] : [])], message),
+    ),
+  ];
 }
 
 const reversalProblem = ({ kind, limits, path }: Limited): Finding[] =>
@@ -266,6 +265,6 @@ export function foreignWeather(root: Draft): Finding[] {
     const topic = textOf(section, "topic");
     const isOurs = topic !== null && topic.startsWith(`${base}/`) && !topic.startsWith(`${base}/weather/`);
     const message = `the bridge itself speaks below ${base}/; expected a topic outside it, or below ${base}/weather/`;
-    return isOurs ? [atValue([...path, "topic"], message)] : [];
+    return when(isOurs, [...path, "topic"], message);
   });
 }

@@ -6,7 +6,7 @@ import {
   shortestPassword,
 } from "../../runtime/passwords.js";
 import { isLoopback } from "../../runtime/sockets.js";
-import { atKey, atValue, type Finding, type Path, repeats } from "../problem.js";
+import { atKey, atValue, type Finding, type Path, repeats, when } from "../problem.js";
 import { urlOf } from "../values.js";
 import {
   distinctAddresses,
@@ -35,13 +35,11 @@ const isOpen = (broker: Draft): boolean => !isLoopback(textOf(broker, "host") ??
 function usersBeyondLoopback(root: Draft): Finding[] {
   const broker = sectionOf(root, "broker");
   const hasUsers = itemsOf(broker, "users").length > 0 || typeof broker.users === "symbol";
-  if (!isOpen(broker) || hasUsers) return [];
-  return [
-    atValue(
-      ["broker", "host"],
-      "other machines can reach this address, so broker.users must name who may connect; or listen at 127.0.0.1",
-    ),
-  ];
+  return when(
+    isOpen(broker) && !hasUsers,
+    ["broker", "host"],
+    "other machines can reach this address, so broker.users must name who may connect; or listen at 127.0.0.1",
+  );
 }
 
 /** Both have users that log in, and an address that other machines may reach. */
@@ -106,7 +104,8 @@ const distinctPorts = (root: Draft): Finding[] =>
     return atValue(path, `${other.path.join(".")} listens at this port already`);
   });
 
-function listeners(root: Draft) {
+/** The ports that are listened on at this computer. */
+export function listeners(root: Draft) {
   const broker = sectionOf(root, "broker");
   const tls = sectionOf(broker, "tls");
   const listener = (used: boolean, section: Draft, path: Path, standard: number) => {
@@ -180,14 +179,11 @@ function harmlessResponseTopics(root: Draft): Finding[] {
 
 /** Discovery messages below our own topics (or the reverse) would be taken for the other. */
 const separateTopics = (root: Draft): Finding[] =>
-  overlap(baseTopic(root), prefix(root))
-    ? [
-        atValue(
-          ["mqtt", "base_topic"],
-          "base_topic and homeassistant.discovery_prefix must not lie within each other",
-        ),
-      ]
-    : [];
+  when(
+    overlap(baseTopic(root), prefix(root)),
+    ["mqtt", "base_topic"],
+    "base_topic and homeassistant.discovery_prefix must not lie within each other",
+  );
 
 /** The platform is spoken to with exactly one credential. */
 function oneCredential(root: Draft): Finding[] {
@@ -205,13 +201,11 @@ function encryptedPlatform(root: Draft): Finding[] {
   if (platform.allow_insecure === true) return [];
   return ["business_url", "realtime_url"].flatMap((key) => {
     const url = urlOf(textOf(platform, key) ?? "");
-    if (url?.protocol !== "http:" || isLoopback(url.hostname)) return [];
-    return [
-      atValue(
-        ["platform", key],
-        "http:// is only allowed to this computer, because the token could be read on the way: use https://, or set platform.allow_insecure to true",
-      ),
-    ];
+    return when(
+      url?.protocol === "http:" && !isLoopback(url.hostname),
+      ["platform", key],
+      "http:// is only allowed to this computer, because the token could be read on the way: use https://, or set platform.allow_insecure to true",
+    );
   });
 }
 

@@ -20,13 +20,20 @@ import {
 
 const port = () => whole(0, 65_535);
 
+const host = () => text("a host name or address", /^[A-Za-z0-9._:[\]%-]{1,253}$/);
+
+/** Of a user of the broker or the page. */
+const login = (example: string) => ({
+  username: required(writtenText(), "Name to log in with.", { example }),
+  password: required(writtenText(), "A hash made by `greenhouse2mqtt passwd`, or plain (warned).", {
+    example: `!secret ${example}`,
+    secret: true,
+  }),
+});
+
 const user = () =>
   section({
-    username: required(writtenText(), "Name to log in with.", { example: "ha" }),
-    password: required(writtenText(), "A hash made by `greenhouse2mqtt passwd`, or plain (warned).", {
-      example: "!secret ha",
-      secret: true,
-    }),
+    ...login("ha"),
     publish: optional(
       list(topicFilter()),
       "Topics the user may publish; default: commands, requests and what Home Assistant sends.",
@@ -76,11 +83,7 @@ const limits = () =>
   });
 
 export const brokerSection = section({
-  host: withDefault(
-    text("a host name or address", /^[A-Za-z0-9._:[\]%-]{1,253}$/),
-    "127.0.0.1",
-    "Address to listen at; any but this computer's own needs users.",
-  ),
+  host: withDefault(host(), "127.0.0.1", "Address to listen at; any but this computer's own needs users."),
   port: withDefault(port(), 1883, "Port of MQTT."),
   websocket_port: optional(port(), "MQTT over WebSocket.", { example: "9001", off: true }),
   users: withDefault(list(user()), [], "Who may connect; without users everybody on this computer."),
@@ -133,11 +136,7 @@ export const homeAssistantSection = section({
 
 const pageUser = () =>
   section({
-    username: required(writtenText(), "Name to log in with.", { example: "anna" }),
-    password: required(writtenText(), "A hash made by `greenhouse2mqtt passwd`, or plain (warned).", {
-      example: "!secret anna",
-      secret: true,
-    }),
+    ...login("anna"),
     role: withDefault(
       choice(["viewer", "operator"]),
       "viewer",
@@ -157,12 +156,8 @@ const ingress = () =>
   });
 
 const listener = section({
-  host: withDefault(
-    text("a host name or address", /^[A-Za-z0-9._:[\]%-]{1,253}$/),
-    "127.0.0.1",
-    "Address to listen at.",
-  ),
-  port: withDefault(whole(0, 65_535), 8099, "A busy port is a warning, not a reason to stop."),
+  host: withDefault(host(), "127.0.0.1", "Address to listen at."),
+  port: withDefault(port(), 8099, "A busy port is a warning, not a reason to stop."),
   token: optional(
     writtenText("a token without blanks", /^[!-~]{1,1000}$/),
     "Lets programs read, as `Authorization: Bearer`; `/metrics` asks for it.",

@@ -84,20 +84,13 @@ const guard = section({
   ),
 });
 
-const shortestMs = 1_000;
 const longestMs = 86_400_000;
 
 const term = () => {
   const error = expecting("a duration from 1s to 24h");
-  const isInside = (given: unknown) => {
-    const ms = typeof given === "string" ? parseDuration(given) : null;
-    return ms === null || (ms >= shortestMs && ms <= longestMs);
-  };
-  const schema = z
-    .string({ error })
-    .refine((given) => parseDuration(given) !== null && isInside(given), { error })
-    .transform((given) => parseDuration(given) ?? 0);
-  return named(schema, "duration");
+  const msOf = (given: string) => parseDuration(given) ?? 0;
+  const isInside = (given: string) => msOf(given) >= 1_000 && msOf(given) <= longestMs;
+  return named(z.string({ error }).refine(isInside, { error }).transform(msOf), "duration");
 };
 
 export const limitsSection = section({

@@ -132,9 +132,6 @@ export interface Places {
 
 export const pathKey = (path: Path): string => JSON.stringify(path);
 
-/** Whether the file holds this key. */
-export const holdsKey = (places: Places, path: Path): boolean => places.keys.has(pathKey(path));
-
 /** The offset to show for a path; of the nearest section around it where it does not stand in the file. */
 export function offsetOf(places: Places, path: Path, on: "key" | "value"): number {
   const key = places.keys.get(pathKey(path));
