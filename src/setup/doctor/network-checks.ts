@@ -8,81 +8,54 @@ import { failed, notTried, ok, type Verdict, warning, within } from "./finding.j
 import type { Check, Scene } from "./scene.js";
 
 const dayMs = 86_400_000;
-const soonMs = 14 * dayMs;
 
-export interface CertificateFacts {
-  /** Epoch ms; NaN where the certificate's text cannot be read. */
-  readonly fromAt: number;
-  readonly untilAt: number;
-  /** Names it was made for, as a sentence shows them. */
-  readonly names: string;
-  readonly isForHost: boolean;
-  readonly isSelfSigned: boolean;
-}
+const dayOf = (written: string): string => {
+  const at = Date.parse(written);
+  return Number.isFinite(at) ? new Date(at).toISOString().slice(0, 10) : "?";
+};
 
-function factsOf(certificate: PeerCertificate, host: string): CertificateFacts {
-  const { subject, issuer, subjectaltname, valid_from, valid_to } = certificate;
-  return {
-    fromAt: Date.parse(valid_from),
-    untilAt: Date.parse(valid_to),
-    names: subjectaltname ?? [subject.CN].flat().join(", "),
-    isForHost: checkServerIdentity(host, certificate) === undefined,
-    isSelfSigned: JSON.stringify(subject) === JSON.stringify(issuer),
-  };
-}
-
-/** Everything that is wrong with a certificate that was refused; `key` is the configuration's key of the address. */
+/** Everything that is wrong with a certificate that was refused, and what to do; `key` is the configuration's key of the address. */
 export function troublesOf(
-  facts: CertificateFacts,
+  certificate: PeerCertificate,
   host: string,
   now: number,
   key: string,
-): readonly { readonly what: string; readonly remedy: string }[] {
-  const day = (at: number) => new Date(at).toISOString().slice(0, 10);
-  const trouble = (isSo: boolean, what: () => string, remedy: string) =>
-    isSo ? [{ what: what(), remedy }] : [];
-  return [
-    ...trouble(
-      facts.untilAt < now,
-      () => `the certificate expired on ${day(facts.untilAt)}`,
+): readonly (readonly [what: string, remedy: string])[] {
+  const { subject, issuer, subjectaltname, valid_from: from, valid_to: until } = certificate;
+  const names = subjectaltname ?? [subject.CN].flat().join(", ");
+  const all: readonly (readonly [isSo: boolean, what: string, remedy: string])[] = [
+    [
+      Date.parse(until) < now,
+      `the certificate expired on ${dayOf(until)}`,
       "its operator must renew it (if that day is not over yet, set this computer's clock)",
-    ),
-    ...trouble(
-      facts.fromAt > now,
-      () => `the certificate is not valid before ${day(facts.fromAt)}`,
+    ],
+    [
+      Date.parse(from) > now,
+      `the certificate is not valid before ${dayOf(from)}`,
       "set this computer's clock",
-    ),
-    ...trouble(
-      !facts.isForHost,
-      () => `the certificate is for another name (${facts.names}) than ${host}`,
+    ],
+    [
+      checkServerIdentity(host, certificate) !== undefined,
+      `the certificate is for another name (${names}) than ${host}`,
       `check the host name in ${key}`,
-    ),
-    ...trouble(
-      facts.isSelfSigned,
-      () => "the certificate is self-signed",
+    ],
+    [
+      JSON.stringify(subject) === JSON.stringify(issuer),
+      "the certificate is self-signed",
       "if this is the right host, trust its certificate with the environment variable NODE_EXTRA_CA_CERTS; else its operator must get one from an authority",
-    ),
+    ],
   ];
+  return all.flatMap(([isSo, what, remedy]) => (isSo ? [[what, remedy] as const] : []));
 }
 
-/** Days until a good certificate ends, when that is soon; else null. */
-export function endsSoon({ untilAt }: CertificateFacts, now: number): number | null {
-  const left = untilAt - now;
-  return left < soonMs ? Math.max(0, Math.floor(left / dayMs)) : null;
-}
-
-interface Endpoint {
-  readonly host: string;
-  readonly port: number;
-  readonly secure: boolean;
-}
-
-function endpointOf(address: string): Endpoint {
+const endpointOf = (address: string) => {
   const { protocol, hostname, port } = new URL(address);
-  const secure = protocol === "https:" || protocol === "wss:" || protocol === "mqtts:";
+  const secure = protocol === "https:";
   const host = hostname.replace(/^\[|\]$/g, "");
   return { host, port: port === "" ? (secure ? 443 : 80) : Number(port), secure };
-}
+};
+
+type Endpoint = ReturnType<typeof endpointOf>;
 
 interface Connected {
   /** Why it must not be used; null where it may. */
@@ -118,26 +91,20 @@ function tryConnection({ host, port, secure }: Endpoint, signal: AbortSignal): P
   });
 }
 
-const hostKey = (host: PlatformHost): "platform.business_url" | "platform.realtime_url" =>
-  host === "business" ? "platform.business_url" : "platform.realtime_url";
-
-const addressOf = ({ configuration }: Scene, host: PlatformHost): string =>
-  host === "business" ? configuration.platform.business_url : configuration.platform.realtime_url;
-
 /** Name and connection of one of the platform's hosts. */
-export const networkChecks = (host: PlatformHost): readonly Check[] => [
-  {
-    id: `${host}.dns`,
-    needs: [],
-    run: (scene) => nameVerdict(endpointOf(addressOf(scene, host)), hostKey(host)),
-  },
-  {
-    id: `${host}.tls`,
-    needs: [`${host}.dns`],
-    run: (scene, signal) =>
-      connectionVerdict(endpointOf(addressOf(scene, host)), hostKey(host), scene, signal),
-  },
-];
+export function networkChecks(host: PlatformHost): readonly Check[] {
+  const key = `${host}_url` as const;
+  const at = `platform.${key}`;
+  const endpoint = ({ configuration }: Scene) => endpointOf(configuration.platform[key]);
+  return [
+    { id: `${host}.dns`, needs: [], run: (scene) => nameVerdict(endpoint(scene), at) },
+    {
+      id: `${host}.tls`,
+      needs: [`${host}.dns`],
+      run: (scene, signal) => connectionVerdict(endpoint(scene), at, scene, signal),
+    },
+  ];
+}
 
 async function nameVerdict({ host }: Endpoint, key: string): Promise<Verdict> {
   if (isIP(host) !== 0) return ok(`${host} is an address, no name has to be looked up`);
@@ -163,18 +130,17 @@ async function connectionVerdict(
   const { error, certificate, protocol } = await within(scene.ports.clock, connect, stop, (signal) =>
     tryConnection(endpoint, signal),
   );
-  const facts = certificate && factsOf(certificate, host);
   if (error !== null) {
     // The error names only the first thing that is wrong with a certificate.
     const { what, remedy } = troubleOf(troubleCode(error), false);
-    const found = facts === null ? [] : troublesOf(facts, host, now, key);
-    const troubles = found.length > 0 ? found : [{ what, remedy: remedy.replace("{key}", key) }];
+    const found = certificate === null ? [] : troublesOf(certificate, host, now, key);
+    const troubles = found.length > 0 ? found : [[what, remedy.replace("{key}", key)] as const];
     return failed(
-      `${place}: ${troubles.map((trouble) => trouble.what).join(", and ")}`,
-      troubles.map((trouble) => trouble.remedy).join("; "),
+      `${place}: ${troubles.map(([trouble]) => trouble).join(", and ")}`,
+      troubles.map(([, way]) => way).join("; "),
     );
   }
-  if (facts !== null) return secureVerdict(facts, place, protocol ?? "TLS", now);
+  if (certificate !== null) return secureVerdict(certificate.valid_to, place, protocol ?? "TLS", now);
   return isLoopback(host)
     ? ok(`${place} is connected, unencrypted to this computer itself`)
     : warning(
@@ -183,15 +149,15 @@ async function connectionVerdict(
       );
 }
 
-function secureVerdict(facts: CertificateFacts, place: string, protocol: string, now: number): Verdict {
-  const days = endsSoon(facts, now);
-  const until = Number.isFinite(facts.untilAt) ? new Date(facts.untilAt).toISOString().slice(0, 10) : "?";
-  return days === null
-    ? ok(`${place} is connected with ${protocol}, certificate valid until ${until}`)
-    : warning(
-        `${place} is connected, but its certificate ends in ${days} days (${until})`,
+/** `until`: as the certificate says it. */
+export function secureVerdict(until: string, place: string, protocol: string, now: number): Verdict {
+  const days = Math.max(0, Math.floor((Date.parse(until) - now) / dayMs));
+  return days < 14
+    ? warning(
+        `${place} is connected, but its certificate ends in ${days} days (${dayOf(until)})`,
         "tell its operator to renew it",
-      );
+      )
+    : ok(`${place} is connected with ${protocol}, certificate valid until ${dayOf(until)}`);
 }
 
 /** As the bridge itself judges: beyond this the clock is not trusted. */

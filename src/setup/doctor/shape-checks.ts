@@ -169,7 +169,3 @@ async function withOtherName(
     return null;
   }
 }
-
-/** The readings of a controller as they came; rejects with a PlatformError. */
-export const sensorAnswer = ({ answers }: Scene, code: string, signal: AbortSignal): Promise<RawAnswer> =>
-  answers.ask("sensor-data", { deviceCode: code }, signal);

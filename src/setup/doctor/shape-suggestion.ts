@@ -1,5 +1,5 @@
 import type { ShapedOperation } from "../../config/sections/platform.js";
-import type { DeviceList, SensorItem } from "../../greenhouse/ports.js";
+import type { DeviceRecord, SensorItem } from "../../greenhouse/ports.js";
 import { type Decoding, UnreadableShape } from "../../platform/decode/decoding.js";
 import { deviceReader, stationReader } from "../../platform/decode/lists.js";
 import { manyValuesReader, oneValueReader } from "../../platform/decode/registers.js";
@@ -8,14 +8,6 @@ import { connectionReader, runningStatusReader } from "../../platform/decode/sta
 import type { OperationShape, ShapeSettings } from "../../platform/settings.js";
 import { timeReader, zoneOffset } from "../../platform/time.js";
 import type { RawAnswer } from "./scene.js";
-
-/** What the bridge's own decoder makes of an answer. */
-interface Decoded {
-  /** Devices, readings, values …; one word for a connection status. */
-  readonly found: readonly unknown[];
-  /** What could not be read, each once, with the field names it had. */
-  readonly problems: readonly string[];
-}
 
 type Read = (body: unknown, shape: OperationShape, decoding: Decoding) => readonly unknown[];
 
@@ -36,62 +28,50 @@ export const decoders = {
 
 export type DecodedOperation = keyof typeof decoders;
 
-const decodingOf = (
-  { query, receivedAt }: RawAnswer,
+/** What a decoder makes of an answer, its times read in a zone. */
+function decoded<Item>(
+  { query, receivedAt, body }: RawAnswer,
   timeZone: string,
-  report: Decoding["report"],
-): Decoding => ({
-  code: query["deviceCode"] ?? "",
-  address: query["address"] ?? "",
-  report,
-  readTime: timeReader(zoneOffset(timeZone)),
-  receivedAt,
-});
+  read: (body: unknown, decoding: Decoding) => readonly Item[],
+) {
+  const problems = new Set<string>();
+  const decoding: Decoding = {
+    code: query["deviceCode"] ?? "",
+    address: query["address"] ?? "",
+    report: (problem, sample) => problems.add(`${problem}${fieldsOf(sample)}`),
+    readTime: timeReader(zoneOffset(timeZone)),
+    receivedAt,
+  };
+  try {
+    return { found: read(body, decoding), problems: [...problems] };
+  } catch (error) {
+    if (!(error instanceof UnreadableShape)) throw error;
+    return { found: [], problems: [...problems, `${error.message}${fieldsOf(body)}`] };
+  }
+}
 
-const unreported = () => undefined;
-
-/** Reads an answer as the bridge would with this shape. */
-export function decodedAnswer(
+/**
+ * Reads an answer as the bridge would with this shape: `found` are devices, readings, values …, one word for a connection
+ * status; `problems` is what could not be read, each once, with the field names it had.
+ */
+export const decodedAnswer = (
   answer: RawAnswer,
   operation: DecodedOperation,
   shape: OperationShape,
   timeZone: string,
-): Decoded {
-  const problems = new Set<string>();
-  const report = (problem: string, sample: unknown) => problems.add(`${problem}${fieldsOf(sample)}`);
-  const decoding = decodingOf(answer, timeZone, report);
-  try {
-    return { found: decoders[operation](answer.body, shape, decoding), problems: [...problems] };
-  } catch (error) {
-    if (!(error instanceof UnreadableShape)) throw error;
-    return { found: [], problems: [...problems, `${error.message}${fieldsOf(answer.body)}`] };
-  }
-}
+): { readonly found: readonly unknown[]; readonly problems: readonly string[] } =>
+  decoded<unknown>(answer, timeZone, (body, decoding) => decoders[operation](body, shape, decoding));
 
 /** Devices of an answer, as far as they can be read. */
-export function devicesIn(answer: RawAnswer, shapes: ShapeSettings): DeviceList {
-  try {
-    return deviceReader(shapes["control/mqtt"] ?? {})(answer.body, decodingOf(answer, "UTC", unreported));
-  } catch (error) {
-    if (error instanceof UnreadableShape) return [];
-    throw error;
-  }
-}
+export const devicesIn = (answer: RawAnswer, shapes: ShapeSettings): readonly DeviceRecord[] =>
+  decoded(answer, "UTC", deviceReader(shapes["control/mqtt"] ?? {})).found;
 
 /** Readings of an answer, with their times read in a zone. */
-export function readingsIn(
+export const readingsIn = (
   answer: RawAnswer,
   shapes: ShapeSettings,
   timeZone: string,
-): readonly SensorItem[] {
-  try {
-    const decoding = decodingOf(answer, timeZone, unreported);
-    return sensorReader(shapes["sensor-data"] ?? {})(answer.body, decoding);
-  } catch (error) {
-    if (error instanceof UnreadableShape) return [];
-    throw error;
-  }
-}
+): readonly SensorItem[] => decoded(answer, timeZone, sensorReader(shapes["sensor-data"] ?? {})).found;
 
 /** ` (fields: a, b)`: names only, never values. */
 function fieldsOf(sample: unknown): string {

@@ -4,7 +4,6 @@ import { failed, notTried, ok, type Verdict, warning } from "./finding.js";
 import { spoken } from "./network-checks.js";
 import { sampleControllers } from "./platform-checks.js";
 import type { Check, Scene } from "./scene.js";
-import { sensorAnswer } from "./shape-checks.js";
 import { readingsIn } from "./shape-suggestion.js";
 
 const minuteMs = 60_000;
@@ -25,55 +24,39 @@ interface ZoneFacts {
 }
 
 type ZoneJudgement =
-  | { readonly type: "plausible"; readonly ageMs: number }
-  /** Off by what two zones differ; `shiftMs` is to be added to the configured zone's offset. */
-  | { readonly type: "shifted"; readonly ageMs: number; readonly offsetMs: number }
-  | { readonly type: "future"; readonly ageMs: number }
-  | { readonly type: "old"; readonly ageMs: number };
+  | { readonly type: "plausible" | "future" | "old"; readonly ageMs: number }
+  /** Off by what two zones differ; in `zone` the readings are a few minutes old. */
+  | { readonly type: "shifted"; readonly ageMs: number; readonly zone: string };
 
 /** Judges the middle one of the newest readings, so that one controller that stands still does not decide. */
 export function judgeZone({ ages, dependsOnZone, timeZone, now }: ZoneFacts): ZoneJudgement {
   const sorted = [...ages].sort((one, other) => one - other);
   const ageMs = sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
   if (ageMs >= -slackMs && ageMs < hourMs - slackMs) return { type: "plausible", ageMs };
-  const offsetMs = dependsOnZone ? likelyOffset(ageMs, zoneOffset(timeZone)(now), now) : null;
-  if (offsetMs !== null) return { type: "shifted", ageMs, offsetMs };
+  const zone = dependsOnZone ? likelyZone(ageMs, timeZone, now) : undefined;
+  if (zone !== undefined) return { type: "shifted", ageMs, zone };
   return { type: ageMs < 0 ? "future" : "old", ageMs };
 }
 
-/** The offset with which the age would be a few minutes: whole hours, else a half or a quarter that some place really has. */
-function likelyOffset(ageMs: number, configuredMs: number, now: number): number | null {
-  for (const stepMs of [hourMs, hourMs / 2, hourMs / 4]) {
-    const shiftMs = Math.floor((ageMs + slackMs) / stepMs) * stepMs;
-    const offsetMs = configuredMs - shiftMs;
-    const isZone =
-      offsetMs % hourMs === 0
-        ? offsetMs >= -12 * hourMs && offsetMs <= 14 * hourMs
-        : isSomewhere(offsetMs, now);
-    if (shiftMs !== 0 && isZone && ageMs - shiftMs < youngMs) return offsetMs;
-  }
-  return null;
-}
-
-const isSomewhere = (offsetMs: number, now: number): boolean =>
-  Intl.supportedValuesOf("timeZone").some((zone) => zoneOffset(zone)(now) === offsetMs);
-
-/** A zone with this offset now: one of the preferred, else any place, else a fixed offset. */
-export function zoneWith(offsetMs: number, now: number, preferred: readonly string[]): string {
-  const fits = (zone: string) => zoneOffset(zone)(now) === offsetMs;
-  const found =
-    [...preferred, "Asia/Shanghai", "UTC"].find(fits) ?? Intl.supportedValuesOf("timeZone").find(fits);
-  if (found !== undefined) return found;
-  const hours = Math.round(offsetMs / hourMs);
-  return hours === 0 ? "UTC" : `Etc/GMT${hours > 0 ? "-" : "+"}${Math.abs(hours)}`;
+/** A zone in which the age would be a few minutes: whole hours away, else a half or a quarter; a near one first. */
+function likelyZone(ageMs: number, timeZone: string, now: number): string | undefined {
+  const configuredMs = zoneOffset(timeZone)(now);
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const fitting = [own, "Asia/Shanghai", "UTC", ...Intl.supportedValuesOf("timeZone")].flatMap((zone) => {
+    const shiftMs = configuredMs - zoneOffset(zone)(now);
+    const isLikely = shiftMs !== 0 && ageMs - shiftMs >= -slackMs && ageMs - shiftMs < youngMs;
+    return isLikely ? [{ zone, shiftMs }] : [];
+  });
+  const steps = [hourMs, hourMs / 2, hourMs / 4];
+  return steps.flatMap((stepMs) => fitting.filter(({ shiftMs }) => shiftMs % stepMs === 0))[0]?.zone;
 }
 
 /** `UTC+8`, `UTC-3:30`. */
-export function offsetText(offsetMs: number): string {
-  const minutes = Math.round(Math.abs(offsetMs) / minuteMs);
-  const rest = minutes % 60 === 0 ? "" : `:${String(minutes % 60).padStart(2, "0")}`;
-  return `UTC${offsetMs < 0 ? "-" : "+"}${Math.floor(minutes / 60)}${rest}`;
-}
+const offsetText = (timeZone: string, now: number): string =>
+  new Intl.DateTimeFormat("en", { timeZone, timeZoneName: "shortOffset" })
+    .formatToParts(now)
+    .flatMap(({ type, value }) => (type === "timeZoneName" ? [value.replace("GMT", "UTC")] : []))
+    .join("");
 
 export const zoneCheck: Check = { id: "time_zone", needs: ["shapes.sensor-data"], run: zoneVerdict };
 
@@ -87,7 +70,7 @@ async function zoneVerdict(scene: Scene, signal: AbortSignal): Promise<Verdict> 
   let readings = 0;
   let dependsOnZone = false;
   for (const { code } of online) {
-    const answer = await sensorAnswer(scene, code, signal);
+    const answer = await scene.answers.ask("sensor-data", { deviceCode: code }, signal);
     const times = (zone: string) => readingsIn(answer, shapes, zone).map((item) => item.measuredAt);
     const here = times(timeZone);
     readings += here.length;
@@ -107,20 +90,18 @@ async function zoneVerdict(scene: Scene, signal: AbortSignal): Promise<Verdict> 
 
 function verdictOf(judgement: ZoneJudgement, scene: Scene, now: number, dependsOnZone: boolean): Verdict {
   const { time_zone: timeZone } = scene.configuration.platform;
-  const { type, ageMs } = judgement;
+  const { ageMs } = judgement;
   const age = spoken(Math.round(Math.abs(ageMs) / 1000));
-  switch (type) {
+  switch (judgement.type) {
     case "plausible":
       return freshVerdict(scene, ageMs, dependsOnZone ? ` in ${timeZone}` : " (their times carry a zone)");
     case "shifted": {
-      const { offsetMs } = judgement;
-      const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
-      const zone = zoneWith(offsetMs, now, [own]);
+      const { zone } = judgement;
       const where = ageMs < 0 ? `${age} in the future` : `${age} old`;
       const unless = ageMs < 0 ? "" : "; unless the controllers really have measured nothing for so long";
       return failed(
         `the newest readings are ${where}, as if their times were not written in ${timeZone}`,
-        `set platform.time_zone to ${zone} (or another zone that is ${offsetText(offsetMs)} now)${unless}`,
+        `set platform.time_zone to ${zone} (or another zone that is ${offsetText(zone, now)} now)${unless}`,
       );
     }
     case "future":
