@@ -167,27 +167,6 @@ describe("secrets", () => {
     const found = await loadedText(out, env);
     expect(found.mqtt).toMatchObject({ url: "mqtt://127.0.0.1:1883", username: "me", password: "other" });
   });
-
-  it("a sign-in is kept with its account, and without its password", async () => {
-    const signIn = { account: "me@example.com", password: "correct-horse" };
-    const simulator = await running({ controllers: 1, auth: { tokens: "known", accepted: [], signIn } });
-    const config = join(dirname(await configuration(simulator)), "sign-in.yaml");
-    const lines = [
-      "platform:",
-      `  business_url: ${simulator.businessUrl}`,
-      `  realtime_url: ${simulator.realtimeUrl}`,
-      "  sign_in: { body: { account: me@example.com, password: correct-horse } }",
-      "  requests_per_minute: 0",
-      "",
-    ];
-    await writeFile(config, lines.join("\n"), { mode: 0o600 });
-    const { code, out } = await greenhouse2mqtt(["discover", "-c", config]);
-    expect(code).toBe(0);
-    expect(out).not.toContain("correct-horse");
-    const found = await loadedText(out, { GREENHOUSE_SIGN_IN_BODY_PASSWORD: "correct-horse" });
-    expect(found.platform.sign_in?.body).toEqual(signIn);
-    expect(writes(simulator)).toEqual([]);
-  });
 });
 
 describe("what the platform writes", () => {
@@ -228,16 +207,6 @@ describe("what the platform writes", () => {
       expect(controllers[odd]?.id).toBe(controllerTopicId(odd));
     }
     expect(flushes(simulator)).toBe(9 * 31);
-  });
-
-  it.each(oddCodes)("--controller takes the code %s", async (odd) => {
-    const simulator = await running({ controllers: 1, mix: "C001" });
-    simulator.control.addController(odd);
-    const config = await configuration(simulator);
-    const found = await greenhouse2mqtt(["discover", "-c", config, "--controller", odd, "--types", "2"]);
-    expect(found).toMatchObject({ code: 0 });
-    expect(Object.keys((await loadedText(found.out)).controllers)).toEqual([odd]);
-    expect(flushes(simulator)).toBe(1);
   });
 
   it("--controller takes the topic id that the configuration gives", async () => {

@@ -19,16 +19,6 @@ const ids = (found: readonly ReturnType<typeof actuator>[], taken: ReadonlySet<s
   Object.fromEntries(actuatorIds(found, taken));
 
 describe("ids of actuators", () => {
-  it("the first address of a type has the type's word, the others their address behind it", () =>
-    expect(ids([actuator(2, "101"), actuator(2, "102"), actuator(12, "220")])).toEqual({
-      "101": "left_skylight",
-      "102": "left_skylight_102",
-      "220": "supplemental_light",
-    }));
-
-  it("an id in use is not given again", () =>
-    expect(ids([actuator(2, "102")], new Set(["left_skylight"]))).toEqual({ "102": "left_skylight_102" }));
-
   const addresses = fc.uniqueArray(
     fc.oneof(fc.integer({ min: 1, max: 9_999 }).map(String), fc.stringMatching(/^[A-Za-z0-9._-]{1,64}$/)),
     {

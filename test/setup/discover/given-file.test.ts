@@ -115,14 +115,4 @@ describe("the verdict on what is written", () => {
     const { problems } = await verdictOn(text, "found.yaml", {}, []);
     expect(problems.join()).toContain("GREENHOUSE_TOKEN is not set");
   });
-
-  it("a file that grew too large is told", async () => {
-    const { problems } = await verdictOn(
-      `${platform}\n  token: x\n# ${"x".repeat(4_200_000)}\n`,
-      "found.yaml",
-      {},
-      [],
-    );
-    expect(problems.join()).toContain("larger than 4 MiB");
-  });
 });

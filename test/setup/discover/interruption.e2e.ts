@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { stat, writeFile } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Simulator } from "../../../src/simulator/simulator.js";
@@ -79,31 +79,6 @@ describe("an interrupted scan", { timeout: 60_000 }, () => {
     const before = flushes(simulator);
     await greenhouse2mqtt(["discover", "-c", config, "--fresh"]);
     expect(flushes(simulator)).toBe(before + 2 * 31);
-  });
-
-  it("what another platform answered is not used", async () => {
-    const one = await running({ controllers: 2, mix: "C001" });
-    const other = await running({ controllers: 2, mix: "C001" });
-    const platform = await watched(one);
-    const config = await configuration(platform);
-    await stoppedAfter(20, config, platform);
-    const moved = join(dirname(config), "moved.yaml");
-    const lines = [`  business_url: ${other.businessUrl}`, `  realtime_url: ${other.realtimeUrl}`];
-    await writeFile(
-      moved,
-      ["platform:", ...lines, "  token: abc", "  requests_per_minute: 0", ""].join("\n"),
-    );
-    expect(await greenhouse2mqtt(["discover", "-c", moved])).toMatchObject({ code: 0 });
-    expect(flushes(other)).toBe(2 * 31);
-  });
-
-  it("a damaged progress file starts over", async () => {
-    const simulator = await running({ controllers: 1, mix: "C001" });
-    const platform = await watched(simulator);
-    const config = await configuration(platform);
-    await stoppedAfter(5, config, platform);
-    await writeFile(progressOf(config), '{"version":1,"hosts":[');
-    expect(await greenhouse2mqtt(["discover", "-c", config])).toMatchObject({ code: 0 });
   });
 
   it("a stop while the platform hangs ends within seconds, and nothing was sent but reads", async () => {

@@ -118,17 +118,6 @@ describe("discover --merge", () => {
     expect({ code, nothing: out.startsWith("# Nothing new") }).toEqual({ code: 0, nothing: true });
   });
 
-  it("does not ask controllers that the file ignores", async () => {
-    const { simulator, file, merge } = await discovered(2);
-    const before = flushes(simulator);
-    await writeFile(
-      file,
-      (await readFile(file, "utf8")).replace("  GH-0002:\n", "  GH-0002:\n    ignore: true\n"),
-    );
-    await merge();
-    expect(flushes(simulator)).toBe(before + 31);
-  });
-
   it("says which known controllers it could not look into", async () => {
     const { simulator, merge } = await discovered(2);
     simulator.control.setOnline("GH-0002", false);

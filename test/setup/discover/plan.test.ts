@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { deviceType, parameterGroup, scannedTypes } from "../../../src/greenhouse/device-types.js";
-import { planScan, unknownNames } from "../../../src/setup/discover/survey.js";
+import { deviceType, scannedTypes } from "../../../src/greenhouse/device-types.js";
+import { planScan } from "../../../src/setup/discover/survey.js";
 import { device } from "./support/surveys.js";
 
 const all = { controllers: [], types: scannedTypes };
@@ -29,16 +29,6 @@ describe("the plan of a scan", () => {
     expect(first?.asks).toEqual(["sensors", "statuses", ...scannedTypes]);
   });
 
-  it("no question is asked twice", () => {
-    for (const { asks: some } of planScan(account, all, everyone))
-      expect(new Set(some).size).toBe(some.length);
-  });
-
-  it("--types asks for these types only", () => {
-    const types = [parameterGroup(2), parameterGroup(12)];
-    expect(asks(planScan([house], { controllers: [], types }, everyone))).toEqual({ "GH-0001": 4 });
-  });
-
   it("--controller takes a device code or a topic id, and asks that device for addresses whatever its type", () => {
     const chosen = { controllers: ["gh-0001", "WS-0001", "Z-0001"], types: scannedTypes };
     expect(asks(planScan(account, chosen, everyone))).toEqual({ "GH-0001": 33, "WS-0001": 33, "Z-0001": 33 });
@@ -63,7 +53,4 @@ describe("the plan of a scan", () => {
     expect(asks(planScan([device({ code: "../x?y=1" })], all, everyone))).toEqual({ "../x?y=1": 0 });
     expect(asks(planScan([device({ code: "x?y=1" })], all, everyone))).toEqual({ "x?y=1": 2 + 31 });
   });
-
-  it("names of no device are found out before anything is asked", () =>
-    expect(unknownNames(account, { controllers: ["GH-0001", "gh-0009"], types: [] })).toEqual(["gh-0009"]));
 });

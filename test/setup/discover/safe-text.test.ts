@@ -1,6 +1,4 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseDocument } from "yaml";
 import { commentText, nameOr } from "../../../src/setup/discover/text.js";
 
 describe("names of the platform in comments", () => {
@@ -22,16 +20,6 @@ describe("names of the platform in comments", () => {
     expect(Array.from(cut)).toHaveLength(81);
     expect(cut).toMatch(/^(?:🌱){80}…$/u);
   });
-
-  it("whatever is in a name, the comment ends with its own line", () =>
-    fc.assert(
-      fc.property(fc.string({ unit: "binary", maxLength: 300 }), (name) => {
-        const document = parseDocument(`a: 1 # ${commentText(name)}\nb: 2\n`);
-        expect(document.errors).toEqual([]);
-        expect(document.toJS()).toEqual({ a: 1, b: 2 });
-      }),
-      { numRuns: 100 },
-    ));
 
   it("a name that is nothing once cleaned gives way to another", () => {
     expect(nameOr(null, "GH-1")).toBe("GH-1");
