@@ -438,7 +438,7 @@ describe("house rules", () => {
 const contents: Readonly<Record<string, string>> = {
   greenhouse: "the pure core: model, kinds, units, quality, names, command words",
   runtime: "clock, chance, log with its redaction, sockets, systemd",
-  config: "schema, loading, rules, the generated table",
+  config: "schema, loading, rules",
   platform: "HTTP, sign-in, push, decoding of the platform's answers",
   journal: "what was commanded, on disk",
   sync: "store, polling, push, the state of the hosts",
@@ -495,6 +495,3 @@ describe("CONTRIBUTING.md", () => {
     expect(readFileSync(file, "utf8")).toBe(written);
   });
 });
-
-it("the folder of packages, or a link to one, is no part of the repository (git rm --cached node_modules takes it out)", () =>
-  expect(spawnSync("git", ["ls-files", ":/node_modules"], { cwd: root, encoding: "utf8" }).stdout).toBe(""));

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { runProgram } from "../src/cli/program.js";
 import { formatProblem } from "../src/config/problem.js";
-import { referenceTable } from "../src/config/reference.js";
+import { referenceTable } from "./config/support/reference.js";
 import { actuatorKinds } from "../src/greenhouse/actuator-kinds.js";
 import { outcomes, refusalReasons } from "../src/greenhouse/command/outcomes.js";
 import { bridgeEventTypes } from "../src/greenhouse/events.js";

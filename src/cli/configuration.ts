@@ -4,7 +4,7 @@ import { hashPassword } from "../runtime/passwords.js";
 import { clashes } from "../config/clashes.js";
 import { fileSources, loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
-import { jsonSchema } from "../config/reference.js";
+import { jsonSchema } from "../config/schema.js";
 import { limitSentences } from "../config/limit-sentences.js";
 import { costSentence } from "../config/warnings.js";
 import { systemClock } from "../runtime/clock.js";

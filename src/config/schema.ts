@@ -1,5 +1,5 @@
 import anyAscii from "any-ascii";
-import type { z } from "zod";
+import { z } from "zod";
 import { controllerTopicId as topicIdOf } from "../greenhouse/topic-ids.js";
 import {
   brokerSection,
@@ -13,7 +13,7 @@ import {
 import { controllersSection } from "./sections/controllers.js";
 import { weatherSection } from "./sections/limits.js";
 import { platformSection } from "./sections/platform.js";
-import { choice, required, section, text, withDefault } from "./values.js";
+import { choice, fieldFacts, required, section, text, typeFacts, withDefault } from "./values.js";
 
 /**
  * The whole configuration file. Parsing gives durations in ms and every default filled in; rules between keys are
@@ -71,3 +71,36 @@ export type ControllerConfiguration = Configuration["controllers"][string];
 
 /** The topic id of a controller that was given none: the bridge, `check` and the command line must mean the same one. */
 export const controllerTopicId = (code: string): string => topicIdOf(code, anyAscii);
+
+type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+/**
+ * JSON Schema (draft 7, which editors know best) of the file as users write it: durations as text, addresses and other
+ * written text also as numbers, keys without a value allowed where a key may be left out.
+ */
+export function jsonSchema(): JsonSchema {
+  const schema = z.toJSONSchema(configurationSchema, {
+    io: "input",
+    target: "draft-7",
+    override: ({ zodSchema, jsonSchema: json }) => describe(zodSchema, json),
+  });
+  return { ...schema, title: "Configuration of greenhouse2mqtt" };
+}
+
+function describe(schema: z.core.$ZodType, json: JsonSchema): void {
+  if (typeFacts.get(schema)?.written === true) json.type = ["string", "number"];
+  const facts = fieldFacts.get(schema);
+  if (facts === undefined) return;
+  json.description = facts.description;
+  if (facts.default !== undefined && !isEmpty(facts.default)) json.default = facts.default;
+  else delete json.default;
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) allowNull(json);
+}
+
+const isEmpty = (value: unknown) => JSON.stringify(value) === "{}";
+
+function allowNull(json: JsonSchema): void {
+  if (json.anyOf !== undefined) json.anyOf = [...json.anyOf, { type: "null" }];
+  if (json.enum !== undefined) json.enum = [...json.enum, null];
+  if (json.type !== undefined) json.type = [json.type, "null" as const].flat();
+}

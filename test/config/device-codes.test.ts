@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { jsonSchema } from "../../src/config/reference.js";
+import { jsonSchema } from "../../src/config/schema.js";
 import { loaded, platform, problemLines } from "./loading.js";
 
 const named = (code: string) => `${platform}controllers: { ${JSON.stringify(code)}: { ignore: true } }\n`;

@@ -1,13 +1,19 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
-import { exampleText, jsonSchema, referenceTable, withReference } from "../../src/config/reference.js";
-import { configurationSchema } from "../../src/config/schema.js";
+import { configurationSchema, jsonSchema } from "../../src/config/schema.js";
 import { contractExample, contractSurroundings } from "./contract-example.js";
 import { load, loaded, platform, problemLines } from "./loading.js";
+import { exampleText, referenceTable, withReference } from "./support/reference.js";
 
-const project = (name: string) => readFile(new URL(`../../${name}`, import.meta.url), "utf8");
+const inProject = (name: string) => new URL(`../../${name}`, import.meta.url);
+const project = (name: string) => readFile(inProject(name), "utf8");
+
+if (process.env["REFERENCE"] === "write") {
+  await writeFile(inProject("config.example.yaml"), exampleText());
+  await writeFile(inProject("docs/configuration.md"), withReference(await project("docs/configuration.md")));
+}
 
 const surroundings = {
   env: { GREENHOUSE_TOKEN: "token-of-the-account" },

@@ -1,7 +1,9 @@
 import { z } from "zod";
-import { configurationSchema } from "./schema.js";
-import { fieldFacts, type FieldFacts, typeFacts } from "./values.js";
-import { bare, type Shape, shapeOf } from "./yaml/source.js";
+import { configurationSchema } from "../../../src/config/schema.js";
+import { fieldFacts, type FieldFacts, typeFacts } from "../../../src/config/values.js";
+import { bare, type Shape, shapeOf } from "../../../src/config/yaml/source.js";
+
+/* What is made from the schema: config.example.yaml, and the table of docs/configuration.md. */
 
 type Schema = z.core.$ZodType;
 
@@ -147,39 +149,6 @@ function wrapped(text: string, room: number): string[] {
     else lines[lines.length - 1] = `${last} ${word}`;
   }
   return lines;
-}
-
-type JsonSchema = z.core.JSONSchema.BaseSchema;
-
-/**
- * JSON Schema (draft 7, which editors know best) of the file as users write it: durations as text, addresses and other
- * written text also as numbers, keys without a value allowed where a key may be left out.
- */
-export function jsonSchema(): JsonSchema {
-  const schema = z.toJSONSchema(configurationSchema, {
-    io: "input",
-    target: "draft-7",
-    override: ({ zodSchema, jsonSchema: json }) => describe(zodSchema, json),
-  });
-  return { ...schema, title: "Configuration of greenhouse2mqtt" };
-}
-
-function describe(schema: z.core.$ZodType, json: JsonSchema): void {
-  if (typeFacts.get(schema)?.written === true) json.type = ["string", "number"];
-  const facts = fieldFacts.get(schema);
-  if (facts === undefined) return;
-  json.description = facts.description;
-  if (facts.default !== undefined && !isEmpty(facts.default)) json.default = facts.default;
-  else delete json.default;
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) allowNull(json);
-}
-
-const isEmpty = (value: unknown) => JSON.stringify(value) === "{}";
-
-function allowNull(json: JsonSchema): void {
-  if (json.anyOf !== undefined) json.anyOf = [...json.anyOf, { type: "null" }];
-  if (json.enum !== undefined) json.enum = [...json.enum, null];
-  if (json.type !== undefined) json.type = [json.type, "null" as const].flat();
 }
 
 /** Every key as a Markdown table: key, type, default, meaning. */
