@@ -110,12 +110,3 @@ const colours = { green: 32, yellow: 33, red: 31, cyan: 36 } as const;
 
 const coloured = (text: string, colour: keyof typeof colours, { isColoured }: DemoView): string =>
   isColoured ? `\u001b[${colours[colour]}m${text}\u001b[0m` : text;
-
-export function fieldsOf(payload: Uint8Array): Fields | null {
-  try {
-    const parsed: unknown = JSON.parse(new TextDecoder().decode(payload));
-    return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed) ? { ...parsed } : null;
-  } catch {
-    return null;
-  }
-}

@@ -1,11 +1,9 @@
-import { randomUUID } from "node:crypto";
 import { arch, platform, release } from "node:os";
 import { journalDirectory } from "../journal/open.js";
 import { type ConfigurationResult, fileSources, loadConfiguration } from "../config/load.js";
 import { deviceTexts } from "../config/private-texts.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
-import { topicsUnder } from "../mqtt/topics.js";
 import { newestRecords } from "../journal/reader.js";
 import { systemClock } from "../runtime/clock.js";
 import { systemRandom } from "../runtime/random.js";
@@ -19,12 +17,12 @@ import {
   type ReportFacts,
   summaryOf,
 } from "../setup/doctor/finding.js";
-import { defaultLimits, type Scene } from "../setup/doctor/scene.js";
+import type { Scene } from "../setup/doctor/scene.js";
 import { StatusLine } from "../setup/status-line.js";
 import { type Bundle, bundleOf, fitForStrangers, wholeBundle } from "../status/bundle.js";
 import { writeNew } from "../setup/init/new-file.js";
 import { loggerFor, overridden, refuseToOverwrite } from "./errands.js";
-import { askBridge } from "./running-bridge.js";
+import { requestOf } from "./running-bridge.js";
 import {
   CommandFailure,
   type CommonOptions,
@@ -57,7 +55,7 @@ export async function doctor(options: DoctorOptions, around: Surroundings): Prom
     logLevel: options.logLevel ?? "fatal",
   });
   const ports = { clock: systemClock, random: systemRandom, log: loggerFor(configuration, around) };
-  const scene = openScene(configuration, ports, defaultLimits);
+  const scene = openScene(configuration, ports);
   const shown =
     options.redact === true
       ? redactor(configuration, scene.evidence, options.config)
@@ -69,14 +67,12 @@ export async function doctor(options: DoctorOptions, around: Surroundings): Prom
   };
   for (const finding of configurationFindings(result, options)) add(finding);
   const more = options.record === undefined ? [] : [recordCheck(options.record)];
-  for await (const finding of diagnose(scene, () => true, more, around.stop, report.begun)) add(finding);
+  for await (const finding of diagnose(scene, around.stop, { more, begun: report.begun })) add(finding);
   report.end();
   if (around.stop.aborted) throw new CommandFailure("stopped before everything was tried");
   if (options.bundle !== undefined) await writeBundle(options.bundle, scene, options.config, found, around);
   if (report.findings.some(({ status }) => status === "failed")) throw new CommandFailure("");
 }
-
-const answerMs = 20_000;
 
 /** What the running bridge tells of itself, or else the journal, with what was found here; fit for strangers. */
 async function writeBundle(
@@ -114,20 +110,9 @@ async function writeBundle(
 
 /** What the running bridge answers, or why there is nothing. */
 async function bundleOfBridge(configuration: Configuration, stop: AbortSignal): Promise<Bundle | string> {
-  const { bridge } = topicsUnder(configuration.mqtt.base_topic);
-  const transaction = randomUUID();
   const why = "the running bridge did not answer";
-  const answer = await askBridge(
-    configuration,
-    {
-      topics: [bridge.response("bundle")],
-      send: { topic: bridge.request("bundle"), payload: JSON.stringify({ transaction }) },
-      heard: (_, document) => (document["transaction"] === transaction ? document : null),
-      longestMs: answerMs,
-      endings: { notSent: why, stopped: why, gone: why, late: why },
-    },
-    stop,
-  );
+  const endings = { notSent: why, stopped: why, gone: why, late: why };
+  const answer = await requestOf(configuration, "bundle", {}, { longestMs: 20_000, endings }, stop);
   if (answer === null) return "none is online with this configuration";
   const { data, error } = answer;
   return typeof data === "object" && data !== null ? { ...data } : String(error);

@@ -1,10 +1,9 @@
-import { randomUUID } from "node:crypto";
 import type { Configuration } from "../config/schema.js";
 import { topicsUnder } from "../mqtt/topics.js";
 import { localTime, textTable } from "../runtime/text-table.js";
 import { readConfiguration, userName } from "./errands.js";
 import { codeOf } from "./read.js";
-import { askBridge, type Document, hasLogin, missingLogin, retainedOfBridge } from "./running-bridge.js";
+import { type Document, hasLogin, missingLogin, requestOf, retainedOfBridge } from "./running-bridge.js";
 import { CommandFailure, type CommonOptions, type Surroundings } from "./surroundings.js";
 
 /* `lock`, `unlock`, `release` and `alarms`: requests to the running bridge, which alone keeps what they are about. */
@@ -37,15 +36,8 @@ async function request(
   fields: Fields,
   stop: AbortSignal,
 ): Promise<unknown> {
-  const { bridge } = topicsUnder(configuration.mqtt.base_topic);
-  const transaction = randomUUID();
-  const question = {
-    topics: [bridge.response(name)],
-    send: { topic: bridge.request(name), payload: JSON.stringify({ ...fields, transaction }) },
-    heard: (_: string, document: Document) => (document["transaction"] === transaction ? document : null),
-    ...{ longestMs, endings: endings(name) },
-  };
-  const answer = await askBridge(configuration, question, stop);
+  const patience = { longestMs, endings: endings(name) };
+  const answer = await requestOf(configuration, name, fields, patience, stop);
   if (answer === null) throw noBridge(configuration);
   if (answer["status"] !== "ok") throw new CommandFailure(String(answer["error"]));
   return answer["data"];

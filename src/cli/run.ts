@@ -50,16 +50,8 @@ export async function run(options: CommonOptions, around: Surroundings): Promise
 export const doctorFor = (configuration: Configuration) =>
   async function* (signal: AbortSignal): AsyncGenerator {
     const { diagnose, openScene } = await import("../setup/doctor/doctor.js");
-    const { defaultLimits } = await import("../setup/doctor/scene.js");
-    const ports = { clock: systemClock, random: systemRandom, log: silentLog };
-    const scene = openScene(configuration, ports, defaultLimits);
-    for await (const { check, status, summary, remedy } of diagnose(
-      scene,
-      () => true,
-      [],
-      signal,
-      () => undefined,
-    ))
+    const scene = openScene(configuration, { clock: systemClock, random: systemRandom, log: silentLog });
+    for await (const { check, status, summary, remedy } of diagnose(scene, signal))
       yield { check, status, summary, remedy };
   };
 

@@ -1,9 +1,9 @@
-import { reachable } from "../broker/settings.js";
+import { randomUUID } from "node:crypto";
 import type { Configuration } from "../config/schema.js";
 import { topicsUnder } from "../mqtt/topics.js";
 import { systemClock } from "../runtime/clock.js";
 import { silentLog } from "../runtime/log.js";
-import { isPasswordHash } from "../runtime/passwords.js";
+import { embeddedAccess } from "../setup/doctor/broker-checks.js";
 import { withBroker } from "./errands.js";
 import { CommandFailure } from "./surroundings.js";
 
@@ -113,7 +113,8 @@ function nobodyThere(error: unknown): null {
   throw error;
 }
 
-function documentOf(payload: string): Document | null {
+/** A payload as the JSON object that it is; null for any other. */
+export function documentOf(payload: string): Document | null {
   try {
     const parsed: unknown = JSON.parse(payload);
     return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed) ? { ...parsed } : null;
@@ -127,23 +128,31 @@ export const missingLogin =
   "The passwords of broker.users are hashes, so the command line has no login: put one user's name and password into mqtt.username and mqtt.password (with !secret).";
 
 /** Whether there is a login to reach the running bridge with. */
-export const hasLogin = ({ mqtt, broker }: Configuration): boolean =>
-  mqtt.url !== undefined ||
-  mqtt.username !== undefined ||
-  broker.users.length === 0 ||
-  broker.users.some(isPlain);
+export const hasLogin = (configuration: Configuration): boolean =>
+  configuration.mqtt.url !== undefined || embeddedAccess(configuration) !== null;
 
-const isPlain = ({ password }: Configuration["broker"]["users"][number]): boolean =>
-  !isPasswordHash(password);
-
-/** The embedded broker is reached where it listens; without `mqtt.username` a user with a plain password serves as login. */
+/** The embedded broker is reached where it listens. */
 function withLocalUrl(configuration: Configuration): Configuration {
-  const { mqtt, broker } = configuration;
+  const { mqtt } = configuration;
   if (mqtt.url !== undefined) return configuration;
-  const user = mqtt.username === undefined ? broker.users.find(isPlain) : mqtt;
-  const url = `mqtt://${reachable(broker.host)}:${broker.port}`;
-  return {
-    ...configuration,
-    mqtt: { ...mqtt, url, username: user?.username, password: user?.password },
+  return { ...configuration, mqtt: { ...mqtt, ...embeddedAccess(configuration) } };
+}
+
+/** A question to the running bridge and its answer, told apart from others' by a transaction of its own. */
+export async function requestOf(
+  configuration: Configuration,
+  name: string,
+  fields: Document,
+  { longestMs, endings }: Pick<Question<unknown>, "longestMs" | "endings">,
+  stop: AbortSignal,
+): Promise<Document | null> {
+  const { bridge } = topicsUnder(configuration.mqtt.base_topic);
+  const transaction = randomUUID();
+  const question = {
+    topics: [bridge.response(name)],
+    send: { topic: bridge.request(name), payload: JSON.stringify({ ...fields, transaction }) },
+    heard: (_: string, document: Document) => (document["transaction"] === transaction ? document : null),
+    ...{ longestMs, endings },
   };
+  return askBridge(configuration, question, stop);
 }

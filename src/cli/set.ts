@@ -164,20 +164,15 @@ async function directly(
 }
 
 /** Gives the command up like a crash would: its journal tells the next start of the bridge how far it came. */
-async function unlessStopped<Answer>(work: Promise<Answer>, stop: AbortSignal): Promise<Answer> {
-  const over = new AbortController();
-  const stopped = untilStopped(AbortSignal.any([stop, over.signal])).then(() => {
-    throw new CommandFailure(
-      "stopped; the command may have been sent, and `greenhouse2mqtt journal` shows what became of it once the bridge has run again",
-    );
-  });
-  stopped.catch(() => undefined);
-  try {
-    return await Promise.race([work, stopped]);
-  } finally {
-    over.abort();
-  }
-}
+const unlessStopped = <Answer>(work: Promise<Answer>, stop: AbortSignal): Promise<Answer> =>
+  Promise.race([
+    work,
+    untilStopped(stop).then(() => {
+      throw new CommandFailure(
+        "stopped; the command may have been sent, and `greenhouse2mqtt journal` shows what became of it once the bridge has run again",
+      );
+    }),
+  ]);
 
 function sentence({
   controller,

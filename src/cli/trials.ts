@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runBridge } from "../bridge.js";
-import type { ReadFile } from "../config/files.js";
+import { withTexts } from "../config/files.js";
 import { loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import type { Configuration } from "../config/schema.js";
@@ -20,7 +20,6 @@ import {
   demoView,
   type DemoView,
   type Fields,
-  fieldsOf,
   noteLine,
   readingsTable,
   resultLine,
@@ -28,6 +27,7 @@ import {
 } from "./demo-view.js";
 import { withBroker, loggerFor, overridden } from "./errands.js";
 import { doctorFor } from "./run.js";
+import { documentOf } from "./running-bridge.js";
 import {
   CommandFailure,
   type CommonOptions,
@@ -95,8 +95,8 @@ function demoErrand({ configuration, view, log }: Watching, { readings, seen }: 
       ...[`${base}/${shownController}/sensor/+/json`, `${base}/alarm/+`, `${base}/+/parameter/+/result`],
       ...["result", "lock", "lease", "allowed"].map((leaf) => `${base}/+/actuator/+/${leaf}`),
     ],
-    onMessage: ({ topic, payload }: { readonly topic: string; readonly payload: Uint8Array }) => {
-      const fields = fieldsOf(payload);
+    onMessage: ({ topic, payload }: { readonly topic: string; readonly payload: Buffer }) => {
+      const fields = documentOf(payload.toString());
       const [, sensor] = sensorTopic.exec(topic) ?? [];
       if (sensor !== undefined) readings.set(sensor, fields ?? {});
       else if (!topic.endsWith("/result"))
@@ -243,10 +243,7 @@ function demoText(
 }
 
 async function demoConfiguration(text: string): Promise<Configuration> {
-  const bytes = new TextEncoder().encode(text);
-  const readFile: ReadFile = (path) =>
-    Promise.resolve(path === "demo" ? { ok: true, bytes, mode: null } : { ok: false, reason: "missing" });
-  const result = await loadConfiguration("demo", { readFile, env: {} });
+  const result = await loadConfiguration("demo", { readFile: withTexts({ demo: text }), env: {} });
   if (!result.ok) throw new CommandFailure(result.problems.map(formatProblem).join("\n"));
   return result.configuration;
 }
@@ -287,7 +284,7 @@ export async function simulate(
     around.err,
   );
   const { port, controllers, seed, speed, language, profile, faults } = options;
-  const faultFile = faults === undefined ? undefined : parseFile(faults, await contentOf(faults));
+  const faultFile = faults === undefined ? undefined : await parsedFile(faults);
   const simulator = await startSimulator(
     { port, controllers, seed, speed, language, profile, faultFile },
     { clock: systemClock, log },
@@ -303,15 +300,9 @@ export async function simulate(
   await simulator.close();
 }
 
-async function contentOf(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch {
-    throw new CommandFailure(`${file}: cannot be read; check the path`, exitCodes.usage);
-  }
-}
-
-function parseFile(file: string, text: string): unknown {
+async function parsedFile(file: string): Promise<unknown> {
+  const text = await readFile(file, "utf8").catch(() => null);
+  if (text === null) throw new CommandFailure(`${file}: cannot be read; check the path`, exitCodes.usage);
   try {
     return JSON.parse(text);
   } catch (error) {

@@ -52,3 +52,13 @@ async function readUpTo(file: FileHandle, most: number): Promise<Buffer> {
 
 /** Whether anybody but the owner may read or write a file of this mode. */
 export const openToOthers = (mode: number | null): boolean => mode !== null && (mode & 0o077) !== 0;
+
+/** Texts that stand for files which need not exist; everything else is read from where it lies. */
+export const withTexts =
+  (texts: Readonly<Record<string, string>>): ReadFile =>
+  (path, limit) => {
+    const text = Object.hasOwn(texts, path) ? texts[path] : undefined;
+    return text === undefined
+      ? readFile(path, limit)
+      : Promise.resolve({ ok: true, bytes: Buffer.from(text), mode: null });
+  };

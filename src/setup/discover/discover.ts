@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { readFile, type ReadFile } from "../../config/files.js";
+import { withTexts } from "../../config/files.js";
 import { loadConfiguration, mostConfigurationBytes } from "../../config/load.js";
 import { formatProblem } from "../../config/problem.js";
 import type { Configuration } from "../../config/schema.js";
@@ -23,11 +23,11 @@ export async function verdictOn(
   env: Readonly<Record<string, string | undefined>>,
   replaced: readonly ReplacedSecret[],
 ) {
-  const bytes = new TextEncoder().encode(text);
-  const read: ReadFile = (path, limit) =>
-    path === file ? Promise.resolve({ ok: true, bytes, mode: null }) : readFile(path, limit);
   const secrets = Object.fromEntries(replaced.map(({ variable, value }) => [variable, value]));
-  const result = await loadConfiguration(file, { readFile: read, env: { ...env, ...secrets } });
+  const result = await loadConfiguration(file, {
+    readFile: withTexts({ [file]: text }),
+    env: { ...env, ...secrets },
+  });
   return {
     problems: result.ok ? [] : result.problems.map(formatProblem),
     warnings: result.warnings.map(formatProblem),

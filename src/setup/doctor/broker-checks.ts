@@ -75,20 +75,31 @@ async function openAtEmbedded(scene: Scene): Promise<Opened | Verdict> {
   }
 }
 
-/** A user with a plain password serves as login; where all are hashed, being refused is as it should be. */
+/**
+ * How a client of this computer reaches the embedded broker of a running bridge; null where it has users, and their
+ * passwords are known as hashes only. A user with a plain password serves as login, unless `mqtt.username` does.
+ */
+export function embeddedAccess({ broker, mqtt }: Configuration) {
+  const user =
+    mqtt.username === undefined ? broker.users.find(({ password }) => !isPasswordHash(password)) : mqtt;
+  if (user === undefined && broker.users.length > 0) return null;
+  const url = `mqtt://${reachable(broker.host)}:${broker.port}`;
+  return { url, username: user?.username, password: user?.password };
+}
+
+/** Where all passwords are hashed, being refused is as it should be. */
 async function openAtRunning(scene: Scene): Promise<Opened | Verdict> {
   const { broker, mqtt } = scene.configuration;
-  const user = broker.users.find(({ password }) => !isPasswordHash(password));
+  const access = embeddedAccess(scene.configuration);
   const settings: ProbeSettings = {
-    url: `mqtt://${reachable(broker.host)}:${broker.port}`,
+    ...(access ?? { url: `mqtt://${reachable(broker.host)}:${broker.port}` }),
     clientId: clientIdBeside(mqtt.client_id),
     protocolVersion: mqtt.protocol_version,
-    ...(user && { username: user.username, password: user.password }),
   };
   const probe = await openProbe(settings, scene.ports.clock, scene.limits.connectMs);
   const name = "the embedded broker of the running bridge";
   if (probe instanceof BrokerProbe) return { probe, name, isGuest: true };
-  return probe.kind === "refused" && user === undefined && broker.users.length > 0
+  return probe.kind === "refused" && access === null
     ? ok(`${name} answers and wants a password; those in the configuration are only hashes`)
     : failed(`${name}: ${probe.reason}`, "look at the log of the bridge");
 }

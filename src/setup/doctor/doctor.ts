@@ -5,7 +5,14 @@ import { brokerChecks } from "./broker-checks.js";
 import { failed, type Finding, notTried, type Verdict, within } from "./finding.js";
 import { clockCheck, networkChecks } from "./network-checks.js";
 import { dataChecks, platformChecks, platformVerdict, pushChecks } from "./platform-checks.js";
-import { Answers, type Check, type DoctorLimits, type DoctorPorts, type Scene } from "./scene.js";
+import {
+  Answers,
+  type Check,
+  defaultLimits,
+  type DoctorLimits,
+  type DoctorPorts,
+  type Scene,
+} from "./scene.js";
 import { shapeChecks } from "./shape-checks.js";
 import { zoneCheck } from "./zone-check.js";
 
@@ -82,7 +89,11 @@ const checks: readonly Check[] = [
   ...dataChecks,
 ];
 
-export function openScene(configuration: Configuration, ports: DoctorPorts, limits: DoctorLimits): Scene {
+export function openScene(
+  configuration: Configuration,
+  ports: DoctorPorts,
+  limits: DoctorLimits = defaultLimits,
+): Scene {
   const { clock, random, log, files } = ports;
   const dataDir = configuration.data_dir;
   const platform = createPlatform(configuration.platform, {
@@ -107,16 +118,18 @@ export function openScene(configuration: Configuration, ports: DoctorPorts, limi
   };
 }
 
-/**
- * The wanted checks, then `more`, such as recording; closes the scene. Only reads the platform; nothing is ever sent to an
- * actuator.
- */
+interface Examination {
+  readonly isWanted?: (check: Check) => boolean;
+  /** Behind the others, such as recording. */
+  readonly more?: readonly Check[];
+  readonly begun?: (check: string) => void;
+}
+
+/** The wanted checks, then `more`; closes the scene. Only reads the platform; nothing is ever sent to an actuator. */
 export async function* diagnose(
   scene: Scene,
-  isWanted: (check: Check) => boolean,
-  more: readonly Check[],
   stop: AbortSignal,
-  begun: (check: string) => void,
+  { isWanted = () => true, more = [], begun = () => undefined }: Examination = {},
 ): AsyncGenerator<Finding> {
   try {
     const wanted = checks.filter(isWanted);

@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type ReadFile, readFile } from "../../config/files.js";
-import { type ConfigurationSources, loadConfiguration } from "../../config/load.js";
+import { withTexts } from "../../config/files.js";
+import { loadConfiguration } from "../../config/load.js";
 import { formatProblem } from "../../config/problem.js";
 import type { Configuration } from "../../config/schema.js";
 import { nodeFiles } from "../../runtime/durable-file.js";
@@ -10,7 +10,6 @@ import { silentLog } from "../../runtime/log.js";
 import type { Random } from "../../runtime/random.js";
 import { diagnose, openScene } from "../doctor/doctor.js";
 import type { Finding } from "../doctor/finding.js";
-import { defaultLimits } from "../doctor/scene.js";
 import { type Answers, firstFiles, type FirstFiles, secretLines } from "./answers.js";
 import { askBroker, askPlatform, type Dialogue, findBrokers, GoneAway } from "./questions.js";
 import { addLines, FileExists, mustTakeFiles, secretNames, writeNew } from "./new-file.js";
@@ -109,10 +108,10 @@ async function tried(configuration: Configuration, what: keyof Answers, ports: I
   const { clock, random, stop } = ports;
   // A token that was got for the trial is not kept: nothing is written before everything is known.
   const files = { ...nodeFiles, writePrivate: () => Promise.resolve() };
-  const scene = openScene(configuration, { clock, random, log: silentLog, files }, defaultLimits);
+  const scene = openScene(configuration, { clock, random, log: silentLog, files });
   const findings: Finding[] = [];
   const isWanted = ({ id }: { readonly id: string }) => trials[what].includes(id);
-  for await (const finding of diagnose(scene, isWanted, [], stop, () => undefined)) findings.push(finding);
+  for await (const finding of diagnose(scene, stop, { isWanted })) findings.push(finding);
   return {
     ok: findings.every(({ status }) => status !== "failed"),
     lines: findings.map(({ summary, remedy }) => [summary, remedy].filter(Boolean).join("; ")),
@@ -127,19 +126,12 @@ type Loaded =
 async function loadedFrom(files: FirstFiles, file: string, env: InitPorts["env"]): Promise<Loaded> {
   const named = [...files.configuration.matchAll(/!env (\w+)/g)].map((match) => match[1] ?? "");
   const unset = named.filter((name) => env[name] === undefined);
-  const secretsFile = join(dirname(file), "secrets.yaml");
-  const texts = new Map([
-    [file, files.configuration],
-    [secretsFile, secretLines(files.secrets)],
-  ]);
-  const fromMemory: ReadFile = (path, limit) => {
-    const text = texts.get(path);
-    return text === undefined
-      ? readFile(path, limit)
-      : Promise.resolve({ ok: true, bytes: new TextEncoder().encode(text), mode: 0o600 });
+  const texts = {
+    [file]: files.configuration,
+    [join(dirname(file), "secrets.yaml")]: secretLines(files.secrets),
   };
-  const sources: ConfigurationSources = {
-    readFile: fromMemory,
+  const sources = {
+    readFile: withTexts(texts),
     env: { ...env, ...Object.fromEntries(unset.map((name) => [name, "to-be-set"])) },
   };
   const result = await loadConfiguration(file, sources);

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { withTexts } from "../../../src/config/files.js";
 import { loadConfiguration } from "../../../src/config/load.js";
 import { type Answers, type Credential, firstFiles, secretLines } from "../../../src/setup/init/answers.js";
 import {
@@ -22,21 +23,8 @@ async function folder(): Promise<string> {
 /** Reads the two files as the program would. */
 async function read(answers: Answers, env: Record<string, string> = {}) {
   const { configuration, secrets } = firstFiles(answers, new Set());
-  const texts = new Map([
-    ["config.yaml", configuration],
-    ["secrets.yaml", secretLines(secrets)],
-  ]);
-  return await loadConfiguration("config.yaml", {
-    readFile: (path) => {
-      const text = texts.get(path);
-      return Promise.resolve(
-        text === undefined
-          ? { ok: false, reason: "missing" }
-          : { ok: true, bytes: new TextEncoder().encode(text), mode: 0o600 },
-      );
-    },
-    env,
-  });
+  const texts = { "config.yaml": configuration, "secrets.yaml": secretLines(secrets) };
+  return loadConfiguration("config.yaml", { readFile: withTexts(texts), env });
 }
 
 const platform = (credential: Credential) => ({

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { withTexts } from "../../../../src/config/files.js";
 import { loadConfiguration } from "../../../../src/config/load.js";
 import type { Configuration } from "../../../../src/config/schema.js";
 import { systemClock } from "../../../../src/runtime/clock.js";
@@ -73,11 +74,9 @@ export const plainConfiguration = (simulator: Simulator, broker: Section, more: 
 
 /** The file through the real loader; a mistake in a test's configuration fails the test. */
 export async function loaded(section: Section, at: string): Promise<Configuration> {
-  const bytes = new TextEncoder().encode(JSON.stringify(section));
   const file = join(at, "config.yaml");
   const result = await loadConfiguration(file, {
-    readFile: (path) =>
-      Promise.resolve(path === file ? { ok: true, bytes, mode: 0o600 } : { ok: false, reason: "missing" }),
+    readFile: withTexts({ [file]: JSON.stringify(section) }),
     env: {},
   });
   if (!result.ok)
@@ -110,13 +109,7 @@ export async function examined(
     },
     limits,
   );
-  const examination = diagnose(
-    scene,
-    () => true,
-    more,
-    new AbortController().signal,
-    () => undefined,
-  );
+  const examination = diagnose(scene, new AbortController().signal, { more });
   for await (const finding of examination) findings.push(finding);
   return {
     findings,
