@@ -6,22 +6,7 @@ import { assignIds, controllerTopicId, freeId, hash8, topicId } from "../../src/
 
 const valid = /^[a-z0-9_-]{1,64}$/;
 
-const hostilePieces = [
-  "/",
-  "+",
-  "#",
-  "$",
-  "\u0000",
-  "\ud83c",
-  "\udf31",
-  "\u202e",
-  "🌱",
-  "مرحبا",
-  ".",
-  "..",
-  " ",
-  "_",
-];
+const hostilePieces = [" ", ..."/ + # $ \u0000 \ud83c \udf31 \u202e 🌱 مرحبا . .. _".split(" ")];
 const hostile = fc.oneof(
   fc.string({ unit: "binary", maxLength: 16 }),
   fc.string({ unit: "grapheme", maxLength: 80 }),

@@ -3,7 +3,15 @@ import type { Socket } from "node:net";
 import { createServer } from "node:net";
 import zlib from "node:zlib";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { factsOf, failureOf, makeClient, never, settingsFor, Workshop } from "./support/client-under-test.js";
+import {
+  factsOf,
+  failureOf,
+  makeClient,
+  never,
+  settingsFor,
+  Workshop,
+  hosted,
+} from "./support/client-under-test.js";
 import type { PlatformClient } from "../../src/platform/client.js";
 import { ok, startFakeHost } from "./support/fake-host.js";
 import { startRawHost } from "./support/raw-host.js";
@@ -94,8 +102,7 @@ describe("sizes", () => {
       { headers: { "content-encoding": "gzip" }, body: packed },
       { body: Buffer.alloc(17 * 1024 * 1024, " ") },
     ];
-    const host = workshop.keep(await startFakeHost(() => answers.shift() ?? list));
-    const { client } = makeClient(workshop, settingsFor(host.url));
+    const { client } = await hosted(workshop, () => answers.shift() ?? list);
     expect(await ask(client)).toHaveLength(10_000);
     expect(await ask(client)).toHaveLength(10_000);
     expect((await failureOf(ask(client))).message).toContain("larger than 16 MiB");
@@ -103,10 +110,7 @@ describe("sizes", () => {
 
   it("a gzip bomb is refused without being unpacked", async () => {
     const body = zlib.gzipSync(Buffer.alloc(64 * 1024 * 1024, "["));
-    const host = workshop.keep(
-      await startFakeHost(() => ({ headers: { "content-encoding": "gzip" }, body })),
-    );
-    const { client } = makeClient(workshop, settingsFor(host.url));
+    const { client } = await hosted(workshop, () => ({ headers: { "content-encoding": "gzip" }, body }));
     await client.sensors("GH-1", never).catch(() => undefined);
     global.gc?.();
     const before = process.memoryUsage.rss();
@@ -120,10 +124,7 @@ describe("sizes", () => {
     "content encoding %j, which nobody asked for, is refused",
     async (encoding) => {
       const body = zlib.gzipSync(zlib.gzipSync("{}"));
-      const host = workshop.keep(
-        await startFakeHost(() => ({ headers: { "content-encoding": encoding }, body })),
-      );
-      const { client } = makeClient(workshop, settingsFor(host.url));
+      const { client } = await hosted(workshop, () => ({ headers: { "content-encoding": encoding }, body }));
       expect((await failureOf(client.sensors("GH-1", never))).message).toContain("not supported");
     },
   );
@@ -133,8 +134,7 @@ describe("sizes", () => {
     ["objects", '{"a":'.repeat(10_000) + "1" + "}".repeat(10_000)],
     ["unclosed", "[".repeat(1_000_000)],
   ])("10,000 levels of JSON (%s) are refused", async (_name, body) => {
-    const host = workshop.keep(await startFakeHost(() => ({ body })));
-    const { client } = makeClient(workshop, settingsFor(host.url));
+    const { client } = await hosted(workshop, () => ({ body }));
     const error = await failureOf(client.get("weather-data/list", {}, never));
     expect(error.message).toContain("nested deeper");
     expect(error.facts.kind).toBe("protocol");
@@ -255,10 +255,10 @@ describe("whether the platform may have seen the request", () => {
 describe("redirects", () => {
   it.each([301, 302, 307, 308])("HTTP %i is not followed: the other host sees no request", async (status) => {
     const other = workshop.keep(await startFakeHost());
-    const host = workshop.keep(
-      await startFakeHost(() => ({ status, headers: { location: `${other.url}/api/set-value?t=secret` } })),
-    );
-    const { client } = makeClient(workshop, settingsFor(host.url));
+    const { client } = await hosted(workshop, () => ({
+      status,
+      headers: { location: `${other.url}/api/set-value?t=secret` },
+    }));
     const error = await failureOf(client.write("GH-1", "101", "1010", never));
     await client.controllers(never).catch(() => undefined);
     expect(error.facts).toMatchObject({ kind: "protocol", sent: true, status });
@@ -269,10 +269,10 @@ describe("redirects", () => {
   });
 
   it("a redirect from http to https says which URL to set", async () => {
-    const host = workshop.keep(
-      await startFakeHost(() => ({ status: 301, headers: { location: "https://rt.example.com/x" } })),
-    );
-    const { client } = makeClient(workshop, settingsFor(host.url));
+    const { client } = await hosted(workshop, () => ({
+      status: 301,
+      headers: { location: "https://rt.example.com/x" },
+    }));
     const error = await failureOf(client.sensors("GH-1", never));
     expect(error.message).toContain("set platform.realtime_url to https://rt.example.com");
   });
@@ -280,20 +280,18 @@ describe("redirects", () => {
 
 describe("connections", () => {
   it("polling uses as many as configured and no more", async () => {
-    const host = workshop.keep(await startFakeHost(() => ok([])));
-    const { client } = makeClient(workshop, settingsFor(host.url, { concurrency: 3 }));
+    const { host, client } = await hosted(workshop, () => ok([]), { concurrency: 3 });
     await Promise.all(Array.from({ length: 50 }, () => client.sensors("GH-1", never)));
     expect(host.requests).toHaveLength(50);
     expect(host.accepted).toBe(3);
   });
 
   it("a command never waits for polls that hang", async () => {
-    const host = workshop.keep(
-      await startFakeHost(({ path }) =>
-        path.endsWith("sensor-data") ? new Promise(() => undefined) : ok({ status: 1 }),
-      ),
+    const { host, client } = await hosted(
+      workshop,
+      ({ path }) => (path.endsWith("sensor-data") ? new Promise(() => undefined) : ok({ status: 1 })),
+      { concurrency: 2 },
     );
-    const { client } = makeClient(workshop, settingsFor(host.url, { concurrency: 2 }));
     const stuck = Array.from({ length: 10 }, () => client.sensors("GH-1", never).catch(() => undefined));
     await expect.poll(() => host.requests.length).toBe(2);
     expect(await client.connection("GH-1", never)).toMatchObject({ state: "online" });

@@ -1,7 +1,15 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { VirtualClock } from "../support/virtual-clock.js";
 import { seededRandom } from "../../src/runtime/random.js";
-import { factsOf, failureOf, makeClient, never, settingsFor, Workshop } from "./support/client-under-test.js";
+import {
+  factsOf,
+  failureOf,
+  makeClient,
+  never,
+  settingsFor,
+  Workshop,
+  hosted,
+} from "./support/client-under-test.js";
 import { ok, startFakeHost, type Answerer, type Reply } from "./support/fake-host.js";
 import { startRawHost } from "./support/raw-host.js";
 
@@ -77,8 +85,7 @@ describe("an hour without platform", () => {
 
   it("a stop waits for no other command, even where all of them hang", async () => {
     const hangs = ({ body }: { body: string }) => (body.includes('"00000100"') ? ok(null) : null);
-    const host = workshop.keep(await startFakeHost(hangs));
-    const { client } = makeClient(workshop, settingsFor(host.url));
+    const { host, client } = await hosted(workshop, hangs);
     const hanging = Array.from({ length: 40 }, (_, n) => client.write("GH-1", String(n), "00000010", never));
     const ended = Promise.allSettled(hanging);
     await client.write("GH-1", "300", "00000100", never, { stops: true });
@@ -96,8 +103,7 @@ describe("reads are repeated", () => {
   };
 
   it("twice at most, then the error is the caller's", async () => {
-    const host = workshop.keep(await startFakeHost(flaky(2, { status: 502, body: "" })));
-    const { client } = makeClient(workshop, settingsFor(host.url));
+    const { host, client } = await hosted(workshop, flaky(2, { status: 502, body: "" }));
     expect(await client.sensors("GH-1", never)).toEqual([]);
     expect(host.requests).toHaveLength(3);
     host.answer(() => ({ status: 502, body: "" }));
@@ -190,8 +196,7 @@ describe("the link", () => {
     [{ status: 502, body: "" }, 1],
     [{ status: 200, body: "<html>" }, 1],
   ])("an answer %j makes so many failed attempts: %i", async (reply, failures) => {
-    const host = workshop.keep(await startFakeHost(() => reply));
-    const { client } = makeClient(workshop, settingsFor(host.url));
+    const { client } = await hosted(workshop, () => reply);
     await factsOf(client.write("GH-1", "101", "1010", never));
     expect(client.link("realtime")).toMatchObject({ failures });
   });
@@ -212,10 +217,12 @@ describe("the platform's clock", () =>
   it("its distance from ours is known from the Date header, and a jump of ours shows at once", async () => {
     const clock = new VirtualClock(Date.parse("2026-03-01T08:00:00Z"));
     const date = new Date(clock.now() + 3 * 60_000).toUTCString();
-    const host = workshop.keep(
-      await startFakeHost(() => ({ headers: { date }, body: { code: 200, data: [] } })),
+    const { client } = await hosted(
+      workshop,
+      () => ({ headers: { date }, body: { code: 200, data: [] } }),
+      {},
+      { clock },
     );
-    const { client } = makeClient(workshop, settingsFor(host.url), { clock });
     expect(client.clockSkewMs()).toBeNull();
     await client.controllers(never);
     expect(client.clockSkewMs()).toBe(180_000);

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { makeClient, never, failureOf, settingsFor, Workshop } from "./support/client-under-test.js";
+import { makeClient, never, failureOf, settingsFor, Workshop, hosted } from "./support/client-under-test.js";
 import { ok, startFakeHost } from "./support/fake-host.js";
 
 const workshop = new Workshop();
@@ -30,10 +30,9 @@ describe("what cannot be read", () => {
 
   it("stays bounded, whatever the platform invents", async () => {
     let n = 0;
-    const host = workshop.keep(
-      await startFakeHost(() => ok(Array.from({ length: 50 }, () => ({ [`x${(n += 1)}`.repeat(30)]: 1 })))),
+    const { client, lines } = await hosted(workshop, () =>
+      ok(Array.from({ length: 50 }, () => ({ [`x${(n += 1)}`.repeat(30)]: 1 }))),
     );
-    const { client, lines } = makeClient(workshop, settingsFor(host.url));
     for (let round = 0; round < 10; round += 1) await client.runningStatuses("GH-1", never);
     expect(client.shapeReports()).toHaveLength(200);
     expect(lines).toHaveLength(201);
@@ -53,12 +52,9 @@ describe("what cannot be read", () => {
 
 describe("get", () => {
   it("hands back no names that could change a prototype", async () => {
-    const host = workshop.keep(
-      await startFakeHost(() => ({
-        body: '{"code":200,"__proto__":{"polluted":1},"data":[{"a":1,"constructor":{"prototype":{"polluted":1}}}]}',
-      })),
-    );
-    const { client } = makeClient(workshop, settingsFor(host.url));
+    const { client } = await hosted(workshop, () => ({
+      body: '{"code":200,"__proto__":{"polluted":1},"data":[{"a":1,"constructor":{"prototype":{"polluted":1}}}]}',
+    }));
     const answer = await client.get("video-data/list", {}, never);
     expect(JSON.stringify(answer)).toBe('{"code":200,"data":[{"a":1}]}');
   });

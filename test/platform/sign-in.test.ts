@@ -1,12 +1,14 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import type { PlatformPorts } from "../../src/platform/client.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 import {
   factsOf,
   failureOf,
   gate,
+  hosted,
   makeClient,
   never,
   settingsFor,
@@ -50,10 +52,14 @@ const account = { account: "me@example.com", password: "s3cret-canary" };
 const signInSettings = (host: FakeHost, body: Record<string, unknown> = account) =>
   settingsFor(host.url, { sign_in: { body } });
 
+/** A client that signs in there and keeps its token in a folder of its own. */
+const newClient = async (host: FakeHost, ports: Partial<PlatformPorts> = {}) =>
+  makeClient(workshop, signInSettings(host), { dataDir: await workshop.folder(), ...ports });
+
 describe("sign-in", () => {
   it("sends the configured body as it stands, without a bearer header, and uses the token for both hosts", async () => {
     const { host, signIns, reads, bearer } = await startPlatform();
-    const { client } = makeClient(workshop, signInSettings(host), { dataDir: await workshop.folder() });
+    const { client } = await newClient(host);
     await client.controllers(never);
     await client.sensors("GH-1", never);
     expect(signIns()).toHaveLength(1);
@@ -64,7 +70,7 @@ describe("sign-in", () => {
 
   it("100 calls at once without a token: one sign-in", async () => {
     const { host, signIns, reads } = await startPlatform();
-    const { client } = makeClient(workshop, signInSettings(host), { dataDir: await workshop.folder() });
+    const { client } = await newClient(host);
     await Promise.all(Array.from({ length: 100 }, () => client.controllers(never)));
     expect(signIns()).toHaveLength(1);
     expect(reads()).toHaveLength(100);
@@ -87,9 +93,7 @@ describe("sign-in", () => {
 
   it("a token refused again right after signing in is unauthorized, and not tried a third time", async () => {
     const { host, state, signIns, reads } = await startPlatform();
-    const { client, links, lines } = makeClient(workshop, signInSettings(host), {
-      dataDir: await workshop.folder(),
-    });
+    const { client, links, lines } = await newClient(host);
     await client.controllers(never);
     host.answer(({ path }) =>
       path === signInPath ? ok({ token: `another-token-${(state.issued += 1)}` }) : refusal,
@@ -105,9 +109,7 @@ describe("sign-in", () => {
 
   it("an operation the account may not use does not make it sign in again and again", async () => {
     const { host, state, signIns } = await startPlatform();
-    const { client, links } = makeClient(workshop, signInSettings(host), {
-      dataDir: await workshop.folder(),
-    });
+    const { client, links } = await newClient(host);
     host.answer((request) => {
       if (request.path === signInPath) return ok({ token: `another-token-${(state.issued += 1)}` });
       return request.path === "/api/device" ? refusal : ok([]);
@@ -124,7 +126,7 @@ describe("sign-in", () => {
 
   it("a write is never replayed: the caller renews and decides", async () => {
     const { host, state, signIns, reads } = await startPlatform();
-    const { client } = makeClient(workshop, signInSettings(host), { dataDir: await workshop.folder() });
+    const { client } = await newClient(host);
     await client.controllers(never);
     state.good.clear();
     expect(await factsOf(client.write("GH-1", "101", "1010", never))).toMatchObject({
@@ -141,7 +143,7 @@ describe("sign-in", () => {
 
   it("a write without a credential at hand sends nothing and signs in only when asked to", async () => {
     const { host, signIns } = await startPlatform();
-    const { client } = makeClient(workshop, signInSettings(host), { dataDir: await workshop.folder() });
+    const { client } = await newClient(host);
     expect(await factsOf(client.write("GH-1", "101", "1010", never))).toMatchObject({
       kind: "unauthorized",
       sent: false,
@@ -154,7 +156,7 @@ describe("sign-in", () => {
 
   it("a caller that stops waiting does not stop the sign-in of the others", async () => {
     const { host, state, signIns } = await startPlatform();
-    const { client } = makeClient(workshop, signInSettings(host), { dataDir: await workshop.folder() });
+    const { client } = await newClient(host);
     const { opened, open } = gate();
     host.answer(async ({ path }) => {
       if (path !== signInPath) return ok([]);
@@ -227,10 +229,7 @@ describe("sign-in", () => {
   it("a token about to end is renewed before it is refused", async () => {
     const { host, state, signIns } = await startPlatform();
     const clock = new VirtualClock();
-    const { client } = makeClient(workshop, signInSettings(host), {
-      clock,
-      dataDir: await workshop.folder(),
-    });
+    const { client } = await newClient(host, { clock });
     host.answer(({ path }) =>
       path === signInPath ? ok({ token: `token-number-${(state.issued += 1)}`, expiresIn: 3_600 }) : ok([]),
     );
@@ -246,7 +245,7 @@ describe("sign-in", () => {
   it("an answer without a token says where to tell it, and counts as a refusal", async () => {
     const { host, state, signIns } = await startPlatform();
     state.signIn = () => ok({ welcome: "me" });
-    const { client } = makeClient(workshop, signInSettings(host), { dataDir: await workshop.folder() });
+    const { client } = await newClient(host);
     const error = await failureOf(client.controllers(never));
     expect(error.facts).toMatchObject({ kind: "unauthorized", sent: false });
     expect(error.message).toContain("platform.sign_in.token_path");
@@ -259,10 +258,7 @@ describe("sign-in", () => {
     const { host, state, signIns } = await startPlatform();
     const clock = new VirtualClock();
     state.signIn = () => ({ status: 502, body: "" });
-    const { client, links } = makeClient(workshop, signInSettings(host), {
-      clock,
-      dataDir: await workshop.folder(),
-    });
+    const { client, links } = await newClient(host, { clock });
     for (let second = 0; second < 300; second += 1) {
       await factsOf(client.controllers(never));
       await clock.advance(1_000);
@@ -331,10 +327,7 @@ describe("sign-in attempts after refusals", () => {
     const { host, state } = await startPlatform();
     const clock = new VirtualClock();
     state.signIn = () => wrong;
-    const { client, links, lines } = makeClient(workshop, signInSettings(host), {
-      clock,
-      dataDir: await workshop.folder(),
-    });
+    const { client, links, lines } = await newClient(host, { clock });
     await factsOf(client.controllers(never));
     expect(links.at(-1)?.unauthorized).toBe(true);
     expect(lines.join("")).toContain("check the account and password");
@@ -352,10 +345,7 @@ describe("tokens that end soon after they were got", () => {
   async function secondsOfSignIns(everyS: number, ends: readonly number[]): Promise<readonly number[]> {
     const { host, state, signIns } = await startPlatform();
     const clock = new VirtualClock();
-    const { client } = makeClient(workshop, signInSettings(host), {
-      clock,
-      dataDir: await workshop.folder(),
-    });
+    const { client } = await newClient(host, { clock });
     const signedIn: number[] = [];
     for (let second = 0; second < 120; second += everyS) {
       if (ends.includes(second)) state.good.clear();
@@ -383,8 +373,7 @@ describe("an account that somebody else signs in with too", () => {
   it("is known by tokens that end soon after they were got, from the second in a row", async () => {
     const { host, state } = await startPlatform();
     const clock = new VirtualClock();
-    const dataDir = await workshop.folder();
-    const { client } = makeClient(workshop, signInSettings(host), { clock, dataDir });
+    const { client } = await newClient(host, { clock });
     const contested: number[] = [];
     for (let token = 0; token < 3; token += 1) {
       await clock.advance(15_000);
@@ -400,8 +389,7 @@ describe("a sign-in that the platform's Retry-After holds back", () => {
   it("waits for 15 minutes of a day at most, for commands need it; polling waits for all of it", async () => {
     const { host, signIns, bearer } = await startPlatform();
     const clock = new VirtualClock();
-    const dataDir = await workshop.folder();
-    const { client } = makeClient(workshop, signInSettings(host), { clock, dataDir });
+    const { client } = await newClient(host, { clock });
     await client.controllers(never);
     let lists = 0;
     host.answer((request) => {
@@ -428,10 +416,7 @@ describe("a sign-in that the platform's Retry-After holds back", () => {
   it("is no refusal: the account is not called wrong, and it goes out when the time is over", async () => {
     const { host, state, signIns, bearer } = await startPlatform();
     const clock = new VirtualClock();
-    const { client } = makeClient(workshop, signInSettings(host), {
-      clock,
-      dataDir: await workshop.folder(),
-    });
+    const { client } = await newClient(host, { clock });
     await client.controllers(never);
     const throttled: Reply = { status: 429, headers: { "retry-after": "120" } };
     let isBusy = true;
@@ -455,10 +440,7 @@ describe("a refusal of everything that is over by itself", () =>
   it("is forgotten with the first read the business host answers, although the token is the old one", async () => {
     const { host, state, signIns, bearer } = await startPlatform();
     const clock = new VirtualClock();
-    const { client, links } = makeClient(workshop, signInSettings(host), {
-      clock,
-      dataDir: await workshop.folder(),
-    });
+    const { client, links } = await newClient(host, { clock });
     await client.controllers(never);
     let isRefusing = true;
     host.answer((request) =>
@@ -529,8 +511,7 @@ describe("token file", () => {
 
 describe("static token", () => {
   it("a refusal is final: no replay, and the link says unauthorized", async () => {
-    const host = workshop.keep(await startFakeHost(() => refusal));
-    const { client, links } = makeClient(workshop, settingsFor(host.url), { clock: systemClock });
+    const { host, client, links } = await hosted(workshop, () => refusal, {}, { clock: systemClock });
     await factsOf(client.controllers(never));
     expect(host.requests).toHaveLength(1);
     expect(links.at(-1)).toMatchObject({ host: "business", unauthorized: true });

@@ -71,24 +71,6 @@ describe("the weather station", () => {
   });
 });
 
-describe("somebody in a greenhouse", () => {
-  it("turns one switch after the other by hand, in one greenhouse, until he leaves", () => {
-    const asking = new Asking({
-      controllers: 4,
-      faults: [{ fault: "somebody", forMs: 5 * minuteMs, delayMs: minuteMs }],
-    });
-    const moved = (ms: number): readonly string[] => {
-      asking.pass(ms).state.advance(asking.now);
-      return asking.state.takeChanges().map(({ device, held }) => `${device.code} ${held.by}`);
-    };
-    const seen = [0, 1, 1, 1, 1].flatMap((minutes) => moved(minutes * minuteMs));
-    expect(seen.length).toBe(5);
-    expect(new Set(seen).size).toBe(1);
-    expect(seen[0]).toMatch(/^GH-\d+ hand$|^FM-\d+ hand$/);
-    expect(moved(hourMs)).toEqual([]);
-  });
-});
-
 describe("a greenhouse", () => {
   it("cools when its skylights are opened at noon", () => {
     const [closed, opened] = [new Asking(), new Asking()];

@@ -15,14 +15,6 @@ describe("a value sent to an address", () => {
     expect(asking.control.trueState(code, "101").isMoving).toBe(false);
   });
 
-  it("turns round where it is when a newer value comes half way", () => {
-    const asking = new Asking();
-    asking.post(code, "101", "10010");
-    asking.pass(45_000).post(code, "101", "10001");
-    expect(asking.pass(22_500).level(code, "101")).toBeCloseTo(0.25, 5);
-    expect(asking.pass(30_000).level(code, "101")).toBe(0);
-  });
-
   it("starts its motor once each time it begins to run or turns round", () => {
     const asking = new Asking();
     const starts = () => asking.control.trueState(code, "101").starts;
@@ -46,15 +38,6 @@ describe("a position", () => {
       accepted: true,
       effect: "ignored_no_position_mode",
     });
-  });
-
-  it("is taken after 10100 at the same address and read back as the degree", () => {
-    const asking = new Asking();
-    asking.post(code, "101", "10100");
-    expect(asking.read(code, "101")).toBe("10100");
-    asking.post(code, "101", "45");
-    expect(asking.read(code, "101")).toBe("45");
-    expect(asking.pass(2 * minuteMs).level(code, "101")).toBeCloseTo(0.45, 5);
   });
 
   it("reads how far it is where the dialect shows the travel", () => {
@@ -124,19 +107,6 @@ describe("irrigation in rotation", () => {
 });
 
 describe("the record of what happened", () => {
-  it("keeps every register value with its time and cause", () => {
-    const asking = new Asking();
-    const start = asking.now;
-    asking.pass(1000).post(code, "101", "10010");
-    asking.pass(1000);
-    asking.control.moveByHand(code, "101", "10001");
-    expect(asking.control.held(code, "101")).toEqual([
-      { at: start, value: "10001", by: "initial" },
-      { at: start + 1000, value: "10010", by: "command" },
-      { at: start + 2000, value: "10001", by: "hand" },
-    ]);
-  });
-
   it("keeps no more than the newest POSTs and values", () => {
     const asking = new Asking({ postLimit: 100, historyLimit: 10 });
     for (let n = 0; n < 1000; n++) asking.post(code, "150", n % 2 === 0 ? "1010" : "1001");

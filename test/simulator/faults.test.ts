@@ -77,15 +77,6 @@ describe("a POST that is accepted", () => {
     expect(asking.control.posts()[0]).toMatchObject({ accepted: true, effect: "ignored_by_fault" });
   });
 
-  it("and done late", () => {
-    const { asking, decision } = posted({ fault: "late", delayMs: 40_000 });
-    expect(json(decision.body).code).toBe(200);
-    expect(asking.control.posts()[0]?.effect).toBe("waiting");
-    expect(asking.pass(39_999).read(code, "101")).toBe("10001");
-    expect(asking.pass(1).read(code, "101")).toBe("10010");
-    expect(asking.control.posts()[0]?.effect).toBe("taken");
-  });
-
   it("and done, and set back to what the register held before", () => {
     const { asking } = posted({ fault: "revert", delayMs: 40_000 });
     expect(asking.pass(39_000).read(code, "101")).toBe("10010");
@@ -155,21 +146,6 @@ describe("reads that lie", () => {
 });
 
 describe("events", () => {
-  it.each([
-    ["--", undefined],
-    ["--", "--"],
-    [null, null],
-    [999.9, 999.9],
-    ["ERR", "ERR"],
-  ])("a broken sensor shows %o", (shown, value) => {
-    const asking = new Asking({
-      faults: [{ fault: "bad_sensor", controller: code, sensor: "airtemp", value, forMs: minuteMs }],
-    });
-    expect(asking.readings(code).airtemp).toBe(shown);
-    expect(asking.readings(code).co2).toBeTypeOf("number");
-    expect(asking.pass(minuteMs).readings(code).airtemp).toBeTypeOf("number");
-  });
-
   it("somebody moves something now and then, at the given rate", () => {
     const asking = new Asking({ controllers: 1, faults: [{ fault: "moved_by_hand", perHour: 12 }] });
     asking.pass(100 * hourMs).control.posts();

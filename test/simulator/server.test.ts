@@ -55,18 +55,6 @@ describe("the business host", () => {
     expect(item).toMatchObject({ code, name: "1号日光温室", deviceTypeId: "C001", online: true });
     expect(reply.text).toContain('"customerId":1680236549218304003');
   });
-
-  it.each([
-    ["TEXT", ["C001", "C003", "V003", "V009", "W001"]],
-    ["STREAM", ["V003", "V008", "V009"]],
-  ])("lists devices of dataType %s with the types %o, video devices in TEXT too", async (dataType, types) => {
-    const { businessUrl } = await running();
-    const { data } = (
-      await call(`${businessUrl}/api/device?dataType=${dataType}`, { headers: bearer })
-    ).json();
-    expect([...new Set(list(data).map((item) => item.deviceTypeId))].sort()).toEqual(types);
-    expect(list(data)[0]).not.toHaveProperty("online");
-  });
 });
 
 describe("the realtime host", () => {

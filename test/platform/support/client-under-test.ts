@@ -8,6 +8,7 @@ import { createPlatform, type PlatformClient, type PlatformPorts } from "../../.
 import type { HostLink } from "../../../src/platform/link.js";
 import type { PlatformSettings } from "../../../src/platform/settings.js";
 import { systemClock } from "../../../src/runtime/clock.js";
+import { type Answerer, type FakeHost, startFakeHost } from "./fake-host.js";
 
 type Cleanup = () => Promise<unknown>;
 
@@ -68,6 +69,17 @@ export function makeClient(
   });
   workshop.keep(client);
   return { client, links, lines };
+}
+
+/** A host that answers like this, and a client of it. */
+export async function hosted(
+  workshop: Workshop,
+  answerer?: Answerer,
+  over?: Partial<PlatformSettings>,
+  ports?: Partial<PlatformPorts>,
+): Promise<ClientUnderTest & { readonly host: FakeHost }> {
+  const host = workshop.keep(await startFakeHost(answerer));
+  return { host, ...makeClient(workshop, settingsFor(host.url, over), ports) };
 }
 
 export const never = new AbortController().signal;
