@@ -28,15 +28,8 @@ export function probeSettings(
 ): ProbeSettings {
   const topics = topicsUnder(configuration.mqtt.base_topic);
   const settings = connectionSettings(configuration.mqtt, topics, embedded, [], {});
-  const { url, username, password, tls, protocolVersion } = settings;
-  return {
-    url,
-    username,
-    password,
-    tls,
-    protocolVersion,
-    clientId: clientIdBeside(configuration.mqtt.client_id),
-  };
+  const { url, username, password, tls, protocolVersion, clientId } = settings;
+  return { url, username, password, tls, protocolVersion, clientId: clientIdBeside(clientId) };
 }
 
 async function opened(scene: Scene, settings: ProbeSettings, key: string): Promise<Opened | Verdict> {
@@ -146,8 +139,6 @@ function whyBusy(host: string, port: number): Promise<Verdict | null> {
 /** The bridge's largest message, `bridge/controllers`, and room for its topic. */
 const largestMessage = 256 * 1024 + 4096;
 
-const noLink = notTried("there is no link to the broker");
-
 type OnProbe = (probe: BrokerProbe, scene: Scene) => Verdict | Promise<Verdict>;
 
 /** A check on the one link that "broker" has opened. */
@@ -155,7 +146,7 @@ const onProbe =
   (errand: OnProbe) =>
   async (scene: Scene): Promise<Verdict> => {
     const { broker } = scene.evidence;
-    return broker === null ? noLink : await errand(broker, scene);
+    return broker === null ? notTried("there is no link to the broker") : await errand(broker, scene);
   };
 
 /** The same for what only the bridge's own link may do. */
@@ -175,8 +166,8 @@ export const brokerChecks: readonly Check[] = [
   { id: "broker.retained", needs: ["broker.publish"], run: asBridge(retainedVerdict) },
   { id: "broker.packet_size", needs: ["broker"], run: onProbe(sizeVerdict) },
   { id: "broker.anonymous", needs: ["broker"], run: anonymousVerdict },
-  { id: "broker.announce", needs: ["broker"], run: announceVerdict },
-  { id: "home_assistant", needs: ["broker"], run: homeAssistantVerdict },
+  { id: "broker.announce", needs: ["broker"], run: asBridge(announceVerdict) },
+  { id: "home_assistant", needs: ["broker"], run: onProbe(homeAssistantVerdict) },
 ];
 
 async function openVerdict(scene: Scene): Promise<Verdict> {
@@ -310,28 +301,20 @@ async function anonymousVerdict(scene: Scene): Promise<Verdict> {
         : notTried(`the second connection did not come about: ${probe.reason}`);
     await probe.close();
   }
-  const remedy =
-    "let the broker ask for passwords (Mosquitto: allow_anonymous false and a password_file), and set mqtt.username and mqtt.password";
-  return isLoopback(new URL(mqtt.url).hostname)
-    ? warning("the broker lets clients in without a user name: whoever reaches it may move actuators", remedy)
-    : warning(
-        "the broker lets clients in without a user name: everybody on this network may move actuators",
-        remedy,
-      );
+  const who = isLoopback(new URL(mqtt.url).hostname) ? "whoever reaches it" : "everybody on this network";
+  return warning(
+    `the broker lets clients in without a user name: ${who} may move actuators`,
+    "let the broker ask for passwords (Mosquitto: allow_anonymous false and a password_file), and set mqtt.username and mqtt.password",
+  );
 }
 
 /** An empty message about a device nobody knows; Home Assistant passes over it. */
-async function announceVerdict(scene: Scene): Promise<Verdict> {
-  const { broker } = scene.evidence;
-  const { homeassistant } = scene.configuration;
-  if (!homeassistant.enabled) return notTried("homeassistant.enabled is false");
-  if (broker === null) return noLink;
-  if (scene.evidence.isGuest)
-    return notTried("only the running bridge itself may announce at its embedded broker");
-  const prefix = homeassistant.discovery_prefix;
+async function announceVerdict(probe: BrokerProbe, { configuration, limits }: Scene): Promise<Verdict> {
+  const { enabled, discovery_prefix: prefix } = configuration.homeassistant;
+  if (!enabled) return notTried("homeassistant.enabled is false");
   const topic = `${prefix}/device/greenhouse2mqtt_doctor/config`;
-  const { published, arrived, granted } = await broker.roundTrip(topic, "", scene.limits.roundTripMs);
-  const isForbidden = published !== "taken" || (broker.facts.protocolVersion === 4 && granted && !arrived);
+  const { published, arrived, granted } = await probe.roundTrip(topic, "", limits.roundTripMs);
+  const isForbidden = published !== "taken" || (probe.facts.protocolVersion === 4 && granted && !arrived);
   return isForbidden
     ? failed(
         `we may not publish below ${prefix}/, so Home Assistant would never hear of us`,
@@ -340,14 +323,12 @@ async function announceVerdict(scene: Scene): Promise<Verdict> {
     : ok(`we may announce devices below ${prefix}/`);
 }
 
-async function homeAssistantVerdict(scene: Scene): Promise<Verdict> {
-  const { broker } = scene.evidence;
+async function homeAssistantVerdict(probe: BrokerProbe, scene: Scene): Promise<Verdict> {
   const { homeassistant, mqtt } = scene.configuration;
-  if (broker === null) return noLink;
   const state = `${mqtt.base_topic}/bridge/state`;
   const prefix = homeassistant.discovery_prefix;
   const filters = [state, homeassistant.status_topic, `${prefix}/+/+/config`, `${prefix}/+/+/+/config`];
-  const found = await broker.retained(filters);
+  const found = await probe.retained(filters);
   scene.evidence.bridgeOnline = found.get(state) === "online";
   if (!homeassistant.enabled) return notTried("homeassistant.enabled is false");
   if (mqtt.url === undefined && !scene.evidence.bridgeOnline)

@@ -9,6 +9,7 @@ import { newestRecords, readHistory } from "../../journal/reader.js";
 import { createPlatform } from "../../platform/client.js";
 import { isDeviceCode, isPlainCode } from "../../platform/operations.js";
 import type { PlatformSettings } from "../../platform/settings.js";
+import { errorCode } from "../../runtime/file-system.js";
 import { silentLog } from "../../runtime/log.js";
 import { failed, notTried, ok, type Verdict, warning, within } from "./finding.js";
 import { spoken } from "./network-checks.js";
@@ -102,10 +103,8 @@ async function wrongHostVerdict(error: unknown, scene: Scene, signal: AbortSigna
 }
 
 /** Both hosts get the same credential anyway, so asking each the other's question gives nothing away. */
-function areSwapped(scene: Scene, signal: AbortSignal): Promise<boolean> {
-  scene.evidence.swapped ??= triedSwapped(scene, signal);
-  return scene.evidence.swapped;
-}
+const areSwapped = (scene: Scene, signal: AbortSignal): Promise<boolean> =>
+  (scene.evidence.swapped ??= triedSwapped(scene, signal));
 
 /** Neither host knows less of what the other is asked for, and one knows more. */
 async function triedSwapped(scene: Scene, signal: AbortSignal): Promise<boolean> {
@@ -118,12 +117,10 @@ async function triedSwapped(scene: Scene, signal: AbortSignal): Promise<boolean>
   return Math.min(...gains) >= 0 && Math.max(...gains) > 0;
 }
 
-type Hosts = Pick<PlatformSettings, "business_url" | "realtime_url">;
-
 /** How well each host knows one question of its own. */
 async function knowledgeOf(
   { configuration, ports }: Scene,
-  hosts: Hosts,
+  hosts: Pick<PlatformSettings, "business_url" | "realtime_url">,
   signal: AbortSignal,
 ): Promise<readonly number[]> {
   const { sign_in: signIn, ...settings } = configuration.platform;
@@ -131,12 +128,7 @@ async function knowledgeOf(
   const credential = signIn === undefined ? {} : { token: "none" };
   const platform = createPlatform(
     { ...settings, ...credential, ...hosts },
-    {
-      clock: ports.clock,
-      random: ports.random,
-      log: silentLog,
-      dataDir: configuration.data_dir,
-    },
+    { ...ports, log: silentLog, dataDir: configuration.data_dir },
   );
   try {
     return await Promise.all([
@@ -179,9 +171,8 @@ async function directoryVerdict({ configuration }: Scene): Promise<Verdict> {
       );
     return ok(existing === directory ? `${directory} can be written` : `${directory} can be created`);
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
     return failed(
-      `${directory} cannot be written (${code}): without a journal no command is taken`,
+      `${directory} cannot be written (${errorCode(error)}): without a journal no command is taken`,
       "make it a folder that belongs to the user the bridge runs as, or set data_dir to one",
     );
   }
@@ -192,8 +183,7 @@ async function nearest(path: string): Promise<string> {
   try {
     if ((await stat(path)).isDirectory()) return path;
   } catch (error) {
-    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    if (isMissing && dirname(path) !== path) return nearest(dirname(path));
+    if (errorCode(error) === "ENOENT" && dirname(path) !== path) return nearest(dirname(path));
     throw error;
   }
   throw Object.assign(new Error("not a folder"), { code: "ENOTDIR" });

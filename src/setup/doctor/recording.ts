@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { deviceTexts, privateTexts } from "../../config/private-texts.js";
 import { PlatformError, type Query } from "../../greenhouse/ports.js";
 import { readOnlyOperations } from "../../platform/operations.js";
+import { errorCode } from "../../runtime/file-system.js";
 import { pseudonyms, type StrangerSafe, strangerSafe } from "../../runtime/redaction.js";
 import { failed, ok, type Verdict, warning } from "./finding.js";
 import { sampleControllers } from "./platform-checks.js";
@@ -126,7 +127,7 @@ async function recordVerdict(directory: string, scene: Scene, signal: AbortSigna
         mode: 0o600,
       });
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+    const code = errorCode(error);
     return code === "EEXIST"
       ? occupied(directory)
       : failed(`${directory} cannot be written (${code})`, "name a folder that can be written");
