@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { EmbeddedBroker } from "../../src/broker/broker.js";
 import { tellFigures } from "../proof/figures.js";
 import { benchFor, type Check, startConformanceBroker } from "./bench.js";
+import { bytes } from "./bytes.js";
 import * as connecting from "./connecting.js";
 import * as framing from "./framing.js";
 import * as publishing from "./publishing.js";
@@ -14,6 +15,7 @@ import * as version5 from "./version-5.js";
 /* Each row of statements.md in each version it has a number in, by raw packets, side by side on one broker. */
 
 const subjects: readonly Readonly<Record<string, Check>>[] = [
+  bytes,
   connecting,
   framing,
   publishing,

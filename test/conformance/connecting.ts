@@ -1,14 +1,7 @@
 import { expect } from "vitest";
 import { packet } from "../fuzz/packets.js";
 import { type Bench, type Check, limited, login } from "./bench.js";
-import {
-  expectConnack,
-  expectConnectMalformed,
-  expectMalformed,
-  expectThrownOut,
-  lasting,
-  valueOf,
-} from "./expectations.js";
+import { expectThrownOut, lasting, valueOf } from "./expectations.js";
 import { connectPacket, pingPacket, publishPacket, subscribePacket } from "./packets.js";
 
 /* CONNECT and CONNACK, client ids, logins, keep alive, the end of a connection. */
@@ -29,41 +22,6 @@ export const connectComesOnce: Check = async ({ client, version, name }) => {
   peer.send(connectPacket(version, { id: name("again"), ...login }));
   await expectThrownOut(peer);
 };
-
-export const protocolName: Check = (bench) => expectConnectMalformed(bench, { ...login, protocol: "MQTX" });
-
-export const unknownLevelEnds: Check = (bench) => expectConnectMalformed(bench, { ...login, level: 6 });
-
-export const reservedConnectFlag: Check = (bench) => expectConnectMalformed(bench, { ...login, flip: 1 });
-
-export const willFieldsMissing: Check = (bench) =>
-  // The flag of a will, and the login's fields taken for topic and message.
-  expectConnectMalformed(bench, { username: "u", flip: 0x80 | 4 });
-
-export const willBitsWithoutWill: Check = async (bench) => {
-  for (const flip of [8, 16, 32]) await expectConnectMalformed(bench, { ...login, flip });
-};
-
-export const willQosWithoutWill: Check = (bench) => expectConnectMalformed(bench, { ...login, flip: 8 });
-
-export const willRetainWithoutWill: Check = (bench) => expectConnectMalformed(bench, { ...login, flip: 32 });
-
-export const willQosOf3: Check = (bench) =>
-  expectConnectMalformed(bench, { ...login, will: { topic: bench.name(), qos: 3 } });
-
-export const userNameWithoutFlagIsPassedOver: Check = (bench) =>
-  expectConnack(bench, { username: login.username, flip: 0x80 }, 4);
-
-export const userNameMissing: Check = (bench) => expectConnectMalformed(bench, { flip: 0x80 });
-
-export const passwordWithoutFlagIsPassedOver: Check = (bench) =>
-  expectConnack(bench, { ...login, flip: 0x40 }, 4);
-
-export const passwordMissing: Check = (bench) =>
-  expectConnectMalformed(bench, { username: login.username, flip: 0x40 });
-
-export const passwordAloneIsAWrongLogin: Check = (bench) =>
-  expectConnack(bench, { password: login.password }, 4);
 
 export const keepAlive: Check = async ({ client }) => {
   // The broker hears CONNECT at some time after this; on a busy machine long before we hear its answer.
@@ -96,9 +54,6 @@ export const idMissing: Check = async ({ raw, version }) => {
   peer.send(packet(0x10, whole.slice(2, -2)));
   await expectThrownOut(peer);
 };
-
-export const illFormedIdIsTaken: Check = (bench) =>
-  expectConnack(bench, { ...login, id: [0x69, bench.version, 0xff, 0xfe] }, 0);
 
 export const plainIds: Check = async ({ raw, version }) => {
   const alphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -148,12 +103,6 @@ export const idOfAnotherUser: Check = async (bench) => {
   expect(await peer.untilEnd()).toEqual([]);
   await owner.ping();
 };
-
-export const illFormedWillTopicIsTaken: Check = (bench) =>
-  expectConnack(bench, { ...login, will: { topic: [0x77, 0xff, 0xfe] } }, 0);
-
-export const illFormedUserNameIsAWrongLogin: Check = (bench) =>
-  expectConnack(bench, { ...wrongLogin, username: [0x75, 0xff, 0xfe] }, refusal(bench, 4, 0x86));
 
 export const nothingForMalformed: Check = async ({ raw, version }) => {
   const cut = connectPacket(version, { id: "cut", ...login }).slice(0, -4);
@@ -224,8 +173,6 @@ export const refusalKeepsSession: Check = async (bench) => {
 export const ping: Check = async ({ client }) => {
   await (await client()).ping();
 };
-
-export const disconnectFlags: Check = (bench) => expectMalformed(bench, ...packet(0xe2, []));
 
 export const unknownAuthentication: Check = async ({ raw, name }) => {
   const peer = await raw();

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { Bench } from "./bench.js";
-import { type Asked, type Connect, connectPacket, type Received } from "./packets.js";
+import type { Asked, Connect, Received } from "./packets.js";
 import type { Peer } from "./peer.js";
 import type { Property } from "./properties.js";
 
@@ -19,25 +19,6 @@ export async function expectMalformed({ client }: Bench, ...bytes: readonly numb
   const peer = await client();
   peer.send(bytes);
   await expectThrownOut(peer);
-}
-
-/** The opposite: a client that sends these bytes is served as before. */
-export async function expectTolerated({ client }: Bench, ...bytes: readonly number[]): Promise<void> {
-  const peer = await client();
-  peer.send(bytes);
-  await peer.untilPong();
-}
-
-export async function expectConnectMalformed({ raw, version, name }: Bench, connect: Connect): Promise<void> {
-  const peer = await raw();
-  peer.send(connectPacket(version, { id: name("malformed"), ...connect }));
-  await expectThrownOut(peer);
-}
-
-/** The opposite: it is answered, with this code. */
-export async function expectConnack({ raw, name }: Bench, connect: Connect, code: number): Promise<void> {
-  const peer = await raw();
-  expect((await peer.connect({ id: name("connack"), ...connect })).code).toBe(code);
 }
 
 /** What makes a session outlive its connection. */

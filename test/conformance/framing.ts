@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { packet } from "../fuzz/packets.js";
 import { createWebSocketStream } from "ws";
 import { type Check, login } from "./bench.js";
-import { expectMalformed, expectTolerated, subscriber } from "./expectations.js";
+import { expectMalformed, subscriber } from "./expectations.js";
 import {
   acknowledgePacket,
   connectPacket,
@@ -11,7 +11,7 @@ import {
   subscribePacket,
   unsubscribePacket,
 } from "./packets.js";
-import { short, text } from "./properties.js";
+import { short } from "./properties.js";
 
 /* How packets are made up: text, flags, ids; and the frames of WebSocket. */
 
@@ -48,12 +48,6 @@ export const reservedFlagsOfOurs: Check = async (bench) => {
   await peer.ping();
   peer.send(unsubscribePacket(bench.version, 9, [bench.name()]));
   expect((await peer.next("unsuback")).id).toBe(9);
-};
-
-export const reservedFlagsOfTheirs: Check = async (bench) => {
-  const pubrel = [...short(1)];
-  for (const bytes of [packet(0xc1, []), packet(0x60, pubrel), packet(0x6a, pubrel), packet(0xe1, [])])
-    await expectMalformed(bench, ...bytes);
 };
 
 export const idOfZeroIsTaken: Check = async ({ client, version, name }) => {
@@ -115,13 +109,6 @@ export const othersStay: Check = async (bench) => {
   const bystander = await bench.client();
   await violationEnds(bench);
   await bystander.ping();
-};
-
-export const longerLengthIsTaken: Check = (bench) => expectTolerated(bench, 0xc0, 0x80, 0x00);
-
-export const illFormedPairIsTaken: Check = (bench) => {
-  const pair = [0x26, ...text("by"), ...text([0xff, 0xfe])];
-  return expectTolerated(bench, ...packet(0x30, [...text(bench.name()), pair.length, ...pair]));
 };
 
 export const propertyLengthThere: Check = async ({ client, name }) => {

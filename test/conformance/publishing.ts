@@ -1,16 +1,9 @@
 import { expect } from "vitest";
-import { packet } from "../fuzz/packets.js";
 import { type Check, limited } from "./bench.js";
-import { expectMalformed, retainedOn, subscriber } from "./expectations.js";
+import { retainedOn, subscriber } from "./expectations.js";
 import { acknowledgePacket, publishPacket } from "./packets.js";
-import { short, text } from "./properties.js";
 
 /* PUBLISH in both directions with its acknowledgements, and retained messages. */
-
-export const noWildcardInTopic: Check = async (bench) => {
-  for (const wildcard of ["+", "#", "/+/x", "/#"])
-    await expectMalformed(bench, ...publishPacket(bench.version, { topic: `${bench.name()}${wildcard}` }));
-};
 
 export const topicMatchesFilter: Check = async (bench) => {
   const peer = await subscriber(bench, [bench.name("/+/x"), 0]);
@@ -19,12 +12,6 @@ export const topicMatchesFilter: Check = async (bench) => {
   expect((await peer.next("publish")).topic).toBe(bench.name("/a/x"));
   expect((await peer.next("publish")).topic).toBe(bench.name("/b/x"));
 };
-
-export const noEmptyTopic: Check = (bench) =>
-  expectMalformed(bench, ...publishPacket(bench.version, { topic: "" }));
-
-export const qosOf3: Check = (bench) =>
-  expectMalformed(bench, ...packet(0x36, [...text(bench.name()), ...short(1), 0]));
 
 export const qos0: Check = async (bench) => {
   const peer = await subscriber(bench, [bench.name(), 2]);
@@ -97,8 +84,6 @@ export const qos2Received: Check = async (bench) => {
   expect((await watcher.next("publish")).payload).toBe("first");
   expect((await watcher.next("publish")).payload).toBe("second");
 };
-
-export const releaseFlags: Check = (bench) => expectMalformed(bench, ...packet(0x60, short(1)));
 
 export const acknowledgedByQos: Check = async ({ client, name }) => {
   const peer = await client();

@@ -1,26 +1,9 @@
 import { expect } from "vitest";
 import { type Check, limited } from "./bench.js";
-import { expectMalformed, expectTolerated, subscriber } from "./expectations.js";
+import { expectMalformed, subscriber } from "./expectations.js";
 import { acknowledgePacket, subscribePacket, unsubscribePacket } from "./packets.js";
 
 /* SUBSCRIBE and UNSUBSCRIBE with their answers, and what filters match. */
-
-export const subscribeFlags: Check = async (bench) => {
-  const [, ...rest] = subscribePacket(bench.version, 1, [[bench.name(), 0]]);
-  for (const first of [0x80, 0x83, 0x8a]) await expectMalformed(bench, first, ...rest);
-};
-
-export const illFormedFilterIsTaken: Check = (bench) =>
-  expectTolerated(bench, ...subscribePacket(bench.version, 1, [[[0x66, 0xff, 0xfe], 0]]));
-
-export const filterIsThere: Check = (bench) =>
-  expectMalformed(bench, ...subscribePacket(bench.version, 1, []));
-
-export const subscribeOptions: Check = async (bench) => {
-  const bad = bench.version === 5 ? [3, 0x30, 0x40, 0x80] : [3, 4, 0x40, 0x80];
-  for (const options of bad)
-    await expectMalformed(bench, ...subscribePacket(bench.version, 1, [[bench.name(), options]]));
-};
 
 export const subscribeIsAnswered: Check = async ({ client, name }) => {
   expect(await (await client()).subscribe([[name(), 1]])).toEqual([1]);
@@ -99,17 +82,6 @@ export const overlappingAtEitherQos: Check = async (bench) => {
   }
   expect(delivered).toEqual([2, 0, 2, 1]);
 };
-
-export const unsubscribeFlags: Check = async (bench) => {
-  const [, ...rest] = unsubscribePacket(bench.version, 1, [bench.name()]);
-  for (const first of [0xa0, 0xa3]) await expectMalformed(bench, first, ...rest);
-};
-
-export const illFormedUnsubscribeIsTaken: Check = (bench) =>
-  expectTolerated(bench, ...unsubscribePacket(bench.version, 1, [[0x66, 0xff, 0xfe]]));
-
-export const unsubscribeIsOfSomething: Check = (bench) =>
-  expectMalformed(bench, ...unsubscribePacket(bench.version, 1, []));
 
 export const unsubscribeOfNothingIsAnswered: Check = async ({ client, version }) => {
   const peer = await client();
@@ -201,14 +173,6 @@ export const plusFillsALevel: Check = async (bench) => {
   await peer.getsNothingFrom(sender);
 };
 
-export const hashAsSecondLetterIsTaken: Check = (bench) =>
-  expectTolerated(bench, ...subscribePacket(bench.version, 1, [["a#", 0]]));
-
-export const plusBesideALetterIsTaken: Check = async (bench) => {
-  for (const filter of ["a+", "+a", bench.name("/+a")])
-    await expectTolerated(bench, ...subscribePacket(bench.version, 1, [[filter, 0]]));
-};
-
 export const wildcardsAndTheServersTopics: Check = async (bench) => {
   // The broker tells there of everybody who comes.
   const peer = await subscriber(bench, ["+/+/new/clients", 0], ["+/+/disconnect/clients", 0]);
@@ -216,14 +180,6 @@ export const wildcardsAndTheServersTopics: Check = async (bench) => {
   (await bench.client()).drop();
   await peer.getsNothingFrom(sender);
 };
-
-export const noEmptyFilter: Check = async (bench) => {
-  await expectMalformed(bench, ...subscribePacket(bench.version, 1, [["", 0]]));
-  await expectMalformed(bench, ...unsubscribePacket(bench.version, 1, [""]));
-};
-
-export const nullInFilterIsTaken: Check = (bench) =>
-  expectTolerated(bench, ...subscribePacket(bench.version, 1, [["a\0b", 0]]));
 
 export const nothingIsNormalized: Check = async (bench) => {
   const peer = await subscriber(bench, [bench.name("/a/b"), 0]);

@@ -1,16 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
-import { packet } from "../fuzz/packets.js";
 import { type Bench, type Check, limited, login } from "./bench.js";
-import {
-  expectMalformed,
-  expectTolerated,
-  lasting,
-  leftSession,
-  retainedOn,
-  subscriber,
-  valueOf,
-} from "./expectations.js";
+import { lasting, leftSession, retainedOn, subscriber, valueOf } from "./expectations.js";
 import { noLocal, publishPacket, retainAsPublished, retainHandling, subscribePacket } from "./packets.js";
 import type { Peer } from "./peer.js";
 import type { Property } from "./properties.js";
@@ -46,21 +37,6 @@ export const requestAndResponse = unaltered(
   ["response topic", "answers/here"],
   ["correlation data", Buffer.from("which")],
 );
-
-const illFormed =
-  (property: number): Check =>
-  (bench) =>
-    expectTolerated(bench, ...packet(0x30, [0, 1, 0x74, 6, property, 0, 3, 0x74, 0xff, 0xfe]));
-export const illFormedResponseTopicIsTaken = illFormed(0x08);
-export const illFormedContentTypeIsTaken = illFormed(0x03);
-
-export const responseTopicWithoutWildcard: Check = async (bench) => {
-  for (const wildcard of ["a/+", "a/#"])
-    await expectMalformed(
-      bench,
-      ...publishPacket(5, { topic: bench.name(), properties: [["response topic", wildcard]] }),
-    );
-};
 
 export const expiredIsDropped: Check = async (bench) => {
   await leftSession(bench, [bench.name(), 1]);

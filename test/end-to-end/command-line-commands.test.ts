@@ -1,9 +1,10 @@
 import { userInfo } from "node:os";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, vi } from "vitest";
 import { brokers } from "./support/brokers.js";
-import { type CommandRig, createCommandRig } from "./support/command-rig.js";
+import { createCommandRig } from "./support/command-rig.js";
 import { anyText, containing } from "./support/expected.js";
 import { type Result } from "./support/house.js";
+import { it, staged } from "./support/staged.js";
 import { fields } from "./support/watch.js";
 
 /* `set`, `journal`, `lock` and `alarms` of the built program, beside a running bridge and without one. */
@@ -16,16 +17,11 @@ describe.concurrent.each([mosquitto, embedded])(
   "commands of the program beside a bridge on $name",
   { timeout: 120_000 },
   (broker) => {
-    let rig: CommandRig;
-    beforeAll(async () => {
-      rig = await createCommandRig(broker, { houses: 6 });
-    }, 90_000);
-    afterAll(() => (rig as CommandRig | undefined)?.stage.clear());
-
-    const run = (...args: readonly string[]) => rig.stage.program(args).ended;
+    const shared = staged((stage) => createCommandRig(stage, broker, { houses: 6 }));
+    const run = (...args: readonly string[]) => shared().stage.program(args).ended;
 
     it("set goes through the running bridge, prints the result and ends with 0 for confirmed and already", async () => {
-      const house = rig.house();
+      const house = shared().house();
       const set = await run("set", house.code, "fan", "ON", "--by", "shift lead");
       expect({ code: set.code, stderr: set.stderr }).toMatchObject({ code: 0 });
       const result = fields(set.stdout);
@@ -52,7 +48,7 @@ describe.concurrent.each([mosquitto, embedded])(
     });
 
     it("set --dry-run sends nothing and ends with 0; every other outcome ends with 3", async () => {
-      const house = rig.house();
+      const house = shared().house();
       const dry = await run("set", house.code, "fan", "on", "--dry-run");
       expect([dry.code, fields(dry.stdout)["outcome"]]).toEqual([0, "dry_run"]);
       for (const [args, outcome] of [
@@ -70,7 +66,7 @@ describe.concurrent.each([mosquitto, embedded])(
     });
 
     it("journal reads beside the bridge: a table, JSON lines, by controller and by time", async () => {
-      const house = rig.house();
+      const house = shared().house();
       const first = await house.command("fan", { command: "on", id: "j-1", by: "grower" });
       await house.command("roof", { command: "fly", id: "j-2" });
       const json = await run("journal", "--json", "--controller", house.id);
@@ -90,7 +86,7 @@ describe.concurrent.each([mosquitto, embedded])(
     });
 
     it("lock, unlock and release ask the running bridge, and a locked actuator refuses", async () => {
-      const house = rig.house();
+      const house = shared().house();
       const lock = await run(
         "lock",
         house.code,
@@ -104,7 +100,7 @@ describe.concurrent.each([mosquitto, embedded])(
       );
       expect(lock).toMatchObject({ code: 0, stderr: "" });
       expect(fields(lock.stdout)).toMatchObject({ controller: house.id, actuators: ["fan"], by: "anna" });
-      await rig.watch.untilTrue(
+      await shared().watch.untilTrue(
         () => house.latest("fan", "lock").includes("belt off"),
         "the lock is shown",
         20_000,
@@ -125,7 +121,7 @@ describe.concurrent.each([mosquitto, embedded])(
     });
 
     it("alarms lists what is wrong, and acknowledges it", async () => {
-      const house = rig.house();
+      const house = shared().house();
       await house.fault({ fault: "ignore", address: "310" });
       expect(await house.command("co2", "on")).toMatchObject({ outcome: "unconfirmed" });
       const alarm = `command_problem.${house.id}.co2`;
@@ -135,8 +131,8 @@ describe.concurrent.each([mosquitto, embedded])(
           .filter((line) => line !== "")
           .map(fields)
           .find(({ id }) => id === alarm);
-      await rig.watch.untilTrue(
-        () => rig.watch.latest(`greenhouse/alarm/${alarm}`)?.includes("active") === true,
+      await shared().watch.untilTrue(
+        () => shared().watch.latest(`greenhouse/alarm/${alarm}`)?.includes("active") === true,
         "the alarm is shown",
         20_000,
       );
@@ -148,9 +144,9 @@ describe.concurrent.each([mosquitto, embedded])(
     });
 
     it("journal --follow goes on with new commands until it is told to end", async () => {
-      const house = rig.house();
+      const house = shared().house();
       await house.command("fan", { command: "on", id: "f-1" });
-      const follow = rig.stage.program(["journal", "--json", "--follow", "--controller", house.id]);
+      const follow = shared().stage.program(["journal", "--json", "--follow", "--controller", house.id]);
       await follow.untilPrinted(/"f-1"/, 20_000);
       await house.command("fan", { command: "off", id: "f-2" });
       await follow.untilPrinted(/"f-2"/, 20_000);
@@ -165,50 +161,46 @@ describe.concurrent.each([mosquitto, embedded])(
 );
 
 describe.concurrent("set without a bridge", { timeout: 120_000 }, () =>
-  it("does the work itself, with the same path and journal, and exit codes 0 and 3", async () => {
-    const rig = await createCommandRig(mosquitto, { houses: 1 });
-    try {
-      const house = rig.house();
-      await house.command("fan", { command: "on", id: "by the bridge" });
-      await rig.bridge.end("SIGTERM");
-      const run = (...args: readonly string[]) => rig.stage.program(args).ended;
-      const set = await run("set", house.code, "fan", "off", "--by", "me");
-      expect(set.code).toBe(0);
-      expect(fields(set.stdout)).toMatchObject({
-        ...{
-          outcome: "confirmed",
-          command: "off",
-          by: "me",
-          via: containing(userInfo().username),
-          message: null,
-        },
-        steps: [{ purpose: "value", address: "150", value: "1001", read_back: "1001" }],
-      });
-      const refused = await run("set", house.code, "nowhere", "on");
-      expect(refused.code).toBe(3);
-      expect(fields(refused.stdout)).toMatchObject({
-        outcome: "refused",
-        reason: "no_read_back",
-        message: anyText,
-      });
-      expect((await run("set", house.code, "fan")).code).toBe(2);
-      expect(await run("lock", house.code)).toMatchObject({
-        code: 1,
-        stderr: containing("no bridge is running"),
-      });
-      await rig.platform.program.end("SIGKILL");
-      const gone = await run("set", house.code, "fan", "on");
-      expect(gone.code).toBe(3);
-      expect(fields(gone.stdout)).toMatchObject({ reason: "platform_unavailable" });
-      const journal = (await run("journal", "--json")).stdout.trim().split("\n").map(fields);
-      const told = journal.map(({ result }) => {
-        const { outcome, reason } = result as Result;
-        return reason ?? outcome;
-      });
-      expect(told).toEqual(["confirmed", "confirmed", "no_read_back", "platform_unavailable"]);
-      expect((await rig.stage.program(["journal"]).ended).stdout).toContain("platform_unavailable");
-    } finally {
-      await rig.stage.clear();
-    }
+  it("does the work itself, with the same path and journal, and exit codes 0 and 3", async ({ stage }) => {
+    const rig = await createCommandRig(stage, mosquitto, { houses: 1 });
+    const house = rig.house();
+    await house.command("fan", { command: "on", id: "by the bridge" });
+    await rig.bridge.end("SIGTERM");
+    const run = (...args: readonly string[]) => stage.program(args).ended;
+    const set = await run("set", house.code, "fan", "off", "--by", "me");
+    expect(set.code).toBe(0);
+    expect(fields(set.stdout)).toMatchObject({
+      ...{
+        outcome: "confirmed",
+        command: "off",
+        by: "me",
+        via: containing(userInfo().username),
+        message: null,
+      },
+      steps: [{ purpose: "value", address: "150", value: "1001", read_back: "1001" }],
+    });
+    const refused = await run("set", house.code, "nowhere", "on");
+    expect(refused.code).toBe(3);
+    expect(fields(refused.stdout)).toMatchObject({
+      outcome: "refused",
+      reason: "no_read_back",
+      message: anyText,
+    });
+    expect((await run("set", house.code, "fan")).code).toBe(2);
+    expect(await run("lock", house.code)).toMatchObject({
+      code: 1,
+      stderr: containing("no bridge is running"),
+    });
+    await rig.platform.program.end("SIGKILL");
+    const gone = await run("set", house.code, "fan", "on");
+    expect(gone.code).toBe(3);
+    expect(fields(gone.stdout)).toMatchObject({ reason: "platform_unavailable" });
+    const journal = (await run("journal", "--json")).stdout.trim().split("\n").map(fields);
+    const told = journal.map(({ result }) => {
+      const { outcome, reason } = result as Result;
+      return reason ?? outcome;
+    });
+    expect(told).toEqual(["confirmed", "confirmed", "no_read_back", "platform_unavailable"]);
+    expect((await stage.program(["journal"]).ended).stdout).toContain("platform_unavailable");
   }),
 );

@@ -65,23 +65,20 @@ describe.concurrent("starting", { timeout: 120_000 }, () => {
 
   it("falls back to MQTT 3.1.1 where the broker refuses 5", async ({ stage }) => {
     // As brokers of before MQTT 5 answer; the connection after that meets one that takes both.
-    const refusing = await answersOnce(() => {
-      door.target(broker.port);
-      return Buffer.from([0x20, 0x02, 0x00, 0x01]);
-    });
-    const door = await startTcpProxy(refusing.port);
+    const refusing = stage.keep(
+      await answersOnce(() => {
+        door.target(broker.port);
+        return Buffer.from([0x20, 0x02, 0x00, 0x01]);
+      }),
+    );
+    const door = stage.keep(await startTcpProxy(refusing.port));
     const platform = await stage.platform();
     const { broker, watch, run } = await atMosquitto(stage, platform.url);
-    try {
-      await run(mosquittoSection(`mqtt://127.0.0.1:${door.port}`, 5));
-      await until(watch, stateTopic, "online");
-      const { mqtt } = fields(await until(watch, "greenhouse/bridge/info", (text) => text !== ""));
-      expect(mqtt).toEqual({ version: "3.1.1", because: "the broker refuses MQTT 5" });
-      expect(refusing.met()).toBe(1);
-    } finally {
-      await door.close();
-      await refusing.close();
-    }
+    await run(mosquittoSection(`mqtt://127.0.0.1:${door.port}`, 5));
+    await until(watch, stateTopic, "online");
+    const { mqtt } = fields(await until(watch, "greenhouse/bridge/info", (text) => text !== ""));
+    expect(mqtt).toEqual({ version: "3.1.1", because: "the broker refuses MQTT 5" });
+    expect(refusing.met()).toBe(1);
   });
 });
 

@@ -41,7 +41,7 @@ it(`memory does not grow with ${messagesWanted} messages, and each of ${commands
 }) => {
   process.stdout.write(`soak: SOAK_MESSAGES=${messagesWanted} SOAK_COMMANDS=${commandsWanted}\n`);
   const mosquitto = await stage.mosquitto({ extra: ["max_queued_messages 0", "set_tcp_nodelay true"] });
-  const link = await startTcpProxy(mosquitto.port);
+  const link = stage.keep(await startTcpProxy(mosquitto.port));
   const platform = await stage.platform({ controllers, speed: 60 });
   const greenhouses = (await platform.codes()).filter((code) => code.startsWith("GH-"));
   const configuration = configurationFor(platform.url, link.port, greenhouses);
@@ -147,7 +147,6 @@ it(`memory does not grow with ${messagesWanted} messages, and each of ${commands
   expect(slope.value).toBeLessThan(reduced ? 400 : 2);
   expect(await bridge.end("SIGTERM")).toMatchObject({ code: 0 });
   await client.endAsync(true);
-  await link.close();
 });
 
 /** Timers come and go with every poll; sockets and files must not add up. */

@@ -35,12 +35,12 @@ export async function createWorld(lane: Lane) {
   const platformPort = Number(new URL(platform.url).port);
   const requests: Record<"business" | "realtime", Asked[]> = { business: [], realtime: [] };
   /** Doors to the two hosts of the platform. */
-  const business = await startTcpProxy(platformPort, noting(requests.business));
-  const realtime = await startTcpProxy(platformPort, noting(requests.realtime));
-  const badHost = await startBadHost();
+  const business = stage.keep(await startTcpProxy(platformPort, noting(requests.business)));
+  const realtime = stage.keep(await startTcpProxy(platformPort, noting(requests.realtime)));
+  const badHost = stage.keep(await startBadHost());
   /** Null where the broker is part of the bridge. */
   const broker = lane.broker === "embedded" ? null : await startTestBroker(lane.broker);
-  const brokerDoor = broker && (await startTcpProxy(broker.port));
+  const brokerDoor = broker && stage.keep(await startTcpProxy(broker.port));
   const brokerPort = broker?.port ?? (await freePort());
   const httpPort = await freePort();
   const ports = { business: business.port, realtime: realtime.port, broker: brokerPort, http: httpPort };
@@ -64,7 +64,6 @@ export async function createWorld(lane: Lane) {
     ...{ gaps, clockOffsets, unwritable },
     clear: async () => {
       await load.stop().catch(() => undefined);
-      for (const one of [business, realtime, badHost, brokerDoor]) await one?.close();
       if (!bridge.program.hasEnded) await bridge.kill();
       await broker?.stop();
       isCleared();

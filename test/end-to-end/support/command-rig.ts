@@ -1,11 +1,9 @@
 import { signedIn } from "./access.js";
 import type { BrokerUnderTest } from "./brokers.js";
-import { type House, houseOf } from "./house.js";
+import { houseOf } from "./house.js";
 import { given, installation } from "./installation.js";
-import type { SimulatedPlatform } from "./platform.js";
-import type { Program } from "./program.js";
-import { type Configuration, configurationFor, createStage, type Stage } from "./stage.js";
-import { plainlySpoken, type Spoken } from "./spoken.js";
+import { type Configuration, configurationFor, type Stage } from "./stage.js";
+import type { Spoken } from "./spoken.js";
 import { ask, type Watch } from "./watch.js";
 
 /* A bridge with greenhouses to command, at one of the brokers it is meant for. */
@@ -58,20 +56,7 @@ const typedActuators = Object.fromEntries(
   }),
 );
 
-export interface CommandRig {
-  readonly stage: Stage;
-  readonly platform: SimulatedPlatform;
-  readonly watch: Watch;
-  readonly broker: BrokerUnderTest;
-  readonly spoken: Spoken;
-  readonly bridge: Program;
-  /** The next greenhouse nobody has commanded yet. */
-  house(): House;
-  /** Starts the bridge (again), with these configuration sections on top; resolves when it takes commands. */
-  start(more?: Configuration): Promise<void>;
-  /** The data of a request's answer; rejects with its error. */
-  request(name: string, fields?: Readonly<Record<string, unknown>>): Promise<unknown>;
-}
+export type CommandRig = Awaited<ReturnType<typeof createCommandRig>>;
 
 /** Every second and then every eighth controller of the simulated account is no greenhouse. */
 const greenhouses = (controllers: number): readonly string[] =>
@@ -108,9 +93,8 @@ export function commandConfiguration(
   return { ...configuration, platform };
 }
 
-export interface CommandRigOptions {
+interface CommandRigOptions {
   readonly houses?: number;
-  readonly atStart?: Configuration;
   /** Of the platform, which then wants a sign-in; without it is the plainest one. */
   readonly dialect?: Spoken;
 }
@@ -119,10 +103,10 @@ export interface CommandRigOptions {
 const dialectSpeed = 60;
 
 export async function createCommandRig(
+  stage: Stage,
   broker: BrokerUnderTest,
-  { houses = 20, atStart = {}, dialect }: CommandRigOptions = {},
-): Promise<CommandRig> {
-  const stage = await createStage();
+  { houses = 20, dialect }: CommandRigOptions = {},
+) {
   const controllers = Math.ceil((houses * 8) / 7) + 1;
   const platform = await stage.platform({
     controllers,
@@ -133,6 +117,7 @@ export async function createCommandRig(
   const codes = greenhouses(controllers).slice(0, houses);
   const free = [...codes];
 
+  /** Starts the bridge (again), with these configuration sections on top; resolves when it takes commands. */
   const start = async (more: Configuration = {}) => {
     const read = (await platform.requests())["get-value"] ?? 0;
     const own = dialect ? typedActuators : actuators;
@@ -143,21 +128,17 @@ export async function createCommandRig(
     await platform.untilTotal("get-value", read + codes.length * single, patientMs);
     await firstRead(there.watch, codes);
   };
-  try {
-    await start(atStart);
-  } catch (error) {
-    await stage.clear();
-    throw error;
-  }
+  await start();
   const { watch } = there;
   return {
     ...{ stage, platform, watch, broker, start },
-    spoken: dialect ?? plainlySpoken,
     get bridge() {
       return there.bridge;
     },
+    /** The next greenhouse nobody has commanded yet. */
     house: () => houseOf(given(free.shift()), { platform, watch }),
-    request: async (name, fields = {}) => {
+    /** The data of a request's answer; rejects with its error. */
+    request: async (name: string, fields = {}): Promise<unknown> => {
       const { status, data, error } = await ask(watch, name, fields);
       if (status !== "ok") throw new Error(String(error));
       return data;

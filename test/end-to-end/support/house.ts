@@ -1,42 +1,12 @@
-import type { Post, SimulatedPlatform } from "./platform.js";
+import type { SimulatedPlatform } from "./platform.js";
 import { fields, type PublishProperties, type Watch } from "./watch.js";
 
 /* One greenhouse of a rig, seen from the broker and from the platform. */
 
 export type Result = Readonly<Record<string, unknown>>;
 
-export interface House {
-  readonly code: string;
-  readonly id: string;
-  /** `greenhouse/<id>/actuator/<actuator>` */
-  topic(actuator: string): string;
-  /** Sends a payload as it stands. */
-  send(actuator: string, payload: string | Buffer | object, options?: SendOptions): Promise<void>;
-  /** Sends it and waits for its result: the one with its id, else the next of the actuator. */
-  command(actuator: string, payload: string | Buffer | object, options?: SendOptions): Promise<Result>;
-  /** The newest payload on one of an actuator's topics; empty without. */
-  latest(actuator: string, leaf: string): string;
-  /** The result with an id. */
-  result(actuator: string, id: string): Promise<Result>;
-  /** All results of an actuator so far. */
-  results(actuator: string): readonly Result[];
-  /** Phases told of a command so far. */
-  phases(actuator: string, id: string): readonly string[];
-  untilPhase(actuator: string, id: string, phase: string): Promise<void>;
-  /** What the platform got for an address, or for the whole controller. */
-  posts(address?: string): Promise<readonly Post[]>;
-  /** The values POSTed, in order. */
-  posted(address?: string): Promise<readonly string[]>;
-  untilPosted(address: string, count: number): Promise<void>;
-  /** Waits until the newest POST to an address had this effect. */
-  untilEffect(address: string, effect: string): Promise<void>;
-  /** A fault of this controller's; see docs/simulator.md. */
-  fault(entry: Readonly<Record<string, unknown>>): Promise<void>;
-  register(address: string): Promise<string>;
-  moveByHand(address: string, value: string): Promise<void>;
-  /** Newest events of a type that name an actuator of this controller. */
-  events(type: string, actuator?: string): readonly Result[];
-}
+export type House = ReturnType<typeof houseOf>;
+type Payload = string | Buffer | object;
 
 interface SendOptions {
   readonly retain?: boolean;
@@ -50,8 +20,9 @@ interface Surroundings {
 
 const patientMs = 90_000;
 
-export function houseOf(code: string, { platform, watch }: Surroundings): House {
+export function houseOf(code: string, { platform, watch }: Surroundings) {
   const id = code.toLowerCase();
+  /** `greenhouse/<id>/actuator/<actuator>` */
   const topic = (actuator: string) => `greenhouse/${id}/actuator/${actuator}`;
   const messages = (of: string, from = 0) =>
     watch.seen.slice(from).filter((one) => one.topic === of && !one.retain);
@@ -66,8 +37,10 @@ export function houseOf(code: string, { platform, watch }: Surroundings): House 
     );
     return find() ?? {};
   };
-  const send: House["send"] = (actuator, payload, options) =>
+  /** Sends a payload as it stands. */
+  const send = (actuator: string, payload: Payload, options?: SendOptions) =>
     watch.publish(`${topic(actuator)}/set`, textOf(payload), options);
+  /** Phases told of a command so far. */
   const phases = (actuator: string, own: string) =>
     watch.seen
       .filter((one) => one.topic === `${topic(actuator)}/command`)
@@ -76,6 +49,7 @@ export function houseOf(code: string, { platform, watch }: Surroundings): House 
       .map((one) => String(one["phase"]))
       // A retained state may be published again at any time: only a change is a phase.
       .filter((phase, at, all) => phase !== all[at - 1]);
+  /** What the platform got for an address, or for the whole controller. */
   const posts = async (address?: string) =>
     (await platform.posts()).filter(
       (post) => post.code === code && (address === undefined || post.address === address),
@@ -88,42 +62,42 @@ export function houseOf(code: string, { platform, watch }: Surroundings): House 
     }
   };
   return {
-    code,
-    id,
-    topic,
-    send,
-    command: async (actuator, payload, options) => {
+    ...{ code, id, topic, send, phases, posts },
+    /** Sends it and waits for its result: the one with its id, else the next of the actuator. */
+    command: async (actuator: string, payload: Payload, options?: SendOptions): Promise<Result> => {
       const mark = watch.mark();
       await send(actuator, payload, options);
-      const own =
-        typeof payload === "object" && "id" in payload && !Buffer.isBuffer(payload)
-          ? String(payload.id)
-          : null;
-      return next(actuator, mark, own);
+      const hasId = typeof payload === "object" && "id" in payload && !Buffer.isBuffer(payload);
+      return next(actuator, mark, hasId ? String(payload.id) : null);
     },
-    latest: (actuator, leaf) => watch.latest(`${topic(actuator)}/${leaf}`) ?? "",
-    result: (actuator, own) => next(actuator, 0, own),
-    results: (actuator) => resultsFrom(actuator),
-    phases,
-    untilPhase: (actuator, own, phase) =>
+    /** The newest payload on one of an actuator's topics; empty without. */
+    latest: (actuator: string, leaf: string) => watch.latest(`${topic(actuator)}/${leaf}`) ?? "",
+    /** The result with an id. */
+    result: (actuator: string, own: string) => next(actuator, 0, own),
+    /** All results of an actuator so far. */
+    results: (actuator: string): readonly Result[] => resultsFrom(actuator),
+    untilPhase: (actuator: string, own: string, phase: string) =>
       watch.untilTrue(() => phases(actuator, own).includes(phase), `${own} is ${phase}`, patientMs),
-    posts,
-    posted: async (address) => (await posts(address)).map(({ value }) => value),
-    untilPosted: (address, count) =>
+    /** The values POSTed, in order. */
+    posted: async (address?: string) => (await posts(address)).map(({ value }) => value),
+    untilPosted: (address: string, count: number) =>
       until(`${count} POSTs to ${address}`, async () => (await posts(address)).length >= count),
-    untilEffect: (address, effect) =>
+    /** Waits until the newest POST to an address had this effect. */
+    untilEffect: (address: string, effect: string) =>
       until(`${address} is ${effect}`, async () => (await posts(address)).at(-1)?.effect === effect),
-    fault: (entry) => platform.fault({ controller: code, ...entry }),
-    register: (address) => platform.register(code, address),
-    moveByHand: (address, value) => platform.tell("move_by_hand", { controller: code, address, value }),
-    events: (type, actuator) =>
+    /** A fault of this controller's; see docs/simulator.md. */
+    fault: (entry: Readonly<Record<string, unknown>>) => platform.fault({ controller: code, ...entry }),
+    register: (address: string) => platform.register(code, address),
+    moveByHand: (address: string, value: string) =>
+      platform.tell("move_by_hand", { controller: code, address, value }),
+    /** Events of a type that name this controller. */
+    events: (type: string): readonly Result[] =>
       messages("greenhouse/bridge/event")
         .map(({ payload }) => fields(payload))
-        .filter((one) => one["type"] === type && one["controller"] === id)
-        .filter((one) => actuator === undefined || one["actuator"] === actuator),
+        .filter((one) => one["type"] === type && one["controller"] === id),
   };
 }
 
-function textOf(payload: string | Buffer | object): string | Buffer {
+function textOf(payload: Payload): string | Buffer {
   return typeof payload === "string" || Buffer.isBuffer(payload) ? payload : JSON.stringify(payload);
 }

@@ -1,12 +1,11 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Result } from "./house.js";
-import type { Stage } from "./stage.js";
 import { fields } from "./watch.js";
 
 /** Waits until the journal holds a record like this. */
 export async function untilJournaled(
-  stage: Pick<Stage, "folder">,
+  stage: { readonly folder: string },
   isWanted: (record: Result) => boolean,
 ): Promise<Result> {
   for (;;) {
@@ -23,7 +22,7 @@ export const isResultOf =
     type === "result" && (result as Result)["id"] === id;
 
 /** Every whole record in the journal of a stage's bridge, oldest first. */
-export async function journalOf(stage: Pick<Stage, "folder">): Promise<readonly Result[]> {
+export async function journalOf(stage: { readonly folder: string }): Promise<readonly Result[]> {
   const folder = join(stage.folder, "data", "journal");
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(".jsonl")).sort();
   const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));

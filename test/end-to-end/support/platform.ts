@@ -5,27 +5,7 @@ import type { Program } from "./program.js";
 
 /* The simulated platform in its own process, told over HTTP what is to happen at the greenhouses. */
 
-export interface SimulatedPlatform {
-  /** Of both hosts. */
-  readonly url: string;
-  readonly program: Program;
-  /** `{"do": what, ...fields}`; rejects when the simulator does not understand it. */
-  tell(what: string, fields?: Readonly<Record<string, unknown>>): Promise<void>;
-  codes(): Promise<readonly string[]>;
-  /** Requests answered so far, by operation. */
-  requests(): Promise<Readonly<Record<string, number>>>;
-  /** Waits until the platform got this many more requests of an operation than now. */
-  untilAsked(operation: string, more: number, timeoutMs?: number): Promise<void>;
-  /** Waits until it got this many in all. */
-  untilTotal(operation: string, total: number, timeoutMs?: number): Promise<void>;
-  posts(): Promise<readonly Post[]>;
-  /** Arms one entry of a fault file. */
-  fault(entry: Readonly<Record<string, unknown>>): Promise<void>;
-  /** What the register of an address really holds. */
-  register(controller: string, address: string): Promise<string>;
-  /** All that it held, oldest first. */
-  held(controller: string, address: string): Promise<readonly Held[]>;
-}
+export type SimulatedPlatform = Awaited<ReturnType<typeof platformOf>>;
 
 /** From when on a register held a value; `at` is epoch ms. */
 export interface Held {
@@ -43,16 +23,20 @@ export interface Post {
   readonly effect: string;
 }
 
-export async function platformOf(program: Program): Promise<SimulatedPlatform> {
+export async function platformOf(program: Program) {
   const [, url = ""] = await program.untilPrinted(/business_url: (\S+)/, 60_000);
   const view = async (name: string): Promise<unknown> =>
     JSON.parse((await ask(`${url}/_simulator/${name}`)).body);
-  const tell: SimulatedPlatform["tell"] = async (what, fields = {}) => {
+  /** `{"do": what, ...fields}`; rejects when the simulator does not understand it. */
+  const tell = async (what: string, fields: Readonly<Record<string, unknown>> = {}): Promise<void> => {
     const order = JSON.stringify({ do: what, ...fields });
     const { status, body } = await ask(`${url}/_simulator/control`, order);
     if (status !== 200) throw new Error(`the simulator refused ${order}: ${body}`);
   };
-  const untilTotal = async (operation: string, total: number, timeoutMs = 40_000) => {
+  /** Requests answered so far, by operation. */
+  const requests = async () => (await view("requests")) as Readonly<Record<string, number>>;
+  /** Waits until it got this many of an operation in all. */
+  const untilTotal = async (operation: string, total: number, timeoutMs = 40_000): Promise<void> => {
     const end = performance.now() + timeoutMs;
     for (let count = 0; count < total; count = (await requests())[operation] ?? 0) {
       if (performance.now() > end) throw new Error(`${count} of ${total} requests of ${operation} in time`);
@@ -64,20 +48,19 @@ export async function platformOf(program: Program): Promise<SimulatedPlatform> {
       readonly value: string;
       readonly held: readonly Held[];
     };
-  const requests = async () => (await view("requests")) as Readonly<Record<string, number>>;
   return {
-    url,
-    program,
-    requests,
-    tell,
-    fault: (entry) => tell("fault", { fault: entry }),
-    register: async (...where) => (await stateOf(...where)).value,
-    held: async (...where) => (await stateOf(...where)).held,
+    ...{ url, program, requests, tell, untilTotal },
+    /** Arms one entry of a fault file. */
+    fault: (entry: Readonly<Record<string, unknown>>) => tell("fault", { fault: entry }),
+    /** What the register of an address really holds. */
+    register: async (controller: string, address: string) => (await stateOf(controller, address)).value,
+    /** All that it held, oldest first. */
+    held: async (controller: string, address: string) => (await stateOf(controller, address)).held,
     codes: async () => (await view("controllers")) as readonly string[],
     posts: async () => (await view("posts")) as readonly Post[],
-    untilAsked: async (operation, more, timeoutMs) =>
+    /** Waits until it got this many more of an operation than now. */
+    untilAsked: async (operation: string, more: number, timeoutMs?: number) =>
       untilTotal(operation, ((await requests())[operation] ?? 0) + more, timeoutMs),
-    untilTotal,
   };
 }
 

@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ProfileName } from "../../../src/simulator/dialects.js";
-import { type Mosquitto, type MosquittoOptions, startMosquitto } from "../../support/mosquitto.js";
+import { type MosquittoOptions, startMosquitto } from "../../support/mosquitto.js";
 import { journalOf } from "./journal.js";
-import { platformOf, type SimulatedPlatform } from "./platform.js";
+import { platformOf } from "./platform.js";
 import { type Program, type ProgramOptions, startProgram } from "./program.js";
 import { type Watch, watchBroker, type WatchOptions } from "./watch.js";
 
@@ -16,25 +16,7 @@ export const canaries = {
   password: "canary-password-93ab27",
 } as const;
 
-export interface Stage {
-  readonly folder: string;
-  program(args: readonly string[], options?: Partial<ProgramOptions>): Program;
-  platform(options?: {
-    readonly port?: number;
-    readonly controllers?: number;
-    readonly profile?: ProfileName;
-    /** How much faster than real time the greenhouses live; 10 without. */
-    readonly speed?: number;
-  }): Promise<SimulatedPlatform>;
-  mosquitto(options?: MosquittoOptions): Promise<Mosquitto>;
-  watch(options: WatchOptions): Promise<Watch>;
-  /** Writes a configuration and runs the bridge on it. */
-  bridge(configuration: Configuration, options?: BridgeOptions): Promise<Program>;
-  write(name: string, text: string): Promise<string>;
-  /** Where a canary surfaced, in logs, topics and the journal of this stage. */
-  leaks(): Promise<readonly string[]>;
-  clear(): Promise<void>;
-}
+export type Stage = Awaited<ReturnType<typeof createStage>>;
 
 export type Configuration = Readonly<Record<string, unknown>>;
 
@@ -43,52 +25,62 @@ interface BridgeOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Simulated time runs ten times as fast, so that readings are renewed every 3 s. */
-const usualSpeed = 10;
+interface PlatformOptions {
+  readonly port?: number;
+  readonly controllers?: number;
+  readonly profile?: ProfileName;
+  /** How much faster than real time the greenhouses live; with 10 readings are renewed every 3 s. */
+  readonly speed?: number;
+}
 
-export async function createStage(): Promise<Stage> {
+export async function createStage() {
   const folder = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-e2e-"));
   const programs: Program[] = [];
   const watches: Watch[] = [];
   const endings: (() => Promise<unknown>)[] = [];
-  const program: Stage["program"] = (args, options) => {
+  const program = (args: readonly string[], options?: Partial<ProgramOptions>): Program => {
     const started = startProgram(args, { folder, ...options });
     programs.push(started);
     endings.push(() => started.end("SIGKILL"));
     return started;
   };
-  const write: Stage["write"] = async (name, text) => {
+  const write = async (name: string, text: string): Promise<string> => {
     const path = join(folder, name);
     await writeFile(path, text, { mode: 0o600 });
     return path;
   };
   return {
-    folder,
-    program,
-    write,
-    platform: ({ port = 0, controllers = 5, profile = "default", speed = usualSpeed } = {}) =>
+    ...{ folder, program, write },
+    /** Closed at the end. */
+    keep: <Thing extends { close(): Promise<void> }>(thing: Thing): Thing => {
+      endings.push(() => thing.close());
+      return thing;
+    },
+    platform: ({ port = 0, controllers = 5, profile = "default", speed = 10 }: PlatformOptions = {}) =>
       platformOf(
         program([
           ...["simulate", "--port", String(port), "--controllers", String(controllers)],
           ...["--seed", "1", "--speed", String(speed), "--profile", profile],
         ]),
       ),
-    mosquitto: async (options) => {
+    mosquitto: async (options?: MosquittoOptions) => {
       const started = await startMosquitto(options);
       endings.push(() => started.stop());
       return started;
     },
-    watch: async (options) => {
+    watch: async (options: WatchOptions) => {
       const started = await watchBroker(options);
       watches.push(started);
       endings.push(() => started.end());
       return started;
     },
-    bridge: async (configuration, { logLevel = "trace", env = {} } = {}) => {
+    /** Writes a configuration and runs the bridge on it. */
+    bridge: async (configuration: Configuration, { logLevel = "trace", env = {} }: BridgeOptions = {}) => {
       // JSON is YAML too.
       await write("config.yaml", JSON.stringify(configuration, null, 1));
       return program(["run", "--log-level", logLevel], { env });
     },
+    /** Where a canary surfaced, in logs, topics and the journal of this stage. */
     leaks: async () => leaksOf(programs, watches, await journalOf({ folder })),
     clear: async () => {
       for (const end of endings.splice(0).reverse()) await end();

@@ -1,5 +1,6 @@
-import { expect, it as plain } from "vitest";
+import { afterAll, beforeAll, expect, it as plain } from "vitest";
 import type { MosquittoOptions } from "../../support/mosquitto.js";
+import { given } from "./installation.js";
 import { configurationFor, createStage, mosquittoSection, type Stage } from "./stage.js";
 import { until } from "./watch.js";
 
@@ -14,6 +15,17 @@ export const it = plain.extend<{ readonly stage: Stage }>({
     expect(leaks, "planted secrets in outputs and topics").toEqual([]);
   },
 });
+
+/** What all tests of a suite share, on one stage. */
+export function staged<Thing>(make: (stage: Stage) => Promise<Thing>): () => Thing {
+  const made: { stage?: Stage; thing?: Thing } = {};
+  beforeAll(async () => {
+    made.stage = await createStage();
+    made.thing = await make(made.stage);
+  }, 150_000);
+  afterAll(() => made.stage?.clear());
+  return () => given(made.thing);
+}
 
 export const airtemp = "greenhouse/gh-0001/sensor/airtemp";
 
