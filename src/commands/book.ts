@@ -163,11 +163,6 @@ export type Stage =
   | { readonly at: "unclear"; readonly until: number; readonly token: number | null; readonly first: First }
   | { readonly at: "renewing"; readonly token: number; readonly first: Refused }
   | { readonly at: "renewed"; readonly until: number; readonly token: number | null; readonly first: Refused }
-  | {
-      readonly at: "recovering";
-      readonly readBack: ReadBack;
-      readonly interrupted: Interrupted;
-    }
   /** A stop with an address of its own was confirmed; what the state is now has to be read. */
   | {
       readonly at: "stopped";
@@ -175,6 +170,9 @@ export type Stage =
       readonly left: readonly string[];
       readonly ending: Ending;
     };
+
+/** A command that is there. */
+export type At<Name extends Stage["at"]> = Run & { readonly stage: Extract<Stage, { readonly at: Name }> };
 
 export interface Attempt {
   readonly nth: 1 | 2;

@@ -2,15 +2,13 @@ import { type KindRow, kindRows } from "../greenhouse/actuator-kinds.js";
 import { shows, showsPositionMode, type Step, stepsOf } from "../greenhouse/command/plan.js";
 import { modeAddress, stateAddresses } from "../greenhouse/fold-registers.js";
 import type { RawValue } from "../greenhouse/ports.js";
-import { ask, type Connection, type Posts, type Read, type Run, type Stage, type Turn } from "./book.js";
+import { ask, type At, type Connection, type Posts, type Read, type Run, type Turn } from "./book.js";
 import type { Command } from "./command.js";
 import { type Ending, refused } from "./endings.js";
 import { refusedExpired, sendFirst } from "./sending.js";
 import { finish, journalBegun, journalStep, put, type Starting, urgentWaitsMs } from "./turn.js";
 
 /* Single-device status, then a fresh read of every address of the state. */
-
-type At<Name extends Stage["at"]> = Run & { readonly stage: Extract<Stage, { readonly at: Name }> };
 
 export function begin(turn: Turn, run: Starting): void {
   turn.effects.push({ type: "phase", command: run.command, phase: "checking" });

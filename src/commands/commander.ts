@@ -165,8 +165,11 @@ export class Commander implements PushBell {
         return;
       case "posted":
       case "steps_ended":
+        this.#stepped(effect);
+        return;
       case "problem":
-        this.#mirror(effect);
+        // Not within the change that told us: a listener of the store must not dispatch.
+        queueMicrotask(() => this.#ports.store.dispatch(effect.code, { type: "problem", open: effect.open }));
         return;
       case "phase":
       case "result":
@@ -182,12 +185,15 @@ export class Commander implements PushBell {
   }
 
   #tell(effect: News): void {
-    const { audience, log, commandLog } = this.#ports;
+    const { audience, limits, log, commandLog } = this.#ports;
     switch (effect.type) {
-      case "phase":
-        audience.phase(effect.command, effect.phase);
-        this.#limit(effect);
+      case "phase": {
+        const { command, phase, result } = effect;
+        audience.phase(command, phase);
+        if (result === undefined) limits?.phase(command, phase, command.isRecovered === true);
+        else limits?.ended(command, result);
         return;
+      }
       case "result":
         audience.result(effect.result, effect.about, effect.sequence);
         return;
@@ -214,27 +220,16 @@ export class Commander implements PushBell {
     }
   }
 
-  #limit({ command, phase, result }: Extract<Effect, { type: "phase" }>): void {
-    const { limits } = this.#ports;
-    if (result === undefined) limits?.phase(command, phase, command.isRecovered === true);
-    else limits?.ended(command, result);
-  }
-
-  /** What the mirror may show: where a command's steps stand, and the controller's problem. */
-  #mirror(effect: Extract<Effect, { type: "posted" | "steps_ended" | "problem" }>): void {
-    const { store, clock } = this.#ports;
-    if (effect.type === "problem") {
-      const { code, open } = effect;
-      // Not within the change that told us: a listener of the store must not dispatch.
-      queueMicrotask(() => store.dispatch(code, { type: "problem", open }));
+  /** What the mirror may show: where a command's steps stand. */
+  #stepped(effect: Extract<Effect, { type: "posted" | "steps_ended" }>): void {
+    const { store, clock, limits } = this.#ports;
+    const { code, target, targetId: id } = effect.command;
+    if (effect.type === "steps_ended") {
+      store.dispatch(code, { type: "steps_ended", target, id });
       return;
     }
-    const { code, target, targetId: id } = effect.command;
-    if (effect.type === "steps_ended") store.dispatch(code, { type: "steps_ended", target, id });
-    else {
-      this.#ports.limits?.posted(effect.command);
-      store.dispatch(code, { type: "posted", target, id, at: clock.monotonic(), between: effect.between });
-    }
+    limits?.posted(effect.command);
+    store.dispatch(code, { type: "posted", target, id, at: clock.monotonic(), between: effect.between });
   }
 
   #note({ record, durable, quiet }: Extract<Effect, { type: "note" }>): void {
@@ -308,30 +303,19 @@ export class Commander implements PushBell {
 
 /** `given` ends the question; its signal costs more than many an answer, so it is only made where it is listened to. */
 async function answerTo(question: PlatformQuestion, ports: CommanderPorts, given: AbortController) {
-  const { platform, store } = ports;
-  switch (question.type) {
-    case "renew":
-      return { type: "renewed", isNew: await platform.renewCredential(given.signal) } as const;
-    case "connection":
-      return {
-        type: "connection",
-        connection: await connection(question.command.code, ports, given.signal),
-      } as const;
-    case "read": {
-      const { command, address } = question;
-      return {
-        type: "read",
-        address,
-        read: await freshRead(command.code, address, ports, given.signal),
-      } as const;
-    }
-    case "post": {
-      const { command, step } = question;
-      const registers = store.get(command.code)?.actuators.get(command.targetId)?.registers;
-      const before = registers?.[step.address]?.raw ?? null;
-      return { type: "answered", answer: await sent(question, ports), before } as const;
-    }
+  const { type } = question;
+  if (type === "renew")
+    return { type: "renewed", isNew: await ports.platform.renewCredential(given.signal) } as const;
+  const { code } = question.command;
+  if (type === "connection")
+    return { type, connection: await connection(code, ports, given.signal) } as const;
+  if (type === "read") {
+    const { address } = question;
+    return { type, address, read: await freshRead(code, address, ports, given.signal) } as const;
   }
+  const registers = ports.store.get(code)?.actuators.get(question.command.targetId)?.registers;
+  const before = registers?.[question.step.address]?.raw ?? null;
+  return { type: "answered", answer: await sent(question, ports), before } as const;
 }
 
 /** The single-device status, folded into the mirror. */

@@ -218,10 +218,15 @@ const notShown = (step: Step, end: StepEnd, shown: string): string =>
     ? `The platform accepted ${step.value} for address ${step.address}, which goes on showing the position mode and no degree: that the mode was read back is all the proof there is. Nothing is sent again: check the actuator.`
     : `The platform accepted ${step.value} for address ${step.address} but shows ${shown}. Nothing is sent again: check the actuator, its local switch and the address.`;
 
+const notSentYet = ({ value, address }: Step, shown: string): string =>
+  `The bridge was stopped before ${value} was sent to address ${address}, and the platform shows ${shown}: it did not happen. Send it again if it is still wanted.`;
+
 const notTaken = (step: Step, end: StepEnd, shown: string): string =>
-  showsModeOnly(step, end)
-    ? `Sending ${step.value} to address ${step.address} ended without an answer, and the address goes on showing the position mode and no degree. Check the actuator before sending again.`
-    : `Sending ${step.value} to address ${step.address} ended without an answer, and the platform shows ${shown}: it did not happen. Send it again if it is still wanted.`;
+  end.attempts === 0
+    ? notSentYet(step, shown)
+    : showsModeOnly(step, end)
+      ? `Sending ${step.value} to address ${step.address} ended without an answer, and the address goes on showing the position mode and no degree. Check the actuator before sending again.`
+      : `Sending ${step.value} to address ${step.address} ended without an answer, and the platform shows ${shown}: it did not happen. Send it again if it is still wanted.`;
 
 /** The command's end once a step did not lead on to the next, or the last one ended; null when the next step may go. */
 export function endingAfter(step: Step, end: StepEnd, isLast: boolean): Ending | null {

@@ -15,7 +15,7 @@ import {
 import { begin, checkRead, connected, journaled, sendUrgently } from "./checks.js";
 import { aboutOf, type Command } from "./command.js";
 import { pushed, wakeOf } from "./confirm.js";
-import { adopt, cut, recoveredRead, waitsFor } from "./recovery.js";
+import { adopt, cut, waitsFor } from "./recovery.js";
 import { samePayloadMs } from "./admission.js";
 import { dryStop, type Ending, interlocked, refused, shuttingDown, superseded } from "./endings.js";
 import { end } from "./results.js";
@@ -136,9 +136,6 @@ function reading(
     case "renewed":
       renewedRead(turn, { ...run, stage }, read);
       return;
-    case "recovering":
-      recoveredRead(turn, { ...run, stage }, read);
-      return;
     case "stopped":
       stoppedRead(turn, { ...run, stage });
       return;
@@ -192,13 +189,12 @@ function rung(turn: Turn, address: string, raw: RawValue): void {
     if (!readBack || readBack.step.address !== address) continue;
     const isWanted = shows(run.command.settings, readBack.step, raw);
     const { stage } = run;
-    if (stage.at === "confirming" || stage.at === "recovering")
+    if (stage.at === "confirming")
       put(turn, { ...run, stage: { ...stage, readBack: pushed(readBack, raw, isWanted) } });
   }
 }
 
-const readBackOf = ({ stage }: Run) =>
-  stage.at === "confirming" || stage.at === "recovering" ? stage.readBack : null;
+const readBackOf = ({ stage }: Run) => (stage.at === "confirming" ? stage.readBack : null);
 
 /** Takes nothing new; what waits or is only being checked ends refused, what was sent stays open for the next start. */
 export function close(turn: Turn): void {
@@ -240,7 +236,6 @@ function due(turn: Turn): void {
     if (!one) continue;
     const { stage } = one;
     if (stage.at === "confirming") lookAgain(turn, { ...one, stage });
-    else if (stage.at === "recovering") lookAgain(turn, { ...one, stage });
     else if (stage.at === "unclear") lookBeforeRetry(turn, { ...one, stage });
     else if (stage.at === "renewed") lookBeforeRetry(turn, { ...one, stage });
     else if (stage.at === "journal" && stage.until !== null && turn.now.mono >= stage.until)
@@ -349,7 +344,7 @@ export function wakeOfLane(lane: Lane): number | null {
 }
 
 function wakeOfStage(stage: Stage): number | null {
-  if (stage.at === "confirming" || stage.at === "recovering") return wakeOf(stage.readBack);
+  if (stage.at === "confirming") return wakeOf(stage.readBack);
   if (stage.at === "unclear" || stage.at === "renewed") return stage.token === null ? stage.until : null;
   return stage.at === "journal" ? stage.until : null;
 }

@@ -3,6 +3,7 @@ import { stateAddresses } from "../greenhouse/fold-registers.js";
 import type { PlatformErrorFacts, RawValue } from "../greenhouse/ports.js";
 import {
   ask,
+  type At,
   type Attempt,
   type Confirming,
   type First,
@@ -38,8 +39,6 @@ import { dropPassedOver, finish, keptBack, letGo, put, stepRecord } from "./turn
 
 /** No second POST sooner than this after the first. */
 const secondPostMs = 5_000;
-
-type At<Name extends Stage["at"]> = Run & { readonly stage: Extract<Stage, { readonly at: Name }> };
 
 const stepOf = ({ steps, place }: Run): Step | undefined => steps[place];
 
@@ -204,7 +203,7 @@ function evidenced(how: "shown" | "cut" | "over", after: Confirming, lastRead: R
 }
 
 /** Begins the read that is due, of whatever is being read back. */
-export function lookAgain(turn: Turn, run: At<"confirming"> | At<"recovering">): void {
+export function lookAgain(turn: Turn, run: At<"confirming">): void {
   const { readBack } = run.stage;
   const reading = readNow(readBack, turn.now.mono, turn.book.asked + 1);
   if (reading === null) return;
@@ -308,7 +307,9 @@ export function renewedRead(turn: Turn, run: At<"renewed">, answer: Read | null)
 export function stepEnded(turn: Turn, run: Run, end: StepEnd): void {
   const step = stepOf(run);
   if (step === undefined) return;
-  const reports = [...run.reports, stepReport(run.command.settings, step, end)];
+  // Of a command of an earlier run no POST may be known.
+  const isKnown = end.attempts > 0;
+  const reports = isKnown ? [...run.reports, stepReport(run.command.settings, step, end)] : run.reports;
   const ending = endingAfter(step, end, isLast(run));
   if (ending === null) {
     nextStep(turn, { ...run, reports, place: run.place + 1 });

@@ -107,7 +107,7 @@ function isHeld(settings: ActuatorSettings, { address }: Pick<Step, "address">):
 /** A command has ended: where it was confirmed before its travel time is over, its address is read once more then. */
 function hold(turn: Turn, run: Run, { outcome }: Ending): void {
   const { posts } = turn.lane;
-  const step = run.stage.at === "recovering" ? run.stage.interrupted.step : run.steps.at(-1);
+  const step = run.steps.at(-1);
   const command = run.heir ?? run.command;
   if (outcome !== "confirmed" || turn.book.closed || step === undefined || posts.endedAt === null) return;
   const at = posts.endedAt + command.settings.travelMs;
@@ -189,7 +189,7 @@ export function dropWaiting(turn: Turn, ending: () => Ending): void {
 }
 
 function leaveUnread(turn: Turn, { command, stage }: Run): void {
-  if (stage.at !== "confirming" && stage.at !== "recovering") return;
+  if (stage.at !== "confirming") return;
   const { unread: raw, step } = stage.readBack;
   if (raw !== null) turn.effects.push({ type: "unread", command, address: step.address, raw });
 }
