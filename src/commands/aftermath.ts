@@ -139,7 +139,7 @@ export function raiseProblem(turn: Turn, about: Target, why: ProblemReason): voi
   leave(turn, about.code, [...others, { lane, problem: { actuator: about.targetId, ...why } }]);
 }
 
-export function clearProblem(turn: Turn, about: Target): void {
+function clearProblem(turn: Turn, about: Target): void {
   const open = at(turn.book.problems, about.code) ?? [];
   leave(
     turn,

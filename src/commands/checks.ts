@@ -117,7 +117,7 @@ export function sendUrgently(turn: Turn, run: Run, problem: string | null): void
 }
 
 /** Sends once the journal has on disk that it is sent. */
-export function goOn(turn: Turn, run: Run, problem: string | null): void {
+function goOn(turn: Turn, run: Run, problem: string | null): void {
   if (problem !== null) {
     const message = `Nothing was sent because the journal cannot be written: ${problem}`;
     finish(turn, run, refused("journal_unavailable", message));
