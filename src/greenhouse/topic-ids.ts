@@ -35,7 +35,7 @@ function stirred(bits: number): number {
  * A text as part of a topic, possibly empty. `exact` when nothing but letter case, outer white space and spaces (`_`)
  * differ from what was written. Names in another script stay readable where `transliterate` writes them in ASCII.
  */
-export function slug(
+function slug(
   text: string,
   transliterate: Transliterate = (foreign) => foreign,
 ): { readonly text: string; readonly exact: boolean } {

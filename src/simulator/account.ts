@@ -4,6 +4,7 @@ export type NameLanguage = "en" | "zh";
 
 /* What the simulated platform calls things. Sensors keep their Chinese names, as a real platform's do. */
 
+/** `{}` stands for a number. */
 const words: Readonly<Record<string, string>> = {
   左天窗: "Left skylight",
   右天窗: "Right skylight",
@@ -39,34 +40,30 @@ const words: Readonly<Record<string, string>> = {
   临淄: "Linzi",
   安丘: "Anqiu",
   平度: "Pingdu",
+  "{}号日光温室": "Greenhouse {}",
+  "{}号水肥一体机": "Fertilizer machine {}",
+  "{}号气象站": "Weather station {}",
+  "{}号虫情测报灯": "Pest lamp {}",
+  "{}号球机": "Dome camera {}",
+  "{}号云摄像机": "Cloud camera {}",
+  "灌溉方案{}": "Irrigation plan {}",
+  "配方{}": "Formula {}",
+  "通道{}校准": "Channel {} calibration",
 };
-
-const patterns: readonly (readonly [pattern: RegExp, english: (number: string, word: string) => string])[] = [
-  [/^(\d+)号日光温室$/, (number) => `Greenhouse ${number}`],
-  [/^(\d+)号水肥一体机$/, (number) => `Fertilizer machine ${number}`],
-  [/^(\d+)号气象站$/, (number) => `Weather station ${number}`],
-  [/^(\d+)号虫情测报灯$/, (number) => `Pest lamp ${number}`],
-  [/^(\d+)号球机$/, (number) => `Dome camera ${number}`],
-  [/^(\d+)号云摄像机$/, (number) => `Cloud camera ${number}`],
-  [/^灌溉方案(\d+)$/, (number) => `Irrigation plan ${number}`],
-  [/^配方(\d+)$/, (number) => `Formula ${number}`],
-  [/^通道(\d+)校准$/, (number) => `Channel ${number} calibration`],
-  [
-    /^(\p{Script=Han}+?)(\d*)示范园$/u,
-    (word, number) => `${words[word] ?? word} farm${number === "" ? "" : ` ${number}`}`,
-  ],
-];
 
 /** A Chinese name of the simulated account in the language asked for; a name nobody translated stays. */
 export function nameIn(language: NameLanguage, chinese: string): string {
   if (language === "zh") return chinese;
-  const word = words[chinese];
-  if (word !== undefined) return word;
-  for (const [pattern, english] of patterns) {
-    const found = pattern.exec(chinese);
-    if (found !== null) return english(found[1] ?? "", found[2] ?? "");
-  }
-  return chinese;
+  const [number = ""] = /\d+/.exec(chinese) ?? [];
+  return words[chinese] ?? words[chinese.replace(number, "{}")]?.replace("{}", number) ?? chinese;
+}
+
+/** The `nth` station, from 0. */
+function stationName(language: NameLanguage, nth: number): string {
+  const place = nameIn(language, places[nth % places.length] ?? "");
+  const round = Math.floor(nth / places.length) + 1;
+  const number = round === 1 ? "" : String(round);
+  return language === "zh" ? `${place}${number}示范园` : `${place} farm${number === "" ? "" : ` ${number}`}`;
 }
 
 interface Station {
@@ -144,10 +141,7 @@ export function accountOf(controllers: number, mix: AccountMix, language: NameLa
   const stationCount = clamp(Math.ceil(count / perStation), 1, mostStations);
   const stations = Array.from({ length: stationCount }, (_, index) => ({
     id: index + 1,
-    name: nameIn(
-      language,
-      `${places[index % places.length] ?? ""}${index < places.length ? "" : Math.floor(index / places.length) + 1}示范园`,
-    ),
+    name: stationName(language, index),
   }));
   const devices = new Map<string, Device>();
   for (let n = 1; n <= count; n++) {

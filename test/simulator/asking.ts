@@ -6,7 +6,7 @@ import type { PlatformState } from "../../src/simulator/platform-state.js";
 import { hostOf } from "../../src/simulator/operations.js";
 
 /** A fixed day in May: 08:00 in Shanghai. */
-export const morning = Date.UTC(2026, 4, 10, 0, 0, 0);
+const morning = Date.UTC(2026, 4, 10, 0, 0, 0);
 export const minuteMs = 60_000;
 export const hourMs = 60 * minuteMs;
 

@@ -2,5 +2,4 @@ import { expect } from "vitest";
 
 /* Vitest's asymmetric matchers are typed `any`; these are not. */
 export const anyText: unknown = expect.any(String);
-export const anyNumber: unknown = expect.any(Number);
 export const matching = (pattern: RegExp): unknown => expect.stringMatching(pattern);
