@@ -153,7 +153,7 @@ export interface CommanderPorts {
 export type BookLimits = Pick<LimitKeeper, "take" | "mayStart" | "mayPost">;
 
 type CommandLimits = BookLimits &
-  Pick<LimitKeeper, "beforeSending" | "phase" | "posted" | "ended" | "turnedAway">;
+  Pick<LimitKeeper, "beforeSending" | "phase" | "posted" | "ended" | "turnedAway" | "journalAgain">;
 
 export type CommandRules = Configuration["commands"];
 

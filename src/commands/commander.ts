@@ -96,7 +96,9 @@ export class Commander implements PushBell {
 
   /** Writes into the journal what it could not take when it came, and what was only counted; call it now and then. */
   journalAgain(): void {
-    this.feed({ type: "tick", journalAvailable: this.#ports.journal.state().available });
+    const { available } = this.#ports.journal.state();
+    this.feed({ type: "tick", journalAvailable: available });
+    if (available) this.#ports.limits?.journalAgain();
   }
 
   isAwaited(code: string, address: string): boolean {

@@ -56,6 +56,8 @@ export class AlarmDesk {
   readonly #ports: AlarmPorts;
   #book = noAlarms;
   #looks = 0;
+  /** Alarms that the disk did not take as they are. */
+  readonly #unwritten = new Set<string>();
 
   constructor(ports: AlarmPorts) {
     this.#ports = ports;
@@ -144,6 +146,7 @@ export class AlarmDesk {
     this.set("journal_unavailable", bridgeItself, journalProblem);
     const other = otherBridge ? "Another bridge is connected for the same account." : null;
     if (otherBridge !== null) this.set("other_bridge", bridgeItself, other);
+    if (journalProblem === null) for (const name of this.#unwritten) this.#keep(name);
     if (this.#looks++ % overdueEveryLooks === 0) this.#overdue(overdue());
     if (this.#book.alarms.size === 0) return;
     for (const { type, controller, actuator } of this.list)
@@ -168,11 +171,19 @@ export class AlarmDesk {
     this.#ports.publishAll(JSON.stringify(alarmSummary(this.list)));
   }
 
+  #keep(name: string): void {
+    this.#unwritten.delete(name);
+    const alarm = this.#book.alarms.get(name) ?? null;
+    this.#ports.journal
+      .append({ type: "alarm_kept", name, alarm }, { durable: false })
+      .catch(() => this.#unwritten.add(name));
+  }
+
   #take({ book, changed, events }: AlarmNews): void {
     this.#book = book;
-    const { journal, publish, onEvent } = this.#ports;
+    const { publish, onEvent } = this.#ports;
     for (const [name, alarm] of changed) {
-      journal.append({ type: "alarm_kept", name, alarm }, { durable: false }).catch(() => undefined);
+      this.#keep(name);
       publish(name, alarm === null ? "" : JSON.stringify(shownAlarm(alarm)));
     }
     if (changed.size > 0) this.#publishAll();

@@ -64,7 +64,7 @@ export class LimitKeeper {
       for (const { settings } of actuators.values())
         if (settings.limits !== undefined) this.#watch(newEntry(info.code, settings));
     ports.store.onChange((before, after) => {
-      if (after && (this.#dependents.size > 0 || this.#keptBack.size > 0)) this.#changed(before, after);
+      if (after) this.#changed(before, after);
     });
   }
 
@@ -134,8 +134,8 @@ export class LimitKeeper {
   beforeSending(command: LimitedCommand): readonly RecordBody[] {
     const entry = this.#entryFor(command);
     if (entry === null) return [];
-    const then = afterFirstPost(entry, command, this.#shown(command), this.#ports.clock.monotonic());
-    return this.#ledger.unkept(then);
+    const [shown, now] = [this.#shown(command), this.#ports.clock.monotonic()];
+    return this.#ledger.ahead(entry, command.id, (one) => afterFirstPost(one, command, shown, now));
   }
 
   /** One that confirms without a POST of its own has taken over the read-backs of an equal one. */
@@ -147,8 +147,11 @@ export class LimitKeeper {
     const entry = isForeign && command.wanted.type !== "stop" ? this.#entryFor(command) : null;
     if (under !== null && entry === null) return;
     this.#follow({ command, isPosted: isForeign, before: entry && inForce(entry) });
-    if (entry !== null) this.#ledger.put(afterForeignPost(entry, command));
-    this.#touchAfter(command);
+    if (entry === null) this.#touchController(command.code);
+    else {
+      this.#ledger.put(afterForeignPost(entry, command));
+      this.#touchAfter(command);
+    }
   }
 
   /** A POST of it begins, or has ended. */
@@ -161,6 +164,7 @@ export class LimitKeeper {
       ? afterPost(entry, command, now)
       : afterFirstPost(entry, command, this.#shown(command), now);
     this.#follow({ command, isPosted: true, before: under?.before ?? inForce(entry) });
+    this.#ledger.caughtUp(keyOf(command.code, command.targetId), command.id, true);
     this.#ledger.put(after);
     this.#touchAfter(command);
   }
@@ -172,6 +176,7 @@ export class LimitKeeper {
     const open = this.#open.get(key);
     open?.delete(command.id);
     if (open?.size === 0) this.#open.delete(key);
+    this.#ledger.caughtUp(key, command.id, false);
     // Also of one that was never sent: the disk may have been told that it would be.
     const entry = this.#entryFor(command);
     if (entry !== null) {
@@ -212,6 +217,7 @@ export class LimitKeeper {
   }
 
   #changed(before: Controller | undefined, after: Controller): void {
+    if (this.#dependents.size === 0 && this.#keptBack.size === 0) return;
     const isSame =
       before?.sensors === after.sensors &&
       before.statuses === after.statuses &&
@@ -339,10 +345,11 @@ export class LimitKeeper {
 
   #touchAfter({ code, targetId }: Pick<LimitedCommand, "code" | "targetId">): void {
     if (this.#ledger.get(keyOf(code, targetId)) !== undefined) this.#touchLater(keyOf(code, targetId));
-    if (this.#dependents.size > 0) this.#touchController(code);
+    this.#touchController(code);
   }
 
   #touchController(code: string): void {
+    if (this.#dependents.size === 0) return;
     const { id } = this.#ports.store.get(code)?.info ?? { id: code };
     this.#touchAll(this.#dependents.get(code));
     if (id !== code) this.#touchAll(this.#dependents.get(id));
@@ -355,10 +362,15 @@ export class LimitKeeper {
     }
   }
 
-  /** Not within what told of it: a listener of the store must not dispatch. */
+  /** Writes what the disk could not take when it was so. */
+  journalAgain(): void {
+    for (const key of this.#ledger.putAgain()) this.#touchLater(key);
+  }
+
+  /** Not within what told of it: a listener of the store must not dispatch. What it shows must not hold up a POST. */
   #touchLater(key: string): void {
     if (this.#touched.size === 0)
-      queueMicrotask(() => {
+      (this.#ports.later ?? queueMicrotask)(() => {
         const keys = [...this.#touched];
         this.#touched.clear();
         for (const one of keys) this.#touch(one);

@@ -46,6 +46,8 @@ export interface KeeperPorts {
   readonly submit: (command: RuleCommand) => void;
   /** What waits at the actuator is judged anew. */
   readonly recheck: (key: string) => void;
+  /** Calls back once requests begun by now are out; within this task when absent. */
+  readonly later?: (tell: () => void) => void;
 }
 
 export const keyOf = (code: string, actuator: string): string => `${code} actuator ${actuator}`;
@@ -75,7 +77,12 @@ export class Ledger {
   readonly #ports: Pick<KeeperPorts, "clock" | "store" | "journal" | "isReadOnly" | "alarm" | "onEvent">;
   readonly #entries = new Map<string, Entry>();
   readonly #published = new Map<string, Published>();
+  /** As the disk has it, or is about to. */
   readonly #kept = new Map<string, string>();
+  /** Of which the disk may not have the newest. */
+  readonly #unwritten = new Set<string>();
+  /** What the disk has to have before a first POST, and is so once it is out: nothing may be written over it meanwhile. */
+  readonly #ahead = new Map<string, { readonly id: string; readonly change: (entry: Entry) => Entry }>();
 
   constructor(ports: Pick<KeeperPorts, "clock" | "store" | "journal" | "isReadOnly" | "alarm" | "onEvent">) {
     this.#ports = ports;
@@ -96,16 +103,49 @@ export class Ledger {
 
   put(entry: Entry): void {
     this.set(entry);
-    for (const record of this.unkept(entry))
-      this.#ports.journal.append(record, { durable: false }).catch(() => {
-        // Nobody knows what the disk has; told again with the next change.
-        this.#kept.set(keyOf(entry.code, entry.id), "unknown");
-      });
+    const key = keyOf(entry.code, entry.id);
+    for (const record of this.#unkept(key, entry))
+      this.#ports.journal.append(record, { durable: false }).then(
+        () => this.#unwritten.delete(key),
+        () => {
+          this.#unwritten.add(key);
+          this.#kept.set(key, "unknown");
+        },
+      );
+  }
+
+  /** What has to be on disk before the first POST of a command, which then changes the entry so. */
+  ahead(entry: Entry, id: string, change: (entry: Entry) => Entry): readonly RecordBody[] {
+    const key = keyOf(entry.code, entry.id);
+    this.#ahead.set(key, { id, change });
+    const records = this.#unkept(key, entry);
+    // Whether the disk takes it, the POST tells.
+    if (records.length > 0) this.#unwritten.add(key);
+    return records;
+  }
+
+  /** Its first POST is out, so the disk has what came before it; or it has ended. */
+  caughtUp(key: string, id: string, isSent: boolean): void {
+    if (this.#ahead.get(key)?.id !== id) return;
+    this.#ahead.delete(key);
+    if (isSent) this.#unwritten.delete(key);
+  }
+
+  /** Writes what the disk did not take; which these were. */
+  putAgain(): readonly string[] {
+    const keys = [...this.#unwritten];
+    for (const key of keys) {
+      const entry = this.#entries.get(key);
+      this.#unwritten.delete(key);
+      this.#kept.set(key, "unknown");
+      if (entry !== undefined) this.put(entry);
+    }
+    return keys;
   }
 
   /** What the disk does not have yet of it; counts as kept from now on. */
-  unkept(entry: Entry): readonly RecordBody[] {
-    const key = keyOf(entry.code, entry.id);
+  #unkept(key: string, present: Entry): readonly RecordBody[] {
+    const entry = this.#ahead.get(key)?.change(present) ?? present;
     const { clock } = this.#ports;
     const seconds = keptOf(entry, (mono) => Math.round(mono / 1_000));
     const signature = seconds === null ? "" : JSON.stringify(seconds);
@@ -124,7 +164,7 @@ export class Ledger {
         const settings = held?.get(id)?.settings;
         return settings ? [this.get(keyOf(code, id)) ?? newEntry(code, settings)] : [];
       });
-    const records = now().flatMap((entry) => this.unkept({ ...entry, ...change }));
+    const records = now().flatMap((entry) => this.#unkept(keyOf(code, entry.id), { ...entry, ...change }));
     const written = await Promise.allSettled(
       records.map((record) => this.#ports.journal.append(record, { durable: true })),
     );
@@ -203,7 +243,7 @@ export class Ledger {
     }
     this.#published.set(key, { restrictions, at: now.mono, isLate: false });
     this.#ports.store.dispatch(entry.code, { type: "restricted", id: entry.id, restrictions });
-    if (!isPlain || isOpen) return;
+    if (!isPlain || isOpen || this.#unwritten.has(key)) return;
     this.#entries.delete(key);
     this.#published.delete(key);
   }

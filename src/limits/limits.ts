@@ -9,7 +9,7 @@ type AlarmPorts = ConstructorParameters<typeof AlarmDesk>[0];
 
 interface LimitPorts extends Pick<
   KeeperPorts,
-  "clock" | "store" | "isReadOnly" | "newId" | "submit" | "recheck"
+  "clock" | "store" | "isReadOnly" | "newId" | "submit" | "recheck" | "later"
 > {
   readonly configuration: Pick<Configuration, "weather" | "polling">;
   readonly journal: KeeperPorts["journal"] & {

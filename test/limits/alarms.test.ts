@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { LimitDesk } from "../../src/limits/limits.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
-import type { LimitsEntry } from "../../src/journal/records.js";
+import type { LimitsEntry, RecordBody } from "../../src/journal/records.js";
 import { CommandBench } from "../support/command-bench.js";
 import {
   acknowledge,
@@ -129,11 +129,17 @@ function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], .
   const history = { open: [], unread: [], problems: [] };
   const began = { boot: "b", at: "", stopped: false };
   const sent: string[] = [];
+  const records: RecordBody[] = [];
+  const disk: { problem: string | null } = { problem: null };
   const desk = new LimitDesk({
     ...{ clock, store, isReadOnly: () => false, newId: () => "1", submit: () => undefined },
     ...{ recheck: () => undefined, configuration: { weather: {}, polling } },
     journal: {
-      ...{ append: () => Promise.resolve(1), state: () => ({ reason: null, unreadable }) },
+      append: (record) =>
+        disk.problem === null
+          ? Promise.resolve(records.push(record))
+          : Promise.reject(new Error(disk.problem)),
+      state: () => ({ reason: disk.problem, unreadable }),
       ...{ unread: null, newestAt: 0 },
       history: () => ({
         ...{ ...history, limits: left.limits ?? [], alarms: [...alarms.alarms.values()] },
@@ -154,10 +160,25 @@ function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], .
   desk.restore();
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
-  return { desk, sent, clock, store, events, run: () => void desk.run(stop.signal) };
+  return { desk, sent, clock, store, events, records, disk, run: () => void desk.run(stop.signal) };
 }
 
 const states = ({ alarms }: LimitDesk) => alarms.list.map(({ id, state }) => `${id} ${state}`);
+
+it("alarms that the disk did not take are on it as they are once it takes them again", async () => {
+  const { desk, clock, records, disk, run } = started({});
+  run();
+  disk.problem = "the disk is full";
+  desk.alarms.platformState("unreachable");
+  await clock.advance(60_000);
+  expect(records).toEqual([]);
+  disk.problem = null;
+  await clock.advance(10_000);
+  expect(records).toMatchObject([
+    { name: "journal_unavailable", alarm: { state: "cleared" } },
+    { name: "platform_unreachable", alarm: { state: "active" } },
+  ]);
+});
 
 it("alarms of limits that are configured no more are cleared by the next start", () => {
   const alarms = raise(noAlarms, "guard_blind", { controller: "gh-0001", actuator: "roof" }, "", 0).book;

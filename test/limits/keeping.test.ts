@@ -24,6 +24,7 @@ const run = (one: CommandBench) => {
 
 const wind = guard({ clearAfterMs: 60_000, allow: { words: ["close"], degrees: { min: 0, max: 20 } } });
 const closing = { ...wind, sends: "close" };
+const on = { words: ["on", "off"], degrees: null };
 const stop = { address: "101", value: "00000" };
 const refuse = () => Promise.resolve({ code: "200", requestId: null });
 
@@ -105,6 +106,50 @@ describe("what a guard sends", () => {
     await one.clock.advance(60_000);
     expect(one.values()).toEqual([]);
     expect(one.alarms.has("guard_unmet")).toBe(true);
+  });
+});
+
+describe("what the disk has", () => {
+  const newest = (one: CommandBench) => one.records.findLast((record) => record.type === "limits_kept")?.kept;
+
+  it("is the newest state of a guard as soon as the disk takes it again, also where nothing changes any more", async () => {
+    const one = await storm();
+    blow(one, 3);
+    await one.clock.advance(61_000);
+    one.journalProblem = "the disk is full";
+    blow(one, 14);
+    await one.clock.advance(200_000);
+    expect(newest(one)?.guards["wind"]?.phase).not.toBe("held");
+    one.journalProblem = null;
+    await one.journalAgain();
+    expect(newest(one)?.guards["wind"]).toMatchObject({ phase: "held", sending: "done" });
+    const { length } = one.records;
+    await one.journalAgain();
+    expect(one.records).toHaveLength(length);
+  });
+
+  it("keeps the lease of a command that is about to be sent, whatever changes before it is", async () => {
+    const guards = [{ ...wind, allow: on, clearAfterMs: 0 }];
+    const one = await bench({ actuators: [valve({ limits: limits({ guards }) })] });
+    blow(one, 3);
+    await one.clock.advance(0);
+    one.diskMs = 5_000;
+    one.send('{"command":"on","for":"20m"}', { targetId: "valve" });
+    await one.clock.advance(1_000);
+    expect(newest(one)).toMatchObject({ guards: { wind: { phase: "clear" } }, lease: { command: "on" } });
+    blow(one, 14);
+    await one.clock.advance(1_000);
+    // A guard that holds begins so without a word on disk.
+    expect(newest(one)).toMatchObject({ guards: {}, lease: { command: "on" } });
+    expect(one.values()).toEqual([]);
+  });
+
+  it("has no lease of a command that was never sent", async () => {
+    const one = await bench({ actuators: [valve()] });
+    one.refuses = (record) => record.type === "phase";
+    const refused = await one.run('{"command":"on","for":"20m"}', { targetId: "valve" });
+    expect(refused.reason).toBe("journal_unavailable");
+    expect(newest(one)?.lease ?? null).toBeNull();
   });
 });
 

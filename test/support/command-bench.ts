@@ -45,6 +45,8 @@ export class CommandBench {
   journalProblem: string | null = null;
   /** Records that the disk does not take. */
   refuses: (record: RecordBody) => boolean = () => false;
+  /** How long the disk takes for what something waits for. */
+  diskMs = 0;
   /** What the journal says of itself, where it does not know of its problem yet. */
   journalAvailable: boolean | null = null;
   /** Ids of commands that the journal holds open since an earlier run. */
@@ -127,7 +129,10 @@ export class CommandBench {
     if (this.journalProblem !== null) return Promise.reject(new Error(this.journalProblem));
     if (this.refuses(record)) return Promise.reject(new Error("the disk does not take this one"));
     this.records.push(record);
-    return Promise.resolve(this.records.length);
+    const sequence = this.records.length;
+    return durable && this.diskMs > 0
+      ? this.clock.wait(this.diskMs).then(() => sequence)
+      : Promise.resolve(sequence);
   }
 
   async journalAgain(): Promise<void> {
