@@ -49,26 +49,36 @@ async function keeperOf(clock) {
     ...{ isReadOnly: () => false, onEvent: () => undefined, alarm: () => undefined },
     ...{ submit: () => undefined, recheck: () => undefined },
   });
+  const { settings } = store.get(codeOf(0)).actuators.get("a0");
+  // It has moved ten times within the hour, and rests no more.
+  for (let n = 0; n < 10; n += 1) {
+    const moved = commandOf(n, clock, settings);
+    keeper.posted(moved);
+    keeper.ended(moved, { id: moved.id, outcome: "confirmed", reason: null, message: null });
+  }
+  clock.ahead += 600_000;
   for (const [topic, text] of Object.entries({ "weather/wind": "3", "weather/rain": "off" }))
     keeper.measured(topic, Buffer.from(text));
-  return { keeper, settings: store.get(codeOf(0)).actuators.get("a0").settings };
+  return { keeper, settings };
 }
+
+const commandOf = (n, clock, settings) => ({
+  ...{ id: `c${n}`, code: codeOf(0), target: "actuator", targetId: "a0", settings, by: null, via: null },
+  wanted:
+    n % 2 === 0 ? { type: "word", word: "open", value: "10010" } : { type: "position", degree: n % 100 },
+  ...{ force: false, dryRun: false, term: null, rule: null },
+  ...{ receivedMono: clock.monotonic(), deadlineMono: Infinity },
+});
 
 export async function measureJudging({ judged, rounds, say }) {
   const clock = {
-    now: Date.now,
-    monotonic: () => performance.now(),
+    ahead: 0,
+    now: () => Date.now() + clock.ahead,
+    monotonic: () => performance.now() + clock.ahead,
     wait: () => new Promise(() => undefined),
   };
   const { keeper, settings } = await keeperOf(clock);
-  const commandOf = (n) => ({
-    ...{ id: `c${n}`, code: codeOf(0), target: "actuator", targetId: "a0", settings, by: null, via: null },
-    wanted:
-      n % 2 === 0 ? { type: "word", word: "open", value: "10010" } : { type: "position", degree: n % 100 },
-    ...{ force: false, dryRun: false, term: null, rule: null },
-    ...{ receivedMono: clock.monotonic(), deadlineMono: Infinity },
-  });
-  const commands = Array.from({ length: 100 }, (_, n) => commandOf(n));
+  const commands = Array.from({ length: 100 }, (_, n) => commandOf(n, clock, settings));
   const us = [];
   for (let round = 0; round <= rounds; round += 1) {
     // The processor's time: other programs are not to be measured with it.

@@ -5,8 +5,8 @@ import type { Guard, LeaseShown, LockShown, Restrictions } from "../greenhouse/l
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { KeptLimits } from "../journal/records.js";
 import { type GuardState, unjudged } from "./guards.js";
-import { allowedNow, type Instant, limitsOf, type Standing } from "./judge.js";
-import { neverMoved } from "./pauses.js";
+import { allowedNow, limitsOf, type Standing } from "./judge.js";
+import { type Instant, neverMoved } from "./pauses.js";
 import { type Attempts, firstAttempt, isGivenUp, type Lease, type Term } from "./terms.js";
 
 /* What the limits know of one actuator, how it is kept on disk, and how it is shown. */

@@ -84,15 +84,40 @@ function goesOn(condition: GuardCondition, value: Value): boolean {
   return begins(condition, value);
 }
 
-/** The guard after its input was read, or after time has passed. `mayActBlind`: a lost input calls for what it sends. */
+type Folded = Pick<Guard, "condition" | "clearAfterMs" | "sends">;
+
+/**
+ * The guard after its input was read, or after time has passed; the same object where nothing changed. `mayActBlind`: a lost
+ * input calls for what it sends.
+ */
 export function foldReading(
-  guard: Pick<Guard, "condition" | "clearAfterMs" | "sends">,
+  guard: Folded,
   before: GuardState,
   given: Reading,
-  { now, mayActBlind }: { readonly now: number; readonly mayActBlind: boolean },
+  now: number,
+  mayActBlind: boolean,
+): GuardState {
+  const reading = usable(guard.condition, given);
+  const isSame = sameReading(reading, before.reading);
+  // Time changes nothing but a guard that waits to be clear, and one whose lost input is to count.
+  if (isSame && before.clearSince === null && !mayActBlind) return before;
+  const after = folded(guard, before, reading, now, mayActBlind);
+  const isAsBefore =
+    isSame &&
+    after.phase === before.phase &&
+    after.clearSince === before.clearSince &&
+    after.sending === before.sending;
+  return isAsBefore ? before : after;
+}
+
+function folded(
+  guard: Folded,
+  before: GuardState,
+  reading: Reading,
+  now: number,
+  mayActBlind: boolean,
 ): GuardState {
   const { condition } = guard;
-  const reading = usable(condition, given);
   const calledFor = (sending: SendState): SendState =>
     guard.sends !== null && sending === "idle" ? "due" : sending;
   if (reading.quality !== "good") {
@@ -130,8 +155,9 @@ export function limitOf(condition: GuardCondition): number | string | readonly s
   }
 }
 
-export const sameReading = (one: Reading, other: Reading): boolean =>
-  one.quality === other.quality &&
-  one.value === other.value &&
-  one.values.length === other.values.length &&
-  one.values.every((value, at) => value === other.values[at]);
+const sameReading = (one: Reading, other: Reading): boolean =>
+  one === other ||
+  (one.quality === other.quality &&
+    one.value === other.value &&
+    one.values.length === other.values.length &&
+    one.values.every((value, at) => value === other.values[at]));

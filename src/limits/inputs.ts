@@ -18,14 +18,16 @@ export interface Activity {
   readonly isMoving: boolean;
 }
 
+/** Where inputs are looked up, the same for every judgement. */
 export interface InputSource {
   readonly controller: (idOrCode: string) => Controller | undefined;
   readonly weather: (name: string) => WeatherReading | null;
   /** How old a weather value may be, ms; null for one that is not configured. */
   readonly staleAfterMs: (name: string) => number | null;
   readonly activity: (code: string, actuator: string) => Activity;
-  readonly now: number;
 }
+
+export const nothingUnderWay: Activity = { unfinished: [], isMoving: false };
 
 const absentTexts = new Set(["", "null", "unknown", "unavailable"]);
 
@@ -56,32 +58,53 @@ function plain(value: unknown, text: string): WeatherReading["value"] {
   return absentTexts.has(word.toLowerCase()) ? null : word.slice(0, 200);
 }
 
-/** What a guard's input shows now; not good where it is not to be found. */
-export function readInput({ input, condition }: Guard, own: Controller, source: InputSource): Reading {
-  if (input.type === "weather") return readWeather(input.name, condition, source);
+/** The actuator that is judged. */
+interface Judging {
+  readonly own: Controller;
+  readonly id: string;
+}
+
+/** What a guard's input shows now, `before` where that is the same; not good where it is not to be found. */
+export function readInput(
+  { input, condition }: Guard,
+  before: Reading,
+  { own, id }: Judging,
+  source: InputSource,
+  now: number,
+): Reading {
+  if (input.type === "weather") return readWeather(input.name, condition, before, source, now);
   const controller = input.controller === null ? own : source.controller(input.controller);
   switch (input.type) {
     case "sensor": {
       const sensor = controller?.sensors.get(input.id);
-      return sensor === undefined ? nothingRead : one(sensor.value, condition, sensor.quality);
+      return sensor === undefined ? nothingRead : one(sensor.value, condition, sensor.quality, before);
     }
     case "status": {
       const status = controller?.statuses.get(input.id);
-      return status === undefined ? nothingRead : one(status.state, condition, status.quality);
+      return status === undefined ? nothingRead : one(status.state, condition, status.quality, before);
     }
     case "actuator": {
       const actuator = controller?.actuators.get(input.id);
       if (controller === undefined || actuator === undefined) return nothingRead;
-      return readActuator(actuator, condition, source.activity(controller.info.code, input.id));
+      // A guard on the actuator itself looks at its movement, and not at the command that is judged.
+      const activity = source.activity(controller.info.code, input.id);
+      const isOwn = controller === own && input.id === id;
+      return readActuator(actuator, condition, isOwn ? { ...activity, unfinished: [] } : activity, before);
     }
   }
 }
 
-function readWeather(name: string, condition: GuardCondition, source: InputSource): Reading {
+function readWeather(
+  name: string,
+  condition: GuardCondition,
+  before: Reading,
+  source: InputSource,
+  now: number,
+): Reading {
   const newest = source.weather(name);
   const staleAt = weatherStaleAt(name, source);
   if (newest === null || staleAt === null) return nothingRead;
-  return one(newest.value, condition, source.now >= staleAt ? "stale" : "good");
+  return one(newest.value, condition, now >= staleAt ? "stale" : "good", before);
 }
 
 /** When the newest message is too old; null without one. */
@@ -93,27 +116,33 @@ export function weatherStaleAt(name: string, { weather, staleAfterMs }: InputSou
 
 type Value = Reading["value"];
 
-function one(value: Value, { type }: GuardCondition, quality: Reading["quality"]): Reading {
+function one(value: Value, { type }: GuardCondition, quality: Reading["quality"], before: Reading): Reading {
   const wantsNumber = type === "above" || type === "below";
   const text = typeof value === "string" ? value.trim() : "";
   const numeric = wantsNumber && text !== "" && Number.isFinite(Number(text)) ? Number(text) : value;
   if (numeric === null && quality === "good") return { value: null, values: [], quality: "bad" };
-  return { value: numeric, values: [numeric], quality };
+  const isSame =
+    before.quality === quality &&
+    before.value === numeric &&
+    before.values.length === 1 &&
+    before.values[0] === numeric;
+  return isSame ? before : { value: numeric, values: [numeric], quality };
 }
 
 function readActuator(
   actuator: Actuator,
   condition: GuardCondition,
   { unfinished, isMoving }: Activity,
+  before: Reading,
 ): Reading {
   const { settings, quality, state, position } = actuator;
   if (state === null) return nothingRead;
   if (condition.type === "moving") {
-    const moves = isMoving || unfinished.length > 0;
-    return { value: moves, values: [moves], quality };
+    return one(isMoving || unfinished.length > 0, condition, quality, before);
   }
   const wantsNumber = condition.type === "above" || condition.type === "below";
   const value = wantsNumber ? degreeOf(state, position) : state;
+  if (unfinished.length === 0) return one(value, condition, quality, before);
   const goals = unfinished.map((wanted): Value => {
     if (wanted.type === "position") return wantsNumber ? wanted.degree : "position";
     const goal = stateOfWord(settings.kind, canonical(wanted));

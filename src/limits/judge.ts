@@ -3,7 +3,16 @@ import { canonical, vocabulary, type Wanted } from "../greenhouse/command/words.
 import type { Allowance, Allowed, DegreeRange, Guard, Interlock, Limits } from "../greenhouse/limits.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import { clearsAt, type GuardState, holds, isBlind, limitOf, unjudged } from "./guards.js";
-import { directionOf, isStart, type Moves, type Pause, pausesFor } from "./pauses.js";
+import {
+  directionOf,
+  type Instant,
+  isStart,
+  type Moves,
+  neverMoved,
+  type Pause,
+  pauseEnds,
+  pausesFor,
+} from "./pauses.js";
 import type { Hold } from "./terms.js";
 
 /*
@@ -38,10 +47,8 @@ export interface Judged {
   /** Who sends it: a person or program, a guard, or a lease that ends. */
   readonly source: "sender" | "guard" | "lease";
   readonly hasHold: boolean;
-  /** Nothing would move: it is there already, or on its way by an equal command. */
-  readonly isThere: boolean;
   /** What the actuator shows. */
-  readonly shown: { readonly state: string | null; readonly position: number | null };
+  readonly shown: { readonly state: string | null; readonly position: number | null } | undefined;
 }
 
 export type Verdict =
@@ -56,12 +63,6 @@ export type Verdict =
 
 export const go: Verdict = { type: "go" };
 
-export interface Instant {
-  readonly mono: number;
-  /** ISO time of a monotonic instant. */
-  readonly iso: (mono: number) => string;
-}
-
 const noLimits: Limits = {
   ...{ restMs: 0, reversalMs: 0, startsPerHour: null, forMs: null, atMostMs: null },
   ...{ endsWith: null, guards: [] },
@@ -73,10 +74,10 @@ export function judge(standing: Standing, judged: Judged, now: Instant): Verdict
   if (judged.wanted.type === "stop") return go;
   const { settings, lock, hold } = standing;
   if (lock !== null && lock.endsAt > now.mono) return refused(lockInterlock(lock), lockedSentence(lock));
-  const guard = limitsOf(settings).guards.find((one) => !passes(one, stateOf(standing, one), judged));
-  if (guard !== undefined) {
+  for (const guard of limitsOf(settings).guards) {
     const state = stateOf(standing, guard);
-    return refused(guardInterlock(guard, state, now), guardSentence(guard, state));
+    if (!passes(guard, state, judged))
+      return refused(guardInterlock(guard, state, now), guardSentence(guard, state));
   }
   if (hold !== null && hold.until > now.mono && judged.source === "sender" && !judged.hasHold)
     return refused(holdInterlock(hold, now), heldSentence(hold));
@@ -105,11 +106,12 @@ function allows({ words, degrees }: Allowance, wanted: Wanted): boolean {
 
 /** Pauses delay; they never delay what ends something or what a rule sends. */
 function judgePauses({ settings, moves }: Standing, judged: Judged, now: Instant): Verdict {
-  const word = canonical(judged.wanted);
-  if (settings.limits === undefined || judged.source !== "sender" || judged.isThere || !isStart(word))
-    return go;
+  const { limits } = settings;
+  if (limits === undefined || moves === neverMoved || judged.source !== "sender") return go;
+  if (!isStart(canonical(judged.wanted))) return go;
   const direction = directionOf(judged.wanted, judged.shown);
-  const [longest] = pausesFor(settings.limits, moves, direction, now.mono, now.iso);
+  if (Math.max(...pauseEnds(limits, moves, direction)) <= now.mono) return go;
+  const [longest] = pausesFor(limits, moves, direction, now);
   return longest === undefined ? go : { type: "wait", ...longest, message: pauseSentence(longest) };
 }
 
@@ -190,7 +192,7 @@ export function allowedNow(standing: Standing, isReadOnly: boolean, now: Instant
     ...locks,
     ...holding.map((guard) => guardInterlock(guard, stateOf(standing, guard), now)),
     ...(isHeld ? [holdInterlock(hold, now)] : []),
-    ...pausesFor(limitsOf(settings), moves, null, now.mono, now.iso).map(({ interlock }) => interlock),
+    ...pausesFor(limitsOf(settings), moves, null, now).map(({ interlock }) => interlock),
   ];
   const isShut = isLocked || isHeld;
   const words = all.words.filter(

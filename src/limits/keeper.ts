@@ -12,10 +12,16 @@ import {
   type UnderWay,
 } from "./course.js";
 import { type Entry, type LimitedCommand, newEntry, type Shut, unlockedEvent } from "./entry.js";
-import { type Activity, type InputSource, type WeatherReading, weatherValue } from "./inputs.js";
-import { go, type Instant, judge, limitsOf, type Verdict } from "./judge.js";
-import { instantOf, type KeeperPorts, keyOf, Ledger } from "./ledger.js";
-import { isMoving } from "./pauses.js";
+import {
+  type Activity,
+  type InputSource,
+  nothingUnderWay,
+  type WeatherReading,
+  weatherValue,
+} from "./inputs.js";
+import { go, judge, limitsOf, type Verdict } from "./judge.js";
+import { type KeeperPorts, keyOf, Ledger } from "./ledger.js";
+import { type Instant, isMoving } from "./pauses.js";
 import { type GivenTerm, type Term, termOf } from "./terms.js";
 import {
   dueAt,
@@ -49,6 +55,8 @@ export class LimitKeeper {
   readonly #due = new Schedule<string>();
   readonly #rest: Rest;
   readonly #startedAt: number;
+  readonly #source: InputSource;
+  readonly #iso: (mono: number) => string;
   readonly #touched = new Set<string>();
   /** Actuators for which a rule's command waits until it may be sent. */
   readonly #keptBack = new Set<string>();
@@ -59,8 +67,18 @@ export class LimitKeeper {
     this.#ports = ports;
     this.#ledger = new Ledger(ports);
     this.#rest = new Rest(ports.clock);
-    this.#startedAt = ports.clock.monotonic();
-    for (const { info, actuators } of ports.store.controllers())
+    const { clock, store, weather } = ports;
+    this.#startedAt = clock.monotonic();
+    // Whole seconds, so that two clocks that run apart by a hair say the same.
+    this.#iso = (mono) =>
+      new Date(Math.round((mono + clock.now() - clock.monotonic()) / 1_000) * 1_000).toISOString();
+    this.#source = {
+      controller: (idOrCode) => store.byId(idOrCode) ?? store.get(idOrCode),
+      weather: (name) => this.#weather.get(name) ?? null,
+      staleAfterMs: (name) => weather[name]?.stale_after ?? null,
+      activity: (code, actuator) => this.#activity(code, actuator),
+    };
+    for (const { info, actuators } of store.controllers())
       for (const { settings } of actuators.values())
         if (settings.limits !== undefined) this.#watch(newEntry(info.code, settings));
     ports.store.onChange((before, after) => {
@@ -88,36 +106,45 @@ export class LimitKeeper {
     | Extract<Verdict, { type: "refuse" | "wait" }> {
     const term = termOf(command.wanted, command.target, command.settings, given);
     if (term !== null && "reason" in term) return { refusal: term };
-    const verdict = this.mayStart({ ...command, term });
+    const verdict = this.#mayStart(command, term);
     return verdict.type === "refuse" ? verdict : { term };
   }
 
   /** What waits longer than the command may is refused. */
   mayStart(command: LimitedCommand): Verdict {
-    const verdict = this.#judge(command, false, this.#isThere(command));
+    return this.#mayStart(command, command.term);
+  }
+
+  #mayStart(command: LimitedCommand, term: Term | null): Verdict {
+    const verdict = this.#judge(command, term, false);
+    if (verdict.type !== "wait") return verdict;
+    // Nothing would move.
+    if (this.#isThere(command)) return go;
     const isTooLong =
-      verdict.type === "wait" &&
-      (this.#ports.clock.monotonic() > command.deadlineMono ||
-        (Number.isFinite(verdict.until) && verdict.until > command.deadlineMono));
+      this.#ports.clock.monotonic() > command.deadlineMono ||
+      (Number.isFinite(verdict.until) && verdict.until > command.deadlineMono);
     return isTooLong ? { ...verdict, type: "refuse" } : verdict;
   }
 
   /** Immediately before a POST; only a first one waits for pauses, and cannot any more. */
   mayPost(command: LimitedCommand, isLeadIn: boolean): Verdict {
-    const verdict = this.#judge(command, isLeadIn, this.#underWay(command)?.isPosted === true);
-    return verdict.type === "wait" ? { ...verdict, type: "refuse" } : verdict;
+    const verdict = this.#judge(command, command.term, isLeadIn);
+    if (verdict.type !== "wait") return verdict;
+    return this.#underWay(command)?.isPosted === true ? go : { ...verdict, type: "refuse" };
   }
 
-  #judge(command: LimitedCommand, isLeadIn: boolean, isThere: boolean): Verdict {
-    if (command.target !== "actuator" || command.wanted.type === "stop") return go;
-    const key = keyOf(command.code, command.targetId);
-    const entry = this.#read(key);
+  #judge(command: LimitedCommand, term: Term | null, isLeadIn: boolean): Verdict {
+    const { code, targetId, wanted, rule } = command;
+    if (command.target !== "actuator" || wanted.type === "stop") return go;
+    const entry = this.#read(keyOf(code, targetId));
     if (entry === undefined) return go;
-    const judged = {
-      ...{ wanted: command.wanted, isLeadIn, isThere, source: command.rule ?? ("sender" as const) },
-      ...{ hasHold: (command.term?.holdMs ?? null) !== null, shown: this.#shown(command) },
-    };
-    return judge(entry, judged, instantOf(this.#ports.clock));
+    const hasHold = term !== null && term.holdMs !== null;
+    const shown = this.#ports.store.get(code)?.actuators.get(targetId);
+    return judge(entry, { wanted, isLeadIn, source: rule ?? "sender", hasHold, shown }, this.#instant());
+  }
+
+  #instant(): Instant {
+    return { mono: this.#ports.clock.monotonic(), iso: this.#iso };
   }
 
   #isThere(command: LimitedCommand): boolean {
@@ -317,28 +344,22 @@ export class LimitKeeper {
     return after;
   }
 
-  #around(entry: Entry): Surroundings {
-    const { store, weather, staleAfterMs, clock } = this.#ports;
+  #around({ code }: Entry): Surroundings {
+    const { store, staleAfterMs, clock, isReadOnly } = this.#ports;
+    const [source, startedAt] = [this.#source, this.#startedAt];
     const now = clock.monotonic();
-    const source: InputSource = {
-      controller: (idOrCode) => store.byId(idOrCode) ?? store.get(idOrCode),
-      weather: (name) => this.#weather.get(name) ?? null,
-      staleAfterMs: (name) => weather[name]?.stale_after ?? null,
-      activity: (code, actuator) => this.#activity(code, actuator, entry),
-      now,
-    };
-    const own = store.get(entry.code);
-    return { own, source, startedAt: this.#startedAt, isReadOnly: this.#ports.isReadOnly(), staleAfterMs };
+    return { own: store.get(code), source, now, startedAt, isReadOnly: isReadOnly(), staleAfterMs };
   }
 
-  /** A guard on the actuator itself looks at what it shows alone. */
-  #activity(code: string, actuator: string, entry: Entry): Activity {
+  #activity(code: string, actuator: string): Activity {
     const key = keyOf(code, actuator);
     const moves = this.#ledger.get(key)?.moves;
-    const isOwn = entry.code === code && entry.id === actuator;
-    const open = isOwn ? [] : [...(this.#open.get(key)?.values() ?? [])];
+    const open = this.#open.get(key);
+    if (moves === undefined && open === undefined) return nothingUnderWay;
     return {
-      unfinished: open.flatMap(({ command: { wanted } }) => (wanted.type === "stop" ? [] : [wanted])),
+      unfinished: [...(open?.values() ?? [])].flatMap(({ command: { wanted } }) =>
+        wanted.type === "stop" ? [] : [wanted],
+      ),
       isMoving: moves !== undefined && isMoving(moves, this.#ports.clock.monotonic()),
     };
   }
@@ -382,7 +403,7 @@ export class LimitKeeper {
     const read = this.#read(key);
     if (read === undefined) return;
     const { clock, newId, submit, recheck, onEvent } = this.#ports;
-    const now = instantOf(clock);
+    const now = this.#instant();
     const around = this.#around(read);
     const expired = expire(read, clock.monotonic());
     const about = { controller: around.own?.info.id ?? read.code, actuator: read.id };

@@ -16,7 +16,7 @@ import {
   type Shut,
   unlockedEvent,
 } from "./entry.js";
-import type { Instant } from "./judge.js";
+import type { Instant } from "./pauses.js";
 import { type DueSend, problemsOf, type Surroundings } from "./upkeep.js";
 
 /** What a rule has the bridge send. */
@@ -51,15 +51,6 @@ export interface KeeperPorts {
 }
 
 export const keyOf = (code: string, actuator: string): string => `${code} actuator ${actuator}`;
-
-/** Whole seconds, so that two clocks that run apart by a hair say the same. */
-export function instantOf(clock: Clock): Instant {
-  const offset = clock.now() - clock.monotonic();
-  return {
-    mono: clock.monotonic(),
-    iso: (mono) => new Date(Math.round((mono + offset) / 1_000) * 1_000).toISOString(),
-  };
-}
 
 interface Published {
   readonly restrictions: Restrictions | null;

@@ -7,6 +7,12 @@ import { degreeOf } from "./inputs.js";
  * without one until the command's result. Instants are monotonic ms.
  */
 
+export interface Instant {
+  readonly mono: number;
+  /** ISO time of a monotonic instant. */
+  readonly iso: (mono: number) => string;
+}
+
 type Direction = "up" | "down";
 
 export interface Moves {
@@ -27,15 +33,16 @@ export const isMoving = ({ endsAt }: Moves, now: number): boolean => endsAt !== 
 /** The way it goes: `open` or a greater degree is up. */
 export function directionOf(
   wanted: Wanted | string,
-  shown: { readonly state: string | null; readonly position: number | null },
+  shown: { readonly state: string | null; readonly position: number | null } | undefined,
 ): Direction | null {
   const word = typeof wanted === "string" ? wanted : wanted.type === "word" ? wanted.word : "";
   if (word === "open") return "up";
   if (word === "close" || word === "closed") return "down";
   const degree =
     typeof wanted === "string" ? degreeIn(wanted) : wanted.type === "position" ? wanted.degree : null;
-  const before = shown.state === null ? null : degreeOf(shown.state, shown.position);
-  if (degree === null || before === null || degree === before) return null;
+  if (degree === null || shown === undefined || shown.state === null) return null;
+  const before = degreeOf(shown.state, shown.position);
+  if (before === null || degree === before) return null;
   return degree > before ? "up" : "down";
 }
 
@@ -68,33 +75,38 @@ export interface Pause {
   readonly until: number;
 }
 
-/** What a movement in this direction has to wait for, the longest first; `iso` spells an instant. */
+/** When rest, reversal and starts per hour are over for a movement in this direction; -Infinity for what does not count. */
+export function pauseEnds(
+  { restMs, reversalMs, startsPerHour }: Limits,
+  { endsAt, direction: before, starts }: Moves,
+  direction: Direction | null,
+): readonly [rest: number, reversal: number, starts: number] {
+  const isOtherWay = direction === null || direction !== before;
+  const oldest = startsPerHour === null ? undefined : starts.at(-startsPerHour);
+  return [
+    restMs > 0 && endsAt !== null ? endsAt + restMs : -Infinity,
+    reversalMs > 0 && endsAt !== null && isOtherWay ? endsAt + reversalMs : -Infinity,
+    oldest === undefined ? -Infinity : oldest + hourMs,
+  ];
+}
+
+/** What a movement in this direction has to wait for, the longest first. */
 export function pausesFor(
   limits: Limits,
   moves: Moves,
   direction: Direction | null,
-  now: number,
-  iso: (at: number) => string,
+  now: Instant,
 ): readonly Pause[] {
-  const pause = (rule: string, value: number | null, limit: number, until: number): Pause[] => {
-    if (until <= now) return [];
-    const shown = Number.isFinite(until) ? iso(until) : null;
+  const [rest, reversal, starts] = pauseEnds(limits, moves, direction);
+  const pause = (rule: string, value: number | null, limit: number | null, until: number): Pause[] => {
+    if (until <= now.mono) return [];
+    const shown = Number.isFinite(until) ? now.iso(until) : null;
     return [{ until, interlock: { rule, input: null, value, limit, quality: null, until: shown } }];
   };
-  const { endsAt } = moves;
-  const isOtherWay = direction === null || direction !== moves.direction;
-  const recent = moves.starts.filter((at) => now - at < hourMs);
-  const { startsPerHour } = limits;
-  const oldest = startsPerHour === null ? undefined : recent.at(-startsPerHour);
+  const recent = () => moves.starts.filter((at) => now.mono - at < hourMs).length;
   return [
-    ...(limits.restMs > 0 && endsAt !== null
-      ? pause("rest", null, limits.restMs / 1_000, endsAt + limits.restMs)
-      : []),
-    ...(limits.reversalMs > 0 && endsAt !== null && isOtherWay
-      ? pause("reversal", null, limits.reversalMs / 1_000, endsAt + limits.reversalMs)
-      : []),
-    ...(startsPerHour !== null && oldest !== undefined
-      ? pause("starts_per_hour", recent.length, startsPerHour, oldest + hourMs)
-      : []),
+    ...pause("rest", null, limits.restMs / 1_000, rest),
+    ...pause("reversal", null, limits.reversalMs / 1_000, reversal),
+    ...(starts > now.mono ? pause("starts_per_hour", recent(), limits.startsPerHour, starts) : []),
   ].sort((one, other) => other.until - one.until);
 }

@@ -5,10 +5,10 @@ import type { AlarmType, Guard } from "../greenhouse/limits.js";
 import type { Actuator, Controller } from "../greenhouse/model.js";
 import { attemptAfter } from "./course.js";
 import { type Entry, guardState } from "./entry.js";
-import { clearsAt, foldReading, holds, isBlind, sameReading } from "./guards.js";
+import { clearsAt, foldReading, type GuardState, holds, isBlind } from "./guards.js";
 import { type InputSource, readInput, weatherStaleAt } from "./inputs.js";
-import { guardSentence, type Instant, judge, limitsOf } from "./judge.js";
-import { pausesFor } from "./pauses.js";
+import { guardSentence, judge, limitsOf } from "./judge.js";
+import { type Instant, pauseEnds } from "./pauses.js";
 import { type Attempts, firstAttempt, isGivenUp } from "./terms.js";
 
 /* What time and inputs do to an actuator's limits, and what its rules send. Instants are monotonic ms. */
@@ -16,6 +16,7 @@ import { type Attempts, firstAttempt, isGivenUp } from "./terms.js";
 export interface Surroundings {
   readonly own: Controller | undefined;
   readonly source: InputSource;
+  readonly now: number;
   /** When this run began. */
   readonly startedAt: number;
   readonly isReadOnly: boolean;
@@ -31,21 +32,16 @@ function graceEnds({ input }: Guard, { source, startedAt, staleAfterMs }: Surrou
 
 /** Reads the inputs of all guards; the same entry when nothing changed. */
 export function readGuards(entry: Entry, around: Surroundings): Entry {
-  const { own, source } = around;
+  const { own, source, now } = around;
   if (own === undefined) return entry;
-  let guards: Map<string, ReturnType<typeof guardState>> | null = null;
+  const judging = { own, id: entry.id };
+  let guards: Map<string, GuardState> | null = null;
   for (const guard of limitsOf(entry.settings).guards) {
     const before = guardState(entry, guard);
-    const mayActBlind = guard.actsBlind && (before.isSeen || source.now >= graceEnds(guard, around));
-    const reading = readInput(guard, own, source);
-    const after = foldReading(guard, before, reading, { now: source.now, mayActBlind });
-    const isSame =
-      after.phase === before.phase &&
-      after.clearSince === before.clearSince &&
-      after.sending === before.sending &&
-      after.isSeen === before.isSeen &&
-      sameReading(after.reading, before.reading);
-    if (!isSame) guards = (guards ?? new Map(entry.guards)).set(guard.name, after);
+    const mayActBlind = guard.actsBlind && (before.isSeen || now >= graceEnds(guard, around));
+    const reading = readInput(guard, before.reading, judging, source, now);
+    const after = foldReading(guard, before, reading, now, mayActBlind);
+    if (after !== before) guards = (guards ?? new Map(entry.guards)).set(guard.name, after);
   }
   return guards === null ? entry : { ...entry, guards };
 }
@@ -139,15 +135,7 @@ function hindrance(
   if (own.availability === "offline") return "The platform says that the controller is offline.";
   const wanted = readWanted(command, settings);
   if ("reason" in wanted) return wanted.message;
-  const { state = null, position = null } = own.actuators.get(entry.id) ?? {};
-  const judged = {
-    wanted,
-    isLeadIn: false,
-    source,
-    hasHold: false,
-    isThere: false,
-    shown: { state, position },
-  };
+  const judged = { wanted, isLeadIn: false, source, hasHold: false, shown: own.actuators.get(entry.id) };
   const verdict = judge(entry, judged, now);
   return verdict.type === "go" ? null : verdict.message;
 }
@@ -191,8 +179,7 @@ export function dueAt(entry: Entry, around: Surroundings, now: Instant): number 
   if (lease !== null) times.push(leaseEnd === null ? lease.until : leaseEnd.nextAt);
   for (const { id, nextAt } of sends.values()) if (id === null) times.push(nextAt);
   if (moves.endsAt !== null) times.push(moves.endsAt);
-  for (const { until } of pausesFor(limitsOf(entry.settings), moves, null, now.mono, now.iso))
-    times.push(until);
+  times.push(...pauseEnds(limitsOf(entry.settings), moves, null));
   // What keeps it back may end without a word to us.
   if (isKeptBack(entry)) times.push(now.mono + lookAgainMs);
   const next = Math.min(...times.filter((at) => at > now.mono));
@@ -211,7 +198,7 @@ export function problemsOf(
   around: Surroundings,
 ): Readonly<Record<EntryAlarm, string | null | undefined>> {
   const { guards } = limitsOf(entry.settings);
-  const { now } = around.source;
+  const { now } = around;
   const unread = guards.filter((guard) => isBlind(guardState(entry, guard)));
   const blind = unread.filter((guard) => guardState(entry, guard).isSeen || now >= graceEnds(guard, around));
   const unmet = guards.flatMap((guard) => {

@@ -4,7 +4,8 @@ import { vocabulary, type Wanted } from "../../src/greenhouse/command/words.js";
 import type { Guard } from "../../src/greenhouse/limits.js";
 import type { Quality } from "../../src/greenhouse/model.js";
 import { foldReading, type GuardState, unjudged } from "../../src/limits/guards.js";
-import { allowedNow, type Instant, judge, type Judged, type Standing } from "../../src/limits/judge.js";
+import { allowedNow, judge, type Judged, type Standing } from "../../src/limits/judge.js";
+import type { Instant } from "../../src/limits/pauses.js";
 import { GuardModel } from "../simulation/limits/guard-model.js";
 import { isAllowed } from "../simulation/limits/limit-book.js";
 import { actuator } from "../support/builders.js";
@@ -43,7 +44,7 @@ const guards = (name: string) =>
       let at = 0;
       const state = reads.reduce<GuardState>((before, { afterMs, value, quality }) => {
         at += afterMs;
-        return foldReading(one, before, { value, values: [value], quality }, { now: at, mayActBlind: false });
+        return foldReading(one, before, { value, values: [value], quality }, at, false);
       }, unjudged);
       return [one, state];
     });
@@ -87,7 +88,6 @@ const sources = fc.record({
   source: fc.constantFrom<Judged["source"]>("sender", "guard", "lease"),
   hasHold: fc.boolean(),
   isLeadIn: fc.boolean(),
-  isThere: fc.boolean(),
 });
 
 const shown = { state: "open", position: null };
@@ -128,7 +128,7 @@ describe("for every set of limits", () => {
       fc.property(standings, wanteds, ({ guards: all, ...rest }, wanted) => {
         const standing = standingOf({ ...rest, restMs: 0, startsPerHour: null }, all);
         const allowed = allowedNow(standing, false, now);
-        const judged = { wanted, source: "sender", hasHold: false, isLeadIn: false, isThere: false } as const;
+        const judged = { wanted, source: "sender", hasHold: false, isLeadIn: false } as const;
         const isSaid =
           wanted.type === "word"
             ? allowed.words.includes(wanted.word)

@@ -11,8 +11,8 @@ const keptWithout = (part: string) =>
 export const limitBugs: Readonly<Record<string, PlantedBug>> = {
   stale_weather_counts: {
     seam: "limits/inputs#readWeather",
-    plant: `(original) => (name, condition, source) =>
-      original(name, condition, { ...source, now: source.weather(name)?.at ?? source.now })`,
+    plant: `(original) => (name, condition, before, source, now) =>
+      original(name, condition, before, source, source.weather(name)?.at ?? now)`,
     breaks: ["S17", "S20", "S23"],
   },
   judged_once: {
