@@ -191,7 +191,9 @@ export class LimitKeeper {
       ? afterPost(entry, command, now)
       : afterFirstPost(entry, command, this.#shown(command), now);
     this.#follow({ command, isPosted: true, before: under?.before ?? inForce(entry) });
-    this.#ledger.caughtUp(keyOf(command.code, command.targetId), command.id, true);
+    // A stop, and what a rule sends, goes out without the disk too.
+    const isOnDisk = command.wanted.type !== "stop" && command.rule === null;
+    this.#ledger.caughtUp(keyOf(command.code, command.targetId), command.id, isOnDisk);
     this.#ledger.put(after);
     this.#touchAfter(command);
   }

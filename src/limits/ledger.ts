@@ -115,11 +115,11 @@ export class Ledger {
     return records;
   }
 
-  /** Its first POST is out, so the disk has what came before it; or it has ended. */
-  caughtUp(key: string, id: string, isSent: boolean): void {
+  /** Its first POST goes out, or it has ended. */
+  caughtUp(key: string, id: string, isOnDisk: boolean): void {
     if (this.#ahead.get(key)?.id !== id) return;
     this.#ahead.delete(key);
-    if (isSent) this.#unwritten.delete(key);
+    if (isOnDisk) this.#unwritten.delete(key);
   }
 
   /** Writes what the disk did not take; which these were. */

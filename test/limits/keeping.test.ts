@@ -144,6 +144,17 @@ describe("what the disk has", () => {
     expect(one.values()).toEqual([]);
   });
 
+  it("has the newest state also where a rule sent its command while the disk took nothing", async () => {
+    const one = await storm({}, { restMs: 600_000 });
+    one.journalProblem = "the disk is full";
+    blow(one, 14);
+    await one.clock.advance(200_000);
+    expect(one.values()).toEqual(["101=10001"]);
+    one.journalProblem = null;
+    await one.journalAgain();
+    expect(newest(one)).toMatchObject({ guards: { wind: { sending: "done" } }, direction: "down" });
+  });
+
   it("has no lease of a command that was never sent", async () => {
     const one = await bench({ actuators: [valve()] });
     one.refuses = (record) => record.type === "phase";
