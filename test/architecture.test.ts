@@ -339,7 +339,7 @@ const budgets: Readonly<Record<string, readonly [lines: number, files: number]>>
   "bridge.ts": [400, 1],
   broker: [1_744, 9],
   cli: [2_670, 18],
-  limits: [2_502, 13],
+  limits: [2_670, 13],
   commands: [4_920, 19],
   config: [3_360, 20],
   greenhouse: [3_950, 25],

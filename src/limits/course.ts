@@ -1,7 +1,7 @@
 import type { Outcome } from "../greenhouse/command/outcomes.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { Actuator } from "../greenhouse/model.js";
-import type { Entry, LimitedCommand } from "./entry.js";
+import { type Entry, keyOf, type LimitedCommand } from "./entry.js";
 import type { GuardState } from "./guards.js";
 import { limitsOf } from "./judge.js";
 import { began, directionOf, endedAt, isStart, type Moves } from "./pauses.js";
@@ -17,7 +17,44 @@ export interface UnderWay {
   readonly before: Pick<Entry, "lease" | "hold"> | null;
 }
 
-type Shown = Pick<Actuator, "state" | "position">;
+/** By actuator. */
+export class OpenCommands {
+  readonly #open = new Map<string, Map<string, UnderWay>>();
+
+  follow(under: UnderWay): void {
+    const { command } = under;
+    const key = keyOf(command.code, command.targetId);
+    this.#open.set(key, (this.#open.get(key) ?? new Map<string, UnderWay>()).set(command.id, under));
+  }
+
+  find({ code, targetId, id }: LimitedCommand): UnderWay | null {
+    return this.#open.get(keyOf(code, targetId))?.get(id) ?? null;
+  }
+
+  at(key: string): readonly UnderWay[] {
+    const open = this.#open.get(key);
+    return open === undefined ? nobody : [...open.values()];
+  }
+
+  /** Whether another command has sent the same. */
+  isOnItsWay({ code, targetId, id, wanted }: LimitedCommand): boolean {
+    const word = canonical(wanted);
+    return this.at(keyOf(code, targetId)).some(
+      ({ command, isPosted }) => isPosted && command.id !== id && canonical(command.wanted) === word,
+    );
+  }
+
+  end({ code, targetId, id }: LimitedCommand): void {
+    const key = keyOf(code, targetId);
+    const open = this.#open.get(key);
+    open?.delete(id);
+    if (open?.size === 0) this.#open.delete(key);
+  }
+}
+
+const nobody: readonly UnderWay[] = [];
+
+type Shown = Pick<Actuator, "state" | "position"> | undefined;
 
 /** As many starts are remembered as any limit counts. */
 const mostStarts = 60;

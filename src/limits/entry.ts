@@ -21,6 +21,8 @@ export interface Entry extends Standing {
   readonly sends: ReadonlyMap<string, Attempts>;
 }
 
+export const keyOf = (code: string, actuator: string): string => `${code} actuator ${actuator}`;
+
 /** What keeps others off. */
 export type Shut = Pick<Entry, "lock" | "hold">;
 

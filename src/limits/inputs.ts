@@ -156,3 +156,32 @@ export function degreeOf(state: string, position: number | null): number | null 
   if (position !== null) return position;
   return state === "open" ? 100 : state === "closed" ? 0 : null;
 }
+
+/** Which actuators, by their keys, have guards on what. */
+export class Watchers {
+  /** By a controller's id or code, or `weather/<name>`. */
+  readonly #bySource = new Map<string, Set<string>>();
+  readonly #actuators = new Set<string>();
+
+  add(key: string, code: string, guards: readonly Guard[]): void {
+    for (const { input } of guards) {
+      const source = input.type === "weather" ? `weather/${input.name}` : (input.controller ?? code);
+      if (input.type === "actuator") this.#actuators.add(`${source} ${input.id}`);
+      this.#bySource.set(source, (this.#bySource.get(source) ?? new Set()).add(key));
+    }
+  }
+
+  ofWeather(name: string): readonly string[] {
+    return [...(this.#bySource.get(`weather/${name}`) ?? [])];
+  }
+
+  of({ id, code }: { readonly id: string; readonly code: string }): readonly string[] {
+    if (this.#bySource.size === 0) return [];
+    return [...(this.#bySource.get(code) ?? []), ...(id === code ? [] : (this.#bySource.get(id) ?? []))];
+  }
+
+  hasActuator({ id, code }: { readonly id: string; readonly code: string }, actuator: string): boolean {
+    if (this.#actuators.size === 0) return false;
+    return this.#actuators.has(`${code} ${actuator}`) || this.#actuators.has(`${id} ${actuator}`);
+  }
+}

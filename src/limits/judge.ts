@@ -51,15 +51,15 @@ export interface Judged {
   readonly shown: { readonly state: string | null; readonly position: number | null } | undefined;
 }
 
-export type Verdict =
-  | { readonly type: "go" }
-  | {
-      readonly type: "wait" | "refuse";
-      /** Monotonic ms; Infinity where only an end can tell. */
-      readonly until: number;
-      readonly interlock: Interlock;
-      readonly message: string;
-    };
+export interface KeptBack {
+  readonly type: "wait" | "refuse";
+  /** Monotonic ms; Infinity where only an end can tell. */
+  readonly until: number;
+  readonly interlock: Interlock;
+  readonly message: string;
+}
+
+export type Verdict = { readonly type: "go" } | KeptBack;
 
 export const go: Verdict = { type: "go" };
 

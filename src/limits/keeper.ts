@@ -1,6 +1,5 @@
 import type { Refusal } from "../greenhouse/command/outcomes.js";
-import { canonical } from "../greenhouse/command/words.js";
-import type { Controller } from "../greenhouse/model.js";
+import type { Actuator, Controller } from "../greenhouse/model.js";
 import type { HistoryParts, RecordBody } from "../journal/records.js";
 import { Rest, Schedule } from "../runtime/schedule.js";
 import {
@@ -9,18 +8,20 @@ import {
   afterForeignMove,
   afterForeignPost,
   afterPost,
+  OpenCommands,
   type UnderWay,
 } from "./course.js";
-import { type Entry, type LimitedCommand, newEntry, type Shut, unlockedEvent } from "./entry.js";
+import { type Entry, keyOf, type LimitedCommand, newEntry, type Shut, unlockedEvent } from "./entry.js";
 import {
   type Activity,
   type InputSource,
   nothingUnderWay,
+  Watchers,
   type WeatherReading,
   weatherValue,
 } from "./inputs.js";
-import { go, judge, limitsOf, type Verdict } from "./judge.js";
-import { type KeeperPorts, keyOf, Ledger } from "./ledger.js";
+import { go, judge, type KeptBack, type Verdict } from "./judge.js";
+import { type KeeperPorts, Ledger } from "./ledger.js";
 import { type Instant, isMoving } from "./pauses.js";
 import { type GivenTerm, type Term, termOf } from "./terms.js";
 import {
@@ -35,6 +36,8 @@ import {
   type Surroundings,
 } from "./upkeep.js";
 
+type Taking = { readonly term: Term | null } | { readonly refusal: Refusal } | KeptBack;
+
 const inForce = ({ lease, hold }: Entry): UnderWay["before"] => ({ lease, hold });
 type About = Pick<LimitedCommand, "code" | "targetId" | "settings" | "term">;
 
@@ -46,11 +49,8 @@ export class LimitKeeper {
   readonly #ports: KeeperPorts;
   readonly #ledger: Ledger;
   /** By actuator and command id. */
-  readonly #open = new Map<string, Map<string, UnderWay>>();
-  /** Actuators with a guard on something of a controller (by its id or code) or on a weather value (`weather/<name>`). */
-  readonly #dependents = new Map<string, Set<string>>();
-  /** Actuators that guards look at. */
-  readonly #watched = new Set<string>();
+  readonly #open = new OpenCommands();
+  readonly #watchers = new Watchers();
   readonly #weather = new Map<string, WeatherReading>();
   readonly #due = new Schedule<string>();
   readonly #rest: Rest;
@@ -80,30 +80,15 @@ export class LimitKeeper {
     };
     for (const { info, actuators } of store.controllers())
       for (const { settings } of actuators.values())
-        if (settings.limits !== undefined) this.#watch(newEntry(info.code, settings));
-    ports.store.onChange((before, after) => {
-      if (after) this.#changed(before, after);
-    });
-  }
-
-  #watch(entry: Entry): void {
-    const key = keyOf(entry.code, entry.id);
-    this.#ledger.set(entry);
-    for (const { input } of limitsOf(entry.settings).guards) {
-      const source = input.type === "weather" ? `weather/${input.name}` : (input.controller ?? entry.code);
-      if (input.type === "actuator") this.#watched.add(keyOf(source, input.id));
-      this.#dependents.set(source, (this.#dependents.get(source) ?? new Set()).add(key));
-    }
+        if (settings.limits !== undefined) {
+          this.#ledger.set(newEntry(info.code, settings));
+          this.#watchers.add(keyOf(info.code, settings.id), info.code, settings.limits.guards);
+        }
+    store.onChange((before, after) => this.#changed(before, after));
   }
 
   /** At taking: the command's times, or why it is not taken. */
-  take(
-    command: LimitedCommand,
-    given: GivenTerm,
-  ):
-    | { readonly term: Term | null }
-    | { readonly refusal: Refusal }
-    | Extract<Verdict, { type: "refuse" | "wait" }> {
+  take(command: LimitedCommand, given: GivenTerm): Taking {
     const term = termOf(command.wanted, command.target, command.settings, given);
     if (term !== null && "reason" in term) return { refusal: term };
     const verdict = this.#mayStart(command, term);
@@ -130,7 +115,7 @@ export class LimitKeeper {
   mayPost(command: LimitedCommand, isLeadIn: boolean): Verdict {
     const verdict = this.#judge(command, command.term, isLeadIn);
     if (verdict.type !== "wait") return verdict;
-    return this.#underWay(command)?.isPosted === true ? go : { ...verdict, type: "refuse" };
+    return this.#open.find(command)?.isPosted === true ? go : { ...verdict, type: "refuse" };
   }
 
   #judge(command: LimitedCommand, term: Term | null, isLeadIn: boolean): Verdict {
@@ -139,22 +124,15 @@ export class LimitKeeper {
     const entry = this.#read(keyOf(code, targetId));
     if (entry === undefined) return go;
     const hasHold = term !== null && term.holdMs !== null;
-    const shown = this.#ports.store.get(code)?.actuators.get(targetId);
-    return judge(entry, { wanted, isLeadIn, source: rule ?? "sender", hasHold, shown }, this.#instant());
-  }
-
-  #instant(): Instant {
-    return { mono: this.#ports.clock.monotonic(), iso: this.#iso };
+    const shown = this.#shown(command);
+    const now = { mono: this.#ports.clock.monotonic(), iso: this.#iso };
+    return judge(entry, { wanted, isLeadIn, source: rule ?? "sender", hasHold, shown }, now);
   }
 
   #isThere(command: LimitedCommand): boolean {
-    const actuator = this.#ports.store.get(command.code)?.actuators.get(command.targetId);
+    const actuator = this.#shown(command);
     if (command.force || command.target !== "actuator" || !actuator) return false;
-    const word = canonical(command.wanted);
-    const open = this.#open.get(keyOf(command.code, command.targetId))?.values() ?? [];
-    for (const { command: other, isPosted } of open)
-      if (isPosted && other.id !== command.id && canonical(other.wanted) === word) return true;
-    return isThere(actuator, command.wanted);
+    return this.#open.isOnItsWay(command) || isThere(actuator, command.wanted);
   }
 
   /** What has to be on disk before the first POST. */
@@ -169,11 +147,11 @@ export class LimitKeeper {
   phase(command: LimitedCommand, phase: string, isRecovered: boolean): void {
     if (command.target !== "actuator" || command.dryRun || phase === "done") return;
     if (!this.#mayMatter(command)) return;
-    const under = this.#underWay(command);
+    const under = this.#open.find(command);
     const isForeign = (isRecovered || phase === "confirming") && under?.isPosted !== true;
     const entry = isForeign && command.wanted.type !== "stop" ? this.#entryFor(command) : null;
     if (under !== null && entry === null) return;
-    this.#follow({ command, isPosted: isForeign, before: entry && inForce(entry) });
+    this.#open.follow({ command, isPosted: isForeign, before: entry && inForce(entry) });
     if (entry === null) this.#touchController(command.code);
     else {
       this.#ledger.put(afterForeignPost(entry, command));
@@ -185,27 +163,24 @@ export class LimitKeeper {
   posted(command: LimitedCommand): void {
     const entry = this.#entryFor(command);
     if (entry === null) return;
-    const under = this.#underWay(command);
+    const under = this.#open.find(command);
     const now = this.#ports.clock.monotonic();
     const after = under?.isPosted
       ? afterPost(entry, command, now)
       : afterFirstPost(entry, command, this.#shown(command), now);
-    this.#follow({ command, isPosted: true, before: under?.before ?? inForce(entry) });
+    this.#open.follow({ command, isPosted: true, before: under?.before ?? inForce(entry) });
     // A stop, and what a rule sends, goes out without the disk too.
     const isOnDisk = command.wanted.type !== "stop" && command.rule === null;
-    this.#ledger.caughtUp(keyOf(command.code, command.targetId), command.id, isOnDisk);
+    this.#ledger.caughtUp(command, isOnDisk);
     this.#ledger.put(after);
     this.#touchAfter(command);
   }
 
   ended(command: LimitedCommand, result: Ended): void {
     if (command.target !== "actuator") return;
-    const key = keyOf(command.code, command.targetId);
-    const under = this.#underWay(command) ?? { command, isPosted: false, before: null };
-    const open = this.#open.get(key);
-    open?.delete(command.id);
-    if (open?.size === 0) this.#open.delete(key);
-    this.#ledger.caughtUp(key, command.id, false);
+    const under = this.#open.find(command) ?? { command, isPosted: false, before: null };
+    this.#open.end(command);
+    this.#ledger.caughtUp(command, false);
     // Also of one that was never sent: the disk may have been told that it would be.
     const entry = this.#entryFor(command);
     if (entry !== null) {
@@ -238,21 +213,22 @@ export class LimitKeeper {
     const at = this.#ports.clock.monotonic();
     for (const [name, { topic: own, field }] of Object.entries(this.#ports.weather)) {
       if (own !== topic) continue;
+      const watchers = this.#watchers.ofWeather(name);
       // What time alone has changed comes first, also where a stalled program had no turn for it.
-      for (const key of this.#dependents.get(`weather/${name}`) ?? []) this.#read(key);
+      for (const key of watchers) this.#read(key);
       this.#weather.set(name, { value: weatherValue(new TextDecoder().decode(payload), field), at });
-      this.#touchAll(this.#dependents.get(`weather/${name}`));
+      this.#touchAll(watchers);
     }
   }
 
-  #changed(before: Controller | undefined, after: Controller): void {
-    if (this.#dependents.size === 0 && this.#keptBack.size === 0) return;
+  #changed(before: Controller | undefined, after: Controller | undefined): void {
     const isSame =
-      before?.sensors === after.sensors &&
-      before.statuses === after.statuses &&
-      before.actuators === after.actuators &&
-      before.availability === after.availability &&
-      before.platformReachable === after.platformReachable;
+      after === undefined ||
+      (before?.sensors === after.sensors &&
+        before.statuses === after.statuses &&
+        before.actuators === after.actuators &&
+        before.availability === after.availability &&
+        before.platformReachable === after.platformReachable);
     if (isSame) return;
     this.#touchController(after.info.code);
     for (const key of this.#keptBack) if (key.startsWith(`${after.info.code} `)) this.#touchLater(key);
@@ -309,25 +285,14 @@ export class LimitKeeper {
       }
   }
 
-  #shown({ code, targetId }: Pick<LimitedCommand, "code" | "targetId">) {
-    const { state = null, position = null } = this.#ports.store.get(code)?.actuators.get(targetId) ?? {};
-    return { state, position };
-  }
-
-  #follow(under: UnderWay): void {
-    const key = keyOf(under.command.code, under.command.targetId);
-    this.#open.set(key, (this.#open.get(key) ?? new Map<string, UnderWay>()).set(under.command.id, under));
-  }
-
-  #underWay({ code, targetId, id }: LimitedCommand): UnderWay | null {
-    return this.#open.get(keyOf(code, targetId))?.get(id) ?? null;
+  #shown({ code, targetId }: Pick<LimitedCommand, "code" | "targetId">): Actuator | undefined {
+    return this.#ports.store.get(code)?.actuators.get(targetId);
   }
 
   /** Whether the actuator is limited, others look at it, or this command limits itself. */
   #mayMatter({ code, targetId, settings, term }: About): boolean {
     if (settings.limits !== undefined || term !== null) return true;
-    const id = this.#watched.size === 0 ? code : (this.#ports.store.get(code)?.info.id ?? code);
-    if (this.#watched.has(keyOf(code, targetId)) || this.#watched.has(keyOf(id, targetId))) return true;
+    if (this.#watchers.hasActuator(this.#named(code), targetId)) return true;
     return this.#ledger.get(keyOf(code, targetId)) !== undefined;
   }
 
@@ -356,12 +321,10 @@ export class LimitKeeper {
   #activity(code: string, actuator: string): Activity {
     const key = keyOf(code, actuator);
     const moves = this.#ledger.get(key)?.moves;
-    const open = this.#open.get(key);
-    if (moves === undefined && open === undefined) return nothingUnderWay;
+    const open = this.#open.at(key);
+    if (moves === undefined && open.length === 0) return nothingUnderWay;
     return {
-      unfinished: [...(open?.values() ?? [])].flatMap(({ command: { wanted } }) =>
-        wanted.type === "stop" ? [] : [wanted],
-      ),
+      unfinished: open.flatMap(({ command: { wanted } }) => (wanted.type === "stop" ? [] : [wanted])),
       isMoving: moves !== undefined && isMoving(moves, this.#ports.clock.monotonic()),
     };
   }
@@ -372,14 +335,15 @@ export class LimitKeeper {
   }
 
   #touchController(code: string): void {
-    if (this.#dependents.size === 0) return;
-    const { id } = this.#ports.store.get(code)?.info ?? { id: code };
-    this.#touchAll(this.#dependents.get(code));
-    if (id !== code) this.#touchAll(this.#dependents.get(id));
+    this.#touchAll(this.#watchers.of(this.#named(code)));
   }
 
-  #touchAll(keys: Iterable<string> | undefined): void {
-    for (const key of keys ?? []) {
+  #named(code: string): { readonly id: string; readonly code: string } {
+    return this.#ports.store.get(code)?.info ?? { id: code, code };
+  }
+
+  #touchAll(keys: readonly string[]): void {
+    for (const key of keys) {
       this.#read(key);
       this.#touchLater(key);
     }
@@ -405,7 +369,7 @@ export class LimitKeeper {
     const read = this.#read(key);
     if (read === undefined) return;
     const { clock, newId, submit, recheck, onEvent } = this.#ports;
-    const now = this.#instant();
+    const now = { mono: clock.monotonic(), iso: this.#iso };
     const around = this.#around(read);
     const expired = expire(read, clock.monotonic());
     const about = { controller: around.own?.info.id ?? read.code, actuator: read.id };
@@ -413,15 +377,16 @@ export class LimitKeeper {
     const { entry, sends } = this.#isRunning
       ? dueSends(expired, around, now, newId)
       : { entry: expired, sends: [] };
+    const open = this.#open.at(key);
     this.#ledger.put(entry);
-    this.#ledger.show(entry, now, this.#open.has(key));
+    this.#ledger.show(entry, now, open.length > 0);
     this.#ledger.tellProblems(entry, around);
     if (isKeptBack(entry)) this.#keptBack.add(key);
     else this.#keptBack.delete(key);
     this.#schedule(key, entry, around, now);
     if (around.own !== undefined)
       for (const send of sends) submit({ ...send, controllerId: about.controller, actuator: entry.id });
-    if ([...(this.#open.get(key)?.values() ?? [])].some(({ isPosted }) => !isPosted)) recheck(key);
+    if (open.some(({ isPosted }) => !isPosted)) recheck(key);
   }
 
   #schedule(key: string, entry: Entry, around: Surroundings, now: Instant): void {

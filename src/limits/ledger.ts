@@ -9,6 +9,8 @@ import {
   type Entry,
   isEmpty,
   keptOf,
+  keyOf,
+  type LimitedCommand,
   newEntry,
   overrunEvent,
   restored,
@@ -49,8 +51,6 @@ export interface KeeperPorts {
   /** Calls back once requests begun by now are out; within this task when absent. */
   readonly later?: (tell: () => void) => void;
 }
-
-export const keyOf = (code: string, actuator: string): string => `${code} actuator ${actuator}`;
 
 interface Published {
   readonly restrictions: Restrictions | null;
@@ -116,7 +116,8 @@ export class Ledger {
   }
 
   /** Its first POST goes out, or it has ended. */
-  caughtUp(key: string, id: string, isOnDisk: boolean): void {
+  caughtUp({ code, targetId, id }: LimitedCommand, isOnDisk: boolean): void {
+    const key = keyOf(code, targetId);
     if (this.#ahead.get(key)?.id !== id) return;
     this.#ahead.delete(key);
     if (isOnDisk) this.#unwritten.delete(key);
