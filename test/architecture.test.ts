@@ -347,13 +347,13 @@ const budgets: Readonly<Record<string, readonly [lines: number, files: number]>>
   http: [1_718, 7],
   page: [2_500, 30],
   journal: [2_450, 10],
-  mqtt: [3_420, 14],
+  mqtt: [3_413, 14],
   platform: [4_760, 29],
-  runtime: [1_561, 15],
+  runtime: [1_552, 15],
   setup: [4_640, 25],
   simulator: [4_540, 24],
-  status: [2_218, 13],
-  sync: [2_027, 10],
+  status: [2_190, 13],
+  sync: [1_992, 10],
 };
 
 /** What the page is made of besides its modules. */

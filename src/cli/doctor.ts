@@ -19,7 +19,7 @@ import {
 } from "../setup/doctor/finding.js";
 import type { Scene } from "../setup/doctor/scene.js";
 import { StatusLine } from "../setup/status-line.js";
-import { type Bundle, bundleOf, fitForStrangers, wholeBundle } from "../status/bundle.js";
+import { type Bundle, bundleOf, fitForStrangers, mostOf } from "../status/bundle.js";
 import { writeNew } from "../setup/init/new-file.js";
 import { loggerFor, overridden, refuseToOverwrite } from "./errands.js";
 import { requestOf } from "./running-bridge.js";
@@ -85,7 +85,7 @@ async function writeBundle(
   const { configuration, platform: client, evidence } = scene;
   const told = await bundleOfBridge(configuration, around.stop).catch((error: unknown) => String(error));
   const directory = journalDirectory(configuration.data_dir);
-  const journal = await newestRecords(directory, { limit: wholeBundle.journal }).catch(() => []);
+  const journal = await newestRecords(directory, { limit: mostOf.journal }).catch(() => []);
   const own = { bridge: typeof told === "string" ? told : "it tells", doctor: findings };
   const about = { configuration, version: programVersion(), now: systemClock.now() };
   const bundle = bundleOf(

@@ -289,29 +289,21 @@ function problemsJson(problems: Controller["problems"]): string {
 
 /** Empties every retained topic of a controller; never a `.../set`. */
 function clearedController(topics: Topics, controller: Controller): Message[] {
-  const { info, sensors, statuses, actuators, parameters, addresses } = controller;
-  const { availability, problem, problems, info: own } = topics.controller(info.id);
-  const retained = [
-    ...[availability, problem, problems, own],
-    ...[...sensors.keys()].flatMap((id) => {
-      const { quality, value, json } = topics.sensor(info.id, id);
-      return [quality, value, json];
-    }),
-    ...[...statuses.keys()].flatMap((id) => Object.values(topics.status(info.id, id))),
-    ...[...actuators.keys()].flatMap((id) => {
-      const { state, position, value, json, allowed, lock, lease, command } = topics.actuator(info.id, id);
-      return [state, position, value, json, allowed, lock, lease, command];
-    }),
-    ...[...parameters.keys()].flatMap((id) => {
-      const { value, json, command } = topics.parameter(info.id, id);
-      return [value, json, command];
-    }),
-    ...[...addresses.keys()].flatMap((id) => {
-      const { value, command } = topics.address(info.id, id);
-      return [value, command];
-    }),
-  ];
-  return retained.map(clear);
+  const { id } = controller.info;
+  const each = (things: ReadonlyMap<string, unknown>, of: (id: string, thing: string) => object) =>
+    [...things.keys()].map((thing) => of(id, thing));
+  return [
+    topics.controller(id),
+    ...each(controller.sensors, topics.sensor),
+    ...each(controller.statuses, topics.status),
+    ...each(controller.actuators, topics.actuator),
+    ...each(controller.parameters, topics.parameter),
+    ...each(controller.addresses, topics.address),
+  ].flatMap((group) =>
+    Object.entries(group).flatMap(([leaf, topic]: [string, string]) =>
+      leaf === "set" || leaf === "result" ? [] : [clear(topic)],
+    ),
+  );
 }
 
 /** Above this size the list only says how many there are: brokers and clients refuse large packets. */

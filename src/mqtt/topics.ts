@@ -62,7 +62,8 @@ export function topicsUnder(base: string) {
     controller: (controller: string) => controllerTopics(`${base}/${id(controller)}`),
     sensor: (controller: string, sensor: string) => {
       const value = item(base, controller, "sensor", id(sensor));
-      return { value, quality: `${value}/quality`, json: `${value}/json` };
+      // In the order in which they are emptied: a value never stands without its quality.
+      return { quality: `${value}/quality`, value, json: `${value}/json` };
     },
     status: (controller: string, status: string) => {
       const value = item(base, controller, "status", id(status));

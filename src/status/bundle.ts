@@ -15,16 +15,6 @@ import type { StatusParts } from "./health.js";
 
 export type Bundle = Readonly<Record<string, unknown>>;
 
-/** How many of each at most: of controllers the first, of all else the newest. */
-export interface BundleSizes {
-  readonly controllers: number;
-  readonly log: number;
-  readonly journal: number;
-}
-
-/** For a file. */
-export const wholeBundle: BundleSizes = { controllers: 1_000, log: 1_000, journal: 500 };
-
 interface AboutProgram {
   readonly configuration: Configuration;
   readonly version: string;
@@ -65,26 +55,26 @@ function withoutWhole(value: unknown, secrets: ReadonlySet<string>): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withoutWhole(inner, secrets)]));
 }
 
-/** What a running bridge adds: how it is, what it mirrors and commands, and what happened lately. */
-export async function bridgeBundle(
-  sources: StatusParts,
-  health: unknown,
-  sizes: BundleSizes,
-): Promise<Bundle> {
+/** How many of each at most: of controllers the first, of all else the newest. */
+export const mostOf = { controllers: 1_000, log: 1_000, journal: 500 };
+
+/** What a running bridge adds: how it is, what it mirrors and commands, and what happened lately; of each as much as the `share` allows. */
+export async function bridgeBundle(sources: StatusParts, health: unknown, share = 1): Promise<Bundle> {
+  const most = (of: keyof typeof mostOf) => Math.floor(mostOf[of] / share);
   const { live, version, clock, platform: client, mirror, desk, outputs, recentLog, journal } = sources;
   const controllers = [...mirror.store.controllers()];
   const { directory } = journal;
   const parts = {
     health,
-    controllers: controllers.slice(0, sizes.controllers).map(controllerPart),
-    controllers_left_out: Math.max(0, controllers.length - sizes.controllers),
+    controllers: controllers.slice(0, most("controllers")).map(controllerPart),
+    controllers_left_out: Math.max(0, controllers.length - most("controllers")),
     commands: desk.commander.printed(null),
     alarms: desk.limits.alarms.list,
     events: outputs.recentEvents,
-    journal: await newestRecords(directory, { limit: sizes.journal }).catch((error: unknown) =>
+    journal: await newestRecords(directory, { limit: most("journal") }).catch((error: unknown) =>
       String(error),
     ),
-    log: recentLog?.newest(sizes.log) ?? [],
+    log: recentLog?.newest(most("log")) ?? [],
   };
   const about = { configuration: live.current, version, now: clock.now(), secrets: client.secrets() };
   return bundleOf(about, parts);
@@ -94,16 +84,10 @@ export async function bridgeBundle(
 const mostBytes = 200_000;
 
 /** As much as one message can hold: the half of each, and again, until it fits. */
-export async function bundleForMessage(make: (sizes: BundleSizes) => Promise<Bundle>): Promise<Bundle> {
+export async function bundleForMessage(make: (share: number) => Promise<Bundle>): Promise<Bundle> {
   for (let share = 2; ; share *= 2) {
-    const { controllers, log, journal } = wholeBundle;
-    const sizes = {
-      controllers: Math.floor(controllers / share),
-      log: Math.floor(log / share),
-      journal: Math.floor(journal / share),
-    };
-    const bundle = await make(sizes);
-    if (sizes.controllers === 0 || Buffer.byteLength(JSON.stringify(bundle)) <= mostBytes) return bundle;
+    const bundle = await make(share);
+    if (share > mostOf.controllers || Buffer.byteLength(JSON.stringify(bundle)) <= mostBytes) return bundle;
   }
 }
 

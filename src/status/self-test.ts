@@ -42,30 +42,18 @@ interface Trial {
  */
 export class SelfTest {
   readonly #ports: SelfTestPorts;
-  readonly #tally = { heard: 0, failed: 0 };
+  readonly counters = { heard: 0, failed: 0 };
+  /** Epoch ms; null while it is not. */
+  deafSince: number | null = null;
+  /** Epoch ms; null while it never happened. */
+  heardAt: number | null = null;
   #trial: Trial | null = null;
   #dueAt = 0;
   #failures = 0;
   #cutAt: number | null = null;
-  #deafSince: number | null = null;
-  #heardAt: number | null = null;
 
   constructor(ports: SelfTestPorts) {
     this.#ports = ports;
-  }
-
-  /** Epoch ms; null while it is not. */
-  get deafSince(): number | null {
-    return this.#deafSince;
-  }
-
-  /** Epoch ms; null while it never happened. */
-  get heardAt(): number | null {
-    return this.#heardAt;
-  }
-
-  counters(): { readonly heard: number; readonly failed: number } {
-    return { ...this.#tally };
   }
 
   /** A link stands and its subscriptions are granted. */
@@ -84,11 +72,11 @@ export class SelfTest {
   received(nonce: string): void {
     if (nonce !== this.#trial?.nonce) return;
     this.#trial = null;
-    this.#tally.heard += 1;
+    this.counters.heard += 1;
     this.#failures = 0;
-    this.#heardAt = this.#ports.clock.now();
-    const wasDeaf = this.#deafSince !== null;
-    this.#deafSince = null;
+    this.heardAt = this.#ports.clock.now();
+    const wasDeaf = this.deafSince !== null;
+    this.deafSince = null;
     if (!wasDeaf) return;
     this.#ports.log.info("the broker delivers messages to us again");
     this.#ports.onHearing?.();
@@ -132,9 +120,9 @@ export class SelfTest {
   #failed(now: number): void {
     const { connection, clock, log, topic, times } = this.#ports;
     this.#trial = null;
-    this.#tally.failed += 1;
+    this.counters.failed += 1;
     this.#failures += 1;
-    this.#deafSince ??= clock.now();
+    this.deafSince ??= clock.now();
     const mayCut = this.#cutAt === null || now - this.#cutAt >= pauseBeforeCutMs(this.#failures);
     log.error(
       { topic, failures: this.#failures },

@@ -182,13 +182,13 @@ export class Status {
   /** What somebody needs who is to help, without secrets, as much as one message can hold. */
   async bundle(): Promise<Bundle> {
     const { bridgeBundle, bundleForMessage } = await import("./bundle.js");
-    return bundleForMessage((sizes) => bridgeBundle(this.#parts, this.health(), sizes));
+    return bundleForMessage((share) => bridgeBundle(this.#parts, this.health(), share));
   }
 
   /** The whole of it, fit to be passed on: also without hosts, codes and names. */
   async redactedBundle(): Promise<Bundle> {
-    const { bridgeBundle, fitForStrangers, wholeBundle } = await import("./bundle.js");
-    const whole = await bridgeBundle(this.#parts, this.health(), wholeBundle);
+    const { bridgeBundle, fitForStrangers } = await import("./bundle.js");
+    const whole = await bridgeBundle(this.#parts, this.health());
     return fitForStrangers(whole, this.#parts.live.current, []);
   }
 
@@ -206,7 +206,7 @@ export class Status {
         overdue: this.overdue().late.length,
         hasOtherBridge: this.otherBridge === true,
         isDeaf: self.deafSince !== null,
-        selfTests: self.counters(),
+        selfTests: self.counters,
       }),
     };
   }

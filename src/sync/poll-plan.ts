@@ -24,21 +24,12 @@ export type PollIntervals = Pick<
 >;
 
 export function jobName(job: PollJob): string {
-  switch (job.kind) {
-    case "controllers":
-      return job.kind;
-    case "devices":
-      return `devices ${job.dataType}`;
-    case "sensors":
-    case "running_status":
-    case "connection":
-      return `${job.kind} ${job.code}`;
-    case "registers":
-      return `registers ${job.code} ${readName(job.read)}`;
-  }
+  if (job.kind === "controllers") return job.kind;
+  if (job.kind === "devices") return `devices ${job.dataType}`;
+  if (job.kind !== "registers") return `${job.kind} ${job.code}`;
+  const { read } = job;
+  return `registers ${job.code} ${read.type === "group" ? `group ${read.group}` : read.address}`;
 }
-
-const readName = (read: RegisterRead) => (read.type === "group" ? `group ${read.group}` : read.address);
 
 export const jobHost = (job: PollJob): PlatformHost =>
   job.kind === "controllers" || job.kind === "devices" ? "business" : "realtime";
@@ -72,17 +63,8 @@ export function jobIntervalMs(
 }
 
 /** The order of a first round: what others depend on and what people look at comes first. */
-export function jobRank(job: PollJob): number {
-  const ranks = {
-    controllers: 0,
-    devices: 1,
-    sensors: 2,
-    registers: 3,
-    running_status: 4,
-    connection: 5,
-  } satisfies Record<PollJob["kind"], number>;
-  return ranks[job.kind];
-}
+export const jobRank = ({ kind }: PollJob): number =>
+  ["controllers", "devices", "sensors", "registers", "running_status", "connection"].indexOf(kind);
 
 /** The fewest requests that read every register of the controller: one per group, one per address without a group. */
 export function registerReads(controller: Controller): readonly RegisterRead[] {
@@ -216,11 +198,10 @@ export class PollBook {
   /** Takes the next due job; null when the due entry was parked or had nothing to try. */
   take(now: number): DueJob | null {
     const key = this.#schedule.take();
-    if (key === null) return null;
-    const host = probeHost(key);
-    if (host !== null) return this.#probe(host, now);
-    const job = this.#jobs.get(key);
-    if (!job) return null;
+    const host = hosts.find((one) => probeName(one) === key);
+    if (host !== undefined) return this.#probe(host, now);
+    const job = key === null ? undefined : this.#jobs.get(key);
+    if (key === null || !job) return null;
     const parked = this.#parked.get(jobHost(job));
     if (!parked) return { name: key, job };
     parked.add(key);
@@ -239,9 +220,8 @@ export class PollBook {
   }
 }
 
+const hosts = ["business", "realtime"] as const;
 const probeName = (host: PlatformHost) => `probe ${host}`;
-const probeHost = (key: string): PlatformHost | null =>
-  key === "probe business" ? "business" : key === "probe realtime" ? "realtime" : null;
 
 /** Reads that polling makes, in the words of health and metrics; `register` is one address, `registers` one parameter group of a controller. */
 export const pollOperations = [

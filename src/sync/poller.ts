@@ -59,7 +59,12 @@ class PollTroubles {
     if (wasHeld(error)) return;
     this.#log.debug({ job: name }, error.message);
     if (ofTheHost.has(kind) || this.#isAway(host)) return;
-    const trouble = this.#of(job.kind);
+    const trouble: Trouble = this.#byKind.get(job.kind) ?? {
+      failing: new Map(),
+      isTold: false,
+      toldAt: -Infinity,
+    };
+    this.#byKind.set(job.kind, trouble);
     const inARow = (trouble.failing.get(name) ?? 0) + 1;
     trouble.failing.set(name, inARow);
     if (inARow > 1 || !passing.has(kind)) this.#tell(job, trouble, error);
@@ -79,14 +84,6 @@ class PollTroubles {
         if (trouble.failing.delete(name) && trouble.failing.size === 0) trouble.isTold = false;
   }
 
-  #of(kind: PollJob["kind"]): Trouble {
-    const known = this.#byKind.get(kind);
-    if (known) return known;
-    const made: Trouble = { failing: new Map(), isTold: false, toldAt: -Infinity };
-    this.#byKind.set(kind, made);
-    return made;
-  }
-
   #tell(job: PollJob, trouble: Trouble, { message, facts }: PlatformError): void {
     const now = this.#now();
     if (trouble.isTold || now - trouble.toldAt < tellAgainMs) return;
@@ -97,12 +94,8 @@ class PollTroubles {
     const { operation, code, platformMessage, requestId } = facts;
     this.#log.warn(
       {
-        poll: job.kind,
-        controller,
-        operation,
-        code,
-        platform_message: platformMessage,
-        request_id: requestId,
+        ...{ poll: job.kind, controller, operation, code },
+        ...{ platform_message: platformMessage, request_id: requestId },
       },
       `polling ${subjects[job.kind]} fails${first}, so what is shown of them grows old: ${message}`,
     );
@@ -273,13 +266,9 @@ export class Poller {
     const now = this.#ports.clock.monotonic();
     const names = this.#book.makeDue(now, (job) => code === undefined || concerns(job, code));
     this.#rest.wake();
-    await Promise.all(names.map((name) => this.#nextEnd(name)));
-  }
-
-  #nextEnd(name: string): Promise<void> {
-    return new Promise((resolve) => {
-      this.#awaited.set(name, [...(this.#awaited.get(name) ?? []), resolve]);
-    });
+    const nextEnd = (name: string) =>
+      new Promise<void>((resolve) => this.#awaited.set(name, [...(this.#awaited.get(name) ?? []), resolve]));
+    await Promise.all(names.map(nextEnd));
   }
 
   /** Starts what is due; returns how long to sleep. */

@@ -91,15 +91,8 @@ export class PushMirror {
       if (read === null) return;
       // Where the read shows what was pushed, the news came from there.
       const source = sameValue(told(), textOf(read)) ? "push" : "poll";
-      const values = new Map([[address, read]]);
-      store.dispatch(code, {
-        type: "registers_read",
-        values,
-        startedAt,
-        readAt: clock.now(),
-        fresh: true,
-        source,
-      });
+      const event = { type: "registers_read", startedAt, readAt: clock.now(), fresh: true, source } as const;
+      store.dispatch(code, { ...event, values: new Map([[address, read]]) });
     });
   }
 

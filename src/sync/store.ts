@@ -4,8 +4,7 @@ import type { Controller } from "../greenhouse/model.js";
 import { newController, reduce } from "../greenhouse/reduce.js";
 import type { MirrorSettings } from "../greenhouse/settings.js";
 import { controllerTopicId, freeId, type Transliterate } from "../greenhouse/topic-ids.js";
-import { type Clock, jumpMs, readingOf } from "../runtime/clock.js";
-import { every } from "../runtime/schedule.js";
+import { type Clock, jumpMs } from "../runtime/clock.js";
 
 type Change = (before: Controller | undefined, after: Controller | undefined) => void;
 
@@ -117,16 +116,20 @@ export class GreenhouseStore {
 
   /** Lets time pass: what grew too old becomes stale within a second, also after the clock was set. */
   async run(signal: AbortSignal): Promise<void> {
-    let before = readingOf(this.#clock);
-    await every(sweepMs, this.#clock, signal, () => {
-      const now = readingOf(this.#clock);
-      const jump = jumpMs(before, now);
-      before = now;
+    const clock = this.#clock;
+    let ahead = clock.now() - clock.monotonic();
+    for (;;) {
+      await clock.wait(sweepMs, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      const wall = clock.now();
+      const aheadNow = wall - clock.monotonic();
+      const jump = jumpMs(ahead, aheadNow);
+      ahead = aheadNow;
       if (jump !== null) this.#onClockSet(jump);
       const isAnew = jump !== null || this.#limitsChanged;
       this.#limitsChanged = false;
-      if (isAnew || now.wall >= this.#judgeAt) this.#sweep(now.wall, isAnew);
-    });
+      if (isAnew || wall >= this.#judgeAt) this.#sweep(wall, isAnew);
+    }
   }
 
   #sweep(now: number, everything: boolean): void {

@@ -78,7 +78,7 @@ const seldom: SelfTestTimes = { withinMs: 10_000, everyMs: 600_000, againMs: 600
 describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) => {
   it("a link hears itself after every connect, and again and again", async () => {
     const tested = testedConnection(await anyBroker(make), version, often);
-    await until(() => tested.test.counters().heard >= 3, "heard three times", tested.lines);
+    await until(() => tested.test.counters.heard >= 3, "heard three times", tested.lines);
     expect(tested.test.deafSince).toBeNull();
     expect(tested.test.heardAt).not.toBeNull();
     expect(tested.heard.slice(0, 3)).toEqual(["nonce-1", "nonce-2", "nonce-3"]);
@@ -87,10 +87,10 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
 
   it("a new link is tested at once, not when the pause is over", async () => {
     const tested = testedConnection(await anyBroker(make), version, seldom);
-    await until(() => tested.test.counters().heard === 1, "heard once", tested.lines);
+    await until(() => tested.test.counters.heard === 1, "heard once", tested.lines);
     tested.connection.reconnect("the test wants another");
     await tested.online(2);
-    await until(() => tested.test.counters().heard === 2, "heard on the second link", tested.lines);
+    await until(() => tested.test.counters.heard === 2, "heard on the second link", tested.lines);
   });
 });
 
@@ -100,7 +100,7 @@ describe.each([5, 4] as const)("a broker that takes messages but delivers none, 
     const broker = { url: mosquitto.url, credential: {} };
     const times: SelfTestTimes = { withinMs: 300, everyMs: 20, againMs: 20 };
     const tested = testedConnection(broker, version, times);
-    await until(() => tested.test.counters().heard > 0, "heard", tested.lines);
+    await until(() => tested.test.counters.heard > 0, "heard", tested.lines);
     await allow("write");
     await mosquitto.restart();
     await until(() => tested.test.deafSince !== null, "deaf", tested.lines);
@@ -123,7 +123,7 @@ describe.each([5, 4] as const)("a broker that takes messages but delivers none, 
     await mosquitto.restart();
     const times: SelfTestTimes = { withinMs: 60, everyMs: 20, againMs: 20 };
     const tested = testedConnection({ url: mosquitto.url, credential: {} }, version, times);
-    await until(() => tested.test.counters().failed >= 6, "failed six times", tested.lines);
+    await until(() => tested.test.counters.failed >= 6, "failed six times", tested.lines);
     const cuts = tested.ends.filter(({ reason }) => reason.includes("did not come back"));
     expect(cuts).toHaveLength(2);
     expect(tested.connection.state).toBe("online");
@@ -142,7 +142,7 @@ describe("a foreign message on the topic", () =>
     tested.test.received("nonce-0");
     tested.test.received("");
     await until(() => tested.test.deafSince !== null, "deaf", tested.lines);
-    expect(tested.test.counters().heard).toBe(0);
+    expect(tested.test.counters.heard).toBe(0);
   }));
 
 describe("how long a deaf link is left alone before it is cut again", () =>
