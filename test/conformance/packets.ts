@@ -156,12 +156,13 @@ function decodePublish(version: Version, first: number, fields: Fields): Receive
 function decodeOther(version: Version, first: number, fields: Fields): Received {
   const properties = () => fields.properties(version);
   const code = () => (fields.left > 0 ? fields.number(1) : 0);
-  const acknowledgement = (type: Acknowledgement): Received => ({
-    type,
-    id: fields.number(2),
-    code: version === 5 ? code() : 0,
-    properties: properties(),
-  });
+  const acknowledged = (Object.keys(acknowledgements) as Acknowledgement[]).find(
+    (type) => acknowledgements[type] === first,
+  );
+  if (acknowledged !== undefined) {
+    const id = fields.number(2);
+    return { type: acknowledged, id, code: version === 5 ? code() : 0, properties: properties() };
+  }
   switch (first) {
     case 0x20: {
       const flags = fields.number(1);
@@ -173,28 +174,12 @@ function decodeOther(version: Version, first: number, fields: Fields): Received 
         properties: properties(),
       };
     }
-    case 0x40:
-      return acknowledgement("puback");
-    case 0x50:
-      return acknowledgement("pubrec");
-    case 0x62:
-      return acknowledgement("pubrel");
-    case 0x70:
-      return acknowledgement("pubcomp");
     case 0x90:
-      return {
-        type: "suback",
-        id: fields.number(2),
-        properties: properties(),
-        codes: [...fields.take(fields.left)],
-      };
-    case 0xb0:
-      return {
-        type: "unsuback",
-        id: fields.number(2),
-        properties: properties(),
-        codes: [...fields.take(fields.left)],
-      };
+    case 0xb0: {
+      const type = first === 0x90 ? "suback" : "unsuback";
+      const id = fields.number(2);
+      return { type, id, properties: properties(), codes: [...fields.take(fields.left)] };
+    }
     case 0xd0:
       return { type: "pingresp" };
     case 0xe0:
