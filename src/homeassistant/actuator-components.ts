@@ -4,6 +4,7 @@ import type { Controller } from "../greenhouse/model.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Topics } from "../mqtt/topics.js";
 import {
+  attributes,
   commandFields,
   confirmedCommandFields,
   entry,
@@ -163,10 +164,7 @@ function controls(subject: Subject, view: View): Entry[] {
 }
 
 /** What may be commanded now and why no more, as attributes of an actuator's main entity. */
-const allowed = ({ topic }: Subject): Fields => ({
-  json_attributes_topic: topic.allowed,
-  json_attributes_template: templates.allowed,
-});
+const allowed = ({ topic }: Subject): Fields => attributes(topic.allowed, templates.allowed);
 
 /**
  * Keeps everybody off while somebody works there. Needs the bridge alone. A configuration entity, so that nobody's "lock all
@@ -183,8 +181,7 @@ function lock(subject: Subject, controller: string, topics: Topics): Entry {
     ...confirmedCommandFields(topics.bridge.request("lock")),
     payload_lock: JSON.stringify(about),
     payload_unlock: JSON.stringify({ ...about, locked: false }),
-    json_attributes_topic: topic.lock,
-    json_attributes_template: templates.orNothing,
+    ...attributes(topic.lock),
     entity_category: "config",
     ...withBridge(topics),
   };

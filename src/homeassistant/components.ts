@@ -45,6 +45,12 @@ export const confirmedCommandFields = (topic: string): Fields => ({
   optimistic: false,
 });
 
+/** A JSON object of a topic as attributes; none of an emptied one, which would be an error in Home Assistant's log. */
+export const attributes = (topic: string, template: string = templates.orNothing): Fields => ({
+  json_attributes_topic: topic,
+  json_attributes_template: template,
+});
+
 /*
  * What must hold for an entity to be usable. Home Assistant replaces lists, it does not merge them, so each is given
  * whole; the mode is `all` everywhere, because its default lets the last message win.

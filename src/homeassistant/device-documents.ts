@@ -12,7 +12,15 @@ import {
 } from "../greenhouse/model.js";
 import type { Topics } from "../mqtt/topics.js";
 import { actuatorEntries } from "./actuator-components.js";
-import { commandFields, entry, type Entry, type Fields, withBridge, withController } from "./components.js";
+import {
+  attributes,
+  commandFields,
+  entry,
+  type Entry,
+  type Fields,
+  withBridge,
+  withController,
+} from "./components.js";
 import {
   type DeviceDocument,
   type DocumentSettings,
@@ -93,7 +101,7 @@ function ownEntries({ info }: Controller, owner: Owner, { topics, language }: Do
   const isCommanded = takesCommands(info.type);
   const connectivity = flag(topic.availability, "connectivity", { value_template: templates.connectivity });
   // Which actuators and why, for those who are told.
-  const problem = flag(topic.problem, "problem", { json_attributes_topic: topic.problems });
+  const problem = flag(topic.problem, "problem", attributes(topic.problems));
   const acknowledge = pressed(topics, "acknowledge", { controller: info.id }, "mdi:check-all");
   const result = { state_topic: topic.result, value_template: templates.result, event_types: outcomes };
   const commanded: Row[] = [
@@ -168,7 +176,7 @@ function bridgeNews({ topics }: DocumentSettings): Row[] {
   const seen = { alarm: "all", by: "home-assistant" };
   // Home Assistant drops an event of a type that was not named from the start.
   const types = { value_template: templates.alert, event_types: bridgeEventTypes };
-  const told = { value_template: templates.anyAlarm, json_attributes_topic: bridge.alarms };
+  const told = { value_template: templates.anyAlarm, ...attributes(bridge.alarms) };
   return [
     ["button", "refresh", pressed(topics, "refresh", {}, "mdi:refresh")],
     ["event", "alert", { state_topic: bridge.event, icon: "mdi:bell-outline", ...types }],

@@ -104,8 +104,8 @@ export const templates = {
   /** `…/allowed` → whether it is locked. */
   locked: "{{ 'locked' if 'lock' in value_json.because | map(attribute='rule') else 'unlocked' }}",
   /** `…/allowed` as attributes. A measured number changes every few seconds while a guard holds, which would fill the history. */
-  allowed: `{{ value | regex_replace('"value":-?[0-9.e+-]+,', '') }}`,
-  /** A topic that is empty where there is nothing, as attributes. */
+  allowed: `{{ value | regex_replace('"value":-?[0-9.e+-]+,', '') or '{}' }}`,
+  /** A topic that is empty where there is nothing, or about to go, as attributes. */
   orNothing: "{{ value or '{}' }}",
   anyAlarm: "{{ 'on' if value_json.count > 0 else 'off' }}",
   result: event("outcome", [

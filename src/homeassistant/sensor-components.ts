@@ -58,7 +58,7 @@ function measurement(definition: SensorDefinition): Fields {
     counter(catalogueWord(definition.platformName), read, given) ?? classify(kind, read, given);
   return {
     device_class: deviceClass ?? undefined,
-    unit_of_measurement: unit === null ? undefined : displayName(unit, "").slice(0, 32) || undefined,
+    unit_of_measurement: shownUnit(unit),
     state_class: stateClass ?? undefined,
     suggested_display_precision: decimals,
     icon: icon ?? undefined,
@@ -157,7 +157,7 @@ export function parameterEntries(controller: Controller, owner: Owner, settings:
         value_template: within(range.min, range.max),
         ...range,
         mode: "box",
-        unit_of_measurement: unitOf(parameter),
+        unit_of_measurement: shownUnit(parameter.unit),
         ...confirmedCommandFields(topic.set),
       },
     );
@@ -190,7 +190,7 @@ function writableRange({ writable }: ParameterSettings): Range | null {
  */
 function quantity(parameter: ParameterSettings): Fields {
   const { decimals, scale } = parameter;
-  const unit = unitOf(parameter);
+  const unit = shownUnit(parameter.unit);
   if (unit === undefined && decimals === undefined && scale === 1) return { value_template: templates.text };
   return {
     value_template: templates.number,
@@ -200,5 +200,5 @@ function quantity(parameter: ParameterSettings): Fields {
   };
 }
 
-const unitOf = ({ unit }: ParameterSettings): string | undefined =>
-  unit === undefined ? undefined : displayName(unit, "").slice(0, 32) || undefined;
+const shownUnit = (unit: string | null | undefined): string | undefined =>
+  displayName(unit ?? "", "").slice(0, 32) || undefined;

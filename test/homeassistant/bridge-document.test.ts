@@ -6,14 +6,6 @@ import { announcementFaults } from "./announcement-faults.js";
 
 const document = bridgeDocument(settings());
 
-test("a dead bridge shows as disconnected: its connectivity has no availability, everything else has the bridge's", () => {
-  for (const [key, component] of Object.entries(document.components)) {
-    if (key === "binary_sensor_connectivity") expect(component).not.toHaveProperty("availability");
-    else expect(component["availability"]).toEqual([{ topic: "greenhouse/bridge/state" }]);
-  }
-  expect(document).not.toHaveProperty("availability");
-});
-
 test("each device leads to the bridge's page where others reach it, and nowhere else", () => {
   const pageUrl = "http://192.168.1.5:8099/";
   for (const make of [
@@ -23,26 +15,6 @@ test("each device leads to the bridge's page where others reach it, and nowhere 
     expect(make(settings({ pageUrl })).device["configuration_url"]).toBe(pageUrl);
     expect(make(settings()).device["configuration_url"]).toBeUndefined();
   }
-});
-
-test("the refresh button asks the bridge and is forgotten if nobody listens", () =>
-  expect(document.components["button_refresh"]).toMatchObject({
-    command_topic: "greenhouse/bridge/request/refresh",
-    payload_press: "{}",
-    retain: false,
-    qos: 1,
-    message_expiry_interval: 30,
-  }));
-
-test("what is wrong anywhere is one problem with its remedy, and one button says that somebody has seen it", () => {
-  expect(document.components["binary_sensor_alarm"]).toMatchObject({
-    ...{ state_topic: "greenhouse/bridge/alarms", json_attributes_topic: "greenhouse/bridge/alarms" },
-    device_class: "problem",
-  });
-  expect(document.components["button_acknowledge-alarms"]).toMatchObject({
-    command_topic: "greenhouse/bridge/request/acknowledge",
-    payload_press: JSON.stringify({ alarm: "all", by: "home-assistant" }),
-  });
 });
 
 test("what changes with every poll is off at first, and requests left are there only with a budget", () => {

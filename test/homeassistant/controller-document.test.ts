@@ -1,13 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { actuatorKinds } from "../../src/greenhouse/actuator-kinds.js";
-import { type Outcome, outcomes } from "../../src/greenhouse/command/outcomes.js";
 import { statusNumber } from "../../src/greenhouse/device-types.js";
 import type { Controller, RunningStatus } from "../../src/greenhouse/model.js";
 import { sensorKinds } from "../../src/greenhouse/sensors.js";
 import type { ActuatorSettings, HomeAssistantView } from "../../src/greenhouse/settings.js";
 import { controllerDocument, sameParameter } from "../../src/homeassistant/device-documents.js";
-import type { Component } from "../../src/homeassistant/documents.js";
 import { within } from "../../src/homeassistant/labels.js";
 import { discoveryTopic } from "../../src/homeassistant/announced.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
@@ -40,18 +38,6 @@ describe("commands", () => {
     for (const component of commanding) {
       if (component.platform !== "button") expect(component).toMatchObject({ optimistic: false });
       if (component.platform !== "button") expect(component["state_topic"]).toBeTypeOf("string");
-    }
-  });
-
-  test("no expiry stands at the root, where older releases would refuse the whole device", () => {
-    for (const one of all) {
-      expect(Object.keys(controllerDocument(one, settings()))).toEqual([
-        "device",
-        "origin",
-        "availability",
-        "availability_mode",
-        "components",
-      ]);
     }
   });
 });
@@ -89,44 +75,6 @@ describe("limits", () => {
       (component) => component["json_attributes_topic"] === "greenhouse/gh-0001/actuator/it/allowed",
     );
     expect(telling.map((component) => component.platform)).toEqual([platform]);
-  });
-});
-
-describe("availability", () => {
-  const own = (component: Component | undefined) =>
-    (component?.["availability"] as { topic: string }[] | undefined)?.map(({ topic }) => topic);
-  const document = controllerDocument(controllers.C001, settings());
-
-  test("the device needs bridge, platform and controller, all of them", () => {
-    expect(document.availability).toMatchObject([
-      { topic: "greenhouse/bridge/state" },
-      { topic: "greenhouse/bridge/platform" },
-      { topic: "greenhouse/gh-0001/availability" },
-    ]);
-    expect(document.availability_mode).toBe("all");
-  });
-
-  test("a reading needs its quality as well", () => {
-    const component = document.components["sensor_channel_7"];
-    expect(own(component)).toEqual([
-      "greenhouse/bridge/state",
-      "greenhouse/bridge/platform",
-      "greenhouse/gh-0001/availability",
-      "greenhouse/gh-0001/sensor/channel_7/quality",
-    ]);
-    expect(component?.["availability_mode"]).toBe("all");
-  });
-
-  test.each(["binary_sensor_connectivity", "binary_sensor_problem", "event_result"])(
-    "%s needs the bridge alone",
-    (key) => expect(own(document.components[key])).toEqual(["greenhouse/bridge/state"]),
-  );
-
-  test("actuators, running statuses and parameters take the device's", () => {
-    for (const [key, component] of Object.entries(document.components)) {
-      if (/status|cover|select|switch|light|valve|button_stop/.test(key))
-        expect(own(component)).toBeUndefined();
-    }
   });
 });
 
@@ -176,16 +124,6 @@ describe("actuator kinds", () => {
     ["motor", ["select", "button"]],
     ["custom", []],
   ])("%s is announced as %j", (kind, platforms) => expect(platformsFor({ kind })).toEqual(platforms));
-
-  test.each<[ActuatorSettings["kind"], string[]]>([
-    ["skylight", ["Open", "Closed", "Automatic", "Position"]],
-    ["machine", ["On", "Off", "Automatic"]],
-    ["fan_wet_curtain", ["All on", "Fans 1, 2 and 3", "Fans 1 and 2", "Fan 1", "Off"]],
-    ["irrigation", ["On", "Off", "Automatic", "Rotation"]],
-    ["light", ["On", "Off", "Automatic"]],
-  ])("the select of %s carries the platform's options one to one, in readable words", (kind, options) =>
-    expect(componentsFor({ kind })["select_101"]?.["options"]).toEqual(options),
-  );
 
   test("every word of every kind has a Chinese label", () => {
     for (const kind of actuatorKinds) {
@@ -258,14 +196,6 @@ describe("actuator kinds", () => {
     ).toEqual(names);
   });
 
-  test("every view that has no icon of its own shows what it is", () => {
-    for (const kind of actuatorKinds) {
-      const shown = Object.values(componentsFor({ kind, values: kind === "custom" ? { low: "0" } : {} }));
-      for (const one of shown.filter(({ platform }) => platform === "select" || platform === "switch"))
-        expect(one["icon"]).toMatch(/^mdi:/);
-    }
-  });
-
   test("icon and enabled reach every component of the actuator; one that is none is not sent", () => {
     const homeAssistant = { enabled: false, icon: "mdi:fan" };
     const found = componentsFor({ kind: "machine", homeAssistant });
@@ -274,22 +204,6 @@ describe("actuator kinds", () => {
     const wrong = componentsFor({ kind: "machine", homeAssistant: { enabled: true, icon: "fan" } });
     expect(wrong["switch_101"]).toMatchObject({ icon: "mdi:engine-outline" });
   });
-});
-
-describe("a problem", () => {
-  const found = componentsOf(controllers.C001);
-
-  test("says in its attributes which actuators and why", () =>
-    expect(found["binary_sensor_problem"]).toMatchObject({
-      state_topic: "greenhouse/gh-0001/problem",
-      json_attributes_topic: "greenhouse/gh-0001/problems",
-    }));
-
-  test("is acknowledged by a button of its own controller", () =>
-    expect(found["button_acknowledge"]).toMatchObject({
-      command_topic: "greenhouse/bridge/request/acknowledge",
-      payload_press: '{"controller":"gh-0001"}',
-    }));
 });
 
 describe("readings", () => {
@@ -362,11 +276,6 @@ describe("readings", () => {
     const found = componentsOf(controller({ parameters: [parameter({ id: "p", writable })] }));
     expect(found["number_parameter_501"]?.["step"]).toBe(0.001);
   });
-});
-
-test("every outcome is an event type from the start", () => {
-  const types = componentsOf(controller())["event_result"]?.["event_types"] as Outcome[];
-  expect(types).toEqual([...outcomes]);
 });
 
 describe("cameras and weather stations", () =>

@@ -35,7 +35,7 @@ export function restarts(world: () => World, rows: Rows, withMemory: boolean): v
     const total = await one.untilComplete();
     const slowest = { ms: 0, what: "" };
     const tries = [...names.map((name) => [name] as const), ...orders(names)];
-    for (const order of tries) {
+    for (const [at, order] of tries.entries()) {
       for (const part of [...order].reverse()) await parts[part].end(one);
       for (const part of order) await parts[part].start(one);
       const began = performance.now();
@@ -45,10 +45,10 @@ export function restarts(world: () => World, rows: Rows, withMemory: boolean): v
       expect(await one.untilComplete()).toBe(total);
       const ms = performance.now() - began;
       if (ms > slowest.ms) Object.assign(slowest, { ms, what: order.join(", ") });
+      rows.tell(
+        `restarts, broker ${memory}`,
+        `${at + 1} of ${tries.length} orders, ${total} entities each time, slowest back ${seconds(slowest.ms)} after the last start (${slowest.what})`,
+      );
     }
-    rows.tell(
-      `restarts, broker ${memory}`,
-      `${tries.length} orders, ${total} entities each time, slowest back ${seconds(slowest.ms)} after the last start (${slowest.what})`,
-    );
   });
 }

@@ -114,6 +114,7 @@ const table: readonly Renderings[] = [
     {
       [because(...numbers, lock)]: JSON.parse(because(...numbers.map(() => wind), lock)) as object,
       [because(tricky)]: JSON.parse(because(tricky)) as object,
+      "": {},
     },
   ],
   [templates.orNothing, { "": {}, '{"by":"anna"}': { by: "anna" } }],

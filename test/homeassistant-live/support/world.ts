@@ -44,9 +44,9 @@ export const actuators: Readonly<Record<string, Configuration>> = {
   thermal_curtain: { kind: "thermal_curtain", address: "107", read_only: true, ...moving },
 };
 
-/** The simulated greenhouse has no vane: another reading stands for it. */
+/** The simulated greenhouse has no vane: another reading stands for it, which is no direction at noon if not scaled. */
 export const sensors: Configuration = {
-  winddir: { from: "par", kind: "wind_direction", unit: "°" },
+  winddir: { from: "par", kind: "wind_direction", unit: "°", scale: 0.1 },
 };
 
 export const parameters: Configuration = {
@@ -253,7 +253,8 @@ function announcedBy(watch: Watch): ReadonlyMap<string, Configuration> {
   for (const text of watch.current(/^homeassistant\/device\/[^/]+\/config$/).values()) {
     const { components } = fields(text) as { readonly components: Readonly<Record<string, Configuration>> };
     for (const component of Object.values(components))
-      if ("unique_id" in component)
+      // What is announced only to be removed next is not wanted there.
+      if ("unique_id" in component && !JSON.stringify(component).includes("/bridge/withdrawn"))
         found.set(`${String(component["platform"])}/${String(component["unique_id"])}`, component);
   }
   return found;
