@@ -58,7 +58,8 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
       original(turn, ...rest);
       if (turn.lane.running?.stage.at === "journal") sendFirst(turn, turn.lane.running);
     }`,
-    breaks: ["S5"],
+    // What limits have to know waits for the disk too.
+    breaks: ["S5", "S19"],
   },
   journal_without_fsync: { seam: "commands/turn#journalBegun", plant: notDurable, breaks: ["S5"] },
   arrivals_are_not_journaled: {
