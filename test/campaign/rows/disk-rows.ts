@@ -70,6 +70,8 @@ export const diskRows: readonly Row[] = [
       await world.bridge.stop();
       remount(world, "ro");
       await world.bridge.start();
+      // The embedded broker comes with it, which takes its time on a busy machine.
+      await comesTrue(() => world.watch.isConnected, 30_000);
       await wait(4_000);
     },
     end: async (world) => {
