@@ -45,6 +45,8 @@ type Sight =
 
 interface Step {
   readonly tells: string;
+  /** The same in Chinese. */
+  readonly zh: string;
   readonly deeds: readonly Deed[];
   readonly until: readonly Sight[];
 }
@@ -67,16 +69,19 @@ const result = (actuator: string, outcome: string, by = /^anna$/): Sight => ({
 const story: readonly Step[] = [
   {
     tells: "A calm morning. Until the wind has been low for five minutes the guards hold.",
+    zh: "平静的早晨。风速低满五分钟之前，限制一直有效。",
     deeds: [],
     until: [{ allowed: left, word: "open" }],
   },
   {
     tells: "Anna opens the left skylight to 60 % and waters bed 1. The valve will close by itself.",
+    zh: "安娜把左天窗开到 60 %，并给 1 号畦浇水。阀门会自动关闭。",
     deeds: [command(left, 60), command(valve, "on")],
     until: [result(left, "confirmed"), { lease: valve, runs: true }],
   },
   {
     tells: "Ben goes in to mend the right skylight. He locks it, and opens it by the switch on the wall.",
+    zh: "本进温室修右天窗。他先锁定它，再用墙上的开关打开。",
     deeds: [
       ben("lock", { reason: "mending the gear" }),
       ({ moveByHand }) => moveByHand(stormCode, "103", "60"),
@@ -85,12 +90,14 @@ const story: readonly Step[] = [
   },
   {
     tells: "Anna does not see him and wants it closed. The lock keeps her out.",
+    zh: "安娜没看见他，想关上右天窗。锁定不让她操作。",
     deeds: [command(right, "close")],
     until: [result(right, "refused")],
   },
   {
     tells:
       "A storm: gusts of 18 m/s, and showers. The guard closes the left skylight; of the right one, which is locked, somebody has to know.",
+    zh: "暴风雨：阵风 18 m/s，还有阵雨。限制关上左天窗；右天窗被锁定，必须有人知道。",
     deeds: [
       ({ fault }) => fault({ fault: "gusts", value: 18, forMs: 3_600_000 }),
       ({ fault }) => fault({ fault: "showers", forMs: 3_600_000 }),
@@ -102,17 +109,20 @@ const story: readonly Step[] = [
   },
   {
     tells: "Anna sees the alarm, and says so. That clears nothing.",
+    zh: "安娜看到报警并确认。确认并不解除报警。",
     deeds: [anna("acknowledge", { alarm: alarmOf("guard_unmet", right) })],
     until: [{ alarm: alarmOf("guard_unmet", right), state: "acknowledged" }],
   },
   {
     tells: "It is warm, so she tries 60 % on the left. Refused, with the wind's speed; 10 % is allowed.",
+    zh: "天热，她想把左天窗开到 60 %。被拒绝，并说明风速；允许 10 %。",
     deeds: [command(left, 60)],
     until: [result(left, "refused")],
   },
   {
     tells:
       "Ben has come out and unlocks. What the guard had to keep back goes out now, and the alarm clears.",
+    zh: "本出来解锁。限制刚才不能发的命令现在发出，报警解除。",
     deeds: [ben("unlock", {})],
     until: [
       { lock: right, by: null },
@@ -122,22 +132,26 @@ const story: readonly Step[] = [
   },
   {
     tells: "In the middle of the storm the wind sensor dies. A sensor that says nothing is no calm weather.",
+    zh: "暴风雨中风速传感器坏了。没有数值不等于没有风。",
     deeds: [({ fault }) => fault({ fault: "station_silent", sensor: "wind", forMs: 3_600_000 })],
     until: [{ alarm: alarmOf("guard_blind", left), state: "active" }],
   },
   {
     tells: "The guard goes on holding, so 60 % is refused still. Anna acknowledges this alarm, too.",
+    zh: "限制继续有效，60 % 仍被拒绝。安娜也确认这条报警。",
     deeds: [command(left, 60), anna("acknowledge", { alarm: alarmOf("guard_blind", left) })],
     until: [result(left, "refused"), { alarm: alarmOf("guard_blind", left), state: "acknowledged" }],
   },
   {
     tells: "Bed 1 has had its quarter of an hour: the lease ends the watering, whatever the weather.",
+    zh: "1 号畦浇满一刻钟：不管天气如何，限时结束浇水。",
     deeds: [],
     until: [{ lease: valve, runs: false }],
   },
   {
     tells:
       "The storm is over and the sensor is mended. The guards let go once the wind has been low for five minutes.",
+    zh: "暴风雨过去，传感器修好。风速低满五分钟后限制解除。",
     deeds: [({ storm }) => storm(false), ({ clearFaults }) => clearFaults()],
     until: [
       { alarm: alarmOf("guard_blind", left), state: "cleared" },
@@ -146,6 +160,7 @@ const story: readonly Step[] = [
   },
   {
     tells: "Nothing opens by itself. Anna does.",
+    zh: "什么也不会自己打开。安娜来开。",
     deeds: [command(left, 60)],
     until: [result(left, "confirmed")],
   },
@@ -212,22 +227,28 @@ interface Stage {
   readonly speed: number;
   readonly seen: Seen;
   readonly view: DemoView;
+  readonly language: "en" | "zh";
 }
 
 /** Tells the story; what is not seen in time is said, and the story goes on. */
 export async function tellStorm(stage: Stage, end: AbortSignal): Promise<void> {
-  const { base, seen, view, speed } = stage;
-  for (const { tells, deeds, until } of story) {
-    view.out(toldLine(tells, view));
+  const { base, seen, view, speed, language } = stage;
+  const tell = (en: string, zh: string) => view.out(toldLine(language === "zh" ? zh : en, view));
+  for (const { tells, zh, deeds, until } of story) {
+    tell(tells, zh);
     const since = seen.resultCount;
     for (const deed of deeds) await done(deed, stage);
     const late = AbortSignal.any([end, AbortSignal.timeout(60_000 + realMs(1_800, speed))]);
     await seen.until(() => until.every((sight) => seen.shows(sight, base, since)), late);
     if (end.aborted) return;
-    if (late.aborted) view.out(toldLine("That was not seen in time; the story goes on without it.", view));
+    if (late.aborted)
+      tell("That was not seen in time; the story goes on without it.", "没有及时看到，故事继续。");
     await systemClock.wait(realMs(60, speed), end).catch(() => undefined);
   }
-  view.out(toldLine("The storm day is over. The greenhouse lives on; Ctrl-C ends it.", view));
+  tell(
+    "The storm day is over. The greenhouse lives on; Ctrl-C ends it.",
+    "暴风雨的一天结束了，温室照常运行；按 Ctrl-C 结束。",
+  );
 }
 
 async function done(deed: Deed, { control, publish, base }: Stage): Promise<void> {

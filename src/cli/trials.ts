@@ -121,7 +121,8 @@ async function watchDemo(watching: Watching): Promise<void> {
     if (shown.readings.size > 0 && !end.aborted) view.out(readingsTable(shown.readings, view));
     const { control, state } = simulator;
     const { speed } = state.settings;
-    if (isStorm) await tellStorm({ control, publish, base, speed, seen: shown.seen, view }, end);
+    const { language } = configuration.homeassistant;
+    if (isStorm) await tellStorm({ control, publish, base, speed, seen: shown.seen, view, language }, end);
     await untilStopped(end);
     await station;
   }).catch((error: unknown) => {

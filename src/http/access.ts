@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { isIPv6 } from "node:net";
 import type { Configuration } from "../config/schema.js";
 import type { Clock } from "../runtime/clock.js";
-import { sourceOf, sourceShare, ThrottledLogins, unknownUserHash } from "../runtime/logins.js";
+import { forgetOldest, sourceOf, sourceShare, ThrottledLogins, unknownUserHash } from "../runtime/logins.js";
 import { isPasswordHash, sameSecret } from "../runtime/passwords.js";
 import { isLoopback } from "../runtime/sockets.js";
 import type { Role } from "../page/protocol.js";
@@ -184,8 +184,7 @@ export class Sessions {
     const secret = randomBytes(32).toString("base64url");
     const now = this.#clock.monotonic();
     this.#sessions.set(digest(secret), { user: username, role: user.role, beganAt: now, usedAt: now });
-    const [oldest] = this.#sessions.keys();
-    if (this.#sessions.size > mostSessions && oldest !== undefined) this.#sessions.delete(oldest);
+    forgetOldest(this.#sessions, mostSessions);
     return { kind: "in", cookie: this.#cookie(secret, longestMs / 1000) };
   }
 

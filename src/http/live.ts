@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { WebSocket } from "ws";
+import { isoOrNull } from "../greenhouse/documents.js";
 import type { Clock } from "../runtime/clock.js";
 import { every } from "../runtime/schedule.js";
 import type { LiveMessage } from "../page/protocol.js";
@@ -136,11 +137,7 @@ export class LiveViews {
   #greet({ socket, isWelcome }: Viewer): void {
     if (!isWelcome()) socket.close(4401, "log in again");
     else if (socket.bufferedAmount <= mostBufferedBytes)
-      send(socket, { view: null, kind: "alive", data: { at: this.#time() } });
-  }
-
-  #time(): string {
-    return new Date(this.#parts.clock.now()).toISOString();
+      send(socket, { view: null, kind: "alive", data: { at: isoOrNull(this.#parts.clock.now()) } });
   }
 
   /** Who has caught up gets what he missed; who never does is let go. */

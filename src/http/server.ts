@@ -29,17 +29,11 @@ import {
 import { type Answer, answer as answerCall, type ApiParts, failure } from "./api.js";
 import type { PageService } from "./service.js";
 
-/** How the bridge is. */
-interface Checked {
-  isHealthy(): boolean;
-  isReady(): boolean;
-}
-
 interface ServerParts {
   readonly http: Listener;
   /** Asked for every request, so that a new token or name counts at once. */
   readonly inForce: () => Configuration["http"];
-  readonly checked: Checked & ApiParts["checked"];
+  readonly checked: ApiParts["checked"] & { isHealthy(): boolean; isReady(): boolean };
   readonly metrics: { page(): Promise<string> };
   readonly service: PageService;
   readonly clock: Clock;

@@ -115,7 +115,16 @@ export class PageService {
   }
 
   alarms(): Alarms {
-    return Object.fromEntries(this.sources.alarms().map((alarm) => [alarm.id, alarm]));
+    return Object.fromEntries(
+      this.sources.alarms().map((alarm) => [alarm.id, { ...alarm, name: this.#nameOf(alarm) }]),
+    );
+  }
+
+  #nameOf({ controller: id, actuator }: Pick<Alarm, "controller" | "actuator">): string | null {
+    const controller = id === null ? undefined : this.sources.store.byId(id);
+    if (controller === undefined) return null;
+    const name = actuator && (controller.actuators.get(actuator)?.settings.name ?? actuator);
+    return [controller.info.name, ...(name ? [name] : [])].join(" / ");
   }
 
   /** Rows of controllers that did not change are the same objects, so that hundreds cost little. */

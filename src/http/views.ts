@@ -12,6 +12,7 @@ import {
 } from "../greenhouse/documents.js";
 import type { Actuator, Controller, Quality, Sensor } from "../greenhouse/model.js";
 import { translatedSensorName, translatedStatusName } from "../greenhouse/sensor-names.js";
+import { forgetOldest } from "../runtime/logins.js";
 import type {
   ActuatorView,
   CommandDocument,
@@ -117,8 +118,7 @@ export class CommandBoard {
   #keep(id: string, followed: Followed): void {
     this.#byId.delete(id);
     this.#byId.set(id, followed);
-    const [oldest] = this.#byId.keys();
-    if (this.#byId.size > mostKept && oldest !== undefined) this.#byId.delete(oldest);
+    forgetOldest(this.#byId, mostKept);
   }
 }
 

@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
 import { request } from "./command.js";
 import { alarms } from "./live.js";
-import { Acting, Age, Alert, Badge, Icon, Loading } from "./parts.js";
+import { Acting, Age, Alert, Badge, Icon, Loading, Says } from "./parts.js";
 import type { Alarm } from "./protocol.js";
-import { alarmText } from "./sentences.js";
-import { t } from "./words.js";
+import { alarmText, type Sentence } from "./sentences.js";
+import { t, told } from "./words.js";
 
 const weight = { error: 0, warning: 1, info: 2 } as const;
 const states = { active: 0, acknowledged: 1, cleared: 2 } as const;
@@ -12,13 +12,13 @@ const states = { active: 0, acknowledged: 1, cleared: 2 } as const;
 /** What is wrong, the worst first; what to do stands with it. */
 export function AlarmsView() {
   const all = alarms.value;
-  const said = useSignal("");
+  const said = useSignal<Sentence | null>(null);
   if (all === null) return <Loading />;
   const sorted = Object.values(all).sort(
     (one, other) => states[one.state] - states[other.state] || weight[one.severity] - weight[other.severity],
   );
   const acknowledge = async ({ id }: Alarm) => {
-    said.value = (await request("acknowledge", { alarm: id })) ?? "";
+    said.value = await request("acknowledge", { alarm: id });
   };
   return (
     <>
@@ -43,7 +43,7 @@ export function AlarmsView() {
 type ItemProps = Readonly<{ alarm: Alarm; onAcknowledge: (alarm: Alarm) => Promise<void> }>;
 
 function AlarmItem({ alarm, onAcknowledge }: ItemProps) {
-  const { state, severity, since, controller, actuator, by } = alarm;
+  const { state, severity, since, controller, actuator, name, by } = alarm;
   const { title, sentences } = alarmText(alarm);
   return (
     <li class={`card ${severity} ${state}`}>
@@ -52,19 +52,17 @@ function AlarmItem({ alarm, onAcknowledge }: ItemProps) {
           <Icon name={severity === "info" ? "uncertain" : "bad"} />
           {title}
         </Badge>
-        {state === "active" ? null : <Badge kind="plain">{t(state)}</Badge>}
+        <Age at={since} />
         {controller ? (
           <a href={`#/controller/${encodeURIComponent(controller)}`}>
-            {[controller, actuator].filter(Boolean).join(" / ")}
+            {name ?? [controller, actuator].filter(Boolean).join(" / ")}
           </a>
         ) : null}
-        <Age at={since} />
+        {state === "active" ? null : <Badge kind="plain">{told(state)}</Badge>}
       </div>
-      {sentences.map(([text, lang]) => (
-        <p key={text} lang={lang}>
-          {text}
-        </p>
-      ))}
+      <p>
+        <Says of={sentences} />
+      </p>
       {by ? <small>{t("by", { by })}</small> : null}
       {state === "active" ? <Acting label={t("acknowledge")} act={() => onAcknowledge(alarm)} /> : null}
     </li>

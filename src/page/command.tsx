@@ -14,10 +14,11 @@ import {
   LastingChoice,
   Outcome,
   roleReason,
+  Says,
 } from "./parts.js";
-import type { ActuatorView, CommandDocument, LimitsDocument } from "./protocol.js";
-import { limitReasons, resultText } from "./sentences.js";
-import { commandText, t } from "./words.js";
+import type { ActuatorView, ApiError, CommandDocument, LimitsDocument } from "./protocol.js";
+import { errorSentence, limitReasons, resultSentences, type Sentence, whoText } from "./sentences.js";
+import { commandText, t, told } from "./words.js";
 
 /** What a command is for. */
 export interface Target {
@@ -52,7 +53,8 @@ function isAllowed({ allowed, lock }: Partial<LimitsDocument>, command: string |
 /** Words that end something, and so cannot end by themselves; the local controller ends what it does itself. */
 const endings: ReadonlySet<string | number> = new Set(["off", "close", "auto", "stop"]);
 
-export type Sent = Readonly<{ id: string; said: string | null }>;
+/** What was sent, and how the bridge refused it, if it did. */
+export type Sent = Readonly<{ id: string; refusal?: CommandResult; error?: Sentence }>;
 
 /** How long it is to last, and to keep others off. */
 type Terms = Readonly<{ for?: Lasting; hold?: Lasting }>;
@@ -67,16 +69,16 @@ export async function send(
   const given = Object.fromEntries(Object.entries(terms).filter(([, term]) => term !== ""));
   const body = { controller, [target]: targetId, command, id, ...given };
   const { status, body: answer } = await post<Partial<CommandResult>>("api/commands", body);
-  if (status === 202) return { id, said: null };
+  if (status === 202) return { id };
   // The refusal is a result like any other.
-  if (status === 409 && answer?.outcome) return { id, said: resultText(answer as CommandResult) };
-  return { id, said: answer?.message ?? t("not_sent") };
+  if (status === 409 && answer?.outcome) return { id, refusal: answer as CommandResult };
+  return { id, error: errorSentence(answer as Partial<ApiError> | null) };
 }
 
 /** A request in the name of who is logged in; the answer is why it did not work. */
-export async function request(name: string, fields: object): Promise<string | null> {
+export async function request(name: string, fields: object): Promise<Sentence | null> {
   const { status, body } = await post(`api/requests/${name}`, { ...fields, by: session.value?.user });
-  return status === 200 ? null : t("failed_request", { message: body?.error ?? "" });
+  return status === 200 ? null : errorSentence(body);
 }
 
 type ControlsProps = Readonly<{ target: Target; actuator: ActuatorView }>;
@@ -85,7 +87,7 @@ type ControlsProps = Readonly<{ target: Target; actuator: ActuatorView }>;
 export function Keepers({ target, actuator: { lock, allowed } }: ControlsProps) {
   const reason = useSignal("");
   const until = useSignal<Lasting>("");
-  const said = useSignal<string | null>(null);
+  const said = useSignal<Sentence | null>(null);
   if (!isOperator.value || silentSince.value !== null) return null;
   const about = { controller: target.controller, actuator: target.id };
   const ask = async (name: string, more: Readonly<Record<string, unknown>> = {}) => {
@@ -247,25 +249,28 @@ type SaidProps = Readonly<{
 /** The command under way and the last result. Only what this page sent is read out. */
 export function Said({ sent, command, result }: SaidProps) {
   const isRunning = command !== null && command !== undefined && command.phase !== "done";
-  const isOwn = sent !== null && (result?.id === sent.id || sent.said !== null);
+  const { id, refusal, error } = sent ?? {};
+  const own = refusal ?? (id !== undefined && result?.id === id ? result : null);
   return (
     <div class="said">
       {isRunning ? (
         <p>
           <Badge kind="busy">
-            {t("phase", { command: commandText(command.command), phase: t(command.phase) })}
+            {t("phase", { command: commandText(command.command), phase: told(command.phase) })}
           </Badge>{" "}
-          {command.by ? <small>{t("by", { by: command.by })}</small> : null}
+          {command.by ? <small>{t("by", { by: whoText(command.by) })}</small> : null}
         </p>
       ) : null}
       <div role="status" aria-live="polite">
-        {sent?.said ? (
-          <p class="refusal">{sent.said}</p>
-        ) : isOwn && result ? (
-          <ResultText result={result} />
+        {error ? (
+          <p class="refusal">
+            <Says of={[error]} />
+          </p>
+        ) : own ? (
+          <ResultText result={own} />
         ) : null}
       </div>
-      {!isOwn && result ? <ResultText result={result} /> : null}
+      {!own && !error && result ? <ResultText result={result} /> : null}
     </div>
   );
 }
@@ -275,9 +280,9 @@ function ResultText({ result }: { readonly result: CommandResult }) {
   const { outcome, command, by, finished_at: at } = result;
   return (
     <p class="result">
-      <Outcome of={outcome} /> <strong>{commandText(command)}</strong> {resultText(result)}{" "}
+      <Outcome of={outcome} /> <strong>{commandText(command)}</strong> <Says of={resultSentences(result)} />
       <small>
-        {by ? `${t("by", { by })} · ` : ""}
+        {by ? `${t("by", { by: whoText(by) })} · ` : ""}
         <Age at={at} />
       </small>
     </p>

@@ -27,7 +27,7 @@ import {
 } from "./parts.js";
 import type { Plot } from "./plot.js";
 import type { ActuatorView, ControllerView, ParameterView, SensorView, Trends } from "./protocol.js";
-import { language, t, timeText } from "./words.js";
+import { language, t, timeText, told } from "./words.js";
 import { wordLabel } from "../greenhouse/labels.js";
 
 const plot = signal<typeof Plot | null>(null);
@@ -171,7 +171,7 @@ function Statuses({ status }: { readonly status: ControllerView["status"] }) {
           <li key={id}>
             <span>{one.label[language.value]}</span>
             <Badge kind={one.quality === "good" ? "plain" : "warn"}>
-              {one.quality === "good" ? wordLabel(language.value, one.state) : t("stale")}
+              {one.quality === "good" ? wordLabel(language.value, one.state) : told("stale")}
             </Badge>
             <Age at={one.changed_at} />
           </li>

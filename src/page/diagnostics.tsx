@@ -2,8 +2,9 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { address, bridge, get, post } from "./live.js";
-import { Acting, Age, Badge, Icon, Loading, save } from "./parts.js";
-import { numberText, t, told } from "./words.js";
+import { Acting, Age, Badge, Icon, Loading, save, Says } from "./parts.js";
+import { type Finding, findingText } from "./sentences.js";
+import { lengthText, numberText, t, told } from "./words.js";
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -18,12 +19,8 @@ function shown(value: unknown): ComponentChildren {
   if (value === null || value === undefined || value === "") return "–";
   if (typeof value === "number") return numberText(value);
   if (typeof value === "string") return /^\d{4}-\d\d-\d\dT/.test(value) ? <Age at={value} /> : told(value);
-  if (typeof value === "boolean") return value ? "✓" : "–";
   return Object.entries(value as Facts)
-    .map(
-      ([key, one]) =>
-        `${key.replace(/_s$/, "").replaceAll("_", " ")} ${String(one)}${key.endsWith("_s") ? " s" : ""}`,
-    )
+    .map(([key, one]) => `${told(key.replace(/_s$/, ""))} ${lengthText(Number(one))}`)
     .join(", ");
 }
 
@@ -34,21 +31,13 @@ const Fact = ({ name, children }: { readonly name: string; readonly children: Co
   </div>
 );
 
-function duration(seconds: unknown): string {
-  if (typeof seconds !== "number") return "–";
-  const [days, hours, minutes] = [seconds / 86_400, (seconds / 3_600) % 24, (seconds / 60) % 60].map(
-    Math.floor,
-  );
-  return `${days ? `${days} d ` : ""}${hours ? `${hours} h ` : ""}${minutes ?? 0} min`;
-}
-
 function Health({ health }: { readonly health: Facts }) {
   const [broker, platform, journal] = ["broker", "platform", "journal"].map((key) => factsIn(health, key));
   const calls = factsIn(health, "calls_per_hour");
   return (
     <dl class="facts">
       <Fact name={t("version")}>{bridge.value?.version ?? "–"}</Fact>
-      <Fact name={t("uptime")}>{duration(health["uptime_s"])}</Fact>
+      <Fact name={t("uptime")}>{lengthText(Number(health["uptime_s"]))}</Fact>
       <Fact name={t("memory")}>{shown(health["rss_mb"])} MB</Fact>
       <Fact name={t("broker")}>{shown(broker?.["state"])}</Fact>
       <Fact name={t("platform")}>{shown(platform?.["state"])}</Fact>
@@ -63,26 +52,40 @@ function Health({ health }: { readonly health: Facts }) {
         {shown(health["oldest_reading_at"])} {shown(health["oldest_reading"])}
       </Fact>
       <Fact name={t("journal_state")}>
-        {journal?.["available"] === true ? t("available") : shown(journal?.["reason"])}
+        {journal?.["available"] === true ? (
+          t("available")
+        ) : (
+          <span lang="en">{shown(journal?.["reason"])}</span>
+        )}
       </Fact>
     </dl>
   );
 }
 
+/** What is late, or could not be read. */
 function Lists({ health }: { readonly health: Facts }) {
   const listed = (key: string): readonly Facts[] => {
     const value = health[key];
     return Array.isArray(value) ? value.filter(isFacts) : [];
   };
-  const text = (facts: Facts) =>
-    Object.entries(facts).map(([key, value]) => (
-      <span key={key}>
-        <small>{key}</small> {shown(value)}{" "}
-      </span>
-    ));
+  const late = ({ controller, what, since }: Facts) => (
+    <>
+      {[controller, ...String(what).split("/").map(told)].filter(Boolean).join(" / ")} {shown(since)}
+    </>
+  );
+  const unreadable = ({ operation, problem, count }: Facts) => (
+    <>
+      {String(operation)} · {t("times", { count: Number(count) })} <small lang="en">{String(problem)}</small>
+    </>
+  );
   return (
     <>
-      {(["overdue", "unreadable"] as const).map((key) => (
+      {(
+        [
+          ["overdue", late],
+          ["unreadable", unreadable],
+        ] as const
+      ).map(([key, text]) => (
         <section key={key}>
           <h2>{t(key)}</h2>
           {listed(key).length === 0 ? <p class="quiet">{t("none")}</p> : null}
@@ -98,7 +101,6 @@ function Lists({ health }: { readonly health: Facts }) {
 }
 
 const kinds = { ok: "good", warning: "warn", failed: "bad", skipped: "plain" } as const;
-type Finding = Readonly<{ check: string; status: keyof typeof kinds; summary: string; remedy?: string }>;
 
 /** Reads the lines of an answer as they come. */
 async function follow(each: (finding: Finding) => void): Promise<void> {
@@ -111,6 +113,18 @@ async function follow(each: (finding: Finding) => void): Promise<void> {
     rest = lines.pop() ?? "";
     for (const line of lines) each(JSON.parse(line) as Finding);
   }
+}
+
+function Found({ finding }: { readonly finding: Finding }) {
+  const { title, sentences } = findingText(finding);
+  return (
+    <li>
+      <Badge kind={kinds[finding.status]}>{told(finding.status)}</Badge>
+      <span>
+        <strong>{title}</strong> <Says of={sentences} />
+      </span>
+    </li>
+  );
 }
 
 function Doctor() {
@@ -132,14 +146,8 @@ function Doctor() {
         act={run}
       />
       <ul class="findings" aria-live="polite">
-        {findings.value.map(({ check, status, summary, remedy }, at) => (
-          <li key={at}>
-            <Badge kind={kinds[status]}>{told(status)}</Badge>
-            <span>
-              <strong>{check}</strong> {summary}
-              {remedy ? <small class="message">{remedy}</small> : null}
-            </span>
-          </li>
+        {findings.value.map((finding, at) => (
+          <Found key={at} finding={finding} />
         ))}
       </ul>
     </section>

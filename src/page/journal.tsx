@@ -1,10 +1,11 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { CommandResult, Outcome as OutcomeWord } from "../greenhouse/command/outcomes.js";
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import { outcomeWords } from "./codes.js";
 import { address, get, now, session, view } from "./live.js";
-import { Age, Choice, Loading, Outcome, save, Steady } from "./parts.js";
+import { Age, Choice, Loading, Outcome, save, Says, Steady } from "./parts.js";
 import type { JournalPage, Overview } from "./protocol.js";
-import { resultText } from "./sentences.js";
+import { resultSentences, whoText } from "./sentences.js";
 import { commandText, t, timeText, told } from "./words.js";
 
 interface JournalRecord {
@@ -20,17 +21,13 @@ interface JournalRecord {
 
 type Page = JournalPage<JournalRecord>;
 
-const outcomes = [
-  ...["confirmed", "already", "dry_run", "refused", "superseded"],
-  ...["rejected", "unconfirmed", "failed", "unknown"],
-] as readonly OutcomeWord[];
-
 const filter = signal<{ readonly controller: string; readonly outcome: string; readonly since: string }>({
   ...{ controller: "", outcome: "", since: "" },
 });
 /** Null while it is being asked for. */
 const found = signal<Page | null>(null);
 const live = view<Page>("journal");
+const overview = view<Overview>("overview");
 
 function path(more: Readonly<Record<string, string>>): string {
   const given = Object.entries({ ...filter.value, ...more }).filter(([, value]) => value !== "");
@@ -76,30 +73,33 @@ function shownRecords({ records }: Page): readonly JournalRecord[] {
   return [...added, ...records];
 }
 
-class Row extends Steady<{ readonly record: JournalRecord }> {
-  override render({ record }: { readonly record: JournalRecord }) {
+type RowProps = Readonly<{ record: JournalRecord; name: string | undefined }>;
+
+class Row extends Steady<RowProps> {
+  override render({ record, name }: RowProps) {
     const { result, at, type } = record;
+    const controller = result?.controller ?? record.controller;
     return (
       <tr>
-        <td data-label={t("when")}>
+        <td class="when">
           <span>{timeText(at, now.peek())}</span> <Age at={at} />
         </td>
-        <td data-label={t("controller")}>
-          {result?.controller ?? record.controller ?? "–"} / {result?.actuator ?? record.actuator ?? "–"}
+        <td class="where">
+          {name ?? controller ?? "–"} / {result?.actuator ?? record.actuator ?? "–"}
         </td>
-        <td data-label={t("what")}>{result ? commandText(result.command) : told(type)}</td>
-        <td data-label={t("outcome")}>
-          {result ? <Outcome of={result.outcome} /> : (record.value ?? record.count ?? "")}
-          {result?.message ? <small class="message">{resultText(result)}</small> : null}
+        <td class="what">{result ? commandText(result.command) : told(type)}</td>
+        <td class="end">
+          {result ? <Outcome of={result.outcome} /> : (record.value ?? record.count ?? "")}{" "}
+          {result?.message ? <Says of={resultSentences(result)} /> : null}
         </td>
-        <td data-label={t("who")}>{result?.by ?? "–"}</td>
+        <td class="by">{result?.by ? whoText(result.by) : "–"}</td>
       </tr>
     );
   }
 }
 
 function Filters() {
-  const names = Object.entries(view<Overview>("overview").value?.controllers ?? {});
+  const names = Object.entries(overview.value?.controllers ?? {});
   const { controller, outcome, since } = filter.value;
   const set = (change: Partial<typeof filter.value>) => (filter.value = { ...filter.value, ...change });
   return (
@@ -114,7 +114,7 @@ function Filters() {
       <Choice
         label={t("outcome")}
         value={outcome}
-        options={[["", t("any")], ...outcomes.map((one) => [one, told(one)] as const)]}
+        options={[["", t("any")], ...outcomeWords.map((one) => [one, told(one)] as const)]}
         onChoose={(next) => set({ outcome: next })}
       />
       <Choice
@@ -138,6 +138,9 @@ function Filters() {
     </div>
   );
 }
+
+const nameOf = ({ result, controller }: JournalRecord): string | undefined =>
+  overview.value?.controllers[result?.controller ?? controller ?? ""]?.name;
 
 export function JournalView() {
   const asked = filter.value;
@@ -163,7 +166,7 @@ export function JournalView() {
           </thead>
           <tbody>
             {records.map((record) => (
-              <Row key={record.seq} record={record} />
+              <Row key={record.seq} record={record} name={nameOf(record)} />
             ))}
           </tbody>
         </table>

@@ -1,8 +1,9 @@
 import { signal } from "@preact/signals";
-import { post, view } from "./live.js";
+import { now, post, view } from "./live.js";
 import { Alert, Badge, Choice, Field, Loading, roleReason, Steady } from "./parts.js";
 import type { JournalPage } from "./protocol.js";
-import { t } from "./words.js";
+import { errorSentence, type Sentence } from "./sentences.js";
+import { t, timeText } from "./words.js";
 
 type Facts = Readonly<Record<string, unknown>>;
 type LogLine = Readonly<{ at: string; level: string; message: string; facts: Facts }>;
@@ -12,10 +13,11 @@ type Level = (typeof levels)[number];
 
 const least = signal<Level>("trace");
 const wanted = signal("");
-const said = signal("");
+const said = signal<Sentence | null>(null);
 
 const factsText = (facts: LogLine["facts"]) =>
   Object.entries(facts)
+    .filter(([, value]) => value !== null)
     .map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`)
     .join("  ");
 
@@ -23,11 +25,11 @@ class Line extends Steady<{ readonly line: LogLine }> {
   override render({ line: { at, level, message, facts } }: { readonly line: LogLine }) {
     return (
       <li>
-        <time dateTime={at}>{at.slice(11, 19)}</time>
+        <time dateTime={at}>{timeText(at, now.peek())}</time>
         <Badge kind={["error", "fatal"].includes(level) ? "bad" : level === "warn" ? "warn" : "plain"}>
           {level}
         </Badge>
-        <span>
+        <span lang="en">
           {message} <small>{factsText(facts)}</small>
         </span>
       </li>
@@ -37,7 +39,7 @@ class Line extends Steady<{ readonly line: LogLine }> {
 
 async function setLevel(level: Level): Promise<void> {
   const { status, body } = await post("api/requests/log_level", { level });
-  said.value = status === 200 ? "" : t("failed_request", { message: body?.error ?? "" });
+  said.value = status === 200 ? null : errorSentence(body);
 }
 
 /** The newest lines of the log, the newest first. */

@@ -9,7 +9,8 @@ import { LogView } from "./log.js";
 import { OverviewView } from "./overview.js";
 import { Alert, Field, Icon, type IconName, Loading } from "./parts.js";
 import "./style.css";
-import { type Language, language, speak, t, timeText, type Word } from "./words.js";
+import { errorSentence, type Sentence } from "./sentences.js";
+import { isWord, type Language, language, speak, t, timeText } from "./words.js";
 
 const route = signal(location.hash);
 addEventListener("hashchange", () => {
@@ -38,20 +39,14 @@ function Navigation({ at }: { readonly at: string }) {
   );
 }
 
-const platformWords: Readonly<Record<string, Word>> = {
-  degraded: "platform_degraded",
-  unreachable: "platform_unreachable",
-  unauthorized: "platform_unauthorized",
-};
-
 /** What holds for everything on the page. */
 function Notices() {
   const facts = bridge.value;
   const silent = silentSince.value;
-  const platform = facts === null ? undefined : platformWords[facts.platform ?? ""];
+  const platform = `notice_${facts?.platform}`;
   const lines: readonly (readonly [string, string])[] = [
     ...(silent === null ? [] : [["bad", t("silent", { time: timeText(silent, now.value) })] as const]),
-    ...(platform === undefined ? [] : [["bad", t(platform)] as const]),
+    ...(isWord(platform) ? [["bad", t(platform)] as const] : []),
     ...(facts !== null && facts.broker !== "online" ? [["warn", t("broker_away")] as const] : []),
     ...(facts?.read_only ? [["plain", t("read_only")] as const] : []),
     ...(facts?.dry_run ? [["plain", t("dry_run")] as const] : []),
@@ -121,14 +116,15 @@ function Header({ at }: { readonly at: string }) {
 }
 
 function Login() {
-  const said = signal("");
+  const said = signal<Sentence | null>(null);
   const submit = async (form: HTMLFormElement) => {
     const data = new FormData(form);
     const body = { username: data.get("username"), password: data.get("password") };
     const { status, body: answer } = await post("api/login", body);
     if (status === 204) entered();
-    else if (status === 401 || status === 429) said.value = t(status === 401 ? "wrong_login" : "too_many");
-    else said.value = answer?.message ?? t("not_sent");
+    else if (status === 401 || status === 429)
+      said.value = { text: t(status === 401 ? "wrong_login" : "too_many") };
+    else said.value = errorSentence(answer);
   };
   return (
     <main class="login" id="content">

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { view } from "./live.js";
 import { Age, Availability, Badge, Choice, Field, Icon, Loading, Quality, Steady } from "./parts.js";
 import type { Overview, OverviewRow } from "./protocol.js";
-import { commandText, t } from "./words.js";
+import { commandText, t, told } from "./words.js";
 
 const overview = view<Overview>("overview");
 const search = signal("");
@@ -37,7 +37,7 @@ class Row extends Steady<RowProps> {
             {command ? (
               <Badge kind="busy">
                 {command.actuator}:{" "}
-                {t("phase", { command: commandText(command.command), phase: t(command.phase) })}
+                {t("phase", { command: commandText(command.command), phase: told(command.phase) })}
               </Badge>
             ) : null}
             {problem ? <Badge kind="bad">{t("problem")}</Badge> : null}

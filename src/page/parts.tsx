@@ -1,6 +1,7 @@
 import { type Signal, useComputed } from "@preact/signals";
 import { Component, type ComponentChildren, type InputHTMLAttributes } from "preact";
 import { isOperator, now, session, silentSince } from "./live.js";
+import type { Sentence } from "./sentences.js";
 import { ageText, durationText, numberText, t, told, type Word } from "./words.js";
 
 /* What every view is made of. */
@@ -51,7 +52,7 @@ export function Quality({ of }: { readonly of: string | null | undefined }) {
   return (
     <span class={`quality ${mark}`}>
       <Icon name={mark} />
-      {t(mark)}
+      {told(mark)}
     </span>
   );
 }
@@ -63,12 +64,33 @@ export const Badge = ({ kind, children }: Readonly<{ kind: string; children: Com
 const availabilityKinds = { online: "good", offline: "bad", unknown: "plain" } as const;
 
 export const Availability = ({ of }: Readonly<{ of: keyof typeof availabilityKinds }>) => (
-  <Badge kind={availabilityKinds[of]}>{t(of)}</Badge>
+  <Badge kind={availabilityKinds[of]}>{told(of)}</Badge>
+);
+
+const langOf = ({ isForeign }: Sentence): string | undefined => (isForeign ? "en" : undefined);
+
+/** What the bridge tells; its own English stands below what was said in the language of the page. */
+export const Says = ({ of }: { readonly of: readonly Sentence[] }) => (
+  <>
+    {of.map((sentence) =>
+      sentence.text === "" ? null : sentence.isForeign ? (
+        <small key={sentence.text} class="message" lang={langOf(sentence)}>
+          {sentence.text}
+        </small>
+      ) : (
+        <span key={sentence.text} class="sentence">
+          {sentence.text}{" "}
+        </span>
+      ),
+    )}
+  </>
 );
 
 /** Read out as soon as something stands there. */
-export const Alert = ({ said }: Readonly<{ said: Signal<string | null> }>) => (
-  <p {...{ role: "alert", class: "refusal" }}>{said}</p>
+export const Alert = ({ said }: Readonly<{ said: Signal<Sentence | null> }>) => (
+  <p {...{ role: "alert", class: "refusal" }} lang={said.value ? langOf(said.value) : undefined}>
+    {said.value?.text}
+  </p>
 );
 
 /** Good, bad, or neither: how an outcome looks. */

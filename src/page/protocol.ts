@@ -112,7 +112,8 @@ export interface ControllerView {
   readonly parameters: Readonly<Record<string, ParameterView>>;
 }
 
-export type Alarm = Omit<AlarmKept, "clearedAt">;
+/** `name`: what people call its controller and actuator. */
+export type Alarm = Omit<AlarmKept, "clearedAt"> & { readonly name: string | null };
 
 export type Alarms = Readonly<Record<string, Alarm>>;
 

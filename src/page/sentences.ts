@@ -1,26 +1,57 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import { chineseAlarms, chineseReason } from "../greenhouse/labels.js";
+import { wordLabel } from "../greenhouse/labels.js";
 import type { Interlock } from "../greenhouse/limits.js";
+import {
+  alarmTexts,
+  checkTexts,
+  chineseEndings,
+  chineseErrors,
+  chineseReasons,
+  englishEndings,
+  isDetailed,
+} from "./codes.js";
 import { now } from "./live.js";
-import type { Alarm, LimitsDocument, Patched } from "./protocol.js";
-import { isWord, language, t, timeText, told } from "./words.js";
+import type { Alarm, ApiError, LimitsDocument, Patched } from "./protocol.js";
+import { commandText, filled, isWord, language, t, timeText, told } from "./words.js";
 
 /*
  * What the bridge tells in codes, as sentences. Its own sentences are English and say the most, so in English they stand as they
  * are; in Chinese the code says it.
  */
 
+/** `isForeign`: the bridge's own English, where another language was chosen. */
+export interface Sentence {
+  readonly text: string;
+  readonly isForeign?: boolean;
+}
+
 const moment = (at: string): string => timeText(at, now.value);
+const isEnglish = (): boolean => language.value === "en";
+const ofBridge = (text: string): Sentence => ({ text, isForeign: !isEnglish() });
+
+/** An input as it was configured, in words where it has some. */
+const inputText = (input: string): string =>
+  input.startsWith("weather/") ? t("weather_input", { name: told(input.slice(8)) }) : input;
+
+const shownValue = (value: Interlock["value"] | undefined): string =>
+  typeof value === "string" ? wordLabel(language.value, value) : String(value ?? "–");
 
 /** Which rule keeps something back, with its numbers, and how long. */
 function ruleText({ rule, input, value, limit, quality, until }: Patched<Interlock>): string {
   const own = `rule_${rule}`;
-  const values = { rule, input: input ?? "", value: String(value ?? "–"), limit: String(limit ?? "–") };
+  const values = {
+    rule,
+    input: inputText(input ?? ""),
+    value: String(value ?? "–"),
+    limit: String(limit ?? "–"),
+  };
   const why = isWord(own)
     ? t(own, values)
     : quality && quality !== "good"
       ? t("why_blind", { ...values, quality: told(quality) })
-      : t("why_rule", values);
+      : typeof limit === "number"
+        ? t("why_rule", values)
+        : t("why_is", { ...values, value: shownValue(value) });
   return !until ? why : `${why} ${t("why_until", { time: moment(until) })}`;
 }
 
@@ -32,27 +63,62 @@ export function limitReasons({ allowed, lock }: Partial<LimitsDocument>): readon
   return [...because.map((one) => `${ruleText(one)} ${one.rule === "lock" ? reason : ""}`.trim()), ...range];
 }
 
-/** How a command ended and what to do; empty where the outcome says all. */
-export function resultText({ outcome, reason, message, interlock }: Patched<CommandResult>): string {
-  const own = `did_${outcome}`;
-  const general = isWord(own) ? t(own) : "";
-  if (language.value === "en") return message ?? general;
-  return interlock ? ruleText(interlock) : (chineseReason(reason ?? null) ?? general);
+/** How a command ended, why, and what to do. */
+export function resultSentences(result: Patched<CommandResult>): readonly Sentence[] {
+  const { outcome, reason, message, interlock, command, read_back: readBack, steps } = result;
+  if (isEnglish()) return [ofBridge(message ?? englishEndings[outcome] ?? "")];
+  const code = steps.at(-1)?.code ?? "–";
+  const values = { code, command: commandText(command ?? null), read_back: readBack ?? "–" };
+  const text = interlock
+    ? ruleText(interlock)
+    : (chineseReasons[reason ?? ""] ?? filled(chineseEndings[outcome], values));
+  const hasMore = message && [outcome, reason ?? ""].some((one) => isDetailed.has(one));
+  return [{ text }, ...(hasMore ? [ofBridge(message)] : [])];
 }
 
-/** An alarm as a title and two sentences, each with its language; what the bridge itself says is English. */
+/** An alarm as a title and what stands below it. */
 export function alarmText({ type, message, remedy }: Alarm): {
   readonly title: string;
-  readonly sentences: readonly (readonly [text: string, lang: string])[];
+  readonly sentences: readonly Sentence[];
 } {
-  const [title, own] = chineseAlarms[type];
-  return language.value === "en"
-    ? { title: type.replaceAll("_", " "), sentences: [message, remedy].map((text) => [text, "en"]) }
-    : {
-        title,
-        sentences: [
-          [own, "zh-Hans"],
-          [message, "en"],
-        ],
-      };
+  const [english, chinese, meaning, todo] = alarmTexts[type];
+  return isEnglish()
+    ? { title: english, sentences: [ofBridge(message), ofBridge(remedy)] }
+    : { title: chinese, sentences: [{ text: meaning }, { text: todo }, ofBridge(message)] };
+}
+
+export type Finding = Readonly<{
+  check: string;
+  status: "ok" | "warning" | "failed" | "skipped";
+  summary: string;
+  remedy?: string;
+}>;
+
+/** What `doctor` found; what is well needs no more than its name in Chinese. */
+export function findingText({ check, status, summary, remedy }: Finding): {
+  readonly title: string;
+  readonly sentences: readonly Sentence[];
+} {
+  const [kind = "", detail] = check.split(".", 2);
+  const [english, chinese, todo] = checkTexts[check] ?? checkTexts[kind] ?? [check, check, ""];
+  const name = isEnglish() ? english : chinese;
+  const title = detail === undefined || Object.hasOwn(checkTexts, check) ? name : `${name} (${detail})`;
+  const own = ofBridge([summary, ...(remedy === undefined ? [] : [remedy])].join("; "));
+  if (isEnglish()) return { title, sentences: [own] };
+  return { title, sentences: status === "ok" || status === "skipped" ? [] : [{ text: todo }, own] };
+}
+
+/** Why something was not done. */
+export function errorSentence(body: Partial<ApiError> | null): Sentence {
+  if (body === null) return { text: t("not_sent") };
+  const { error = "", message = error } = body;
+  const chinese = chineseErrors[error];
+  return isEnglish() || chinese === undefined ? ofBridge(message) : { text: chinese };
+}
+
+/** Who gave a command: a person, a guard, or the end of a lease. */
+export function whoText(by: string): string {
+  const [kind, ...name] = by.split(" ");
+  if (kind === "rule" && name.length > 0) return t("by_rule", { name: name.join(" ") });
+  return kind === "lease" && name.length > 0 ? t("by_lease") : by;
 }

@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import { wordLabel } from "../greenhouse/labels.js";
+import { codes } from "./codes.js";
 
 export type Language = "en" | "zh";
 
@@ -40,9 +41,9 @@ export const words = {
   ],
   read_only: ["The bridge is read-only: every command is refused.", "网桥为只读：所有命令都会被拒绝。"],
   dry_run: ["Dry run: commands are checked, and nothing is sent.", "试运行：只检查命令，不发送。"],
-  platform_degraded: ["Platform partly reached", "平台部分可达"],
-  platform_unreachable: ["Platform not reached: values are stale.", "无法连接平台：数值已过期。"],
-  platform_unauthorized: ["The platform refuses the sign-in.", "平台拒绝登录。"],
+  notice_degraded: ["Platform partly reached: some values come late.", "平台部分可达：部分数值会迟到。"],
+  notice_unreachable: ["Platform not reached: values are stale.", "无法连接平台：数值已过期。"],
+  notice_unauthorized: ["The platform refuses the sign-in.", "平台拒绝登录。"],
   broker_away: ["No link to the MQTT broker.", "与 MQTT 服务器没有连接。"],
   search: ["Search", "搜索"],
   order: ["Order", "排序"],
@@ -53,13 +54,6 @@ export const words = {
   quality: ["Quality", "质量"],
   oldest: ["Oldest reading", "最旧读数"],
   problem: ["Problem", "异常"],
-  online: ["online", "在线"],
-  offline: ["offline", "离线"],
-  unknown: ["unknown", "未知"],
-  good: ["good", "良好"],
-  uncertain: ["uncertain", "不确定"],
-  stale: ["stale", "过期"],
-  bad: ["bad", "异常值"],
   never: ["never", "从未"],
   readings: ["Readings", "读数"],
   actuators: ["Actuators", "执行器"],
@@ -86,10 +80,12 @@ export const words = {
   why_platform: ["The platform is not reached.", "无法连接平台。"],
   why_reason: ["({reason})", "（{reason}）"],
   why_rule: [
-    "Kept back by {rule}: {input} is {value}, limit {limit}.",
-    "{rule}：{input} 为 {value}，界限 {limit}。",
+    "Kept back by “{rule}”: {input} is {value}, limit {limit}.",
+    "限制“{rule}”有效：{input}为 {value}，界限 {limit}。",
   ],
-  why_blind: ["Kept back by {rule}: {input} is {quality}.", "{rule}：{input} {quality}，限制有效。"],
+  why_is: ["Kept back by “{rule}”: {input} is {value}.", "限制“{rule}”有效：{input}为“{value}”。"],
+  why_blind: ["Kept back by “{rule}”: {input} is {quality}.", "限制“{rule}”有效：{input}的数值{quality}。"],
+  weather_input: ["weather/{name}", "气象站{name}"],
   why_until: ["Until {time}.", "直到 {time}。"],
   allowed: ["Degrees from {min} to {max} are allowed.", "允许开度 {min} 到 {max}。"],
   rule_lock: ["Locked by {value}.", "已被 {value} 锁定。"],
@@ -108,32 +104,10 @@ export const words = {
   term_for: ["Ends by itself after", "多久后自动结束"],
   term_hold: ["Keeps other commands off for", "保持多久（拒绝其他命令）"],
   lease: ["Ends with “{word}” at {time}.", "{time} 以“{word}”结束。"],
-  waiting: ["waits for its turn", "等待中"],
-  checking: ["is being checked", "检查中"],
-  sending: ["is being sent", "发送中"],
-  confirming: ["is being confirmed", "确认中"],
-  done: ["ended", "已结束"],
   phase: ["{command} {phase}", "{command} {phase}"],
   by: ["by {by}", "来自 {by}"],
-  confirmed: ["confirmed", "已确认"],
-  already: ["already so", "已是如此"],
-  superseded: ["overtaken", "已被取代"],
-  refused: ["refused", "已拒绝"],
-  rejected: ["rejected", "平台拒绝"],
-  unconfirmed: ["not confirmed", "未确认"],
-  failed: ["failed", "失败"],
-  did_confirmed: ["The platform shows it.", "平台已显示该值。"],
-  did_already: ["The platform showed it already; nothing was sent.", "平台原本就显示该值，没有发送。"],
-  did_dry_run: ["Everything was checked; nothing was sent.", "已全部检查，没有发送。"],
-  did_superseded: ["A newer command took its place.", "被更新的命令取代。"],
-  did_refused: ["It was not taken, and nothing was sent.", "未被接受，没有发送。"],
-  did_rejected: ["The platform refused it; look at its message.", "平台拒绝了命令，请查看平台的消息。"],
-  did_unconfirmed: [
-    "The platform took it but does not show it. Look at the device.",
-    "平台已接受但没有显示，请查看设备。",
-  ],
-  did_failed: ["It did not happen. Look at the device, and send it again.", "没有执行。请查看设备后再发送。"],
-  did_unknown: ["Nobody can tell whether it happened. Look at the device.", "无法判断是否执行。请查看设备。"],
+  by_rule: ["guard “{name}”", "限制“{name}”"],
+  by_lease: ["end of its time", "限时结束"],
   outcome: ["Outcome", "结果"],
   any: ["all", "全部"],
   when: ["When", "时间"],
@@ -142,15 +116,13 @@ export const words = {
   last_hour: ["last hour", "最近一小时"],
   last_day: ["last 24 hours", "最近 24 小时"],
   last_week: ["last 7 days", "最近 7 天"],
-  all_time: ["everything kept", "全部记录"],
+  all_time: ["all kept", "全部记录"],
   more: ["Show older ones", "显示更早的记录"],
   export_csv: ["Export CSV", "导出 CSV"],
   export_json: ["Export JSON", "导出 JSON"],
   no_records: ["No command yet.", "还没有命令。"],
   all_well: ["Nothing is wrong.", "一切正常。"],
   acknowledge: ["Acknowledge", "确认"],
-  acknowledged: ["acknowledged", "已知悉"],
-  cleared: ["over", "已结束"],
   uptime: ["Running for", "已运行"],
   memory: ["Memory", "内存"],
   version: ["Version", "版本"],
@@ -170,15 +142,13 @@ export const words = {
   doctor_what: ["Tries all that the bridge needs. Nothing is commanded.", "检查网桥所需的一切，不发送命令。"],
   doctor_run: ["Run doctor", "开始检查"],
   doctor_running: ["Running …", "检查中…"],
-  ok: ["ok", "正常"],
-  warning: ["warning", "警告"],
-  skipped: ["not tried", "未检查"],
   bundle: ["Report for help", "求助报告"],
   bundle_what: [
     "Configuration, health, journal and log, without secrets.",
     "配置、状况、记录和日志，不含密码。",
   ],
   download: ["Download", "下载"],
+  times: ["{count} times", "{count} 次"],
   level: ["Level", "级别"],
   level_set: ["Log from level", "日志级别"],
   filter: ["Filter", "筛选"],
@@ -186,20 +156,23 @@ export const words = {
   speed: ["Speed", "速度"],
   wrong_login: ["There is no such user, or the password is another one.", "没有此用户，或密码不正确。"],
   too_many: ["Too many wrong logins; try again later.", "错误登录太多，请稍后再试。"],
-  failed_request: ["That did not work: {message}", "没有成功：{message}"],
 } as const satisfies Readonly<Record<string, readonly [string, string]>>;
 
 export type Word = keyof typeof words;
 
-/** A text in the language that is chosen. */
-export function t(word: Word, values: Readonly<Record<string, string | number>> = {}): string {
-  const text = words[word][language.value === "zh" ? 1 : 0];
-  return text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ""));
-}
-
 export const isWord = (text: string): text is Word => Object.hasOwn(words, text);
-/** The same for a word that the bridge uses; as it stands where there is no text for it. */
-export const told = (text: string): string => (isWord(text) ? t(text) : text.replaceAll("_", " "));
+
+export const filled = (text: string, values: Readonly<Record<string, string | number>>): string =>
+  text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? "–"));
+
+const column = () => (language.value === "zh" ? 1 : 0);
+
+/** A text in the language that is chosen. */
+export const t = (word: Word, values: Readonly<Record<string, string | number>> = {}): string =>
+  filled(words[word][column()], values);
+
+/** A code of the bridge as a word; as it stands where there is no text for it. */
+export const told = (code: string): string => codes[code]?.[column()] ?? code.replaceAll("_", " ");
 
 /** A command word, a degree, or whatever else was sent. */
 export const commandText = (command: string | number | null): string =>
@@ -227,9 +200,24 @@ export function timeText(at: string | number, now: number): string {
 
 /** A duration such as `15m`, in words. */
 export function durationText(duration: string): string {
-  const unit = duration.endsWith("h") ? "hour" : "minute";
-  const format = new Intl.NumberFormat(locale(), { style: "unit", unit, unitDisplay: "short" });
-  return format.format(parseInt(duration, 10));
+  return unitText(parseInt(duration, 10), duration.endsWith("h") ? "hour" : "minute");
+}
+
+const unitText = (count: number, unit: "second" | "minute" | "hour" | "day"): string =>
+  new Intl.NumberFormat(locale(), { style: "unit", unit, unitDisplay: "short" }).format(count);
+
+/** Days, hours and minutes. */
+export function lengthText(seconds: number): string {
+  const parts = [
+    [Math.floor(seconds / 86_400), "day"],
+    [Math.floor((seconds / 3_600) % 24), "hour"],
+    [Math.floor((seconds / 60) % 60), "minute"],
+    [seconds < 60 ? Math.round(seconds) : 0, "second"],
+  ] as const;
+  return parts
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => unitText(count, unit))
+    .join(" ");
 }
 
 const units = [

@@ -325,7 +325,7 @@ describe("rules and locks", () => {
     const { page } = await visit(url, "#/controller/gh-0001");
     await logIn(page);
     await card(page, "Vent")
-      .getByText(/Kept back by hot: airtemp is .*, limit -50/)
+      .getByText(/Kept back by “hot”: airtemp is .*, limit -50/)
       .waitFor(seconds(20));
     expect(await card(page, "Vent").getByRole("button", { name: "Open", exact: true }).isDisabled()).toBe(
       true,

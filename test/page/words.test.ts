@@ -1,6 +1,19 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
+import { type CommandResult, outcomes, refusalReasons } from "../../src/greenhouse/command/outcomes.js";
+import type { Interlock } from "../../src/greenhouse/limits.js";
+import { alarmTexts, codes } from "../../src/page/codes.js";
 import { patched } from "../../src/page/live.js";
-import { ageText, words } from "../../src/page/words.js";
+import {
+  alarmText,
+  errorSentence,
+  findingText,
+  limitReasons,
+  resultSentences,
+  whoText,
+} from "../../src/page/sentences.js";
+import { ageText, language, lengthText, words } from "../../src/page/words.js";
+
+afterEach(() => (language.value = "en"));
 
 describe("the texts of the page", () => {
   it("have the same placeholders in both languages", () => {
@@ -16,6 +29,133 @@ describe("the texts of the page", () => {
     expect(ageText("2026-06-28T11:00:00Z", now)).toMatch(/^3 ?d/);
     expect(ageText("2026-07-01T12:00:09Z", now)).toMatch(/^0 ?s/);
     expect(ageText(null, now)).toBe("never");
+  });
+});
+
+const ended = (over: Partial<CommandResult>): CommandResult => ({
+  ...{ id: "1", controller: "east", actuator: "roof", command: "open", value: "10010", outcome: "refused" },
+  ...{ reason: null, message: "The bridge says why.", request_id: null, by: null, via: null, steps: [] },
+  ...{ read_back: "10001", received_at: "", sent_at: null, finished_at: "", duration_ms: 0, repeated: false },
+  ...{ interlock: null, ...over },
+});
+
+const isChinese = (text: string) => /\p{Script=Han}/u.test(text) && !/\{|undefined|null/.test(text);
+
+describe("what the bridge says in codes", () => {
+  const reasons = [
+    ...refusalReasons.filter((one) => one !== "interlock"),
+    ...["before_sending", "after_sending", "unauthorized", "mode_not_confirmed", "lead_in_not_confirmed"],
+    ...["not_sent", "expired_midway"],
+  ];
+
+  it("is one word in either language, also as a result's outcome", () => {
+    for (const [code, [english, chinese]] of Object.entries(codes))
+      expect([code, english.length > 0 && !isChinese(english), isChinese(chinese)]).toEqual([
+        code,
+        true,
+        true,
+      ]);
+    expect(outcomes.filter((one) => !(one in codes))).toEqual([]);
+  });
+
+  it.each(outcomes)("tells a result that is %s in Chinese, for each reason", (outcome) => {
+    language.value = "zh";
+    for (const reason of [null, ...reasons]) {
+      const [first, ...more] = resultSentences(ended({ outcome, reason }));
+      expect([reason, isChinese(first?.text ?? "")]).toEqual([reason, true]);
+      // What the code does not say follows in English, and is marked as such.
+      expect(more.every(({ isForeign }) => isForeign === true)).toBe(true);
+    }
+  });
+
+  it("stands in English as the bridge has written it", () => {
+    expect(resultSentences(ended({}))).toEqual([{ text: "The bridge says why.", isForeign: false }]);
+    expect(resultSentences(ended({ outcome: "confirmed", message: null }))[0]?.text).toMatch(/shows it/);
+  });
+
+  it("of the platform's refusal keeps the platform's own words beside its code", () => {
+    language.value = "zh";
+    const step = {
+      purpose: "value",
+      address: "1",
+      value: "1",
+      attempts: 1,
+      code: "500",
+      read_back: null,
+    } as const;
+    expect(resultSentences(ended({ outcome: "rejected", steps: [step] }))).toEqual([
+      { text: "平台拒绝了命令（代码 500）。" },
+      { text: "The bridge says why.", isForeign: true },
+    ]);
+  });
+
+  it("names the rule that keeps something back, its input and its number", () => {
+    language.value = "zh";
+    const wind: Interlock = {
+      ...{ rule: "wind", input: "weather/wind", value: 17.9, limit: 12, quality: "good", until: null },
+    };
+    const rain: Interlock = { ...wind, rule: "rain", input: "weather/rain", value: "on", limit: "on" };
+    const blind: Interlock = { ...wind, value: null, quality: "stale" };
+    const allowed = { words: [], degrees: null, because: [wind, rain, blind] };
+    expect(limitReasons({ allowed })).toEqual([
+      "限制“wind”有效：气象站风速为 17.9，界限 12。",
+      "限制“rain”有效：气象站降雨为“开启”。",
+      "限制“wind”有效：气象站风速的数值过期。",
+    ]);
+    language.value = "en";
+    expect(limitReasons({ allowed })[0]).toBe("Kept back by “wind”: weather/wind is 17.9, limit 12.");
+  });
+
+  it("has a title for each alarm, its meaning and what to do in Chinese", () => {
+    language.value = "zh";
+    for (const type of Object.keys(alarmTexts) as readonly (keyof typeof alarmTexts)[]) {
+      const rest = { id: type, state: "active", since: "", severity: "error", controller: null } as const;
+      const alarm = { ...rest, type, actuator: null, name: null, by: null, message: "English.", remedy: "" };
+      const { title, sentences } = alarmText(alarm);
+      const own = sentences.filter(({ isForeign }) => !isForeign);
+      expect([type, isChinese(title), own.every(({ text }) => isChinese(text))]).toEqual([type, true, true]);
+    }
+  });
+
+  it("of doctor has a title, and where it is not well a hint before the bridge's own words", () => {
+    const finding = { check: "shapes.device", status: "failed", summary: "No.", remedy: "Do." } as const;
+    expect(findingText(finding)).toEqual({
+      title: "Answers can be read (device)",
+      sentences: [{ text: "No.; Do.", isForeign: false }],
+    });
+    language.value = "zh";
+    expect(findingText(finding).sentences.map(({ isForeign = false }) => isForeign)).toEqual([false, true]);
+    expect(findingText({ ...finding, status: "ok" }).sentences).toEqual([]);
+  });
+
+  it("is a reason why something was not done; what has no code is marked as English", () => {
+    language.value = "zh";
+    expect(errorSentence({ error: "busy", message: "Too many." })).toEqual({
+      text: "请求太多，请稍后再试。",
+    });
+    expect(errorSentence({ error: "ben has locked it." })).toEqual({
+      text: "ben has locked it.",
+      isForeign: true,
+    });
+    expect(errorSentence(null).text).toBe(words.not_sent[1]);
+  });
+
+  it("says who gave a command that nobody gave", () => {
+    expect(["anna", "rule wind", "lease 142cd2cc"].map(whoText)).toEqual([
+      "anna",
+      "guard “wind”",
+      "end of its time",
+    ]);
+  });
+
+  it("tells lengths of time in the units of the language", () => {
+    expect([lengthText(102_840), lengthText(60), lengthText(5)]).toEqual([
+      "1 day 4 hrs 34 mins",
+      "1 min",
+      "5 secs",
+    ]);
+    language.value = "zh";
+    expect(lengthText(102_840)).toBe("1天 4小时 34分钟");
   });
 });
 

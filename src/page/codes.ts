@@ -1,0 +1,255 @@
+import type { Outcome, RefusalReason } from "../greenhouse/command/outcomes.js";
+import type { AlarmType } from "../greenhouse/limits.js";
+import type { Availability, PlatformState, Quality } from "../greenhouse/model.js";
+import type { CommandDocument } from "./protocol.js";
+
+/* What the bridge says in codes, in English and Chinese. What it says in sentences is English. */
+
+type Text = readonly [english: string, chinese: string];
+
+const outcomes = {
+  confirmed: ["confirmed", "已确认"],
+  already: ["already so", "已是如此"],
+  dry_run: ["dry run", "试运行"],
+  refused: ["refused", "已拒绝"],
+  superseded: ["overtaken", "已被取代"],
+  rejected: ["rejected", "平台拒绝"],
+  unconfirmed: ["not confirmed", "未确认"],
+  failed: ["failed", "失败"],
+  unknown: ["unknown", "未知"],
+} as const satisfies Readonly<Record<Outcome, Text>>;
+
+export const outcomeWords = Object.keys(outcomes) as readonly Outcome[];
+
+const phases = {
+  waiting: ["waits for its turn", "等待中"],
+  checking: ["is being checked", "检查中"],
+  sending: ["is being sent", "发送中"],
+  confirming: ["is being confirmed", "确认中"],
+  done: ["ended", "已结束"],
+} as const satisfies Readonly<Record<CommandDocument["phase"], Text>>;
+
+const states = {
+  online: ["online", "在线"],
+  offline: ["offline", "离线"],
+  degraded: ["partly reached", "部分可达"],
+  unreachable: ["not reached", "无法连接"],
+  unauthorized: ["refuses the sign-in", "拒绝登录"],
+  unknown: outcomes.unknown,
+} as const satisfies Readonly<Record<PlatformState | Availability, Text>>;
+
+const qualities = {
+  good: ["good", "良好"],
+  uncertain: ["uncertain", "不确定"],
+  stale: ["stale", "过期"],
+  bad: ["bad", "异常值"],
+} as const satisfies Readonly<Record<Quality, Text>>;
+
+/** One word for each code. */
+export const codes: Readonly<Record<string, Text>> = {
+  ...outcomes,
+  ...phases,
+  ...states,
+  ...qualities,
+  connecting: ["connecting", "正在连接"],
+  unacknowledging: ["acknowledges nothing", "没有应答"],
+  deaf: ["hands out nothing", "不转发消息"],
+  ok: ["ok", "正常"],
+  warning: ["warning", "警告"],
+  skipped: ["not tried", "未检查"],
+  acknowledged: ["acknowledged", "已知悉"],
+  cleared: ["over", "已结束"],
+  controllers: ["controllers", "控制器"],
+  sensors: ["readings", "读数"],
+  sensor: ["reading", "读数"],
+  running_status: ["running status", "运行状态"],
+  actuators: ["actuators", "执行器"],
+  actuator: ["actuator", "执行器"],
+  parameter: ["parameter", "参数"],
+  refusal: ["refused", "已拒绝"],
+  refusals_counted: ["more refusals, counted", "其余拒绝（合计）"],
+  confirmed_late: ["confirmed late", "迟到的确认"],
+  reverted: ["was set back", "被改回"],
+  wind: ["wind", "风速"],
+  rain: ["rain", "降雨"],
+  temperature: ["temperature", "温度"],
+  irradiance: ["irradiance", "辐照度"],
+};
+
+/** How a command ended and what to do; in English the result itself says it where there is more to say. */
+export const chineseEndings: Readonly<Record<Outcome, string>> = {
+  confirmed: "平台已显示该值。",
+  already: "平台原本就显示该值，没有发送。",
+  dry_run: "已全部检查，没有发送。",
+  superseded: "被更新的命令取代。",
+  refused: "未被接受，没有发送。",
+  rejected: "平台拒绝了命令（代码 {code}）。",
+  unconfirmed: "平台已接受“{command}”，但显示为“{read_back}”。不会重发，请查看设备、就地开关和地址。",
+  failed: "没有执行，平台显示为“{read_back}”。仍需要时请重新发送。",
+  unknown: "已发送“{command}”，但之后读不到数值，无法判断是否执行。再次发送前请查看设备。",
+};
+
+export const englishEndings: Readonly<Partial<Record<Outcome, string>>> = {
+  confirmed: "The platform shows it.",
+  already: "The platform showed it already; nothing was sent.",
+};
+
+type Reason =
+  | RefusalReason
+  | "before_sending"
+  | "after_sending"
+  | "unauthorized"
+  | "mode_not_confirmed"
+  | "lead_in_not_confirmed"
+  | "not_sent"
+  | "expired_midway";
+
+/** Why a command ended as it did. In English the result itself says it; `interlock` names its rule. */
+export const chineseReasons: Readonly<Record<string, string>> = {
+  retained: "保留消息不作为命令执行。请发送不带保留标志的消息。",
+  expired: "命令已过期。仍需要时请重新发送。",
+  no_age: "命令没有时间信息，而配置要求必须有。",
+  no_sender: "命令没有说明发送者，而配置要求必须有。",
+  clock: "本机时钟与平台不一致，无法判断命令的时间。请校准时钟。",
+  duplicate: "与刚才的命令相同，没有重复执行。",
+  bad_payload: "命令内容无法读取。",
+  unknown_actuator: "没有这个执行器，或其类型与配置不符。",
+  unknown_command: "该执行器不接受这个命令。",
+  out_of_range: "数值或时间超出允许范围。",
+  read_only: "网桥或该执行器为只读。",
+  controller_offline: "控制器离线。请检查电源和网络。",
+  platform_unavailable: "平台没有回应，没有发送。稍后再试。",
+  no_read_back: "平台没有给出该地址的数值。请检查地址。",
+  journal_unavailable: "操作记录无法写入，除停止外不接受命令。请检查磁盘。",
+  overloaded: "命令太多，请稍后再试。",
+  other_bridge: "另一个网桥正在使用同一账户。请先停止其中一个。",
+  shutting_down: "网桥正在停止，没有执行。",
+  before_sending: "发送之前被更新的命令取代。",
+  after_sending: "发送之后被更新的命令取代。",
+  unauthorized: "平台不接受登录凭据。请检查配置。",
+  mode_not_confirmed: "平台没有显示已进入指定开度模式，开度没有发送。请查看设备。",
+  lead_in_not_confirmed: "平台没有显示已开启，后面的值没有发送。请查看设备。",
+  not_sent: "无法连接平台，没有发送。请重新发送。",
+  expired_midway: "执行到一半时已过期。请查看设备后再次发送。",
+} satisfies Readonly<Record<Exclude<Reason, "interlock">, string>>;
+
+/** Of these the bridge's sentence names what the code does not: the platform's own words, a key, a limit. */
+export const isDetailed: ReadonlySet<string> = new Set([
+  ...["rejected", "bad_payload", "unknown_actuator", "unknown_command", "out_of_range"],
+  "journal_unavailable",
+]);
+
+/** What an alarm is called, what it means and what to do; the last two stand in it in English. */
+export const alarmTexts: Readonly<
+  Record<AlarmType, readonly [...title: Text, chinese: string, remedy: string]>
+> = {
+  guard_blind: [
+    "A guard has no value",
+    "限制条件失去数值",
+    "这项限制没有可靠的数值，因此一直有效。",
+    "请检查传感器、线路以及数值是否到达。",
+  ],
+  guard_unmet: [
+    "A guard was not obeyed",
+    "限制动作未完成",
+    "限制要求的动作没有得到确认，或暂时不能发送。",
+    "请到现场查看，必要时手动操作。",
+  ],
+  lease_overrun: [
+    "Runs for too long",
+    "超时未结束",
+    "限时运行早应结束，但没有得到确认。",
+    "请到现场查看，必要时手动关闭。",
+  ],
+  command_problem: [
+    "A command went wrong",
+    "命令异常",
+    "最近一条命令没有按要求结束。",
+    "请查看它的结果以及执行器。",
+  ],
+  readings_overdue: [
+    "Readings are late",
+    "读数迟到",
+    "应到的读数没有到达。",
+    "请检查控制器的网络，以及平台上是否有它的读数。",
+  ],
+  controller_offline: [
+    "Controller offline",
+    "控制器离线",
+    "平台显示该控制器离线。",
+    "请检查控制器的电源和网络。",
+  ],
+  platform_unreachable: [
+    "Platform not reached",
+    "无法连接平台",
+    "平台没有回应；恢复之前不能发送命令。",
+    "请检查互联网连接和平台。",
+  ],
+  unauthorized: [
+    "The platform refuses the sign-in",
+    "平台拒绝登录",
+    "平台不接受网桥的凭据。",
+    "请检查配置中的平台凭据。",
+  ],
+  journal_unavailable: [
+    "The journal cannot be written",
+    "操作记录无法写入",
+    "恢复之前除停止外不接受命令。",
+    "请检查磁盘。",
+  ],
+  other_bridge: [
+    "Another bridge",
+    "另一个网桥",
+    "同一账户有两个网桥；在此之前除停止外不发送任何命令。",
+    "请停止其中一个网桥。",
+  ],
+  state_lost: [
+    "Kept state is lost",
+    "状态丢失",
+    "保存的锁定、保持和限时运行已丢失，限制从“有效”开始。",
+    "请检查并重新设置。",
+  ],
+  flood: [
+    "Very many alarms",
+    "报警过多",
+    "10 分钟内报警过多，不再逐条通知。",
+    "大量报警往往出于同一原因：请先检查电源、网络和平台。",
+  ],
+};
+
+/** What each check of `doctor` tries, and where to look in Chinese when it fails. */
+export const checkTexts: Readonly<Record<string, readonly [...title: Text, remedy: string]>> = {
+  "business.dns": ["Name of the business host", "业务服务器的域名", "请检查 platform.business_url 和 DNS。"],
+  "business.tls": ["Line to the business host", "与业务服务器的连接", "请检查网络、证书和本机时钟。"],
+  "realtime.dns": ["Name of the real-time host", "实时服务器的域名", "请检查 platform.realtime_url 和 DNS。"],
+  "realtime.tls": ["Line to the real-time host", "与实时服务器的连接", "请检查网络、证书和本机时钟。"],
+  token: ["Sign-in at the platform", "平台登录", "请检查 platform 中的凭据。"],
+  realtime: ["Real-time host answers", "实时服务器的回应", "请检查两个地址是否填反，或稍后再试。"],
+  clock: ["Clock of this computer", "本机时钟", "请打开网络校时。"],
+  time_zone: ["Time zone of the platform", "平台时区", "请检查 platform.time_zone。"],
+  shapes: ["Answers can be read", "平台数据格式", "请按英文提示设置 platform.shapes。"],
+  push: ["Push channel", "推送通道", "没有推送也能用轮询；可关闭 platform.push.enabled。"],
+  broker: ["MQTT broker", "MQTT 服务器", "请检查 mqtt 或 broker 配置以及用户名和密码。"],
+  "broker.version": ["MQTT version", "MQTT 版本", "请使用支持 MQTT 5 的服务器。"],
+  "broker.publish": ["Right to publish", "发布权限", "请在服务器的访问列表中允许发布。"],
+  "broker.subscribe": ["Right to subscribe", "订阅权限", "请在服务器的访问列表中允许订阅。"],
+  "broker.retained": ["Retained messages", "保留消息", "请在服务器上允许保留消息。"],
+  "broker.packet_size": ["Size of messages", "消息大小", "请提高服务器的消息大小限制。"],
+  "broker.anonymous": ["Clients without a password", "匿名访问", "请为服务器设置用户名和密码。"],
+  "broker.announce": ["Announcing to Home Assistant", "向 Home Assistant 发布设备", "请允许发布到发现主题。"],
+  home_assistant: ["Home Assistant listens", "Home Assistant 在线", "请检查 Home Assistant 的 MQTT 集成。"],
+  data_dir: ["Data directory", "数据目录", "请检查 data_dir 的权限和磁盘空间。"],
+  lock: ["Only one bridge", "只有一个网桥", "每个网桥都需要自己的 data_dir、client_id 和主题。"],
+  last_run: ["The last run", "上次运行", "请查看操作记录和日志。"],
+};
+
+/** Why the API refuses something; in English it says that itself. */
+export const chineseErrors: Readonly<Record<string, string>> = {
+  bad_request: "请求内容有误。",
+  login_required: "请先登录。",
+  role: "只有操作员可以执行。",
+  foreign_origin: "请求来自其他地址的页面。",
+  not_found: "不存在。",
+  busy: "请求太多，请稍后再试。",
+  too_large: "请求太大。",
+};
