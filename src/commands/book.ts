@@ -132,8 +132,6 @@ export interface Run {
   /** Epoch ms of the first POST. */
   readonly sentAt: number | null;
   readonly posted: boolean;
-  /** Of the record that it goes its way, which the disk takes beside the checks; null where none is needed. */
-  readonly onDisk: { readonly token: number } | { readonly problem: string | null } | null;
   /** Given up for a newer command, a stop or the end of the program; a POST in flight is let end first. */
   readonly cut: boolean;
   readonly stage: Stage;
@@ -154,8 +152,8 @@ export type Stage =
       readonly left: readonly string[];
       readonly fresh: Readonly<Record<string, RawValue>>;
     }
-  /** Checked; waits until its first step is written (then `token` is null) and `onDisk` is done, a stop until `until` at most. */
-  | { readonly at: "journal"; readonly token: number | null; readonly until: number | null }
+  /** Checked; the journal has not said yet that it has on disk that the command is sent. A stop waits until then at most. */
+  | { readonly at: "journal"; readonly token: number; readonly until: number | null }
   | { readonly at: "posting"; readonly token: number; readonly attempt: Attempt }
   | { readonly at: "confirming"; readonly readBack: ReadBack; readonly after: Confirming }
   /** A rejection is told together with one read of what the register holds now. */

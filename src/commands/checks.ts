@@ -6,16 +6,14 @@ import { ask, type At, type Connection, type Posts, type Read, type Run, type Tu
 import type { Command } from "./command.js";
 import { type Ending, refused } from "./endings.js";
 import { refusedExpired, sendFirst } from "./sending.js";
-import { finish, journalBegun, journalStep, put, type Starting, urgentWaitsMs } from "./turn.js";
+import { finish, journalSending, put, urgentWaitsMs } from "./turn.js";
 
 /* Single-device status, then a fresh read of every address of the state. */
 
-export function begin(turn: Turn, run: Starting): void {
+export function begin(turn: Turn, run: Omit<Run, "stage">): void {
   turn.effects.push({ type: "phase", command: run.command, phase: "checking" });
   const token = ask(turn, { type: "connection", command: run.command });
-  // What sends nothing is not worth a write to the disk.
-  const begun = run.command.dryRun ? run : journalBegun(turn, run);
-  put(turn, { ...begun, stage: { at: "connection", token } });
+  put(turn, { ...run, stage: { at: "connection", token } });
 }
 
 export function connected(turn: Turn, run: At<"connection">, connection: Connection): void {
@@ -94,30 +92,11 @@ function checked(turn: Turn, run: Run, fresh: Readonly<Record<string, RawValue>>
     const message = "Everything was checked; nothing was sent because it is a dry run.";
     finish(turn, run, { outcome: "dry_run", reason: null, message, readBack });
   } else if (turn.now.mono > command.deadlineMono) finish(turn, run, refusedExpired());
-  else if (run.onDisk !== null && "problem" in run.onDisk && run.onDisk.problem !== null)
-    journaled(turn, { ...run, steps }, run.onDisk.problem);
-  else journalStep(turn, { ...run, steps }, command.rule === null ? null : turn.now.mono + urgentWaitsMs);
-}
-
-/** The journal has answered for the first POST, with why it cannot be written or null. */
-export function journaled(turn: Turn, run: Run, problem: string | null): void {
-  const isUrgent = run.command.rule !== null || run.command.wanted.type === "stop";
-  if (isUrgent) sendUrgently(turn, run, problem);
-  else goOn(turn, run, problem);
-}
-
-/** A stop, and what a rule sends, go out whatever the disk does. */
-export function sendUrgently(turn: Turn, run: Run, problem: string | null): void {
-  if (problem !== null) {
-    const what = run.command.wanted.type === "stop" ? "a stop" : "what a rule asks for";
-    const message = `${what} is sent although the journal cannot be written`;
-    turn.effects.push({ type: "warn", reason: problem, message });
-  }
-  sendFirst(turn, run);
+  else journalSending(turn, { ...run, steps }, command.rule === null ? null : turn.now.mono + urgentWaitsMs);
 }
 
 /** Sends once the journal has on disk that it is sent. */
-function goOn(turn: Turn, run: Run, problem: string | null): void {
+export function goOn(turn: Turn, run: Run, problem: string | null): void {
   if (problem !== null) {
     const message = `Nothing was sent because the journal cannot be written: ${problem}`;
     finish(turn, run, refused("journal_unavailable", message));

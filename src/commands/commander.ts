@@ -254,8 +254,7 @@ export class Commander implements PushBell {
     const isMissing = unlessOpen !== undefined && !journal.isOpen(unlessOpen, unlessOpen.id);
     const limits = sending === undefined ? [] : (this.#ports.limits?.beforeSending(sending) ?? []);
     const records = [...limits, ...(isMissing ? [unlessOpen] : []), record];
-    const isDurable = durable || limits.length > 0;
-    const answer = await Promise.all(records.map((one) => journal.append(one, { durable: isDurable }))).then(
+    const answer = await Promise.all(records.map((one) => journal.append(one, { durable }))).then(
       (sequences) => ({ sequence: sequences.at(-1) ?? 0 }),
       (error: unknown) => {
         const isOpen = record.type === "result" && journal.isOpen(record, record.result.id);

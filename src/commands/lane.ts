@@ -12,7 +12,7 @@ import {
   type Stage,
   type Turn,
 } from "./book.js";
-import { begin, checkRead, connected, journaled, sendUrgently } from "./checks.js";
+import { begin, checkRead, connected, goOn } from "./checks.js";
 import { aboutOf, type Command } from "./command.js";
 import { pushed, wakeOf } from "./confirm.js";
 import { adopt, cut, waitsFor } from "./recovery.js";
@@ -28,6 +28,7 @@ import {
   refusedExpired,
   renewed,
   renewedRead,
+  sendFirst,
   stoppedRead,
   unclearRead,
 } from "./sending.js";
@@ -38,8 +39,7 @@ import {
   finish,
   heldRead,
   holdAgain,
-  journalBegun,
-  journalStep,
+  journalSending,
   letGo,
   lookWhetherHeld,
   put,
@@ -81,7 +81,7 @@ export function take(turn: Turn, input: LaneInput): void {
       rung(turn, input.address, input.raw);
       return;
     case "journaled":
-      recorded(turn, input.token, input.sequence === null ? input.problem : null);
+      journaled(turn, input.token, input.sequence === null ? input.problem : null);
       return;
     case "connection":
     case "read":
@@ -213,20 +213,11 @@ function giveWay(turn: Turn): void {
   if (running?.posted && confirming) cut(turn, confirming);
 }
 
-/** The first POST goes once both of its records are there. */
-function recorded(turn: Turn, token: number, problem: string | null): void {
+function journaled(turn: Turn, token: number, problem: string | null): void {
   const { running } = turn.lane;
-  if (!running) return;
-  const isOnDisk = running.onDisk !== null && "token" in running.onDisk && running.onDisk.token === token;
-  const run = isOnDisk ? { ...running, onDisk: { problem } } : running;
-  const { stage, onDisk } = run;
-  const isStep = stage.at === "journal" && stage.token === token;
-  if (!isOnDisk && !isStep) return;
-  const isWaiting = onDisk !== null && "token" in onDisk;
-  if (stage.at === "journal" && problem === null && (isStep ? isWaiting : stage.token !== null))
-    put(turn, isStep ? { ...run, stage: { ...stage, token: null } } : run);
-  else if (stage.at === "journal") journaled(turn, run, problem);
-  else put(turn, run);
+  if (running?.stage.at !== "journal" || running.stage.token !== token) return;
+  if (running.stage.until === null) goOn(turn, running, problem);
+  else stopNow(turn, running, problem);
 }
 
 /** What the time has come for. */
@@ -239,7 +230,7 @@ function due(turn: Turn): void {
     else if (stage.at === "unclear") lookBeforeRetry(turn, { ...one, stage });
     else if (stage.at === "renewed") lookBeforeRetry(turn, { ...one, stage });
     else if (stage.at === "journal" && stage.until !== null && turn.now.mono >= stage.until)
-      sendUrgently(turn, one, "the disk does not answer");
+      stopNow(turn, one, "the disk does not answer");
   }
 }
 
@@ -306,7 +297,16 @@ function run(turn: Turn, command: Command): void {
     return;
   }
   const steps = stepsOf(command.settings, command.wanted, null);
-  journalStep(turn, journalBegun(turn, { ...started, steps }), turn.now.mono + urgentWaitsMs);
+  journalSending(turn, { ...started, steps }, turn.now.mono + urgentWaitsMs);
+}
+
+function stopNow(turn: Turn, one: Run, problem: string | null): void {
+  if (problem !== null) {
+    const what = one.command.wanted.type === "stop" ? "a stop" : "what a rule asks for";
+    const message = `${what} is sent although the journal cannot be written`;
+    turn.effects.push({ type: "warn", reason: problem, message });
+  }
+  sendFirst(turn, one);
 }
 
 /** An equal command takes over the read-backs of the one being confirmed instead of sending again. */

@@ -20,7 +20,6 @@ import type {
   OpenCommand,
   RecordType,
 } from "../journal/records.js";
-import { isOfSameMachineStart } from "../journal/open.js";
 import { JournalUnreadable } from "../journal/segments.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
@@ -97,13 +96,6 @@ export function heldResults(records: Iterable<JournalRecord>): readonly LateResu
   return [...held.values()];
 }
 
-interface RestoredInto {
-  readonly store: GreenhouseStore;
-  readonly clock: Clock;
-  /** The id of this run. */
-  readonly boot: string;
-}
-
 // What was sent stays sent, whatever the configuration allows by now.
 const readBackRules = { raw_addresses: true, min_interval: 0 };
 
@@ -111,12 +103,12 @@ const readBackRules = { raw_addresses: true, min_interval: 0 };
  * An open command of the journal as the commander can take it up; null when there is nothing to read back: the
  * configuration no longer knows its target, or nothing of it was sent.
  */
-export function interruptedFrom(open: OpenCommand, { store, clock, boot }: RestoredInto): Interrupted | null {
+export function interruptedFrom(open: OpenCommand, store: GreenhouseStore, clock: Clock): Interrupted | null {
   const { taken, steps } = open;
   const controller = store.get(taken.controller);
   const target = taken.target ?? "actuator";
   const planned = taken.steps.at(-1);
-  if (!controller || !planned || !maySend(open, boot)) return null;
+  if (!controller || !planned || !maySend(open)) return null;
   const addressee = { controllerId: controller.info.id, target, targetId: taken.actuator };
   const settings = targetOf(controller, addressee, readBackRules);
   if ("reason" in settings) return null;
@@ -147,16 +139,9 @@ export function interruptedFrom(open: OpenCommand, { store, clock, boot }: Resto
   return { command, step, ...sentSoFar(steps, planned) };
 }
 
-/**
- * Whether anything of it may have been sent. That it is checked is on disk before the first POST, and that POST's record is
- * written before it, so that a crash of the program alone cannot lose it. What a rule sends (it grows not old) waits for
- * neither longer than a moment; of a stop it says `sending`.
- */
-function maySend({ taken, boot: ranAs, phase, steps }: OpenCommand, boot: string): boolean {
-  if (taken.dry_run === true) return false;
-  if (steps.length > 0 || phase === "sending") return true;
-  return phase === "checking" && (taken.max_age_ms === 0 || !isOfSameMachineStart(ranAs, boot));
-}
+/** Whether anything of it may have been sent: `sending` is on disk before the first POST. */
+const maySend = ({ taken, phase, steps }: OpenCommand): boolean =>
+  taken.dry_run !== true && (phase === "sending" || steps.length > 0);
 
 function sentSoFar(
   steps: OpenCommand["steps"],
@@ -190,7 +175,7 @@ const reported = ({
 });
 
 /** The end of an open command that is not read back: nobody can any more, or nothing was to be sent. */
-export function abandonedFrom(open: OpenCommand, { store, boot }: RestoredInto): Abandoned {
+export function abandonedFrom(open: OpenCommand, store: GreenhouseStore): Abandoned {
   const { taken, steps } = open;
   const controller = store.get(taken.controller)?.info.id ?? controllerTopicId(taken.controller);
   const last = steps.at(-1);
@@ -203,7 +188,7 @@ export function abandonedFrom(open: OpenCommand, { store, boot }: RestoredInto):
       ...{ by: taken.by, via: taken.via, received_at: taken.received_at },
     },
     ending: {
-      ...endingOf(open, boot),
+      ...endingOf(open),
       requestId: last?.answered?.request_id ?? null,
       sentAt: first ? Date.parse(first.sent_at) : null,
       steps: steps.map(reported),
@@ -211,9 +196,9 @@ export function abandonedFrom(open: OpenCommand, { store, boot }: RestoredInto):
   };
 }
 
-function endingOf(open: OpenCommand, boot: string): Ending {
+function endingOf(open: OpenCommand): Ending {
   if (open.taken.dry_run === true) return dryRunStopped;
-  if (maySend(open, boot)) return targetGone;
+  if (maySend(open)) return targetGone;
   // A stop is also sent when the journal cannot be written, so that nothing there proves that it was not.
   return open.taken.steps.at(-1)?.purpose === "stop" ? stopUnrecorded : neverSent;
 }
@@ -331,9 +316,8 @@ function takeUpOpen(
   const { commander, phases } = desk;
   const interrupted: Interrupted[] = [];
   for (const one of journal.history().open) {
-    const into = { store, clock, boot: journal.boot };
-    const known = interruptedFrom(one, into);
-    if (known === null) abandon(desk, abandonedFrom(one, into));
+    const known = interruptedFrom(one, store, clock);
+    if (known === null) abandon(desk, abandonedFrom(one, store));
     else interrupted.push(known);
   }
   if (interrupted.length > 0)

@@ -30,7 +30,7 @@ import {
   stepReport,
   superseded,
 } from "./endings.js";
-import { dropPassedOver, finish, keptBack, letGo, put, stepRecord } from "./turn.js";
+import { dropPassedOver, finish, keptBack, letGo, put } from "./turn.js";
 
 /*
  * From the first POST of a command to its end. There is at most one second POST of a step: after an ambiguous end or a
@@ -62,9 +62,13 @@ function post(turn: Turn, run: Run, attempt: Attempt): void {
     turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, stopAt: turn.now.mono } };
   const token = ask(turn, { type: "post", command, step });
   put(turn, { ...run, posted: true, stage: { at: "posting", token, attempt } });
-  // The first one has been written before. Of the others the command itself is on disk, and a restart reads back whatever
-  // may have been sent.
-  if (run.stage.at !== "journal") note(turn, stepRecord(command, step, attempt.nth));
+  noteStep(turn, run, {
+    type: "step_sent",
+    purpose: step.purpose,
+    address: step.address,
+    value: step.value,
+    attempt: attempt.nth,
+  });
 }
 
 /** At the first POST of a command those that it was passed over for end, and one that is still confirming gives way. */
@@ -83,6 +87,23 @@ function posted(turn: Turn, { command, steps, place }: Run, moment: "begins" | "
   turn.effects.push({ type: "posted", command, between: steps.length > 1 ? { until } : null });
 }
 
+type StepNote =
+  | { type: "step_sent"; purpose: Step["purpose"]; address: string; value: string; attempt: number }
+  | {
+      type: "step_answered";
+      address: string;
+      attempt: number;
+      code: string | null;
+      request_id: string | null;
+      error: string | null;
+      sent: boolean;
+    };
+
+/** Not waited for: the command itself is on disk already, and a restart reads back whatever may have been sent. */
+function noteStep(turn: Turn, { command }: Run, record: StepNote): void {
+  note(turn, { ...record, ...aboutOf(command), id: command.id });
+}
+
 export function answered(turn: Turn, run: At<"posting">, input: Extract<Input, { type: "answered" }>): void {
   const { attempt } = run.stage;
   const step = stepOf(run);
@@ -93,10 +114,8 @@ export function answered(turn: Turn, run: At<"posting">, input: Extract<Input, {
   if (attempt.nth === 1 && answer.type === "error" && !answer.facts.sent)
     turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, unread: attempt.unread } };
   const facts = factsOf(answer, attempt.nth);
-  note(turn, {
+  noteStep(turn, run, {
     type: "step_answered",
-    ...aboutOf(run.command),
-    id: run.command.id,
     address: step.address,
     attempt: attempt.nth,
     code: facts.code,

@@ -4,7 +4,7 @@ import { canonical } from "../greenhouse/command/words.js";
 import { stateAddresses } from "../greenhouse/fold-registers.js";
 import type { Interlock } from "../greenhouse/limits.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
-import type { CommandTaken, PhaseEntered, StepAnswered, StepSent } from "../journal/records.js";
+import type { CommandTaken, PhaseEntered } from "../journal/records.js";
 import { reverted } from "./aftermath.js";
 import {
   ask,
@@ -52,40 +52,12 @@ export function takenRecord(
   };
 }
 
-/** On disk before the first byte of the first POST: without it nothing was sent. A stop is not checked. */
-const begunRecord = (command: Command): PhaseEntered => ({
+/** On disk before the first byte of the first POST: without it nothing was sent. */
+const sendingRecord = (command: Command): PhaseEntered => ({
   type: "phase",
   ...aboutOf(command),
   id: command.id,
-  phase: command.wanted.type === "stop" ? "sending" : "checking",
-});
-
-/** Written before the first byte of the first POST; of later ones not waited for. */
-export const stepRecord = (
-  command: Command,
-  { purpose, address, value }: Step,
-  attempt: 1 | 2,
-): StepSent => ({
-  type: "step_sent",
-  ...aboutOf(command),
-  id: command.id,
-  purpose,
-  address,
-  value,
-  attempt,
-});
-
-/** The step that was about to be sent was not. */
-const unsentRecord = (command: Command, { address }: Step): StepAnswered => ({
-  type: "step_answered",
-  ...aboutOf(command),
-  id: command.id,
-  address,
-  attempt: 1,
-  code: null,
-  request_id: null,
-  error: "not sent",
-  sent: false,
+  phase: "sending",
 });
 
 /*
@@ -198,9 +170,6 @@ function leaveUnread(turn: Turn, { command, stage }: Run): void {
 export function finish(turn: Turn, run: Run, ending: Ending): void {
   const { running, confirming } = turn.lane;
   leaveUnread(turn, run);
-  const [step] = run.steps;
-  if (run.stage.at === "journal" && step !== undefined)
-    note(turn, unsentRecord(run.command, step), { quiet: true });
   const wasRunning = running?.command === run.command;
   turn.lane = {
     ...turn.lane,
@@ -250,7 +219,6 @@ export const starting = (command: Command, posts: Posts): Omit<Run, "stage"> => 
   reports: [],
   sentAt: null,
   posted: false,
-  onDisk: null,
   cut: false,
   heir: null,
   hasHeirs: true,
@@ -260,26 +228,15 @@ export const starting = (command: Command, posts: Posts): Omit<Run, "stage"> => 
 /** A disk that hangs must not hold up a stop, nor what a rule sends. */
 export const urgentWaitsMs = 200;
 
-/** A command that is not put into its lane yet. */
-export type Starting = Omit<Run, "stage">;
-
-/**
- * Has the disk take it that the command goes its way, beside the checks: the first POST waits for it. Should the program
- * die before that, the step's record is missing, which tells that nothing was sent.
- */
-export function journalBegun(turn: Turn, run: Starting): Starting {
+/** The first POST waits for the journal: without this record nothing was sent. A stop waits until `until` at most. */
+export function journalSending(turn: Turn, run: Run | Omit<Run, "stage">, until: number | null): void {
   const { command } = run;
-  const unlessOpen = takenRecord(command);
-  const token = ask(turn, { type: "journal", record: begunRecord(command), durable: true, unlessOpen });
-  return { ...run, onDisk: { token } };
-}
-
-/** Has the first step written, now that it may go. A stop waits until `until` at most. */
-export function journalStep(turn: Turn, run: Starting, until: number | null): void {
-  const { command } = run;
-  const [step] = run.steps;
-  if (step === undefined) return;
-  const record = stepRecord(command, step, 1);
-  const token = ask(turn, { type: "journal", record, durable: false, sending: command });
+  const token = ask(turn, {
+    type: "journal",
+    record: sendingRecord(command),
+    durable: true,
+    unlessOpen: takenRecord(command),
+    sending: command,
+  });
   put(turn, { ...run, stage: { at: "journal", token, until } });
 }

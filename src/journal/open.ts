@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Clock, nextTurn } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { Journal } from "./journal.js";
-import { DirectoryInUse, DirectoryLock, identityOf, type LockOptions } from "./lock.js";
+import { DirectoryInUse, DirectoryLock, type LockOptions } from "./lock.js";
 
 /** The lock of the data directory, asked for again as often as it is wanted: a full disk holds no lock, and a deleted one neither. */
 function claimOn(dataDir: string, options: LockOptions) {
@@ -20,16 +20,6 @@ function claimOn(dataDir: string, options: LockOptions) {
   };
   return { take, release };
 }
-
-const machineDigits = 8;
-
-/** A random id that begins with digits of this start of the machine, where the kernel tells it. */
-const runId = (kernel: string | null): string =>
-  `${kernel?.slice(0, machineDigits) ?? ""}${randomBytes(8).toString("hex")}`.slice(0, 16);
-
-/** Whether the machine went on between two runs, by their ids: then everything is there that the earlier one wrote. */
-export const isOfSameMachineStart = (earlier: string, boot: string): boolean =>
-  earlier.slice(0, machineDigits) === boot.slice(0, machineDigits);
 
 interface OpenJournal {
   readonly journal: Journal;
@@ -54,7 +44,7 @@ export async function openJournal({
   readonly clock: Clock;
   readonly log: Logger;
 }): Promise<OpenJournal> {
-  const boot = runId((await identityOf(process.pid)).kernel);
+  const boot = randomBytes(8).toString("hex");
   const at = new Date(clock.now()).toISOString();
   const claim = claimOn(dataDir, { boot, at, pid: process.pid, log });
   await claim.take().catch((error: unknown) => {

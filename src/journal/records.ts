@@ -44,7 +44,7 @@ const stamp = {
   at: text,
   /** Ms since an arbitrary start of this boot: puts records in order whatever the clock did. */
   mono: number,
-  /** A random id of this run of the program; its first eight digits tell the start of the machine. */
+  /** A random id of this run of the program. */
   boot: text,
   /** Whether the wall clock agreed with the platform's; null when nothing was there to compare it with. */
   clock_synced: (value: unknown): value is boolean | null => value === null || flag(value),
@@ -76,13 +76,13 @@ const schema = {
     /** The equal command whose POST it waited for, instead of one of its own. */
     took_over: unchecked<string | undefined>(),
   },
-  /** `checking`, or `sending` of a stop, is on disk before the first byte of the first POST: without it nothing was sent. */
+  /** `sending` is on disk before the first byte of the first POST: without it nothing was sent. */
   phase: {
     ...aboutCommand,
     phase: (value: unknown): value is "waiting" | "checking" | "sending" | "confirming" | "done" =>
       text(value),
   },
-  /** About to POST; `attempt` counts from 1. The first is written before its POST, which no crash of the program alone loses. */
+  /** About to POST; `attempt` counts from 1. */
   step_sent: {
     ...aboutCommand,
     purpose: unchecked<StepPurpose>(),

@@ -145,7 +145,7 @@ describe("a lease", () => {
     await one.clock.advance(0);
     const kept = one.durable.findIndex(({ type }) => type === "limits_kept");
     expect(one.durable[kept]).toMatchObject({ kept: { lease: { command: "on", ends_with: "off" } } });
-    expect(kept).toBeLessThan(one.durable.findIndex(({ type }) => type === "step_sent"));
+    expect(kept).toBeLessThan(one.durable.findIndex(({ type }) => type === "phase"));
     await one.clock.advance(30_000);
     const restrictions = () => one.store.get("GH-0001")?.actuators.get("valve")?.restrictions;
     expect(restrictions()?.lease).toMatchObject({ command: "on", ends_with: "off" });

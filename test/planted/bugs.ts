@@ -61,7 +61,7 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
     // What limits have to know waits for the disk too.
     breaks: ["S5", "S19"],
   },
-  journal_without_fsync: { seam: "commands/turn#journalBegun", plant: notDurable, breaks: ["S5"] },
+  journal_without_fsync: { seam: "commands/turn#journalSending", plant: notDurable, breaks: ["S5"] },
   arrivals_are_not_journaled: {
     seam: "commands/lane#enter",
     plant: withoutEffects('effect.type === "note" && effect.record.type === "command_taken"'),

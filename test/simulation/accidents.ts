@@ -143,7 +143,6 @@ export class Accidents {
     checks.crashing(bridge, isPowerCut);
     bridge.kill();
     const { torn } = disk.crash(isPowerCut);
-    if (isPowerCut) this.#world.cutIn = bridge.boot;
     if (torn) journalist.saw("a torn tail of the journal");
     journalist.note("crash", { isPowerCut, torn });
     // What took the power may have taken the way to the platform too.

@@ -58,7 +58,7 @@ export class Bridge {
     const journal = await Journal.open(directory, {
       clock,
       log: silentLog,
-      boot: `${String(this.#world.cutIn).padStart(8, "0")}-${this.boot}`,
+      boot: `boot${this.boot}`,
       files: this.#world.disk.mount(clock),
     });
     this.#journal = journal;

@@ -76,10 +76,7 @@ export class TruthChecks {
   /** An earlier run sent something of it, or of the equal command whose read-backs it took over; of a stop nobody knows. */
   #mayHaveBeenSent(ask: Ask, id: string): boolean {
     // Killed while the disk still took the record that it is sent: then the POST was to follow at any moment.
-    const { disk, cutIn } = this.#book.world;
-    if (disk.written.has(`sending ${id}`) || disk.written.has(`step_sent ${id}`)) return true;
-    // A power cut may have taken the record of the POST.
-    if (disk.written.has(`checking ${id}`) && cutIn >= ask.boot) return true;
+    if (this.#book.world.disk.written.has(`sending ${id}`)) return true;
     if (ask.word === "stop" || ask.writes.length > 0 || ask.donor !== null || ask.inherits) return true;
     return ask.phases.some(({ phase }) => phase === "sending");
   }

@@ -49,8 +49,6 @@ export class World {
   /** When the disk could be written again; Infinity while it cannot. */
   lastDiskTroubleAt = -Infinity;
   boots = 0;
-  /** The last run that a power cut ended. */
-  cutIn = 0;
   linesAtFailure: readonly string[] = [];
   #failure: Error | null = null;
 
