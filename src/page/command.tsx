@@ -16,7 +16,7 @@ import {
   roleReason,
   Says,
 } from "./parts.js";
-import type { ActuatorView, ApiError, CommandDocument, LimitsDocument } from "./protocol.js";
+import type { ActuatorView, CommandDocument, LimitsDocument } from "./protocol.js";
 import { errorSentence, limitReasons, resultSentences, type Sentence, whoText } from "./sentences.js";
 import { commandText, t, told } from "./words.js";
 
@@ -72,7 +72,7 @@ export async function send(
   if (status === 202) return { id };
   // The refusal is a result like any other.
   if (status === 409 && answer?.outcome) return { id, refusal: answer as CommandResult };
-  return { id, error: errorSentence(answer as Partial<ApiError> | null) };
+  return { id, error: errorSentence(answer) };
 }
 
 /** A request in the name of who is logged in; the answer is why it did not work. */
