@@ -59,12 +59,7 @@ export class PushServer {
     const registers = this.#feed.registerFrames();
     const isFourth = this.#turn++ % 4 === 0;
     const changes = this.#listening.length > 0 && isFourth ? this.#feed.changeFrames(this.#interest()) : [];
-    const mode = this.#state.pushMode;
-    if (mode !== "normal" && mode !== "garbled") return;
-    for (const frame of [...registers, ...changes])
-      this.#deliver(
-        mode === "normal" ? frame : { ...frame, text: frame.text.slice(0, frame.text.length / 2) },
-      );
+    this.#tell([...registers, ...changes]);
   }
 
   /** Breaks every connection. */
@@ -95,6 +90,8 @@ export class PushServer {
   #open(opened: Listening): void {
     const { socket } = opened;
     this.#listening = [...this.#listening, opened];
+    // What a new listener is told of is what changes from now on.
+    this.#tell(this.#feed.changeFrames(this.#interest()));
     this.#obeyMode();
     if (this.#isPaused) socket.pause();
     socket.on("ping", (data) => {
@@ -114,6 +111,15 @@ export class PushServer {
       statuses: this.#listening.some(({ channel }) => channel === "device-status"),
       stations: new Set(stations.map(({ code }) => code)),
     };
+  }
+
+  #tell(frames: readonly PushFrame[]): void {
+    const mode = this.#state.pushMode;
+    if (mode !== "normal" && mode !== "garbled") return;
+    for (const frame of frames)
+      this.#deliver(
+        mode === "normal" ? frame : { ...frame, text: frame.text.slice(0, frame.text.length / 2) },
+      );
   }
 
   #deliver(frame: PushFrame): void {
