@@ -119,7 +119,10 @@ function unjustified(history: History, first: Recorded, second: Recorded): strin
   const readAt = newestRead(history, textOf(address), answer.at, second.at);
   if (readAt === null) return "without a newer read";
   const register = history.held.get(`${textOf(controller)}/${textOf(address)}`) ?? [];
-  if (heldThroughout(register, value, readAt, second.at)) return "although the register held the value";
+  // After a refused credential nothing was taken, and an old mode that shows says nothing about this one.
+  const hasToBeSent = code !== null && first.record["purpose"] !== "value";
+  if (!hasToBeSent && heldThroughout(register, value, readAt, second.at))
+    return "although the register held the value";
   const afterMs = second.at - answer.at;
   return afterMs >= leastPauseMs - roundingMs ? null : `${afterMs} ms after the first`;
 }
