@@ -34,7 +34,7 @@ function truths({ messages, held, clockOffsets }: History, point: Point): readon
   const registers = point.registers.map((one) => held.get(`${code}/${one}`) ?? []);
   return messages
     .filter((one) => one.topic === `${topic}/json` && one.payload !== "")
-    .flatMap(({ at, payload }) => {
+    .flatMap(({ at, index, payload }) => {
       const { value, state, read_at: readAt } = fields(payload);
       if (typeof value !== "string" || typeof readAt !== "string") return [];
       const told = Date.parse(readAt);
@@ -44,17 +44,20 @@ function truths({ messages, held, clockOffsets }: History, point: Point): readon
       if (!wasSo) return [wrong(at, `${topic} says ${value} read at ${readAt}; no register held it then`)];
       const word = words[value];
       // Between the steps of a command the state stays what it was, while the value follows each read.
-      const isOpen = () => phaseAt(messages, topic, at) !== "done";
+      const isOpen = () => phaseBefore(messages, topic, index) !== "done";
       return word === undefined || word.includes(textOf(state)) || isOpen()
         ? []
         : [wrong(at, `${topic} calls ${value} ${textOf(state)}`)];
     });
 }
 
-/** The phase of the newest command that was shown before an instant; `done` where there was none. */
-function phaseAt(messages: readonly Seen[], topic: string, at: number): string {
+/**
+ * The phase of the newest command that was shown before a message; `done` where there was none. A command may end in the
+ * same millisecond, so instants do not tell which of two messages came first.
+ */
+function phaseBefore(messages: readonly Seen[], topic: string, index: number): string {
   const newest = messages.findLast(
-    (one) => one.at <= at && one.topic === `${topic}/command` && one.payload !== "",
+    (one) => one.index < index && one.topic === `${topic}/command` && one.payload !== "",
   );
   return newest === undefined ? "done" : textOf(fields(newest.payload)["phase"]);
 }
