@@ -351,7 +351,7 @@ const budgets: Readonly<Record<string, readonly [lines: number, files: number]>>
   platform: [4_760, 29],
   runtime: [1_552, 15],
   setup: [4_640, 25],
-  simulator: [4_540, 24],
+  simulator: [4_541, 24],
   status: [2_190, 13],
   sync: [1_992, 10],
 };

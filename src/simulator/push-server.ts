@@ -56,10 +56,9 @@ export class PushServer {
   /** Sends what changed; statuses and readings are looked at in every fourth turn. */
   send(): void {
     this.#obeyMode();
-    const registers = this.#feed.registerFrames();
+    this.#tell(this.#feed.registerFrames());
     const isFourth = this.#turn++ % 4 === 0;
-    const changes = this.#listening.length > 0 && isFourth ? this.#feed.changeFrames(this.#interest()) : [];
-    this.#tell([...registers, ...changes]);
+    if (this.#listening.length > 0 && isFourth) this.#tell(this.#feed.changeFrames(this.#interest()));
   }
 
   /** Breaks every connection. */
@@ -116,10 +115,10 @@ export class PushServer {
   #tell(frames: readonly PushFrame[]): void {
     const mode = this.#state.pushMode;
     if (mode !== "normal" && mode !== "garbled") return;
-    for (const frame of frames)
-      this.#deliver(
-        mode === "normal" ? frame : { ...frame, text: frame.text.slice(0, frame.text.length / 2) },
-      );
+    for (const frame of frames) {
+      const { length } = frame.text;
+      this.#deliver({ ...frame, text: frame.text.slice(0, mode === "normal" ? length : length / 2) });
+    }
   }
 
   #deliver(frame: PushFrame): void {
