@@ -1,41 +1,21 @@
 import { isDeepStrictEqual } from "node:util";
 import type { WebSocket } from "ws";
+import { z } from "zod";
 import { isoOrNull } from "../greenhouse/documents.js";
 import type { Clock } from "../runtime/clock.js";
 import { every } from "../runtime/schedule.js";
 import type { LiveMessage } from "../page/protocol.js";
-
-/** One thing a browser can look at. A document is patched; a list (journal, log) is appended to. */
-export interface LiveView {
-  /** As the GET answers; null while there is no such thing. */
-  document(): object | null;
-  readonly isList: boolean;
-}
-
-interface LiveParts {
-  readonly clock: Clock;
-  /** Null for a name that is no view. */
-  readonly view: (name: string) => LiveView | null;
-  /** Called every second while somebody looks. */
-  readonly look: () => void;
-}
 
 interface Viewer {
   readonly socket: WebSocket;
   /** A session, a user or an address. */
   readonly who: string;
   readonly isWelcome: () => boolean;
-  /** Of each view it is shown: `behind` is owed a snapshot. */
-  readonly shown: Map<string, "current" | "behind">;
+  /** What each view showed last; undefined where a snapshot is owed. */
+  readonly shown: Map<string, object | null | undefined>;
   stalledAt: number | null;
-}
-
-interface Feed {
-  readonly view: LiveView;
-  /** What was shown last; undefined before the first. */
-  last: object | null | undefined;
-  news: unknown[];
-  isDirty: boolean;
+  /** When a subscription was answered at once. */
+  answeredAt: number;
 }
 
 const tickMs = 250;
@@ -44,25 +24,32 @@ const lifeSignMs = 4_000;
 /** What a reader has not taken by then is not added to: it gets a snapshot once it reads again. */
 const mostBufferedBytes = 64 * 1024;
 const longestStalledMs = 60_000;
-const mostViews = 20;
 const mostViewers = 50;
 /** Of one session, user or address: one that opens more keeps nobody else out. */
 const mostOfOne = 20;
 
+const subscription = z.strictObject({ subscribe: z.array(z.string()).max(20) });
+const wrong = { error: "bad_request", message: 'Send {"subscribe": [...]} with at most 20 views.' };
+
 /**
- * Shows views to browsers: a snapshot first, then what changed, at most four times a second. What goes to all who look at
- * the same view is made once. Who reads too slowly is sent nothing until he has caught up, and then all of it anew.
+ * Shows views to browsers: a snapshot first, then what changed, at most four times a second. Who reads too slowly is sent
+ * nothing until he has caught up, and then all of it anew.
  */
 export class LiveViews {
-  readonly #parts: LiveParts;
+  readonly #clock: Clock;
+  readonly #view: (name: string) => object | null;
   readonly #viewers = new Set<Viewer>();
-  readonly #feeds = new Map<string, Feed>();
+  /** As they are until something changes: all who look at a view are shown the same, so that one patch fits all. */
+  readonly #documents = new Map<string, object>();
+  readonly #patches = new Map<string, { readonly before: object; after: object; text: string | null }>();
   #end: AbortController | null = null;
-  #saidAt = 0;
   #lookedAt = 0;
+  #saidAt = 0;
 
-  constructor(parts: LiveParts) {
-    this.#parts = parts;
+  /** `view` gives what a view shows, as the GET answers; null for no such thing. */
+  constructor(clock: Clock, view: (name: string) => object | null) {
+    this.#clock = clock;
+    this.#view = view;
   }
 
   isFullFor(who: string): boolean {
@@ -70,40 +57,22 @@ export class LiveViews {
     return own >= mostOfOne || this.#viewers.size >= mostViewers;
   }
 
-  /** Views that somebody looks at. */
-  get watched(): Iterable<string> {
-    return this.#feeds.keys();
-  }
-
   /** Takes a socket that was let in; `isWelcome` is asked every few seconds, and ends it where it no longer holds. */
   add(socket: WebSocket, who: string, isWelcome: () => boolean): void {
-    const viewer: Viewer = { socket, who, isWelcome, shown: new Map(), stalledAt: null };
+    const times = { stalledAt: null, answeredAt: -Infinity };
+    const viewer: Viewer = { socket, who, isWelcome, shown: new Map(), ...times };
     this.#viewers.add(viewer);
     socket.on("message", (data, isBinary) =>
       this.#received(viewer, isBinary ? "" : (data as Buffer).toString()),
     );
     socket.on("error", () => socket.terminate());
-    socket.on("close", () => {
-      this.#viewers.delete(viewer);
-      this.#forgetUnseen();
-    });
+    socket.on("close", () => this.#viewers.delete(viewer));
     if (this.#end === null) this.#run();
   }
 
-  /** Something of a view may show otherwise now; costs nothing where nobody looks. */
-  touch(name: string): void {
-    const feed = this.#feeds.get(name);
-    if (feed) feed.isDirty = true;
-  }
-
-  /** Adds to a list; the item is not made where nobody looks. */
-  append(name: string, item: () => unknown): void {
-    const feed = this.#feeds.get(name);
-    if (feed === undefined) return;
-    feed.news.push(item());
-    // More than a snapshot has is not worth keeping.
-    if (feed.news.length > 100) feed.news.shift();
-    feed.isDirty = true;
+  /** Something may show otherwise now. */
+  touch(): void {
+    this.#documents.clear();
   }
 
   close(): void {
@@ -115,49 +84,32 @@ export class LiveViews {
   #run(): void {
     const end = new AbortController();
     this.#end = end;
-    void every(tickMs, this.#parts.clock, end.signal, () => {
-      if (this.#viewers.size === 0) {
-        end.abort();
-        this.#end = null;
-        return;
-      }
-      for (const [name, feed] of this.#feeds) if (feed.isDirty) this.#show(name, feed);
-      for (const viewer of this.#viewers) this.#tend(viewer);
-      const now = this.#parts.clock.monotonic();
+    void every(tickMs, this.#clock, end.signal, () => {
+      const now = this.#clock.monotonic();
+      // No part tells of everything by itself.
       if (now - this.#lookedAt >= lookMs) {
         this.#lookedAt = now;
-        this.#parts.look();
+        this.touch();
       }
-      if (now - this.#saidAt < lifeSignMs) return;
-      this.#saidAt = now;
-      for (const viewer of this.#viewers) this.#greet(viewer);
+      for (const viewer of this.#viewers) this.#show(viewer);
+      if (now - this.#saidAt >= lifeSignMs) {
+        this.#saidAt = now;
+        for (const viewer of this.#viewers) this.#greet(viewer);
+      }
+      if (this.#viewers.size > 0) return;
+      end.abort();
+      this.#end = null;
+      this.#patches.clear();
     });
   }
 
   #greet({ socket, isWelcome }: Viewer): void {
     if (!isWelcome()) socket.close(4401, "log in again");
-    else if (socket.bufferedAmount <= mostBufferedBytes)
-      send(socket, { view: null, kind: "alive", data: { at: isoOrNull(this.#parts.clock.now()) } });
-  }
-
-  /** Who has caught up gets what he missed; who never does is let go. */
-  #tend(viewer: Viewer): void {
-    const { socket, shown } = viewer;
-    if (socket.bufferedAmount > mostBufferedBytes) {
-      viewer.stalledAt ??= this.#parts.clock.monotonic();
-      if (this.#parts.clock.monotonic() - viewer.stalledAt > longestStalledMs) socket.terminate();
-      return;
-    }
-    viewer.stalledAt = null;
-    for (const [name, state] of shown)
-      if (state === "behind") {
-        this.#snapshot(viewer, name);
-        return;
-      }
+    else say(socket, { view: null, kind: "alive", data: { at: isoOrNull(this.#clock.now()) } });
   }
 
   #received(viewer: Viewer, text: string): void {
-    const { socket } = viewer;
+    const { socket, shown } = viewer;
     let message: unknown;
     try {
       message = JSON.parse(text);
@@ -165,96 +117,81 @@ export class LiveViews {
       socket.close(1008, "no JSON");
       return;
     }
-    const wanted = namesIn(message);
-    if (wanted === null) {
-      const data = { error: "bad_request", message: 'Send {"subscribe": [...]} with at most 20 views.' };
-      if (socket.bufferedAmount <= mostBufferedBytes) send(socket, { view: null, kind: "error", data });
+    const wanted = subscription.safeParse(message);
+    if (!wanted.success) {
+      say(socket, { view: null, kind: "error", data: wrong });
       return;
     }
-    // Answers that are not read are not made: what is owed is a snapshot, once everything before it was taken.
-    const isBehind = socket.bufferedAmount > mostBufferedBytes;
-    viewer.shown.clear();
-    for (const name of wanted) {
-      const view = this.#feeds.get(name)?.view ?? this.#parts.view(name);
-      if (view === null) {
-        if (!isBehind) refuse(socket, name);
-        continue;
-      }
-      if (!this.#feeds.has(name)) this.#feeds.set(name, { view, last: undefined, news: [], isDirty: false });
-      viewer.shown.set(name, "behind");
-      if (!isBehind) this.#snapshot(viewer, name);
-    }
-    this.#forgetUnseen();
+    shown.clear();
+    for (const name of wanted.data.subscribe) shown.set(name, undefined);
+    // Who asks again and again is answered with the next tick, and no more often than others are told what is new.
+    if (this.#clock.monotonic() - viewer.answeredAt < tickMs) return;
+    viewer.answeredAt = this.#clock.monotonic();
+    this.#show(viewer);
   }
 
-  #forgetUnseen(): void {
-    for (const name of this.#feeds.keys())
-      if (![...this.#viewers].some(({ shown }) => shown.has(name))) this.#feeds.delete(name);
-  }
-
-  /** What others are patched from is what a newcomer is shown, so that the next patch fits both. */
-  #snapshot({ socket, shown }: Viewer, name: string): void {
-    const feed = this.#feeds.get(name);
-    if (feed === undefined) return;
-    // What is in the snapshot is not to follow it once more.
-    shown.set(name, "behind");
-    if (feed.view.isList) this.#show(name, feed);
-    shown.set(name, "current");
-    if (feed.last === undefined || feed.view.isList) feed.last = feed.view.document();
-    if (feed.last === null) refuse(socket, name);
-    else send(socket, { view: name, kind: "snapshot", data: feed.last });
-  }
-
-  #show(name: string, feed: Feed): void {
-    feed.isDirty = false;
-    const message = feed.view.isList ? appended(name, feed) : patched(name, feed);
-    if (message === null) return;
-    const text = JSON.stringify(message);
-    for (const { socket, shown } of this.#viewers) {
-      if (!shown.has(name)) continue;
-      if (socket.bufferedAmount > mostBufferedBytes) shown.set(name, "behind");
-      else if (shown.get(name) === "current") socket.send(text);
+  /** Who cannot take what is new is owed all of it; who never catches up is let go. */
+  #show(viewer: Viewer): void {
+    const { socket, shown } = viewer;
+    const now = this.#clock.monotonic();
+    if (!isBehind(socket)) viewer.stalledAt = null;
+    else if (now - (viewer.stalledAt ??= now) > longestStalledMs) socket.terminate();
+    for (const [name, before] of shown) {
+      if (before === undefined && isBehind(socket)) continue;
+      const after = this.#documentOf(name);
+      const news = this.#news(name, before, after);
+      const isMissed = news !== null && isBehind(socket);
+      shown.set(name, isMissed ? undefined : after);
+      if (news !== null && !isMissed) socket.send(news);
     }
   }
+
+  #documentOf(name: string): object | null {
+    const document = this.#documents.get(name) ?? this.#view(name);
+    if (document !== null) this.#documents.set(name, document);
+    return document;
+  }
+
+  #news(name: string, before: object | null | undefined, after: object | null): string | null {
+    if (before === after) return null;
+    const view = name.slice(0, 100);
+    if (after === null) return JSON.stringify(unknownView(view));
+    if (!before) return JSON.stringify({ view, kind: "snapshot", data: after } satisfies LiveMessage);
+    const held = this.#patches.get(name);
+    if (held?.before === before && held.after === after) return held.text;
+    const message = messageOf(view, before, after);
+    const text = message && JSON.stringify(message);
+    this.#patches.set(name, { before, after, text });
+    return text;
+  }
 }
 
-function patched(name: string, feed: Feed): LiveMessage | null {
-  const before = feed.last;
-  // Nobody has been shown it yet; the first snapshot will be as new.
-  if (before === undefined) return null;
-  const after = feed.view.document();
-  feed.last = after;
-  if (after === null) return before === null ? null : { view: name, kind: "error", data: unknownView(name) };
-  if (before === null) return { view: name, kind: "snapshot", data: after };
-  const patch = mergePatch(before, after);
-  // That time went on is no news.
-  const isNews = patch !== undefined && Object.keys(patch as object).some((key) => key !== "at");
-  return isNews ? { view: name, kind: "patch", data: patch } : null;
+const isBehind = ({ bufferedAmount }: WebSocket) => bufferedAmount > mostBufferedBytes;
+
+function say(socket: WebSocket, message: LiveMessage): void {
+  if (!isBehind(socket)) socket.send(JSON.stringify(message));
 }
 
-function appended(name: string, feed: Feed): LiveMessage | null {
-  const news = feed.news;
-  feed.news = [];
-  return news.length === 0 ? null : { view: name, kind: "append", data: news };
-}
-
-const send = (socket: WebSocket, message: LiveMessage) => socket.send(JSON.stringify(message));
-
-const unknownView = (name: string) => ({
-  error: "not_found",
-  message: `There is no view "${name.slice(0, 100)}".`,
+const unknownView = (view: string): LiveMessage => ({
+  ...{ view, kind: "error", data: { error: "not_found", message: `There is no view "${view}".` } },
 });
-const refuse = (socket: WebSocket, name: string) =>
-  send(socket, { view: name.slice(0, 100), kind: "error", data: unknownView(name) });
 
-function namesIn(message: unknown): readonly string[] | null {
-  if (typeof message !== "object" || message === null || !("subscribe" in message)) return null;
-  if (Object.keys(message).length > 1) return null;
-  const { subscribe } = message;
-  if (!Array.isArray(subscribe) || subscribe.length > mostViews) return null;
-  const names = subscribe.filter((name) => typeof name === "string");
-  return names.length === subscribe.length ? [...new Set(names)] : null;
+/** Lists are added to, documents patched; null where nothing is new. */
+function messageOf(view: string, before: object, after: object): LiveMessage | null {
+  if (isList(before) && isList(after)) {
+    const [old, now] = [before.records, after.records];
+    const known = now.findIndex((_, at) => isDeepStrictEqual(now.slice(at), old.slice(0, now.length - at)));
+    const data = now.slice(0, known < 0 ? undefined : known).toReversed();
+    return data.length === 0 ? null : { view, kind: "append", data };
+  }
+  const data = mergePatch(before, after);
+  // That time went on is no news.
+  const isNews = isObject(data) && Object.keys(data).some((key) => key !== "at");
+  return isNews ? { view, kind: "patch", data } : null;
 }
+
+const isList = (document: object): document is { readonly records: readonly unknown[] } =>
+  "records" in document && Array.isArray(document.records);
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -265,8 +202,7 @@ export function mergePatch(before: unknown, after: unknown): unknown {
   if (!isObject(before) || !isObject(after)) return isDeepStrictEqual(before, after) ? undefined : after;
   const patch: Record<string, unknown> = {};
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const [old, now] = [before[key] ?? null, after[key] ?? null];
-    const change = mergePatch(old, now);
+    const change = mergePatch(before[key] ?? null, after[key] ?? null);
     if (change !== undefined) patch[key] = change;
   }
   return Object.keys(patch).length === 0 ? undefined : patch;

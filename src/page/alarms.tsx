@@ -1,9 +1,8 @@
-import { useSignal } from "@preact/signals";
-import { request } from "./command.js";
 import { alarms } from "./live.js";
-import { Acting, Age, Alert, Badge, Icon, Loading, Says } from "./parts.js";
+import { Asking } from "./inputs.js";
+import { Age, Badge, Head, Icon, Loading, Says } from "./parts.js";
 import type { Alarm } from "./protocol.js";
-import { alarmText, type Sentence } from "./sentences.js";
+import { alarmText } from "./sentences.js";
 import { t, told } from "./words.js";
 
 const weight = { error: 0, warning: 1, info: 2 } as const;
@@ -11,21 +10,13 @@ const states = { active: 0, acknowledged: 1, cleared: 2 } as const;
 
 /** What is wrong, the worst first; what to do stands with it. */
 export function AlarmsView() {
-  const all = alarms.value;
-  const said = useSignal<Sentence | null>(null);
-  if (all === null) return <Loading />;
-  const sorted = Object.values(all).sort(
+  if (alarms.value === null) return <Loading />;
+  const sorted = Object.values(alarms.value).sort(
     (one, other) => states[one.state] - states[other.state] || weight[one.severity] - weight[other.severity],
   );
-  const acknowledge = async ({ id }: Alarm) => {
-    said.value = await request("acknowledge", { alarm: id });
-  };
   return (
     <>
-      <div class="bar">
-        <h1>{t("alarms")}</h1>
-      </div>
-      <Alert said={said} />
+      <Head name={t("alarms")} />
       {sorted.length === 0 ? (
         <p class="well">
           <Icon name="good" /> {t("all_well")}
@@ -33,16 +24,14 @@ export function AlarmsView() {
       ) : null}
       <ul class="alarms">
         {sorted.map((alarm) => (
-          <AlarmItem key={alarm.id} alarm={alarm} onAcknowledge={acknowledge} />
+          <AlarmItem key={alarm.id} alarm={alarm} />
         ))}
       </ul>
     </>
   );
 }
 
-type ItemProps = Readonly<{ alarm: Alarm; onAcknowledge: (alarm: Alarm) => Promise<void> }>;
-
-function AlarmItem({ alarm, onAcknowledge }: ItemProps) {
+function AlarmItem({ alarm }: { readonly alarm: Alarm }) {
   const { state, severity, since, controller, actuator, name, by } = alarm;
   const { title, sentences } = alarmText(alarm);
   return (
@@ -64,7 +53,9 @@ function AlarmItem({ alarm, onAcknowledge }: ItemProps) {
         <Says of={sentences} />
       </p>
       {by ? <small>{t("by", { by })}</small> : null}
-      {state === "active" ? <Acting label={t("acknowledge")} act={() => onAcknowledge(alarm)} /> : null}
+      {state === "active" ? (
+        <Asking label={t("acknowledge")} name="acknowledge" fields={{ alarm: alarm.id }} />
+      ) : null}
     </li>
   );
 }

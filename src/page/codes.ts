@@ -6,8 +6,12 @@ import type { CommandDocument } from "./protocol.js";
 /* What the bridge says in codes, in English and Chinese. What it says in sentences is English. */
 
 type Text = readonly [english: string, chinese: string];
+type Of<Code extends string, What> = Readonly<Record<Code, What> & Record<string, What>>;
+type Shown = Outcome | CommandDocument["phase"] | PlatformState | Availability | Quality | AlarmType;
 
-const outcomes = {
+/** One word for each code; the title of an alarm. */
+export const codes: Of<Shown, Text> = {
+  // How a command ended, and where it stands.
   confirmed: ["confirmed", "已确认"],
   already: ["already so", "已是如此"],
   dry_run: ["dry run", "试运行"],
@@ -17,48 +21,28 @@ const outcomes = {
   unconfirmed: ["not confirmed", "未确认"],
   failed: ["failed", "失败"],
   unknown: ["unknown", "未知"],
-} as const satisfies Readonly<Record<Outcome, Text>>;
-
-export const outcomeWords = Object.keys(outcomes) as readonly Outcome[];
-
-const phases = {
   waiting: ["waits for its turn", "等待中"],
   checking: ["is being checked", "检查中"],
   sending: ["is being sent", "发送中"],
   confirming: ["is being confirmed", "确认中"],
   done: ["ended", "已结束"],
-} as const satisfies Readonly<Record<CommandDocument["phase"], Text>>;
-
-const states = {
+  // How platform, broker, controllers, readings and checks are.
   online: ["online", "在线"],
   offline: ["offline", "离线"],
   degraded: ["partly reached", "部分可达"],
   unreachable: ["not reached", "无法连接"],
-  unauthorized: ["refuses the sign-in", "拒绝登录"],
-  unknown: outcomes.unknown,
-} as const satisfies Readonly<Record<PlatformState | Availability, Text>>;
-
-const qualities = {
+  unauthorized: ["Sign-in refused", "平台拒绝登录"],
+  connecting: ["connecting", "正在连接"],
+  unacknowledging: ["acknowledges nothing", "没有应答"],
+  deaf: ["hands out nothing", "不转发消息"],
   good: ["good", "良好"],
   uncertain: ["uncertain", "不确定"],
   stale: ["stale", "过期"],
   bad: ["bad", "异常值"],
-} as const satisfies Readonly<Record<Quality, Text>>;
-
-/** One word for each code. */
-export const codes: Readonly<Record<string, Text>> = {
-  ...outcomes,
-  ...phases,
-  ...states,
-  ...qualities,
-  connecting: ["connecting", "正在连接"],
-  unacknowledging: ["acknowledges nothing", "没有应答"],
-  deaf: ["hands out nothing", "不转发消息"],
   ok: ["ok", "正常"],
   warning: ["warning", "警告"],
   skipped: ["not tried", "未检查"],
-  acknowledged: ["acknowledged", "已知悉"],
-  cleared: ["over", "已结束"],
+  // What a record, a poll or a weather topic is about.
   controllers: ["controllers", "控制器"],
   sensors: ["readings", "读数"],
   sensor: ["reading", "读数"],
@@ -74,10 +58,30 @@ export const codes: Readonly<Record<string, Text>> = {
   rain: ["rain", "降雨"],
   temperature: ["temperature", "温度"],
   irradiance: ["irradiance", "辐照度"],
+  // Alarms.
+  guard_blind: ["A guard has no value", "限制条件失去数值"],
+  guard_unmet: ["A guard was not obeyed", "限制动作未完成"],
+  lease_overrun: ["Runs for too long", "超时未结束"],
+  command_problem: ["A command went wrong", "命令异常"],
+  readings_overdue: ["Readings are late", "读数迟到"],
+  controller_offline: ["Controller offline", "控制器离线"],
+  platform_unreachable: ["Platform not reached", "无法连接平台"],
+  journal_unavailable: ["The journal cannot be written", "操作记录无法写入"],
+  other_bridge: ["Another bridge", "另一个网桥"],
+  state_lost: ["Kept state is lost", "状态丢失"],
+  flood: ["Very many alarms", "报警过多"],
+  acknowledged: ["acknowledged", "已知悉"],
+  cleared: ["over", "已结束"],
 };
 
-/** How a command ended and what to do; in English the result itself says it where there is more to say. */
-export const chineseEndings: Readonly<Record<Outcome, string>> = {
+/** What an alarm's facts tell. */
+type Fact = "guard_sends" | "lease_ends" | "command_ended" | "late";
+
+/**
+ * What an outcome, its reason, an alarm or an error of the API means, what to do, and what an alarm's facts are, in Chinese; in
+ * English the bridge itself says it. What is the same as reason and as alarm is one sentence.
+ */
+export const chinese: Of<Outcome | Exclude<RefusalReason, "interlock"> | AlarmType | Fact, string> = {
   confirmed: "平台已显示该值。",
   already: "平台原本就显示该值，没有发送。",
   dry_run: "已全部检查，没有发送。",
@@ -87,25 +91,6 @@ export const chineseEndings: Readonly<Record<Outcome, string>> = {
   unconfirmed: "平台已接受“{command}”，但显示为“{read_back}”。不会重发，请查看设备、就地开关和地址。",
   failed: "没有执行，平台显示为“{read_back}”。仍需要时请重新发送。",
   unknown: "已发送“{command}”，但之后读不到数值，无法判断是否执行。再次发送前请查看设备。",
-};
-
-export const englishEndings: Readonly<Partial<Record<Outcome, string>>> = {
-  confirmed: "The platform shows it.",
-  already: "The platform showed it already; nothing was sent.",
-};
-
-type Reason =
-  | RefusalReason
-  | "before_sending"
-  | "after_sending"
-  | "unauthorized"
-  | "mode_not_confirmed"
-  | "lead_in_not_confirmed"
-  | "not_sent"
-  | "expired_midway";
-
-/** Why a command ended as it did. In English the result itself says it; `interlock` names its rule. */
-export const chineseReasons: Readonly<Record<string, string>> = {
   retained: "保留消息不作为命令执行。请发送不带保留标志的消息。",
   expired: "命令已过期。仍需要时请重新发送。",
   no_age: "命令没有时间信息，而配置要求必须有。",
@@ -117,105 +102,51 @@ export const chineseReasons: Readonly<Record<string, string>> = {
   unknown_command: "该执行器不接受这个命令。",
   out_of_range: "数值或时间超出允许范围。",
   read_only: "网桥或该执行器为只读。",
-  controller_offline: "控制器离线。请检查电源和网络。",
   platform_unavailable: "平台没有回应，没有发送。稍后再试。",
   no_read_back: "平台没有给出该地址的数值。请检查地址。",
-  journal_unavailable: "操作记录无法写入，除停止外不接受命令。请检查磁盘。",
   overloaded: "命令太多，请稍后再试。",
-  other_bridge: "另一个网桥正在使用同一账户。请先停止其中一个。",
   shutting_down: "网桥正在停止，没有执行。",
   before_sending: "发送之前被更新的命令取代。",
   after_sending: "发送之后被更新的命令取代。",
-  unauthorized: "平台不接受登录凭据。请检查配置。",
   mode_not_confirmed: "平台没有显示已进入指定开度模式，开度没有发送。请查看设备。",
   lead_in_not_confirmed: "平台没有显示已开启，后面的值没有发送。请查看设备。",
   not_sent: "无法连接平台，没有发送。请重新发送。",
   expired_midway: "执行到一半时已过期。请查看设备后再次发送。",
-} satisfies Readonly<Record<Exclude<Reason, "interlock">, string>>;
+  guard_blind: "没有可靠的数值，限制一直有效。请检查传感器、线路以及数值是否到达。",
+  guard_unmet: "限制要求的动作没有得到确认，或暂时不能发送。请到现场查看，必要时手动操作。",
+  lease_overrun: "限时运行早应结束，但没有得到确认。请到现场查看，必要时手动关闭。",
+  command_problem: "最近一条命令没有按要求结束。请查看它的结果以及执行器。",
+  readings_overdue: "应到的读数没有到达。请检查控制器的网络，以及平台上是否有它的读数。",
+  controller_offline: "平台显示该控制器离线。请检查控制器的电源和网络。",
+  platform_unreachable: "平台没有回应；恢复之前不能发送命令。请检查互联网连接和平台。",
+  unauthorized: "平台不接受网桥的登录凭据。请检查配置中的平台凭据。",
+  journal_unavailable: "操作记录无法写入，恢复之前除停止外不接受命令。请检查磁盘。",
+  other_bridge: "同一账户有两个网桥，此时除停止外不发送任何命令。请停止其中一个网桥。",
+  state_lost: "保存的锁定、保持和限时运行已丢失，限制从“有效”开始。请检查并重新设置。",
+  flood: "10 分钟内报警过多，不再逐条通知。大量报警往往出于同一原因：请先检查电源、网络和平台。",
+  guard_sends: "限制“{rule}”要发送“{command}”。",
+  lease_ends: "“{command}”应以“{end}”结束。",
+  command_ended: "“{command}”：{outcome}。",
+  late: "迟到：{late}。",
+  bad_request: "请求内容有误。",
+  login_required: "请先登录。",
+  role: "只有操作员可以执行。",
+  foreign_origin: "请求来自其他地址的页面。",
+  not_found: "不存在。",
+  busy: "请求太多，请稍后再试。",
+  too_large: "请求太大。",
+};
 
-/** Of these the bridge's sentence names what the code does not: the platform's own words, a key, a limit. */
+/** Of these the bridge's sentence names what the code does not: the platform's own words, a key, a limit, what keeps a rule back. */
 export const isDetailed: ReadonlySet<string> = new Set([
   ...["rejected", "bad_payload", "unknown_actuator", "unknown_command", "out_of_range"],
-  "journal_unavailable",
+  ...["journal_unavailable", "guard_unmet", "lease_overrun", "state_lost"],
 ]);
 
-/** What an alarm is called, what it means and what to do; the last two stand in it in English. */
-export const alarmTexts: Readonly<
-  Record<AlarmType, readonly [...title: Text, chinese: string, remedy: string]>
-> = {
-  guard_blind: [
-    "A guard has no value",
-    "限制条件失去数值",
-    "这项限制没有可靠的数值，因此一直有效。",
-    "请检查传感器、线路以及数值是否到达。",
-  ],
-  guard_unmet: [
-    "A guard was not obeyed",
-    "限制动作未完成",
-    "限制要求的动作没有得到确认，或暂时不能发送。",
-    "请到现场查看，必要时手动操作。",
-  ],
-  lease_overrun: [
-    "Runs for too long",
-    "超时未结束",
-    "限时运行早应结束，但没有得到确认。",
-    "请到现场查看，必要时手动关闭。",
-  ],
-  command_problem: [
-    "A command went wrong",
-    "命令异常",
-    "最近一条命令没有按要求结束。",
-    "请查看它的结果以及执行器。",
-  ],
-  readings_overdue: [
-    "Readings are late",
-    "读数迟到",
-    "应到的读数没有到达。",
-    "请检查控制器的网络，以及平台上是否有它的读数。",
-  ],
-  controller_offline: [
-    "Controller offline",
-    "控制器离线",
-    "平台显示该控制器离线。",
-    "请检查控制器的电源和网络。",
-  ],
-  platform_unreachable: [
-    "Platform not reached",
-    "无法连接平台",
-    "平台没有回应；恢复之前不能发送命令。",
-    "请检查互联网连接和平台。",
-  ],
-  unauthorized: [
-    "The platform refuses the sign-in",
-    "平台拒绝登录",
-    "平台不接受网桥的凭据。",
-    "请检查配置中的平台凭据。",
-  ],
-  journal_unavailable: [
-    "The journal cannot be written",
-    "操作记录无法写入",
-    "恢复之前除停止外不接受命令。",
-    "请检查磁盘。",
-  ],
-  other_bridge: [
-    "Another bridge",
-    "另一个网桥",
-    "同一账户有两个网桥；在此之前除停止外不发送任何命令。",
-    "请停止其中一个网桥。",
-  ],
-  state_lost: [
-    "Kept state is lost",
-    "状态丢失",
-    "保存的锁定、保持和限时运行已丢失，限制从“有效”开始。",
-    "请检查并重新设置。",
-  ],
-  flood: [
-    "Very many alarms",
-    "报警过多",
-    "10 分钟内报警过多，不再逐条通知。",
-    "大量报警往往出于同一原因：请先检查电源、网络和平台。",
-  ],
-};
+/** Alarms of which the type says all. */
+export const isWhole: ReadonlySet<AlarmType> = new Set<AlarmType>([
+  ...(["controller_offline", "platform_unreachable", "unauthorized", "other_bridge", "flood"] as const),
+]);
 
 /** What each check of `doctor` tries, and where to look in Chinese when it fails. */
 export const checkTexts: Readonly<Record<string, readonly [...title: Text, remedy: string]>> = {
@@ -241,15 +172,4 @@ export const checkTexts: Readonly<Record<string, readonly [...title: Text, remed
   data_dir: ["Data directory", "数据目录", "请检查 data_dir 的权限和磁盘空间。"],
   lock: ["Only one bridge", "只有一个网桥", "每个网桥都需要自己的 data_dir、client_id 和主题。"],
   last_run: ["The last run", "上次运行", "请查看操作记录和日志。"],
-};
-
-/** Why the API refuses something; in English it says that itself. */
-export const chineseErrors: Readonly<Record<string, string>> = {
-  bad_request: "请求内容有误。",
-  login_required: "请先登录。",
-  role: "只有操作员可以执行。",
-  foreign_origin: "请求来自其他地址的页面。",
-  not_found: "不存在。",
-  busy: "请求太多，请稍后再试。",
-  too_large: "请求太大。",
 };

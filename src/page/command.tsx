@@ -1,48 +1,39 @@
 import { type Signal, useSignal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
+import { wordLabel } from "../greenhouse/labels.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import { bridge, isOperator, newId, post, session, silentSince } from "./live.js";
+import { bridge, given, isOperator, newId, now, post, session, silentSince } from "./live.js";
+import { Asking, Button, Field, type Lasting, LastingChoice, roleReason } from "./inputs.js";
+import { Age, Badge, Code, Icon, Quality, Says, Value } from "./parts.js";
+import type { ActuatorView, ControllerView, LimitsDocument, ParameterView } from "./protocol.js";
 import {
-  Acting,
-  Age,
-  Alert,
-  Badge,
-  Field,
-  Icon,
-  type Lasting,
-  LastingChoice,
-  Outcome,
-  roleReason,
-  Says,
-} from "./parts.js";
-import type { ActuatorView, CommandDocument, LimitsDocument } from "./protocol.js";
-import { errorSentence, limitReasons, resultSentences, type Sentence, whoText } from "./sentences.js";
-import { commandText, t, told } from "./words.js";
+  errorSentence,
+  limitReasons,
+  phaseText,
+  resultSentences,
+  type Sentence,
+  whoText,
+} from "./sentences.js";
+import { commandText, language, t, timeText } from "./words.js";
 
-/** What a command is for. */
-export interface Target {
-  readonly controller: string;
-  readonly availability: string;
-  readonly target: "actuator" | "parameter";
-  readonly id: string;
-  readonly name: string;
-  readonly unit?: string | null;
-}
+type Command = string | number;
+export type Commandable = ActuatorView | ParameterView;
+
+const isActuator = (one: Commandable): one is ActuatorView => "words" in one;
+const limitsOf = (one: Commandable): Partial<LimitsDocument> => (isActuator(one) ? one : {});
 
 /** Why nothing at all can be sent now; null where something can. */
-export function standingReason(target: Target, isReadOnly: boolean): string | null {
+function standingReason(availability: string, of: Commandable): string | null {
   if (silentSince.value !== null) return t("why_silent");
   if (!isOperator.value) return roleReason();
-  if (bridge.value?.read_only) return t("why_read_only");
-  if (isReadOnly) return t("why_actuator");
-  if (target.availability === "offline") return t("why_offline");
-  if (bridge.value?.platform === "unreachable") return t("why_platform");
-  return null;
+  if (bridge.value?.read_only) return t("rule_read_only");
+  if (isActuator(of) && of.read_only) return t("why_actuator");
+  if (availability === "offline") return t("why_offline");
+  return bridge.value?.platform === "unreachable" ? t("why_platform") : null;
 }
 
 /** Whether the rules let a word or degree through; without rules they let everything. */
-function isAllowed({ allowed, lock }: Partial<LimitsDocument>, command: string | number): boolean {
+function isAllowed({ allowed, lock }: Partial<LimitsDocument>, command: Command): boolean {
   if (lock) return false;
   if (!allowed) return true;
   if (typeof command === "string") return allowed.words.includes(command);
@@ -50,156 +41,118 @@ function isAllowed({ allowed, lock }: Partial<LimitsDocument>, command: string |
   return command >= min && command <= max;
 }
 
-/** Words that end something, and so cannot end by themselves; the local controller ends what it does itself. */
-const endings: ReadonlySet<string | number> = new Set(["off", "close", "auto", "stop"]);
-
 /** What was sent, and how the bridge refused it, if it did. */
-export type Sent = Readonly<{ id: string; refusal?: CommandResult; error?: Sentence }>;
-
-/** How long it is to last, and to keep others off. */
-type Terms = Readonly<{ for?: Lasting; hold?: Lasting }>;
+type Sent = Readonly<{ id: string; refusal?: CommandResult; error?: Sentence }>;
 
 /** Sends a command; what becomes of it is told by the live view, a refusal by the answer. */
-export async function send(
-  { controller, target, id: targetId }: Target,
-  command: string | number,
-  terms: Terms = {},
-): Promise<Sent> {
+async function send(command: Readonly<Record<string, Command>>): Promise<Sent> {
   const id = newId();
-  const given = Object.fromEntries(Object.entries(terms).filter(([, term]) => term !== ""));
-  const body = { controller, [target]: targetId, command, id, ...given };
-  const { status, body: answer } = await post<Partial<CommandResult>>("api/commands", body);
+  const { status, body } = await post<Partial<CommandResult>>("api/commands", { ...command, id });
   if (status === 202) return { id };
   // The refusal is a result like any other.
-  if (status === 409 && answer?.outcome) return { id, refusal: answer as CommandResult };
-  return { id, error: errorSentence(answer) };
+  if (status === 409 && body?.outcome) return { id, refusal: body as CommandResult };
+  return { id, error: errorSentence(body) };
 }
 
-/** A request in the name of who is logged in; the answer is why it did not work. */
-export async function request(name: string, fields: object): Promise<Sentence | null> {
-  const { status, body } = await post(`api/requests/${name}`, { ...fields, by: session.value?.user });
-  return status === 200 ? null : errorSentence(body);
-}
+type CardProps = Readonly<{ controller: ControllerView; id: string; of: Commandable }>;
 
-type ControlsProps = Readonly<{ target: Target; actuator: ActuatorView }>;
-
-/** Lock and hold keep others from commanding but for a stop; here they are set and taken away. */
-export function Keepers({ target, actuator: { lock, allowed } }: ControlsProps) {
-  const reason = useSignal("");
-  const until = useSignal<Lasting>("");
-  const said = useSignal<Sentence | null>(null);
-  if (!isOperator.value || silentSince.value !== null) return null;
-  const about = { controller: target.controller, actuator: target.id };
-  const ask = async (name: string, more: Readonly<Record<string, unknown>> = {}) => {
-    const given = Object.fromEntries(Object.entries(more).filter(([, value]) => value !== ""));
-    said.value = await request(name, { ...about, ...given });
-  };
-  const locking = { reason: reason.value, until: until.value };
-  const isOthers = Boolean(lock) && lock?.by !== session.value?.user;
-  const isHeld = allowed?.because.some(({ rule }) => rule === "hold") === true;
-  return (
-    <div class="keepers">
-      {isHeld ? <Acting label={t("release")} act={() => ask("release")} /> : null}
-      <details>
-        <summary>
-          <Icon name="lock" /> {t(lock ? "unlock" : "lock")}
-        </summary>
-        <div class="bar">
-          {lock ? null : (
-            <>
-              <Field label={t("lock_reason")} bound={reason} />
-              <LastingChoice word="lock_until" value={until} />
-            </>
-          )}
-          <Acting
-            label={isOthers ? t("unlock_others", { by: lock?.by ?? "" }) : t(lock ? "unlock" : "lock")}
-            act={() => (lock ? ask("unlock", { force: isOthers }) : ask("lock", locking))}
-          />
-        </div>
-      </details>
-      <Alert said={said} />
-    </div>
-  );
-}
-
-/** Buttons for what an actuator takes. Two steps for all but a stop: choose, then send. */
-export function Controls({ target, actuator }: ControlsProps) {
-  const choice = useSignal<string | number | null>(null);
+/** An actuator or a parameter: what the platform shows of it, what can be sent to it, and what became of that. */
+export function Card({ controller, id, of }: CardProps) {
+  const choice = useSignal<Command | null>(null);
   const sent = useSignal<Sent | null>(null);
-  const terms = { for: useSignal<Lasting>(""), hold: useSignal<Lasting>("") };
   const why = useId();
-  const standing = standingReason(target, actuator.read_only);
-  const isOff = (command: string | number) => standing !== null || !isAllowed(actuator, command);
-  const submit = async (command: string | number) => {
-    const given = {
-      for: endings.has(command) ? "" : terms.for.value,
-      hold: command === "stop" ? "" : terms.hold.value,
-    } as const;
+  const standing = standingReason(controller.availability, of);
+  const target = { controller: controller.id, [isActuator(of) ? "actuator" : "parameter"]: id };
+  const submit = async (command: Command, terms: Readonly<Record<string, string>> = {}) => {
     choice.value = null;
     sent.value = null;
-    sent.value = await send(target, command, given);
-    for (const term of [terms.for, terms.hold]) term.value = "";
+    sent.value = await send({ ...target, command, ...given(terms) });
   };
-  const reasons = standing === null ? limitReasons(actuator) : [standing];
+  const sending: Sending = { choice, submit, why, isHeld: standing !== null };
+  const reasons = standing === null ? limitReasons(limitsOf(of)) : [standing];
   return (
-    <div class="controls">
-      <div
-        class="buttons"
-        role="group"
-        aria-label={target.name}
-        aria-describedby={reasons.length > 0 ? why : undefined}
-      >
-        {actuator.words.map((word) => (
-          <button
-            key={word}
-            type="button"
-            disabled={isOff(word)}
-            aria-pressed={choice.value === word}
-            onClick={() => (choice.value = word)}
-          >
-            {commandText(word)}
-          </button>
-        ))}
-        {actuator.stop ? (
-          <button type="button" class="stop" disabled={standing !== null} onClick={() => void submit("stop")}>
-            <Icon name="stop" />
-            {t("stop")}
-          </button>
-        ) : null}
-      </div>
-      {actuator.degrees ? (
-        <Degree {...{ actuator, choice }} isOff={standing !== null || Boolean(actuator.lock)} />
+    <article class="card" aria-label={of.name}>
+      <State of={of} />
+      {isActuator(of) || of.writable ? (
+        <div class="controls">
+          {isActuator(of) ? <Words of={of} {...sending} /> : <Amount of={of} {...sending} />}
+          {isActuator(of) && of.degrees ? <Degree of={of} {...sending} /> : null}
+          {choice.value === null ? null : <Confirm of={of} {...sending} />}
+          <ul class="why" id={why}>
+            {reasons.map((reason) => (
+              <li key={reason}>{reason}</li>
+            ))}
+          </ul>
+          <Said sent={sent.value} of={of} />
+        </div>
       ) : null}
-      {choice.value === null ? null : (
-        <Confirm {...{ target, choice }} isOff={isOff(choice.value)} onSend={submit}>
-          <details>
-            <summary>{t("term")}</summary>
-            <div class="bar">
-              {!endings.has(choice.value) ? <LastingChoice word="term_for" value={terms.for} /> : null}
-              <LastingChoice word="term_hold" value={terms.hold} />
-            </div>
-          </details>
-        </Confirm>
-      )}
-      {reasons.length > 0 ? (
-        <ul class="why" id={why}>
-          {reasons.map((reason) => (
-            <li key={reason}>{reason}</li>
-          ))}
-        </ul>
-      ) : null}
-      <Said sent={sent.value} command={actuator.command} result={actuator.result} />
-    </div>
+      {isActuator(of) && of.allowed ? <Keepers target={target} of={of} /> : null}
+    </article>
   );
 }
 
-type DegreeProps = Readonly<{
-  actuator: ActuatorView;
-  choice: Signal<string | number | null>;
-  isOff: boolean;
-}>;
+/** The state in the platform's words, never the wished one. */
+function stateText({ state, position, value }: ActuatorView): string {
+  if (!state) return "–";
+  if (state === "position" && typeof position === "number") return `${position} %`;
+  const word = wordLabel(language.value, state);
+  return state === "unknown" && value ? `${word} ${t("raw", { value })}` : word;
+}
 
-function Degree({ actuator: { position, state }, choice, isOff }: DegreeProps) {
+/** Name, state, how good and old that is, and when it ends by itself. */
+function State({ of }: { readonly of: Commandable }) {
+  const { lease } = limitsOf(of);
+  return (
+    <>
+      <div class="head">
+        <h3>{of.name}</h3>
+        <strong class="state">
+          {isActuator(of) ? stateText(of) : <Value value={of.value} unit={of.unit} />}
+        </strong>
+        <span class="meta">
+          <Quality of={of.quality} /> <Age at={of.read_at} />
+        </span>
+      </div>
+      {lease ? (
+        <p>{t("lease", { word: commandText(lease.ends_with), time: timeText(lease.until, now.value) })}</p>
+      ) : null}
+    </>
+  );
+}
+
+interface Sending {
+  readonly choice: Signal<Command | null>;
+  readonly submit: (command: Command, terms?: Readonly<Record<string, string>>) => unknown;
+  /** Nothing at all can be sent. */
+  readonly isHeld: boolean;
+  /** The element that says why. */
+  readonly why: string;
+}
+type SendingProps<Of> = Sending & { readonly of: Of };
+
+/** Buttons for what an actuator takes. Two steps for all but a stop: choose, then send. */
+const Words = ({ of, choice, submit, isHeld, why }: SendingProps<ActuatorView>) => (
+  <div class="buttons" role="group" aria-label={of.name} aria-describedby={why}>
+    {of.words.map((word) => (
+      <Button
+        key={word}
+        disabled={isHeld || !isAllowed(of, word)}
+        aria-pressed={choice.value === word}
+        act={() => (choice.value = word)}
+      >
+        {commandText(word)}
+      </Button>
+    ))}
+    {of.stop ? (
+      <Button class="stop" disabled={isHeld} act={() => submit("stop")}>
+        <Icon name="stop" />
+        {t("stop")}
+      </Button>
+    ) : null}
+  </div>
+);
+
+function Degree({ of: { position, state, lock }, choice, isHeld }: SendingProps<ActuatorView>) {
   const degree = typeof choice.value === "number" ? choice.value : position;
   return (
     <label class="degree">
@@ -207,7 +160,7 @@ function Degree({ actuator: { position, state }, choice, isOff }: DegreeProps) {
         {t("degree")} <output>{typeof degree === "number" ? `${degree} %` : "–"}</output>
       </span>
       <input
-        {...{ type: "range", min: 0, max: 100, step: 1, disabled: isOff }}
+        {...{ type: "range", min: 0, max: 100, step: 1, disabled: isHeld || Boolean(lock) }}
         value={degree ?? (state === "open" ? 100 : 0)}
         onInput={({ currentTarget }) => (choice.value = Number(currentTarget.value))}
       />
@@ -215,50 +168,95 @@ function Degree({ actuator: { position, state }, choice, isOff }: DegreeProps) {
   );
 }
 
-interface ConfirmProps {
-  readonly target: Target;
-  readonly choice: Signal<string | number | null>;
-  readonly isOff: boolean;
-  readonly onSend: (command: string | number) => Promise<void>;
-  readonly children?: ComponentChildren;
-}
+/** A number for a parameter. */
+const Amount = ({ of: { writable, unit }, choice, isHeld }: SendingProps<ParameterView>) => (
+  <Field
+    {...{ ...writable, type: "number", disabled: isHeld }}
+    label={`${writable?.min} – ${writable?.max} ${unit ?? ""}`}
+    value={choice.value ?? ""}
+    onInput={({ currentTarget: { value, valueAsNumber, validity } }) =>
+      (choice.value = value !== "" && validity.valid ? valueAsNumber : null)
+    }
+  />
+);
 
-/** The second step. */
-export function Confirm({ target, choice, isOff, onSend, children }: ConfirmProps) {
+/** Words that end something, and so cannot end by themselves; the local controller ends what it does itself. */
+const endings: ReadonlySet<Command> = new Set(["off", "close", "auto", "stop"]);
+
+/** The second step, with how long it is to last and to keep others off. */
+function Confirm({ of, choice, submit, isHeld }: SendingProps<Commandable>) {
+  const [lasts, holds] = [useSignal<Lasting>(""), useSignal<Lasting>("")];
   const chosen = choice.value ?? "";
-  const what = target.target === "parameter" ? `${chosen} ${target.unit ?? ""}`.trim() : commandText(chosen);
+  const isEnd = endings.has(chosen);
+  const isOff = isHeld || !isAllowed(limitsOf(of), chosen);
+  const what = isActuator(of) ? commandText(chosen) : `${chosen} ${of.unit ?? ""}`.trim();
+  const terms = () => ({ for: isEnd ? "" : lasts.value, hold: holds.value });
   return (
     <div class="confirm">
-      <button type="button" class="primary" disabled={isOff} onClick={() => void onSend(chosen)}>
-        {t("send", { what, name: target.name })}
-      </button>
-      <button type="button" onClick={() => (choice.value = null)}>
-        {t("cancel")}
-      </button>
-      {children}
+      <Button class="primary" disabled={isOff} act={() => submit(chosen, terms())}>
+        {t("send", { what, name: of.name })}
+      </Button>
+      <Button act={() => (choice.value = null)}>{t("cancel")}</Button>
+      {isActuator(of) ? (
+        <details>
+          <summary>{t("term")}</summary>
+          <div class="bar">
+            {isEnd ? null : <LastingChoice word="term_for" value={lasts} />}
+            <LastingChoice word="term_hold" value={holds} />
+          </div>
+        </details>
+      ) : null}
     </div>
   );
 }
 
-type SaidProps = Readonly<{
-  sent: Sent | null;
-  command: CommandDocument | null | undefined;
-  result: CommandResult | null | undefined;
-}>;
+type KeepersProps = Readonly<{ target: object; of: ActuatorView }>;
+
+/** Lock and hold keep others from commanding but for a stop; here they are set and taken away. */
+function Keepers({ target, of: { lock, allowed } }: KeepersProps) {
+  const [reason, until] = [useSignal(""), useSignal<Lasting>("")];
+  if (!isOperator.value || silentSince.value !== null) return null;
+  const isOthers = Boolean(lock) && lock?.by !== session.value?.user;
+  const isHeld = allowed?.because.some(({ rule }) => rule === "hold") === true;
+  return (
+    <div class="keepers">
+      {isHeld ? <Asking label={t("release")} name="release" fields={target} /> : null}
+      <details>
+        <summary>
+          <Icon name="lock" /> {t(lock ? "unlock" : "lock")}
+        </summary>
+        {lock ? (
+          <Asking
+            label={isOthers ? t("unlock_others", { by: lock.by }) : t("unlock")}
+            {...{ name: "unlock", fields: { ...target, force: isOthers } }}
+          />
+        ) : (
+          <div class="bar">
+            <Field label={t("lock_reason")} bound={reason} />
+            <LastingChoice word="lock_until" value={until} />
+            <Asking
+              label={t("lock")}
+              {...{
+                name: "lock",
+                fields: { ...target, ...given({ reason: reason.value, until: until.value }) },
+              }}
+            />
+          </div>
+        )}
+      </details>
+    </div>
+  );
+}
 
 /** The command under way and the last result. Only what this page sent is read out. */
-export function Said({ sent, command, result }: SaidProps) {
-  const isRunning = command !== null && command !== undefined && command.phase !== "done";
+function Said({ sent, of: { command, result } }: Readonly<{ sent: Sent | null; of: Commandable }>) {
   const { id, refusal, error } = sent ?? {};
   const own = refusal ?? (id !== undefined && result?.id === id ? result : null);
   return (
     <div class="said">
-      {isRunning ? (
+      {command && command.phase !== "done" ? (
         <p>
-          <Badge kind="busy">
-            {t("phase", { command: commandText(command.command), phase: told(command.phase) })}
-          </Badge>{" "}
-          {command.by ? <small>{t("by", { by: whoText(command.by) })}</small> : null}
+          <Badge kind="busy">{phaseText(command)}</Badge> <By of={command.by} />
         </p>
       ) : null}
       <div role="status" aria-live="polite">
@@ -266,25 +264,21 @@ export function Said({ sent, command, result }: SaidProps) {
           <p class="refusal">
             <Says of={[error]} />
           </p>
-        ) : own ? (
-          <ResultText result={own} />
         ) : null}
+        {own && !error ? <ResultText result={own} /> : null}
       </div>
       {!own && !error && result ? <ResultText result={result} /> : null}
     </div>
   );
 }
 
+const By = ({ of }: { readonly of: string | null }) =>
+  of ? <small>{t("by", { by: whoText(of) })} </small> : null;
+
 /** A result as a sentence with what to do. */
-function ResultText({ result }: { readonly result: CommandResult }) {
-  const { outcome, command, by, finished_at: at } = result;
-  return (
-    <p class="result">
-      <Outcome of={outcome} /> <strong>{commandText(command)}</strong> <Says of={resultSentences(result)} />
-      <small>
-        {by ? `${t("by", { by: whoText(by) })} · ` : ""}
-        <Age at={at} />
-      </small>
-    </p>
-  );
-}
+const ResultText = ({ result }: { readonly result: CommandResult }) => (
+  <p class="result">
+    <Code of={result.outcome} /> <strong>{commandText(result.command)}</strong>{" "}
+    <Says of={resultSentences(result)} /> <By of={result.by} /> <Age at={result.finished_at} />
+  </p>
+);

@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
-import { address, bridge, get, post } from "./live.js";
-import { Acting, Age, Badge, Icon, Loading, save, Says } from "./parts.js";
-import { type Finding, findingText } from "./sentences.js";
-import { lengthText, numberText, t, told } from "./words.js";
+import { address, bridge, post } from "./live.js";
+import { Acting } from "./inputs.js";
+import { Age, Code, Head, Listed, Loading, save, Says, Section, useAnswer } from "./parts.js";
+import { type Finding, findingText, topicText } from "./sentences.js";
+import { lengthText, numberText, t, told, type Word } from "./words.js";
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -13,6 +13,11 @@ const isFacts = (value: unknown): value is Facts =>
 const factsIn = (facts: Facts, key: string): Facts => {
   const value = facts[key];
   return isFacts(value) ? value : {};
+};
+
+const listIn = (facts: Facts, key: string): readonly Facts[] => {
+  const value = facts[key];
+  return Array.isArray(value) ? value.filter(isFacts) : [];
 };
 
 function shown(value: unknown): ComponentChildren {
@@ -24,83 +29,63 @@ function shown(value: unknown): ComponentChildren {
     .join(", ");
 }
 
-const Fact = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-);
-
 function Health({ health }: { readonly health: Facts }) {
   const [broker, platform, journal] = ["broker", "platform", "journal"].map((key) => factsIn(health, key));
   const calls = factsIn(health, "calls_per_hour");
+  const facts = [
+    ["version", bridge.value?.version],
+    ["uptime", lengthText(Number(health["uptime_s"]))],
+    ["memory", `${numberText(Number(health["rss_mb"]))} MB`],
+    ["broker", shown(broker?.["state"])],
+    ["platform", shown(platform?.["state"])],
+    ["last_business", shown(health["last_contact_business"])],
+    ["last_realtime", shown(health["last_contact_realtime"])],
+    ["requests_left", shown(health["requests_left"])],
+    ["calls", [shown(calls["total"]), " / ", shown(calls["budget"])]],
+    ["intervals", shown(health["effective_intervals"])],
+    ["oldest", [shown(health["oldest_reading_at"]), " ", shown(health["oldest_reading"])]],
+    [
+      "journal",
+      journal?.["available"] === true ? t("available") : <span lang="en">{shown(journal?.["reason"])}</span>,
+    ],
+  ] as const;
   return (
     <dl class="facts">
-      <Fact name={t("version")}>{bridge.value?.version ?? "–"}</Fact>
-      <Fact name={t("uptime")}>{lengthText(Number(health["uptime_s"]))}</Fact>
-      <Fact name={t("memory")}>{shown(health["rss_mb"])} MB</Fact>
-      <Fact name={t("broker")}>{shown(broker?.["state"])}</Fact>
-      <Fact name={t("platform")}>{shown(platform?.["state"])}</Fact>
-      <Fact name={t("last_business")}>{shown(health["last_contact_business"])}</Fact>
-      <Fact name={t("last_realtime")}>{shown(health["last_contact_realtime"])}</Fact>
-      <Fact name={t("requests_left")}>{shown(health["requests_left"])}</Fact>
-      <Fact name={t("calls")}>
-        {shown(calls["total"])} / {shown(calls["budget"])}
-      </Fact>
-      <Fact name={t("intervals")}>{shown(health["effective_intervals"])}</Fact>
-      <Fact name={t("oldest")}>
-        {shown(health["oldest_reading_at"])} {shown(health["oldest_reading"])}
-      </Fact>
-      <Fact name={t("journal_state")}>
-        {journal?.["available"] === true ? (
-          t("available")
-        ) : (
-          <span lang="en">{shown(journal?.["reason"])}</span>
-        )}
-      </Fact>
+      {facts.map(([word, value]) => (
+        <div key={word}>
+          <dt>{t(word)}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
     </dl>
   );
 }
 
-/** What is late, or could not be read. */
-function Lists({ health }: { readonly health: Facts }) {
-  const listed = (key: string): readonly Facts[] => {
-    const value = health[key];
-    return Array.isArray(value) ? value.filter(isFacts) : [];
-  };
-  const late = ({ controller, what, since }: Facts) => (
-    <>
-      {[controller, ...String(what).split("/").map(told)].filter(Boolean).join(" / ")} {shown(since)}
-    </>
-  );
-  const unreadable = ({ operation, problem, count }: Facts) => (
-    <>
-      {String(operation)} · {t("times", { count: Number(count) })} <small lang="en">{String(problem)}</small>
-    </>
-  );
-  return (
-    <>
-      {(
-        [
-          ["overdue", late],
-          ["unreadable", unreadable],
-        ] as const
-      ).map(([key, text]) => (
-        <section key={key}>
-          <h2>{t(key)}</h2>
-          {listed(key).length === 0 ? <p class="quiet">{t("none")}</p> : null}
-          <ul class="plain">
-            {listed(key).map((facts, at) => (
-              <li key={at}>{text(facts)}</li>
-            ))}
-          </ul>
-        </section>
-      ))}
-    </>
-  );
-}
+type ListProps = Readonly<{ name: Word; rows: readonly ComponentChildren[] }>;
 
-const kinds = { ok: "good", warning: "warn", failed: "bad", skipped: "plain" } as const;
+const List = ({ name, rows }: ListProps) => (
+  <Section name={t(name)}>
+    <Listed of={rows} none="none">
+      <ul class="plain">
+        {rows.map((row, at) => (
+          <li key={at}>{row}</li>
+        ))}
+      </ul>
+    </Listed>
+  </Section>
+);
+
+const late = ({ controller, what, since }: Facts) => (
+  <>
+    {[controller, topicText(String(what))].filter(Boolean).join(" / ")} {shown(since)}
+  </>
+);
+
+const unreadable = ({ operation, problem, count }: Facts) => (
+  <>
+    {String(operation)} · {t("times", { count: Number(count) })} <small lang="en">{String(problem)}</small>
+  </>
+);
 
 /** Reads the lines of an answer as they come. */
 async function follow(each: (finding: Finding) => void): Promise<void> {
@@ -119,7 +104,7 @@ function Found({ finding }: { readonly finding: Finding }) {
   const { title, sentences } = findingText(finding);
   return (
     <li>
-      <Badge kind={kinds[finding.status]}>{told(finding.status)}</Badge>
+      <Code of={finding.status} />
       <span>
         <strong>{title}</strong> <Says of={sentences} />
       </span>
@@ -129,70 +114,54 @@ function Found({ finding }: { readonly finding: Finding }) {
 
 function Doctor() {
   const findings = useSignal<readonly Finding[]>([]);
-  const isRunning = useSignal(false);
   const run = async () => {
     findings.value = [];
-    isRunning.value = true;
     await follow((finding) => (findings.value = [...findings.value, finding])).catch(() => undefined);
-    isRunning.value = false;
   };
   return (
-    <section>
-      <h2>{t("doctor")}</h2>
+    <Section name={t("doctor")}>
       <p class="quiet">{t("doctor_what")}</p>
-      <Acting
-        label={isRunning.value ? t("doctor_running") : t("doctor_run")}
-        isBusy={isRunning.value}
-        act={run}
-      />
+      <Acting label={t("doctor_run")} busyLabel={t("doctor_running")} act={run} />
       <ul class="findings" aria-live="polite">
         {findings.value.map((finding, at) => (
           <Found key={at} finding={finding} />
         ))}
       </ul>
-    </section>
+    </Section>
   );
 }
 
 function Bundle() {
-  const isBusy = useSignal(false);
   const load = async () => {
-    isBusy.value = true;
-    const { status, body } = await post<{ readonly data?: unknown }>("api/requests/bundle", {});
-    isBusy.value = false;
+    const { status, body } = await post<{ readonly data?: unknown }>("api/requests/bundle", {
+      redact: true,
+    });
     if (status === 200)
       save("greenhouse2mqtt-bundle.json", "application/json", JSON.stringify(body?.data, null, 2));
   };
   return (
-    <section>
-      <h2>{t("bundle")}</h2>
+    <Section name={t("bundle")}>
       <p class="quiet">{t("bundle_what")}</p>
-      <Acting label={t("download")} isBusy={isBusy.value} act={load} />
-    </section>
+      <Acting label={t("download")} act={load} />
+    </Section>
   );
 }
 
 /** One page that answers "what is wrong with the bridge". */
 export function DiagnosticsView() {
-  const health = useSignal<Facts | null>(null);
-  useEffect(() => {
-    const load = async () => {
-      const { status, body } = await get<Facts>("api/health");
-      if (status === 200) health.value = body;
-    };
-    void load();
-    const timer = setInterval(() => void load(), 10_000);
-    return () => clearInterval(timer);
-  }, []);
+  const health = useAnswer<Facts>("api/health", 10_000).value;
   return (
     <>
-      <div class="bar">
-        <h1>
-          <Icon name="diagnostics" /> {t("diagnostics")}
-        </h1>
-      </div>
-      {health.value === null ? <Loading /> : <Health health={health.value} />}
-      {health.value === null ? null : <Lists health={health.value} />}
+      <Head name={t("diagnostics")} />
+      {health === null ? (
+        <Loading />
+      ) : (
+        <>
+          <Health health={health} />
+          <List name="overdue" rows={listIn(health, "overdue").map(late)} />
+          <List name="unreadable" rows={listIn(health, "unreadable").map(unreadable)} />
+        </>
+      )}
       <Doctor />
       <Bundle />
     </>

@@ -1,9 +1,9 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import { outcomeWords } from "./codes.js";
-import { address, get, now, session, view } from "./live.js";
-import { Age, Choice, Loading, Outcome, save, Says, Steady } from "./parts.js";
+import { type CommandResult, outcomes } from "../greenhouse/command/outcomes.js";
+import { address, get, given, now, view } from "./live.js";
+import { Button, Choice } from "./inputs.js";
+import { Age, Columns, Head, Listed, Code, save, Says, Steady } from "./parts.js";
 import type { JournalPage, Overview } from "./protocol.js";
 import { resultSentences, whoText } from "./sentences.js";
 import { commandText, t, timeText, told } from "./words.js";
@@ -21,25 +21,25 @@ interface JournalRecord {
 
 type Page = JournalPage<JournalRecord>;
 
-const filter = signal<{ readonly controller: string; readonly outcome: string; readonly since: string }>({
-  ...{ controller: "", outcome: "", since: "" },
-});
+const filter = { controller: signal(""), outcome: signal(""), since: signal("") };
 /** Null while it is being asked for. */
 const found = signal<Page | null>(null);
 const live = view<Page>("journal");
 const overview = view<Overview>("overview");
 
-function path(more: Readonly<Record<string, string>>): string {
-  const given = Object.entries({ ...filter.value, ...more }).filter(([, value]) => value !== "");
-  return `api/journal?${new URLSearchParams(given).toString()}`;
+function path(more: Readonly<Record<string, string>> = {}): string {
+  const { controller, outcome, since } = filter;
+  const all = { controller: controller.value, outcome: outcome.value, since: since.value, ...more };
+  return `api/journal?${new URLSearchParams(given(all)).toString()}`;
 }
 
-async function load(before: number | null): Promise<void> {
-  const earlier = before === null ? [] : (found.value?.records ?? []);
-  if (before === null) found.value = null;
-  const asked = filter.value;
-  const { body } = await get<Page>(path(before === null ? {} : { before: String(before) }));
-  if (body && asked === filter.value)
+/** The newest that fit the filter; with `before` those that come next, below what is there. */
+async function load(before?: number): Promise<void> {
+  const earlier = before === undefined ? [] : (found.value?.records ?? []);
+  if (before === undefined) found.value = null;
+  const asked = path();
+  const { body } = await get<Page>(path(before === undefined ? {} : { before: String(before) }));
+  if (body && asked === path())
     found.value = { records: [...earlier, ...body.records], next: body.next ?? null };
 }
 
@@ -62,13 +62,13 @@ async function exported(kind: "csv" | "json"): Promise<void> {
 
 /** What is new, then what was asked for; each record once. */
 function shownRecords({ records }: Page): readonly JournalRecord[] {
-  const { controller, outcome } = filter.value;
+  const { controller, outcome } = filter;
   const newest = records[0]?.seq ?? 0;
   const added = (live.value?.records ?? []).filter(
     ({ seq, controller: code, result }) =>
       seq > newest &&
-      (controller === "" || [code, result?.controller].includes(controller)) &&
-      (outcome === "" || result?.outcome === outcome),
+      ["", code, result?.controller].includes(controller.value) &&
+      ["", result?.outcome].includes(outcome.value),
   );
   return [...added, ...records];
 }
@@ -89,7 +89,7 @@ class Row extends Steady<RowProps> {
         </td>
         <td class="what">{result ? commandText(result.command) : told(type)}</td>
         <td class="end">
-          {result ? <Outcome of={result.outcome} /> : (record.value ?? record.count ?? "")}{" "}
+          {result ? <Code of={result.outcome} /> : (record.value ?? record.count ?? "")}{" "}
           {result?.message ? <Says of={resultSentences(result)} /> : null}
         </td>
         <td class="by">{result?.by ? whoText(result.by) : "–"}</td>
@@ -100,82 +100,66 @@ class Row extends Steady<RowProps> {
 
 function Filters() {
   const names = Object.entries(overview.value?.controllers ?? {});
-  const { controller, outcome, since } = filter.value;
-  const set = (change: Partial<typeof filter.value>) => (filter.value = { ...filter.value, ...change });
+  const all = ["", t("any")] as const;
+  const spans = [
+    ["", "all_time"],
+    ["1h", "last_hour"],
+    ["24h", "last_day"],
+    ["7d", "last_week"],
+  ] as const;
   return (
-    <div class="bar">
-      <h1>{t("journal")}</h1>
+    <Head name={t("journal")}>
       <Choice
         label={t("controller")}
-        value={controller}
-        options={[["", t("any")], ...names.map(([id, { name }]) => [id, `${name} (${id})`] as const)]}
-        onChoose={(next) => set({ controller: next })}
+        bound={filter.controller}
+        options={[all, ...names.map(([id, { name }]) => [id, `${name} (${id})`] as const)]}
       />
       <Choice
         label={t("outcome")}
-        value={outcome}
-        options={[["", t("any")], ...outcomeWords.map((one) => [one, told(one)] as const)]}
-        onChoose={(next) => set({ outcome: next })}
+        bound={filter.outcome}
+        options={[all, ...outcomes.map((one) => [one, told(one)] as const)]}
       />
       <Choice
         label={t("when")}
-        value={since}
-        options={[
-          ["", t("all_time")],
-          ["1h", t("last_hour")],
-          ["24h", t("last_day")],
-          ["7d", t("last_week")],
-        ]}
-        onChoose={(next) => set({ since: next })}
+        bound={filter.since}
+        options={spans.map(([span, word]) => [span, t(word)] as const)}
       />
       <span class="buttons">
         {(["csv", "json"] as const).map((kind) => (
-          <button key={kind} type="button" onClick={() => void exported(kind)}>
+          <Button key={kind} act={() => exported(kind)}>
             {t(`export_${kind}`)}
-          </button>
+          </Button>
         ))}
       </span>
-    </div>
+    </Head>
   );
 }
 
 const nameOf = ({ result, controller }: JournalRecord): string | undefined =>
   overview.value?.controllers[result?.controller ?? controller ?? ""]?.name;
 
+/** Who commanded what, the newest first, and how it ended. */
 export function JournalView() {
-  const asked = filter.value;
-  const who = session.value?.user;
-  useEffect(() => void load(null), [asked, who]);
+  const asked = path();
+  useEffect(() => void load(), [asked]);
   const page = found.value;
-  const records = page === null ? [] : shownRecords(page);
+  const records = page && shownRecords(page);
   return (
     <>
       <Filters />
-      {page === null ? <Loading /> : null}
-      {page !== null && records.length === 0 ? <p class="quiet">{t("no_records")}</p> : null}
-      {records.length > 0 ? (
+      <Listed of={records} none="no_records">
         <table class="list">
           <thead>
-            <tr>
-              {(["when", "controller", "what", "outcome", "who"] as const).map((word) => (
-                <th key={word} scope="col">
-                  {t(word)}
-                </th>
-              ))}
-            </tr>
+            <Columns of={["when", "controller", "what", "outcome", "who"]} />
           </thead>
           <tbody>
-            {records.map((record) => (
+            {records?.map((record) => (
               <Row key={record.seq} record={record} name={nameOf(record)} />
             ))}
           </tbody>
         </table>
-      ) : null}
-      {page?.next ? (
-        <button type="button" onClick={() => void load(page.next)}>
-          {t("more")}
-        </button>
-      ) : null}
+      </Listed>
+      {page?.next ? <Button act={() => load(page.next ?? undefined)}>{t("more")}</Button> : null}
     </>
   );
 }

@@ -34,6 +34,10 @@ async function ask<T>(path: string, init: RequestInit): Promise<Answer<T>> {
   }
 }
 
+/** Without what was left empty. */
+export const given = (fields: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
+
 export const get = <T>(path: string): Promise<Answer<T>> => ask<T>(path, {});
 
 export const post = <T>(path: string, body: object): Promise<Answer<T>> =>
@@ -68,8 +72,8 @@ export function view<T>(name: string): ReadonlySignal<T | null> {
   return held as ReadonlySignal<T | null>;
 }
 
-/** Why a view cannot be shown. */
-export const viewErrors = signal<ReadonlyMap<string, string>>(new Map());
+/** Views that are not there. */
+export const missing = signal<ReadonlySet<string>>(new Set());
 
 export const bridge = view<BridgeFacts>("bridge");
 export const alarms = view<Alarms>("alarms");
@@ -90,7 +94,7 @@ function received({ view: name, kind, data }: LiveMessage): void {
   if (name === null || kind === "alive") return;
   const held = views.get(name);
   if (kind === "error") {
-    viewErrors.value = new Map([...viewErrors.value, [name, isObject(data) ? String(data["message"]) : ""]]);
+    missing.value = new Set([...missing.value, name]);
     if (held) held.value = null;
   } else if (held === undefined) return;
   else if (kind === "snapshot") held.value = data;

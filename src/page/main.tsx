@@ -1,5 +1,5 @@
-import { effect, signal } from "@preact/signals";
-import { type ComponentChildren, render } from "preact";
+import { effect, signal, useSignal } from "@preact/signals";
+import { render } from "preact";
 import { AlarmsView } from "./alarms.js";
 import { ControllerPage } from "./controller.js";
 import { DiagnosticsView } from "./diagnostics.js";
@@ -7,7 +7,8 @@ import { JournalView } from "./journal.js";
 import { alarms, bridge, connect, entered, look, now, post, session, silentSince } from "./live.js";
 import { LogView } from "./log.js";
 import { OverviewView } from "./overview.js";
-import { Alert, Field, Icon, type IconName, Loading } from "./parts.js";
+import { Alert, Button, Field } from "./inputs.js";
+import { Icon, Loading } from "./parts.js";
 import "./style.css";
 import { errorSentence, type Sentence } from "./sentences.js";
 import { isWord, type Language, language, speak, t, timeText } from "./words.js";
@@ -18,19 +19,38 @@ addEventListener("hashchange", () => {
   scrollTo(0, 0);
 });
 
-const places = ["overview", "journal", "alarms", "diagnostics", "log"] as const;
+/** What can be looked at besides a controller, and which views of the bridge that takes. */
+const places = {
+  overview: { views: ["overview"], Show: OverviewView },
+  journal: { views: ["journal", "overview"], Show: JournalView },
+  alarms: { views: [], Show: AlarmsView },
+  diagnostics: { views: [], Show: DiagnosticsView },
+  log: { views: ["log"], Show: LogView },
+} as const;
+const placeNames = ["overview", "journal", "alarms", "diagnostics", "log"] as const;
+
+/** Where a fragment leads. */
+function placeOf(hash: string) {
+  const [kind, ...rest] = hash.replace(/^#\//, "").split("/");
+  const id = decodeURIComponent(rest.join("/"));
+  if (kind === "controller" && id !== "")
+    return { at: kind, views: [`controller/${id}`], show: <ControllerPage key={id} id={id} /> };
+  const at = placeNames.find((one) => one === kind) ?? "overview";
+  const { views, Show } = places[at];
+  return { at, views, show: <Show /> };
+}
 
 function Navigation({ at }: { readonly at: string }) {
   const active = Object.values(alarms.value ?? {}).filter(({ state }) => state === "active").length;
   return (
     <nav aria-label={t("title")}>
-      {places.map((place) => (
+      {placeNames.map((place) => (
         <a
           key={place}
           href={place === "overview" ? "#/" : `#/${place}`}
           aria-current={at === place ? "page" : undefined}
         >
-          <Icon name={place satisfies IconName} />
+          <Icon name={place} />
           <span>{t(place)}</span>
           {place === "alarms" && active > 0 ? <b class="count">{active}</b> : null}
         </a>
@@ -44,20 +64,16 @@ function Notices() {
   const facts = bridge.value;
   const silent = silentSince.value;
   const platform = `notice_${facts?.platform}`;
-  const lines: readonly (readonly [string, string])[] = [
-    ...(silent === null ? [] : [["bad", t("silent", { time: timeText(silent, now.value) })] as const]),
-    ...(isWord(platform) ? [["bad", t(platform)] as const] : []),
-    ...(facts !== null && facts.broker !== "online" ? [["warn", t("broker_away")] as const] : []),
-    ...(facts?.read_only ? [["plain", t("read_only")] as const] : []),
-    ...(facts?.dry_run ? [["plain", t("dry_run")] as const] : []),
-  ];
+  const lines = [
+    ["bad", silent === null ? null : t("silent", { time: timeText(silent, now.value) })],
+    ["bad", isWord(platform) ? t(platform) : null],
+    ["warn", facts !== null && facts.broker !== "online" ? t("broker_away") : null],
+    ["plain", facts?.read_only ? t("read_only") : null],
+    ["plain", facts?.dry_run ? t("dry_run") : null],
+  ] as const;
   return (
     <div class="notices" role="status">
-      {lines.map(([kind, text]) => (
-        <p key={text} class={`notice ${kind}`}>
-          {text}
-        </p>
-      ))}
+      {lines.map(([kind, text]) => (text === null ? null : <p class={`notice ${kind}`}>{text}</p>))}
     </div>
   );
 }
@@ -101,14 +117,14 @@ function Header({ at }: { readonly at: string }) {
       </a>
       <Navigation at={at} />
       <div class="who">
-        <button type="button" class="link" lang={other} onClick={() => speak(other)}>
+        <Button class="link" lang={other} act={() => speak(other)}>
           {other === "zh" ? "中文" : "English"}
-        </button>
+        </Button>
         {who?.user ? <span class="user">{who.user}</span> : null}
         {who?.via?.startsWith("page:") ? (
-          <button type="button" class="link" onClick={() => void leave()}>
+          <Button class="link" act={leave}>
             {t("log_out")}
-          </button>
+          </Button>
         ) : null}
       </div>
     </header>
@@ -116,15 +132,12 @@ function Header({ at }: { readonly at: string }) {
 }
 
 function Login() {
-  const said = signal<Sentence | null>(null);
+  const said = useSignal<Sentence | null>(null);
   const submit = async (form: HTMLFormElement) => {
-    const data = new FormData(form);
-    const body = { username: data.get("username"), password: data.get("password") };
-    const { status, body: answer } = await post("api/login", body);
+    const { status, body } = await post("api/login", Object.fromEntries(new FormData(form)));
     if (status === 204) entered();
-    else if (status === 401 || status === 429)
-      said.value = { text: t(status === 401 ? "wrong_login" : "too_many") };
-    else said.value = errorSentence(answer);
+    else if (status === 401) said.value = { text: t("wrong_login") };
+    else said.value = status === 429 ? { text: t("too_many") } : errorSentence(body);
   };
   return (
     <main class="login" id="content">
@@ -149,23 +162,6 @@ function Login() {
       </form>
     </main>
   );
-}
-
-/** Where a fragment leads, and which views are looked at there. */
-function placeOf(hash: string): {
-  readonly at: string;
-  readonly views: readonly string[];
-  readonly show: ComponentChildren;
-} {
-  const [kind = "", ...rest] = hash.replace(/^#\//, "").split("/");
-  const id = decodeURIComponent(rest.join("/"));
-  if (kind === "controller" && id !== "")
-    return { at: "controller", views: [`controller/${id}`], show: <ControllerPage key={id} id={id} /> };
-  if (kind === "journal") return { at: kind, views: ["journal", "overview"], show: <JournalView /> };
-  if (kind === "alarms") return { at: kind, views: [], show: <AlarmsView /> };
-  if (kind === "diagnostics") return { at: kind, views: [], show: <DiagnosticsView /> };
-  if (kind === "log") return { at: kind, views: ["log"], show: <LogView /> };
-  return { at: "overview", views: ["overview"], show: <OverviewView /> };
 }
 
 function Page() {

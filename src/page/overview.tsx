@@ -1,9 +1,11 @@
 import { signal, useComputed } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { view } from "./live.js";
-import { Age, Availability, Badge, Choice, Field, Icon, Loading, Quality, Steady } from "./parts.js";
+import { Choice, Field } from "./inputs.js";
+import { Age, Availability, Badge, Head, Icon, Listed, Loading, Quality, Steady } from "./parts.js";
 import type { Overview, OverviewRow } from "./protocol.js";
-import { commandText, t, told } from "./words.js";
+import { phaseText } from "./sentences.js";
+import { t } from "./words.js";
 
 const overview = view<Overview>("overview");
 const search = signal("");
@@ -36,8 +38,7 @@ class Row extends Steady<RowProps> {
           <span class="cell wide">
             {command ? (
               <Badge kind="busy">
-                {command.actuator}:{" "}
-                {t("phase", { command: commandText(command.command), phase: told(command.phase) })}
+                {command.actuator}: {phaseText(command)}
               </Badge>
             ) : null}
             {problem ? <Badge kind="bad">{t("problem")}</Badge> : null}
@@ -93,32 +94,32 @@ function End() {
   return <div ref={end} />;
 }
 
+/** A row of each controller. */
 export function OverviewView() {
   const rows = useComputed(() => (overview.value === null ? null : chosen(overview.value.controllers)));
   if (rows.value === null) return <Loading />;
   const shown = rows.value.slice(0, shownRows.value);
   return (
     <>
-      <div class="bar">
-        <h1>{t("controllers", { count: Object.keys(overview.value?.controllers ?? {}).length })}</h1>
+      <Head name={t("controllers", { count: Object.keys(overview.value?.controllers ?? {}).length })}>
         <Field label={t("search")} type="search" bound={search} />
         <Choice
           label={t("order")}
-          value={order.value}
+          bound={order}
           options={[
             ["attention", t("order_attention")],
             ["name", t("name")],
             ["oldest", t("oldest")],
           ]}
-          onChoose={(next) => (order.value = next)}
         />
-      </div>
-      {shown.length === 0 ? <p class="quiet">{t("none_found")}</p> : null}
-      <ul class="rows">
-        {shown.map(([id, row]) => (
-          <Row key={id} id={id} row={row} />
-        ))}
-      </ul>
+      </Head>
+      <Listed of={shown} none="none_found">
+        <ul class="rows">
+          {shown.map(([id, row]) => (
+            <Row key={id} id={id} row={row} />
+          ))}
+        </ul>
+      </Listed>
       {shown.length < rows.value.length ? <End key={shown.length} /> : null}
     </>
   );

@@ -1,10 +1,11 @@
-import { type Signal, useComputed } from "@preact/signals";
-import { Component, type ComponentChildren, type InputHTMLAttributes } from "preact";
-import { isOperator, now, session, silentSince } from "./live.js";
+import { type ReadonlySignal, useComputed, useSignal } from "@preact/signals";
+import { Component, type ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+import { get, now } from "./live.js";
 import type { Sentence } from "./sentences.js";
-import { ageText, durationText, numberText, t, told, type Word } from "./words.js";
+import { ageText, numberText, t, told, type Word } from "./words.js";
 
-/* What every view is made of. */
+/* What every view shows things with. */
 
 const icons = {
   overview: "M4 11 12 4l8 7v9H4zM9 20v-6h6v6",
@@ -22,10 +23,8 @@ const icons = {
   chevron: "m9 6 6 6-6 6",
 } as const;
 
-export type IconName = keyof typeof icons;
-
 /** A picture beside a word; whoever hears the page is not told of it. */
-export const Icon = ({ name }: { readonly name: IconName }) => (
+export const Icon = ({ name }: { readonly name: keyof typeof icons }) => (
   <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
     <path d={icons[name]} />
   </svg>
@@ -43,11 +42,11 @@ export function Age({ at }: { readonly at: string | null | undefined }) {
   );
 }
 
-const marks = { good: "good", uncertain: "uncertain", stale: "stale", bad: "bad" } as const;
+const marks = ["good", "uncertain", "stale", "bad"] as const;
 
 /** A word and a mark, so that it needs no colour. */
 export function Quality({ of }: { readonly of: string | null | undefined }) {
-  const mark = Object.entries(marks).find(([word]) => word === of)?.[1];
+  const mark = marks.find((one) => one === of);
   if (mark === undefined) return <span class="quality">–</span>;
   return (
     <span class={`quality ${mark}`}>
@@ -57,51 +56,70 @@ export function Quality({ of }: { readonly of: string | null | undefined }) {
   );
 }
 
-export const Badge = ({ kind, children }: Readonly<{ kind: string; children: ComponentChildren }>) => (
+type Around = Readonly<{ children?: ComponentChildren }>;
+
+export const Badge = ({ kind, children }: Readonly<{ kind: string }> & Around) => (
   <span class={`badge ${kind}`}>{children}</span>
 );
 
-const availabilityKinds = { online: "good", offline: "bad", unknown: "plain" } as const;
-
-export const Availability = ({ of }: Readonly<{ of: keyof typeof availabilityKinds }>) => (
-  <Badge kind={availabilityKinds[of]}>{told(of)}</Badge>
+/** The head of a view: its name, and what can be chosen there. */
+export const Head = ({ name, children }: Readonly<{ name: ComponentChildren }> & Around) => (
+  <div class="bar">
+    <h1>{name}</h1>
+    {children}
+  </div>
 );
 
-const langOf = ({ isForeign }: Sentence): string | undefined => (isForeign ? "en" : undefined);
+export const Section = ({ name, children }: Readonly<{ name: string }> & Around) => (
+  <section aria-label={name}>
+    <h2>{name}</h2>
+    {children}
+  </section>
+);
+
+/** A part of a table's head. */
+export const Columns = ({ of }: Readonly<{ of: readonly Word[] }>) => (
+  <tr>
+    {of.map((word) => (
+      <th key={word} scope="col">
+        {t(word)}
+      </th>
+    ))}
+  </tr>
+);
+
+const looks: Readonly<Record<string, readonly string[]>> = {
+  good: ["online", "confirmed", "already", "ok"],
+  warn: ["warning", "warn"],
+  bad: ["offline", "rejected", "unconfirmed", "failed", "unknown", "error", "fatal"],
+};
+
+/** A code of the bridge as a word that looks good, bad, or neither. */
+export function Code({ of }: { readonly of: string }) {
+  const look = Object.entries(looks).find(([, codes]) => codes.includes(of));
+  return <Badge kind={look?.[0] ?? "plain"}>{told(of)}</Badge>;
+}
+
+/** A controller of which nobody knows whether it is there is no problem yet. */
+export const Availability = ({ of }: { readonly of: string }) =>
+  of === "unknown" ? <Badge kind="plain">{told(of)}</Badge> : <Code of={of} />;
 
 /** What the bridge tells; its own English stands below what was said in the language of the page. */
 export const Says = ({ of }: { readonly of: readonly Sentence[] }) => (
   <>
-    {of.map((sentence) =>
-      sentence.text === "" ? null : sentence.isForeign ? (
-        <small key={sentence.text} class="message" lang={langOf(sentence)}>
-          {sentence.text}
+    {of.map(({ text, isForeign }) =>
+      isForeign ? (
+        <small key={text} class="message" lang="en">
+          {text}
         </small>
       ) : (
-        <span key={sentence.text} class="sentence">
-          {sentence.text}{" "}
+        <span key={text} class="sentence">
+          {text}{" "}
         </span>
       ),
     )}
   </>
 );
-
-/** Read out as soon as something stands there. */
-export const Alert = ({ said }: Readonly<{ said: Signal<Sentence | null> }>) => (
-  <p {...{ role: "alert", class: "refusal" }} lang={said.value ? langOf(said.value) : undefined}>
-    {said.value?.text}
-  </p>
-);
-
-/** Good, bad, or neither: how an outcome looks. */
-const outcomeKind = (outcome: string): string =>
-  ["confirmed", "already"].includes(outcome)
-    ? "good"
-    : ["rejected", "unconfirmed", "failed", "unknown"].includes(outcome)
-      ? "bad"
-      : "plain";
-
-export const Outcome = ({ of }: { readonly of: string }) => <Badge kind={outcomeKind(of)}>{told(of)}</Badge>;
 
 type Shown = string | number | null | undefined;
 
@@ -118,75 +136,27 @@ export const Loading = () => (
   </p>
 );
 
-type FieldProps = InputHTMLAttributes & Readonly<{ label: string; bound?: Signal<string> }>;
+type ListedProps = Readonly<{ of: readonly unknown[] | null; none: Word }> & Around;
 
-/** A named place to write something, which `bound` holds. */
-export const Field = ({ label, bound, ...input }: FieldProps) => (
-  <label class="field">
-    <span>{label}</span>
-    <input
-      {...(bound && { value: bound, onInput: ({ currentTarget }) => (bound.value = currentTarget.value) })}
-      {...input}
-    />
-  </label>
-);
-
-/** Why somebody cannot act here at all. */
-export const roleReason = (): string | null =>
-  isOperator.value ? null : t(session.value?.user ? "why_role" : "anonymous");
-
-type ActingProps = Readonly<{ label: string; isBusy?: boolean; act: () => Promise<unknown> }>;
-
-/** A button for operators that says why others cannot press it. */
-export function Acting({ label, isBusy = false, act }: ActingProps) {
-  const why = silentSince.value === null ? roleReason() : t("why_silent");
-  return (
-    <span class="acting">
-      <button type="button" disabled={why !== null || isBusy} onClick={() => void act()}>
-        {label}
-      </button>
-      {why === null ? null : <span class="why">{why}</span>}
-    </span>
-  );
+/** What is listed; says where it is waited for, and where there is nothing. */
+export function Listed({ of, none, children }: ListedProps) {
+  if (of === null) return <Loading />;
+  return of.length === 0 ? <p class="quiet">{t(none)}</p> : <>{children}</>;
 }
 
-const lasting = ["1m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "24h"] as const;
-export type Lasting = "" | (typeof lasting)[number];
-
-/** For how long something is to be; nothing is said where nothing is chosen. */
-export const LastingChoice = ({ word, value }: Readonly<{ word: Word; value: Signal<Lasting> }>) => (
-  <Choice<Lasting>
-    label={t(word)}
-    value={value.value}
-    options={[["", "–"], ...lasting.map((one) => [one, durationText(one)] as const)]}
-    onChoose={(next) => (value.value = next)}
-  />
-);
-
-interface ChoiceProps<Item> {
-  readonly label: string;
-  readonly value: Item;
-  readonly options: readonly (readonly [Item, string])[];
-  readonly onChoose: (chosen: Item) => void;
-}
-
-export function Choice<Item extends string>({ label, value, options, onChoose }: ChoiceProps<Item>) {
-  const choose = (text: string) => {
-    const found = options.find(([item]) => item === text);
-    if (found) onChoose(found[0]);
-  };
-  return (
-    <label class="field">
-      <span>{label}</span>
-      <select value={value} onChange={({ currentTarget }) => choose(currentTarget.value)}>
-        {options.map(([item, text]) => (
-          <option key={item} value={item} selected={item === value}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
+/** What the API answers, asked anew every so often; null before the first answer. */
+export function useAnswer<T>(path: string, everyMs: number): ReadonlySignal<T | null> {
+  const answer = useSignal<T | null>(null);
+  useEffect(() => {
+    const load = async () => {
+      const { status, body } = await get<T>(path);
+      if (status === 200) answer.value = body;
+    };
+    void load();
+    const timer = setInterval(() => void load(), everyMs);
+    return () => clearInterval(timer);
+  }, [path, everyMs]);
+  return answer;
 }
 
 /** Drawn again only where one of its properties is another: a list of hundreds costs what changed in it. */

@@ -1,52 +1,41 @@
-import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { get, now } from "./live.js";
-import { Icon } from "./parts.js";
+import { Button } from "./inputs.js";
+import { now } from "./live.js";
+import { Icon, useAnswer } from "./parts.js";
 import type { Trends } from "./protocol.js";
 import { t, timeText } from "./words.js";
 
 /* Loaded with the first plot that somebody asks for. */
 
-interface PlotProps {
-  readonly controller: string;
-  readonly sensor: string;
-  readonly name: string;
-  readonly unit: string | null;
-  readonly onClose: () => void;
-}
+type Drawn = Readonly<{ sensor: string; name: string; unit: string | null }>;
+type PlotProps = Drawn & Readonly<{ controller: string; onClose: () => void }>;
 
 /** One day of one sensor. */
 export function Plot({ controller, sensor, name, unit, onClose }: PlotProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const place = useRef<HTMLDivElement>(null);
-  const trends = useSignal<Trends | null>(null);
-  useEffect(() => {
-    dialog.current?.showModal();
-    const path = `api/trends/${encodeURIComponent(controller)}?sensor=${encodeURIComponent(sensor)}`;
-    let end = (): void => undefined;
-    const load = async () => {
-      const { body } = await get<Trends>(path);
-      trends.value = body;
-      if (body && place.current) end = draw(place.current, body, sensor, { name, unit });
-    };
-    void load();
-    return () => end();
-  }, [controller, sensor]);
-  const points = trends.value?.sensors[sensor] ?? [];
+  const path = `api/trends/${encodeURIComponent(controller)}?sensor=${encodeURIComponent(sensor)}`;
+  const trends = useAnswer<Trends>(path, 300_000).value;
+  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(
+    () => (trends && place.current ? draw(place.current, trends, { sensor, name, unit }) : undefined),
+    [trends],
+  );
+  const isKnown = trends?.sensors[sensor]?.some((point) => point !== null);
   return (
     <dialog ref={dialog} class="plot" aria-label={t("trend_of", { name })} onClose={onClose}>
       <div class="bar">
         <h2>{t("trend_of", { name })}</h2>
-        <button type="button" class="link" aria-label={t("close")} onClick={() => dialog.current?.close()}>
+        <Button class="link" aria-label={t("close")} act={() => dialog.current?.close()}>
           <Icon name="close" />
-        </button>
+        </Button>
       </div>
       <div ref={place} class="drawing" />
-      {trends.value === null ? null : points.some((point) => point !== null) ? (
-        <p class="quiet">{t("trend_since", { time: timeText(trends.value.since, now.value) })}</p>
-      ) : (
-        <p class="quiet">{t("trend_none")}</p>
+      {trends === null ? null : (
+        <p class="quiet">
+          {isKnown ? t("trend_since", { time: timeText(trends.since, now.value) }) : t("trend_none")}
+        </p>
       )}
     </dialog>
   );
@@ -63,12 +52,8 @@ function colour(place: HTMLElement, name: string): string {
 }
 
 /** Draws a day; the answer takes it away again. */
-function draw(
-  place: HTMLElement,
-  { step_s: step, until, sensors }: Trends,
-  sensor: string,
-  { name, unit }: { readonly name: string; readonly unit: string | null },
-): () => void {
+function draw(place: HTMLElement, trends: Trends, { sensor, name, unit }: Drawn): () => void {
+  const { step_s: step, until, sensors } = trends;
   const points = sensors[sensor] ?? [];
   const last = Date.parse(until) / 1000;
   const times = points.map((_, at) => last - (points.length - 1 - at) * step);

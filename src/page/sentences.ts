@@ -1,17 +1,9 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { wordLabel } from "../greenhouse/labels.js";
-import type { Interlock } from "../greenhouse/limits.js";
-import {
-  alarmTexts,
-  checkTexts,
-  chineseEndings,
-  chineseErrors,
-  chineseReasons,
-  englishEndings,
-  isDetailed,
-} from "./codes.js";
+import type { AlarmFacts, Interlock } from "../greenhouse/limits.js";
+import { checkTexts, chinese, isDetailed, isWhole } from "./codes.js";
 import { now } from "./live.js";
-import type { Alarm, ApiError, LimitsDocument, Patched } from "./protocol.js";
+import type { Alarm, ApiError, CommandDocument, LimitsDocument, Patched } from "./protocol.js";
 import { commandText, filled, isWord, language, t, timeText, told } from "./words.js";
 
 /*
@@ -37,7 +29,8 @@ const shownValue = (value: Interlock["value"] | undefined): string =>
   typeof value === "string" ? wordLabel(language.value, value) : String(value ?? "–");
 
 /** Which rule keeps something back, with its numbers, and how long. */
-function ruleText({ rule, input, value, limit, quality, until }: Patched<Interlock>): string {
+function ruleText(law: Pick<Interlock, "rule"> & Partial<Patched<Interlock>>): string {
+  const { rule, input, value, limit, quality, until } = law;
   const own = `rule_${rule}`;
   const values = {
     rule,
@@ -63,28 +56,53 @@ export function limitReasons({ allowed, lock }: Partial<LimitsDocument>): readon
   return [...because.map((one) => `${ruleText(one)} ${one.rule === "lock" ? reason : ""}`.trim()), ...range];
 }
 
+/** Of what went well the bridge says no more than that. */
+const englishEndings: Readonly<Record<string, string>> = {
+  confirmed: "The platform shows it.",
+  already: "The platform showed it already; nothing was sent.",
+};
+
 /** How a command ended, why, and what to do. */
 export function resultSentences(result: Patched<CommandResult>): readonly Sentence[] {
   const { outcome, reason, message, interlock, command, read_back: readBack, steps } = result;
   if (isEnglish()) return [ofBridge(message ?? englishEndings[outcome] ?? "")];
   const code = steps.at(-1)?.code ?? "–";
   const values = { code, command: commandText(command ?? null), read_back: readBack ?? "–" };
-  const text = interlock
-    ? ruleText(interlock)
-    : (chineseReasons[reason ?? ""] ?? filled(chineseEndings[outcome], values));
+  const text = interlock ? ruleText(interlock) : filled(chinese[reason ?? ""] ?? chinese[outcome], values);
   const hasMore = message && [outcome, reason ?? ""].some((one) => isDetailed.has(one));
   return [{ text }, ...(hasMore ? [ofBridge(message)] : [])];
 }
 
-/** An alarm as a title and what stands below it. */
-export function alarmText({ type, message, remedy }: Alarm): {
-  readonly title: string;
-  readonly sentences: readonly Sentence[];
-} {
-  const [english, chinese, meaning, todo] = alarmTexts[type];
-  return isEnglish()
-    ? { title: english, sentences: [ofBridge(message), ofBridge(remedy)] }
-    : { title: chinese, sentences: [{ text: meaning }, { text: todo }, ofBridge(message)] };
+/** A title, and what stands below it. */
+type Told = Readonly<{ title: string; sentences: readonly Sentence[] }>;
+
+/** A topic below a controller's, or a read, in words. */
+export const topicText = (topic: string): string => topic.split("/").map(told).join(" / ");
+
+/** What an alarm's facts name, in Chinese. */
+function factSentences({ guards = [], command, outcome, ends_with: end, late = [] }: AlarmFacts): string[] {
+  const values = { command: commandText(command ?? null), end: commandText(end ?? null) };
+  return [
+    ...guards.map(({ sends, ...guard }) =>
+      sends
+        ? filled(chinese.guard_sends, { rule: guard.rule, command: commandText(sends) })
+        : ruleText(guard),
+    ),
+    ...(end ? [filled(chinese.lease_ends, values)] : []),
+    ...(outcome ? [filled(chinese.command_ended, { ...values, outcome: told(outcome) })] : []),
+    ...(late.length > 0 ? [filled(chinese.late, { late: late.map(topicText).join("、") })] : []),
+  ];
+}
+
+/** What is wrong, and what to do. */
+export function alarmText({ type, message, remedy, facts }: Alarm): Told {
+  const title = told(type);
+  if (isEnglish()) return { title, sentences: [ofBridge(message), ofBridge(remedy)] };
+  const named = factSentences(facts ?? {});
+  const isMore =
+    named.length === 0 ? !isWhole.has(type) : isDetailed.has(type) || isDetailed.has(facts?.outcome ?? "");
+  const own = [...named, chinese[type]].map((text) => ({ text }));
+  return { title, sentences: isMore ? [...own, ofBridge(message)] : own };
 }
 
 export type Finding = Readonly<{
@@ -95,13 +113,10 @@ export type Finding = Readonly<{
 }>;
 
 /** What `doctor` found; what is well needs no more than its name in Chinese. */
-export function findingText({ check, status, summary, remedy }: Finding): {
-  readonly title: string;
-  readonly sentences: readonly Sentence[];
-} {
+export function findingText({ check, status, summary, remedy }: Finding): Told {
   const [kind = "", detail] = check.split(".", 2);
-  const [english, chinese, todo] = checkTexts[check] ?? checkTexts[kind] ?? [check, check, ""];
-  const name = isEnglish() ? english : chinese;
+  const [english, other, todo] = checkTexts[check] ?? checkTexts[kind] ?? [check, check, ""];
+  const name = isEnglish() ? english : other;
   const title = detail === undefined || Object.hasOwn(checkTexts, check) ? name : `${name} (${detail})`;
   const own = ofBridge([summary, ...(remedy === undefined ? [] : [remedy])].join("; "));
   if (isEnglish()) return { title, sentences: [own] };
@@ -112,9 +127,13 @@ export function findingText({ check, status, summary, remedy }: Finding): {
 export function errorSentence(body: Partial<ApiError> | null): Sentence {
   if (body === null) return { text: t("not_sent") };
   const { error = "", message = error } = body;
-  const chinese = chineseErrors[error];
-  return isEnglish() || chinese === undefined ? ofBridge(message) : { text: chinese };
+  const text = chinese[error];
+  return isEnglish() || text === undefined ? ofBridge(message) : { text };
 }
+
+/** A command that is under way, and where it stands. */
+export const phaseText = ({ command, phase }: CommandDocument): string =>
+  t("phase", { command: commandText(command), phase: told(phase) });
 
 /** Who gave a command: a person, a guard, or the end of a lease. */
 export function whoText(by: string): string {

@@ -74,7 +74,6 @@ export const words = {
   not_sent: ["No answer. Look at the state before you send it again.", "没有回应。再次发送前请先查看状态。"],
   why_silent: ["Not now: nothing is heard from the bridge.", "暂不可用：没有收到网桥的消息。"],
   why_role: ["Only an operator can send commands.", "只有操作员可以发送命令。"],
-  why_read_only: ["The bridge is read-only.", "网桥为只读。"],
   why_actuator: ["This actuator is read-only in the configuration.", "配置中该执行器为只读。"],
   why_offline: ["The controller is offline.", "控制器离线。"],
   why_platform: ["The platform is not reached.", "无法连接平台。"],
@@ -135,7 +134,6 @@ export const words = {
   intervals: ["Effective intervals", "实际间隔"],
   overdue: ["Overdue", "逾期"],
   unreadable: ["Answers that could not be read", "无法读取的回答"],
-  journal_state: ["Journal", "操作记录"],
   available: ["can be written", "可写入"],
   none: ["none", "无"],
   doctor: ["Doctor", "检查"],
@@ -144,8 +142,8 @@ export const words = {
   doctor_running: ["Running …", "检查中…"],
   bundle: ["Report for help", "求助报告"],
   bundle_what: [
-    "Configuration, health, journal and log, without secrets.",
-    "配置、状况、记录和日志，不含密码。",
+    "Configuration, health, journal and log, without secrets, hosts, codes and names.",
+    "配置、状况、记录和日志，不含密码、地址、编号和名称。",
   ],
   download: ["Download", "下载"],
   times: ["{count} times", "{count} 次"],
@@ -198,39 +196,37 @@ export function timeText(at: string | number, now: number): string {
   return new Intl.DateTimeFormat(locale(), { ...day, ...clock }).format(date);
 }
 
-/** A duration such as `15m`, in words. */
-export function durationText(duration: string): string {
-  return unitText(parseInt(duration, 10), duration.endsWith("h") ? "hour" : "minute");
-}
-
-const unitText = (count: number, unit: "second" | "minute" | "hour" | "day"): string =>
-  new Intl.NumberFormat(locale(), { style: "unit", unit, unitDisplay: "short" }).format(count);
-
-/** Days, hours and minutes. */
-export function lengthText(seconds: number): string {
-  const parts = [
-    [Math.floor(seconds / 86_400), "day"],
-    [Math.floor((seconds / 3_600) % 24), "hour"],
-    [Math.floor((seconds / 60) % 60), "minute"],
-    [seconds < 60 ? Math.round(seconds) : 0, "second"],
-  ] as const;
-  return parts
-    .filter(([count]) => count > 0)
-    .map(([count, unit]) => unitText(count, unit))
-    .join(" ");
-}
-
 const units = [
   ["day", 86_400],
   ["hour", 3_600],
   ["minute", 60],
+  ["second", 1],
 ] as const;
 
-/** How long ago; seconds below a minute. */
+const unitText = (count: number, unit: (typeof units)[number][0]): string =>
+  new Intl.NumberFormat(locale(), { style: "unit", unit, unitDisplay: "short" }).format(count);
+
+/** A duration such as `15m`, in words. */
+export const durationText = (duration: string): string =>
+  unitText(parseInt(duration, 10), duration.endsWith("h") ? "hour" : "minute");
+
+/** Days, hours and minutes; seconds below a minute. */
+export function lengthText(seconds: number): string {
+  let rest = Math.round(seconds);
+  const parts: string[] = [];
+  for (const [unit, size] of units) {
+    const count = Math.floor(rest / size);
+    rest -= count * size;
+    if (count > 0 && (unit !== "second" || parts.length === 0)) parts.push(unitText(count, unit));
+  }
+  return parts.join(" ");
+}
+
+/** How long ago, in the largest unit that is over. */
 export function ageText(at: string | null, now: number): string {
   if (at === null) return t("never");
   const seconds = Math.max(0, Math.round((now - Date.parse(at)) / 1000));
-  const format = new Intl.RelativeTimeFormat(locale(), { style: "narrow", numeric: "always" });
   const [unit, size] = units.find(([, of]) => seconds >= of) ?? (["second", 1] as const);
+  const format = new Intl.RelativeTimeFormat(locale(), { style: "narrow", numeric: "always" });
   return format.format(-Math.floor(seconds / size), unit);
 }

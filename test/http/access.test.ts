@@ -1,12 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  judge,
-  type Listener,
-  reachableAt,
-  type RequestFacts,
-  servesPage,
-  Sessions,
-} from "../../src/http/access.js";
+import { judge, type Listener, reachableAt, servesPage, Sessions } from "../../src/http/access.js";
 import { hashPassword } from "../../src/runtime/passwords.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
@@ -20,21 +13,28 @@ const withUsers: Listener = { ...loopback, users: [anna] };
 const guarded: Listener = { ...withUsers, token: "right-token" };
 const behind: Listener = { ...exposed, ingress: { ...ingress, enabled: true, role: "operator" } };
 
-const asked: RequestFacts = {
-  ...{
-    remote: "127.0.0.1",
-    local: "127.0.0.1",
-    host: "127.0.0.1:8099",
-    origin: undefined,
-    authorization: undefined,
-  },
-  ...{ cookie: undefined, ingressPath: undefined, ingressUser: undefined },
-};
+interface Facts {
+  readonly remote?: string;
+  readonly local?: string;
+  readonly host?: string | undefined;
+  readonly origin?: string;
+  readonly authorization?: string;
+  readonly ingressPath?: string | undefined;
+  readonly ingressUser?: string;
+}
+
+function asking({ remote = "127.0.0.1", local = "127.0.0.1", ...given }: Facts) {
+  const { ingressPath, ingressUser, ...headers } = { host: "127.0.0.1:8099", ...given };
+  return {
+    socket: { remoteAddress: remote, localAddress: local },
+    headers: { ...headers, "x-ingress-path": ingressPath, "x-remote-user-name": ingressUser },
+  };
+}
 const noSessions = { find: () => null };
 
 /** The status of a refusal, else the role: `none` where the data need a login. */
-function verdictOf(request: Partial<RequestFacts>, listener: Listener): number | string {
-  const verdict = judge({ ...asked, ...request }, listener, noSessions);
+function verdictOf(request: Facts, listener: Listener): number | string {
+  const verdict = judge(asking(request), listener, noSessions);
   return "status" in verdict ? verdict.status : (verdict.role ?? "none");
 }
 
@@ -103,8 +103,8 @@ describe("who is let in", () => {
   ])("%s", (_, listener, request, verdict) => expect(verdictOf(request, listener)).toBe(verdict));
 
   it("only a token that was shown and wrong counts as a wrong one", () => {
-    expect(judge(asked, guarded, noSessions)).not.toHaveProperty("isWrongToken");
-    const wrong = judge({ ...asked, authorization: "Bearer no" }, guarded, noSessions);
+    expect(judge(asking({}), guarded, noSessions)).not.toHaveProperty("isWrongToken");
+    const wrong = judge(asking({ authorization: "Bearer no" }), guarded, noSessions);
     expect(wrong).toHaveProperty("isWrongToken", true);
   });
 });
@@ -129,7 +129,7 @@ describe("Home Assistant's ingress", () => {
 
   it.each(["anna", "Jürgen 王"])("says who asks: %s", (user) => {
     const ingressUser = Buffer.from(user).toString("latin1");
-    expect(judge({ ...asked, ...through, ingressUser }, behind, noSessions)).toMatchObject({
+    expect(judge(asking({ ...through, ingressUser }), behind, noSessions)).toMatchObject({
       ...{ user, via: `ingress:${user}`, isIngress: true },
     });
   });
@@ -165,7 +165,7 @@ describe("a login", async () => {
     const sessions = new Sessions({ ...withUsers, users: [hashed] }, 8099, clock);
     const login = async (password: string, username = "anna", from = "10.0.0.1") => {
       const verdict = await sessions.login(username, password, from);
-      return verdict.kind === "in" ? verdict.cookie : verdict.kind;
+      return typeof verdict === "string" ? verdict : verdict.cookie;
     };
     const cookie = async () => (await login(anna.password)).split(";")[0] ?? "";
     return { clock, sessions, login, cookie };
@@ -209,7 +209,8 @@ describe("a login", async () => {
   it("is over with the logout", async () => {
     const { sessions, cookie } = scene();
     const shown = await cookie();
-    sessions.logout(sessions.find(shown)?.session ?? null);
+    const visitor = sessions.find(shown);
+    if (visitor !== null) sessions.logout(visitor);
     expect(sessions.find(shown)).toBeNull();
   });
 

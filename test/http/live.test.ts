@@ -57,9 +57,12 @@ class Reader extends EventEmitter {
 function scene() {
   const clock = new VirtualClock();
   const shown = { count: 0, padding: "" };
-  const view = (name: string) =>
-    name === "counter" ? { isList: false, document: () => ({ ...shown }) } : null;
-  const live = new LiveViews({ clock, view, look: () => undefined });
+  const looks = { count: 0 };
+  const view = (name: string) => {
+    looks.count += 1;
+    return name === "counter" ? { ...shown } : null;
+  };
+  const live = new LiveViews(clock, view);
   const join = (isWelcome = () => true, who = "anna") => {
     const reader = new Reader();
     live.add(reader as unknown as WebSocket, who, isWelcome);
@@ -68,9 +71,9 @@ function scene() {
   };
   const change = (change: Partial<typeof shown> = {}) => {
     Object.assign(shown, { count: shown.count + 1 }, change);
-    live.touch("counter");
+    live.touch();
   };
-  return { clock, live, shown, join, change };
+  return { clock, live, looks, join, change };
 }
 
 const kindsOf = ({ sent }: Reader) => sent.map(({ kind }) => kind).filter((kind) => kind !== "alive");
@@ -86,6 +89,20 @@ describe("live views", () => {
     expect(kindsOf(reader).filter((kind) => kind === "patch").length).toBeLessThanOrEqual(8);
     await clock.advance(300);
     expect(reader.sent.at(-1)).toMatchObject({ kind: "patch", data: { count: 100 } });
+  });
+
+  it("answer subscriptions at most four times a second, however often they come", async () => {
+    const { clock, join } = scene();
+    const reader = join();
+    for (let times = 0; times < 200; times += 1) reader.subscribe("counter");
+    await clock.advance(1_000);
+    expect(kindsOf(reader).length).toBeLessThanOrEqual(2);
+    for (let times = 0; times < 100; times += 1) {
+      reader.subscribe(...(times % 2 === 0 ? [] : ["counter"]));
+      await clock.advance(20);
+    }
+    expect(kindsOf(reader).length).toBeLessThanOrEqual(2 + 9);
+    expect(reader.sent.at(-1)).toMatchObject({ kind: "snapshot" });
   });
 
   it("give a sign of life at least every 5 s", async () => {
@@ -149,7 +166,7 @@ describe("live views", () => {
   });
 
   it("end with what let somebody in, and do nothing when nobody is there", async () => {
-    const { clock, live, join, change } = scene();
+    const { clock, looks, join, change } = scene();
     let isWelcome = true;
     const reader = join(() => isWelcome);
     isWelcome = false;
@@ -158,7 +175,10 @@ describe("live views", () => {
     reader.emit("close");
     change();
     await clock.advance(1_000);
-    expect([...live.watched]).toEqual([]);
+    const asked = looks.count;
+    change();
+    await clock.advance(60_000);
+    expect(looks.count).toBe(asked);
     expect(kindsOf(join())).toEqual(["snapshot"]);
   });
 });

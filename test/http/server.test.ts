@@ -87,7 +87,7 @@ async function serve(view: Partial<Checked> = {}, inForce?: () => Partial<Listen
   const { log, lines } = capturedLog();
   const http: Listener = { host: "127.0.0.1", port, allowed_hosts: ["greenhouse.local"], users: [], ingress };
   const checked = { ...everythingFine, ...view };
-  const parts = { http, checked, metrics, service: emptyService(log), clock: systemClock, log };
+  const parts = { http, checked, metrics, service: emptyService(log) };
   const served = serveHttp({ ...parts, inForce: () => ({ ...http, ...inForce?.() }) }, stop.signal);
   const end = async () => {
     stop.abort();
@@ -181,14 +181,7 @@ describe("the HTTP side", () => {
     const { port } = await serve();
     const { log, lines } = capturedLog();
     const http: Listener = { host: "127.0.0.1", port, allowed_hosts: [], users: [], ingress };
-    const parts = {
-      http,
-      checked: everythingFine,
-      metrics,
-      service: emptyService(log),
-      clock: systemClock,
-      log,
-    };
+    const parts = { http, checked: everythingFine, metrics, service: emptyService(log) };
     const { signal } = new AbortController();
     await expect(serveHttp({ ...parts, inForce: () => http }, signal)).resolves.toBeUndefined();
     expect(lines.filter((line) => line.startsWith("warn") && line.includes("http.port"))).toHaveLength(1);

@@ -19,7 +19,7 @@ function scene(sensors: number, bytes?: number) {
       map.set(`s${at}`, { ...one, definition: { id: `s${at}`, numeric: true } } as unknown as Sensor);
     return [{ info: { id: "c" }, sensors: map } as unknown as Controller];
   };
-  const ring = new TrendRing({ clock, controllers }, bytes);
+  const ring = new TrendRing(clock, controllers, bytes);
   const minute = async (one: Shown) => {
     shown.fill(one);
     await clock.advance(minuteMs);
@@ -57,7 +57,7 @@ describe("the trend of a sensor", () => {
     for (let value = 1; value <= 60; value += 1) await minute({ value, quality: "good" });
     expect(ring.bytes).toBeLessThanOrEqual(100_000);
     const { step_s: step } = ring.of("c", ["s0"], 1_440);
-    expect(step).toBe(180);
+    expect(step).toBe(240);
     expect(newest(1)).toEqual([60]);
     expect(newest(10)).not.toContain(null);
   });
@@ -70,15 +70,26 @@ describe("the trend of a sensor", () => {
     expect(ring.bytes).toBe(40 * 1_440);
   });
 
-  it("that is gone leaves nothing to the one that takes its place", async () => {
+  it("that is gone for a while has a gap, and leaves its place to nobody else", async () => {
     const { minute, ring, shown } = scene(2);
     await minute({ value: 7, quality: "good" });
     shown.pop();
     await minute({ value: 8, quality: "good" });
-    expect(ring.of("c", ["s0", "s1"], 1_440).sensors["s1"]).toBeUndefined();
     shown.push({ value: 9, quality: "good" });
     await minute({ value: 9, quality: "good" });
-    expect(ring.of("c", ["s1"], 1_440).sensors["s1"]?.slice(-3)).toEqual([null, null, 9]);
+    const { s0, s1 } = ring.of("c", ["s0", "s1"], 1_440).sensors;
+    expect([s0?.slice(-4), s1?.slice(-4)]).toEqual([
+      [null, 7, 8, 9],
+      [null, 7, null, 9],
+    ]);
+  });
+
+  it("is forgotten where sensors are invented without end", async () => {
+    const { minute, ring, shown } = scene(2_000);
+    await minute({ value: 7, quality: "good" });
+    shown.length = 1;
+    await minute({ value: 8, quality: "good" });
+    expect(ring.bytes).toBe(4);
   });
 
   it("is told with as few points as somebody can see", async () => {

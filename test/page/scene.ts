@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
 import { systemClock } from "../../src/runtime/clock.js";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/simulator.js";
 import { type Program, startProgram } from "../end-to-end/support/program.js";
+import { type Memory, memoryOf, probeEnvironment } from "../proof/probed.js";
 import { freePort } from "../support/mosquitto.js";
 
 /* The built program, the simulated platform and a real Chromium, as people meet them. */
@@ -29,6 +30,8 @@ export interface Scene {
   readonly simulator: Simulator;
   /** The one that runs now. */
   readonly program: () => Program;
+  /** What it holds after a garbage collection. */
+  readonly memory: () => Promise<Memory>;
   /** Starts another after the first was killed, with the same configuration. */
   readonly restart: () => Promise<void>;
 }
@@ -76,7 +79,7 @@ export async function scene({ simulator: over = {}, ...given }: SceneOptions = {
   let program: Program;
   const url = `http://127.0.0.1:${port}`;
   const start = async () => {
-    program = startProgram(["run"], { folder });
+    program = startProgram(["run"], { folder, env: probeEnvironment(folder) });
     await expect
       .poll(
         () =>
@@ -95,7 +98,8 @@ export async function scene({ simulator: over = {}, ...given }: SceneOptions = {
     await rm(folder, { recursive: true, force: true });
   });
   await start();
-  return { url, simulator, program: () => program, restart: start };
+  const memory = () => memoryOf(program, folder);
+  return { url, simulator, program: () => program, memory, restart: start };
 }
 
 export interface Visit {

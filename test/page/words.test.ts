@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { type CommandResult, outcomes, refusalReasons } from "../../src/greenhouse/command/outcomes.js";
-import type { Interlock } from "../../src/greenhouse/limits.js";
-import { alarmTexts, codes } from "../../src/page/codes.js";
+import type { AlarmFacts, AlarmType, Interlock } from "../../src/greenhouse/limits.js";
+import { codes } from "../../src/page/codes.js";
 import { patched } from "../../src/page/live.js";
 import {
   alarmText,
@@ -106,15 +106,63 @@ describe("what the bridge says in codes", () => {
     expect(limitReasons({ allowed })[0]).toBe("Kept back by “wind”: weather/wind is 17.9, limit 12.");
   });
 
-  it("has a title for each alarm, its meaning and what to do in Chinese", () => {
-    language.value = "zh";
-    for (const type of Object.keys(alarmTexts) as readonly (keyof typeof alarmTexts)[]) {
-      const rest = { id: type, state: "active", since: "", severity: "error", controller: null } as const;
-      const alarm = { ...rest, type, actuator: null, name: null, by: null, message: "English.", remedy: "" };
-      const { title, sentences } = alarmText(alarm);
-      const own = sentences.filter(({ isForeign }) => !isForeign);
-      expect([type, isChinese(title), own.every(({ text }) => isChinese(text))]).toEqual([type, true, true]);
-    }
+  describe("of an alarm", () => {
+    const guard = { rule: "wind", input: "weather/wind", quality: "stale", sends: null } as const;
+    /** What each type names, the Chinese for it, and whether the bridge's own sentence says more. */
+    const rows: Readonly<Record<AlarmType, readonly [facts: AlarmFacts, names: string, isMore: boolean]>> = {
+      guard_blind: [{ guards: [guard] }, "限制“wind”有效：气象站风速的数值过期。", false],
+      guard_unmet: [{ guards: [{ ...guard, sends: "close" }] }, "限制“wind”要发送“关闭”。", true],
+      lease_overrun: [{ command: "on", ends_with: "off" }, "“开启”应以“关闭”结束。", true],
+      command_problem: [{ command: "45", outcome: "unconfirmed" }, "“45 %”：未确认。", false],
+      readings_overdue: [{ late: ["sensors", "actuator/roof"] }, "迟到：读数、执行器 / roof。", false],
+      controller_offline: [{}, "", false],
+      platform_unreachable: [{}, "", false],
+      unauthorized: [{}, "", false],
+      journal_unavailable: [{}, "", true],
+      other_bridge: [{}, "", false],
+      state_lost: [{}, "", true],
+      flood: [{}, "", false],
+    };
+    const told = (type: AlarmType, facts?: AlarmFacts) =>
+      alarmText({
+        ...{ id: type, type, state: "active", since: "", severity: "error", controller: null, name: null },
+        ...{ actuator: null, by: null, message: "The message.", remedy: "The remedy.", facts },
+      });
+    const types = Object.keys(rows) as readonly AlarmType[];
+
+    it.each(types)("%s has a title in both languages, and in English the bridge's own sentences", (type) => {
+      const { title, sentences } = told(type, rows[type][0]);
+      expect([title, isChinese(title)]).toEqual([codes[type][0], false]);
+      expect(sentences).toEqual([
+        { text: "The message.", isForeign: false },
+        { text: "The remedy.", isForeign: false },
+      ]);
+      language.value = "zh";
+      expect(isChinese(told(type).title)).toBe(true);
+    });
+
+    it.each(types)("%s names in Chinese what it is about, and what to do", (type) => {
+      language.value = "zh";
+      const [facts, names, isMore] = rows[type];
+      const { sentences } = told(type, facts);
+      const own = sentences.filter(({ isForeign }) => !isForeign).map(({ text }) => text);
+      expect(own.slice(0, -1)).toEqual(names === "" ? [] : [names]);
+      expect(own.every(isChinese)).toBe(true);
+      expect(sentences.some(({ isForeign }) => isForeign)).toBe(isMore);
+    });
+
+    it.each(types)("%s that names nothing, as an earlier version kept it, tells the bridge's own", (type) => {
+      language.value = "zh";
+      const [facts, , isMore] = rows[type];
+      const { sentences } = told(type);
+      expect(sentences.some(({ isForeign }) => isForeign)).toBe(isMore || Object.keys(facts).length > 0);
+    });
+
+    it("about a command keeps the platform's own words", () => {
+      language.value = "zh";
+      const { sentences } = told("command_problem", { command: "open", outcome: "rejected" });
+      expect(sentences.at(-1)).toEqual({ text: "The message.", isForeign: true });
+    });
   });
 
   it("of doctor has a title, and where it is not well a hint before the bridge's own words", () => {

@@ -1,0 +1,75 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+/* What is answered to a request, and what is read of it; the one place where either meets the socket. */
+
+export interface Answer {
+  readonly status: number;
+  /** All at once, or a piece at a time. */
+  readonly body?: string | Buffer | AsyncIterable<string>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export const json = (value: unknown, status = 200, headers: Answer["headers"] = {}): Answer => ({
+  ...{ status, headers },
+  body: `${JSON.stringify(value)}\n`,
+});
+
+export const failure = (
+  status: number,
+  error: string,
+  message: string,
+  headers?: Answer["headers"],
+): Answer => json({ error, message }, status, headers);
+
+export const badRequest = (message: string) => failure(400, "bad_request", message);
+export const notFound = (what: string) => failure(404, "not_found", `There is no ${what}.`);
+export const busy = (message: string) => failure(503, "busy", message, { "retry-after": "5" });
+
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'self'; frame-ancestors 'self'";
+
+export async function send(response: ServerResponse, { status, body = "", headers }: Answer): Promise<void> {
+  response.writeHead(status, {
+    "content-type": "application/json; charset=utf-8",
+    "content-security-policy": policy,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    ...(status === 401 && { "www-authenticate": 'Bearer realm="greenhouse2mqtt"' }),
+    ...headers,
+  });
+  if (typeof body === "object" && Symbol.asyncIterator in body) {
+    for await (const piece of body) {
+      if (response.destroyed) break;
+      response.write(piece);
+    }
+    response.end();
+  } else response.end(body);
+}
+
+const mostBodyBytes = 64 * 1024;
+
+/** The JSON object of a POST, or why it is none. */
+export async function bodyOf(request: IncomingMessage): Promise<{ readonly given: object } | Answer> {
+  if (!/^application\/json\s*(?:;|$)/i.test(request.headers["content-type"] ?? ""))
+    return failure(415, "media_type", "Send JSON, with the content type application/json.");
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > mostBodyBytes)
+      return failure(413, "too_large", `At most ${mostBodyBytes} bytes are read.`, { connection: "close" });
+    chunks.push(chunk);
+  }
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
+    const given: unknown = bytes === 0 ? {} : JSON.parse(text);
+    // What nests too deeply for that is handed on to nobody.
+    JSON.stringify(given);
+    if (typeof given === "object" && given !== null && !Array.isArray(given)) return { given };
+    return badRequest("Send a JSON object.");
+  } catch {
+    return badRequest("This is no JSON in UTF-8; check quotes, commas and brackets.");
+  }
+}

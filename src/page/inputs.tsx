@@ -1,0 +1,117 @@
+import { type Signal, useSignal } from "@preact/signals";
+import type { ButtonHTMLAttributes, InputHTMLAttributes } from "preact";
+import { isOperator, post, session, silentSince } from "./live.js";
+import { errorSentence, type Sentence } from "./sentences.js";
+import { durationText, t, type Word } from "./words.js";
+
+/* What is pressed, written and chosen, and how it is said that it did not work. */
+
+type ButtonProps = Omit<ButtonHTMLAttributes, "onClick"> & Readonly<{ act: () => unknown }>;
+
+/** What is pressed, and sends no form. */
+export const Button = ({ act, ...rest }: ButtonProps) => (
+  <button type="button" {...rest} onClick={() => void act()} />
+);
+
+/** Read out as soon as something stands there. */
+export const Alert = ({ said }: Readonly<{ said: Signal<Sentence | null> }>) => (
+  <p role="alert" class="refusal" lang={said.value?.isForeign ? "en" : undefined}>
+    {said.value?.text}
+  </p>
+);
+
+type FieldProps = InputHTMLAttributes & Readonly<{ label: string; bound?: Signal<string> }>;
+
+/** A named place to write something, which `bound` holds. */
+export const Field = ({ label, bound, ...input }: FieldProps) => (
+  <label class="field">
+    <span>{label}</span>
+    <input
+      {...(bound && { value: bound, onInput: ({ currentTarget }) => (bound.value = currentTarget.value) })}
+      {...input}
+    />
+  </label>
+);
+
+/** Why somebody cannot act here at all. */
+export const roleReason = (): string | null =>
+  isOperator.value ? null : t(session.value?.user ? "why_role" : "anonymous");
+
+type ActingProps = Readonly<{ label: string; busyLabel?: string; act: () => Promise<unknown> }>;
+
+/** A button for operators that says why others cannot press it, and waits for what it began. */
+export function Acting({ label, busyLabel = label, act }: ActingProps) {
+  const isBusy = useSignal(false);
+  const why = silentSince.value === null ? roleReason() : t("why_silent");
+  const press = () => {
+    isBusy.value = true;
+    return act().finally(() => (isBusy.value = false));
+  };
+  return (
+    <span class="acting">
+      <Button disabled={why !== null || isBusy.value} act={press}>
+        {isBusy.value ? busyLabel : label}
+      </Button>
+      {why === null ? null : <span class="why">{why}</span>}
+    </span>
+  );
+}
+
+/** A request in the name of who is logged in; the answer is why it did not work. */
+async function request(name: string, fields: object): Promise<Sentence | null> {
+  const { status, body } = await post(`api/requests/${name}`, { ...fields, by: session.value?.user });
+  return status === 200 ? null : errorSentence(body);
+}
+
+type AskingProps = Readonly<{ label: string; name: string; fields: object }>;
+
+/** A button that makes a request, and says why that did not work. */
+export function Asking({ label, name, fields }: AskingProps) {
+  const said = useSignal<Sentence | null>(null);
+  const ask = async () => {
+    said.value = await request(name, fields);
+  };
+  return (
+    <>
+      <Acting label={label} act={ask} /> <Alert said={said} />
+    </>
+  );
+}
+
+const lasting = ["1m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "24h"] as const;
+export type Lasting = "" | (typeof lasting)[number];
+
+/** For how long something is to be; nothing is said where nothing is chosen. */
+export const LastingChoice = ({ word, value }: Readonly<{ word: Word; value: Signal<Lasting> }>) => (
+  <Choice
+    label={t(word)}
+    bound={value}
+    options={[["", "–"], ...lasting.map((one) => [one, durationText(one)] as const)]}
+  />
+);
+
+interface ChoiceProps<Item> {
+  readonly label: string;
+  readonly bound: Signal<Item>;
+  readonly options: readonly (readonly [Item, string])[];
+}
+
+/** A named place to choose something, which `bound` holds. */
+export function Choice<Item extends string>({ label, bound, options }: ChoiceProps<Item>) {
+  const choose = (text: string) => {
+    const found = options.find(([item]) => item === text);
+    if (found) bound.value = found[0];
+  };
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <select value={bound.value} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+        {options.map(([item, text]) => (
+          <option key={item} value={item} selected={item === bound.value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
