@@ -53,6 +53,7 @@ export function announcements(installation: Installation, world: () => World, ro
 
   it("every entity that is announced is created, enabled or not as announced, and its log is clean", async () => {
     const one = world();
+    await one.settled();
     const total = await one.untilComplete();
     const entries = (await one.ha.registry()).filter(({ platform }) => platform === "mqtt");
     const there = await registered(one);
