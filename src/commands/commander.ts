@@ -1,5 +1,5 @@
 import { targetOf } from "../greenhouse/command/words.js";
-import type { Controller } from "../greenhouse/model.js";
+import type { CommandProblem, Controller } from "../greenhouse/model.js";
 import { PlatformError, type RawValue } from "../greenhouse/ports.js";
 import type { PushBell } from "../sync/push-mirror.js";
 import { woken } from "../runtime/schedule.js";
@@ -26,6 +26,8 @@ const untilItEnds = new AbortController().signal;
 export class Commander implements PushBell {
   readonly #ports: CommanderPorts;
   readonly #questions = new Map<number, AbortController>();
+  /** By controller, on their way to the store. */
+  readonly #problems = new Map<string, readonly CommandProblem[]>();
   #book: Book = emptyBook;
   #timer: { readonly at: number; readonly stop: AbortController } | null = null;
   #onUnread: Parameters<PushBell["onUnread"]>[0] = () => undefined;
@@ -148,6 +150,20 @@ export class Commander implements PushBell {
         if (register && before?.addresses.get(id)?.register !== register) show("address", id, register);
   }
 
+  /**
+   * Not within the change that told us: a listener of the store must not dispatch. What comes together is shown together,
+   * so that of two problems that a start takes up one by one none looks as if it was over.
+   */
+  #showProblems({ code, open }: Extract<Effect, { type: "problem" }>): void {
+    if (!this.#problems.has(code))
+      queueMicrotask(() => {
+        const newest = this.#problems.get(code) ?? [];
+        this.#problems.delete(code);
+        this.#ports.store.dispatch(code, { type: "problem", open: newest });
+      });
+    this.#problems.set(code, open);
+  }
+
   #perform(effect: Effect): void {
     switch (effect.type) {
       case "connection":
@@ -170,8 +186,7 @@ export class Commander implements PushBell {
         this.#stepped(effect);
         return;
       case "problem":
-        // Not within the change that told us: a listener of the store must not dispatch.
-        queueMicrotask(() => this.#ports.store.dispatch(effect.code, { type: "problem", open: effect.open }));
+        this.#showProblems(effect);
         return;
       case "phase":
       case "result":
@@ -252,8 +267,9 @@ export class Commander implements PushBell {
   }: Extract<Effect, { type: "journal" }>): Promise<void> {
     const { journal } = this.#ports;
     const isMissing = unlessOpen !== undefined && !journal.isOpen(unlessOpen, unlessOpen.id);
-    const limits = sending === undefined ? [] : (this.#ports.limits?.beforeSending(sending) ?? []);
-    const records = [...limits, ...(isMissing ? [unlessOpen] : []), record];
+    const limits = sending === undefined ? null : (this.#ports.limits?.beforeSending(sending) ?? null);
+    const own = limits !== null && record.type === "phase" ? { ...record, limits } : record;
+    const records = isMissing ? [unlessOpen, own] : [own];
     const answer = await Promise.all(records.map((one) => journal.append(one, { durable }))).then(
       (sequences) => ({ sequence: sequences.at(-1) ?? 0 }),
       (error: unknown) => {

@@ -301,6 +301,10 @@ function run(turn: Turn, command: Command): void {
 }
 
 function stopNow(turn: Turn, one: Run, problem: string | null): void {
+  if (turn.now.mono > one.command.deadlineMono) {
+    finish(turn, one, refusedExpired());
+    return;
+  }
   if (problem !== null) {
     const what = one.command.wanted.type === "stop" ? "a stop" : "what a rule asks for";
     const message = `${what} is sent although the journal cannot be written`;

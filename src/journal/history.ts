@@ -10,6 +10,7 @@ import {
   type JournalRecord,
   type LimitsEntry,
   type OpenCommand,
+  type PhaseEntered,
   type Problem,
   type RecordedStart,
   type Refusal,
@@ -77,14 +78,14 @@ export class History {
     const { type } = record;
     this.newestAt = Math.max(this.newestAt, Date.parse(record.at) || 0);
     if (type === "command_taken") this.#addTaken(record);
-    else if (type === "phase") this.#change(record, (open) => ({ ...open, phase: record.phase }));
+    else if (type === "phase") this.#enter(record);
     else if (type === "step_sent") this.#addSent(record);
     else if (type === "step_answered") this.#addAnswer(record);
     else if (type === "read_back") this.#unread.delete(aboutKey(record));
     else if (type === "result") this.#addResult(record);
     else if (type === "refusal") this.#addRefusal(record);
     else if (type === "carried") this.#restore(record);
-    else if (type === "limits_kept") this.#keep(record);
+    else if (type === "limits_kept") this.#keep(record, record.kept);
     else if (type === "alarm_kept" && record.alarm === null) this.#alarms.delete(record.name);
     else if (type === "alarm_kept" && record.alarm !== null)
       setBounded(this.#alarms, record.name, record.alarm, mostPerActuator);
@@ -120,6 +121,12 @@ export class History {
     const { phase = null, steps = [] } = before ?? {};
     const command = { taken: unstamped(record), taken_at: at, boot, phase, steps };
     setBounded(this.#open, commandKey(record, record.id), command, mostOpen);
+  }
+
+  /** What is sent changes in the same breath what limits its actuator. */
+  #enter({ limits: kept, ...record }: PhaseEntered): void {
+    this.#change(record, (open) => ({ ...open, phase: record.phase }));
+    if (kept !== undefined) this.#keep(record, kept);
   }
 
   #change(record: About & { readonly id: string }, change: (command: OpenCommand) => OpenCommand): void {
@@ -167,7 +174,7 @@ export class History {
     else if (reason === "not_sent") this.#forgetUnsent(record);
   }
 
-  #keep({ controller, actuator, kept }: Extract<JournalRecord, { readonly type: "limits_kept" }>): void {
+  #keep({ controller, actuator }: About, kept: LimitsEntry["kept"] | null): void {
     const key = aboutKey({ controller, actuator });
     if (kept === null) this.#limits.delete(key);
     else setBounded(this.#limits, key, { controller, actuator, kept }, mostPerActuator);

@@ -81,6 +81,8 @@ const schema = {
     ...aboutCommand,
     phase: (value: unknown): value is "waiting" | "checking" | "sending" | "confirming" | "done" =>
       text(value),
+    /** With `sending`: what limits the actuator once that is sent. */
+    limits: unchecked<KeptLimits | undefined>(),
   },
   /** About to POST; `attempt` counts from 1. */
   step_sent: {
@@ -126,7 +128,7 @@ const schema = {
     by: unchecked<string | null>(),
     via: unchecked<Via>(),
   },
-  /** What limits an actuator, as a whole each time it changes; null for nothing any more. */
+  /** What limits an actuator, as a whole each time it changes otherwise; null for nothing any more. */
   limits_kept: { controller: text, actuator: text, kept: unchecked<KeptLimits | null>() },
   /** An alarm as it is now; null once it is forgotten. */
   alarm_kept: { name: text, alarm: unchecked<Alarm | null>() },

@@ -1,5 +1,5 @@
 import type { BridgeEvent } from "../greenhouse/events.js";
-import type { Alarm, AlarmType } from "../greenhouse/limits.js";
+import type { Alarm, AlarmFacts, AlarmType } from "../greenhouse/limits.js";
 import type { Controller, PlatformState } from "../greenhouse/model.js";
 import type { RecordBody } from "../journal/records.js";
 import type { Clock } from "../runtime/clock.js";
@@ -49,6 +49,8 @@ interface AlarmPorts {
 
 const lookMs = 5_000;
 const overdueEveryLooks = 12;
+/** Of what is late so much is named to who tells it in another language. */
+const mostLate = 10;
 export const bridgeItself = { controller: null, actuator: null } as const;
 
 /** Keeps the alarms: raised by whoever finds something wrong, kept over restarts, shown on a topic each. */
@@ -58,6 +60,8 @@ export class AlarmDesk {
   #looks = 0;
   /** Alarms that the disk did not take as they are. */
   readonly #unwritten = new Set<string>();
+  /** Alarms that are over: a broker that was away when their topics were emptied may hold them still. */
+  readonly #emptied = new Set<string>();
 
   constructor(ports: AlarmPorts) {
     this.#ports = ports;
@@ -71,6 +75,10 @@ export class AlarmDesk {
 
   /** Those that are shown: on, or cleared within the hour. */
   get list(): readonly Omit<Alarm, "clearedAt">[] {
+    return [...this.#book.alarms.values()].map((alarm) => ({ ...shownAlarm(alarm), facts: alarm.facts }));
+  }
+
+  get #shown(): ReturnType<typeof shownAlarm>[] {
     return [...this.#book.alarms.values()].map(shownAlarm);
   }
 
@@ -79,9 +87,10 @@ export class AlarmDesk {
     type: AlarmType,
     about: { readonly controller: string | null; readonly actuator: string | null },
     message: string | null,
+    facts?: AlarmFacts,
   ): void {
     const now = this.#ports.clock.now();
-    if (message !== null) this.#take(raise(this.#book, type, about, message, now));
+    if (message !== null) this.#take(raise(this.#book, type, about, message, now, facts));
     else if (this.#book.alarms.size > 0) this.#take(clear(this.#book, alarmId(type, about), now));
   }
 
@@ -116,12 +125,17 @@ export class AlarmDesk {
   /** What commands sent to it newest ended badly. */
   #problems({ info: { id: controller } }: Controller, after: Controller | undefined): void {
     const open = new Set(after?.problems.map(({ actuator }) => actuator));
-    for (const { type, controller: of, actuator, state } of this.list)
-      if (type === "command_problem" && of === controller && state !== "cleared" && !open.has(actuator ?? ""))
-        this.set("command_problem", { controller, actuator }, null);
+    const told = this.list.flatMap(({ type, controller: of, actuator, state }) =>
+      type === "command_problem" && of === controller && state !== "cleared" ? [actuator] : [],
+    );
+    for (const actuator of told)
+      if (!open.has(actuator ?? "")) this.set("command_problem", { controller, actuator }, null);
     for (const { actuator, command, outcome, message } of after?.problems ?? []) {
+      // Of an earlier run, whose sentence only the alarm has.
+      if (message === null && told.includes(actuator)) continue;
       const what = `${controller}/${actuator} ${command ?? ""}`.trim();
-      this.set("command_problem", { controller, actuator }, `${what}: ${message ?? outcome}`);
+      const facts = { command, outcome };
+      this.set("command_problem", { controller, actuator }, `${what}: ${message ?? outcome}`, facts);
     }
   }
 
@@ -130,9 +144,10 @@ export class AlarmDesk {
     this.#book = { alarms: new Map(alarms.map((alarm) => [alarm.id, alarm])), raised: [] };
   }
 
-  /** Publishes all of them. */
+  /** Publishes all of them, and empties what is over. */
   republish(): void {
-    for (const alarm of this.list) this.#ports.publish(alarm.id, JSON.stringify(alarm));
+    for (const id of this.#emptied) this.#ports.publish(id, "");
+    for (const alarm of this.#shown) this.#ports.publish(alarm.id, JSON.stringify(alarm));
     this.#publishAll();
   }
 
@@ -158,17 +173,17 @@ export class AlarmDesk {
     const byController = new Map<string | null, string[]>();
     for (const { controller, what } of late)
       byController.set(controller, [...(byController.get(controller) ?? []), what]);
-    const tell = (controller: string | null, message: string | null) =>
-      this.set("readings_overdue", { controller, actuator: null }, message);
+    const tell = (controller: string | null, message: string | null, facts?: AlarmFacts) =>
+      this.set("readings_overdue", { controller, actuator: null }, message, facts);
     for (const { type, controller, state } of this.list)
       if (type === "readings_overdue" && state !== "cleared" && upToDate.has(controller))
         tell(controller, null);
     for (const [controller, items] of byController)
-      tell(controller, `Late: ${items.join(", ").slice(0, 300)}.`);
+      tell(controller, `Late: ${items.join(", ").slice(0, 300)}.`, { late: items.slice(0, mostLate) });
   }
 
   #publishAll(): void {
-    this.#ports.publishAll(JSON.stringify(alarmSummary(this.list)));
+    this.#ports.publishAll(JSON.stringify(alarmSummary(this.#shown)));
   }
 
   #keep(name: string): void {
@@ -184,6 +199,8 @@ export class AlarmDesk {
     const { publish, onEvent } = this.#ports;
     for (const [name, alarm] of changed) {
       this.#keep(name);
+      if (alarm === null) this.#emptied.add(name);
+      else this.#emptied.delete(name);
       publish(name, alarm === null ? "" : JSON.stringify(shownAlarm(alarm)));
     }
     if (changed.size > 0) this.#publishAll();

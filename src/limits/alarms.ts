@@ -1,5 +1,5 @@
 import type { BridgeEvent } from "../greenhouse/events.js";
-import type { Alarm, AlarmType } from "../greenhouse/limits.js";
+import type { Alarm, AlarmFacts, AlarmType } from "../greenhouse/limits.js";
 
 /*
  * What is wrong now and somebody should know: raised once, cleared once, acknowledged by a person. Pure; instants are epoch
@@ -84,16 +84,17 @@ export function raise(
   subject: Subject,
   message: string,
   now: number,
+  facts?: AlarmFacts,
 ): AlarmNews {
   const id = alarmId(type, subject);
   const before = book.alarms.get(id);
   if (before !== undefined && isOn(before)) {
     if (before.message === message) return unchanged(book);
-    return put(book, { ...before, message }, []);
+    return put(book, { ...before, message, facts }, []);
   }
   const raised = [...book.raised.filter((at) => now - at < floodWindowMs), now];
   const isFlood = raised.length > mostRaised;
-  const alarm = newAlarm(type, subject, message, now);
+  const alarm = { ...newAlarm(type, subject, message, now), facts };
   const news = put({ ...book, raised }, alarm, isFlood ? [] : [told("alarm", alarm, now)]);
   if (!isFlood || isOn(news.book.alarms.get("flood"))) return news;
   const text = `More than ${mostRaised} alarms came within 10 minutes; further ones are not told one by one.`;
@@ -156,7 +157,7 @@ function told(type: "alarm" | "alarm_cleared" | "flood", alarm: Alarm, at: numbe
 }
 
 /** What everybody is shown of it. */
-export function shownAlarm(alarm: Alarm): Omit<Alarm, "clearedAt"> {
+export function shownAlarm(alarm: Alarm): Omit<Alarm, "clearedAt" | "facts"> {
   const { id, type, state, since, severity, controller, actuator, message, remedy, by } = alarm;
   return { id, type, state, since, severity, controller, actuator, message, remedy, by };
 }
@@ -165,7 +166,7 @@ const mostListed = 10;
 const ranks: Readonly<Record<Alarm["severity"], number>> = { error: 2, warning: 1, info: 0 };
 
 /** All that are on in one: how many, and the ten that matter most, unseen ones first, then the worst, then the newest. */
-export function alarmSummary(alarms: readonly Omit<Alarm, "clearedAt">[]) {
+export function alarmSummary(alarms: readonly Omit<Alarm, "clearedAt" | "facts">[]) {
   const on = alarms.filter(({ state }) => state !== "cleared");
   const unseen = on.filter(({ state }) => state === "active").length;
   const sorted = on.toSorted(

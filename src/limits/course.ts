@@ -1,87 +1,39 @@
 import type { Outcome } from "../greenhouse/command/outcomes.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { Actuator } from "../greenhouse/model.js";
-import { type Entry, keyOf, type LimitedCommand } from "./entry.js";
-import type { GuardState } from "./guards.js";
+import type { Entry, LimitedCommand, UnderWay } from "./entry.js";
+import { type GuardState, sent } from "./guards.js";
 import { limitsOf } from "./judge.js";
 import { began, directionOf, endedAt, isStart, type Moves } from "./pauses.js";
-import { type Attempts, type Hold, keptBack, type Lease, nextAttempt } from "./terms.js";
+import { firstAttempt, type Lease } from "./terms.js";
 
 /* What the course of a command does to the movements, the lease and the hold of its actuator. Instants are monotonic ms. */
-
-/** A command taken and not ended. */
-export interface UnderWay {
-  readonly command: LimitedCommand;
-  readonly isPosted: boolean;
-  /** What was in force before its first POST. */
-  readonly before: Pick<Entry, "lease" | "hold"> | null;
-}
-
-/** By actuator. */
-export class OpenCommands {
-  readonly #open = new Map<string, Map<string, UnderWay>>();
-
-  follow(under: UnderWay): void {
-    const { command } = under;
-    const key = keyOf(command.code, command.targetId);
-    this.#open.set(key, (this.#open.get(key) ?? new Map<string, UnderWay>()).set(command.id, under));
-  }
-
-  find({ code, targetId, id }: LimitedCommand): UnderWay | null {
-    return this.#open.get(keyOf(code, targetId))?.get(id) ?? null;
-  }
-
-  at(key: string): readonly UnderWay[] {
-    const open = this.#open.get(key);
-    return open === undefined ? nobody : [...open.values()];
-  }
-
-  /** Whether another command has sent the same. */
-  isOnItsWay({ code, targetId, id, wanted }: LimitedCommand): boolean {
-    const word = canonical(wanted);
-    return this.at(keyOf(code, targetId)).some(
-      ({ command, isPosted }) => isPosted && command.id !== id && canonical(command.wanted) === word,
-    );
-  }
-
-  end({ code, targetId, id }: LimitedCommand): void {
-    const key = keyOf(code, targetId);
-    const open = this.#open.get(key);
-    open?.delete(id);
-    if (open?.size === 0) this.#open.delete(key);
-  }
-}
-
-const nobody: readonly UnderWay[] = [];
 
 type Shown = Pick<Actuator, "state" | "position"> | undefined;
 
 /** As many starts are remembered as any limit counts. */
 const mostStarts = 60;
 
+/** It is under way; once it is sent with what was in force `before`. */
+export function opened(entry: Entry, command: LimitedCommand, before: UnderWay["before"]): Entry {
+  const inForce = before && { lease: before.lease, hold: before.hold };
+  return { ...entry, open: new Map(entry.open).set(command.id, { command, before: inForce }) };
+}
+
 /** Its first POST goes out: the movement begins, its lease and its hold are in force. */
 export function afterFirstPost(entry: Entry, command: LimitedCommand, shown: Shown, now: number): Entry {
-  const { term } = command;
   const word = canonical(command.wanted);
-  return {
-    ...entry,
-    ...(command.rule === null && word !== "stop" ? givenUp(entry, word) : {}),
-    ...(word === "stop" ? {} : { moves: movesAfter(entry.moves, command, shown, now) }),
-    ...(term?.lease ? leaseFrom(entry, command) : {}),
-    ...(term?.holdMs ? { hold: holdFrom(command, term.holdMs) } : {}),
-  };
+  if (word === "stop") return entry;
+  const given = command.rule === null ? givenUp(entry, word) : entry;
+  return { ...given, moves: movesAfter(entry.moves, command, shown, now), ...termOfCommand(entry, command) };
 }
 
 /** It takes over the read-backs of an equal one, whose POST counts for both; or an earlier run has sent it. */
 export function afterForeignPost(entry: Entry, command: LimitedCommand): Entry {
-  const { term, settings } = command;
-  return {
-    ...entry,
-    // What the travel time does not end, its result will.
-    ...(settings.travelMs > 0 ? {} : { moves: endedAt(entry.moves, Infinity) }),
-    ...(term?.lease ? leaseFrom(entry, command) : {}),
-    ...(term?.holdMs ? { hold: holdFrom(command, term.holdMs) } : {}),
-  };
+  if (command.wanted.type === "stop") return entry;
+  // What the travel time does not end, its result will.
+  const moves = command.settings.travelMs > 0 ? entry.moves : endedAt(entry.moves, Infinity);
+  return { ...entry, moves, ...termOfCommand(entry, command) };
 }
 
 function movesAfter(moves: Moves, command: LimitedCommand, shown: Shown, now: number): Moves {
@@ -100,36 +52,25 @@ const endOfMove = ({ settings }: LimitedCommand, now: number): number =>
 export const afterPost = (entry: Entry, command: LimitedCommand, now: number): Entry =>
   command.wanted.type === "stop" ? entry : { ...entry, moves: endedAt(entry.moves, endOfMove(command, now)) };
 
-/** The command's own lease; one of the configuration leaves the deadline of the same command as it is. */
-function leaseFrom(entry: Entry, command: LimitedCommand): Pick<Entry, "lease" | "leaseEnd"> {
+/** The lease and the hold with it; a time of the configuration leaves the deadline of the same command as it is. */
+function termOfCommand(entry: Entry, command: LimitedCommand): Pick<Entry, "lease" | "hold"> {
+  const { id, by, receivedMono, term } = command;
   const word = canonical(command.wanted);
-  const lease = command.term?.lease;
-  const { lease: running, leaseEnd } = entry;
-  if (!lease || (running?.command === word && !lease.isGiven)) return { lease: running, leaseEnd };
-  return {
-    lease: {
-      ...{ id: command.id, by: command.by, command: word, endsWith: lease.endsWith },
-      until: command.receivedMono + lease.ms,
-    },
-    leaseEnd: null,
-  };
+  const given = term?.lease;
+  const isRunning = entry.lease?.command === word && given?.isGiven !== true;
+  const hold = term?.holdMs ? { id, by, until: receivedMono + term.holdMs } : entry.hold;
+  if (!given || isRunning) return { lease: entry.lease, hold };
+  const until = receivedMono + given.ms;
+  return { lease: { id, by, command: word, endsWith: given.endsWith, until, end: firstAttempt }, hold };
 }
 
-const holdFrom = ({ id, by, receivedMono }: LimitedCommand, ms: number): Hold => ({
-  id,
-  by,
-  until: receivedMono + ms,
-});
-
 /** The command has ended; what a rule had sent is judged apart. */
-export function afterEnd(
-  entry: Entry,
-  { command, isPosted, before }: UnderWay,
-  outcome: Outcome,
-  now: number,
-): Entry {
+export function afterEnd(entry: Entry, command: LimitedCommand, outcome: Outcome, now: number): Entry {
   if (command.dryRun) return entry;
-  const moved = isPosted ? { ...entry, moves: movesAfterEnd(entry.moves, command, outcome, now) } : entry;
+  const { before = null } = entry.open.get(command.id) ?? {};
+  const open = new Map([...entry.open].filter(([id]) => id !== command.id));
+  const moves = before ? movesAfterEnd(entry.moves, command, outcome, now) : entry.moves;
+  const moved = { ...entry, open, moves };
   switch (outcome) {
     case "confirmed":
     case "already":
@@ -138,7 +79,7 @@ export function afterEnd(
     case "failed":
       return {
         ...moved,
-        ...(before && isPosted ? { lease: sooner(before.lease, moved.lease) } : {}),
+        ...(before ? { lease: sooner(before.lease, moved.lease) } : {}),
         hold: moved.hold?.id === command.id ? (before?.hold ?? null) : moved.hold,
       };
     case "dry_run":
@@ -159,33 +100,25 @@ function movesAfterEnd(moves: Moves, command: LimitedCommand, outcome: Outcome, 
 
 /** Another command that shows ends the lease, the same one renews it where it names a time. */
 function done(entry: Entry, command: LimitedCommand): Entry {
-  const { term } = command;
-  const isSame = entry.lease?.command === canonical(command.wanted);
-  const own = entry.lease?.id === command.id;
-  const lease = own
-    ? {}
-    : term?.lease
-      ? leaseFrom(entry, command)
-      : isSame
-        ? {}
-        : { lease: null, leaseEnd: null };
-  return { ...entry, ...lease, ...(term?.holdMs ? { hold: holdFrom(command, term.holdMs) } : {}) };
+  const { lease, hold } = termOfCommand(entry, command);
+  if (entry.lease?.id === command.id) return { ...entry, hold };
+  const isOther = !command.term?.lease && entry.lease?.command !== canonical(command.wanted);
+  return { ...entry, hold, lease: isOther ? null : lease };
 }
 
 const sooner = (one: Lease | null, other: Lease | null): Lease | null =>
   one === null || (other !== null && other.until < one.until) ? other : one;
 
 /** What guards had sent once is not sent again against somebody else; `word` is what he commands, if that is known. */
-function givenUp({ guards, sends, settings }: Entry, word: string | null): Pick<Entry, "guards" | "sends"> {
+function givenUp(entry: Entry, word: string | null): Entry {
   const isSame = (name: string) =>
-    word !== null && limitsOf(settings).guards.some((one) => one.name === name && one.sends === word);
-  const sent = [...sends].flatMap(([name, { tries }]) => (tries > 0 && !isSame(name) ? [name] : []));
-  const done = (name: string, state: GuardState): GuardState =>
-    sent.includes(name) && state.sending === "due" ? { ...state, sending: "done" } : state;
-  return {
-    guards: new Map([...guards].map(([name, state]) => [name, done(name, state)])),
-    sends: new Map([...sends].filter(([name]) => !sent.includes(name))),
-  };
+    word !== null && limitsOf(entry.settings).guards.some((one) => one.name === name && one.sends === word);
+  const isOver = (name: string, { sending, attempts }: GuardState) =>
+    sending === "due" && attempts.tries > 0 && !isSame(name);
+  const guards = [...entry.guards].map(
+    ([name, state]) => [name, isOver(name, state) ? sent(state) : state] as const,
+  );
+  return { ...entry, guards: new Map(guards) };
 }
 
 /** Somebody else moved it: a start that counts, and the end of a lease. */
@@ -199,35 +132,5 @@ export function afterForeignMove(entry: Entry, from: string, to: string, now: nu
     endsAt: now + travelMs,
   };
   const moves = began(entry.moves, move, mostStarts, now);
-  return { ...entry, moves, ...givenUp(entry, null), lease: null, leaseEnd: null };
-}
-
-/** Refusals that say that it was kept back, and not that it was tried. */
-const hindrances = new Set([
-  "interlock",
-  "read_only",
-  "controller_offline",
-  "platform_unavailable",
-  "other_bridge",
-  "shutting_down",
-  "overloaded",
-]);
-
-/** What becomes of an attempt of a rule; null when it is done with. */
-export function attemptAfter(
-  attempts: Attempts,
-  kind: "lease" | "guard",
-  {
-    outcome,
-    reason,
-    message,
-  }: { readonly outcome: Outcome; readonly reason: string | null; readonly message: string | null },
-  now: number,
-): Attempts | null {
-  if (outcome === "confirmed" || outcome === "already") return null;
-  // Nothing was sent, so the lease is not over.
-  if (outcome === "dry_run" && kind === "guard") return null;
-  const problem = message ?? `It ended ${outcome}.`;
-  const isHindered = outcome === "refused" && hindrances.has(reason ?? "");
-  return isHindered ? keptBack(attempts, now, problem) : nextAttempt(attempts, kind, now, problem);
+  return { ...givenUp(entry, null), moves, lease: null };
 }

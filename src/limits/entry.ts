@@ -1,13 +1,13 @@
 import type { Via } from "../greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Wanted } from "../greenhouse/command/words.js";
-import type { Guard, LeaseShown, LockShown, Restrictions } from "../greenhouse/limits.js";
+import type { LeaseShown, LockShown, Restrictions } from "../greenhouse/limits.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { KeptLimits } from "../journal/records.js";
-import { type GuardState, unjudged } from "./guards.js";
+import { type GuardState, type Instant, unjudged } from "./guards.js";
 import { allowedNow, limitsOf, type Standing } from "./judge.js";
-import { type Instant, neverMoved } from "./pauses.js";
-import { type Attempts, firstAttempt, isGivenUp, type Lease, type Term } from "./terms.js";
+import { neverMoved } from "./pauses.js";
+import { firstAttempt, isGivenUp, type Lease, type Term } from "./terms.js";
 
 /* What the limits know of one actuator, how it is kept on disk, and how it is shown. */
 
@@ -15,10 +15,8 @@ export interface Entry extends Standing {
   readonly code: string;
   readonly id: string;
   readonly lease: Lease | null;
-  /** Once the lease is over. */
-  readonly leaseEnd: Attempts | null;
-  /** By the guard's name: what is being sent. */
-  readonly sends: ReadonlyMap<string, Attempts>;
+  /** Commands taken and not ended, by their ids. */
+  readonly open: ReadonlyMap<string, UnderWay>;
 }
 
 export const keyOf = (code: string, actuator: string): string => `${code} actuator ${actuator}`;
@@ -46,13 +44,18 @@ export interface LimitedCommand {
   readonly rule: "guard" | "lease" | null;
 }
 
+/** A command taken and not ended. */
+export interface UnderWay {
+  readonly command: LimitedCommand;
+  /** What was in force before its first POST; null until then. */
+  readonly before: Pick<Entry, "lease" | "hold"> | null;
+}
+
 export const newEntry = (code: string, settings: ActuatorSettings): Entry => ({
   ...{ code, id: settings.id, settings },
   guards: new Map(limitsOf(settings).guards.map(({ name }) => [name, unjudged])),
-  ...{ moves: neverMoved, lock: null, hold: null, lease: null, leaseEnd: null, sends: new Map() },
+  ...{ moves: neverMoved, lock: null, hold: null, lease: null, open: new Map() },
 });
-
-export const guardState = ({ guards }: Standing, { name }: Guard): GuardState => guards.get(name) ?? unjudged;
 
 /** Nothing is in force and nothing has to be remembered. */
 export const isEmpty = ({ settings, lock, hold, lease, moves }: Entry): boolean =>
@@ -63,18 +66,26 @@ const sinceBefore = (at: number, place: number, all: readonly number[]): number 
 
 /** For the disk; `epoch` turns an instant of this run into epoch ms. Null where there is nothing to keep. */
 export function keptOf(entry: Entry, epoch: (mono: number) => number): KeptLimits | null {
-  const { settings, lock, hold, lease, moves, guards, sends } = entry;
+  const { settings, lock, hold, lease, moves, guards } = entry;
   if (isEmpty(entry)) return null;
   const { endsAt } = moves;
   const { startsPerHour } = limitsOf(settings);
   return {
     guards: Object.fromEntries(
-      [...guards].flatMap(([name, { phase, sending }]) => {
-        const { id = null, tries = 0 } = sends.get(name) ?? {};
-        // As it begins without a kept state.
-        const isNew = phase === unjudged.phase && sending === unjudged.sending;
-        return isNew ? [] : [[name, { phase, sending, id, tries }]];
-      }),
+      [...guards].flatMap(
+        ([
+          name,
+          {
+            phase,
+            sending,
+            attempts: { id, tries },
+          },
+        ]) => {
+          // As it begins without a kept state.
+          const isNew = phase === unjudged.phase && sending === unjudged.sending;
+          return isNew ? [] : [[name, { phase, sending, id, tries }]];
+        },
+      ),
     ),
     starts: startsPerHour === null ? [] : moves.starts.slice(-startsPerHour).map(epoch).map(sinceBefore),
     // One that only its result can end is read back by the next start.
@@ -112,11 +123,8 @@ export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, i
   const isLocked = lock !== null && (lock.until === null || lock.until > at);
   return {
     ...entry,
-    guards: new Map([...entry.guards].map(([name, fresh]) => [name, keptGuard(fresh, kept.guards[name])])),
-    sends: new Map(
-      Object.entries(kept.guards).flatMap(([name, { sending, id, tries }]) =>
-        sending === "due" && entry.guards.has(name) ? [[name, attemptsAgain(id, tries, mono, isOpen)]] : [],
-      ),
+    guards: new Map(
+      [...entry.guards].map(([name, fresh]) => [name, keptGuard(fresh, kept.guards[name], isOpen)]),
     ),
     moves: {
       starts: kept.starts.map((_, place, all) =>
@@ -129,24 +137,29 @@ export function restored(entry: Entry, kept: KeptLimits, { at, mono, isBehind, i
     lock: isLocked ? { ...lock, endsAt: lock.until === null ? Infinity : ahead(lock.until) } : null,
     lease: lease && {
       ...{ id: lease.id, by: lease.by, command: lease.command, endsWith: lease.ends_with },
-      until: isBehind ? mono : Math.min(ahead(lease.until), mono + dayMs),
+      ...{ until: isBehind ? mono : Math.min(ahead(lease.until), mono + dayMs), end: firstAttempt },
     },
     hold: hold && { id: hold.id, by: hold.by, until: Math.min(ahead(hold.until), mono + dayMs) },
   };
 }
 
-/** One that was about to be sent and of which the platform has nothing was no attempt. */
-function attemptsAgain(
-  id: string | null,
-  tries: number,
-  mono: number,
-  isOpen: (id: string) => boolean,
-): Attempts {
-  if (id !== null)
-    return { ...firstAttempt(mono), ...(isOpen(id) ? { id, tries } : { tries: Math.max(0, tries - 1) }) };
-  if (!isGivenUp(tries)) return { ...firstAttempt(mono), tries };
+function keptGuard(
+  fresh: GuardState,
+  kept: KeptLimits["guards"][string] | undefined,
+  isOpen: Restart["isOpen"],
+): GuardState {
+  if (kept === undefined) return fresh;
+  const { sending, id, tries } = kept;
+  const phase = kept.phase === "clear" ? "unsure" : kept.phase;
+  if (sending !== "due") return { ...fresh, phase, sending };
+  // One that was about to be sent and of which the platform has nothing was no attempt.
+  if (id !== null) {
+    const again = isOpen(id) ? { id, tries } : { tries: Math.max(0, tries - 1) };
+    return { ...fresh, phase, sending, attempts: { ...firstAttempt, ...again } };
+  }
   const problem = "It was not confirmed before the restart, and is not sent a fourth time.";
-  return { ...firstAttempt(Infinity), tries, problem };
+  const never = isGivenUp(tries) ? { nextAt: Infinity, problem } : {};
+  return { ...fresh, phase, sending, attempts: { ...firstAttempt, tries, ...never } };
 }
 
 /** A lease that is over at a start; `kept` is null where nobody knows for how long. */
@@ -175,11 +188,6 @@ export const unlockedEvent = (
   at,
   facts: { ...about, by },
 });
-
-function keptGuard(fresh: GuardState, kept: KeptLimits["guards"][string] | undefined): GuardState {
-  if (kept === undefined) return fresh;
-  return { ...fresh, phase: kept.phase === "clear" ? "unsure" : kept.phase, sending: kept.sending };
-}
 
 /** What everybody is shown of it. */
 export function restrictionsOf(entry: Entry, isReadOnly: boolean, now: Instant): Restrictions {

@@ -1,9 +1,16 @@
 import type { Guard, GuardCondition } from "../greenhouse/limits.js";
 import type { Quality } from "../greenhouse/model.js";
+import { type Attempts, firstAttempt } from "./terms.js";
 
 /*
  * One guard over time. It holds while its condition is true or its input is not good. Instants are monotonic ms.
  */
+
+export interface Instant {
+  readonly mono: number;
+  /** ISO time of a monotonic instant. */
+  readonly iso: (mono: number) => string;
+}
 
 /** What an input shows. */
 export interface Reading {
@@ -32,6 +39,7 @@ export interface GuardState {
   /** A good input was read in this run. */
   readonly isSeen: boolean;
   readonly sending: SendState;
+  readonly attempts: Attempts;
 }
 
 /** Without a kept state it begins as holding. */
@@ -41,22 +49,40 @@ export const unjudged: GuardState = {
   reading: nothingRead,
   isSeen: false,
   sending: "idle",
+  attempts: firstAttempt,
 };
+
+/** What it sends is done with for this time. */
+export const sent = (state: GuardState): GuardState => ({
+  ...state,
+  sending: "done",
+  attempts: firstAttempt,
+});
 
 export const holds = ({ phase }: GuardState): boolean => phase !== "clear";
 
 export const isBlind = ({ reading }: GuardState): boolean => reading.quality !== "good";
 
-const takesNumbers = ({ type }: GuardCondition): boolean => type === "above" || type === "below";
+type Value = Reading["value"];
 
-/** A value that the condition cannot judge is as bad as none. */
-function usable(condition: GuardCondition, reading: Reading): Reading {
-  if (reading.quality !== "good" || !takesNumbers(condition)) return reading;
-  const isNumeric = reading.values.length > 0 && reading.values.every((value) => typeof value === "number");
-  return isNumeric ? reading : { ...reading, quality: "bad" };
+/** As people and stations write numbers; `Number` also takes no text at all and other bases. */
+const decimal = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,2})?\s*$/i;
+
+const asNumber = (value: Value): Value =>
+  typeof value === "string" && decimal.test(value) ? Number(value) : value;
+
+/** As the condition can judge it; a value that it cannot judge is as bad as none. */
+function judgeable({ type }: GuardCondition, { value, values, quality }: Reading): Reading {
+  const wantsNumber = type === "above" || type === "below";
+  const read = wantsNumber ? values.map(asNumber) : values;
+  const isUsable =
+    read.length > 0 && read.every((one) => (wantsNumber ? typeof one === "number" : one !== null));
+  return {
+    value: wantsNumber ? asNumber(value) : value,
+    values: read,
+    quality: quality === "good" && !isUsable ? "bad" : quality,
+  };
 }
-
-type Value = Reading["values"][number];
 
 const sameWord = (word: string, value: Value) =>
   value !== null && String(value).trim().toLowerCase() === word.trim().toLowerCase();
@@ -97,7 +123,7 @@ export function foldReading(
   now: number,
   mayActBlind: boolean,
 ): GuardState {
-  const reading = usable(guard.condition, given);
+  const reading = judgeable(guard.condition, given);
   const isSame = sameReading(reading, before.reading);
   // Time changes nothing but a guard that waits to be clear, and one whose lost input is to count.
   if (isSame && before.clearSince === null && !mayActBlind) return before;
@@ -118,21 +144,22 @@ function folded(
   mayActBlind: boolean,
 ): GuardState {
   const { condition } = guard;
-  const calledFor = (sending: SendState): SendState =>
-    guard.sends !== null && sending === "idle" ? "due" : sending;
+  const called =
+    guard.sends !== null && before.sending === "idle"
+      ? ({ sending: "due", attempts: firstAttempt } as const)
+      : null;
   if (reading.quality !== "good") {
     const phase = before.phase === "clear" ? "unsure" : before.phase;
-    const sending = mayActBlind ? calledFor(before.sending) : before.sending;
-    return { ...before, phase, clearSince: null, reading, sending };
+    return { ...before, phase, clearSince: null, reading, ...(mayActBlind ? called : null) };
   }
   const state = { ...before, reading, isSeen: true };
   if (reading.values.some((value) => begins(condition, value)))
-    return { ...state, phase: "held", clearSince: null, sending: calledFor(before.sending) };
+    return { ...state, phase: "held", clearSince: null, ...called };
   if (before.phase === "clear") return { ...state, clearSince: null };
   if (reading.values.some((value) => goesOn(condition, value))) return { ...state, clearSince: null };
   const clearSince = before.clearSince ?? now;
-  const isClear = before.phase === "unsure" || now >= clearSince + guard.clearAfterMs;
-  return isClear ? { ...state, phase: "clear", clearSince: null, sending: "idle" } : { ...state, clearSince };
+  if (before.phase !== "unsure" && now < clearSince + guard.clearAfterMs) return { ...state, clearSince };
+  return { ...unjudged, reading, isSeen: true, phase: "clear" };
 }
 
 /** When time alone clears it; null where it does not. */

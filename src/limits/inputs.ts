@@ -2,7 +2,7 @@ import { stateOfWord } from "../greenhouse/actuator-values.js";
 import { canonical, type Wanted } from "../greenhouse/command/words.js";
 import type { Guard, GuardCondition } from "../greenhouse/limits.js";
 import type { Actuator, Controller } from "../greenhouse/model.js";
-import { nothingRead, type Reading } from "./guards.js";
+import { type Instant, nothingRead, type Reading } from "./guards.js";
 
 /** The newest live message of a `weather` topic. */
 export interface WeatherReading {
@@ -18,13 +18,20 @@ export interface Activity {
   readonly isMoving: boolean;
 }
 
-/** Where inputs are looked up, the same for every judgement. */
-export interface InputSource {
+/** All that an actuator's limits look at outside of it, at one moment. */
+export interface Around {
+  /** The controller of the actuator. */
+  readonly own: Controller | undefined;
   readonly controller: (idOrCode: string) => Controller | undefined;
   readonly weather: (name: string) => WeatherReading | null;
-  /** How old a weather value may be, ms; null for one that is not configured. */
-  readonly staleAfterMs: (name: string) => number | null;
   readonly activity: (code: string, actuator: string) => Activity;
+  /** How old a value may be: one of the platform, ms; or of `weather`, null for one that is not configured. */
+  readonly staleAfterMs: number;
+  readonly weatherStaleAfterMs: (name: string) => number | null;
+  readonly now: Instant;
+  /** When this run began. */
+  readonly startedAt: number;
+  readonly isReadOnly: boolean;
 }
 
 export const nothingUnderWay: Activity = { unfinished: [], isMoving: false };
@@ -34,14 +41,15 @@ const absentTexts = new Set(["", "null", "unknown", "unavailable"]);
 /** The value in a payload: of JSON the field, else the text itself; null where there is none. */
 export function weatherValue(payload: string, field: string | undefined): WeatherReading["value"] {
   const text = payload.trim();
-  if (field === undefined) return plain(parsed(text) ?? text, text);
-  let value: unknown = parsed(text);
-  for (const key of field.split(".")) {
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return null;
-    value = new Map<string, unknown>(Object.entries(value)).get(key);
-  }
-  return plain(value, "");
+  const said = parsed(text);
+  if (field === undefined) return plain(said ?? text, text);
+  return plain(field.split(".").reduce(inside, said), "");
 }
+
+const inside = (value: unknown, key: string): unknown =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, key)
+    ? new Map<string, unknown>(Object.entries(value)).get(key)
+    : undefined;
 
 function parsed(text: string): unknown {
   try {
@@ -58,91 +66,57 @@ function plain(value: unknown, text: string): WeatherReading["value"] {
   return absentTexts.has(word.toLowerCase()) ? null : word.slice(0, 200);
 }
 
-/** The actuator that is judged. */
-interface Judging {
-  readonly own: Controller;
-  readonly id: string;
-}
-
-/** What a guard's input shows now, `before` where that is the same; not good where it is not to be found. */
-export function readInput(
-  { input, condition }: Guard,
-  before: Reading,
-  { own, id }: Judging,
-  source: InputSource,
-  now: number,
-): Reading {
-  if (input.type === "weather") return readWeather(input.name, condition, before, source, now);
-  const controller = input.controller === null ? own : source.controller(input.controller);
+/** What a guard's input shows now; not good where it is not to be found. `id` is the actuator of the guard. */
+export function readInput({ input, condition }: Guard, id: string, around: Around): Reading {
+  if (input.type === "weather") return readWeather(input.name, around);
+  const controller = input.controller === null ? around.own : around.controller(input.controller);
   switch (input.type) {
     case "sensor": {
       const sensor = controller?.sensors.get(input.id);
-      return sensor === undefined ? nothingRead : one(sensor.value, condition, sensor.quality, before);
+      return sensor === undefined ? nothingRead : one(sensor.value, sensor.quality);
     }
     case "status": {
       const status = controller?.statuses.get(input.id);
-      return status === undefined ? nothingRead : one(status.state, condition, status.quality, before);
+      return status === undefined ? nothingRead : one(status.state, status.quality);
     }
     case "actuator": {
       const actuator = controller?.actuators.get(input.id);
       if (controller === undefined || actuator === undefined) return nothingRead;
       // A guard on the actuator itself looks at its movement, and not at the command that is judged.
-      const activity = source.activity(controller.info.code, input.id);
-      const isOwn = controller === own && input.id === id;
-      return readActuator(actuator, condition, isOwn ? { ...activity, unfinished: [] } : activity, before);
+      const activity = around.activity(controller.info.code, input.id);
+      const isOwn = controller === around.own && input.id === id;
+      return readActuator(actuator, condition, isOwn ? { ...activity, unfinished: [] } : activity);
     }
   }
 }
 
-function readWeather(
-  name: string,
-  condition: GuardCondition,
-  before: Reading,
-  source: InputSource,
-  now: number,
-): Reading {
-  const newest = source.weather(name);
-  const staleAt = weatherStaleAt(name, source);
+function readWeather(name: string, around: Around): Reading {
+  const newest = around.weather(name);
+  const staleAt = weatherStaleAt(name, around);
   if (newest === null || staleAt === null) return nothingRead;
-  return one(newest.value, condition, now >= staleAt ? "stale" : "good", before);
+  return one(newest.value, around.now.mono >= staleAt ? "stale" : "good");
 }
 
 /** When the newest message is too old; null without one. */
-export function weatherStaleAt(name: string, { weather, staleAfterMs }: InputSource): number | null {
+export function weatherStaleAt(name: string, { weather, weatherStaleAfterMs }: Around): number | null {
   const newest = weather(name);
-  const longest = staleAfterMs(name);
+  const longest = weatherStaleAfterMs(name);
   return newest === null || longest === null ? null : newest.at + longest + 1;
 }
 
 type Value = Reading["value"];
 
-function one(value: Value, { type }: GuardCondition, quality: Reading["quality"], before: Reading): Reading {
-  const wantsNumber = type === "above" || type === "below";
-  const text = typeof value === "string" ? value.trim() : "";
-  const numeric = wantsNumber && text !== "" && Number.isFinite(Number(text)) ? Number(text) : value;
-  if (numeric === null && quality === "good") return { value: null, values: [], quality: "bad" };
-  const isSame =
-    before.quality === quality &&
-    before.value === numeric &&
-    before.values.length === 1 &&
-    before.values[0] === numeric;
-  return isSame ? before : { value: numeric, values: [numeric], quality };
-}
+const one = (value: Value, quality: Reading["quality"]): Reading => ({ value, values: [value], quality });
 
 function readActuator(
-  actuator: Actuator,
+  { settings, quality, state, position }: Actuator,
   condition: GuardCondition,
   { unfinished, isMoving }: Activity,
-  before: Reading,
 ): Reading {
-  const { settings, quality, state, position } = actuator;
   if (state === null) return nothingRead;
-  if (condition.type === "moving") {
-    return one(isMoving || unfinished.length > 0, condition, quality, before);
-  }
+  if (condition.type === "moving") return one(isMoving || unfinished.length > 0, quality);
   const wantsNumber = condition.type === "above" || condition.type === "below";
   const value = wantsNumber ? degreeOf(state, position) : state;
-  if (unfinished.length === 0) return one(value, condition, quality, before);
   const goals = unfinished.map((wanted): Value => {
     if (wanted.type === "position") return wantsNumber ? wanted.degree : "position";
     const goal = stateOfWord(settings.kind, canonical(wanted));
@@ -157,31 +131,36 @@ export function degreeOf(state: string, position: number | null): number | null 
   return state === "open" ? 100 : state === "closed" ? 0 : null;
 }
 
+type Named = Pick<Controller["info"], "id" | "code">;
+
 /** Which actuators, by their keys, have guards on what. */
 export class Watchers {
-  /** By a controller's id or code, or `weather/<name>`. */
+  /** By `weather/<name>`, a controller's id or code, and both with one of its actuators. */
   readonly #bySource = new Map<string, Set<string>>();
-  readonly #actuators = new Set<string>();
 
   add(key: string, code: string, guards: readonly Guard[]): void {
     for (const { input } of guards) {
       const source = input.type === "weather" ? `weather/${input.name}` : (input.controller ?? code);
-      if (input.type === "actuator") this.#actuators.add(`${source} ${input.id}`);
-      this.#bySource.set(source, (this.#bySource.get(source) ?? new Set()).add(key));
+      this.#note(source, key);
+      if (input.type === "actuator") this.#note(`${source} ${input.id}`, key);
     }
+  }
+
+  #note(source: string, key: string): void {
+    this.#bySource.set(source, (this.#bySource.get(source) ?? new Set()).add(key));
   }
 
   ofWeather(name: string): readonly string[] {
     return [...(this.#bySource.get(`weather/${name}`) ?? [])];
   }
 
-  of({ id, code }: { readonly id: string; readonly code: string }): readonly string[] {
+  of({ id, code }: Named): readonly string[] {
     if (this.#bySource.size === 0) return [];
     return [...(this.#bySource.get(code) ?? []), ...(id === code ? [] : (this.#bySource.get(id) ?? []))];
   }
 
-  hasActuator({ id, code }: { readonly id: string; readonly code: string }, actuator: string): boolean {
-    if (this.#actuators.size === 0) return false;
-    return this.#actuators.has(`${code} ${actuator}`) || this.#actuators.has(`${id} ${actuator}`);
+  hasActuator({ id, code }: Named, actuator: string): boolean {
+    if (this.#bySource.size === 0) return false;
+    return this.#bySource.has(`${code} ${actuator}`) || this.#bySource.has(`${id} ${actuator}`);
   }
 }

@@ -2,16 +2,15 @@ import type { Via } from "../greenhouse/command/outcomes.js";
 import { canonical, vocabulary, type Wanted } from "../greenhouse/command/words.js";
 import type { Allowance, Allowed, DegreeRange, Guard, Interlock, Limits } from "../greenhouse/limits.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
-import { clearsAt, type GuardState, holds, isBlind, limitOf, unjudged } from "./guards.js";
+import { clearsAt, type GuardState, holds, type Instant, isBlind, limitOf, unjudged } from "./guards.js";
 import {
   directionOf,
-  type Instant,
   isStart,
   type Moves,
   neverMoved,
   type Pause,
-  pauseEnds,
   pausesFor,
+  startsWithinHour,
 } from "./pauses.js";
 import type { Hold } from "./terms.js";
 
@@ -70,37 +69,52 @@ const noLimits: Limits = {
 
 export const limitsOf = ({ limits }: Pick<ActuatorSettings, "limits">): Limits => limits ?? noLimits;
 
-export function judge(standing: Standing, judged: Judged, now: Instant): Verdict {
-  if (judged.wanted.type === "stop") return go;
+/** What keeps commands back now, whatever they wait for. */
+interface Reason {
+  readonly interlock: Interlock;
+  readonly message: () => string;
+  /** What passes all the same. */
+  readonly allow: Allowance;
+  /** Only somebody's commands, and of these none that holds the actuator itself. */
+  readonly isHold?: boolean;
+}
+
+const nothing: Allowance = { words: [], degrees: null };
+
+/** In the order in which they are told: the lock, the guards that hold, the hold. */
+function reasonsNow(standing: Standing, now: Instant): readonly Reason[] {
   const { settings, lock, hold } = standing;
-  if (lock !== null && lock.endsAt > now.mono) return refused(lockInterlock(lock), lockedSentence(lock));
+  const reasons: Reason[] = [];
+  if (lock !== null && lock.endsAt > now.mono)
+    reasons.push({ interlock: lockInterlock(lock), message: () => lockedSentence(lock), allow: nothing });
   for (const guard of limitsOf(settings).guards) {
     const state = stateOf(standing, guard);
-    if (!passes(guard, state, judged))
-      return refused(guardInterlock(guard, state, now), guardSentence(guard, state));
+    if (!holds(state)) continue;
+    const message = () => guardSentence(guard, state);
+    reasons.push({ interlock: guardInterlock(guard, state, now), message, allow: guard.allow });
   }
-  if (hold !== null && hold.until > now.mono && judged.source === "sender" && !judged.hasHold)
-    return refused(holdInterlock(hold, now), heldSentence(hold));
-  return judgePauses(standing, judged, now);
+  if (hold !== null && hold.until > now.mono) {
+    const message = () => heldSentence(hold);
+    reasons.push({ interlock: holdInterlock(hold, now), message, allow: nothing, isHold: true });
+  }
+  return reasons;
 }
 
-const refused = (interlock: Interlock, message: string): Verdict => ({
-  type: "refuse",
-  until: Infinity,
-  interlock,
-  message,
-});
-
-const stateOf = ({ guards }: Standing, { name }: Guard): GuardState => guards.get(name) ?? unjudged;
-
-function passes({ allow }: Guard, state: GuardState, { wanted, isLeadIn }: Judged): boolean {
-  if (!holds(state)) return true;
-  return allows(allow, wanted) && (!isLeadIn || allow.words.includes("on"));
+export function judge(standing: Standing, judged: Judged, now: Instant): Verdict {
+  if (judged.wanted.type === "stop") return go;
+  const reason = reasonsNow(standing, now).find((one) => !passes(one, judged));
+  if (reason === undefined) return judgePauses(standing, judged, now);
+  return { type: "refuse", until: Infinity, interlock: reason.interlock, message: reason.message() };
 }
 
-function allows({ words, degrees }: Allowance, wanted: Wanted): boolean {
+export const stateOf = ({ guards }: Standing, { name }: Guard): GuardState => guards.get(name) ?? unjudged;
+
+function passes({ allow, isHold = false }: Reason, { wanted, isLeadIn, source, hasHold }: Judged): boolean {
+  if (isHold && (hasHold || source !== "sender")) return true;
   if (wanted.type === "stop") return true;
-  if (wanted.type === "word") return words.includes(wanted.word);
+  if (isLeadIn && !allow.words.includes("on")) return false;
+  if (wanted.type === "word") return allow.words.includes(wanted.word);
+  const { degrees } = allow;
   return degrees !== null && wanted.degree >= degrees.min && wanted.degree <= degrees.max;
 }
 
@@ -109,29 +123,33 @@ function judgePauses({ settings, moves }: Standing, judged: Judged, now: Instant
   const { limits } = settings;
   if (limits === undefined || moves === neverMoved || judged.source !== "sender") return go;
   if (!isStart(canonical(judged.wanted))) return go;
-  const direction = directionOf(judged.wanted, judged.shown);
-  if (Math.max(...pauseEnds(limits, moves, direction)) <= now.mono) return go;
-  const [longest] = pausesFor(limits, moves, direction, now);
-  return longest === undefined ? go : { type: "wait", ...longest, message: pauseSentence(longest) };
+  const [longest] = pausesFor(limits, moves, directionOf(judged.wanted, judged.shown));
+  if (longest === undefined || longest.until <= now.mono) return go;
+  const interlock = pauseInterlock(longest, moves, now);
+  return { type: "wait", until: longest.until, interlock, message: pauseSentence(interlock) };
 }
 
-const lockInterlock = ({ by, until }: Lock): Interlock => ({
-  ...{ rule: "lock", input: null, value: by, limit: null, quality: null },
-  until: until === null ? null : new Date(until).toISOString(),
+const interlock = (rule: string, numbers: Partial<Interlock> = {}): Interlock => ({
+  ...{ rule, input: null, value: null, limit: null, quality: null, until: null },
+  ...numbers,
 });
 
-const holdInterlock = ({ by, until }: Hold, { iso }: Instant): Interlock => ({
-  ...{ rule: "hold", input: null, value: by, limit: null, quality: null },
-  until: iso(until),
-});
+const lockInterlock = ({ by, until }: Lock): Interlock =>
+  interlock("lock", { value: by, until: until === null ? null : new Date(until).toISOString() });
+
+const holdInterlock = ({ by, until }: Hold, { iso }: Instant): Interlock =>
+  interlock("hold", { value: by, until: iso(until) });
+
+function pauseInterlock({ rule, limit, until }: Pause, moves: Moves, { mono, iso }: Instant): Interlock {
+  const value = rule === "starts_per_hour" ? startsWithinHour(moves, mono).length : null;
+  return interlock(rule, { value, limit, until: Number.isFinite(until) ? iso(until) : null });
+}
 
 function guardInterlock(guard: Guard, state: GuardState, { iso }: Instant): Interlock {
   const at = clearsAt(guard, state);
   const { value, quality } = state.reading;
-  return {
-    ...{ rule: guard.name, input: guard.from, value, limit: limitOf(guard.condition), quality },
-    until: at === null ? null : iso(at),
-  };
+  const until = at === null ? null : iso(at);
+  return { rule: guard.name, input: guard.from, value, limit: limitOf(guard.condition), quality, until };
 }
 
 const lockedSentence = ({ by, reason }: Lock) =>
@@ -146,8 +164,7 @@ const pauseSentences: Readonly<Record<string, (limit: string) => string>> = {
   starts_per_hour: (limit) => `It has made its ${limit} starts within the last hour.`,
 };
 
-function pauseSentence({ interlock }: Pause): string {
-  const { rule, limit, until } = interlock;
+function pauseSentence({ rule, limit, until }: Interlock): string {
   const why = pauseSentences[rule]?.(String(limit)) ?? "";
   return until === null ? why : `${why} It may go at ${until}.`;
 }
@@ -175,31 +192,24 @@ function allowanceText({ words, degrees }: Allowance): string {
   return [...words.filter((word) => word !== "stop"), ...range, "stop"].join(", ");
 }
 
-const readOnly: Interlock = {
-  ...{ rule: "read_only", input: null, value: null, limit: null, quality: null, until: null },
-};
-
 /** What may be commanded now. Pauses stand among the reasons and narrow nothing. */
 export function allowedNow(standing: Standing, isReadOnly: boolean, now: Instant): Allowed {
-  const { settings, lock, hold, moves } = standing;
+  const { settings, moves } = standing;
+  const reasons = reasonsNow(standing, now);
+  const because = reasons.map((one) => one.interlock);
+  if (isReadOnly) {
+    const locks = because.filter(({ rule }) => rule === "lock");
+    return { words: [], degrees: null, because: [interlock("read_only"), ...locks] };
+  }
+  const pauses = pausesFor(limitsOf(settings), moves, null).filter(({ until }) => until > now.mono);
   const all = vocabulary(settings);
-  const isLocked = lock !== null && lock.endsAt > now.mono;
-  const locks = isLocked ? [lockInterlock(lock)] : [];
-  if (isReadOnly) return { words: [], degrees: null, because: [readOnly, ...locks] };
-  const holding = limitsOf(settings).guards.filter((guard) => holds(stateOf(standing, guard)));
-  const isHeld = hold !== null && hold.until > now.mono;
-  const because = [
-    ...locks,
-    ...holding.map((guard) => guardInterlock(guard, stateOf(standing, guard), now)),
-    ...(isHeld ? [holdInterlock(hold, now)] : []),
-    ...pausesFor(limitsOf(settings), moves, null, now).map(({ interlock }) => interlock),
-  ];
-  const isShut = isLocked || isHeld;
-  const words = all.words.filter(
-    (word) => word === "stop" || (!isShut && holding.every(({ allow }) => allow.words.includes(word))),
-  );
-  const ranges = holding.map(({ allow }) => allow.degrees);
-  return { words, degrees: isShut ? null : ranges.reduce(overlap, all.degrees), because };
+  const isAllowed = (word: string) =>
+    word === "stop" || reasons.every(({ allow }) => allow.words.includes(word));
+  return {
+    words: all.words.filter(isAllowed),
+    degrees: reasons.map(({ allow }) => allow.degrees).reduce(overlap, all.degrees),
+    because: [...because, ...pauses.map((pause) => pauseInterlock(pause, moves, now))],
+  };
 }
 
 function overlap(one: DegreeRange | null, other: DegreeRange | null): DegreeRange | null {

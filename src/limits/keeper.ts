@@ -1,20 +1,13 @@
 import type { Refusal } from "../greenhouse/command/outcomes.js";
+import { canonical } from "../greenhouse/command/words.js";
 import type { Actuator, Controller } from "../greenhouse/model.js";
-import type { HistoryParts, RecordBody } from "../journal/records.js";
+import type { HistoryParts, KeptLimits } from "../journal/records.js";
 import { Rest, Schedule } from "../runtime/schedule.js";
-import {
-  afterEnd,
-  afterFirstPost,
-  afterForeignMove,
-  afterForeignPost,
-  afterPost,
-  OpenCommands,
-  type UnderWay,
-} from "./course.js";
+import { afterEnd, afterFirstPost, afterForeignMove, afterForeignPost, afterPost, opened } from "./course.js";
 import { type Entry, keyOf, type LimitedCommand, newEntry, type Shut, unlockedEvent } from "./entry.js";
 import {
   type Activity,
-  type InputSource,
+  type Around,
   nothingUnderWay,
   Watchers,
   type WeatherReading,
@@ -22,23 +15,13 @@ import {
 } from "./inputs.js";
 import { go, judge, type KeptBack, type Verdict } from "./judge.js";
 import { type KeeperPorts, Ledger } from "./ledger.js";
-import { type Instant, isMoving } from "./pauses.js";
-import { type GivenTerm, type Term, termOf } from "./terms.js";
-import {
-  dueAt,
-  dueSends,
-  type Ended,
-  expire,
-  isKeptBack,
-  isThere,
-  readGuards,
-  sentAs,
-  type Surroundings,
-} from "./upkeep.js";
+import type { Instant } from "./guards.js";
+import { isMoving } from "./pauses.js";
+import { type Ended, type GivenTerm, type Term, termOf } from "./terms.js";
+import { dueAt, dueSends, expire, isKeptBack, isThere, readGuards, sentAs } from "./upkeep.js";
 
 type Taking = { readonly term: Term | null } | { readonly refusal: Refusal } | KeptBack;
 
-const inForce = ({ lease, hold }: Entry): UnderWay["before"] => ({ lease, hold });
 type About = Pick<LimitedCommand, "code" | "targetId" | "settings" | "term">;
 
 /**
@@ -48,14 +31,11 @@ type About = Pick<LimitedCommand, "code" | "targetId" | "settings" | "term">;
 export class LimitKeeper {
   readonly #ports: KeeperPorts;
   readonly #ledger: Ledger;
-  /** By actuator and command id. */
-  readonly #open = new OpenCommands();
   readonly #watchers = new Watchers();
   readonly #weather = new Map<string, WeatherReading>();
   readonly #due = new Schedule<string>();
   readonly #rest: Rest;
-  readonly #startedAt: number;
-  readonly #source: InputSource;
+  readonly #lookUp: Pick<Around, "controller" | "weather" | "weatherStaleAfterMs" | "activity" | "startedAt">;
   readonly #iso: (mono: number) => string;
   readonly #touched = new Set<string>();
   /** Actuators for which a rule's command waits until it may be sent. */
@@ -68,14 +48,14 @@ export class LimitKeeper {
     this.#ledger = new Ledger(ports);
     this.#rest = new Rest(ports.clock);
     const { clock, store, weather } = ports;
-    this.#startedAt = clock.monotonic();
     // Whole seconds, so that two clocks that run apart by a hair say the same.
     this.#iso = (mono) =>
       new Date(Math.round((mono + clock.now() - clock.monotonic()) / 1_000) * 1_000).toISOString();
-    this.#source = {
+    this.#lookUp = {
+      startedAt: clock.monotonic(),
       controller: (idOrCode) => store.byId(idOrCode) ?? store.get(idOrCode),
       weather: (name) => this.#weather.get(name) ?? null,
-      staleAfterMs: (name) => weather[name]?.stale_after ?? null,
+      weatherStaleAfterMs: (name) => weather[name]?.stale_after ?? null,
       activity: (code, actuator) => this.#activity(code, actuator),
     };
     for (const { info, actuators } of store.controllers())
@@ -91,17 +71,13 @@ export class LimitKeeper {
   take(command: LimitedCommand, given: GivenTerm): Taking {
     const term = termOf(command.wanted, command.target, command.settings, given);
     if (term !== null && "reason" in term) return { refusal: term };
-    const verdict = this.#mayStart(command, term);
+    const verdict = this.mayStart(term === null ? command : { ...command, term });
     return verdict.type === "refuse" ? verdict : { term };
   }
 
   /** What waits longer than the command may is refused. */
   mayStart(command: LimitedCommand): Verdict {
-    return this.#mayStart(command, command.term);
-  }
-
-  #mayStart(command: LimitedCommand, term: Term | null): Verdict {
-    const verdict = this.#judge(command, term, false);
+    const verdict = this.#judge(command, false);
     if (verdict.type !== "wait") return verdict;
     // Nothing would move.
     if (this.#isThere(command)) return go;
@@ -113,87 +89,88 @@ export class LimitKeeper {
 
   /** Immediately before a POST; only a first one waits for pauses, and cannot any more. */
   mayPost(command: LimitedCommand, isLeadIn: boolean): Verdict {
-    const verdict = this.#judge(command, command.term, isLeadIn);
+    const verdict = this.#judge(command, isLeadIn);
     if (verdict.type !== "wait") return verdict;
-    return this.#open.find(command)?.isPosted === true ? go : { ...verdict, type: "refuse" };
+    const before = this.#entryOf(command)?.open.get(command.id)?.before ?? null;
+    return before !== null ? go : { ...verdict, type: "refuse" };
   }
 
-  #judge(command: LimitedCommand, term: Term | null, isLeadIn: boolean): Verdict {
-    const { code, targetId, wanted, rule } = command;
+  #judge(command: LimitedCommand, isLeadIn: boolean): Verdict {
+    const { code, targetId, wanted, rule, term } = command;
     if (command.target !== "actuator" || wanted.type === "stop") return go;
     const entry = this.#read(keyOf(code, targetId));
     if (entry === undefined) return go;
     const hasHold = term !== null && term.holdMs !== null;
     const shown = this.#shown(command);
-    const now = { mono: this.#ports.clock.monotonic(), iso: this.#iso };
-    return judge(entry, { wanted, isLeadIn, source: rule ?? "sender", hasHold, shown }, now);
+    return judge(entry, { wanted, isLeadIn, source: rule ?? "sender", hasHold, shown }, this.#now());
   }
 
   #isThere(command: LimitedCommand): boolean {
     const actuator = this.#shown(command);
-    if (command.force || command.target !== "actuator" || !actuator) return false;
-    return this.#open.isOnItsWay(command) || isThere(actuator, command.wanted);
+    if (command.force || !actuator) return false;
+    const word = canonical(command.wanted);
+    const others = [...(this.#entryOf(command)?.open.values() ?? [])];
+    const isOnItsWay = others.some(
+      ({ command: other, before }) =>
+        before !== null && other.id !== command.id && canonical(other.wanted) === word,
+    );
+    return isOnItsWay || isThere(actuator, command.wanted);
   }
 
-  /** What has to be on disk before the first POST. */
-  beforeSending(command: LimitedCommand): readonly RecordBody[] {
+  /** What has to be on disk before the first POST, in the record that says that it is sent. */
+  beforeSending(command: LimitedCommand): KeptLimits | null {
     const entry = this.#entryFor(command);
-    if (entry === null) return [];
+    if (entry === null) return null;
     const [shown, now] = [this.#shown(command), this.#ports.clock.monotonic()];
     return this.#ledger.ahead(entry, command.id, (one) => afterFirstPost(one, command, shown, now));
   }
 
   /** One that confirms without a POST of its own has taken over the read-backs of an equal one. */
   phase(command: LimitedCommand, phase: string, isRecovered: boolean): void {
-    if (command.target !== "actuator" || command.dryRun || phase === "done") return;
-    if (!this.#mayMatter(command)) return;
-    const under = this.#open.find(command);
-    const isForeign = (isRecovered || phase === "confirming") && under?.isPosted !== true;
-    const entry = isForeign && command.wanted.type !== "stop" ? this.#entryFor(command) : null;
-    if (under !== null && entry === null) return;
-    this.#open.follow({ command, isPosted: isForeign, before: entry && inForce(entry) });
-    if (entry === null) this.#touchController(command.code);
-    else {
-      this.#ledger.put(afterForeignPost(entry, command));
-      this.#touchAfter(command);
-    }
+    const entry = command.dryRun || phase === "done" ? null : this.#entryFor(command);
+    if (entry === null) return;
+    const under = entry.open.get(command.id);
+    const isForeign = (isRecovered || phase === "confirming") && !under?.before;
+    if (under !== undefined && !isForeign) return;
+    const after = isForeign ? afterForeignPost(entry, command) : entry;
+    this.#ledger.set(opened(after, command, isForeign ? entry : null));
+    if (isForeign) this.#touchAfter(command);
+    else this.#touchController(command.code);
   }
 
   /** A POST of it begins, or has ended. */
   posted(command: LimitedCommand): void {
     const entry = this.#entryFor(command);
     if (entry === null) return;
-    const under = this.#open.find(command);
+    const under = entry.open.get(command.id);
     const now = this.#ports.clock.monotonic();
-    const after = under?.isPosted
+    const after = under?.before
       ? afterPost(entry, command, now)
       : afterFirstPost(entry, command, this.#shown(command), now);
-    this.#open.follow({ command, isPosted: true, before: under?.before ?? inForce(entry) });
     // A stop, and what a rule sends, goes out without the disk too.
     const isOnDisk = command.wanted.type !== "stop" && command.rule === null;
     this.#ledger.caughtUp(command, isOnDisk);
-    this.#ledger.put(after);
+    this.#ledger.set(opened(after, command, under?.before ?? entry));
     this.#touchAfter(command);
   }
 
   ended(command: LimitedCommand, result: Ended): void {
-    if (command.target !== "actuator") return;
-    const under = this.#open.find(command) ?? { command, isPosted: false, before: null };
-    this.#open.end(command);
-    this.#ledger.caughtUp(command, false);
-    // Also of one that was never sent: the disk may have been told that it would be.
     const entry = this.#entryFor(command);
-    if (entry !== null) {
-      const now = this.#ports.clock.monotonic();
-      this.#ledger.put(sentAs(afterEnd(entry, under, result.outcome, now), result, now));
-    }
+    if (entry === null) return;
+    // Also of one that was never sent: the disk may have been told that it would be.
+    this.#ledger.caughtUp(command, false);
+    const now = this.#ports.clock.monotonic();
+    const after = sentAs(afterEnd(entry, command, result.outcome, now), result, now);
+    this.#ledger.set(after);
+    // Before the result, whose way to the disk brings it there too: a lease that is over must not come back without it.
+    this.#ledger.keep(after);
     this.#touchAfter(command);
   }
 
   /** What a rule asked for was refused before it was a command. */
   turnedAway(about: Pick<LimitedCommand, "code" | "targetId">, result: Ended): void {
-    const entry = this.#ledger.get(keyOf(about.code, about.targetId));
-    if (entry) this.#ledger.put(sentAs(entry, result, this.#ports.clock.monotonic()));
+    const entry = this.#entryOf(about);
+    if (entry) this.#ledger.set(sentAs(entry, result, this.#ports.clock.monotonic()));
     this.#touchAfter(about);
   }
 
@@ -204,7 +181,7 @@ export class LimitKeeper {
     if (settings === undefined) return;
     const entry = this.#entryFor({ code, targetId: actuator, settings, target: "actuator", term: null });
     if (entry === null) return;
-    this.#ledger.put(afterForeignMove(entry, from, to, this.#ports.clock.monotonic()));
+    this.#ledger.set(afterForeignMove(entry, from, to, this.#ports.clock.monotonic()));
     this.#touchAfter({ code, targetId: actuator });
   }
 
@@ -293,13 +270,17 @@ export class LimitKeeper {
   #mayMatter({ code, targetId, settings, term }: About): boolean {
     if (settings.limits !== undefined || term !== null) return true;
     if (this.#watchers.hasActuator(this.#named(code), targetId)) return true;
-    return this.#ledger.get(keyOf(code, targetId)) !== undefined;
+    return this.#entryOf({ code, targetId }) !== undefined;
+  }
+
+  #entryOf({ code, targetId }: Pick<LimitedCommand, "code" | "targetId">): Entry | undefined {
+    return this.#ledger.get(keyOf(code, targetId));
   }
 
   /** Of an actuator that may be limited, or that others look at; null where nothing has to be remembered. */
   #entryFor(about: About & Pick<LimitedCommand, "target">): Entry | null {
     if (about.target !== "actuator" || !this.#mayMatter(about)) return null;
-    return this.#ledger.get(keyOf(about.code, about.targetId)) ?? newEntry(about.code, about.settings);
+    return this.#entryOf(about) ?? newEntry(about.code, about.settings);
   }
 
   /** Folds what its inputs show now. */
@@ -307,30 +288,35 @@ export class LimitKeeper {
     const before = this.#ledger.get(key);
     if (before === undefined) return undefined;
     const after = readGuards(before, this.#around(before));
-    if (after !== before) this.#ledger.put(after);
+    if (after === before) return before;
+    this.#ledger.set(after);
+    this.#touchLater(key);
     return after;
   }
 
-  #around({ code }: Entry): Surroundings {
-    const { store, staleAfterMs, clock, isReadOnly } = this.#ports;
-    const [source, startedAt] = [this.#source, this.#startedAt];
-    const now = clock.monotonic();
-    return { own: store.get(code), source, now, startedAt, isReadOnly: isReadOnly(), staleAfterMs };
+  #around({ code }: Entry): Around {
+    const { store, staleAfterMs, isReadOnly } = this.#ports;
+    const now = this.#now();
+    return { ...this.#lookUp, own: store.get(code), now, isReadOnly: isReadOnly(), staleAfterMs };
+  }
+
+  #now(): Instant {
+    return { mono: this.#ports.clock.monotonic(), iso: this.#iso };
   }
 
   #activity(code: string, actuator: string): Activity {
-    const key = keyOf(code, actuator);
-    const moves = this.#ledger.get(key)?.moves;
-    const open = this.#open.at(key);
-    if (moves === undefined && open.length === 0) return nothingUnderWay;
+    const entry = this.#ledger.get(keyOf(code, actuator));
+    if (entry === undefined) return nothingUnderWay;
     return {
-      unfinished: open.flatMap(({ command: { wanted } }) => (wanted.type === "stop" ? [] : [wanted])),
-      isMoving: moves !== undefined && isMoving(moves, this.#ports.clock.monotonic()),
+      unfinished: [...entry.open.values()].flatMap(({ command: { wanted } }) =>
+        wanted.type === "stop" ? [] : [wanted],
+      ),
+      isMoving: isMoving(entry.moves, this.#ports.clock.monotonic()),
     };
   }
 
   #touchAfter({ code, targetId }: Pick<LimitedCommand, "code" | "targetId">): void {
-    if (this.#ledger.get(keyOf(code, targetId)) !== undefined) this.#touchLater(keyOf(code, targetId));
+    this.#touchLater(keyOf(code, targetId));
     this.#touchController(code);
   }
 
@@ -351,7 +337,7 @@ export class LimitKeeper {
 
   /** Writes what the disk could not take when it was so. */
   journalAgain(): void {
-    for (const key of this.#ledger.putAgain()) this.#touchLater(key);
+    for (const key of this.#ledger.unwritten()) this.#touchLater(key);
   }
 
   /** Not within what told of it: a listener of the store must not dispatch. What it shows must not hold up a POST. */
@@ -366,31 +352,31 @@ export class LimitKeeper {
   }
 
   #touch(key: string): void {
-    const read = this.#read(key);
-    if (read === undefined) return;
+    const before = this.#ledger.get(key);
+    if (before === undefined) return;
     const { clock, newId, submit, recheck, onEvent } = this.#ports;
-    const now = { mono: clock.monotonic(), iso: this.#iso };
-    const around = this.#around(read);
-    const expired = expire(read, clock.monotonic());
+    const around = this.#around(before);
+    const read = readGuards(before, around);
+    const expired = expire(read, around.now.mono);
     const about = { controller: around.own?.info.id ?? read.code, actuator: read.id };
     if (read.lock && !expired.lock) onEvent(unlockedEvent(about, read.lock.by, clock.now()));
     const { entry, sends } = this.#isRunning
-      ? dueSends(expired, around, now, newId)
+      ? dueSends(expired, around, newId)
       : { entry: expired, sends: [] };
-    const open = this.#open.at(key);
-    this.#ledger.put(entry);
-    this.#ledger.show(entry, now, open.length > 0);
+    this.#ledger.set(entry);
+    this.#ledger.keep(entry);
+    this.#ledger.show(entry, around.now);
     this.#ledger.tellProblems(entry, around);
     if (isKeptBack(entry)) this.#keptBack.add(key);
     else this.#keptBack.delete(key);
-    this.#schedule(key, entry, around, now);
+    this.#schedule(key, entry, around);
     if (around.own !== undefined)
       for (const send of sends) submit({ ...send, controllerId: about.controller, actuator: entry.id });
-    if (open.some(({ isPosted }) => !isPosted)) recheck(key);
+    if ([...entry.open.values()].some((one) => one.before === null)) recheck(key);
   }
 
-  #schedule(key: string, entry: Entry, around: Surroundings, now: Instant): void {
-    const at = dueAt(entry, around, now);
+  #schedule(key: string, entry: Entry, around: Around): void {
+    const at = dueAt(entry, around);
     const next = Math.min(at ?? Infinity, this.#ledger.shownAt(entry) ?? Infinity);
     if (next === Infinity) this.#due.delete(key);
     else this.#due.set(key, next);

@@ -1,6 +1,6 @@
 import type { Configuration } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
-import type { AlarmType, Restrictions } from "../greenhouse/limits.js";
+import type { AlarmFacts, AlarmType, Restrictions } from "../greenhouse/limits.js";
 import type { HistoryParts, KeptLimits, RecordBody } from "../journal/records.js";
 import type { Clock } from "../runtime/clock.js";
 import type { GreenhouseStore } from "../sync/store.js";
@@ -18,8 +18,9 @@ import {
   type Shut,
   unlockedEvent,
 } from "./entry.js";
-import type { Instant } from "./pauses.js";
-import { type DueSend, problemsOf, type Surroundings } from "./upkeep.js";
+import type { Instant } from "./guards.js";
+import type { Around } from "./inputs.js";
+import { type DueSend, problemsOf } from "./upkeep.js";
 
 /** What a rule has the bridge send. */
 export interface RuleCommand extends DueSend {
@@ -44,6 +45,7 @@ export interface KeeperPorts {
     type: AlarmType,
     about: { readonly controller: string; readonly actuator: string },
     message: string | null,
+    facts?: AlarmFacts,
   ) => void;
   readonly submit: (command: RuleCommand) => void;
   /** What waits at the actuator is judged anew. */
@@ -63,15 +65,19 @@ const numbersEveryMs = 5_000;
 /** What a removed actuator has left is forgotten after that. */
 const goneForMs = 86_400_000;
 
+/** Equal where the disk has to say the same, to the second. */
+const signature = (entry: Entry | undefined): string => {
+  const kept = entry === undefined ? null : keptOf(entry, (mono) => Math.round(mono / 1_000));
+  return kept === null ? "" : JSON.stringify(kept);
+};
+
 /** What is known of every actuator that is limited, as it is on disk and as it is shown. */
 export class Ledger {
   readonly #ports: Pick<KeeperPorts, "clock" | "store" | "journal" | "isReadOnly" | "alarm" | "onEvent">;
   readonly #entries = new Map<string, Entry>();
   readonly #published = new Map<string, Published>();
-  /** As the disk has it, or is about to. */
-  readonly #kept = new Map<string, string>();
-  /** Of which the disk may not have the newest. */
-  readonly #unwritten = new Set<string>();
+  /** As the disk has it, or is about to; null where nobody knows. */
+  readonly #onDisk = new Map<string, Entry | null>();
   /** What the disk has to have before a first POST, and is so once it is out: nothing may be written over it meanwhile. */
   readonly #ahead = new Map<string, { readonly id: string; readonly change: (entry: Entry) => Entry }>();
 
@@ -92,27 +98,21 @@ export class Ledger {
     this.#entries.set(keyOf(entry.code, entry.id), entry);
   }
 
-  put(entry: Entry): void {
-    this.set(entry);
-    const key = keyOf(entry.code, entry.id);
-    for (const record of this.#unkept(key, entry))
-      this.#ports.journal.append(record, { durable: false }).then(
-        () => this.#unwritten.delete(key),
-        () => {
-          this.#unwritten.add(key);
-          this.#kept.set(key, "unknown");
-        },
-      );
+  /** Writes what the disk does not have yet of it. */
+  keep(entry: Entry): void {
+    const record = this.#unkept(entry);
+    if (record === null) return;
+    const isUnknown = () => this.#onDisk.set(keyOf(entry.code, entry.id), null);
+    this.#ports.journal.append(record, { durable: false }).catch(isUnknown);
   }
 
-  /** What has to be on disk before the first POST of a command, which then changes the entry so. */
-  ahead(entry: Entry, id: string, change: (entry: Entry) => Entry): readonly RecordBody[] {
+  /** What has to be on disk with the first POST of a command, which then changes the entry so. */
+  ahead(entry: Entry, id: string, change: (entry: Entry) => Entry): KeptLimits | null {
     const key = keyOf(entry.code, entry.id);
+    const after = change(entry);
     this.#ahead.set(key, { id, change });
-    const records = this.#unkept(key, entry);
-    // Whether the disk takes it, the POST tells.
-    if (records.length > 0) this.#unwritten.add(key);
-    return records;
+    this.#onDisk.set(key, after);
+    return this.#keptNow(after);
   }
 
   /** Its first POST goes out, or it has ended. */
@@ -120,32 +120,29 @@ export class Ledger {
     const key = keyOf(code, targetId);
     if (this.#ahead.get(key)?.id !== id) return;
     this.#ahead.delete(key);
-    if (isOnDisk) this.#unwritten.delete(key);
+    if (!isOnDisk) this.#onDisk.set(key, null);
   }
 
-  /** Writes what the disk did not take; which these were. */
-  putAgain(): readonly string[] {
-    const keys = [...this.#unwritten];
-    for (const key of keys) {
-      const entry = this.#entries.get(key);
-      this.#unwritten.delete(key);
-      this.#kept.set(key, "unknown");
-      if (entry !== undefined) this.put(entry);
-    }
-    return keys;
+  /** Of which the disk may not have the newest. */
+  unwritten(): readonly string[] {
+    return [...this.#onDisk].flatMap(([key, entry]) => (entry === null ? [key] : []));
   }
 
-  /** What the disk does not have yet of it; counts as kept from now on. */
-  #unkept(key: string, present: Entry): readonly RecordBody[] {
+  /** Null where the disk has it; what it is given counts as there from now on. */
+  #unkept(present: Entry): RecordBody | null {
+    const key = keyOf(present.code, present.id);
     const entry = this.#ahead.get(key)?.change(present) ?? present;
+    const held = this.#onDisk.get(key);
+    if (held === entry || (held !== null && signature(held) === signature(entry))) return null;
+    this.#onDisk.set(key, entry);
+    const kept = this.#keptNow(entry);
+    return { type: "limits_kept", controller: entry.code, actuator: entry.id, kept };
+  }
+
+  #keptNow(entry: Entry): KeptLimits | null {
     const { clock } = this.#ports;
-    const seconds = keptOf(entry, (mono) => Math.round(mono / 1_000));
-    const signature = seconds === null ? "" : JSON.stringify(seconds);
-    if ((this.#kept.get(key) ?? "") === signature) return [];
-    this.#kept.set(key, signature);
     const offset = clock.now() - clock.monotonic();
-    const kept = keptOf(entry, (mono) => Math.round(mono + offset));
-    return [{ type: "limits_kept", controller: entry.code, actuator: entry.id, kept }];
+    return keptOf(entry, (mono) => Math.round(mono + offset));
   }
 
   /** Changes all of them once the disk has what they are to be; none where it cannot take it, which rejects. */
@@ -156,12 +153,17 @@ export class Ledger {
         const settings = held?.get(id)?.settings;
         return settings ? [this.get(keyOf(code, id)) ?? newEntry(code, settings)] : [];
       });
-    const records = now().flatMap((entry) => this.#unkept(keyOf(code, entry.id), { ...entry, ...change }));
+    const records = now().flatMap((entry) => this.#unkept({ ...entry, ...change }) ?? []);
     const written = await Promise.allSettled(
       records.map((record) => this.#ports.journal.append(record, { durable: true })),
     );
     const failed = written.find(({ status }) => status === "rejected");
-    for (const entry of now()) this.put(failed === undefined ? { ...entry, ...change } : entry);
+    for (const entry of now()) {
+      this.set(failed === undefined ? { ...entry, ...change } : entry);
+      if (failed === undefined) continue;
+      this.#onDisk.set(keyOf(code, entry.id), null);
+      this.keep(entry);
+    }
     if (failed?.status === "rejected") throw failed.reason;
   }
 
@@ -184,7 +186,7 @@ export class Ledger {
       }
       const fresh = this.get(keyOf(code, actuator)) ?? newEntry(code, held.settings);
       const entry = restored(fresh, kept, { at, mono, isBehind, isOpen: (id) => open.has(id) });
-      this.put(entry);
+      this.set(entry);
       const about = { controller: store.get(code)?.info.id ?? code, actuator };
       if (kept.lock !== null && entry.lock === null) onEvent(unlockedEvent(about, kept.lock.by, at));
       if (entry.lease !== null && entry.lease.until <= mono)
@@ -215,8 +217,8 @@ export class Ledger {
     return [];
   }
 
-  /** Shows it to everybody; what no longer limits anything is forgotten unless a command is `open`. */
-  show(entry: Entry, now: Instant, isOpen: boolean): void {
+  /** Shows it to everybody; what no longer limits anything is forgotten unless a command is open. */
+  show(entry: Entry, now: Instant): void {
     const key = keyOf(entry.code, entry.id);
     const isReadOnly = this.#ports.isReadOnly();
     const isPlain = isEmpty(entry) && !isReadOnly;
@@ -235,9 +237,8 @@ export class Ledger {
     }
     this.#published.set(key, { restrictions, at: now.mono, isLate: false });
     this.#ports.store.dispatch(entry.code, { type: "restricted", id: entry.id, restrictions });
-    if (!isPlain || isOpen || this.#unwritten.has(key)) return;
-    this.#entries.delete(key);
-    this.#published.delete(key);
+    if (!isPlain || entry.open.size > 0 || this.#onDisk.get(key) === null) return;
+    for (const held of [this.#entries, this.#published, this.#onDisk]) held.delete(key);
   }
 
   /** When what is shown late is shown; null where nothing is. */
@@ -246,13 +247,14 @@ export class Ledger {
     return published?.isLate === true ? published.at + numbersEveryMs : null;
   }
 
-  tellProblems(entry: Entry, around: Surroundings): void {
+  tellProblems(entry: Entry, around: Around): void {
     const controller = around.own?.info.id;
     if (controller === undefined) return;
     const problems = problemsOf(entry, around);
     for (const type of ["guard_blind", "guard_unmet", "lease_overrun"] as const) {
       const problem = problems[type];
-      if (problem !== undefined) this.#ports.alarm(type, { controller, actuator: entry.id }, problem);
+      const about = { controller, actuator: entry.id };
+      if (problem !== undefined) this.#ports.alarm(type, about, problem?.message ?? null, problem?.facts);
     }
   }
 }

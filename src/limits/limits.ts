@@ -83,7 +83,7 @@ export class LimitDesk {
     });
     this.keeper = new LimitKeeper({
       ...{ ...ports, weather, staleAfterMs: polling.stale_after },
-      alarm: (type, about, message) => this.alarms.set(type, about, message),
+      alarm: (type, about, message, facts) => this.alarms.set(type, about, message, facts),
     });
   }
 

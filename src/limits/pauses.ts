@@ -1,17 +1,11 @@
 import type { Wanted } from "../greenhouse/command/words.js";
-import type { Interlock, Limits } from "../greenhouse/limits.js";
+import type { Limits } from "../greenhouse/limits.js";
 import { degreeOf } from "./inputs.js";
 
 /*
  * Rest, reversal and starts per hour. A movement lasts from a first POST until the travel time after the last one, of kinds
  * without one until the command's result. Instants are monotonic ms.
  */
-
-export interface Instant {
-  readonly mono: number;
-  /** ISO time of a monotonic instant. */
-  readonly iso: (mono: number) => string;
-}
 
 type Direction = "up" | "down";
 
@@ -62,7 +56,7 @@ export function began(
   most: number,
   now: number,
 ): Moves {
-  const recent = moves.starts.filter((at) => now - at < hourMs);
+  const recent = startsWithinHour(moves, now);
   const starts = isCounted ? [...recent, now].slice(-most) : recent;
   return { starts, endsAt, direction };
 }
@@ -70,43 +64,29 @@ export function began(
 export const endedAt = (moves: Moves, at: number): Moves => ({ ...moves, endsAt: at });
 
 export interface Pause {
-  readonly interlock: Interlock;
-  /** Infinity where only an end can tell. */
+  readonly rule: "rest" | "reversal" | "starts_per_hour";
+  /** As configured: seconds, or starts. */
+  readonly limit: number;
+  /** Monotonic ms; Infinity where only an end can tell. */
   readonly until: number;
 }
 
-/** When rest, reversal and starts per hour are over for a movement in this direction; -Infinity for what does not count. */
-export function pauseEnds(
+/** What a movement in this direction has to wait for, or had to, the longest first. */
+export function pausesFor(
   { restMs, reversalMs, startsPerHour }: Limits,
   { endsAt, direction: before, starts }: Moves,
   direction: Direction | null,
-): readonly [rest: number, reversal: number, starts: number] {
-  const isOtherWay = direction === null || direction !== before;
+): readonly Pause[] {
+  const pauses: Pause[] = [];
+  if (endsAt !== null && restMs > 0)
+    pauses.push({ rule: "rest", limit: restMs / 1_000, until: endsAt + restMs });
+  if (endsAt !== null && reversalMs > 0 && (direction === null || direction !== before))
+    pauses.push({ rule: "reversal", limit: reversalMs / 1_000, until: endsAt + reversalMs });
   const oldest = startsPerHour === null ? undefined : starts.at(-startsPerHour);
-  return [
-    restMs > 0 && endsAt !== null ? endsAt + restMs : -Infinity,
-    reversalMs > 0 && endsAt !== null && isOtherWay ? endsAt + reversalMs : -Infinity,
-    oldest === undefined ? -Infinity : oldest + hourMs,
-  ];
+  if (startsPerHour !== null && oldest !== undefined)
+    pauses.push({ rule: "starts_per_hour", limit: startsPerHour, until: oldest + hourMs });
+  return pauses.sort((one, other) => other.until - one.until);
 }
 
-/** What a movement in this direction has to wait for, the longest first. */
-export function pausesFor(
-  limits: Limits,
-  moves: Moves,
-  direction: Direction | null,
-  now: Instant,
-): readonly Pause[] {
-  const [rest, reversal, starts] = pauseEnds(limits, moves, direction);
-  const pause = (rule: string, value: number | null, limit: number | null, until: number): Pause[] => {
-    if (until <= now.mono) return [];
-    const shown = Number.isFinite(until) ? now.iso(until) : null;
-    return [{ until, interlock: { rule, input: null, value, limit, quality: null, until: shown } }];
-  };
-  const recent = () => moves.starts.filter((at) => now.mono - at < hourMs).length;
-  return [
-    ...pause("rest", null, limits.restMs / 1_000, rest),
-    ...pause("reversal", null, limits.reversalMs / 1_000, reversal),
-    ...(starts > now.mono ? pause("starts_per_hour", recent(), limits.startsPerHour, starts) : []),
-  ].sort((one, other) => other.until - one.until);
-}
+export const startsWithinHour = ({ starts }: Moves, now: number): readonly number[] =>
+  starts.filter((at) => now - at < hourMs);

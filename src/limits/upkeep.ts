@@ -1,49 +1,39 @@
 import { decodeValue, stateOfWord } from "../greenhouse/actuator-values.js";
-import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { readWanted, type Wanted } from "../greenhouse/command/words.js";
-import type { AlarmType, Guard } from "../greenhouse/limits.js";
-import type { Actuator, Controller } from "../greenhouse/model.js";
-import { attemptAfter } from "./course.js";
-import { type Entry, guardState } from "./entry.js";
-import { clearsAt, foldReading, type GuardState, holds, isBlind } from "./guards.js";
-import { type InputSource, readInput, weatherStaleAt } from "./inputs.js";
-import { guardSentence, judge, limitsOf } from "./judge.js";
-import { type Instant, pauseEnds } from "./pauses.js";
-import { type Attempts, firstAttempt, isGivenUp } from "./terms.js";
+import type { AlarmFacts, AlarmType, Guard } from "../greenhouse/limits.js";
+import type { Actuator } from "../greenhouse/model.js";
+import type { Entry } from "./entry.js";
+import { clearsAt, foldReading, type GuardState, holds, isBlind, sent } from "./guards.js";
+import { type Around, readInput, weatherStaleAt } from "./inputs.js";
+import { guardSentence, judge, limitsOf, stateOf } from "./judge.js";
+import { pausesFor } from "./pauses.js";
+import { attemptAfter, type Attempts, type Ended, firstAttempt, isGivenUp, type Lease } from "./terms.js";
 
 /* What time and inputs do to an actuator's limits, and what its rules send. Instants are monotonic ms. */
 
-export interface Surroundings {
-  readonly own: Controller | undefined;
-  readonly source: InputSource;
-  readonly now: number;
-  /** When this run began. */
-  readonly startedAt: number;
-  readonly isReadOnly: boolean;
-  /** How old a reading of the platform may be. */
-  readonly staleAfterMs: number;
-}
-
 /** So long after a start nobody wonders about an input that was not read yet. */
-function graceEnds({ input }: Guard, { source, startedAt, staleAfterMs }: Surroundings): number {
-  const weather = input.type === "weather" ? source.staleAfterMs(input.name) : null;
+function graceEnds({ input }: Guard, { weatherStaleAfterMs, startedAt, staleAfterMs }: Around): number {
+  const weather = input.type === "weather" ? weatherStaleAfterMs(input.name) : null;
   return startedAt + (weather ?? staleAfterMs);
 }
 
+/** Whether this run can tell what the guard's input shows, or that it is lost. */
+const isKnown = (guard: Guard, { isSeen }: GuardState, around: Around): boolean =>
+  isSeen || around.now.mono >= graceEnds(guard, around);
+
 /** Reads the inputs of all guards; the same entry when nothing changed. */
-export function readGuards(entry: Entry, around: Surroundings): Entry {
-  const { own, source, now } = around;
-  if (own === undefined) return entry;
-  const judging = { own, id: entry.id };
-  let guards: Map<string, GuardState> | null = null;
+export function readGuards(entry: Entry, around: Around): Entry {
+  const { now } = around;
+  if (around.own === undefined) return entry;
+  let { guards } = entry;
   for (const guard of limitsOf(entry.settings).guards) {
-    const before = guardState(entry, guard);
-    const mayActBlind = guard.actsBlind && (before.isSeen || now >= graceEnds(guard, around));
-    const reading = readInput(guard, before.reading, judging, source, now);
-    const after = foldReading(guard, before, reading, now, mayActBlind);
-    if (after !== before) guards = (guards ?? new Map(entry.guards)).set(guard.name, after);
+    const before = stateOf(entry, guard);
+    const mayActBlind = guard.actsBlind && isKnown(guard, before, around);
+    const reading = readInput(guard, entry.id, around);
+    const after = foldReading(guard, before, reading, now.mono, mayActBlind);
+    if (after !== before) guards = new Map(guards).set(guard.name, after);
   }
-  return guards === null ? entry : { ...entry, guards };
+  return guards === entry.guards ? entry : { ...entry, guards };
 }
 
 /** Locks and holds end by themselves. */
@@ -77,45 +67,43 @@ export interface DueSend {
 /** What is to be sent now; what is kept back says why. */
 export function dueSends(
   entry: Entry,
-  around: Surroundings,
-  now: Instant,
+  around: Around,
   newId: () => string,
 ): { readonly entry: Entry; readonly sends: readonly DueSend[] } {
-  const found: DueSend[] = [];
-  const attempt = (before: Attempts, rule: DueSend["rule"], command: string, by: string): Attempts => {
-    if (before.id !== null || now.mono < before.nextAt) return before;
-    const problem = hindrance(entry, rule, command, around, now);
+  const sends: DueSend[] = [];
+  const now = around.now.mono;
+  /** The attempts after this look; null where it shows by now what was sent. */
+  const next = (before: Attempts, mayGo: boolean, send: Omit<DueSend, "id">): Attempts | null => {
+    if (before.id !== null) return before;
+    if (before.tries > 0 && shows(entry, send.command, around)) return null;
+    if (!mayGo || now < before.nextAt) return before;
+    const problem = hindrance(entry, send, around);
     if (problem !== null) return { ...before, problem, isKeptBack: true };
-    const send = { rule, command, id: newId(), by };
-    found.push(send);
-    return { ...before, id: send.id, tries: before.tries + 1 };
+    const id = newId();
+    sends.push({ ...send, id });
+    return { ...before, id, tries: before.tries + 1 };
   };
-  const sends = new Map<string, Attempts>();
-  const guards = new Map(entry.guards);
+  let { guards, lease } = entry;
   for (const guard of limitsOf(entry.settings).guards) {
-    const state = guardState(entry, guard);
+    const state = stateOf(entry, guard);
     if (guard.sends === null || state.sending !== "due") continue;
-    const before = entry.sends.get(guard.name) ?? firstAttempt(now.mono);
-    const isBegun = before.tries > 0 && before.id === null;
-    if (isBegun && shows(entry, guard.sends, around)) guards.set(guard.name, { ...state, sending: "done" });
     // After a start only once the value is known: a guard that begins as holding sends nothing for that.
-    else if (!state.isSeen && !(guard.actsBlind && now.mono >= graceEnds(guard, around)))
-      sends.set(guard.name, before);
-    else sends.set(guard.name, attempt(before, "guard", guard.sends, `rule ${guard.name}`));
+    const mayGo = state.isSeen || (guard.actsBlind && isKnown(guard, state, around));
+    const send = { rule: "guard", command: guard.sends, by: `rule ${guard.name}` } as const;
+    const attempts = next(state.attempts, mayGo, send);
+    if (attempts !== state.attempts)
+      guards = new Map(guards).set(guard.name, attempts === null ? sent(state) : { ...state, attempts });
   }
-  const { lease, leaseEnd } = entry;
-  const next = { ...entry, sends, guards };
-  if (lease === null || now.mono < lease.until) return { entry: next, sends: found };
-  const before = leaseEnd ?? firstAttempt(now.mono);
-  if (before.tries > 0 && before.id === null && shows(entry, lease.endsWith, around))
-    return { entry: { ...next, lease: null, leaseEnd: null }, sends: found };
-  return {
-    entry: { ...next, leaseEnd: attempt(before, "lease", lease.endsWith, `lease ${lease.id}`) },
-    sends: found,
-  };
+  if (lease !== null && now >= lease.until) {
+    const send = { rule: "lease", command: lease.endsWith, by: `lease ${lease.id}` } as const;
+    const end = next(lease.end, true, send);
+    if (end !== lease.end) lease = end === null ? null : { ...lease, end };
+  }
+  const isSame = guards === entry.guards && lease === entry.lease;
+  return { entry: isSame ? entry : { ...entry, guards, lease }, sends };
 }
 
-function shows({ settings, id }: Entry, command: string, { own }: Surroundings): boolean {
+function shows({ settings, id }: Entry, command: string, { own }: Around): boolean {
   const wanted = readWanted(command, settings);
   const actuator = own?.actuators.get(id);
   return !("reason" in wanted) && actuator !== undefined && isThere(actuator, wanted);
@@ -124,10 +112,8 @@ function shows({ settings, id }: Entry, command: string, { own }: Surroundings):
 /** Why a rule's command cannot be sent now; null when it can. */
 function hindrance(
   entry: Entry,
-  source: DueSend["rule"],
-  command: string,
-  { own, isReadOnly }: Surroundings,
-  now: Instant,
+  { rule: source, command }: Omit<DueSend, "id">,
+  { own, isReadOnly, now }: Around,
 ): string | null {
   const { settings } = entry;
   if (isReadOnly || settings.readOnly) return "The bridge is read-only, so no rule sends anything.";
@@ -140,91 +126,98 @@ function hindrance(
   return verdict.type === "go" ? null : verdict.message;
 }
 
-/** How a command ended, as far as the limits ask. */
-export type Ended = Pick<CommandResult, "id" | "outcome" | "reason" | "message">;
-
 /** A command has ended: where a rule had sent it, it is done with or sent again. */
 export function sentAs(entry: Entry, result: Ended, now: number): Entry {
-  if (entry.leaseEnd?.id === result.id)
-    return { ...entry, leaseEnd: attemptAfter(entry.leaseEnd, "lease", result, now) };
-  const [name] = [...entry.sends].find(([, { id }]) => id === result.id) ?? [];
-  const attempts = name === undefined ? undefined : entry.sends.get(name);
-  const state = name === undefined ? undefined : entry.guards.get(name);
-  if (name === undefined || attempts === undefined || state === undefined) return entry;
-  const next = attemptAfter(attempts, "guard", result, now);
-  const sends = new Map(entry.sends);
-  if (next !== null) return { ...entry, sends: sends.set(name, next) };
-  sends.delete(name);
-  const guards = new Map(entry.guards).set(name, { ...state, sending: "done" as const });
-  return { ...entry, sends, guards };
+  const { lease, guards } = entry;
+  if (lease?.end.id === result.id) {
+    const end = attemptAfter(lease.end, "lease", result, now) ?? firstAttempt;
+    return { ...entry, lease: { ...lease, end } };
+  }
+  const [name, state] = [...guards].find(([, { attempts }]) => attempts.id === result.id) ?? [];
+  if (name === undefined || state === undefined) return entry;
+  const attempts = attemptAfter(state.attempts, "guard", result, now);
+  const after = attempts === null ? sent(state) : { ...state, attempts };
+  return { ...entry, guards: new Map(guards).set(name, after) };
 }
 
 const lookAgainMs = 30_000;
 
 /** When time alone changes something next; null while nothing does. */
-export function dueAt(entry: Entry, around: Surroundings, now: Instant): number | null {
-  const { lock, hold, lease, leaseEnd, moves, sends } = entry;
-  const times: number[] = [];
-  for (const guard of limitsOf(entry.settings).guards) {
-    const state = guardState(entry, guard);
-    const clears = clearsAt(guard, state);
-    if (clears !== null) times.push(clears);
-    if (!state.isSeen) times.push(graceEnds(guard, around));
+export function dueAt(entry: Entry, around: Around): number | null {
+  const { settings, lock, hold, lease, moves } = entry;
+  const now = around.now.mono;
+  const times = pausesFor(limitsOf(settings), moves, null).map(({ until }) => until);
+  for (const guard of limitsOf(settings).guards) {
+    const state = stateOf(entry, guard);
     const { input } = guard;
-    const staleAt = input.type === "weather" ? weatherStaleAt(input.name, around.source) : null;
-    if (staleAt !== null) times.push(staleAt);
+    const staleAt = input.type === "weather" ? weatherStaleAt(input.name, around) : null;
+    times.push(clearsAt(guard, state) ?? Infinity, staleAt ?? Infinity);
+    if (!state.isSeen) times.push(graceEnds(guard, around));
   }
-  if (lock !== null) times.push(lock.endsAt);
-  if (hold !== null) times.push(hold.until);
-  if (lease !== null) times.push(leaseEnd === null ? lease.until : leaseEnd.nextAt);
-  for (const { id, nextAt } of sends.values()) if (id === null) times.push(nextAt);
-  if (moves.endsAt !== null) times.push(moves.endsAt);
-  times.push(...pauseEnds(limitsOf(entry.settings), moves, null));
+  if (lease !== null) times.push(lease.until);
+  for (const { id, nextAt } of attemptsOf(entry)) if (id === null) times.push(nextAt);
+  times.push(lock?.endsAt ?? Infinity, hold?.until ?? Infinity, moves.endsAt ?? Infinity);
   // What keeps it back may end without a word to us.
-  if (isKeptBack(entry)) times.push(now.mono + lookAgainMs);
-  const next = Math.min(...times.filter((at) => at > now.mono));
+  if (isKeptBack(entry)) times.push(now + lookAgainMs);
+  const next = Math.min(...times.filter((at) => at > now));
   return Number.isFinite(next) ? next : null;
 }
 
+const attemptsOf = ({ lease, guards }: Entry): readonly Attempts[] => [
+  ...(lease === null ? [] : [lease.end]),
+  ...[...guards.values()].map(({ attempts }) => attempts),
+];
+
 /** Whether something that a rule sends is due and was not sent. */
-export const isKeptBack = ({ leaseEnd, sends }: Entry): boolean =>
-  [leaseEnd, ...sends.values()].some((one) => one !== null && one.id === null && one.problem !== null);
+export const isKeptBack = (entry: Entry): boolean =>
+  attemptsOf(entry).some(({ id, problem }) => id === null && problem !== null);
 
 type EntryAlarm = Extract<AlarmType, "guard_blind" | "guard_unmet" | "lease_overrun">;
+type EntryProblem = Readonly<{ message: string; facts: AlarmFacts }>;
 
 /** What of it somebody should know: null for what is well, undefined where this run cannot tell yet and nothing changes. */
 export function problemsOf(
   entry: Entry,
-  around: Surroundings,
-): Readonly<Record<EntryAlarm, string | null | undefined>> {
-  const { guards } = limitsOf(entry.settings);
-  const { now } = around;
-  const unread = guards.filter((guard) => isBlind(guardState(entry, guard)));
-  const blind = unread.filter((guard) => guardState(entry, guard).isSeen || now >= graceEnds(guard, around));
-  const unmet = guards.flatMap((guard) => {
-    const state = guardState(entry, guard);
-    const sends = entry.sends.get(guard.name);
-    if (!sends || sends.problem === null || !holds(state) || state.sending !== "due") return [];
-    const isUnmet = sends.isKeptBack || (isGivenUp(sends.tries) && sends.id === null);
-    return isUnmet ? [`The guard "${guard.name}" sends ${guard.sends ?? ""}: ${sends.problem}`] : [];
-  });
-  const isDue = guards.some((guard) => {
-    const state = guardState(entry, guard);
-    return state.sending === "due" && holds(state);
-  });
-  const overrun = entry.lease !== null ? (entry.leaseEnd?.problem ?? null) : null;
-  const isOver = entry.lease !== null && entry.lease.until <= now;
+  around: Around,
+): Readonly<Record<EntryAlarm, EntryProblem | null | undefined>> {
+  const { lease } = entry;
+  const guards = limitsOf(entry.settings).guards.map((guard) => ({ guard, state: stateOf(entry, guard) }));
+  const unread = guards.filter(({ state }) => isBlind(state));
+  const blind = unread.filter(({ guard, state }) => isKnown(guard, state, around));
+  const due = guards.filter(({ state }) => state.sending === "due" && holds(state));
+  const unmet = due.filter(({ state: { attempts } }) => isUnmet(attempts));
+  const isOver = lease !== null && lease.until <= around.now.mono;
   return {
-    guard_blind:
-      blind.length === 0
-        ? orUnknown(unread.length > 0)
-        : blind.map((guard) => guardSentence(guard, guardState(entry, guard))).join(" "),
-    guard_unmet: unmet.length === 0 ? orUnknown(isDue) : unmet.join(" "),
-    lease_overrun:
-      overrun === null
-        ? orUnknown(isOver)
-        : `${entry.lease?.endsWith ?? ""} was to end "${entry.lease?.command ?? ""}": ${overrun}`,
+    guard_blind: ofGuards(blind, "blind") ?? orUnknown(unread.length > 0),
+    guard_unmet: ofGuards(unmet, "unmet") ?? orUnknown(due.length > 0),
+    lease_overrun: (lease && overrunOf(lease)) ?? orUnknown(isOver),
   };
 }
+
+const isUnmet = ({ id, tries, problem, isKeptBack: isHindered }: Attempts): boolean =>
+  problem !== null && (isHindered || (isGivenUp(tries) && id === null));
+
+/** Null for none. */
+function ofGuards(
+  guards: readonly { readonly guard: Guard; readonly state: GuardState }[],
+  are: "blind" | "unmet",
+): EntryProblem | null {
+  if (guards.length === 0) return null;
+  const message = guards.map(({ guard, state }) =>
+    are === "blind"
+      ? guardSentence(guard, state)
+      : `The guard "${guard.name}" sends ${guard.sends ?? ""}: ${state.attempts.problem ?? ""}`,
+  );
+  const named = guards.map(({ guard, state }) => ({
+    ...{ rule: guard.name, input: guard.from, sends: are === "unmet" ? guard.sends : null },
+    quality: state.reading.quality,
+  }));
+  return { message: message.join(" "), facts: { guards: named } };
+}
+
+const overrunOf = ({ command, endsWith, end: { problem } }: Lease): EntryProblem | null =>
+  problem === null
+    ? null
+    : { message: `${endsWith} was to end "${command}": ${problem}`, facts: { command, ends_with: endsWith } };
 
 const orUnknown = (isUnknown: boolean): null | undefined => (isUnknown ? undefined : null);

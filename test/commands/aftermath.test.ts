@@ -17,7 +17,7 @@ const rest = (state: string, position: number | null = null, passing: number | n
   passing,
 });
 
-describe("moved by somebody else (19)", () => {
+describe("moved by somebody else", () => {
   it.each<[string, Rest | null, { state: string | null; position: number | null }, boolean, object | null]>([
     ["the first sight of a state", null, { state: "open", position: null }, false, null],
     ["the same state", rest("open"), { state: "open", position: null }, false, null],

@@ -298,6 +298,11 @@ const stopRules: readonly Row[] = [
   ],
   ["a disk that hangs holds a stop up for 200 ms", (lane) => lane.ask("stop").after(200), ["POST 00000100"]],
   [
+    "a stop that has grown too old while the disk hung is not sent",
+    (lane) => lane.ask("stop", { max_age: "199ms" }).after(200),
+    ["c1 refused expired"],
+  ],
+  [
     "a stop ends what is only being checked and what waits",
     (lane) => lane.ask("open").ask("close").ask("stop"),
     ["c2 superseded before_sending", "c1 superseded before_sending"],

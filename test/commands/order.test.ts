@@ -15,7 +15,7 @@ const outcomesOf = (bench: CommandBench) =>
   );
 
 describe("superseding", () => {
-  it("50 values within a second give at most two write sequences, and every command one result (6)", async () => {
+  it("50 values within a second give at most two write sequences, and every command one result", async () => {
     const bench = new CommandBench();
     bench.platform.registers.set("101", "10001");
     for (let degree = 1; degree <= 50; degree++) {
@@ -52,7 +52,7 @@ describe("superseding", () => {
     expect(outcomesOf(bench)).toEqual({ c1: "confirmed", c2: "dry_run" });
   });
 
-  it("two commands' first POSTs are min_interval apart (22)", async () => {
+  it("two commands' first POSTs are min_interval apart", async () => {
     const bench = fanBench();
     bench.send("on");
     await bench.clock.advance(100);
@@ -62,7 +62,7 @@ describe("superseding", () => {
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(2_000);
   });
 
-  it("a command that waited longer than its age is expired and never sent (4)", async () => {
+  it("a command that waited longer than its age is expired and never sent", async () => {
     const bench = new CommandBench({ actuators: [{ ...fan, minIntervalMs: 120_000 }] });
     bench.platform.registers.set("140", "1001");
     bench.send("on");
@@ -245,7 +245,7 @@ describe("stop pressed again", () => {
   });
 });
 
-describe("duplicates (5)", () => {
+describe("duplicates", () => {
   it("the same payload while the first is open is answered with the first's result so far, and sent once", async () => {
     const bench = fanBench();
     bench.send("on");
@@ -391,7 +391,7 @@ describe("a flood", () => {
 });
 
 describe("commands that arrive in one turn of the event loop", () => {
-  it("are still one at a time: the newest waiting one wins, each has one result, nothing superseded is sent (9, 23)", async () => {
+  it("are still one at a time: the newest waiting one wins, each has one result, nothing superseded is sent", async () => {
     const bench = fanBench();
     bench.send("on");
     bench.send("off");

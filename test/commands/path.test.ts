@@ -80,7 +80,7 @@ describe("the path of a command", () => {
     expect(bench.values()).toEqual([]);
   });
 
-  it("a position sends mode 10100 first and the degree only after the mode was read back (12)", async () => {
+  it("a position sends mode 10100 first and the degree only after the mode was read back", async () => {
     const bench = new CommandBench();
     bench.platform.registers.set("101", "10001");
     const result = await bench.run("45");
@@ -207,7 +207,7 @@ describe("the path of a command", () => {
     expect(bench.values()).toEqual(["101=10100", "101=45"]);
   });
 
-  it("accepted and never shown is unconfirmed, raises an alert, and is not sent again (17, 18)", async () => {
+  it("accepted and never shown is unconfirmed, raises an alert, and is not sent again", async () => {
     const bench = new CommandBench({ actuators: [fan] });
     bench.platform.registers.set("140", "1001");
     bench.platform.onWrite = () => Promise.resolve({ code: "200", requestId: "r-9" });
@@ -283,7 +283,7 @@ describe("the path of a command", () => {
   });
 });
 
-describe("after an ambiguous POST (11)", () => {
+describe("after an ambiguous POST", () => {
   it("there is never a third POST", async () => {
     const bench = new CommandBench({ actuators: [fan] });
     bench.platform.registers.set("140", "1001");

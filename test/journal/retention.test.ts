@@ -22,7 +22,7 @@ const files = (ages: readonly number[], megabytes = 5) =>
   }));
 const range = (length: number, age: (index: number) => number) => Array.from({ length }, (_, n) => age(n));
 
-describe("the files kept (55)", () =>
+describe("the files kept", () =>
   it.each([
     { rule: "all within 50 MB and 90 days", ages: range(10, (n) => 80 - n), trusted: true, deleted: 0 },
     { rule: "the oldest above 50 MB go", ages: range(13, (n) => 60 - n), trusted: true, deleted: 3 },

@@ -119,16 +119,18 @@ interface Left {
   readonly isAccountKnown?: boolean;
   readonly otherBridge?: () => boolean | null;
   readonly upToDate?: ReadonlySet<string | null>;
+  readonly late?: readonly { readonly controller: string | null; readonly what: string }[];
   readonly limits?: readonly LimitsEntry[];
 }
 
 /** A bridge that has just started, with what an earlier run left; what it sends to topics is in `sent`. */
 function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], ...left }: Left) {
-  const { clock, store, events } = new CommandBench();
+  const { clock, store, events, commander } = new CommandBench();
   const polling = { controllers: 0, sensors: 0, running_status: 0, actuators: 0, stale_after: 900_000 };
   const history = { open: [], unread: [], problems: [] };
   const began = { boot: "b", at: "", stopped: false };
   const sent: string[] = [];
+  const payloads: string[] = [];
   const records: RecordBody[] = [];
   const disk: { problem: string | null } = { problem: null };
   const desk = new LimitDesk({
@@ -146,10 +148,15 @@ function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], .
         starts: Array.from({ length: starts }, () => began),
       }),
     },
-    outputs: { send: (topic, payload) => sent.push(`${topic} ${payload === "" ? "emptied" : "set"}`) },
+    outputs: {
+      send: (topic, payload) => {
+        payloads.push(payload);
+        sent.push(`${topic} ${payload === "" ? "emptied" : "set"}`);
+      },
+    },
     ...{ onEvent: (event) => events.push(event), topics: topicsUnder("greenhouse") },
     ...{ otherBridge: left.otherBridge ?? (() => false), isAccountKnown: () => left.isAccountKnown ?? true },
-    overdue: () => ({ late: [], upToDate: left.upToDate ?? new Set() }),
+    overdue: () => ({ late: left.late ?? [], upToDate: left.upToDate ?? new Set() }),
     link: {
       scan: (_, found) => {
         for (const topic of topics) found(topic, Buffer.from("{}"));
@@ -160,7 +167,8 @@ function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], .
   desk.restore();
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
-  return { desk, sent, clock, store, events, records, disk, run: () => void desk.run(stop.signal) };
+  const run = () => void desk.run(stop.signal);
+  return { desk, sent, payloads, clock, store, events, records, disk, run, commander };
 }
 
 const states = ({ alarms }: LimitDesk) => alarms.list.map(({ id, state }) => `${id} ${state}`);
@@ -180,6 +188,36 @@ it("alarms that the disk did not take are on it as they are once it takes them a
   ]);
 });
 
+it("what an alarm's message names goes to the page and the disk, and not to the broker", async () => {
+  const items = Array.from({ length: 12 }, (_, n) => ({ controller: "gh-0001", what: `sensor/t${n}` }));
+  const { desk, payloads, records, clock, run } = started({ late: items });
+  run();
+  await clock.advance(60_000);
+  const facts = { late: items.slice(0, 10).map(({ what }) => what) };
+  expect(desk.alarms.list).toMatchObject([{ type: "readings_overdue", facts }]);
+  expect(records).toMatchObject([{ alarm: { facts } }]);
+  desk.alarms.republish();
+  expect(payloads.filter((payload) => payload.includes("facts"))).toEqual([]);
+  expect(Object.keys(JSON.parse(payloads[0] ?? "") as object)).toEqual([
+    ...["id", "type", "state", "since", "severity", "controller", "actuator", "message", "remedy", "by"],
+  ]);
+});
+
+it("an alarm whose hour ended while the broker was away is emptied there when it is back, and not once it is on again", async () => {
+  const { book } = raise(noAlarms, "controller_offline", of("gh-0001"), "offline", 0);
+  const alarms = clear(book, "controller_offline.gh-0001", 0).book;
+  const { desk, sent, clock, run } = started({ alarms });
+  run();
+  await clock.advance(61 * minute);
+  sent.length = 0;
+  desk.alarms.republish();
+  expect(sent).toContain("greenhouse/alarm/controller_offline.gh-0001 emptied");
+  desk.alarms.set("controller_offline", of("gh-0001"), "offline");
+  sent.length = 0;
+  desk.alarms.republish();
+  expect(sent).toEqual(["greenhouse/alarm/controller_offline.gh-0001 set", "greenhouse/bridge/alarms set"]);
+});
+
 it("alarms of limits that are configured no more are cleared by the next start", () => {
   const alarms = raise(noAlarms, "guard_blind", { controller: "gh-0001", actuator: "roof" }, "", 0).book;
   expect(states(started({ alarms }).desk)).toEqual(["guard_blind.gh-0001.roof cleared"]);
@@ -191,6 +229,26 @@ it("a start that does not know yet whether a controller is back clears nothing, 
   const { desk, store, events } = started({ alarms });
   store.admit("GH-0003");
   expect(desk.alarms.list).toMatchObject([{ state: "acknowledged", by: "anna" }]);
+  expect(events).toEqual([]);
+});
+
+it("a start that takes up the problems of several actuators clears none, tells none again and keeps their words", async () => {
+  const ids = ["roof", "fan", "shade"];
+  const on = ids.reduce(
+    (book, actuator) =>
+      raise(book, "command_problem", { controller: "gh-0001", actuator }, "open: look", 0).book,
+    noAlarms,
+  );
+  const alarms = acknowledge(on, "command_problem.gh-0001.shade", "anna")?.book ?? noAlarms;
+  const { desk, store, events, commander } = started({ alarms });
+  const before = desk.alarms.list;
+  store.admit("GH-0001");
+  const why = { command: null, outcome: "unconfirmed", reason: null, message: null, at: 0 } as const;
+  for (const targetId of ids)
+    commander.feed({ type: "problem", about: { code: "GH-0001", target: "actuator", targetId }, why });
+  await Promise.resolve();
+  expect(store.get("GH-0001")?.problems).toHaveLength(3);
+  expect(desk.alarms.list).toEqual(before);
   expect(events).toEqual([]);
 });
 

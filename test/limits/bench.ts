@@ -1,5 +1,6 @@
 import { onTestFinished } from "vitest";
 import type { Guard, Limits } from "../../src/greenhouse/limits.js";
+import type { KeptLimits, RecordBody } from "../../src/journal/records.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import { CommandBench, type CommandBenchOptions } from "../support/command-bench.js";
 
@@ -49,6 +50,13 @@ export async function bench(options: CommandBenchOptions): Promise<CommandBench>
   await one.clock.advance(0);
   return one;
 }
+
+/** What the disk has of an actuator's limits, newest last: written alone, or with the first POST of a command. */
+export const keptIn = (records: readonly RecordBody[]): readonly (KeptLimits | null)[] =>
+  records.flatMap((record) => {
+    if (record.type === "limits_kept") return [record.kept];
+    return record.type === "phase" && record.limits !== undefined ? [record.limits] : [];
+  });
 
 export const online = { state: "online", version: null, description: null, lastOnlineAt: null } as const;
 

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import { CommandBench } from "../support/command-bench.js";
 import { platformError } from "../support/scripted-platform.js";
-import { bench, blow, guard, limits, online, skylight, valve, weather } from "./bench.js";
+import { bench, blow, guard, keptIn, limits, online, skylight, valve, weather } from "./bench.js";
 
 const allowed = (one: CommandBench, id = "roof") =>
   one.store.get("GH-0001")?.actuators.get(id)?.restrictions?.allowed;
@@ -127,6 +127,9 @@ describe("a guard that sends", () => {
     await one.clock.advance(400_000);
     expect(one.platform.posts).toEqual([]);
     expect(one.alarms.has("guard_blind")).toBe(true);
+    expect(one.alarmFacts.get("guard_blind")).toEqual({
+      guards: [{ rule: "wind", input: "weather/wind", sends: null, quality: "stale" }],
+    });
     const blind = await bench({
       actuators: [skylight({ limits: limits({ guards: [{ ...closing, actsBlind: true }] }) })],
     });
@@ -138,14 +141,20 @@ describe("a guard that sends", () => {
   });
 });
 
+const isOf = ({ records }: CommandBench, at: number, command: string) => {
+  const record = records[at];
+  return record?.type === "result" && record.result.command === command;
+};
+
 describe("a lease", () => {
   it("has its deadline on disk before the POST, ends by itself, and its topic is emptied", async () => {
     const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
     one.send("on", { targetId: "valve" });
     await one.clock.advance(0);
-    const kept = one.durable.findIndex(({ type }) => type === "limits_kept");
-    expect(one.durable[kept]).toMatchObject({ kept: { lease: { command: "on", ends_with: "off" } } });
-    expect(kept).toBeLessThan(one.durable.findIndex(({ type }) => type === "phase"));
+    const sending = one.durable.filter((record) => record.type === "phase");
+    expect(sending).toMatchObject([
+      { phase: "sending", limits: { lease: { command: "on", ends_with: "off" } } },
+    ]);
     await one.clock.advance(30_000);
     const restrictions = () => one.store.get("GH-0001")?.actuators.get("valve")?.restrictions;
     expect(restrictions()?.lease).toMatchObject({ command: "on", ends_with: "off" });
@@ -156,6 +165,18 @@ describe("a lease", () => {
     expect(restrictions()?.lease).toBeNull();
   });
 
+  it("that another command ends is over on disk before that command's result: a power cut brings back both or none", async () => {
+    const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
+    one.send("on", { targetId: "valve" });
+    await one.clock.advance(10_000);
+    one.send("auto", { targetId: "valve" });
+    await one.clock.advance(10_000);
+    const ended = one.records.findIndex((_, at) => isOf(one, at, "auto"));
+    const before = keptIn(one.records.slice(0, ended)).at(-1);
+    expect(one.results.at(-1)).toMatchObject({ outcome: "confirmed", command: "auto" });
+    expect(before?.lease ?? null).toBeNull();
+  });
+
   it("is in force as soon as its command takes over the read-backs of an equal one, whatever they show", async () => {
     const one = await bench({ actuators: [valve()] });
     one.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
@@ -163,9 +184,7 @@ describe("a lease", () => {
     await one.clock.advance(5_000);
     one.send('{"command":"on","for":"5m"}', { targetId: "valve" });
     await one.clock.advance(1);
-    expect(one.records.findLast(({ type }) => type === "limits_kept")).toMatchObject({
-      kept: { lease: { command: "on", ends_with: "off" } },
-    });
+    expect(keptIn(one.records).at(-1)).toMatchObject({ lease: { command: "on", ends_with: "off" } });
     await one.clock.advance(100_000);
     expect(one.results.map(({ outcome }) => outcome)).toEqual(["superseded", "unconfirmed"]);
     one.platform.registers.set("210", "1010");
@@ -222,6 +241,7 @@ describe("a lease", () => {
     one.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
     await one.clock.advance(1_500_000);
     expect(one.alarms.has("lease_overrun")).toBe(true);
+    expect(one.alarmFacts.get("lease_overrun")).toEqual({ command: "on", ends_with: "off" });
     expect(one.platform.posts.filter(({ value }) => value === "1001").length).toBe(4);
     one.platform.onWrite = (post) => one.platform.accept(post);
     await one.clock.advance(700_000);
@@ -384,17 +404,17 @@ it("a dry run begins no lease and no hold, also where it ends already", async ()
 });
 
 describe("on disk", () => {
-  const kept = (one: CommandBench) => one.records.findLast(({ type }) => type === "limits_kept");
+  const kept = (one: CommandBench) => keptIn(one.records).at(-1);
 
   it("nothing is left of a lease whose command was never sent", async () => {
     const one = await bench({ actuators: [skylight({ stop: { address: "101", value: "00000" } })] });
     one.send('{"command":"open","for":"20m"}');
     for (let turns = 0; turns < 200 && kept(one) === undefined; turns++) await Promise.resolve();
-    expect(kept(one)).toMatchObject({ kept: { lease: { command: "open" } } });
+    expect(kept(one)).toMatchObject({ lease: { command: "open" } });
     one.send("stop");
     await one.clock.advance(60_000);
     expect(one.values()).toEqual(["101=00000"]);
-    expect(kept(one)).toMatchObject({ kept: null });
+    expect(kept(one)).toBeNull();
   });
 
   it("is what the journal could not take, once it can", async () => {
@@ -410,8 +430,8 @@ describe("on disk", () => {
     blow(one, 15);
     await one.clock.advance(1_000);
     // It begins as holding, which needs no word on disk; what was clear would be said there.
-    expect(kept(one)).toMatchObject({ kept: { starts: [] } });
-    expect(Object.keys((kept(one) as { kept: { guards: object } }).kept.guards)).toEqual([]);
+    expect(kept(one)).toMatchObject({ starts: [] });
+    expect(Object.keys(kept(one)?.guards ?? {})).toEqual([]);
   });
 });
 

@@ -38,6 +38,8 @@ describe("above 12, clear_at 9, clear_after 60 s", () => {
     ["a value that is not good holds, whatever it is", [...clear, [61, 3, "stale"]], true],
     ["uncertain is not good", [...clear, [61, 3, "uncertain"]], true],
     ["text where a number is needed is as bad as none", [...clear, [61, "calm"]], true],
+    ["a number in text is one", [...clear, [61, " 3.5 "]], false],
+    ["digits of another base are no number", [...clear, [61, "0x3"]], true],
     [
       "a blind time begins clear_after anew",
       [...clear, [61, 13], [62, 8], [100, 8, "stale"], [110, 8], [160, 8]],

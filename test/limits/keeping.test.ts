@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { HistoryParts, KeptLimits, OpenCommand } from "../../src/journal/records.js";
 import { stepsOf } from "../../src/greenhouse/command/plan.js";
 import { CommandBench } from "../support/command-bench.js";
-import { bench, blow, guard, limits, online, skylight, valve, weather } from "./bench.js";
+import { bench, blow, guard, keptIn, limits, online, skylight, valve, weather } from "./bench.js";
 
 /* What must not be lost on the way: of a rule's command, of a lease, of a lock. */
 
@@ -50,6 +50,7 @@ describe("what a guard sends", () => {
       "101=10001",
     ]);
     expect(one.alarms.has("guard_unmet")).toBe(true);
+    expect(one.alarmFacts.get("guard_unmet")).toMatchObject({ guards: [{ rule: "wind", sends: "close" }] });
   });
 
   it("gives way to another command that the guard allows, and is not sent against it", async () => {
@@ -110,7 +111,7 @@ describe("what a guard sends", () => {
 });
 
 describe("what the disk has", () => {
-  const newest = (one: CommandBench) => one.records.findLast((record) => record.type === "limits_kept")?.kept;
+  const newest = (one: CommandBench) => keptIn(one.records).at(-1);
 
   it("is the newest state of a guard as soon as the disk takes it again, also where nothing changes any more", async () => {
     const one = await storm();
@@ -247,8 +248,7 @@ it("rest is counted from the end of a command in the middle of which the bridge 
   const [step] = command ? stepsOf(command.settings, command.wanted, null) : [];
   if (!command || !step) throw new Error("the command is over");
   const one = await bench({ actuators: [valve({ limits: rested })] });
-  const kept = earlier.records.findLast((record) => record.type === "limits_kept");
-  one.keeper.restore(historyOf("valve", kept?.kept ?? {}), one.clock.now());
+  one.keeper.restore(historyOf("valve", keptIn(earlier.records).at(-1) ?? {}), one.clock.now());
   one.openBefore.add(command.id);
   one.recover({ command, step, earlier: [], attempts: 1, code: "200", requestId: null, sentAt: 0 });
   await one.clock.advance(20_000);
@@ -266,7 +266,7 @@ it("starts of the last hour count over a restart", async () => {
   const counted = limits({ startsPerHour: 2 });
   const earlier = await bench({ actuators: [valve({ limits: counted })] });
   for (const word of ["on", "off", "rotation", "off"]) await earlier.run(word, { targetId: "valve" });
-  const kept = earlier.records.findLast((record) => record.type === "limits_kept")?.kept;
+  const kept = keptIn(earlier.records).at(-1);
   const one = await bench({ actuators: [valve({ limits: counted })] });
   await one.clock.advance(1_600_000);
   one.keeper.restore(historyOf("valve", kept ?? {}), one.clock.now());

@@ -11,8 +11,8 @@ const keptWithout = (part: string) =>
 export const limitBugs: Readonly<Record<string, PlantedBug>> = {
   stale_weather_counts: {
     seam: "limits/inputs#readWeather",
-    plant: `(original) => (name, condition, before, source, now) =>
-      original(name, condition, before, source, source.weather(name)?.at ?? now)`,
+    plant: `(original) => (name, around) =>
+      original(name, { ...around, now: { ...around.now, mono: around.weather(name)?.at ?? around.now.mono } })`,
     breaks: ["S17", "S20", "S23"],
   },
   judged_once: {
@@ -32,7 +32,7 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
   },
   leases_are_kept_after_the_post: {
     seam: "limits/keeper#LimitKeeper.beforeSending",
-    plant: `() => () => []`,
+    plant: `() => () => null`,
     breaks: ["S19"],
   },
   retained_weather_counts: {
@@ -44,7 +44,8 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
   },
   rules_pass_other_guards: {
     seam: "limits/judge#passes",
-    plant: `(original) => (guard, state, judged) => judged.source === "guard" || original(guard, state, judged)`,
+    plant: `(original) => (reason, judged) =>
+      (judged.source === "guard" && reason.interlock.input !== null) || original(reason, judged)`,
     breaks: ["S17"],
   },
   starts_are_counted_in_memory: {
@@ -54,8 +55,8 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
   },
   guards_keep_leases_from_ending: {
     seam: "limits/judge#passes",
-    plant: `(original) => (guard, state, judged) =>
-      judged.source === "lease" ? !holds(state) : original(guard, state, judged)`,
+    plant: `(original) => (reason, judged) =>
+      (judged.source !== "lease" || reason.interlock.input === null) && original(reason, judged)`,
     breaks: ["S19", "S22"],
   },
   leases_over_at_a_start_are_forgotten: {
@@ -65,6 +66,22 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
       return after.lease !== null && after.lease.until <= restart.mono ? { ...after, lease: null } : after;
     }`,
     breaks: ["S19"],
+  },
+  acknowledging_clears: {
+    seam: "limits/alarms#acknowledge",
+    plant: `(original) => (book, id, by) => {
+      const news = original(book, id, by);
+      return news === null ? null : clear(news.book, id, Date.parse(news.book.alarms.get(id).since));
+    }`,
+    breaks: ["S20"],
+  },
+  acknowledged_alarms_are_new_after_a_restart: {
+    seam: "limits/alarm-desk#AlarmDesk.restore",
+    plant: `(original) => function (alarms) {
+      const again = (one) => (one.state === "acknowledged" ? { ...one, state: "active" } : one);
+      return original.call(this, alarms.map(again));
+    }`,
+    breaks: ["S20"],
   },
   locks_are_lost_over_a_restart: {
     seam: "limits/entry#restored",

@@ -14,6 +14,8 @@ export class CrashWindows {
   crashing(bridge: Bridge, isPowerCut: boolean): void {
     const { journalist } = this.#book.world;
     const asks = [...journalist.asks.values()];
+    // It takes what an earlier crash of the program alone had left.
+    if (isPowerCut) this.#book.survived.clear();
     const open = asks.filter(
       ({ boot, results, phases }) => boot === bridge.boot && results.length === 0 && phases.length > 0,
     );

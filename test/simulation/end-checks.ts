@@ -69,7 +69,9 @@ export class EndChecks {
     }
     // Two steps, and the last look at the first may be the one that shows it.
     const modeMs = probe.word !== null && isDegree(probe.word) ? 30_000 : 0;
-    const withinMs = Math.max(travelMs, 60_000) + 45_000 + modeMs;
+    // A pause of the limits lets it wait for as long as it may.
+    const pauseMs = this.#book.world.scenario.isLimited ? Math.max(0, probe.latestPostAt - probe.at) : 0;
+    const withinMs = Math.max(travelMs, 60_000) + 45_000 + modeMs + pauseMs;
     if (end.at - probe.at > withinMs)
       this.#book.broken("L4", `${probe.by} took ${Math.round((end.at - probe.at) / 1000)} s`);
   }

@@ -58,7 +58,8 @@ export async function scenarioOf(seed: number, hours: number): Promise<Scenario>
   const isLimited = limits.hits(0.65);
   if (isLimited) exists.push("limits");
   const locksPerHour = isLimited && limits.hits(0.6) ? limits.logUniform(0.3, 6) : 0;
-  const configuration = await configurationOf(chance, controllers, actuators, isLimited ? limits : null);
+  const chances = isLimited ? { limits, statuses: new Chance(seed, "statuses") } : null;
+  const configuration = await configurationOf(chance, controllers, actuators, chances);
   const drawn = {
     seed,
     lengthMs: hours * hourMs,

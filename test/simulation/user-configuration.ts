@@ -2,7 +2,7 @@ import { loadConfiguration } from "../../src/config/load.js";
 import type { Configuration } from "../../src/config/schema.js";
 import { addressTable, type AddressRow } from "../../src/simulator/address-table.js";
 import type { Chance } from "./chance.js";
-import { limitsLine, weatherLines } from "./limits/limited-configuration.js";
+import { type LimitChances, limitsLine, weatherLines } from "./limits/limited-configuration.js";
 
 const kindsOfRows: Partial<Record<AddressRow["kind"], string>> = { mode: "positioner" };
 
@@ -11,7 +11,7 @@ export async function configurationOf(
   chance: Chance,
   controllers: number,
   actuators: number,
-  limits: Chance | null,
+  limits: LimitChances | null,
 ): Promise<Configuration> {
   const all = Array.from({ length: controllers }, (_, index) => `GH-${String(index + 1).padStart(4, "0")}`);
   const rows = all.flatMap((code) =>
@@ -42,6 +42,7 @@ export async function configurationOf(
       }),
     ].slice(0, own.length === 0 ? 1 : undefined);
   });
+  const isWatched = lines.some((line) => line.includes("status: "));
   const text = [
     "platform:",
     "  business_url: https://business.example.com",
@@ -58,8 +59,8 @@ export async function configurationOf(
     `  min_interval: ${settings.minInterval}`,
     "mirror: listed",
     // What no command looks at is asked for rarely, to leave the time to what they do.
-    `polling: { sensors: ${limits === null ? "15m" : "4m"}, running_status: 30m }`,
-    ...(limits === null ? [] : weatherLines(limits)),
+    `polling: { sensors: ${limits === null ? "15m" : "4m"}, running_status: ${isWatched ? "4m" : "30m"} }`,
+    ...(limits === null ? [] : weatherLines(limits.limits)),
     "controllers:",
     ...lines.map((line) =>
       /^ {2}GH-\d+:$/.test(line) && !lines.includes("    actuators:") ? `${line} {}` : line,

@@ -3,6 +3,9 @@ import type { Bridge } from "../bridge.js";
 import type { PostBook } from "../post-book.js";
 import type { LimitBook } from "./limit-book.js";
 
+/** What nothing waits for is written so soon. */
+const writtenWithinMs = 1_000;
+
 interface Told {
   isOn: boolean;
   at: number;
@@ -10,7 +13,19 @@ interface Told {
   isUncertain: boolean;
 }
 
-/** S20: every alarm is raised once and cleared once, and shown so. */
+/** What a person has seen of an alarm that is on. */
+interface Acknowledged {
+  readonly since: string | undefined;
+  readonly at: number;
+  readonly boot: number | undefined;
+  /** A crash may have taken it. */
+  isUncertain: boolean;
+}
+
+/**
+ * S20: every alarm is raised once and cleared once, and shown so; that a person has seen it clears nothing, and is shown until it is
+ * over, by later runs too.
+ */
 export class AlarmChecks {
   readonly #book: LimitBook;
   readonly #posts: PostBook;
@@ -20,6 +35,7 @@ export class AlarmChecks {
   /** What came within a flood was not told one by one. */
   readonly #changedAt = new Map<string, number>();
   readonly #untold = new Set<string>();
+  readonly #acknowledged = new Map<string, Acknowledged>();
   #isFlood = false;
 
   constructor(book: LimitBook, posts: PostBook) {
@@ -32,9 +48,50 @@ export class AlarmChecks {
     return shown === "active" || shown === "acknowledged";
   }
 
+  /** Those that are on. */
+  on(): readonly string[] {
+    return [...this.#topics.keys()].filter((id) => this.isOn(id));
+  }
+
   #shown(id: string): string {
+    return this.#said(id).state ?? "";
+  }
+
+  #said(id: string): { readonly state?: string; readonly since?: string } {
     const text = this.#topics.get(id) ?? "";
-    return text === "" ? "" : String((JSON.parse(text) as { state: unknown }).state);
+    return text === "" ? {} : (JSON.parse(text) as { state: string; since: string });
+  }
+
+  /** Somebody says that he has seen alarms; `ask` tells which these were. */
+  acknowledge(ask: () => readonly string[]): void {
+    const { bridge, journalist, time } = this.#book.world;
+    const before = this.on().join();
+    for (const id of ask()) {
+      journalist.saw("an alarm is acknowledged");
+      const { since } = this.#said(id);
+      this.#acknowledged.set(id, { since, at: time.now, boot: bridge?.boot, isUncertain: false });
+      this.#checkAcknowledged(id);
+    }
+    if (this.on().join() !== before)
+      this.#posts.broken(
+        "S20",
+        `of the alarms ${before} those are on after a person saw some: ${this.on().join()}`,
+      );
+  }
+
+  #checkAcknowledged(id: string): void {
+    const seen = this.#acknowledged.get(id);
+    if (seen === undefined) return;
+    const { state, since } = this.#said(id);
+    const isKept = state === "acknowledged" && since === seen.since;
+    if (!isKept) this.#acknowledged.delete(id);
+    const { bridge, journalist } = this.#book.world;
+    if (isKept && bridge?.boot !== seen.boot) journalist.saw("an acknowledged alarm is shown by a later run");
+    if (isKept || !this.isOn(id) || seen.isUncertain) return;
+    this.#posts.broken(
+      "S20",
+      `the alarm ${id}, seen by a person at ${seen.at}, is shown as ${state ?? "nothing"} again`,
+    );
   }
 
   /** A message on an alarm's topic; also what the broker does not hear. */
@@ -42,6 +99,7 @@ export class AlarmChecks {
     const { bridge } = this.#book.world;
     const wasOn = this.isOn(id);
     this.#topics.set(id, payload);
+    this.#checkAcknowledged(id);
     if (id === "flood") this.#isFlood = this.isOn(id);
     const { now } = this.#book.world.time;
     if (wasOn !== this.isOn(id)) this.#changedAt.set(id, now);
@@ -66,6 +124,8 @@ export class AlarmChecks {
     const { now } = this.#book.world.time;
     for (const told of this.#told.values())
       if (told.at >= lostFrom && lostFrom < now) told.isUncertain = true;
+    for (const seen of this.#acknowledged.values())
+      if (seen.at >= Math.min(lostFrom, now - writtenWithinMs)) seen.isUncertain = true;
   }
 
   /** A guard whose value is gone for long is alarmed. */
@@ -74,10 +134,10 @@ export class AlarmChecks {
     const upMs = clock.monotonic();
     for (const { controllerId, id, models } of this.#book.limited.values())
       for (const [name, model] of models) {
-        const { guard, isBlind, seenAt, blindSince } = model;
+        const { isBlind, seenAt, blindSince } = model;
         const isLong = isBlind && seenAt !== null && time.now - blindSince > 10_000;
         const neverSeen = isBlind && seenAt === null && upMs > 1_000_000;
-        if (guard.sensor === undefined || !(isLong || neverSeen) || lastStallAt > time.now - 60_000) continue;
+        if (!(isLong || neverSeen) || lastStallAt > time.now - 60_000) continue;
         journalist.saw("a guard is blind for long");
         if (!this.isOn(`guard_blind.${controllerId}.${id}`))
           this.#posts.broken(

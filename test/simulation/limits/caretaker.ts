@@ -7,25 +7,51 @@ import type { Limited } from "./limit-book.js";
 
 const hourMs = 3_600_000;
 
-/** Somebody who works in the greenhouse: locks actuators, one or all of a controller, unlocks them, and lets go what is held. */
+/** Who is about looks at the alarms so often. */
+const looksPerHour = 1.5;
+
+/**
+ * Somebody who works in the greenhouse: locks actuators, one or all of a controller, unlocks them, lets go what is held, and says
+ * which alarms were seen.
+ */
 export class Caretaker {
   readonly #world: World;
   readonly #chance: Chance;
+  readonly #looks: Chance;
 
   constructor(world: World) {
     this.#world = world;
     this.#chance = new Chance(world.scenario.seed, "caretaker");
+    this.#looks = new Chance(world.scenario.seed, "alarms");
   }
 
   begin(): void {
-    const { locksPerHour } = this.#world.scenario;
+    const { isLimited, locksPerHour } = this.#world.scenario;
+    if (isLimited) this.#again(this.#looks, looksPerHour, () => this.#acknowledge());
     if (locksPerHour === 0) return;
-    const next = () =>
-      this.#in(this.#chance.gap(hourMs / locksPerHour), () => {
-        if (!this.#world.isCalm) this.#come();
-        next();
-      });
-    next();
+    this.#again(this.#chance, locksPerHour, () => {
+      if (!this.#world.isCalm) this.#come();
+    });
+  }
+
+  #again(chance: Chance, perHour: number, action: () => void): void {
+    this.#in(chance.gap(hourMs / perHour), () => {
+      action();
+      this.#again(chance, perHour, action);
+    });
+  }
+
+  /** One of the alarms that are on, or all that nobody has seen. */
+  #acknowledge(): void {
+    const { alarms } = this.#world.checks.limits;
+    const on = alarms.on();
+    const alarm = on.length === 0 || this.#looks.hits(0.2) ? "all" : this.#looks.of(on);
+    this.#do((bridge) => {
+      const ports = bridge.requestPorts;
+      this.#world.journalist.note("acknowledge", { alarm });
+      if (ports !== null) alarms.acknowledge(() => ports.limits.alarms.acknowledge(alarm, "anna"));
+      return Promise.resolve();
+    });
   }
 
   #in(ms: number, action: () => void): void {

@@ -7,6 +7,7 @@ type Value = string | number | boolean | null;
 export interface GuardSection {
   readonly sensor?: string | undefined;
   readonly actuator?: string | undefined;
+  readonly status?: string | undefined;
   readonly above?: number | undefined;
   readonly below?: number | undefined;
   readonly is?: string | readonly string[] | undefined;

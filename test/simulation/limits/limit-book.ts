@@ -1,7 +1,7 @@
 import type { Configuration } from "../../../src/config/schema.js";
 import type { Ask, Write } from "../history.js";
 import type { World } from "../world.js";
-import { GuardModel, type GuardSection, isTrueOf, saidBy } from "./guard-model.js";
+import { GuardModel, type GuardSection, isTrueOf, saidBy, type Seen } from "./guard-model.js";
 
 type ActuatorSection = Configuration["controllers"][string]["actuators"][string];
 type LimitsSection = NonNullable<ActuatorSection["limits"]>;
@@ -154,16 +154,20 @@ export class LimitBook {
       }
   }
 
-  *#modelsOf(sensor: string, code: string | null = null): Iterable<GuardModel> {
+  *#modelsOf(
+    id: string,
+    of: "sensor" | "status" = "sensor",
+    code: string | null = null,
+  ): Iterable<GuardModel> {
     for (const one of this.limited.values())
       if (code === null || one.code === code)
-        for (const model of one.models.values()) if (model.guard.sensor === sensor) yield model;
+        for (const model of one.models.values()) if (model.guard[of] === id) yield model;
   }
 
-  /** A sensor as it is published. */
-  sensed(code: string, sensor: string, value: string | number | boolean | null, isGood: boolean): void {
+  /** A sensor or a running status as it is published. */
+  read(code: string, of: "sensor" | "status", id: string, seen: Seen): void {
     const { now } = this.world.time;
-    for (const model of this.#modelsOf(sensor, code)) model.reads({ value, isGood }, now);
+    for (const model of this.#modelsOf(id, of, code)) model.reads(seen, now);
   }
 
   /** What was said too long ago counts no more. */

@@ -39,12 +39,30 @@ export class LimitChecks {
   }
 
   mirrorChanged(before: Controller | undefined, after: Controller | undefined): void {
-    if (after === undefined || before?.sensors === after.sensors) return;
-    for (const [id, { value, quality }] of after.sensors) {
-      const earlier = before?.sensors.get(id);
-      if (earlier?.value !== value || earlier.quality !== quality)
-        this.book.sensed(after.info.code, id, value, quality === "good");
+    if (after === undefined) return;
+    const { code } = after.info;
+    if (before?.sensors !== after.sensors)
+      for (const [id, { value, quality }] of after.sensors) {
+        const earlier = before?.sensors.get(id);
+        if (earlier?.value !== value || earlier.quality !== quality)
+          this.book.read(code, "sensor", id, { value, isGood: quality === "good" });
+      }
+    if (before?.statuses !== after.statuses) this.#statusesChanged(code, before?.statuses, after.statuses);
+  }
+
+  #statusesChanged(
+    code: string,
+    before: Controller["statuses"] | undefined,
+    after: Controller["statuses"],
+  ): void {
+    for (const [id, { state, quality }] of after) {
+      const earlier = before?.get(id);
+      if (earlier?.state !== state || earlier.quality !== quality)
+        this.book.read(code, "status", id, { value: state, isGood: quality === "good" });
     }
+    // The device has it no more.
+    for (const id of before?.keys() ?? [])
+      if (!after.has(id)) this.book.read(code, "status", id, { value: null, isGood: false });
   }
 
   event(event: BridgeEvent): void {
@@ -198,6 +216,7 @@ export class LimitChecks {
       this.#pauses.checkRefusal(one, ask, rule, wrong);
     } else {
       const guard = one.limits?.guards[rule];
+      if (guard?.status !== undefined) journalist.saw("an interlock of a guard on a running status");
       if (guard === undefined) wrong("there is no such guard");
       else if (isAllowed(guard.allow, ask.word ?? "") && one.section.kind !== "light")
         wrong("it allows this");

@@ -58,8 +58,18 @@ const special: Partial<Record<AddressRow["kind"], Words>> = {
 
 const wordsOf = (kind: AddressRow["kind"]): Words => special[kind] ?? machine;
 
+/** What runs at a simulated greenhouse, as the running statuses say. */
+const statuses = ["16_fan_stage_1", "19_wet_curtain", "49_irrigation_plan_1", "37_outdoor_roof_spray"];
+
+/** The draws that limits come from; running statuses have their own, so that they change nothing else of a seed. */
+export interface LimitChances {
+  readonly limits: Chance;
+  readonly statuses: Chance;
+}
+
 /** The limits of an actuator as YAML, null for none; `others` are actuators that guards may look at. */
-export function limitsLine(row: AddressRow, others: readonly Other[], chance: Chance): string | null {
+export function limitsLine(row: AddressRow, others: readonly Other[], chances: LimitChances): string | null {
+  const chance = chances.limits;
   if (chance.hits(0.35)) return null;
   const words = wordsOf(row.kind);
   const isLeased = chance.hits(0.4);
@@ -71,14 +81,19 @@ export function limitsLine(row: AddressRow, others: readonly Other[], chance: Ch
     ...(isLeased && hasFor ? [`for: ${chance.of(["40s", "3m", "15m"])}`] : []),
     ...(isLeased && (!hasFor || chance.hits(0.5)) ? [`at_most: ${chance.of(["16m", "45m"])}`] : []),
     ...(words.endIsNamed && (isLeased || chance.hits(0.5)) ? [`ends_with: ${words.end}`] : []),
-    guardsPart(words, others, isLeased, chance),
+    guardsPart(words, others, isLeased, chances),
   ];
   return `limits: { ${parts.join(", ")} }`;
 }
 
-function guardsPart(words: Words, others: readonly Other[], isLeased: boolean, chance: Chance): string {
+function guardsPart(
+  words: Words,
+  others: readonly Other[],
+  isLeased: boolean,
+  { limits: drawn, statuses: ofStatuses }: LimitChances,
+): string {
   const guards: string[] = [];
-  const add = (name: string, rate: number, input: () => string, mayLast: boolean) => {
+  const add = (name: string, rate: number, input: () => string, mayLast: boolean, chance = drawn) => {
     if (!chance.hits(rate)) return;
     const allowed = [
       ...(words.always ?? []),
@@ -95,16 +110,18 @@ function guardsPart(words: Words, others: readonly Other[], isLeased: boolean, c
     ];
     guards.push(`${name}: { ${parts.join(", ")} }`);
   };
-  const clearAt = chance.of(["", ", clear_at: 9"]);
+  const clearAt = drawn.of(["", ", clear_at: 9"]);
   add("wind", 0.5, () => `sensor: weather/wind, above: 12${clearAt}`, true);
-  const rain = chance.of(['is: "on"', 'is_not: "off"', 'is: ["on", heavy]']);
+  const rain = drawn.of(['is: "on"', 'is_not: "off"', 'is: ["on", heavy]']);
   add("rain", 0.4, () => `sensor: weather/rain, ${rain}`, true);
-  const warm = chance.of(["above: 26, clear_at: 24", "below: 16, clear_at: 17"]);
+  const warm = drawn.of(["above: 26, clear_at: 24", "below: 16, clear_at: 17"]);
   add("warm", 0.3, () => `sensor: air_temperature, ${warm}`, true);
   if (others.length > 0) {
-    add("twin", 0.35, () => `actuator: ${chance.of(others).id}, moving: true`, false);
-    const { id, kind } = chance.of(others);
+    add("twin", 0.35, () => `actuator: ${drawn.of(others).id}, moving: true`, false);
+    const { id, kind } = drawn.of(others);
     add("other", 0.25, () => `actuator: ${id}, is: [${wordsOf(kind).states.join(", ")}]`, false);
   }
+  const isRunning = ofStatuses.of(['is: "on"', 'is_not: "off"', 'is: "off"']);
+  add("running", 0.25, () => `status: ${ofStatuses.of(statuses)}, ${isRunning}`, true, ofStatuses);
   return `guards: { ${guards.join(", ")} }`;
 }
