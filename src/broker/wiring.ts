@@ -16,7 +16,7 @@ import type { BrokerParts } from "./filters.js";
 import { Acl } from "./acl.js";
 import { Authenticator, type Credential, type RefusedLogin, RefusedLogins } from "./authenticator.js";
 import { type BrokerLimits, BrokerStartError } from "./settings.js";
-import { type Drainable, limitDrainWait } from "./slow-subscriber.js";
+import { type Drainable, limitDrainWait } from "./listeners.js";
 import { boundStore, type Store } from "./store.js";
 
 /*

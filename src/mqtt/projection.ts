@@ -1,6 +1,7 @@
 import { textOf } from "../greenhouse/actuator-values.js";
 import { allowedOf } from "../greenhouse/command/words.js";
 import {
+  controllerItem,
   actuatorDocument,
   isoOrNull,
   parameterDocument,
@@ -310,15 +311,7 @@ function clearedController(topics: Topics, controller: Controller): Message[] {
 const maxControllersBytes = 256 * 1024;
 
 export function controllersDocument(controllers: Iterable<Controller>): string {
-  const items = [...controllers].map(({ info }) => ({
-    code: info.code,
-    id: info.id,
-    name: info.name,
-    type: info.type,
-    type_name: info.record?.typeName ?? null,
-    station: info.record?.stationName ?? null,
-    station_id: info.record?.stationId ?? null,
-  }));
+  const items = [...controllers].map(({ info }) => controllerItem(info));
   const text = JSON.stringify(items);
   if (Buffer.byteLength(text) <= maxControllersBytes) return text;
   return JSON.stringify({ count: items.length, truncated: true });

@@ -122,9 +122,16 @@ export class RetainedStates {
     if (stale !== null && stale !== payload) this.#publishUnwanted(place.controllerId, topic, stale, null);
   }
 
-  /** The broker may have forgotten or kept anything: everything is published once. */
+  /** The broker may have forgotten or kept anything: everything is published once, and what ended meanwhile emptied. */
   connected(): void {
     this.#connected = true;
+    for (const [code, held] of this.#shown)
+      for (const { topic, payload } of controllerMessages(
+        this.#parts.topics,
+        held,
+        this.#parts.view.get(code),
+      ))
+        if (payload === "") this.#disown(held.info.id, topic, { code, owed: null });
     this.#shown.clear();
     for (const controller of this.#parts.view.controllers()) this.#dirty.add(controller.info.code);
     for (const id of this.#unwanted.keys()) this.#clear(id, "removed");
@@ -268,6 +275,9 @@ export class RetainedStates {
   #publish(code: string, { topic, payload }: Message): void {
     this.#inFlight++;
     void this.#parts.publish(topic, payload, this.#options).then(this.#ended, (error: unknown) => {
+      const place = payload === "" ? placeOf(this.#parts.topics.base, topic) : null;
+      // What is over is in no later picture.
+      if (place !== null) this.#disown(place.controllerId, topic, { code, owed: null });
       this.#notPublished(code, topic, error);
       this.#ended();
     });

@@ -95,6 +95,8 @@ export function routerFor({ hosts, controls }: PortRole, parts: RouterParts): Li
         });
     },
     upgrade: (request, socket, head) => {
+      // Nobody else listens any more, and whoever is refused may reset the connection.
+      socket.on("error", () => socket.destroy());
       state.advance(clock.now());
       if (hosts.includes("realtime")) push.upgrade(request, socket, head);
       else socket.destroy();

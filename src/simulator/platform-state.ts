@@ -57,12 +57,12 @@ const usual = {
 
 export type PlatformSettings = ReturnType<typeof settingsOf>;
 
-/** The options with what was left out filled in; `now` is the real instant of the start. */
+/** The options with what is not there, or undefined, filled in; `now` is the real instant of the start. */
 export function settingsOf(options: PlatformOptions, now: number) {
   const settings: Omit<Required<PlatformOptions>, "dialect" | "auth"> = {
     ...usual,
     startAt: now,
-    ...options,
+    ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
   };
   const dialect: Dialect = { ...profiles[settings.profile], ...options.dialect };
   const auth: AuthRules = { ...plainAuth, ...options.auth };

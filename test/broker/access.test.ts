@@ -3,7 +3,7 @@ import { bridgeRights, rightsOf } from "../../src/broker/acl.js";
 
 const topics = { base: "site/greenhouse", status: "homeassistant/status", discoveryPrefix: "homeassistant" };
 
-describe("the default rights (42)", () => {
+describe("the default rights", () => {
   const rights = rightsOf(null, topics);
   it.each([
     ["site/greenhouse/east/actuator/roof/set", 4, true],

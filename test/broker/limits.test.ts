@@ -35,7 +35,7 @@ const connectPacket = (id: string, version = 4) => {
 };
 
 describe("the number of clients", () =>
-  it("is limited; the bridge and a client that returns always fit (43)", async () => {
+  it("is limited; the bridge and a client that returns always fit", async () => {
     const broker = await testBroker({ limits: { clients: 3 } });
     const clients = await Promise.all(
       ["a", "b", "c"].map((clientId) => otherClient(broker.url, { clientId, protocolVersion: 5 })),
@@ -51,7 +51,7 @@ describe("the number of clients", () =>
     expect(broker.counters()).toMatchObject({ clients: 3, refusedClients: 1 });
   }));
 
-describe("a packet that is too large (37, 43)", () => {
+describe("a packet that is too large", () => {
   it.each([5, 4] as const)(
     "closes its sender before it is buffered, nobody else, MQTT %i",
     async (version) => {
@@ -96,7 +96,7 @@ describe("a packet that is too large (37, 43)", () => {
   });
 });
 
-describe("silent sockets (43)", () => {
+describe("silent sockets", () => {
   it("are closed when no CONNECT comes in time", async () => {
     const broker = await testBroker({ limits: { connectTimeoutMs: 100 } });
     const socket = await rawSocket(broker.port);
@@ -118,7 +118,7 @@ describe("silent sockets (43)", () => {
   });
 });
 
-describe("a frozen subscriber (43)", () => {
+describe("a frozen subscriber", () => {
   /** A client that takes nothing, one that takes everything, and the bridge. */
   async function beside(limits: Partial<BrokerLimits>) {
     const broker = await testBroker({ limits: { stallGraceMs: 100, ...limits } });
@@ -170,7 +170,7 @@ describe("a frozen subscriber (43)", () => {
 });
 
 describe("what clients can make the broker keep", () => {
-  it("is a number of retained topics, the bridge's not among them (43)", async () => {
+  it("is a number of retained topics, the bridge's not among them", async () => {
     const broker = await testBroker({ limits: { retainedTopics: 2 } });
     const bridge = await otherClient(broker.url, { ...broker.credential, clientId: "bridge" });
     const client = await otherClient(broker.url);

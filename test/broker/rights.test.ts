@@ -34,7 +34,7 @@ async function watching(broker: EmbeddedBroker): Promise<{ bridge: MqttClient; s
 
 describe.each([5, 4] as const)("a client without special rights, MQTT %i", (protocolVersion) => {
   it.each([0, 1, 2] as const)(
-    "publishes forbidden topics into nothing and stays connected, QoS %i (42)",
+    "publishes forbidden topics into nothing and stays connected, QoS %i",
     async (qos) => {
       const broker = await testBroker();
       const { seen } = await watching(broker);

@@ -49,7 +49,7 @@ async function send(port: number, bytes: readonly number[]): Promise<void> {
 }
 
 describe("the embedded broker", () => {
-  it("survives mutated packets of all kinds and versions, and serves the others meanwhile (44)", async () => {
+  it("survives mutated packets of all kinds and versions, and serves the others meanwhile", async () => {
     const broker = await testBroker({ limits: { connectTimeoutMs: 200 } });
     const { connection, online } = connect({
       ...broker,
@@ -87,7 +87,7 @@ describe("the embedded broker", () => {
     await until(() => broker.counters().clients === 0, "all gone");
   });
 
-  it("a message of QoS 2 that is released twice in one breath ends nothing (44)", async () => {
+  it("a message of QoS 2 that is released twice in one breath ends nothing", async () => {
     const broker = await testBroker();
     const socket = net.connect(broker.port, "127.0.0.1");
     const answered = async (type: number) => {
@@ -108,7 +108,7 @@ describe("the embedded broker", () => {
   });
 
   it.each(["__proto__", "constructor", "toString", "hasOwnProperty"])(
-    "a client or filter called %s is one like any other (44)",
+    "a client or filter called %s is one like any other",
     async (name) => {
       const broker = await testBroker();
       for (const protocolVersion of [4, 5] as const) {
@@ -125,7 +125,7 @@ describe("the embedded broker", () => {
     },
   );
 
-  it("a will of QoS 3, a property given twice, and what comes before a CONNECT is accepted harm nobody else (44)", async () => {
+  it("a will of QoS 3, a property given twice, and what comes before a CONNECT is accepted harm nobody else", async () => {
     const broker = await testBroker();
     const { connection, online } = connect({
       ...broker,
@@ -168,7 +168,7 @@ describe("the embedded broker", () => {
     },
   );
 
-  it("a refused WebSocket client that hangs up before its answer ends nothing (44)", async () => {
+  it("a refused WebSocket client that hangs up before its answer ends nothing", async () => {
     const broker = await testBroker({ websocketPort: 0 });
     const upgrade = [
       "GET / HTTP/1.1",

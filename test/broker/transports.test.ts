@@ -48,7 +48,7 @@ describe("MQTT over WebSocket", () => {
   });
 });
 
-describe("a WebSocket upgrade without users (63)", () =>
+describe("a WebSocket upgrade without users", () =>
   it.each([
     ["no origin, as programs have", { host: "127.0.0.1:9001" }, true],
     ["a local page", { host: "localhost:9001", origin: "http://localhost:1880" }, true],

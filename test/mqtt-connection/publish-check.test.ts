@@ -6,7 +6,7 @@ const limits = { maxPayloadBytes: 256 * 1024, maximumPacketSize: null };
 const problem = (topic: string, payload: string | Buffer = "", maximumPacketSize: number | null = null) =>
   publishProblem({ topic, payload, bytes: bytesOf(topic, payload, {}) }, { ...limits, maximumPacketSize });
 
-describe("the last check before the wire (35)", () => {
+describe("the last check before the wire", () => {
   it.each([
     ["the topics of the bridge", "greenhouse/east/actuator/roof/state", null],
     ["other scripts and emoji", "greenhouse/东区/🌱", null],

@@ -75,7 +75,7 @@ describe("the queue of publishes", () => {
     expect(queue.counters).toMatchObject({ dropped: 2, waiting: 2 });
   });
 
-  it("gives up on what is not acknowledged in time, frees its place and forgets it (36)", async () => {
+  it("gives up on what is not acknowledged in time, frees its place and forgets it", async () => {
     const { queue, clock, sent, forgotten, acks } = opened({ window: 1, ackTimeoutMs: 10_000 });
     const first = kindOf(queue.publish(message("a")));
     void kindOf(queue.publish(message("b")));

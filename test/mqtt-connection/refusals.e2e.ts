@@ -8,7 +8,7 @@ describe("a subscription that is not granted", () => {
     ["refused", true],
     ["not answered", false],
   ])(
-    "and is %s makes the state degraded, is asked for again, and no birth comes before (36)",
+    "and is %s makes the state degraded, is asked for again, and no birth comes before",
     async (_, answered) => {
       let asked = 0;
       const broker = await scriptedBroker((packet, peer) => {
@@ -53,7 +53,7 @@ describe("a subscription that is not granted", () => {
 });
 
 describe("a publish", () => {
-  it("without a link is rejected at once and nothing is kept: 86,400 of them (34)", async () => {
+  it("without a link is rejected at once and nothing is kept: 86,400 of them", async () => {
     const { connection } = connect({ url: "mqtt://127.0.0.1:1" });
     const before = process.memoryUsage().heapUsed;
     let rejected = 0;
@@ -80,7 +80,7 @@ describe("a publish", () => {
     expect(connection.counters()).toMatchObject({ publishRefused: 1, published: 1 });
   });
 
-  it("larger than the broker takes is not sent, so the link lives (37)", async () => {
+  it("larger than the broker takes is not sent, so the link lives", async () => {
     const mosquitto = await testMosquitto({ maxPacketSize: 2_000 });
     const { connection, online } = connect({ url: mosquitto.url });
     await online();
@@ -92,7 +92,7 @@ describe("a publish", () => {
 
 describe("a message larger than 256 KiB", () => {
   it.each([5, 4] as const)(
-    "is dropped with MQTT %i; the next one arrives, the link lives (37)",
+    "is dropped with MQTT %i; the next one arrives, the link lives",
     async (version) => {
       const mosquitto = await testMosquitto();
       const { connection, messages, online } = connect({
@@ -127,7 +127,7 @@ describe("a message larger than 256 KiB whose sender is owed an answer", () =>
     [5, 15 * 1024 * 1024],
     [4, 20 * 1024 * 1024],
   ] as const)(
-    "is handed on whole with MQTT %i at %i bytes; others are dropped still; the link lives (37)",
+    "is handed on whole with MQTT %i at %i bytes; others are dropped still; the link lives",
     async (version, size) => {
       const mosquitto = await testMosquitto();
       const { connection, messages, online } = connect({
@@ -148,27 +148,24 @@ describe("a message larger than 256 KiB whose sender is owed an answer", () =>
   ));
 
 describe("a broker that comes back", () => {
-  it.each([5, 4] as const)(
-    "gets one birth, and commands work at once with MQTT %i (33, 34)",
-    async (version) => {
-      const mosquitto = await testMosquitto();
-      const { connection, messages, ends, online } = connect({
-        url: mosquitto.url,
-        protocolVersion: version,
-        subscriptions: ["greenhouse/+/actuator/+/set"],
-      });
-      await online();
-      await mosquitto.kill();
-      await until(() => ends.length === 1, "the loss noticed");
-      await expect(connection.publish("a", "x")).rejects.toMatchObject({ kind: "offline" });
-      await mosquitto.restart();
-      await online(2);
-      const other = await otherClient(mosquitto.url, { protocolVersion: version });
-      await other.publishAsync("greenhouse/a/actuator/b/set", "open", { qos: 1 });
-      await until(() => messages.length === 1, "the command received");
-      expect(connection.counters()).toMatchObject({ connects: 2, disconnects: 1 });
-    },
-  );
+  it.each([5, 4] as const)("gets one birth, and commands work at once with MQTT %i", async (version) => {
+    const mosquitto = await testMosquitto();
+    const { connection, messages, ends, online } = connect({
+      url: mosquitto.url,
+      protocolVersion: version,
+      subscriptions: ["greenhouse/+/actuator/+/set"],
+    });
+    await online();
+    await mosquitto.kill();
+    await until(() => ends.length === 1, "the loss noticed");
+    await expect(connection.publish("a", "x")).rejects.toMatchObject({ kind: "offline" });
+    await mosquitto.restart();
+    await online(2);
+    const other = await otherClient(mosquitto.url, { protocolVersion: version });
+    await other.publishAsync("greenhouse/a/actuator/b/set", "open", { qos: 1 });
+    await until(() => messages.length === 1, "the command received");
+    expect(connection.counters()).toMatchObject({ connects: 2, disconnects: 1 });
+  });
 
   it("is found again after a black hole that swallowed the CONNECT", async () => {
     const mosquitto = await testMosquitto();

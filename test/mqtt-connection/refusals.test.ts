@@ -31,7 +31,7 @@ describe("a refused CONNACK", () =>
   ));
 
 describe("waiting between attempts", () => {
-  it("is full jitter between 0 and 1, 2, 4, 8, 16, 30, 30 s; the first attempt is at once (33)", async () => {
+  it("is full jitter between 0 and 1, 2, 4, 8, 16, 30, 30 s; the first attempt is at once", async () => {
     const waits: number[] = [];
     const life = new AbortController();
     const clock = {
@@ -148,7 +148,7 @@ describe("a link that goes", () =>
   }));
 
 describe("a publish", () => {
-  it("that the broker never acknowledges is given up after the time, and the link lives on (36)", async () => {
+  it("that the broker never acknowledges is given up after the time, and the link lives on", async () => {
     const broker = await scriptedBroker((packet, peer) => {
       if (packet.type !== 3) obliging(packet, peer, 5);
     });

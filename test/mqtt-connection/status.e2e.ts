@@ -101,7 +101,7 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
     await proxy.close();
   });
 
-  it("a foreign offline is repaired, again and again (32)", async () => {
+  it("a foreign offline is repaired, again and again", async () => {
     const broker = await anyBroker(make);
     const { connection, born } = bridge({ ...broker, ...broker.credential, protocolVersion: version });
     await born(1);
@@ -133,7 +133,7 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
     expect(messages).toEqual([]);
   });
 
-  it("a clean end publishes offline before DISCONNECT, and no will follows (32)", async () => {
+  it("a clean end publishes offline before DISCONNECT, and no will follows", async () => {
     const broker = await anyBroker(make);
     const sent: Buffer[] = [];
     const proxy = await startTcpProxy(broker.port, (bytes) => sent.push(bytes));
@@ -161,7 +161,7 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
     await proxy.close();
   });
 
-  it("a half-open link is found by its keepalive and replaced (33)", async () => {
+  it("a half-open link is found by its keepalive and replaced", async () => {
     const broker = await anyBroker(make);
     const proxy = await startTcpProxy(broker.port);
     const { born, ends, messages } = bridge({
@@ -188,7 +188,7 @@ describe.each(brokerTable)("on $make with MQTT $version", ({ make, version }) =>
 });
 
 describe("a half-open link", () =>
-  it("is found while publishing all the time, and the publishes are rejected (33)", async () => {
+  it("is found while publishing all the time, and the publishes are rejected", async () => {
     const broker = await testBroker();
     const proxy = await startTcpProxy(broker.port);
     const { connection, ends, online } = connect({
@@ -245,7 +245,7 @@ describe("shutting down", () => {
 });
 
 describe("two bridges with one client id", () => {
-  it("notice that they throw each other out (25)", async () => {
+  it("notice that they throw each other out", async () => {
     const broker = await testBroker();
     const slow = { backoff: { firstMs: 1_000, maxMs: 30_000 } };
     const first = connect({ ...broker, ...broker.credential, limits: slow }, { random: () => 0.9 });

@@ -64,7 +64,7 @@ it("nothing is cleared before whatever reads it was told", async () => {
   expect(await cleared(true)).toEqual(["gh-0001/actuator/gone/state"]);
 });
 
-describe("what an earlier run left is marked stale at once (27)", () => {
+describe("what an earlier run left is marked stale at once", () => {
   it.each([
     ["gone/sensor/air/quality", "good", "stale"],
     ["gh-0001/sensor/air/quality", "bad", "stale"],

@@ -6,7 +6,7 @@ import { RetainedStates, type StateGate } from "../../src/mqtt/retained-states.j
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import type { Logger } from "../../src/runtime/log.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
-import { controllerSettings, item, record, silentLog } from "../support/builders.js";
+import { actuator, controllerSettings, item, record, silentLog } from "../support/builders.js";
 import { registersRead, sensorsRead, start } from "../support/folding.js";
 import { mirrorSettings } from "../support/polled-mirror.js";
 import { RetainedBroker } from "../support/retained-broker.js";
@@ -32,7 +32,8 @@ const openGate: StateGate = { visible: (_, after) => after, mayClear: () => true
 
 function world(gate: StateGate = openGate, log: Logger = silentLog) {
   const known = controllerSettings({ code: "A", parameters: [{ id: "ec", address: "501", scale: 1 }] });
-  const store = new GreenhouseStore(mirrorSettings([known]), new VirtualClock(start), anyAscii);
+  const roofed = controllerSettings({ code: "D", actuators: [actuator({ id: "roof" })] });
+  const store = new GreenhouseStore(mirrorSettings([known, roofed]), new VirtualClock(start), anyAscii);
   store.setReachable(true);
   const broker = new RetainedBroker();
   const output = new RetainedStates({
@@ -306,6 +307,41 @@ describe("a publish that fails", () => {
       broker.holds = false;
       await connect();
       expect(broker.kept.get(air("A"))).toBe("21");
+    });
+  });
+});
+
+describe("a lock that ends", () => {
+  const lock = { by: "anna", via: null, reason: null, since: "2026-01-01T00:00:00.000Z", until: null };
+  const allowed = { words: [], degrees: null, because: [] };
+  const roof = "greenhouse/d/actuator/roof/lock";
+
+  it.each([
+    ["while the link is down", true],
+    ["in the last moment of a link", false],
+  ])("%s is emptied by the next link", async (_, isDown) => {
+    await output(async ({ store, broker, output, read, connect }) => {
+      const show = async (now: typeof lock | null) => {
+        const restrictions = { allowed, lock: now, lease: null };
+        store.dispatch("D", { type: "restricted", id: "roof", restrictions });
+        await settled();
+      };
+      read("D", 20);
+      await show(lock);
+      await connect();
+      expect(broker.kept.get(roof)).toBe(JSON.stringify(lock));
+      if (isDown) output.disconnected();
+      broker.holds = true;
+      await show(null);
+      output.disconnected();
+      await broker.release(new PublishError("offline", "link lost"));
+      broker.holds = false;
+      await connect();
+      expect(broker.kept.has(roof)).toBe(false);
+      broker.taken();
+      await show(lock);
+      expect(output.sweep()).toBe(0);
+      expect(broker.kept.get(roof)).toBe(JSON.stringify(lock));
     });
   });
 });

@@ -39,5 +39,6 @@ describe("the configuration to paste", () => {
   it("gives travel times as long as they really take at the simulation's speed", () => {
     expect(printed({ speed: 1 })).toContain("address: 101, type_id: 2, travel_time: 90s");
     expect(printed({ speed: 60 })).toContain("address: 101, type_id: 2, travel_time: 2s");
+    expect(printed({ speed: undefined }), "not written").toContain("type_id: 2, travel_time: 90s");
   });
 });

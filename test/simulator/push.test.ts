@@ -1,3 +1,5 @@
+import net from "node:net";
+import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { PushFeed } from "../../src/simulator/push-feed.js";
@@ -61,5 +63,25 @@ describe("the WebSocket channels", () => {
     await opened(query.connect());
     const header = await listening("/ws/set-value", { auth }, { authorization: "Bearer good" });
     await opened(header.connect());
+  });
+});
+
+describe("a push channel that is refused", () => {
+  it("may be reset by its client, which ends nothing", async () => {
+    const simulator = await running({});
+    simulator.control.push("refuse");
+    const { port } = new URL(simulator.realtimeUrl);
+    const resets = Array.from({ length: 50 }, async () => {
+      const socket = net.connect(Number(port), "127.0.0.1");
+      socket.on("error", () => undefined);
+      await once(socket, "connect");
+      const head = "GET /api/mqtt-client-status HTTP/1.1\r\nHost: 127.0.0.1\r\n";
+      socket.write(`${head}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+      socket.once("data", () => socket.resetAndDestroy());
+      await once(socket, "close");
+    });
+    await Promise.all(resets);
+    const answer = await fetch(new URL("/api/mqtt-client-status?deviceCode=GH-0001", simulator.realtimeUrl));
+    expect(answer.status).toBeLessThan(500);
   });
 });
