@@ -280,7 +280,7 @@ class Bridge {
       ...{ mirror: this.#mirror, platform: this.platform, journal: this.#journal, setLogLevel },
       ...{ commander: this.#desk.commander, limits: this.#desk.limits, clock, onEvent: this.#event },
       republish: () => [this.#outputs, this.#desk].forEach((part) => part.republish()),
-      ...{ health: () => this.#status.health(), bundle: () => this.#status.bundle() },
+      ...{ health: () => this.#status.health(), bundle: (redact) => this.#status.bundle(redact) },
     });
     const { concurrency } = configuration.platform;
     const { response: responseTopic } = this.#topics.bridge;
@@ -292,7 +292,7 @@ class Bridge {
     return new makePage({
       ...{ ...page, clock, log, recentLog, store: this.#mirror.store, status: this.#status },
       submit: (request) => this.#desk.commander.submit(request),
-      ask: (...asked) => this.#requests.ask(...asked),
+      ask: (name, payload, via) => this.#requests.ask(name, payload, this.#stopping, via),
       alarms: () => this.#desk.limits.alarms.list,
       journal: this.#journal,
       past: (filter) => newestRecords(this.#journal.directory, filter),
@@ -374,12 +374,12 @@ class Bridge {
   }
 
   async #serveHttp(signal: AbortSignal): Promise<void> {
-    const { configuration, live, clock, log } = this.#given;
+    const { configuration, live } = this.#given;
     const [http, metrics, service] = [configuration.http, this.#metrics, this.#page];
     if (http === false || metrics === null || service === null) return;
     const { serveHttp } = await import("./http/server.js");
     const inForce = () => live.current.http;
-    await serveHttp({ http, inForce, checked: this.#status, metrics, service, clock, log }, signal);
+    await serveHttp({ http, inForce, checked: this.#status, metrics, service }, signal);
   }
 
   #reloaded(changes: readonly string[]): void {

@@ -5,7 +5,7 @@ import { clashes } from "../config/clashes.js";
 import { fileSources, loadConfiguration } from "../config/load.js";
 import { formatProblem } from "../config/problem.js";
 import { jsonSchema } from "../config/schema.js";
-import { limitSentences } from "../config/limit-sentences.js";
+import { limitSentences } from "../config/rules/limits.js";
 import { costSentence } from "../config/warnings.js";
 import { systemClock } from "../runtime/clock.js";
 import { systemRandom } from "../runtime/random.js";

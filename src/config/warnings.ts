@@ -3,7 +3,7 @@ import { contradiction, contradictionRemedy, parameterGroup } from "../greenhous
 import { formatDuration } from "../runtime/duration.js";
 import { isPasswordHash } from "../runtime/passwords.js";
 import { isLoopback } from "../runtime/sockets.js";
-import { ageDoubts, leadInDoubts } from "./limit-sentences.js";
+import { ageDoubts, leadInDoubts } from "./rules/limits.js";
 import { atKey, atValue, type Finding, when } from "./problem.js";
 import type { Configuration, ControllerConfiguration } from "./schema.js";
 

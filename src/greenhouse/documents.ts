@@ -1,7 +1,7 @@
-import type { Actuator, Parameter, RunningStatus, Sensor } from "./model.js";
+import type { Actuator, ControllerInfo, Parameter, RunningStatus, Sensor } from "./model.js";
 
 /*
- * What is told of the parts of a controller, the same on every `.../json` topic and in the API. Times are ISO texts.
+ * What is told of a controller and its parts, the same on every `.../json` topic and in the API. Times are ISO texts.
  */
 
 /** The items of one answer share when they were measured and received, so the last two texts are kept. */
@@ -19,6 +19,17 @@ function rememberingTwo(textOf: (at: number) => string): (at: number | null) => 
     return newest.text;
   };
 }
+
+/** As `bridge/controllers` lists it. */
+export const controllerItem = ({ code, id, name, type, record }: ControllerInfo) => ({
+  code,
+  id,
+  name,
+  type,
+  type_name: record?.typeName ?? null,
+  station: record?.stationName ?? null,
+  station_id: record?.stationId ?? null,
+});
 
 export function sensorDocument(sensor: Sensor) {
   const { definition } = sensor;

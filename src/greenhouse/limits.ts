@@ -112,6 +112,23 @@ export type AlarmType =
   | "state_lost"
   | "flood";
 
+/** What an alarm's message names, for who tells it in another language. */
+export interface AlarmFacts {
+  /** Guards without a value, or not obeyed; `sends` is the command of one that was not. */
+  readonly guards?: readonly {
+    readonly rule: string;
+    readonly input: string;
+    readonly quality: Interlock["quality"];
+    readonly sends: string | null;
+  }[];
+  /** A command that ended as it should not, or whose time is over. */
+  readonly command?: string | null;
+  readonly outcome?: string;
+  readonly ends_with?: string;
+  /** Reads, and topics below the controller's. */
+  readonly late?: readonly string[];
+}
+
 export interface Alarm {
   readonly id: string;
   readonly type: AlarmType;
@@ -127,4 +144,6 @@ export interface Alarm {
   readonly by: string | null;
   /** Epoch ms; null while it is on. Not shown. */
   readonly clearedAt: number | null;
+  /** Shown by the page alone; absent where the message names nothing. */
+  readonly facts?: AlarmFacts | undefined;
 }

@@ -114,28 +114,17 @@ const mostKept = 1_000;
 /** The newest lines of the log, for people who cannot see the log itself. */
 export class RecentLog {
   #lines: string[] = [];
-  readonly #listeners = new Set<(read: () => LogLine) => void>();
 
   /** Takes a line as pino writes it, with its secrets hidden. */
   add(line: string): void {
     this.#lines.push(line);
     // Seldom, as each time moves all that stay.
     if (this.#lines.length >= 2 * mostKept) this.#lines = this.#lines.slice(-mostKept);
-    for (const listener of this.#listeners) listener(() => logLineOf(line));
   }
 
   /** Oldest first. */
   newest(limit = mostKept): readonly LogLine[] {
     return this.#lines.slice(Math.max(0, this.#lines.length - Math.min(limit, mostKept))).map(logLineOf);
-  }
-
-  /**
-   * Calls the listener, which must neither throw nor log, with each line to come, which is read only where somebody wants
-   * it; the answer ends that.
-   */
-  subscribe(listener: (read: () => LogLine) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
   }
 }
 

@@ -37,7 +37,8 @@ interface RequestPorts extends LimitPorts {
   readonly commander: Commander;
   readonly republish: () => void;
   readonly health: () => unknown;
-  readonly bundle: () => Promise<unknown>;
+  /** `redact`: fit to be passed on. */
+  readonly bundle: (redact: boolean) => Promise<unknown>;
   readonly setLogLevel: (level: string) => void;
 }
 
@@ -73,7 +74,7 @@ export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, Reques
     ["release", "controller actuator by", (fields) => release(ports, controller(fields), fields)],
     ["state", "controller", (fields) => state(ports, optionalTextField(fields, "controller"))],
     ["health", "", health],
-    ["bundle", "", bundle],
+    ["bundle", "redact", (fields) => bundle(flagField(fields, "redact", false))],
     ["log_level", "level", (fields) => logLevel(ports, textField(fields, "level"))],
   ];
   return new Map(rows.map(([name, known, handler]) => [name, onlyKnown(known.split(" "), handler)]));

@@ -179,17 +179,16 @@ export class Status {
     });
   }
 
-  /** What somebody needs who is to help, without secrets, as much as one message can hold. */
-  async bundle(): Promise<Bundle> {
-    const { bridgeBundle, bundleForMessage } = await import("./bundle.js");
-    return bundleForMessage((share) => bridgeBundle(this.#parts, this.health(), share));
-  }
-
-  /** The whole of it, fit to be passed on: also without hosts, codes and names. */
-  async redactedBundle(): Promise<Bundle> {
-    const { bridgeBundle, fitForStrangers } = await import("./bundle.js");
-    const whole = await bridgeBundle(this.#parts, this.health());
-    return fitForStrangers(whole, this.#parts.live.current, []);
+  /**
+   * What somebody needs who is to help, without secrets, as much as one message can hold; `redact`: also without hosts, codes
+   * and names.
+   */
+  async bundle(redact: boolean): Promise<Bundle> {
+    const { bridgeBundle, bundleForMessage, fitForStrangers } = await import("./bundle.js");
+    return bundleForMessage(async (share) => {
+      const bundle = await bridgeBundle(this.#parts, this.health(), share);
+      return redact ? fitForStrangers(bundle, this.#parts.live.current, []) : bundle;
+    });
   }
 
   /** What `/metrics` shows. */

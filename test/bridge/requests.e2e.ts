@@ -150,6 +150,9 @@ describe("a request", () => {
       expect.objectContaining({ code: "GH-0001", actuators: { fan: expect.anything() as unknown } }),
     );
     expect(journal?.length).toBeGreaterThan(50);
+    const { data: redacted } = await ask("bundle", '{"redact":true}');
+    expect(redacted).toMatchObject({ health: { broker: { state: "online" } } });
+    expect(JSON.stringify(redacted)).not.toMatch(/GH-0001|"east"/);
   });
 
   it("in a flood holds up neither polling, nor local requests, nor a single later one", async () => {

@@ -16,7 +16,7 @@ import { leaksIn } from "./secrets.js";
 const atOnce = 12;
 const only = new RegExp(process.env["CANARY_ONLY"] ?? "");
 
-it("no planted secret surfaces in 200 failing scenarios (61)", async () => {
+it("no planted secret surfaces in 200 failing scenarios", async () => {
   const chosen = scenarios.filter(({ name }) => only.test(name));
   const topics = { base: "none", status: "none/status", discoveryPrefix: "none" };
   const anonymous = { publish: ["#"], subscribe: ["#"] };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { leaksIn, secrets, userHash } from "./secrets.js";
 
-describe("a planted secret is found (61)", () => {
+describe("a planted secret is found", () => {
   it.each([
     ["as it is", `Authorization: Bearer ${secrets.token}`],
     ["in a URL", `http://127.0.0.1/api?token=${encodeURIComponent(secrets.token)}`],

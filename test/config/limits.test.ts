@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { limitSentences } from "../../src/config/limit-sentences.js";
+import { limitSentences } from "../../src/config/rules/limits.js";
 import { loaded, platform, problemLines, warningLines } from "./loading.js";
 
 const actuator = (kind: string, limits: string) => `${platform}weather:
@@ -34,6 +34,26 @@ describe("limits that could not do what they say are errors", () => {
       "then outside allow",
       guarded("sensor: weather/wind, above: 9, allow: [0..10], then: close"),
       [`${at}.guards.g.then: it is not in allow, so the guard itself would forbid it; add it there`],
+    ],
+    [
+      "then stop, where nothing says how the actuator is stopped",
+      guarded("sensor: weather/wind, above: 9, allow: [stop], then: stop"),
+      [
+        `${at}.guards.g.then: skylight has no such command; expected one of open, close, auto, a degree or range such as 0..10`,
+      ],
+    ],
+    [
+      "a lease that ends with stop, where nothing says how the actuator is stopped",
+      actuator("irrigation", "{ for: 5m, ends_with: stop }"),
+      [`${at}.ends_with: irrigation has no such command; expected one of on, off, auto, rotation`],
+    ],
+    [
+      "stop, where it is configured",
+      actuator(
+        "skylight, stop: { address: 7, value: 1 }",
+        "{ for: 5m, ends_with: stop, guards: { g: { sensor: weather/wind, above: 9, allow: [], then: stop } } }",
+      ),
+      [],
     ],
     [
       "an unknown weather value",

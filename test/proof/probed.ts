@@ -9,6 +9,7 @@ export interface Memory {
   readonly rss: number;
   readonly heapUsed: number;
   readonly external: number;
+  readonly arrayBuffers: number;
   readonly handles: Readonly<Record<string, number>>;
   readonly listeners: number;
 }

@@ -77,15 +77,4 @@ describe("the newest lines of the log", () => {
     expect(recent.newest(2).map(({ message }) => message)).toEqual(["line 2499", "line 2500"]);
     expect(recent.newest(0)).toEqual([]);
   });
-
-  it("are told to who subscribes, until it ends that", () => {
-    const recent = new RecentLog();
-    const log = logInto(recent);
-    const seen: string[] = [];
-    const end = recent.subscribe((read) => seen.push(read().message));
-    log.info("one");
-    end();
-    log.info("two");
-    expect(seen).toEqual(["one"]);
-  });
 });

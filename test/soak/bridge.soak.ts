@@ -36,7 +36,7 @@ interface Sample extends Memory {
   readonly messages: number;
 }
 
-it(`memory does not grow with ${messagesWanted} messages, and each of ${commandsWanted} commands has one outcome (56)`, async ({
+it(`memory does not grow with ${messagesWanted} messages, and each of ${commandsWanted} commands has one outcome`, async ({
   stage,
 }) => {
   process.stdout.write(`soak: SOAK_MESSAGES=${messagesWanted} SOAK_COMMANDS=${commandsWanted}\n`);

@@ -3,6 +3,7 @@ import { type CommandRequest, laneKey } from "../../src/commands/command.js";
 import { Commander } from "../../src/commands/commander.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../../src/greenhouse/events.js";
+import type { AlarmFacts } from "../../src/greenhouse/limits.js";
 import type { ActuatorSettings, ParameterSettings } from "../../src/greenhouse/settings.js";
 import type { RecordBody } from "../../src/journal/records.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
@@ -40,6 +41,8 @@ export class CommandBench {
   readonly keeper: LimitKeeper;
   /** What the limits raised, by type. */
   readonly alarms = new Map<string, string>();
+  /** What the newest of each type names. */
+  readonly alarmFacts = new Map<string, AlarmFacts | undefined>();
   clockTrusted = true;
   otherBridge = false;
   journalProblem: string | null = null;
@@ -73,7 +76,8 @@ export class CommandBench {
       isReadOnly: () => options.readOnly ?? false,
       newId: () => `r${++this.#ids}`,
       onEvent: (event) => this.events.push(event),
-      alarm: (type, _, message) => {
+      alarm: (type, _, message, facts) => {
+        if (message !== null) this.alarmFacts.set(type, facts);
         if (message === null) this.alarms.delete(type);
         else this.alarms.set(type, message);
       },
