@@ -35,15 +35,18 @@ interface TrueState {
 /** What a person, a demo or a test can do to the simulated platform. Unknown codes throw an error that names them. */
 export type SimulatorControl = ReturnType<typeof createControl>;
 
-/**
- * The controls of a platform; `now` gives real epoch ms. `obeyOutages` opens and closes ports after a change of the
- * outages, and those controls resolve when that is done.
- */
-export function createControl(
-  state: PlatformState,
-  now: () => number,
-  obeyOutages: () => Promise<void> = () => Promise.resolve(),
-) {
+/** What a platform that is served does about its controls. */
+interface Served {
+  /** Opens and closes ports after a change of the outages, and resolves when that is done. */
+  readonly obeyOutages: () => Promise<void>;
+  /** Pushes what changed since the last look. */
+  readonly look: () => void;
+}
+
+const unserved: Served = { obeyOutages: () => Promise.resolve(), look: () => undefined };
+
+/** The controls of a platform; `now` gives real epoch ms. */
+export function createControl(state: PlatformState, now: () => number, served = unserved) {
   /** A device brought up to now. */
   const device = (code: string): SimulatedController => {
     state.advance(now());
@@ -53,8 +56,8 @@ export function createControl(
   };
   return {
     ...accountControl(state),
-    ...deviceControl(device),
-    ...platformControl(state, now, obeyOutages),
+    ...deviceControl(device, served),
+    ...platformControl(state, now, served),
     ...views(state, now, device),
   };
 }
@@ -84,17 +87,24 @@ function accountControl(state: PlatformState) {
 }
 
 /** What happens to a device and its sensors. */
-function deviceControl(device: (code: string) => SimulatedController) {
+function deviceControl(device: (code: string) => SimulatedController, { look }: Served) {
+  /** Pushes what is so before and after: of two changes between two looks the second could undo the first. */
+  const change = (code: string, make: (controller: SimulatedController) => void): void => {
+    const controller = device(code);
+    look();
+    make(controller);
+    look();
+  };
   return {
     setOnline: (code: string, isOnline: boolean): void =>
-      device(code).disconnect(isOnline ? -Infinity : Infinity),
+      change(code, (controller) => controller.disconnect(isOnline ? -Infinity : Infinity)),
     /** Somebody else sets a register, without the device's rules. */
-    moveByHand: (code: string, address: string, value: string): void => {
-      const controller = device(code);
-      if (controller.read(address) === null)
-        throw new Error(`${code} has no address ${JSON.stringify(address)}`);
-      controller.put(address, value, "hand");
-    },
+    moveByHand: (code: string, address: string, value: string): void =>
+      change(code, (controller) => {
+        if (controller.read(address) === null)
+          throw new Error(`${code} has no address ${JSON.stringify(address)}`);
+        controller.put(address, value, "hand");
+      }),
     freezeSensors: (code: string): void => device(code).freeze(Infinity),
     unfreezeSensors: (code: string): void => device(code).freeze(-Infinity),
     /** A sensor (name or factor) reports this, written as it stands, until `clearSensor`. */
@@ -109,7 +119,7 @@ function deviceControl(device: (code: string) => SimulatedController) {
 }
 
 /** What is wrong with the platform, its weather, and how its time passes. */
-function platformControl(state: PlatformState, now: () => number, obeyOutages: () => Promise<void>) {
+function platformControl(state: PlatformState, now: () => number, { obeyOutages }: Served) {
   const weather = (kind: "storm" | "rain") => (isOn: boolean) => {
     state.advance(now());
     if (isOn) {

@@ -57,8 +57,12 @@ export class PushServer {
   send(): void {
     this.#obeyMode();
     this.#tell(this.#feed.registerFrames());
-    const isFourth = this.#turn++ % 4 === 0;
-    if (this.#listening.length > 0 && isFourth) this.#tell(this.#feed.changeFrames(this.#interest()));
+    if (this.#turn++ % 4 === 0) this.look();
+  }
+
+  /** Sends the statuses and readings that changed since the last look. */
+  look(): void {
+    if (this.#listening.length > 0) this.#tell(this.#feed.changeFrames(this.#interest()));
   }
 
   /** Breaks every connection. */
@@ -90,7 +94,7 @@ export class PushServer {
     const { socket } = opened;
     this.#listening = [...this.#listening, opened];
     // What a new listener is told of is what changes from now on.
-    this.#tell(this.#feed.changeFrames(this.#interest()));
+    this.look();
     this.#obeyMode();
     if (this.#isPaused) socket.pause();
     socket.on("ping", (data) => {

@@ -144,11 +144,8 @@ export async function startSimulator(options: SimulatorOptions, parts: Simulator
   const push = new PushServer(state);
   const failed = (error: unknown) => log?.error({ err: error }, "the simulator failed to serve a request");
   const life = new ServerLife({ state, clock, push, failed }, options.pushIntervalMs ?? 250);
-  const control = createControl(
-    state,
-    () => clock.now(),
-    () => life.obeyOutages(),
-  );
+  const served = { obeyOutages: () => life.obeyOutages(), look: () => push.look() };
+  const control = createControl(state, () => clock.now(), served);
   const ports = addPorts(life, options, { state, clock, push, control, failed });
   await life.open();
   warnOfStrangers(state, log);

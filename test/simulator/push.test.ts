@@ -55,6 +55,23 @@ describe("the WebSocket channels", () => {
     expect(await next).toMatchObject({ deviceCode: code, address: "101", value: "10010" });
   });
 
+  it("push on /ws/device-status what somebody did to a device nobody had looked at, and what undid it at once", async () => {
+    const { simulator, connect } = await listening("/ws/device-status");
+    const socket = connect();
+    await opened(socket);
+    const heard: unknown[] = [];
+    const both = new Promise<void>((resolve) => {
+      socket.on("message", (data: Buffer) => {
+        heard.push(json(data.toString("utf8"))["online"]);
+        if (heard.length === 2) resolve();
+      });
+    });
+    simulator.control.setOnline(code, false);
+    simulator.control.setOnline(code, true);
+    await both;
+    expect(heard).toEqual([false, true]);
+  });
+
   it("want a credential when the realtime host checks: header or query", async () => {
     const auth = { tokens: "known", accepted: ["good"], checkRealtime: true } as const;
     const bare = await listening("/ws/set-value", { auth });
