@@ -7,7 +7,7 @@ import type { PlatformReader, PlatformWriter } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { About, RecordBody } from "../journal/records.js";
 import type { LimitKeeper } from "../limits/keeper.js";
-import type { Term } from "../limits/terms.js";
+import type { Term } from "../limits/rules/terms.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { GreenhouseStore } from "../sync/store.js";

@@ -199,8 +199,9 @@ export function abandonedFrom(open: OpenCommand, store: GreenhouseStore): Abando
 function endingOf(open: OpenCommand): Ending {
   if (open.taken.dry_run === true) return dryRunStopped;
   if (maySend(open)) return targetGone;
-  // A stop is also sent when the journal cannot be written, so that nothing there proves that it was not.
-  return open.taken.steps.at(-1)?.purpose === "stop" ? stopUnrecorded : neverSent;
+  // These are also sent when the journal cannot be written, so that nothing there proves that they were not.
+  const { steps, max_age_ms: maxAgeMs } = open.taken;
+  return steps.at(-1)?.purpose === "stop" || maxAgeMs === 0 ? unrecorded : neverSent;
 }
 
 const neverSent = refused(
@@ -208,11 +209,11 @@ const neverSent = refused(
   "The bridge was stopped before it sent anything of this command. Send it again if it is still wanted.",
 );
 
-const stopUnrecorded: Ending = {
+const unrecorded: Ending = {
   outcome: "unknown",
   reason: null,
   message:
-    "The bridge was stopped before its journal could tell whether this stop was sent. Check the actuator.",
+    "The bridge was stopped before its journal could tell whether this command was sent. Check the actuator.",
 };
 
 const targetGone: Ending = {

@@ -52,7 +52,7 @@ export function takenRecord(
   };
 }
 
-/** On disk before the first byte of the first POST: without it nothing was sent. */
+/** On disk before the first byte of the first POST; a stop, and what a rule sends, do not wait for it. */
 const sendingRecord = (command: Command): PhaseEntered => ({
   type: "phase",
   ...aboutOf(command),

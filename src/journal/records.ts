@@ -67,6 +67,7 @@ const schema = {
     via: unchecked<Via>(),
     payload_hash: unchecked<string>(),
     received_at: text,
+    /** 0 for what a rule sent, which grows not old. */
     max_age_ms: unchecked<number>(),
     force: unchecked<boolean | undefined>(),
     /** The id came from the sender, so it tells duplicates apart. */
@@ -76,7 +77,7 @@ const schema = {
     /** The equal command whose POST it waited for, instead of one of its own. */
     took_over: unchecked<string | undefined>(),
   },
-  /** `sending` is on disk before the first byte of the first POST: without it nothing was sent. */
+  /** `sending` is on disk before the first byte of the first POST: without it nothing was sent, but for a stop and what a rule sends. */
   phase: {
     ...aboutCommand,
     phase: (value: unknown): value is "waiting" | "checking" | "sending" | "confirming" | "done" =>

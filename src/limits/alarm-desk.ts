@@ -14,7 +14,7 @@ import {
   passTime,
   raise,
   shownAlarm,
-} from "./alarms.js";
+} from "./rules/alarms.js";
 
 /** What nobody tells of by himself, looked at now and then. */
 interface WatchedFacts {

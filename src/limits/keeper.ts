@@ -3,22 +3,28 @@ import { canonical } from "../greenhouse/command/words.js";
 import type { Actuator, Controller } from "../greenhouse/model.js";
 import type { HistoryParts, KeptLimits } from "../journal/records.js";
 import { Rest, Schedule } from "../runtime/schedule.js";
-import { afterEnd, afterFirstPost, afterForeignMove, afterForeignPost, afterPost, opened } from "./course.js";
-import { type Entry, keyOf, type LimitedCommand, newEntry, type Shut, unlockedEvent } from "./entry.js";
+import {
+  afterEnd,
+  afterFirstPost,
+  afterForeignMove,
+  afterForeignPost,
+  afterPost,
+  opened,
+} from "./rules/course.js";
+import { type Entry, keyOf, type LimitedCommand, newEntry, type Shut } from "./rules/entry.js";
 import {
   type Activity,
   type Around,
   nothingUnderWay,
-  Watchers,
   type WeatherReading,
   weatherValue,
-} from "./inputs.js";
-import { go, judge, type KeptBack, type Verdict } from "./judge.js";
-import { type KeeperPorts, Ledger } from "./ledger.js";
-import type { Instant } from "./guards.js";
-import { isMoving } from "./pauses.js";
-import { type Ended, type GivenTerm, type Term, termOf } from "./terms.js";
-import { dueAt, dueSends, expire, isKeptBack, isThere, readGuards, sentAs } from "./upkeep.js";
+} from "./rules/inputs.js";
+import { go, judge, type KeptBack, type Verdict } from "./rules/judge.js";
+import { type KeeperPorts, Ledger, unlockedEvent, Watchers } from "./ledger.js";
+import type { Instant } from "./rules/guards.js";
+import { isMoving } from "./rules/pauses.js";
+import { type Ended, type GivenTerm, type Term, termOf } from "./rules/terms.js";
+import { dueAt, dueSends, expire, isKeptBack, isThere, readGuards, sentAs } from "./rules/upkeep.js";
 
 type Taking = { readonly term: Term | null } | { readonly refusal: Refusal } | KeptBack;
 

@@ -1,26 +1,25 @@
 import type { Configuration } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
-import type { AlarmFacts, AlarmType, Restrictions } from "../greenhouse/limits.js";
+import type { AlarmFacts, AlarmType, Guard, Restrictions } from "../greenhouse/limits.js";
 import type { HistoryParts, KeptLimits, RecordBody } from "../journal/records.js";
 import type { Clock } from "../runtime/clock.js";
+import type { Controller } from "../greenhouse/model.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import {
-  differsInNumbersOnly,
   type Entry,
   isEmpty,
   keptOf,
   keyOf,
   type LimitedCommand,
   newEntry,
-  overrunEvent,
   restored,
   restrictionsOf,
   type Shut,
-  unlockedEvent,
-} from "./entry.js";
-import type { Instant } from "./guards.js";
-import type { Around } from "./inputs.js";
-import { type DueSend, problemsOf } from "./upkeep.js";
+} from "./rules/entry.js";
+import type { Instant } from "./rules/guards.js";
+import type { Around } from "./rules/inputs.js";
+import type { Lease } from "./rules/terms.js";
+import { type DueSend, problemsOf } from "./rules/upkeep.js";
 
 /** What a rule has the bridge send. */
 export interface RuleCommand extends DueSend {
@@ -256,5 +255,80 @@ export class Ledger {
       const about = { controller, actuator: entry.id };
       if (problem !== undefined) this.#ports.alarm(type, about, problem?.message ?? null, problem?.facts);
     }
+  }
+}
+
+/** A lease that is over at a start; `kept` is null where nobody knows for how long. */
+function overrunEvent(
+  { endsWith }: Lease,
+  about: { readonly controller: string; readonly actuator: string },
+  kept: KeptLimits | null,
+  at: number,
+): BridgeEvent {
+  const until = kept?.lease?.until ?? null;
+  const minutes = until === null ? null : Math.max(0, Math.round((at - until) / 60_000));
+  const when = minutes === null ? "by now, as the clock was set back" : `${minutes} minutes ago`;
+  const message = `${about.controller}/${about.actuator} should have ended ${when}; ${endsWith} is sent now.`;
+  return { type: "lease_overrun", severity: "error", message, at, facts: { ...about, minutes } };
+}
+
+/** A lock has ended by itself, at the time that was named with it. */
+export const unlockedEvent = (
+  about: { readonly controller: string; readonly actuator: string },
+  by: string,
+  at: number,
+): BridgeEvent => ({
+  type: "unlocked",
+  severity: "info",
+  message: `The lock of ${by} on ${about.controller}/${about.actuator} has run out.`,
+  at,
+  facts: { ...about, by },
+});
+
+/** Whether only numbers differ, which is told now and then. */
+function differsInNumbersOnly(one: Restrictions, other: Restrictions): boolean {
+  const rest = ({ allowed, lock, lease }: Restrictions) =>
+    JSON.stringify([
+      ...[allowed.words, allowed.degrees, lock, lease],
+      allowed.because.map(({ rule, quality, value }) => [
+        rule,
+        quality,
+        typeof value === "number" ? 0 : value,
+      ]),
+    ]);
+  return rest(one) === rest(other);
+}
+
+type Named = Pick<Controller["info"], "id" | "code">;
+
+/** Which actuators, by their keys, have guards on what. */
+export class Watchers {
+  /** By `weather/<name>`, a controller's id or code, and both with one of its actuators. */
+  readonly #bySource = new Map<string, Set<string>>();
+
+  add(key: string, code: string, guards: readonly Guard[]): void {
+    for (const { input } of guards) {
+      const source = input.type === "weather" ? `weather/${input.name}` : (input.controller ?? code);
+      this.#note(source, key);
+      if (input.type === "actuator") this.#note(`${source} ${input.id}`, key);
+    }
+  }
+
+  #note(source: string, key: string): void {
+    this.#bySource.set(source, (this.#bySource.get(source) ?? new Set()).add(key));
+  }
+
+  ofWeather(name: string): readonly string[] {
+    return [...(this.#bySource.get(`weather/${name}`) ?? [])];
+  }
+
+  of({ id, code }: Named): readonly string[] {
+    if (this.#bySource.size === 0) return [];
+    return [...(this.#bySource.get(code) ?? []), ...(id === code ? [] : (this.#bySource.get(id) ?? []))];
+  }
+
+  hasActuator({ id, code }: Named, actuator: string): boolean {
+    if (this.#bySource.size === 0) return false;
+    return this.#bySource.has(`${code} ${actuator}`) || this.#bySource.has(`${id} ${actuator}`);
   }
 }

@@ -51,6 +51,12 @@ describe("a command of the journal without a result", () => {
     expect(abandonedFrom(stop, store).ending).toMatchObject({ outcome: "unknown" });
   });
 
+  it("is not read back where nobody knows whether what a rule sends was sent: it ends unknown", () => {
+    const rule = open({ by: "lease a", max_age_ms: 0 }, { phase: null });
+    expect(interruptedFrom(rule, store, clock)).toBeNull();
+    expect(abandonedFrom(rule, store).ending).toMatchObject({ outcome: "unknown" });
+  });
+
   it("that was a dry run is not: it ends refused, and nothing was sent", () => {
     const dry = open({ dry_run: true });
     expect(interruptedFrom(dry, store, clock)).toBeNull();

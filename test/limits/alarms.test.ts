@@ -11,7 +11,7 @@ import {
   noAlarms,
   passTime,
   raise,
-} from "../../src/limits/alarms.js";
+} from "../../src/limits/rules/alarms.js";
 
 const of = (controller: string) => ({ controller, actuator: null });
 const minute = 60_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Guard } from "../../src/greenhouse/limits.js";
 import type { Quality } from "../../src/greenhouse/model.js";
-import { foldReading, type GuardState, holds, unjudged } from "../../src/limits/guards.js";
+import { foldReading, type GuardState, holds, unjudged } from "../../src/limits/rules/guards.js";
 import { guard } from "./bench.js";
 
 type Value = string | number | boolean | null;

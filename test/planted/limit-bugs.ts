@@ -10,7 +10,7 @@ const keptWithout = (part: string) =>
 /** Mistakes in what limits commands. */
 export const limitBugs: Readonly<Record<string, PlantedBug>> = {
   stale_weather_counts: {
-    seam: "limits/inputs#readWeather",
+    seam: "limits/rules/inputs#readWeather",
     plant: `(original) => (name, around) =>
       original(name, { ...around, now: { ...around.now, mono: around.weather(name)?.at ?? around.now.mono } })`,
     breaks: ["S17", "S20", "S23"],
@@ -21,12 +21,12 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S17"],
   },
   timers_are_not_kept: {
-    seam: "limits/entry#keptOf",
+    seam: "limits/rules/entry#keptOf",
     plant: keptWithout("moved_until: null"),
     breaks: ["S17", "S18"],
   },
   guards_are_not_kept: {
-    seam: "limits/entry#keptOf",
+    seam: "limits/rules/entry#keptOf",
     plant: keptWithout("guards: {}"),
     breaks: ["S21", "S22"],
   },
@@ -43,24 +43,24 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S17", "S20", "S23"],
   },
   rules_pass_other_guards: {
-    seam: "limits/judge#passes",
+    seam: "limits/rules/judge#passes",
     plant: `(original) => (reason, judged) =>
       (judged.source === "guard" && reason.interlock.input !== null) || original(reason, judged)`,
     breaks: ["S17"],
   },
   starts_are_counted_in_memory: {
-    seam: "limits/entry#keptOf",
+    seam: "limits/rules/entry#keptOf",
     plant: keptWithout("starts: []"),
     breaks: ["S18"],
   },
   guards_keep_leases_from_ending: {
-    seam: "limits/judge#passes",
+    seam: "limits/rules/judge#passes",
     plant: `(original) => (reason, judged) =>
       (judged.source !== "lease" || reason.interlock.input === null) && original(reason, judged)`,
     breaks: ["S19", "S22"],
   },
   leases_over_at_a_start_are_forgotten: {
-    seam: "limits/entry#restored",
+    seam: "limits/rules/entry#restored",
     plant: `(original) => (entry, kept, restart) => {
       const after = original(entry, kept, restart);
       return after.lease !== null && after.lease.until <= restart.mono ? { ...after, lease: null } : after;
@@ -68,7 +68,7 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S19"],
   },
   acknowledging_clears: {
-    seam: "limits/alarms#acknowledge",
+    seam: "limits/rules/alarms#acknowledge",
     plant: `(original) => (book, id, by) => {
       const news = original(book, id, by);
       return news === null ? null : clear(news.book, id, Date.parse(news.book.alarms.get(id).since));
@@ -84,7 +84,7 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S20"],
   },
   locks_are_lost_over_a_restart: {
-    seam: "limits/entry#restored",
+    seam: "limits/rules/entry#restored",
     plant: `(original) => (...asked) => ({ ...original(...asked), lock: null })`,
     breaks: ["S17"],
   },

@@ -1,9 +1,8 @@
-import type { Via } from "../greenhouse/command/outcomes.js";
-import type { BridgeEvent } from "../greenhouse/events.js";
-import type { Wanted } from "../greenhouse/command/words.js";
-import type { LeaseShown, LockShown, Restrictions } from "../greenhouse/limits.js";
-import type { ActuatorSettings } from "../greenhouse/settings.js";
-import type { KeptLimits } from "../journal/records.js";
+import type { Via } from "../../greenhouse/command/outcomes.js";
+import type { Wanted } from "../../greenhouse/command/words.js";
+import type { LeaseShown, LockShown, Restrictions } from "../../greenhouse/limits.js";
+import type { ActuatorSettings } from "../../greenhouse/settings.js";
+import type { KeptLimits } from "../../journal/records.js";
 import { type GuardState, type Instant, unjudged } from "./guards.js";
 import { allowedNow, limitsOf, type Standing } from "./judge.js";
 import { neverMoved } from "./pauses.js";
@@ -71,22 +70,7 @@ export function keptOf(entry: Entry, epoch: (mono: number) => number): KeptLimit
   const { endsAt } = moves;
   const { startsPerHour } = limitsOf(settings);
   return {
-    guards: Object.fromEntries(
-      [...guards].flatMap(
-        ([
-          name,
-          {
-            phase,
-            sending,
-            attempts: { id, tries },
-          },
-        ]) => {
-          // As it begins without a kept state.
-          const isNew = phase === unjudged.phase && sending === unjudged.sending;
-          return isNew ? [] : [[name, { phase, sending, id, tries }]];
-        },
-      ),
-    ),
+    guards: Object.fromEntries([...guards].flatMap(([name, state]) => keptState(name, state))),
     starts: startsPerHour === null ? [] : moves.starts.slice(-startsPerHour).map(epoch).map(sinceBefore),
     // One that only its result can end is read back by the next start.
     moved_until: endsAt !== null && Number.isFinite(endsAt) ? epoch(endsAt) : null,
@@ -100,6 +84,12 @@ export function keptOf(entry: Entry, epoch: (mono: number) => number): KeptLimit
     },
     hold: hold && { id: hold.id, by: hold.by, until: epoch(hold.until) },
   };
+}
+
+/** Nothing of one that is as it begins without a kept state. */
+function keptState(name: string, { phase, sending, attempts: { id, tries } }: GuardState) {
+  const isNew = phase === unjudged.phase && sending === unjudged.sending;
+  return isNew ? [] : [[name, { phase, sending, id, tries }] as const];
 }
 
 interface Restart {
@@ -162,33 +152,6 @@ function keptGuard(
   return { ...fresh, phase, sending, attempts: { ...firstAttempt, tries, ...never } };
 }
 
-/** A lease that is over at a start; `kept` is null where nobody knows for how long. */
-export function overrunEvent(
-  { endsWith }: Lease,
-  about: { readonly controller: string; readonly actuator: string },
-  kept: KeptLimits | null,
-  at: number,
-): BridgeEvent {
-  const until = kept?.lease?.until ?? null;
-  const minutes = until === null ? null : Math.max(0, Math.round((at - until) / 60_000));
-  const when = minutes === null ? "by now, as the clock was set back" : `${minutes} minutes ago`;
-  const message = `${about.controller}/${about.actuator} should have ended ${when}; ${endsWith} is sent now.`;
-  return { type: "lease_overrun", severity: "error", message, at, facts: { ...about, minutes } };
-}
-
-/** A lock has ended by itself, at the time that was named with it. */
-export const unlockedEvent = (
-  about: { readonly controller: string; readonly actuator: string },
-  by: string,
-  at: number,
-): BridgeEvent => ({
-  type: "unlocked",
-  severity: "info",
-  message: `The lock of ${by} on ${about.controller}/${about.actuator} has run out.`,
-  at,
-  facts: { ...about, by },
-});
-
 /** What everybody is shown of it. */
 export function restrictionsOf(entry: Entry, isReadOnly: boolean, now: Instant): Restrictions {
   const { settings, lock, lease } = entry;
@@ -207,17 +170,3 @@ const shownLock = ({ by, via, reason, since, until }: NonNullable<Standing["lock
 const shownLease = ({ id, by, command, endsWith, until }: Lease, { iso }: Instant): LeaseShown => ({
   ...{ command, until: iso(until), ends_with: endsWith, id, by },
 });
-
-/** Whether only numbers differ, which is told now and then. */
-export function differsInNumbersOnly(one: Restrictions, other: Restrictions): boolean {
-  const rest = ({ allowed, lock, lease }: Restrictions) =>
-    JSON.stringify([
-      ...[allowed.words, allowed.degrees, lock, lease],
-      allowed.because.map(({ rule, quality, value }) => [
-        rule,
-        quality,
-        typeof value === "number" ? 0 : value,
-      ]),
-    ]);
-  return rest(one) === rest(other);
-}

@@ -1,5 +1,5 @@
-import type { BridgeEvent } from "../greenhouse/events.js";
-import type { Alarm, AlarmFacts, AlarmType } from "../greenhouse/limits.js";
+import type { BridgeEvent } from "../../greenhouse/events.js";
+import type { Alarm, AlarmFacts, AlarmType } from "../../greenhouse/limits.js";
 
 /*
  * What is wrong now and somebody should know: raised once, cleared once, acknowledged by a person. Pure; instants are epoch

@@ -1,7 +1,7 @@
-import type { Via } from "../greenhouse/command/outcomes.js";
-import { canonical, vocabulary, type Wanted } from "../greenhouse/command/words.js";
-import type { Allowance, Allowed, DegreeRange, Guard, Interlock, Limits } from "../greenhouse/limits.js";
-import type { ActuatorSettings } from "../greenhouse/settings.js";
+import type { Via } from "../../greenhouse/command/outcomes.js";
+import { canonical, vocabulary, type Wanted } from "../../greenhouse/command/words.js";
+import type { Allowance, Allowed, DegreeRange, Guard, Interlock, Limits } from "../../greenhouse/limits.js";
+import type { ActuatorSettings } from "../../greenhouse/settings.js";
 import { clearsAt, type GuardState, holds, type Instant, isBlind, limitOf, unjudged } from "./guards.js";
 import {
   directionOf,

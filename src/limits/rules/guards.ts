@@ -1,5 +1,5 @@
-import type { Guard, GuardCondition } from "../greenhouse/limits.js";
-import type { Quality } from "../greenhouse/model.js";
+import type { Guard, GuardCondition } from "../../greenhouse/limits.js";
+import type { Quality } from "../../greenhouse/model.js";
 import { type Attempts, firstAttempt } from "./terms.js";
 
 /*

@@ -1,5 +1,5 @@
-import type { Wanted } from "../greenhouse/command/words.js";
-import type { Limits } from "../greenhouse/limits.js";
+import type { Wanted } from "../../greenhouse/command/words.js";
+import type { Limits } from "../../greenhouse/limits.js";
 import { degreeOf } from "./inputs.js";
 
 /*

@@ -1,6 +1,6 @@
-import type { Outcome } from "../greenhouse/command/outcomes.js";
-import { canonical } from "../greenhouse/command/words.js";
-import type { Actuator } from "../greenhouse/model.js";
+import type { Outcome } from "../../greenhouse/command/outcomes.js";
+import { canonical } from "../../greenhouse/command/words.js";
+import type { Actuator } from "../../greenhouse/model.js";
 import type { Entry, LimitedCommand, UnderWay } from "./entry.js";
 import { type GuardState, sent } from "./guards.js";
 import { limitsOf } from "./judge.js";

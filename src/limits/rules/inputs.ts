@@ -1,7 +1,7 @@
-import { stateOfWord } from "../greenhouse/actuator-values.js";
-import { canonical, type Wanted } from "../greenhouse/command/words.js";
-import type { Guard, GuardCondition } from "../greenhouse/limits.js";
-import type { Actuator, Controller } from "../greenhouse/model.js";
+import { stateOfWord } from "../../greenhouse/actuator-values.js";
+import { canonical, type Wanted } from "../../greenhouse/command/words.js";
+import type { Guard, GuardCondition } from "../../greenhouse/limits.js";
+import type { Actuator, Controller } from "../../greenhouse/model.js";
 import { type Instant, nothingRead, type Reading } from "./guards.js";
 
 /** The newest live message of a `weather` topic. */
@@ -129,38 +129,4 @@ function readActuator(
 export function degreeOf(state: string, position: number | null): number | null {
   if (position !== null) return position;
   return state === "open" ? 100 : state === "closed" ? 0 : null;
-}
-
-type Named = Pick<Controller["info"], "id" | "code">;
-
-/** Which actuators, by their keys, have guards on what. */
-export class Watchers {
-  /** By `weather/<name>`, a controller's id or code, and both with one of its actuators. */
-  readonly #bySource = new Map<string, Set<string>>();
-
-  add(key: string, code: string, guards: readonly Guard[]): void {
-    for (const { input } of guards) {
-      const source = input.type === "weather" ? `weather/${input.name}` : (input.controller ?? code);
-      this.#note(source, key);
-      if (input.type === "actuator") this.#note(`${source} ${input.id}`, key);
-    }
-  }
-
-  #note(source: string, key: string): void {
-    this.#bySource.set(source, (this.#bySource.get(source) ?? new Set()).add(key));
-  }
-
-  ofWeather(name: string): readonly string[] {
-    return [...(this.#bySource.get(`weather/${name}`) ?? [])];
-  }
-
-  of({ id, code }: Named): readonly string[] {
-    if (this.#bySource.size === 0) return [];
-    return [...(this.#bySource.get(code) ?? []), ...(id === code ? [] : (this.#bySource.get(id) ?? []))];
-  }
-
-  hasActuator({ id, code }: Named, actuator: string): boolean {
-    if (this.#bySource.size === 0) return false;
-    return this.#bySource.has(`${code} ${actuator}`) || this.#bySource.has(`${id} ${actuator}`);
-  }
 }

@@ -1,7 +1,7 @@
-import { decodeValue, stateOfWord } from "../greenhouse/actuator-values.js";
-import { readWanted, type Wanted } from "../greenhouse/command/words.js";
-import type { AlarmFacts, AlarmType, Guard } from "../greenhouse/limits.js";
-import type { Actuator } from "../greenhouse/model.js";
+import { decodeValue, stateOfWord } from "../../greenhouse/actuator-values.js";
+import { readWanted, type Wanted } from "../../greenhouse/command/words.js";
+import type { AlarmFacts, AlarmType, Guard } from "../../greenhouse/limits.js";
+import type { Actuator } from "../../greenhouse/model.js";
 import type { Entry } from "./entry.js";
 import { clearsAt, foldReading, type GuardState, holds, isBlind, sent } from "./guards.js";
 import { type Around, readInput, weatherStaleAt } from "./inputs.js";

@@ -1,9 +1,9 @@
-import { type KindRow, kindRows } from "../greenhouse/actuator-kinds.js";
-import { valueTable } from "../greenhouse/actuator-values.js";
-import type { CommandResult, Refusal } from "../greenhouse/command/outcomes.js";
-import { canonical, type Wanted } from "../greenhouse/command/words.js";
-import type { ActuatorSettings } from "../greenhouse/settings.js";
-import { formatDuration } from "../runtime/duration.js";
+import { type KindRow, kindRows } from "../../greenhouse/actuator-kinds.js";
+import { valueTable } from "../../greenhouse/actuator-values.js";
+import type { CommandResult, Refusal } from "../../greenhouse/command/outcomes.js";
+import { canonical, type Wanted } from "../../greenhouse/command/words.js";
+import type { ActuatorSettings } from "../../greenhouse/settings.js";
+import { formatDuration } from "../../runtime/duration.js";
 
 /* For how long a command counts: a lease ends by itself, a hold keeps others off. */
 
