@@ -44,13 +44,14 @@ export async function journal(options: JournalOptions, around: Surroundings): Pr
   const problem = await listingProblem(directory);
   if (problem !== null) throw problem;
   const past = await newestRecords(directory, { ...filter, limit });
+  const isFiltered = controllers !== undefined || sinceMs !== undefined;
   const { json: isJson = false, follow: grows = false } = options;
   const { text, line } = isJson
     ? { text: past.map(jsonLine).join("\n"), line: jsonLine }
     : journalTable(past, { grows });
   if (!grows) {
     if (past.length > 0) around.out(`${text}\n`);
-    else if (!isJson) around.out("no commands yet\n");
+    else if (!isJson) around.out(`no commands${isFiltered ? " that match" : " yet"} in ${directory}\n`);
     return;
   }
   if (text !== "") around.out(`${text}\n`);

@@ -7,8 +7,8 @@ import { encodeLine } from "../../src/journal/segments.js";
 import { platform } from "../config/loading.js";
 import { ended, stamped } from "../journal/support/samples.js";
 
-/** `journal --json` of a bridge that has had so many commands; answers their ids. */
-async function listed(commands: number, ...words: readonly string[]): Promise<readonly string[]> {
+/** What `journal` prints of a bridge that has had so many commands. */
+async function printed(commands: number, ...words: readonly string[]): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "journal-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const config = join(folder, "config.yaml");
@@ -24,8 +24,14 @@ async function listed(commands: number, ...words: readonly string[]): Promise<re
   const env = { TOKEN: "token-of-the-account" };
   const stop = new AbortController().signal;
   const around = { env, out, err: { write: () => true }, isTerminal: false, stop };
-  const argv = ["journal", "--json", "-c", config, "--data-dir", folder, ...words];
+  const argv = ["journal", "-c", config, "--data-dir", folder, ...words];
   expect(await runProgram(["node", "greenhouse2mqtt", ...argv], around)).toBe(0);
+  return text;
+}
+
+/** The ids of the commands it lists. */
+async function listed(commands: number, ...words: readonly string[]): Promise<readonly string[]> {
+  const text = await printed(commands, "--json", ...words);
   return [...text.matchAll(/"id":"(\d+)"/g)].map(([, id = ""]) => id);
 }
 
@@ -44,5 +50,10 @@ describe("journal", () => {
   it("shows the newest --limit, also since a time", async () => {
     expect(await listed(250, "--limit", "120")).toEqual(numbers(130, 250));
     expect(await listed(250, "--since", "2026-04-01", "--limit", "3")).toEqual(numbers(247, 250));
+  });
+
+  it("says where it found none, and whether there may be some that were not asked for", async () => {
+    expect(await printed(0)).toMatch(/^no commands yet in .*journal\n$/);
+    expect(await printed(3, "--controller", "GH-0009")).toMatch(/^no commands that match in .*journal\n$/);
   });
 });
