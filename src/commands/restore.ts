@@ -199,9 +199,9 @@ export function abandonedFrom(open: OpenCommand, store: GreenhouseStore): Abando
 function endingOf(open: OpenCommand): Ending {
   if (open.taken.dry_run === true) return dryRunStopped;
   if (maySend(open)) return targetGone;
-  // These are also sent when the journal cannot be written, so that nothing there proves that they were not.
-  const { steps, max_age_ms: maxAgeMs } = open.taken;
-  return steps.at(-1)?.purpose === "stop" || maxAgeMs === 0 ? unrecorded : neverSent;
+  // A stop is also sent when the journal cannot be written, so that nothing there proves that it was not.
+  if (open.taken.steps.at(-1)?.purpose === "stop") return stopUnrecorded;
+  return open.taken.max_age_ms === 0 ? ruleStopped : neverSent;
 }
 
 const neverSent = refused(
@@ -209,11 +209,17 @@ const neverSent = refused(
   "The bridge was stopped before it sent anything of this command. Send it again if it is still wanted.",
 );
 
-const unrecorded: Ending = {
+/** What a rule sends goes without the journal too, but a disk that fails just then is rare, and the rule sends it again. */
+const ruleStopped = refused(
+  "shutting_down",
+  "The bridge was stopped, and its journal says of nothing that was sent of this command. The rule sends it again where it is still called for.",
+);
+
+const stopUnrecorded: Ending = {
   outcome: "unknown",
   reason: null,
   message:
-    "The bridge was stopped before its journal could tell whether this command was sent. Check the actuator.",
+    "The bridge was stopped before its journal could tell whether this stop was sent. Check the actuator.",
 };
 
 const targetGone: Ending = {

@@ -51,10 +51,11 @@ describe("a command of the journal without a result", () => {
     expect(abandonedFrom(stop, store).ending).toMatchObject({ outcome: "unknown" });
   });
 
-  it("is not read back where nobody knows whether what a rule sends was sent: it ends unknown", () => {
+  it("is not read back where a rule had asked for it and the journal says of nothing sent: it ends so, in these words", () => {
     const rule = open({ by: "lease a", max_age_ms: 0 }, { phase: null });
     expect(interruptedFrom(rule, store, clock)).toBeNull();
-    expect(abandonedFrom(rule, store).ending).toMatchObject({ outcome: "unknown" });
+    const message = expect.stringContaining("its journal says of nothing that was sent");
+    expect(abandonedFrom(rule, store).ending).toMatchObject({ outcome: "refused", message });
   });
 
   it("that was a dry run is not: it ends refused, and nothing was sent", () => {
