@@ -51,13 +51,13 @@ export interface LaneProblem {
   readonly problem: CommandProblem;
 }
 
-/** The commands of one actuator, over all its addresses. */
+/** The commands of one target (an actuator over all its addresses, a parameter, a raw address). */
 export interface Lane {
   /** Being checked or sent; one at a time. */
   readonly running: Run | null;
   /** Everything was sent; read back until it shows, or a newer one is about to POST. */
   readonly confirming: Run | null;
-  /** Oldest first; the newest goes next. */
+  /** Oldest first; the newest goes next, but while it rests what a rule sends. */
   readonly waiting: readonly Command[];
   /** How many of those that wait were passed over: they go only where the newer one ends without being sent. */
   readonly passedOver: number;
@@ -124,7 +124,7 @@ export interface Posts {
 /** A command on its way. */
 export interface Run {
   readonly command: Command;
-  /** As they were when it began. */
+  /** As they were when it began; not read back counts also what was confirming then. */
   readonly posts: Posts;
   readonly steps: readonly Step[];
   readonly place: number;
@@ -152,7 +152,7 @@ export type Stage =
       readonly left: readonly string[];
       readonly fresh: Readonly<Record<string, RawValue>>;
     }
-  /** Checked; the journal has not said yet that it has on disk that the command is sent. A stop waits until then at most. */
+  /** Checked; the journal has not said yet that it has on disk that the command is sent. A stop, and what a rule sends, wait until then at most. */
   | { readonly at: "journal"; readonly token: number; readonly until: number | null }
   | { readonly at: "posting"; readonly token: number; readonly attempt: Attempt }
   | { readonly at: "confirming"; readonly readBack: ReadBack; readonly after: Confirming }

@@ -38,7 +38,7 @@ export interface CommandRequest extends CommandSource, Omit<Addressed, "code"> {
   readonly payload: Uint8Array;
   readonly retained: boolean;
   readonly expiryMs: number | null;
-  /** A rule of the limits sends it: it grows not old, and waits for no pause and no disk. */
+  /** A rule of the limits sends it: it grows not old, waits for no pause, and 200 ms for the disk. */
   readonly rule?: "guard" | "lease";
 }
 

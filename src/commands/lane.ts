@@ -217,7 +217,7 @@ function journaled(turn: Turn, token: number, problem: string | null): void {
   const { running } = turn.lane;
   if (running?.stage.at !== "journal" || running.stage.token !== token) return;
   if (running.stage.until === null) goOn(turn, running, problem);
-  else stopNow(turn, running, problem);
+  else sendUrgent(turn, running, problem);
 }
 
 /** What the time has come for. */
@@ -230,7 +230,7 @@ function due(turn: Turn): void {
     else if (stage.at === "unclear") lookBeforeRetry(turn, { ...one, stage });
     else if (stage.at === "renewed") lookBeforeRetry(turn, { ...one, stage });
     else if (stage.at === "journal" && stage.until !== null && turn.now.mono >= stage.until)
-      stopNow(turn, one, "the disk does not answer");
+      sendUrgent(turn, one, "the disk does not answer");
   }
 }
 
@@ -300,7 +300,8 @@ function run(turn: Turn, command: Command): void {
   journalSending(turn, { ...started, steps }, turn.now.mono + urgentWaitsMs);
 }
 
-function stopNow(turn: Turn, one: Run, problem: string | null): void {
+/** A stop, or what a rule sends, goes whether the disk has it or not. */
+function sendUrgent(turn: Turn, one: Run, problem: string | null): void {
   if (turn.now.mono > one.command.deadlineMono) {
     finish(turn, one, refusedExpired());
     return;

@@ -33,8 +33,9 @@ import {
 import { dropPassedOver, finish, keptBack, letGo, put } from "./turn.js";
 
 /*
- * From the first POST of a command to its end. There is at most one second POST of a step: after an ambiguous end or a
- * renewed credential, when a newer read differs, shows no position on its way, and the command is young enough.
+ * From the first POST of a command to its end. There is at most one second POST of a step, of a command that is young
+ * enough: after an ambiguous end where a newer read differs and shows no position on its way; after a renewed credential
+ * where a newer read differs, of a mode, a lead-in and with `force` whatever it shows, of a stop without a read.
  */
 
 /** No second POST sooner than this after the first. */

@@ -228,7 +228,7 @@ export const starting = (command: Command, posts: Posts): Omit<Run, "stage"> => 
 /** A disk that hangs must not hold up a stop, nor what a rule sends. */
 export const urgentWaitsMs = 200;
 
-/** The first POST waits for the journal: without this record nothing was sent. A stop waits until `until` at most. */
+/** The first POST waits for this record; a stop, and what a rule sends, until `until` at most. */
 export function journalSending(turn: Turn, run: Run | Omit<Run, "stage">, until: number | null): void {
   const { command } = run;
   const token = ask(turn, {

@@ -2,7 +2,7 @@ import type { Restrictions } from "./limits.js";
 import type { Availability, BetweenSteps, CommandProblem, Source } from "./model.js";
 import type { ClientStatus, DeviceRecord, RawValue, RunningStatusItem, SensorItem } from "./ports.js";
 
-/** What can be learnt about one controller. Instants are epoch ms; `startedAt` is when the request began. */
+/** What can be learnt about one controller. Instants are epoch ms, but for `since`, `at` and `startedAt` (when the request began), which are monotonic. */
 export type ControllerEvent =
   /** `availability` is the list's flag. */
   | { readonly type: "listed"; readonly record: DeviceRecord; readonly availability: Availability }

@@ -166,7 +166,7 @@ export interface Controller {
   readonly problems: readonly CommandProblem[];
   /** When judging quality can next change something; null while nothing is good. */
   readonly nextJudgementAt: number | null;
-  /** Since when lists leave it out; null while listed. */
+  /** Since when lists leave it out, monotonic ms; null while listed. */
   readonly absentSince: number | null;
 }
 

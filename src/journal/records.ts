@@ -85,7 +85,7 @@ const schema = {
     /** With `sending`: what limits the actuator once that is sent. */
     limits: unchecked<KeptLimits | undefined>(),
   },
-  /** About to POST; `attempt` counts from 1. */
+  /** A POST has begun; `attempt` counts from 1. */
   step_sent: {
     ...aboutCommand,
     purpose: unchecked<StepPurpose>(),
@@ -103,7 +103,7 @@ const schema = {
     error: unchecked<string | null>(),
     sent: flag,
   },
-  /** A valid read begun after the actuator's last POST; `id` when a command was waiting for it. */
+  /** A valid read begun after the last POST: with null it accounts for the POSTs, with an `id` it is the second look at that confirmed command. */
   read_back: { ...about, id: textOrNull, address: text, value: text },
   /** The one outcome of a command. */
   result: { ...about, result: commandResult },

@@ -24,13 +24,13 @@ import type { Mirror } from "../sync/mirror.js";
 
 type Fields = BridgeRequestBody["fields"];
 
-export interface LimitPorts {
+export interface LimitRequestPorts {
   readonly limits: LimitDesk;
   readonly clock: Clock;
   readonly onEvent: (event: BridgeEvent) => void;
 }
 
-interface RequestPorts extends LimitPorts {
+interface RequestPorts extends LimitRequestPorts {
   readonly mirror: Mirror;
   readonly platform: PlatformClient;
   readonly journal: Journal;
@@ -240,7 +240,7 @@ function untilOf(fields: Fields, now: number): number | null {
 
 /** Everything but stop is refused until it is unlocked. */
 export async function lock(
-  { limits, clock, onEvent }: LimitPorts,
+  { limits, clock, onEvent }: LimitRequestPorts,
   controller: Controller,
   fields: Fields,
   via: Via,
@@ -282,7 +282,7 @@ function notOfOthers(
 }
 
 export async function unlock(
-  { limits, clock, onEvent }: LimitPorts,
+  { limits, clock, onEvent }: LimitRequestPorts,
   controller: Controller,
   fields: Fields,
 ): Promise<unknown> {
@@ -304,7 +304,7 @@ export async function unlock(
 
 /** Ends what a command with `hold` keeps. */
 export async function release(
-  { limits }: LimitPorts,
+  { limits }: LimitRequestPorts,
   controller: Controller,
   fields: Fields,
 ): Promise<unknown> {
@@ -317,7 +317,7 @@ export async function release(
 }
 
 /** A person has seen an alarm, or with `all` every one that is on, which clears nothing. */
-function acknowledgeAlarm({ limits }: LimitPorts, fields: Fields): unknown {
+function acknowledgeAlarm({ limits }: LimitRequestPorts, fields: Fields): unknown {
   const id = textField(fields, "alarm");
   const by = optionalTextField(fields, "by")?.slice(0, mostText) ?? null;
   const acknowledged = limits.alarms.acknowledge(id, by);

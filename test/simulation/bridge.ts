@@ -10,7 +10,7 @@ import type { GreenhouseStore } from "../../src/sync/store.js";
 import { silentLog } from "../support/builders.js";
 import { simulatedMirror } from "./simulated-mirror.js";
 import type { PlatformState } from "../../src/greenhouse/model.js";
-import type { LimitPorts } from "../../src/status/requests.js";
+import type { LimitRequestPorts } from "../../src/status/requests.js";
 import type { Measured } from "./limits/weather-station.js";
 import { BootClock } from "./time.js";
 import type { World } from "./world.js";
@@ -161,7 +161,7 @@ export class Bridge {
   }
 
   /** What requests over MQTT work with; null while it starts. */
-  get requestPorts(): LimitPorts | null {
+  get requestPorts(): LimitRequestPorts | null {
     if (this.#desk === null) return null;
     const { limits } = this.#desk;
     return { limits, clock: this.clock, onEvent: ({ type }) => this.#world.journalist.saw(`event ${type}`) };
