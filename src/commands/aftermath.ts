@@ -171,13 +171,13 @@ export function showProblem(turn: Turn, code: string): void {
 /* After commands have ended: our own value that comes late or is set back, and values somebody else set. */
 
 /** Whether the value may still come after the command has ended so. */
-export const isAwaited = ({ outcome, reason }: CommandResult): boolean =>
+export const mayStillCome = ({ outcome, reason }: CommandResult): boolean =>
   outcome === "unconfirmed" && reason === null;
 
 /** What to look for after this end; the newest command sent counts. */
 export function awaitedAfter({ awaited }: Lane, command: Command, result: CommandResult): Awaited | null {
   const step = stepsOf(command.settings, command.wanted, null).at(-1);
-  if (isAwaited(result) && step)
+  if (mayStillCome(result) && step)
     return { command, settings: command.settings, word: canonical(command.wanted), step };
   return result.sent_at === null ? awaited : null;
 }

@@ -103,7 +103,7 @@ export class Commander implements PushBell {
     if (available) this.#ports.limits?.journalAgain();
   }
 
-  isAwaited(code: string, address: string): boolean {
+  readsBack(code: string, address: string): boolean {
     return awaiting(this.#book, code, address).length > 0;
   }
 

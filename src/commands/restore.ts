@@ -1,4 +1,4 @@
-import { isAwaited } from "./aftermath.js";
+import { mayStillCome } from "./aftermath.js";
 import type { Awaited } from "./book.js";
 import type { Interrupted } from "./command.js";
 import { type Command, laneKey, type Target } from "./command.js";
@@ -52,7 +52,7 @@ export function lateResults(records: Iterable<JournalRecord>): readonly LateResu
     const { controller: code, target = "actuator", actuator } = record;
     const key = laneKey({ code, target, targetId: actuator });
     if (record.type === "confirmed_late" || record.result.sent_at !== null) late.delete(key);
-    if (record.type === "result" && isAwaited(record.result))
+    if (record.type === "result" && mayStillCome(record.result))
       late.set(key, { code, target, result: record.result });
   }
   return [...late.values()];

@@ -12,10 +12,10 @@ export interface Freshness {
   readonly statusFloorMs: number;
 }
 
-const sensorLimit = (sensor: Sensor, limits: Freshness) =>
-  Math.max(sensor.definition.staleAfterMs ?? limits.staleAfterMs, limits.sensorFloorMs);
-const registerLimit = (limits: Freshness) => Math.max(limits.staleAfterMs, limits.registerFloorMs);
-const statusLimit = (limits: Freshness) => Math.max(limits.staleAfterMs, limits.statusFloorMs);
+const sensorLimit = (sensor: Sensor, freshness: Freshness) =>
+  Math.max(sensor.definition.staleAfterMs ?? freshness.staleAfterMs, freshness.sensorFloorMs);
+const registerLimit = (freshness: Freshness) => Math.max(freshness.staleAfterMs, freshness.registerFloorMs);
+const statusLimit = (freshness: Freshness) => Math.max(freshness.staleAfterMs, freshness.statusFloorMs);
 
 interface Surroundings {
   readonly availability: Availability;
@@ -33,9 +33,14 @@ function datedAt(sensor: Sensor, now: number): number {
   return sensor.measuredAt;
 }
 
-export function sensorQuality(sensor: Sensor, around: Surroundings, now: number, limits: Freshness): Quality {
+export function sensorQuality(
+  sensor: Sensor,
+  around: Surroundings,
+  now: number,
+  freshness: Freshness,
+): Quality {
   if (gone(around) || isAhead(sensor.receivedAt, now)) return "stale";
-  if (now - datedAt(sensor, now) > sensorLimit(sensor, limits)) return "stale";
+  if (now - datedAt(sensor, now) > sensorLimit(sensor, freshness)) return "stale";
   if (sensor.fault !== null) return "bad";
   if (sensor.measuredAt === null || sensor.measuredAt > now + futureToleranceMs) return "uncertain";
   return "good";
@@ -45,20 +50,20 @@ function registerQuality(
   readAt: number | null,
   around: Surroundings,
   now: number,
-  limits: Freshness,
+  freshness: Freshness,
 ): Quality {
   if (readAt === null || gone(around) || isAhead(readAt, now)) return "stale";
-  return now - readAt > registerLimit(limits) ? "stale" : "good";
+  return now - readAt > registerLimit(freshness) ? "stale" : "good";
 }
 
 function statusQuality(
   { readAt, missed }: RunningStatus,
   around: Surroundings,
   now: number,
-  limits: Freshness,
+  freshness: Freshness,
 ): RunningStatus["quality"] {
   if (missed > 0 || gone(around) || isAhead(readAt, now)) return "stale";
-  return now - readAt > statusLimit(limits) ? "stale" : "good";
+  return now - readAt > statusLimit(freshness) ? "stale" : "good";
 }
 
 /** An actuator is as fresh as that of its addresses which was read longest ago. */
@@ -82,20 +87,20 @@ const judged = <K, T extends { readonly quality: Quality }>(
   });
 
 /** Judges everything of a controller anew; the same reference when nothing changed. */
-export function judge(controller: Controller, now: number, limits: Freshness): Controller {
-  const registerIn = (readAt: number | null) => registerQuality(readAt, controller, now, limits);
+export function judge(controller: Controller, now: number, freshness: Freshness): Controller {
+  const registerIn = (readAt: number | null) => registerQuality(readAt, controller, now, freshness);
   const parts = {
-    sensors: judged(controller.sensors, (sensor) => sensorQuality(sensor, controller, now, limits)),
+    sensors: judged(controller.sensors, (sensor) => sensorQuality(sensor, controller, now, freshness)),
     actuators: judged(controller.actuators, (actuator) => registerIn(oldestRead(actuator))),
     parameters: judged(controller.parameters, ({ register }) => registerIn(register?.readAt ?? null)),
-    statuses: judged(controller.statuses, (status) => statusQuality(status, controller, now, limits)),
+    statuses: judged(controller.statuses, (status) => statusQuality(status, controller, now, freshness)),
   };
   const shown = withChange(controller, parts);
-  return withChange(shown, { nextJudgementAt: nextChange(shown, now, limits) });
+  return withChange(shown, { nextJudgementAt: nextChange(shown, now, freshness) });
 }
 
 /** When time alone can change a quality next. */
-function nextChange(controller: Controller, now: number, limits: Freshness): number | null {
+function nextChange(controller: Controller, now: number, freshness: Freshness): number | null {
   if (gone(controller)) return null;
   let next: number | null = null;
   const consider = (at: number) => {
@@ -103,20 +108,20 @@ function nextChange(controller: Controller, now: number, limits: Freshness): num
   };
   for (const sensor of controller.sensors.values()) {
     if (sensor.quality === "stale") continue;
-    consider(datedAt(sensor, now) + sensorLimit(sensor, limits) + 1);
+    consider(datedAt(sensor, now) + sensorLimit(sensor, freshness) + 1);
     if (sensor.quality === "uncertain" && sensor.measuredAt !== null)
       consider(sensor.measuredAt - futureToleranceMs);
   }
   for (const actuator of controller.actuators.values()) {
     const readAt = oldestRead(actuator);
-    if (actuator.quality !== "stale" && readAt !== null) consider(readAt + registerLimit(limits) + 1);
+    if (actuator.quality !== "stale" && readAt !== null) consider(readAt + registerLimit(freshness) + 1);
   }
   for (const parameter of controller.parameters.values()) {
     if (parameter.quality !== "stale" && parameter.register !== null)
-      consider(parameter.register.readAt + registerLimit(limits) + 1);
+      consider(parameter.register.readAt + registerLimit(freshness) + 1);
   }
   for (const status of controller.statuses.values())
-    if (status.quality !== "stale") consider(status.readAt + statusLimit(limits) + 1);
+    if (status.quality !== "stale") consider(status.readAt + statusLimit(freshness) + 1);
   return next;
 }
 

@@ -70,7 +70,7 @@ export const hasOwnClient = ({ info, availability, absentSince }: Controller): b
 
 interface FoldContext {
   readonly now: number;
-  readonly limits: Freshness;
+  readonly freshness: Freshness;
   readonly transliterate: Transliterate;
 }
 
@@ -109,7 +109,7 @@ export function newController(
 export function reduce(controller: Controller, event: ControllerEvent, context: FoldContext): Controller {
   const folded = fold(controller, event, context);
   const isJudged = event.type !== "time_passed" && folded === controller;
-  return isJudged || ageless.has(event.type) ? folded : judge(folded, context.now, context.limits);
+  return isJudged || ageless.has(event.type) ? folded : judge(folded, context.now, context.freshness);
 }
 
 /** They say nothing of how old a value is; what only time makes stale is found where time passes. */

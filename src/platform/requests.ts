@@ -236,14 +236,14 @@ export class Requests {
   /** One request at most; one that nobody waits for takes its turn. */
   async #once(call: Call, headers: string[]): Promise<GoodAnswer> {
     if (call.urgent) return this.#send(call, headers);
-    const { lane } = this.#parts.hosts[call.operation.host];
-    await lane.enter(call.signal)?.catch(() => {
+    const { semaphore } = this.#parts.hosts[call.operation.host];
+    await semaphore.enter(call.signal)?.catch(() => {
       throw transportError(new TransportFailure("aborted", false, 0), this.scene(call.operation), 0);
     });
     try {
       return await this.#send(call, headers);
     } finally {
-      lane.leave();
+      semaphore.leave();
     }
   }
 

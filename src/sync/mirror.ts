@@ -127,7 +127,7 @@ function followRawAddresses(store: GreenhouseStore, poller: Poller): void {
 /** A reading may be three effective intervals old where the budget stretches them. */
 const intervalsUntilStale = 3;
 
-function limitsFor(polling: Configuration["polling"], factor: number): Freshness {
+function freshnessFor(polling: Configuration["polling"], factor: number): Freshness {
   const floor = (intervalMs: number) => intervalMs * factor * intervalsUntilStale;
   const floorWhenStretched = (intervalMs: number) => (factor > 1 ? floor(intervalMs) : 0);
   return {
@@ -143,10 +143,10 @@ function stretchListener(
   polling: Configuration["polling"],
   { store, watch, log }: Pick<Mirror, "store" | "watch"> & { readonly log: Logger },
 ): (factor: number) => void {
-  store.setLimits(limitsFor(polling, 1));
+  store.setFreshness(freshnessFor(polling, 1));
   return (factor) => {
     const stretched = factor > 1;
-    store.setLimits(limitsFor(polling, factor));
+    store.setFreshness(freshnessFor(polling, factor));
     watch.stretched(stretched);
     if (stretched) {
       log.warn(

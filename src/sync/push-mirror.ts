@@ -11,7 +11,7 @@ import type { GreenhouseStore } from "./store.js";
 /** The commands that read an address back are told of a pushed value of it. */
 export interface PushBell {
   /** Whether a command reads the address back. */
-  isAwaited(code: string, address: string): boolean;
+  readsBack(code: string, address: string): boolean;
   /** Whether a command waited for just this value and reads it back now. */
   ring(code: string, address: string, raw: RawValue): boolean;
   /** Who looks after a value that was pushed after the last read of a command that has ended. */
@@ -76,7 +76,7 @@ export class PushMirror {
     const { bell } = this.#parts;
     for (const [address, raw] of values) {
       // A command that waits for this value reads it back now, and the mirror shows what it reads.
-      if (bell.ring(code, address, raw) || bell.isAwaited(code, address)) continue;
+      if (bell.ring(code, address, raw) || bell.readsBack(code, address)) continue;
       const register = registerAt(controller, address);
       if (register !== undefined) this.#register(code, address, raw, register);
     }

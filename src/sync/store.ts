@@ -21,9 +21,9 @@ export class GreenhouseStore {
   readonly #settings: MirrorSettings;
   readonly #clock: Clock;
   readonly #transliterate: Transliterate;
-  #limits: Freshness;
+  #freshness: Freshness;
   #reachable = false;
-  #limitsChanged = false;
+  #freshnessChanged = false;
   /** Before this, epoch ms, time alone makes nothing stale. */
   #judgeAt = Infinity;
   #onClockSet: (byMs: number) => void = () => undefined;
@@ -33,7 +33,7 @@ export class GreenhouseStore {
     this.#clock = clock;
     this.#transliterate = transliterate;
     const floors = { sensorFloorMs: 0, registerFloorMs: 0, statusFloorMs: 0 };
-    this.#limits = { staleAfterMs: settings.staleAfterMs, ...floors };
+    this.#freshness = { staleAfterMs: settings.staleAfterMs, ...floors };
   }
 
   get size(): number {
@@ -104,9 +104,9 @@ export class GreenhouseStore {
     for (const code of this.#controllers.keys()) this.dispatch(code, { type: "platform", reachable });
   }
 
-  setLimits(limits: Freshness): void {
-    this.#limits = limits;
-    this.#limitsChanged = true;
+  setFreshness(freshness: Freshness): void {
+    this.#freshness = freshness;
+    this.#freshnessChanged = true;
   }
 
   /** Told when the wall clock was set, and by how much; positive is forward. */
@@ -126,8 +126,8 @@ export class GreenhouseStore {
       const jump = jumpMs(ahead, aheadNow);
       ahead = aheadNow;
       if (jump !== null) this.#onClockSet(jump);
-      const isAnew = jump !== null || this.#limitsChanged;
-      this.#limitsChanged = false;
+      const isAnew = jump !== null || this.#freshnessChanged;
+      this.#freshnessChanged = false;
       if (isAnew || wall >= this.#judgeAt) this.#sweep(wall, isAnew);
     }
   }
@@ -150,7 +150,7 @@ export class GreenhouseStore {
   }
 
   #context() {
-    return { now: this.#clock.now(), limits: this.#limits, transliterate: this.#transliterate };
+    return { now: this.#clock.now(), freshness: this.#freshness, transliterate: this.#transliterate };
   }
 
   #replace(code: string, before: Controller | undefined, after: Controller): void {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { Lane } from "../../src/platform/http/connections.js";
+import { Semaphore } from "../../src/platform/http/connections.js";
 import { DeadlineQueue } from "../../src/platform/http/exchange.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 import { factsOf, makeClient, never, settingsFor, Workshop } from "./support/client-under-test.js";
@@ -58,24 +58,24 @@ describe("deadlines", () => {
   });
 });
 
-describe("a lane", () =>
+describe("a semaphore", () =>
   it("lets so many in at once, the others in order, and those who give up not at all", async () => {
-    const lane = new Lane(1);
+    const semaphore = new Semaphore(1);
     const leaving = new AbortController();
-    expect(lane.enter(never)).toBeNull();
+    expect(semaphore.enter(never)).toBeNull();
     const order: string[] = [];
-    const second = lane.enter(never)?.then(() => order.push("second"));
-    const gone = lane.enter(leaving.signal)?.catch(() => order.push("gone"));
-    const third = lane.enter(never)?.then(() => order.push("third"));
-    expect(lane.waiting).toBe(3);
+    const second = semaphore.enter(never)?.then(() => order.push("second"));
+    const gone = semaphore.enter(leaving.signal)?.catch(() => order.push("gone"));
+    const third = semaphore.enter(never)?.then(() => order.push("third"));
+    expect(semaphore.waiting).toBe(3);
     leaving.abort();
     await gone;
-    lane.leave();
+    semaphore.leave();
     await second;
-    lane.leave();
+    semaphore.leave();
     await third;
-    lane.leave();
+    semaphore.leave();
     expect(order).toEqual(["gone", "second", "third"]);
-    expect(lane.enter(never)).toBeNull();
-    await expect(lane.enter(AbortSignal.abort())).rejects.toThrow();
+    expect(semaphore.enter(never)).toBeNull();
+    await expect(semaphore.enter(AbortSignal.abort())).rejects.toThrow();
   }));

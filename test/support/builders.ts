@@ -84,7 +84,7 @@ export const roofProblem: CommandProblem = {
 
 /** For parts that tell commands of pushed values, where none reads anything back. */
 export const nobodyWaits = {
-  isAwaited: () => false,
+  readsBack: () => false,
   ring: () => false,
   onUnread: () => undefined,
 };

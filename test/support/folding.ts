@@ -11,7 +11,10 @@ export const validId = /^[a-z0-9_-]{1,64}$/;
 
 /** The controller after the events, all of them at one instant of the wall clock. */
 export const after = (controller: Controller, now: number, ...events: ControllerEvent[]): Controller =>
-  events.reduce((held, event) => reduce(held, event, { now, limits, transliterate: anyAscii }), controller);
+  events.reduce(
+    (held, event) => reduce(held, event, { now, freshness: limits, transliterate: anyAscii }),
+    controller,
+  );
 
 export const sensorsRead = (
   items: readonly SensorItem[],

@@ -72,9 +72,9 @@ describe("a push while a command is being confirmed", () => {
   it("is listened to no longer than the command lasts", async () => {
     const bench = slowBench();
     await confirming(bench);
-    expect(bench.commander.isAwaited(code, "101")).toBe(true);
+    expect(bench.commander.readsBack(code, "101")).toBe(true);
     await bench.clock.advance(400_000);
-    expect(bench.commander.isAwaited(code, "101")).toBe(false);
+    expect(bench.commander.readsBack(code, "101")).toBe(false);
     expect(bench.commander.ring(code, "101", "10010")).toBe(false);
   });
 
@@ -131,7 +131,7 @@ describe("a push while a command of an earlier run is being read back", () => {
     }
     expect(bench.results).toMatchObject([{ outcome: "unconfirmed", read_back: "10001" }]);
     expect(bench.platform.reads).toBeLessThanOrEqual(confirmWithinMs / 1_000 + 2);
-    expect(bench.commander.isAwaited(code, "101")).toBe(false);
+    expect(bench.commander.readsBack(code, "101")).toBe(false);
     expect(bench.platform.posts).toEqual([]);
   });
 });

@@ -101,10 +101,10 @@ describe("time alone", () => {
 
   it("new limits are judged within a second", async () => {
     const { clock, store, qualities, end } = living();
-    store.setLimits({ ...limits, sensorFloorMs: hour, registerFloorMs: hour });
+    store.setFreshness({ ...limits, sensorFloorMs: hour, registerFloorMs: hour });
     await clock.advance(20 * minute);
     expect(qualities()).toEqual(["good", "good"]);
-    store.setLimits(limits);
+    store.setFreshness(limits);
     await clock.advance(1_001);
     expect(qualities()).toEqual(["stale", "stale"]);
     await end();

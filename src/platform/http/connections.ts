@@ -15,7 +15,7 @@ const Pool = await import("undici/lib/dispatcher/pool.js").then(
 );
 
 /** Bounds how many calls run at once; the others wait in order and can give up. */
-export class Lane {
+export class Semaphore {
   #free: number;
   readonly #waiting = new Set<() => void>();
 
@@ -96,7 +96,7 @@ const purposeOf = ({ stops, urgent }: Call): Purpose =>
  */
 export class HostConnections {
   readonly url: URL;
-  readonly lane: Lane;
+  readonly semaphore: Semaphore;
   readonly #timeouts: PlatformSettings["timeouts"];
   readonly #concurrency: number;
   readonly #prefix: string;
@@ -113,7 +113,7 @@ export class HostConnections {
     clock: Clock,
   ) {
     this.url = new URL(url);
-    this.lane = new Lane(concurrency);
+    this.semaphore = new Semaphore(concurrency);
     this.#timeouts = timeouts;
     this.#concurrency = concurrency;
     this.#prefix = this.url.pathname.replace(/\/+$/, "");

@@ -1,4 +1,4 @@
-import { type Call, Lane } from "../../../src/platform/http/connections.js";
+import { type Call, Semaphore } from "../../../src/platform/http/connections.js";
 import type { HttpAnswer } from "../../../src/platform/http/exchange.js";
 import type { PlatformSettings } from "../../../src/platform/settings.js";
 import type { Clock } from "../../../src/runtime/clock.js";
@@ -7,14 +7,14 @@ import { BootClock } from "../time.js";
 /** Stands where the product opens connections (see hooks.mjs); all above it is the product's own. */
 export class HostConnections {
   readonly url: URL;
-  readonly lane: Lane;
+  readonly semaphore: Semaphore;
   readonly #timeouts: PlatformSettings["timeouts"];
   readonly #clock: BootClock;
 
   constructor(url: string, { timeouts, concurrency }: PlatformSettings, clock: Clock) {
     if (!(clock instanceof BootClock)) throw new Error("only for the simulated world");
     this.url = new URL(url);
-    this.lane = new Lane(concurrency);
+    this.semaphore = new Semaphore(concurrency);
     this.#timeouts = timeouts;
     this.#clock = clock;
   }
