@@ -256,10 +256,10 @@ class Bridge {
       ...{ link: this.#connection, outputs: this.#outputs },
       rules: () => live.current.commands,
       clockTrusted: () => clockAgrees(this.platform.clockSkewMs()) === true,
-      onPhase: (command, phase) => this.#page?.phase(command, phase),
+      onPhase: (command, phase) => this.#page?.board.phase(command, phase),
       onResult: (result, about) => {
         this.#metrics?.note(result);
-        this.#page?.result(result, about);
+        this.#page?.board.result(result, about);
       },
       ...{ otherBridge: () => this.#status.otherBridge, isAccountKnown: () => inventory.isKnown },
       ...{ configuration: this.#given.configuration, overdue: () => this.#status.overdue() },
@@ -379,7 +379,7 @@ class Bridge {
     if (http === false || metrics === null || service === null) return;
     const { serveHttp } = await import("./http/server.js");
     const inForce = () => live.current.http;
-    await serveHttp({ http, inForce, checked: this.#status, metrics, service }, signal);
+    await serveHttp({ http, inForce, metrics, service }, signal);
   }
 
   #reloaded(changes: readonly string[]): void {

@@ -46,7 +46,8 @@ const table: Readonly<Record<string, Row>> = {
     node: "any",
     folders: {
       ...core,
-      ...section,
+      // What is wrong with a request is said as in a configuration.
+      config: { files: ["schema.ts", "values.ts"], typesOnly: false },
       sync: { files: ["store.ts"], typesOnly: true },
       // The payload of a command, read before it goes the way of those from the broker.
       commands: { files: ["command.ts", "payload.ts"], typesOnly: false },
@@ -344,12 +345,12 @@ const budgets: Readonly<Record<string, readonly [lines: number, files: number]>>
   config: [3_357, 19],
   greenhouse: [3_950, 25],
   homeassistant: [2_381, 11],
-  http: [1_432, 9],
+  http: [1_430, 9],
   page: [2_676, 16],
   journal: [2_450, 10],
   mqtt: [3_421, 14],
   platform: [4_760, 29],
-  runtime: [1_541, 15],
+  runtime: [1_548, 15],
   setup: [4_640, 25],
   simulator: [4_554, 24],
   status: [2_193, 13],

@@ -7,7 +7,7 @@ import { forgetOldest, sourceOf, sourceShare, ThrottledLogins, unknownUserHash }
 import { isPasswordHash, sameSecret } from "../runtime/passwords.js";
 import { isLoopback } from "../runtime/sockets.js";
 import type { Role } from "../page/protocol.js";
-import { type Answer, failure } from "./answer.js";
+import { type Answer, busy, failure } from "./answer.js";
 
 export type Listener = Exclude<Configuration["http"], false>;
 
@@ -99,8 +99,7 @@ function hostName(given: string): string {
 }
 
 interface Session {
-  readonly user: string;
-  readonly role: Role;
+  readonly visitor: Visitor;
   readonly beganAt: number;
   usedAt: number;
 }
@@ -113,49 +112,51 @@ const mostSessions = 200;
 /** Wrong logins a minute from one address for one name, before further ones wait. */
 const pace = { loginAttempts: 10, loginTurnMs: 2_000 };
 
+const refusals = {
+  wrong: failure(401, "wrong_login", "There is no such user, or the password is another one."),
+  blocked: failure(429, "too_many_logins", "Too many wrong logins; try later.", { "retry-after": "20" }),
+  busy: busy("Too many log in at once; try again."),
+};
+
 /** Who is logged in, in memory alone: a restart ends every session. What a cookie holds is kept as its digest. */
 export class Sessions {
-  readonly #listener: Listener;
+  readonly #users: Listener["users"];
   readonly #clock: Clock;
   readonly #logins: ThrottledLogins;
   readonly #sessions = new Map<string, Session>();
   readonly #cookieName: string;
 
   /** `port` is the one listened at: cookies of one host do not tell ports apart. */
-  constructor(listener: Listener, port: number, clock: Clock) {
-    this.#listener = listener;
+  constructor(users: Listener["users"], port: number, clock: Clock) {
+    this.#users = users;
     this.#clock = clock;
     this.#logins = new ThrottledLogins(pace, clock);
     this.#cookieName = `greenhouse2mqtt_${port}`;
   }
 
-  /** The header that sets the cookie, or why there is none. */
-  async login(
-    username: string,
-    password: string,
-    remote: string,
-  ): Promise<{ readonly cookie: string } | "wrong" | "blocked" | "busy"> {
+  /** The answer that sets the cookie, or says why there is none. */
+  async login(username: string, password: string, remote: string): Promise<Answer> {
     const source = sourceOf(remote);
     const guessers = [
       { key: JSON.stringify([source, username]), share: 1 },
       { key: source, share: sourceShare },
     ];
-    const user = this.#listener.users.find((one) => one.username === username);
+    const user = this.#users.find((one) => one.username === username);
     // A plain password is compared in no time, so the time of a hash is spent on it too.
-    const stored = user !== undefined && isPasswordHash(user.password) ? user.password : unknownUserHash;
-    const isPlainRight = user?.password !== stored && sameSecret(password, user?.password ?? "");
+    const isPlain = user !== undefined && !isPasswordHash(user.password);
+    const stored = user === undefined || isPlain ? unknownUserHash : user.password;
     const checked = await this.#logins.check(guessers, password, stored);
-    const right = checked === false ? user !== undefined && isPlainRight : checked;
-    if (right === "blocked" || right === "busy") return right;
-    if (!right || user === undefined) {
+    if (checked === "blocked" || checked === "busy") return refusals[checked];
+    if (user === undefined || !(isPlain ? sameSecret(password, user.password) : checked)) {
       this.#logins.failed(guessers);
-      return "wrong";
+      return refusals.wrong;
     }
     const secret = randomBytes(32).toString("base64url");
-    const now = this.#clock.monotonic();
-    this.#sessions.set(digest(secret), { user: username, role: user.role, beganAt: now, usedAt: now });
+    const [who, now] = [digest(secret), this.#clock.monotonic()];
+    const visitor = { user: username, role: user.role, via: `page:${username}`, who };
+    this.#sessions.set(who, { visitor, beganAt: now, usedAt: now });
     forgetOldest(this.#sessions, mostSessions);
-    return { cookie: this.#cookie(secret, longestMs / 1000) };
+    return this.#withCookie(secret, longestMs / 1000);
   }
 
   /** Whose session a `Cookie` header shows; looking at it counts as use. */
@@ -163,23 +164,20 @@ export class Sessions {
     const now = this.#clock.monotonic();
     for (const part of cookie.split(";")) {
       const [name, secret = ""] = part.trim().split("=");
-      if (name !== this.#cookieName) continue;
-      const who = digest(secret);
-      const session = this.#sessions.get(who);
+      const session = name === this.#cookieName ? this.#sessions.get(digest(secret)) : undefined;
       if (session === undefined) continue;
-      const { user, role, beganAt, usedAt } = session;
+      const { visitor, beganAt, usedAt } = session;
       session.usedAt = now;
-      if (now - usedAt <= longestUnusedMs && now - beganAt <= longestMs)
-        return { user, role, via: `page:${user}`, who };
-      this.#sessions.delete(who);
+      if (now - usedAt <= longestUnusedMs && now - beganAt <= longestMs) return visitor;
+      this.#sessions.delete(visitor.who);
     }
     return null;
   }
 
-  /** Ends a session; the answer is the header that takes the cookie away. */
-  logout({ who }: Visitor): string {
+  /** Ends a session; the answer takes the cookie away. */
+  logout({ who }: Visitor): Answer {
     this.#sessions.delete(who);
-    return this.#cookie("", 0);
+    return this.#withCookie("", 0);
   }
 
   close(): void {
@@ -187,8 +185,9 @@ export class Sessions {
   }
 
   /** Without a path it holds for `api/` alone, below whatever path a proxy gave the page. */
-  #cookie(value: string, seconds: number): string {
-    return `${this.#cookieName}=${value}; Max-Age=${seconds}; HttpOnly; SameSite=Strict`;
+  #withCookie(value: string, seconds: number): Answer {
+    const cookie = `${this.#cookieName}=${value}; Max-Age=${seconds}; HttpOnly; SameSite=Strict`;
+    return { status: 204, headers: { "set-cookie": cookie } };
   }
 }
 

@@ -22,8 +22,14 @@ export const failure = (
 ): Answer => json({ error, message }, status, headers);
 
 export const badRequest = (message: string) => failure(400, "bad_request", message);
-export const notFound = (what: string) => failure(404, "not_found", `There is no ${what}.`);
+export const notFound = (what: string, id?: string) =>
+  failure(404, "not_found", `There is no ${what}${id === undefined ? "" : ` "${id.slice(0, 100)}"`}.`);
 export const busy = (message: string) => failure(503, "busy", message, { "retry-after": "5" });
+export const loginRequired = failure(
+  401,
+  "login_required",
+  "Log in first, or send http.token as a bearer token.",
+);
 
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
@@ -50,8 +56,17 @@ export async function send(response: ServerResponse, { status, body = "", header
 
 const mostBodyBytes = 64 * 1024;
 
-/** The JSON object of a POST, or why it is none. */
-export async function bodyOf(request: IncomingMessage): Promise<{ readonly given: object } | Answer> {
+/** What a request says, in the query of a GET or the JSON object of a POST, or why that cannot be read. */
+export async function inputOf(
+  request: IncomingMessage,
+  query: string,
+): Promise<{ readonly given: object } | Answer> {
+  const parameters = new URLSearchParams(query);
+  const twice = [...parameters.keys()].find((name) => parameters.getAll(name).length > 1);
+  if (twice !== undefined)
+    return badRequest(`${twice.slice(0, 100)}: given twice, and nobody can tell which one counts.`);
+  if (request.method !== "POST") return { given: Object.fromEntries(parameters) };
+  if (query !== "") return badRequest("A POST takes no query.");
   if (!/^application\/json\s*(?:;|$)/i.test(request.headers["content-type"] ?? ""))
     return failure(415, "media_type", "Send JSON, with the content type application/json.");
   const chunks: Buffer[] = [];
@@ -62,9 +77,14 @@ export async function bodyOf(request: IncomingMessage): Promise<{ readonly given
       return failure(413, "too_large", `At most ${mostBodyBytes} bytes are read.`, { connection: "close" });
     chunks.push(chunk);
   }
+  return objectIn(Buffer.concat(chunks));
+}
+
+/** Nothing is an object without fields. */
+function objectIn(bytes: Buffer): { readonly given: object } | Answer {
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
-    const given: unknown = bytes === 0 ? {} : JSON.parse(text);
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    const given: unknown = bytes.length === 0 ? {} : JSON.parse(text);
     // What nests too deeply for that is handed on to nobody.
     JSON.stringify(given);
     if (typeof given === "object" && given !== null && !Array.isArray(given)) return { given };

@@ -7,33 +7,37 @@ import type { CommandDocument } from "../page/protocol.js";
 /** Commands as they are told; more than anybody asks for later. */
 const mostKept = 1_000;
 
-interface Followed {
-  readonly document: CommandDocument;
-  readonly result: CommandResult | null;
+interface Told {
+  command: CommandDocument;
+  /** Null until there is one. */
+  result: CommandResult | null;
 }
 
-const keyOf = (controller: string, target: string, id: string) => `${controller} ${target} ${id}`;
+const placeOf = (controllerId: string, target: string, id: string) => `${controllerId} ${target} ${id}`;
 
 /** What was told of commands: the newest in the order of their taking, and of each target the last result. */
 export class CommandBoard {
   /** By target, id and the time of taking, as an id may be used again. */
-  readonly #followed = new Map<string, Followed>();
-  /** The key of the newest that is not only waiting for its turn, of each target. */
-  readonly #newest = new Map<string, string>();
+  readonly #told = new Map<string, Told>();
+  /** The newest of each target that is not only waiting for its turn. */
+  readonly #newest = new Map<string, Told>();
   readonly #results = new Map<string, CommandResult>();
   readonly #listeners = new Set<(refused: CommandResult) => void>();
 
-  phase(command: Command, phase: Phase): void {
-    const { id, controllerId: controller, target, targetId: actuator, by, via } = command;
-    const received_at = new Date(command.receivedAt).toISOString();
-    const place = keyOf(controller, target, actuator);
+  phase(taken: Command, phase: Phase): void {
+    const { id, controllerId: controller, target, targetId: actuator, by, via } = taken;
+    const received_at = new Date(taken.receivedAt).toISOString();
+    const about = { id, controller, actuator, phase, by, via };
+    const command = { ...about, command: canonical(taken.wanted), received_at };
+    const place = placeOf(controller, target, actuator);
     const key = `${place} ${received_at} ${id}`;
+    const known = this.#told.get(key);
+    const told = known ?? { command, result: null };
+    told.command = command;
+    this.#told.set(key, told);
     // One that was passed over for another may have its turn after all.
-    if (phase === "checking" || !this.#followed.has(key)) this.#newest.set(place, key);
-    const document = { id, controller, actuator, phase, by, via, command: canonical(command.wanted) };
-    const result = this.#followed.get(key)?.result ?? null;
-    this.#followed.set(key, { document: { ...document, received_at }, result });
-    forgetOldest(this.#followed, mostKept);
+    if (phase === "checking" || known === undefined) this.#newest.set(place, told);
+    forgetOldest(this.#told, mostKept);
   }
 
   result(result: CommandResult, { controllerId, target, targetId }: ResultAddressee): void {
@@ -41,16 +45,15 @@ export class CommandBoard {
     if (result.outcome === "refused") queueMicrotask(() => this.#listeners.forEach((tell) => tell(result)));
     // The answer to a repeated message is news for its sender alone, and names are invented without end.
     if (result.reason === "duplicate" || result.reason === "unknown_actuator") return;
-    const place = keyOf(controllerId, target, targetId);
-    const key = `${place} ${result.received_at} ${result.id}`;
-    const followed = this.#followed.get(key);
-    if (followed) this.#followed.set(key, { ...followed, result });
+    const place = placeOf(controllerId, target, targetId);
+    const told = this.#told.get(`${place} ${result.received_at} ${result.id}`);
+    if (told) told.result = result;
     this.#results.set(place, result);
   }
 
   /** A result of an earlier run, the newest first. */
   restore(result: CommandResult, target: string): void {
-    const place = keyOf(result.controller, target, result.actuator);
+    const place = placeOf(result.controller, target, result.actuator);
     if (!this.#results.has(place)) this.#results.set(place, result);
   }
 
@@ -66,20 +69,19 @@ export class CommandBoard {
     });
   }
 
-  find(id: string): Followed | null {
-    return [...this.#followed.values()].findLast(({ document }) => document.id === id) ?? null;
+  find(id: string): Readonly<Told> | null {
+    return [...this.#told.values()].findLast(({ command }) => command.id === id) ?? null;
   }
 
   /** The newest command of a target, and the last result, which may be that of a later refusal. */
   shown(controllerId: string, target: string, id: string) {
-    const place = keyOf(controllerId, target, id);
-    const command = this.#followed.get(this.#newest.get(place) ?? "")?.document ?? null;
-    return { command, result: this.#results.get(place) ?? null };
+    const place = placeOf(controllerId, target, id);
+    return { command: this.#newest.get(place)?.command ?? null, result: this.#results.get(place) ?? null };
   }
 
   /** The newest that is under way at each controller. */
   running(): ReadonlyMap<string, CommandDocument> {
-    const open = [...this.#followed.values()].filter(({ document }) => document.phase !== "done");
-    return new Map(open.map(({ document }) => [document.controller, document]));
+    const open = [...this.#told.values()].filter(({ command }) => command.phase !== "done");
+    return new Map(open.map(({ command }) => [command.controller, command]));
   }
 }

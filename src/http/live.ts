@@ -4,22 +4,30 @@ import { z } from "zod";
 import { isoOrNull } from "../greenhouse/documents.js";
 import type { Clock } from "../runtime/clock.js";
 import { every } from "../runtime/schedule.js";
-import type { LiveMessage } from "../page/protocol.js";
+import type { JournalPage, LiveMessage } from "../page/protocol.js";
+
+/** A line of a list that only grows: its snapshot is the newest ones, and what is added is told. */
+interface Item {
+  readonly at: string;
+  readonly seq?: number;
+}
+
+/** A document, or a list, newest first; null for no such view. */
+type Shown = object | readonly Item[] | null;
 
 interface Viewer {
   readonly socket: WebSocket;
   /** A session, a user or an address. */
   readonly who: string;
   readonly isWelcome: () => boolean;
-  /** What each view showed last; undefined where a snapshot is owed. */
-  readonly shown: Map<string, object | null | undefined>;
+  /** The views looked at; false where a snapshot is owed. */
+  readonly views: Map<string, boolean>;
   stalledAt: number | null;
   /** When a subscription was answered at once. */
   answeredAt: number;
 }
 
 const tickMs = 250;
-const lookMs = 1_000;
 const lifeSignMs = 4_000;
 /** What a reader has not taken by then is not added to: it gets a snapshot once it reads again. */
 const mostBufferedBytes = 64 * 1024;
@@ -27,6 +35,8 @@ const longestStalledMs = 60_000;
 const mostViewers = 50;
 /** Of one session, user or address: one that opens more keeps nobody else out. */
 const mostOfOne = 20;
+/** Items in the snapshot of a list. */
+const mostItems = 100;
 
 const subscription = z.strictObject({ subscribe: z.array(z.string()).max(20) });
 const wrong = { error: "bad_request", message: 'Send {"subscribe": [...]} with at most 20 views.' };
@@ -37,17 +47,15 @@ const wrong = { error: "bad_request", message: 'Send {"subscribe": [...]} with a
  */
 export class LiveViews {
   readonly #clock: Clock;
-  readonly #view: (name: string) => object | null;
+  readonly #view: (name: string) => Shown;
   readonly #viewers = new Set<Viewer>();
-  /** As they are until something changes: all who look at a view are shown the same, so that one patch fits all. */
-  readonly #documents = new Map<string, object>();
-  readonly #patches = new Map<string, { readonly before: object; after: object; text: string | null }>();
+  /** What all who look at a view and are owed nothing were told last, so that one patch fits all. */
+  readonly #shown = new Map<string, Shown>();
   #end: AbortController | null = null;
-  #lookedAt = 0;
   #saidAt = 0;
 
-  /** `view` gives what a view shows, as the GET answers; null for no such thing. */
-  constructor(clock: Clock, view: (name: string) => object | null) {
+  /** `view` gives what a view shows, as the GET answers. */
+  constructor(clock: Clock, view: (name: string) => Shown) {
     this.#clock = clock;
     this.#view = view;
   }
@@ -60,19 +68,22 @@ export class LiveViews {
   /** Takes a socket that was let in; `isWelcome` is asked every few seconds, and ends it where it no longer holds. */
   add(socket: WebSocket, who: string, isWelcome: () => boolean): void {
     const times = { stalledAt: null, answeredAt: -Infinity };
-    const viewer: Viewer = { socket, who, isWelcome, shown: new Map(), ...times };
+    const viewer: Viewer = { socket, who, isWelcome, views: new Map(), ...times };
     this.#viewers.add(viewer);
     socket.on("message", (data, isBinary) =>
       this.#received(viewer, isBinary ? "" : (data as Buffer).toString()),
     );
     socket.on("error", () => socket.terminate());
     socket.on("close", () => this.#viewers.delete(viewer));
-    if (this.#end === null) this.#run();
+    if (this.#end !== null) return;
+    // Only while somebody is there: an idle bridge does nothing for a page that nobody has open.
+    const end = (this.#end = new AbortController());
+    void every(tickMs, this.#clock, end.signal, () => this.#tick(end));
   }
 
-  /** Something may show otherwise now. */
-  touch(): void {
-    this.#documents.clear();
+  /** Lets go whoever is no longer let in. */
+  review(): void {
+    for (const { socket, isWelcome } of this.#viewers) if (!isWelcome()) socket.close(4401, "log in again");
   }
 
   close(): void {
@@ -80,36 +91,30 @@ export class LiveViews {
     for (const { socket } of this.#viewers) socket.close(1001);
   }
 
-  /** Only while somebody is there: an idle bridge does nothing for a page that nobody has open. */
-  #run(): void {
-    const end = new AbortController();
-    this.#end = end;
-    void every(tickMs, this.#clock, end.signal, () => {
-      const now = this.#clock.monotonic();
-      // No part tells of everything by itself.
-      if (now - this.#lookedAt >= lookMs) {
-        this.#lookedAt = now;
-        this.touch();
-      }
-      for (const viewer of this.#viewers) this.#show(viewer);
-      if (now - this.#saidAt >= lifeSignMs) {
-        this.#saidAt = now;
-        for (const viewer of this.#viewers) this.#greet(viewer);
-      }
-      if (this.#viewers.size > 0) return;
-      end.abort();
-      this.#end = null;
-      this.#patches.clear();
-    });
-  }
-
-  #greet({ socket, isWelcome }: Viewer): void {
-    if (!isWelcome()) socket.close(4401, "log in again");
-    else say(socket, { view: null, kind: "alive", data: { at: isoOrNull(this.#clock.now()) } });
+  #tick(end: AbortController): void {
+    const now = this.#clock.monotonic();
+    const looked = new Set([...this.#viewers].flatMap(({ views }) => [...views.keys()]));
+    for (const name of this.#shown.keys()) if (!looked.has(name)) this.#shown.delete(name);
+    for (const name of looked) this.#tellNews(name);
+    for (const viewer of this.#viewers) {
+      this.#pay(viewer);
+      // Who never catches up is let go.
+      if (!isBehind(viewer.socket)) viewer.stalledAt = null;
+      else if (now - (viewer.stalledAt ??= now) > longestStalledMs) viewer.socket.terminate();
+    }
+    if (now - this.#saidAt >= lifeSignMs) {
+      this.#saidAt = now;
+      this.review();
+      const data = { at: isoOrNull(this.#clock.now()) };
+      for (const { socket } of this.#viewers) say(socket, { view: null, kind: "alive", data });
+    }
+    if (this.#viewers.size > 0) return;
+    end.abort();
+    this.#end = null;
   }
 
   #received(viewer: Viewer, text: string): void {
-    const { socket, shown } = viewer;
+    const { socket, views } = viewer;
     let message: unknown;
     try {
       message = JSON.parse(text);
@@ -122,47 +127,36 @@ export class LiveViews {
       say(socket, { view: null, kind: "error", data: wrong });
       return;
     }
-    shown.clear();
-    for (const name of wanted.data.subscribe) shown.set(name, undefined);
+    views.clear();
+    for (const name of wanted.data.subscribe) views.set(name, false);
     // Who asks again and again is answered with the next tick, and no more often than others are told what is new.
     if (this.#clock.monotonic() - viewer.answeredAt < tickMs) return;
     viewer.answeredAt = this.#clock.monotonic();
-    this.#show(viewer);
+    this.#pay(viewer);
   }
 
-  /** Who cannot take what is new is owed all of it; who never catches up is let go. */
-  #show(viewer: Viewer): void {
-    const { socket, shown } = viewer;
-    const now = this.#clock.monotonic();
-    if (!isBehind(socket)) viewer.stalledAt = null;
-    else if (now - (viewer.stalledAt ??= now) > longestStalledMs) socket.terminate();
-    for (const [name, before] of shown) {
-      if (before === undefined && isBehind(socket)) continue;
-      const after = this.#documentOf(name);
-      const news = this.#news(name, before, after);
-      const isMissed = news !== null && isBehind(socket);
-      shown.set(name, isMissed ? undefined : after);
-      if (news !== null && !isMissed) socket.send(news);
+  /** Tells everybody who looks at it what is new in a view; who cannot take that is owed all of it. */
+  #tellNews(name: string): void {
+    const [before, after] = [this.#shown.get(name), this.#view(name)];
+    this.#shown.set(name, after);
+    const news = before === undefined ? null : newsOf(name, before, after);
+    if (news === null) return;
+    const text = JSON.stringify(news);
+    for (const { socket, views } of this.#viewers)
+      if (views.get(name) !== true) continue;
+      else if (isBehind(socket)) views.set(name, false);
+      else socket.send(text);
+  }
+
+  /** The snapshots that are owed, as far as they are taken. */
+  #pay({ socket, views }: Viewer): void {
+    for (const [name, isPaid] of views) {
+      if (isPaid || isBehind(socket)) continue;
+      const shown = this.#shown.get(name) ?? this.#view(name);
+      this.#shown.set(name, shown);
+      views.set(name, true);
+      socket.send(JSON.stringify(allOf(name, shown)));
     }
-  }
-
-  #documentOf(name: string): object | null {
-    const document = this.#documents.get(name) ?? this.#view(name);
-    if (document !== null) this.#documents.set(name, document);
-    return document;
-  }
-
-  #news(name: string, before: object | null | undefined, after: object | null): string | null {
-    if (before === after) return null;
-    const view = name.slice(0, 100);
-    if (after === null) return JSON.stringify(unknownView(view));
-    if (!before) return JSON.stringify({ view, kind: "snapshot", data: after } satisfies LiveMessage);
-    const held = this.#patches.get(name);
-    if (held?.before === before && held.after === after) return held.text;
-    const message = messageOf(view, before, after);
-    const text = message && JSON.stringify(message);
-    this.#patches.set(name, { before, after, text });
-    return text;
   }
 }
 
@@ -172,16 +166,25 @@ function say(socket: WebSocket, message: LiveMessage): void {
   if (!isBehind(socket)) socket.send(JSON.stringify(message));
 }
 
-const unknownView = (view: string): LiveMessage => ({
-  ...{ view, kind: "error", data: { error: "not_found", message: `There is no view "${view}".` } },
-});
+function allOf(name: string, shown: Shown): LiveMessage {
+  const view = name.slice(0, 100);
+  const message = `There is no view "${view}".`;
+  if (shown === null) return { view, kind: "error", data: { error: "not_found", message } };
+  return { view, kind: "snapshot", data: isList(shown) ? pageOf(shown) : shown };
+}
+
+function pageOf(list: readonly Item[]): JournalPage<Item> {
+  const records = list.slice(0, mostItems);
+  return { records, next: records.at(-1)?.seq ?? null };
+}
 
 /** Lists are added to, documents patched; null where nothing is new. */
-function messageOf(view: string, before: object, after: object): LiveMessage | null {
+function newsOf(view: string, before: Shown, after: Shown): LiveMessage | null {
+  if (before === after) return null;
+  if (before === null || after === null) return allOf(view, after);
   if (isList(before) && isList(after)) {
-    const [old, now] = [before.records, after.records];
-    const known = now.findIndex((_, at) => isDeepStrictEqual(now.slice(at), old.slice(0, now.length - at)));
-    const data = now.slice(0, known < 0 ? undefined : known).toReversed();
+    const known = after.findIndex((item) => item === before[0]);
+    const data = after.slice(0, known < 0 ? undefined : known).toReversed();
     return data.length === 0 ? null : { view, kind: "append", data };
   }
   const data = mergePatch(before, after);
@@ -190,8 +193,7 @@ function messageOf(view: string, before: object, after: object): LiveMessage | n
   return isNews ? { view, kind: "patch", data } : null;
 }
 
-const isList = (document: object): document is { readonly records: readonly unknown[] } =>
-  "records" in document && Array.isArray(document.records);
+const isList = (shown: object): shown is readonly Item[] => Array.isArray(shown);
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);

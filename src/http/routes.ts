@@ -1,176 +1,182 @@
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import { readPayload } from "../commands/payload.js";
+import type { Configuration } from "../config/schema.js";
+import { expecting, expectingOneOf } from "../config/values.js";
 import { outcomes } from "../greenhouse/command/outcomes.js";
 import { commandOutcomes, type JournalRecord } from "../journal/records.js";
 import { parseSince } from "../runtime/duration.js";
 import type { Role, Session } from "../page/protocol.js";
-import type { Sessions, Visitor } from "./access.js";
-import { type Answer, badRequest, busy, failure, json, notFound } from "./answer.js";
-import type { PageService } from "./service.js";
+import type { Listener, Sessions, Visitor } from "./access.js";
+import { type Answer, badRequest, busy, inputOf, json, loginRequired, notFound } from "./answer.js";
+import type { PageService, PageSources } from "./service.js";
 
 /** What requests are answered from. */
-export interface RouteParts {
-  readonly service: PageService;
-  readonly checked: {
-    isHealthy(): boolean;
-    isReady(): boolean;
-    /** Somebody showed a wrong token or password; from which address. */
-    refusedLogin(shown: "http.token" | "password", address: string | null): void;
-  };
+export interface ServerParts {
+  readonly http: Listener;
+  /** Asked for every request, so that a new token or name counts at once. */
+  readonly inForce: () => Configuration["http"];
   readonly metrics: { page(): Promise<string> };
+  readonly service: PageService;
 }
 
-/** A request that was let in. */
-export interface Asked extends RouteParts {
+/** A request that was let in; `http` is as it is in force. */
+interface Asked extends Omit<ServerParts, "inForce"> {
   readonly request: IncomingMessage;
   readonly visitor: Visitor;
   /** What follows the route's path. */
   readonly id: string;
+  readonly query: string;
   /** Aborts when nobody waits for the answer any more. */
   readonly gone: AbortSignal;
   readonly sessions: Sessions;
-  /** Whether programs have one. */
-  readonly hasToken: boolean;
 }
 
-type Run<Given> = (given: Given, asked: Asked) => Answer | Promise<Answer>;
-
-/** Who may ask, and what is answered to the query of a GET or the JSON of a POST. */
+/** Who may ask, and how; a GET may be a HEAD too. */
 export interface Route {
+  readonly method: "GET" | "POST";
   readonly role: Role | null;
-  readonly answer: Run<unknown>;
+  readonly answer: (asked: Asked) => Answer | Promise<Answer>;
 }
 
-/** By path, then by method; a path that ends with a slash takes an id behind it. */
-export type Routes = Readonly<Record<string, Readonly<Partial<Record<string, Route>>>>>;
+/** By path; one that ends with a slash takes an id behind it. */
+export type Routes = Readonly<Record<string, Route>>;
 
-/** A route for whoever has the role; what is given has to fit the schema. */
-export function route<Given>(role: Role | null, schema: z.ZodType<Given>, run: Run<Given>): Route {
-  const answer: Run<unknown> = (given, asked) => {
-    const read = schema.safeParse(given);
+/** The query of a GET or the JSON of a POST has to fit the schema. */
+function route<Given>(
+  method: Route["method"],
+  role: Route["role"],
+  schema: z.ZodType<Given>,
+  run: (given: Given, asked: Asked) => Answer | Promise<Answer>,
+): Route {
+  const answer = async (asked: Asked) => {
+    const input = await inputOf(asked.request, asked.query);
+    if (!("given" in input)) return input;
+    const read = schema.safeParse(input.given);
     if (read.success) return run(read.data, asked);
     const said = read.error.issues.map(({ path, message }) => [...path, message].join(": "));
-    return badRequest(`${said.join(". ").slice(0, 500)}.`);
+    return badRequest(said.join("; ").slice(0, 500).replace(/[^?]$/, "$&."));
   };
-  return { role, answer };
+  return { method, role, answer };
 }
 
-const nothing = z.strictObject({});
-const anything = z.looseObject({});
-const look = (run: Run<unknown>) => ({ GET: route("viewer", nothing, run) });
-const named = (what: string, id: string) => `${what} "${id.slice(0, 100)}"`;
+/** Fields of which each says in its own words what it takes, and no others. */
+function fields<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  const known = Object.keys(shape).join(", ") || "nothing";
+  return z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === "unrecognized_keys" ? `${issue.keys.join(", ")}: unknown, expected ${known}` : undefined,
+  });
+}
 
-export const loginRequired = failure(
-  401,
-  "login_required",
-  "Log in first, or send http.token as a bearer token.",
-);
-
-const text = (status: number, body: string, type = "text/plain; charset=utf-8"): Answer => ({
-  ...{ status, body: `${body}\n`, headers: { "content-type": type } },
+const nothing = fields({});
+const text = z.string({ error: expecting("a text") });
+const said = (body: string, version = ""): Answer => ({
+  ...{ status: 200, body: `${body}\n`, headers: { "content-type": `text/plain; ${version}charset=utf-8` } },
 });
 
-const health = (isFine: (checked: Asked["checked"]) => boolean, otherwise: string) => ({
-  GET: route(null, anything, (_, { checked }) => (isFine(checked) ? text(200, "ok") : text(503, otherwise))),
+const look = (run: Route["answer"]) => route("GET", "viewer", nothing, (_, asked) => run(asked));
+
+/** A document that is a live view too; all but those of controllers are always there. */
+const shows = (view: string) =>
+  look(({ id, service }) => {
+    const shown = service.view(`${view}${id}`);
+    return shown === null ? notFound("controller", id) : json(shown);
+  });
+
+const health = (isFine: (status: PageSources["status"]) => boolean, otherwise: string): Route => ({
+  ...{ method: "GET", role: null },
+  answer: ({ service }) =>
+    isFine(service.sources.status) ? said("ok") : { ...said(otherwise), status: 503 },
 });
 
 /** A token is there for the programs that read these. */
-const metrics: Run<unknown> = async (_, { visitor, hasToken, metrics: source }) =>
-  visitor.via === null && hasToken
-    ? loginRequired
-    : text(200, (await source.page()).trimEnd(), "text/plain; version=0.0.4; charset=utf-8");
-
-const session: Run<unknown> = (_, { visitor: { user, role, via } }) =>
-  json({ user, role, via, login: role === null } satisfies Session);
-
-const credentials = z.strictObject({ username: z.string(), password: z.string() });
-
-const login: Run<z.output<typeof credentials>> = async ({ username, password }, asked) => {
-  const { sessions, service, checked } = asked;
-  const address = asked.request.socket.remoteAddress ?? "";
-  const verdict = await sessions.login(username, password, address);
-  switch (verdict) {
-    case "wrong":
-      // People type passwords into the wrong field, so the name is left out.
-      checked.refusedLogin("password", address);
-      return failure(401, "wrong_login", "There is no such user, or the password is another one.");
-    case "blocked":
-      return failure(429, "too_many_logins", "Too many wrong logins; try later.", { "retry-after": "20" });
-    case "busy":
-      return busy("Too many log in at once; try again.");
-    default:
-      service.sources.log.info({ user: username, address }, "logged in to the page");
-      return { status: 204, headers: { "set-cookie": verdict.cookie } };
-  }
+const metrics: Route = {
+  ...{ method: "GET", role: "viewer" },
+  answer: async ({ visitor, http, metrics: source }) =>
+    visitor.via === null && http.token !== undefined
+      ? loginRequired
+      : said((await source.page()).trimEnd(), "version=0.0.4; "),
 };
 
-const logout: Run<unknown> = (_, { sessions, visitor }) => ({
-  ...{ status: 204, headers: { "set-cookie": sessions.logout(visitor) } },
+const session = route("GET", null, nothing, (_, { visitor: { user, role, via } }) =>
+  json({ user, role, via, login: role === null } satisfies Session),
+);
+
+const credentials = fields({ username: text, password: text });
+const login = route("POST", null, credentials, async ({ username, password }, asked) => {
+  const { status, log } = asked.service.sources;
+  const address = asked.request.socket.remoteAddress ?? "";
+  const answer = await asked.sessions.login(username, password, address);
+  // People type passwords into the wrong field, so the name is left out.
+  if (answer.status === 401) status.refusedLogin("password", address);
+  if (answer.status === 204) log.info({ user: username, address }, "logged in to the page");
+  return answer;
 });
 
-const controller: Run<unknown> = (_, { id, service }) => {
-  const view = service.controller(id);
-  return view === null ? notFound(named("controller", id)) : json(view);
-};
+const logout = route("POST", null, nothing, (_, { sessions, visitor, service }) => {
+  const answer = sessions.logout(visitor);
+  service.live.review();
+  return answer;
+});
 
-const sensor = z.strictObject({ sensor: z.string().optional() });
 /** Of all sensors enough for a line as wide as a phone, of one every point. */
 const [sparkPoints, allPoints] = [96, 1_440];
-
-const trends: Run<z.output<typeof sensor>> = ({ sensor: one }, { id, service }) => {
+const sensor = fields({ sensor: text.optional() });
+const trends = route("GET", "viewer", sensor, ({ sensor: one }, { id, service }) => {
   const found = service.controllerOf(id);
-  if (found === undefined) return notFound(named("controller", id));
+  if (found === undefined) return notFound("controller", id);
   const { info, sensors } = found;
   if (one === undefined) return json(service.trends.of(info.id, sensors.keys(), sparkPoints));
-  if (!sensors.has(one)) return notFound(named("sensor", one));
+  if (!sensors.has(one)) return notFound("sensor", one);
   return json(service.trends.of(info.id, [one], allPoints));
-};
-
-const isSince = (text: string) => parseSince(text, 0) !== null;
-
-const page = z.strictObject({
-  controller: z.string().optional(),
-  outcome: z.enum(outcomes).optional(),
-  since: z.string().refine(isSince, 'It is an ISO time or a duration such as "2h"').optional(),
-  limit: z.coerce.number().int().min(1).max(1_000).default(100),
-  /** The `next` of the page before. */
-  before: z.coerce.number().int().min(0).default(0),
 });
 
-const journal: Run<z.output<typeof page>> = async (
-  { controller: id, outcome, since = "", limit, before },
-  { request: { headers }, service },
-) => {
+const whole = (least: number, most: number, error: z.core.$ZodErrorMap) =>
+  z.coerce.number({ error }).int({ error }).min(least, { error }).max(most, { error });
+const since = { error: expecting("an ISO time or a duration, such as since=2h") };
+const limit = expecting("a whole number from 1 to 1000, such as limit=100");
+const before = expecting("a whole number, the `next` of the page before");
+const filter = fields({
+  controller: text.optional(),
+  outcome: z.enum(outcomes, { error: expectingOneOf(outcomes) }).optional(),
+  since: text.refine((given) => parseSince(given, 0) !== null, since).optional(),
+  limit: whole(1, 1_000, limit).default(100),
+  before: whole(0, Number.MAX_SAFE_INTEGER, before).default(0),
+});
+
+const journal = route("GET", "viewer", filter, async (given, { request: { headers }, service }) => {
   const { clock, past } = service.sources;
+  const { controller: id, outcome, limit } = given;
   const found = await past({
-    ...{ types: commandOutcomes, outcome, limit: limit + 1, ...(before > 0 && { before }) },
+    ...{ types: commandOutcomes, outcome, limit: limit + 1, before: given.before || undefined },
     controllers: id === undefined ? undefined : new Set([id, service.controllerOf(id)?.info.code ?? id]),
-    sinceMs: parseSince(since, clock.now()) ?? undefined,
+    sinceMs: parseSince(given.since ?? "", clock.now()) ?? undefined,
   });
   const records = found.toReversed().slice(0, limit);
   const next = found.length > limit ? (records.at(-1)?.seq ?? null) : null;
   // As RFC 8288 says, since a table has no room for it.
-  const link: NonNullable<Answer["headers"]> = next ? { link: `<?before=${next}>; rel="next"` } : {};
-  if (!headers.accept?.includes("text/csv")) return json({ records, next }, 200, link);
-  const disposition = 'attachment; filename="journal.csv"';
-  const type = { "content-type": "text/csv; charset=utf-8", "content-disposition": disposition };
-  return { status: 200, body: csvOf(records), headers: { ...type, ...link } };
-};
+  const link = next ? { link: `<?before=${next}>; rel="next"` } : undefined;
+  return headers.accept?.includes("text/csv") ? table(records, link) : json({ records, next }, 200, link);
+});
 
 const columns = [
   ...["at", "type", "controller", "actuator", "command", "value", "outcome", "reason", "message"],
   ...["by", "via", "read_back", "sent_at", "finished_at", "duration_ms", "id", "seq"],
 ];
 
-/** As a table for a spreadsheet, after RFC 4180; a text that a spreadsheet would take for a formula is quoted. */
-function csvOf(records: readonly JournalRecord[]): string {
-  const rows = records.map((record): readonly unknown[] => {
-    const cells = { ...record, ...("result" in record && record.result) };
-    const known = new Map<string, unknown>(Object.entries(cells));
-    return columns.map((column) => known.get(column));
+/** For a spreadsheet, after RFC 4180; a text that a spreadsheet would take for a formula is quoted. */
+function table(records: readonly JournalRecord[], headers: Answer["headers"]): Answer {
+  const rows = records.map((record) => {
+    const cells: Readonly<Record<string, unknown>> = { ...record, ...("result" in record && record.result) };
+    return columns.map((column) => cells[column]);
   });
-  return `\uFEFF${[columns, ...rows].map((row) => `${row.map(csvCell).join(",")}\r\n`).join("")}`;
+  const disposition = 'attachment; filename="journal.csv"';
+  return {
+    status: 200,
+    body: `\uFEFF${[columns, ...rows].map((row) => `${row.map(csvCell).join(",")}\r\n`).join("")}`,
+    headers: { "content-type": "text/csv; charset=utf-8", "content-disposition": disposition, ...headers },
+  };
 }
 
 function csvCell(value: unknown): string {
@@ -179,95 +185,90 @@ function csvCell(value: unknown): string {
   return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
-const followed: Run<unknown> = async (_, { id, service: { board, sources } }) => {
+const followed = look(async ({ id, service: { board, sources } }) => {
   const known = board.find(id);
   if (known !== null) {
-    const { controller: at, actuator, phase } = known.document;
-    return json({ id, controller: at, actuator, phase, result: known.result });
+    const { controller, actuator, phase } = known.command;
+    return json({ id, controller, actuator, phase, result: known.result });
   }
   const [record] = await sources.past({ types: commandOutcomes, id, limit: 1 });
-  if (record === undefined || !("result" in record)) return notFound(named("command", id));
-  const { result } = record;
-  return json({ id, controller: result.controller, actuator: result.actuator, phase: "done", result });
-};
+  if (record === undefined || !("result" in record)) return notFound("command", id);
+  const { controller, actuator } = record.result;
+  return json({ id, controller, actuator, phase: "done", result: record.result });
+});
 
+const either = 'Send either "actuator" or "parameter"';
 const command = z
-  .looseObject({ controller: z.string(), actuator: z.string().optional(), parameter: z.string().optional() })
-  .refine(
-    ({ actuator, parameter }) => (actuator === undefined) !== (parameter === undefined),
-    'Send either "actuator" or "parameter"',
-  );
-
+  .looseObject({ controller: text, actuator: text.optional(), parameter: text.optional() })
+  .refine(({ actuator, parameter }) => (actuator === undefined) !== (parameter === undefined), either);
 const bytesOf = (value: object) => new TextEncoder().encode(JSON.stringify(value));
 
 /** The way of a command over MQTT, from its payload on; what could not be read there is the caller's mistake here. */
-const submit: Run<z.output<typeof command>> = async (
-  { controller: at, actuator, parameter, ...rest },
-  { visitor: { user, via }, service },
-) => {
+const submit = route("POST", "operator", command, async (given, { visitor: { user, via }, service }) => {
+  const { controller, actuator, parameter, ...rest } = given;
   const payload = bytesOf(rest);
   const read = readPayload(payload);
   if ("reason" in read && read.reason === "bad_payload") return badRequest(read.message);
   const { id, isTaken } = service.sources.submit({
-    controllerId: service.controllerOf(at)?.info.id ?? at,
+    controllerId: service.controllerOf(controller)?.info.id ?? controller,
     target: actuator === undefined ? "parameter" : "actuator",
     targetId: actuator ?? parameter ?? "",
     ...{ payload, retained: false, expiryMs: null, response: null, by: user, via },
   });
   return isTaken ? json({ id }, 202) : json(await service.board.refusalOf(id), 409);
-};
+});
 
 /** Requests that say who asks. */
 const acts: ReadonlySet<string> = new Set(["lock", "unlock", "release", "acknowledge"]);
 const response = z.looseObject({ status: z.string() });
-
-const request: Run<object> = async (given, { id: name, visitor: { user, via }, service: { sources } }) => {
+const ask = route("POST", "operator", z.looseObject({}), async (given, { id: name, visitor, service }) => {
+  const { user, via } = visitor;
   const sender = acts.has(name) && user !== null ? { by: user } : {};
-  const said = await sources.ask(name, bytesOf({ ...sender, ...given }), via);
-  if (said === null) return busy("Too many requests wait for an answer already; ask again later.");
-  const answered = response.parse(JSON.parse(said));
-  return json(answered, answered.status === "error" ? 400 : 200);
-};
+  const answered = await service.sources.ask(name, bytesOf({ ...sender, ...given }), via);
+  if (answered === null) return busy("Too many requests wait for an answer already; ask again later.");
+  const read = response.parse(JSON.parse(answered));
+  return json(read, read.status === "error" ? 400 : 200);
+});
 
-const doctor: Run<unknown> = (_, { gone, service: { sources } }) => {
-  const findings = sources.doctor?.(gone);
+const doctor = route("POST", "operator", nothing, (_, { gone, service }) => {
+  const findings = service.sources.doctor?.(gone);
   if (findings === undefined) return notFound("doctor here");
   return { status: 200, body: lines(findings), headers: { "content-type": "application/x-ndjson" } };
-};
+});
 
 async function* lines(items: AsyncIterable<unknown>): AsyncGenerator<string> {
   for await (const item of items) yield `${JSON.stringify(item)}\n`;
 }
 
-const pace = z.strictObject({ speed: z.number().min(1).max(10_000) });
-
-const demo: Run<z.output<typeof pace>> = ({ speed }, { service: { sources } }) => {
+const often = { error: expecting("a number from 1 to 10000") };
+const pace = fields({ speed: z.number(often).min(1, often).max(10_000, often) });
+const demo = route("POST", "operator", pace, ({ speed }, { service: { sources } }) => {
   sources.demo?.setSpeed(speed);
   return sources.demo ? { status: 204 } : notFound("demo here");
-};
+});
 
 /** What every bridge answers that has a port for it. */
 export const plainRoutes: Routes = {
-  "/healthz": health((checked) => checked.isHealthy(), "no link to the broker"),
-  "/readyz": health((checked) => checked.isHealthy() && checked.isReady(), "broker or platform is away"),
-  "/metrics": { GET: route("viewer", anything, metrics) },
+  "/healthz": health((status) => status.isHealthy(), "no link to the broker"),
+  "/readyz": health((status) => status.isHealthy() && status.isReady(), "broker or platform is away"),
+  "/metrics": metrics,
 };
 
 /** What the page asks, and programs as well. */
 export const apiRoutes: Routes = {
-  "/api/session": { GET: route(null, nothing, session) },
-  "/api/login": { POST: route(null, credentials, login) },
-  "/api/logout": { POST: route(null, nothing, logout) },
-  "/api/overview": look((_, { service }) => json(service.overview())),
-  "/api/controllers": look((_, { service }) => json(service.controllers())),
-  "/api/controllers/": look(controller),
-  "/api/trends/": { GET: route("viewer", sensor, trends) },
-  "/api/journal": { GET: route("viewer", page, journal) },
-  "/api/alarms": look((_, { service }) => json(service.alarms())),
-  "/api/health": look((_, { service }) => json(service.sources.status.health())),
-  "/api/commands": { POST: route("operator", command, submit) },
-  "/api/commands/": look(followed),
-  "/api/requests/": { POST: route("operator", anything, request) },
-  "/api/doctor": { POST: route("operator", nothing, doctor) },
-  "/api/demo": { POST: route("operator", pace, demo) },
+  "/api/session": session,
+  "/api/login": login,
+  "/api/logout": logout,
+  "/api/overview": shows("overview"),
+  "/api/controllers": look(({ service }) => json(service.controllers())),
+  "/api/controllers/": shows("controller/"),
+  "/api/trends/": trends,
+  "/api/journal": journal,
+  "/api/alarms": shows("alarms"),
+  "/api/health": look(({ service }) => json(service.sources.status.health())),
+  "/api/commands": submit,
+  "/api/commands/": followed,
+  "/api/requests/": ask,
+  "/api/doctor": doctor,
+  "/api/demo": demo,
 };

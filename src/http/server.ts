@@ -7,28 +7,11 @@ import { unescape } from "node:querystring";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { WebSocketServer } from "ws";
-import { z } from "zod";
-import type { Configuration } from "../config/schema.js";
 import type { Logger } from "../runtime/log.js";
 import { SilentSockets } from "../runtime/sockets.js";
 import { judge, type Listener, servesPage, Sessions, type Visitor } from "./access.js";
-import { type Answer, badRequest, bodyOf, busy, failure, send } from "./answer.js";
-import {
-  apiRoutes,
-  type Asked,
-  loginRequired,
-  plainRoutes,
-  route,
-  type Route,
-  type RouteParts,
-  type Routes,
-} from "./routes.js";
-
-interface ServerParts extends RouteParts {
-  readonly http: Listener;
-  /** Asked for every request, so that a new token or name counts at once. */
-  readonly inForce: () => Configuration["http"];
-}
+import { type Answer, busy, failure, loginRequired, send } from "./answer.js";
+import { apiRoutes, plainRoutes, type Route, type Routes, type ServerParts } from "./routes.js";
 
 // A limit of Node's own would turn away newcomers instead, for as long as somebody holds sockets open.
 const maxSockets = 50;
@@ -91,14 +74,14 @@ class Site {
   readonly #parts: ServerParts;
   readonly #sessions: Sessions;
   /** By path; an id behind it is not part of it. */
-  readonly #routes: ReadonlyMap<string, Routes[string]>;
+  readonly #routes: ReadonlyMap<string, Route>;
   readonly #upgrades = new WebSocketServer({
     ...{ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload: 4096 },
   });
 
   constructor(parts: ServerParts, { port }: AddressInfo) {
     this.#parts = parts;
-    this.#sessions = new Sessions(parts.http, port, parts.service.sources.clock);
+    this.#sessions = new Sessions(parts.http.users, port, parts.service.sources.clock);
     const page = servesPage(parts.http) ? { ...apiRoutes, ...pageFiles() } : {};
     this.#routes = new Map(Object.entries({ ...plainRoutes, ...page }));
   }
@@ -162,7 +145,7 @@ class Site {
   #judged(request: IncomingMessage): Visitor | Answer {
     const judged = judge(request, this.#listener(), this.#sessions);
     if ("isWrongToken" in judged)
-      this.#parts.checked.refusedLogin("http.token", request.socket.remoteAddress ?? null);
+      this.#parts.service.sources.status.refusedLogin("http.token", request.socket.remoteAddress ?? null);
     return judged;
   }
 
@@ -170,23 +153,18 @@ class Site {
     const { url = "/", method = "" } = request;
     const [path = "/", query = ""] = url.split(/\?(.*)/s);
     const [, place = path, name = ""] = /^(\/api\/\w+\/)(.+)$/.exec(path) ?? [];
-    const methods = this.#routes.get(place);
-    if (methods === undefined) return failure(404, "not_found", served);
-    const route = methods[method === "HEAD" ? "GET" : method];
-    if (route === undefined) {
-      const allow = Object.keys(methods).join(", ").replace("GET", "GET, HEAD");
+    const route = this.#routes.get(place);
+    if (route === undefined) return failure(404, "not_found", served);
+    if (route.method !== (method === "HEAD" ? "GET" : method)) {
+      const allow = route.method === "GET" ? "GET, HEAD" : "POST";
       return failure(405, "method", `This takes ${allow} alone.`, { allow });
     }
     const refusal = roleRefusal(visitor, route.role);
     if (refusal !== null) return refusal;
-    const asked: Asked = {
-      ...{ ...this.#parts, sessions: this.#sessions, hasToken: this.#listener().token !== undefined },
-      ...{ request, visitor, id: unescape(name), gone },
-    };
-    if (method !== "POST") return route.answer(Object.fromEntries(new URLSearchParams(query)), asked);
-    if (query !== "") return badRequest("A POST takes no query.");
-    const body = await bodyOf(request);
-    return "given" in body ? route.answer(body.given, asked) : body;
+    return route.answer({
+      ...{ ...this.#parts, http: this.#listener(), sessions: this.#sessions },
+      ...{ request, visitor, id: unescape(name), query, gone },
+    });
   }
 }
 
@@ -213,7 +191,7 @@ function pageFiles(): Routes {
   const files = names.map(String).flatMap((name) => {
     const type = types[extname(name).slice(1)];
     const path = name === "index.html" ? "/" : `/${name.split(sep).join("/")}`;
-    return type === undefined ? [] : [[path, { GET: fileRoute(join(root, name), path, type) }] as const];
+    return type === undefined ? [] : [[path, fileRoute(join(root, name), path, type)] as const];
   });
   return Object.fromEntries(files);
 }
@@ -224,11 +202,12 @@ function fileRoute(file: string, path: string, type: string): Route {
   // A name there has a hash of what is in it.
   const kept = path.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-store";
   const headers = { "content-type": type, "cache-control": kept, vary: "accept-encoding" };
-  return route(null, z.unknown(), (_, { request, visitor }) => {
+  const answer: Route["answer"] = ({ request, visitor }) => {
     // Home Assistant's ingress has lost encoded answers, so there it goes plain.
     const isGzipped = !visitor.isIngress && /\bgzip\b/.test(String(request.headers["accept-encoding"]));
     if (!isGzipped) return { status: 200, body: plain, headers };
     gzipped ??= gzipSync(plain);
     return { status: 200, body: gzipped, headers: { ...headers, "content-encoding": "gzip" } };
-  });
+  };
+  return { method: "GET", role: null, answer };
 }

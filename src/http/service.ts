@@ -1,12 +1,12 @@
-import type { Command, CommandRequest, Phase, ResultAddressee } from "../commands/command.js";
-import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
+import type { CommandRequest } from "../commands/command.js";
+import type { Via } from "../greenhouse/command/outcomes.js";
 import { controllerItem, isoOrNull } from "../greenhouse/documents.js";
 import type { Alarm } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
 import { commandOutcomes, type JournalRecord, type RecordFilter } from "../journal/records.js";
 import type { Clock } from "../runtime/clock.js";
-import type { Logger, LogLine } from "../runtime/log.js";
-import type { Alarms, BridgeFacts, ControllerView, Overview } from "../page/protocol.js";
+import type { Logger, LogLine, RecentLog } from "../runtime/log.js";
+import type { Alarms, BridgeFacts, Overview } from "../page/protocol.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import { CommandBoard } from "./board.js";
 import { LiveViews } from "./live.js";
@@ -17,10 +17,14 @@ import { controllerView, nameOf, overviewRow } from "./views.js";
 export interface PageSources {
   readonly clock: Clock;
   readonly log: Logger;
-  readonly store: Pick<GreenhouseStore, "controllers" | "get" | "byId" | "onChange">;
+  readonly store: Pick<GreenhouseStore, "controllers" | "get" | "byId">;
   readonly status: {
     facts(): Omit<BridgeFacts, "demo">;
     health(): Readonly<Record<string, unknown>>;
+    isHealthy(): boolean;
+    isReady(): boolean;
+    /** Somebody showed a wrong token or password; from which address. */
+    refusedLogin(shown: "http.token" | "password", address: string | null): void;
   };
   readonly submit: (request: CommandRequest) => { readonly id: string; readonly isTaken: boolean };
   /** Answers as `bridge/response/<name>` does; null where too many wait for an answer. */
@@ -30,16 +34,17 @@ export interface PageSources {
   readonly journal: { onWritten(listener: (record: JournalRecord) => void): void };
   /** The newest records that match, newest last. */
   readonly past: (filter: RecordFilter & { readonly limit: number }) => Promise<readonly JournalRecord[]>;
-  readonly recentLog?: { newest(limit?: number): readonly LogLine[] } | undefined;
+  readonly recentLog?: Pick<RecentLog, "newest" | "written"> | undefined;
   /** Findings of `doctor` as they come. */
   readonly doctor?: ((signal: AbortSignal) => AsyncIterable<unknown>) | undefined;
   /** The simulated greenhouse's time, where there is one: what it is, and how it is made to run faster. */
   readonly demo?: { now(): NonNullable<BridgeFacts["demo"]>; setSpeed(speed: number): void } | undefined;
 }
 
-const mostShown = 100;
 /** What a view of one begins with. */
 const controllers = "controller/";
+/** Of a list that is added to, what is told at once, and what is kept of it. */
+const [mostAdded, mostKept] = [500, 1_000];
 
 /** The documents of the API, and who is told when they change. */
 export class PageService {
@@ -47,59 +52,33 @@ export class PageService {
   readonly board = new CommandBoard();
   readonly trends: TrendRing;
   readonly live: LiveViews;
-  /** Newest first. */
+  /** Newest first, as the lines. */
   #records: readonly JournalRecord[] = [];
+  #lines: readonly LogLine[] = [];
+  #linesRead = 0;
 
   constructor(sources: PageSources) {
     this.sources = sources;
     const { clock, store, journal } = sources;
     this.trends = new TrendRing(clock, () => store.controllers());
-    this.live = new LiveViews(clock, (name) => this.#view(name));
-    store.onChange(() => this.live.touch());
+    this.live = new LiveViews(clock, (name) => this.view(name));
     journal.onWritten((record) => {
-      if (!commandOutcomes.has(record.type)) return;
-      this.#records = [record, ...this.#records].slice(0, mostShown);
-      this.live.touch();
+      if (commandOutcomes.has(record.type)) this.#records = [record, ...this.#records].slice(0, mostKept);
     });
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const wanted = { types: commandOutcomes, limit: 10 * mostShown };
+    const wanted = { types: commandOutcomes, limit: mostKept };
     const records = (await this.sources.past(wanted).catch(() => [])).toReversed();
     for (const record of records)
       if ("result" in record) this.board.restore(record.result, record.target ?? "actuator");
-    this.#records = [...this.#records, ...records].slice(0, mostShown);
+    this.#records = [...this.#records, ...records].slice(0, mostKept);
     await this.trends.run(signal);
   }
 
-  /** A command has come into another phase. */
-  phase(command: Command, phase: Phase): void {
-    this.board.phase(command, phase);
-    this.live.touch();
-  }
-
-  result(result: CommandResult, about: ResultAddressee): void {
-    this.board.result(result, about);
-    this.live.touch();
-  }
-
-  readonly controllerOf = (idOrCode: string): Controller | undefined => {
+  controllerOf(idOrCode: string): Controller | undefined {
     const { store } = this.sources;
     return store.byId(idOrCode) ?? store.get(idOrCode);
-  };
-
-  overview(): Overview {
-    const { clock, store, alarms } = this.sources;
-    const active = alarms().filter(({ state }) => state !== "cleared");
-    const counts = new Map<string | null, number>();
-    for (const { controller } of active) counts.set(controller, (counts.get(controller) ?? 0) + 1);
-    const running = this.board.running();
-    const rows = [...store.controllers()].map((controller) => {
-      const { id } = controller.info;
-      return [id, overviewRow(controller, running.get(id) ?? null, counts.get(id) ?? 0)] as const;
-    });
-    const at = isoOrNull(clock.now()) ?? "";
-    return { at, bridge: this.bridge(), controllers: Object.fromEntries(rows) };
   }
 
   controllers() {
@@ -109,17 +88,44 @@ export class PageService {
     return Object.fromEntries(items);
   }
 
-  controller(idOrCode: string): ControllerView | null {
-    const controller = this.controllerOf(idOrCode);
+  /** What a view shows: a document, or a list, newest first; null where there is no such view. */
+  view(name: string): object | null {
+    switch (name) {
+      case "bridge":
+        return this.#bridge();
+      case "overview":
+        return this.#overview();
+      case "alarms":
+        return this.#alarms();
+      case "journal":
+        return this.#records;
+      case "log":
+        return this.#log();
+    }
+    const controller = name.startsWith(controllers) && this.controllerOf(name.slice(controllers.length));
     return controller ? controllerView(controller, this.board) : null;
   }
 
-  bridge(): BridgeFacts {
+  #bridge(): BridgeFacts {
     const { status, demo } = this.sources;
     return { ...status.facts(), demo: demo?.now() ?? null };
   }
 
-  alarms(): Alarms {
+  #overview(): Overview {
+    const { clock, store, alarms } = this.sources;
+    const counts = new Map<string | null, number>();
+    for (const { controller, state } of alarms())
+      if (state !== "cleared") counts.set(controller, (counts.get(controller) ?? 0) + 1);
+    const running = this.board.running();
+    const rows = [...store.controllers()].map((controller) => {
+      const { id } = controller.info;
+      return [id, overviewRow(controller, running.get(id) ?? null, counts.get(id) ?? 0)] as const;
+    });
+    const at = isoOrNull(clock.now()) ?? "";
+    return { at, bridge: this.#bridge(), controllers: Object.fromEntries(rows) };
+  }
+
+  #alarms(): Alarms {
     const { alarms, store } = this.sources;
     const named = alarms().map((alarm) => {
       const controller = alarm.controller === null ? undefined : store.byId(alarm.controller);
@@ -128,20 +134,22 @@ export class PageService {
     return Object.fromEntries(named);
   }
 
-  #view(name: string): object | null {
-    switch (name) {
-      case "bridge":
-        return this.bridge();
-      case "overview":
-        return this.overview();
-      case "alarms":
-        return this.alarms();
-      case "journal":
-        return { records: this.#records, next: this.#records.at(-1)?.seq ?? null };
-      case "log":
-        return { records: this.sources.recentLog?.newest(mostShown).toReversed() ?? [], next: null };
-      default:
-        return name.startsWith(controllers) ? this.controller(name.slice(controllers.length)) : null;
-    }
+  /** What was written since somebody looked comes before what is known already. */
+  #log(): readonly LogLine[] {
+    const { recentLog } = this.sources;
+    const written = recentLog?.written ?? 0;
+    const added = written - this.#linesRead;
+    if (recentLog === undefined || added === 0) return this.#lines;
+    const lines = recentLog.newest(Math.min(added, mostAdded));
+    const gap = added > mostAdded ? [leftOut(added - mostAdded, lines[0]?.at ?? "")] : [];
+    this.#lines = [...lines.toReversed(), ...gap, ...this.#lines].slice(0, mostKept);
+    this.#linesRead = written;
+    return this.#lines;
   }
 }
+
+/** The line that stands for others. */
+const leftOut = (lines: number, at: string): LogLine => ({
+  ...{ at, level: "warn", facts: {} },
+  message: `${lines} lines were left out here: too many came at once.`,
+});

@@ -47,7 +47,15 @@ export class TrendRing {
         const isKnown = typeof value === "number" && (quality === "good" || quality === "uncertain");
         if (definition.numeric) points.set(keyOf(info.id, definition.id), isKnown ? value : NaN);
       }
-    this.#settle(points);
+    // A platform that invents names without end gets no memory without end.
+    if (this.#places.size > 2 * points.size + 1_000) {
+      this.#places.clear();
+      this.#rows.clear();
+    }
+    for (const key of points.keys()) if (!this.#places.has(key)) this.#places.set(key, this.#places.size);
+    const dayBytes = this.#places.size * Float32Array.BYTES_PER_ELEMENT * dayMinutes;
+    while (dayBytes > this.#mostBytes * this.#stepMinutes && this.#stepMinutes < dayMinutes)
+      this.#stepMinutes *= 2;
     const minute = Math.floor(this.#clock.now() / minuteMs);
     this.#newest = minute - (minute % this.#stepMinutes);
     const row = new Float32Array(this.#places.size).fill(NaN);
@@ -56,7 +64,9 @@ export class TrendRing {
       if (!Number.isNaN(value)) row[this.#places.get(key) ?? row.length] = value;
     this.#rows.set(this.#newest, row);
     // What was not sampled is a gap, also where the clock was set.
-    this.#keep((minute) => minute <= this.#newest && minute > this.#newest - dayMinutes);
+    for (const at of this.#rows.keys())
+      if (at % this.#stepMinutes > 0 || at > this.#newest || at <= this.#newest - dayMinutes)
+        this.#rows.delete(at);
   }
 
   /** Of these sensors of a controller, of `points` at most, each the last value known in its part of the day. */
@@ -81,25 +91,6 @@ export class TrendRing {
       points.push(known === undefined ? null : Number(known.toPrecision(6)));
     }
     return points.reverse();
-  }
-
-  /** Gives new sensors their place, and leaves out every other row where a day of all of them would be too much. */
-  #settle(sensors: ReadonlyMap<string, unknown>): void {
-    // A platform that invents names without end gets no memory without end.
-    if (this.#places.size > 2 * sensors.size + 1_000) {
-      this.#places.clear();
-      this.#rows.clear();
-    }
-    for (const key of sensors.keys()) if (!this.#places.has(key)) this.#places.set(key, this.#places.size);
-    const dayBytes = this.#places.size * Float32Array.BYTES_PER_ELEMENT * dayMinutes;
-    while (dayBytes > this.#mostBytes * this.#stepMinutes && this.#stepMinutes < dayMinutes) {
-      this.#stepMinutes *= 2;
-      this.#keep((minute) => minute % this.#stepMinutes === 0);
-    }
-  }
-
-  #keep(isWanted: (minute: number) => boolean): void {
-    for (const minute of this.#rows.keys()) if (!isWanted(minute)) this.#rows.delete(minute);
   }
 }
 

@@ -1,6 +1,4 @@
-import { allowedOf } from "../greenhouse/command/words.js";
-import { kindRows } from "../greenhouse/actuator-kinds.js";
-import { valueTable } from "../greenhouse/actuator-values.js";
+import { allowedOf, vocabulary } from "../greenhouse/command/words.js";
 import {
   actuatorDocument,
   isoOrNull,
@@ -8,6 +6,7 @@ import {
   sensorDocument,
   statusDocument,
 } from "../greenhouse/documents.js";
+import type { Language } from "../greenhouse/labels.js";
 import type { Actuator, Controller, Quality, Sensor, SensorDefinition } from "../greenhouse/model.js";
 import { translatedSensorName, translatedStatusName } from "../greenhouse/sensor-names.js";
 import type { ActuatorView, ControllerView, Label, OverviewRow } from "../page/protocol.js";
@@ -26,16 +25,13 @@ export function overviewRow(
 ): OverviewRow {
   const held = rows.get(controller);
   if (held?.command === command && held.alarms === alarms) return held;
-  const { info, availability, problem, sensors } = controller;
-  const qualities = new Set<Quality>();
-  let oldest: number | null = null;
-  for (const { quality, measuredAt } of sensors.values()) {
-    qualities.add(quality);
-    if (measuredAt !== null && (oldest === null || measuredAt < oldest)) oldest = measuredAt;
-  }
+  const { info, availability, problem } = controller;
+  const sensors = [...controller.sensors.values()];
+  const qualities = new Set(sensors.map(({ quality }) => quality));
+  const oldest = Math.min(...sensors.map(({ measuredAt }) => measuredAt ?? Infinity));
   const quality = worst.find((one) => qualities.has(one)) ?? null;
-  const facts = { name: info.name, availability, problem, quality, oldest_reading_at: isoOrNull(oldest) };
-  const row = { ...facts, command, alarms };
+  const oldest_reading_at = isoOrNull(oldest === Infinity ? null : oldest);
+  const row = { name: info.name, availability, problem, quality, oldest_reading_at, command, alarms };
   rows.set(controller, row);
   return row;
 }
@@ -66,18 +62,18 @@ export function controllerView(controller: Controller, board: CommandBoard): Con
 const each = <Item, Shown>(items: ReadonlyMap<string, Item>, show: (item: Item, id: string) => Shown) =>
   Object.fromEntries([...items].map(([id, item]) => [id, show(item, id)]));
 
-const labelOf = (inWords: (language: "en" | "zh") => string): Label => ({
+const labelOf = (inWords: (language: Language) => string): Label => ({
   en: inWords("en"),
   zh: inWords("zh"),
 });
 
-/** Looked up in the catalogue once for each sensor that somebody looks at. */
+/** Looked up in the catalogue once for each sensor that somebody looks at, as that takes longer than all else about it. */
 const labels = new WeakMap<SensorDefinition, Label>();
 
 /** Its own name where it was given one, else the platform's in the words of the catalogue. */
 function sensorLabel({ definition }: Sensor): Label {
   const { name, platformName } = definition;
-  const inWords = (language: "en" | "zh") => translatedSensorName(platformName, language) ?? name;
+  const inWords = (language: Language) => translatedSensorName(platformName, language) ?? name;
   const label = labels.get(definition) ?? labelOf(name === platformName ? inWords : () => name);
   labels.set(definition, label);
   return label;
@@ -86,14 +82,14 @@ function sensorLabel({ definition }: Sensor): Label {
 /** What may be commanded, who locked it, and what ends by itself. */
 function actuatorView(actuator: Actuator): Omit<ActuatorView, "command" | "result"> {
   const { settings, restrictions } = actuator;
-  const words = Object.keys(valueTable(settings));
+  const { words, degrees } = vocabulary(settings);
   return {
     ...actuatorDocument(actuator),
     name: settings.name ?? settings.id,
     kind: settings.kind,
     words: words.filter((word) => word !== "stop"),
-    degrees: kindRows[settings.kind].positionMode !== null,
-    stop: settings.stop !== undefined || words.includes("stop"),
+    degrees: degrees !== null,
+    stop: words.includes("stop"),
     read_only: settings.readOnly,
     allowed: allowedOf(actuator),
     lock: restrictions?.lock ?? null,

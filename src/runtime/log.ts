@@ -114,9 +114,16 @@ const mostKept = 1_000;
 /** The newest lines of the log, for people who cannot see the log itself. */
 export class RecentLog {
   #lines: string[] = [];
+  #written = 0;
+
+  /** How many lines there were since the start. */
+  get written(): number {
+    return this.#written;
+  }
 
   /** Takes a line as pino writes it, with its secrets hidden. */
   add(line: string): void {
+    this.#written += 1;
     this.#lines.push(line);
     // Seldom, as each time moves all that stay.
     if (this.#lines.length >= 2 * mostKept) this.#lines = this.#lines.slice(-mostKept);

@@ -58,7 +58,7 @@ describe("what is told of commands", () => {
     phases(first, "checking", "done");
     result(first, "confirmed");
     phases(second, "checking");
-    expect(board.find("x")).toMatchObject({ document: { phase: "checking" }, result: null });
+    expect(board.find("x")).toMatchObject({ command: { phase: "checking" }, result: null });
     result(second, "failed");
     expect(board.find("x")?.result?.outcome).toBe("failed");
   });

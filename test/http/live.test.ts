@@ -1,10 +1,9 @@
-import { EventEmitter } from "node:events";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { WebSocket } from "ws";
 import { LiveViews, mergePatch } from "../../src/http/live.js";
-import type { LiveMessage } from "../../src/page/protocol.js";
+import { RecentLog } from "../../src/runtime/log.js";
 import { VirtualClock } from "../support/virtual-clock.js";
+import { emptyService, Reader } from "./stubs.js";
 import { patched } from "./support.js";
 
 describe("a merge patch", () => {
@@ -31,29 +30,6 @@ describe("a merge patch", () => {
     expect(mergePatch({ a: { b: [1], c: null } }, { a: { b: [1] } })).toBeUndefined());
 });
 
-/** The server's end of a connection: what is sent stays in its buffer until the reader takes it. */
-class Reader extends EventEmitter {
-  readonly sent: LiveMessage[] = [];
-  bufferedAmount = 0;
-  isStalled = false;
-  closedWith: number | null = null;
-  isTerminated = false;
-
-  send(text: string): void {
-    this.sent.push(JSON.parse(text) as LiveMessage);
-    if (this.isStalled) this.bufferedAmount += text.length;
-  }
-  close(code: number): void {
-    this.closedWith = code;
-  }
-  terminate(): void {
-    this.isTerminated = true;
-  }
-  subscribe(...views: string[]): void {
-    this.emit("message", Buffer.from(JSON.stringify({ subscribe: views })), false);
-  }
-}
-
 function scene() {
   const clock = new VirtualClock();
   const shown = { count: 0, padding: "" };
@@ -63,15 +39,10 @@ function scene() {
     return name === "counter" ? { ...shown } : null;
   };
   const live = new LiveViews(clock, view);
-  const join = (isWelcome = () => true, who = "anna") => {
-    const reader = new Reader();
-    live.add(reader as unknown as WebSocket, who, isWelcome);
-    reader.subscribe("counter");
-    return reader;
-  };
+  const join = (isWelcome?: () => boolean, who?: string) =>
+    new Reader().join(live, "counter", isWelcome, who);
   const change = (change: Partial<typeof shown> = {}) => {
     Object.assign(shown, { count: shown.count + 1 }, change);
-    live.touch();
   };
   return { clock, live, looks, join, change };
 }
@@ -180,5 +151,62 @@ describe("live views", () => {
     await clock.advance(60_000);
     expect(looks.count).toBe(asked);
     expect(kindsOf(join())).toEqual(["snapshot"]);
+  });
+});
+
+describe("the live log", () => {
+  function scene() {
+    const clock = new VirtualClock();
+    const recentLog = new RecentLog();
+    const { live } = emptyService({ clock, recentLog });
+    let written = 0;
+    const write = (lines: number) => {
+      for (let n = 0; n < lines; n += 1) recentLog.add(`${JSON.stringify({ msg: `line ${++written}` })}\n`);
+    };
+    const added = ({ sent }: Reader) =>
+      sent
+        .filter(({ kind }) => kind === "append")
+        .flatMap(({ data }) => (data as { message: string }[]).map(({ message }) => message));
+    return { clock, live, write, added };
+  }
+  const lines = (first: number, last: number) =>
+    Array.from({ length: last - first + 1 }, (_, at) => `line ${first + at}`);
+
+  it("begins with the newest 100 lines and misses none of a burst", async () => {
+    const { clock, live, write, added } = scene();
+    write(300);
+    const reader = new Reader().join(live, "log");
+    expect(reader.sent[0]).toMatchObject({ kind: "snapshot", data: { next: null } });
+    const shown = (reader.sent[0]?.data as { records: { message: string }[] }).records;
+    expect(shown.map(({ message }) => message)).toEqual(lines(201, 300).toReversed());
+    write(450);
+    await clock.advance(250);
+    expect(added(reader)).toEqual(lines(301, 750));
+    write(1);
+    await clock.advance(250);
+    expect(added(reader)).toEqual(lines(301, 751));
+  });
+
+  it("says where lines were left out, and how many, as too many came at once", async () => {
+    const { clock, live, write, added } = scene();
+    write(10);
+    const reader = new Reader().join(live, "log");
+    write(3_000);
+    await clock.advance(250);
+    const told = ["2500 lines were left out here: too many came at once.", ...lines(2_511, 3_010)];
+    expect(added(reader)).toEqual(told);
+    write(1);
+    await clock.advance(250);
+    expect(added(reader)).toEqual([...told, "line 3011"]);
+  });
+
+  it("counts what nobody looked at as left out of nothing", async () => {
+    const { clock, live, write } = scene();
+    new Reader().join(live, "log").emit("close");
+    await clock.advance(250);
+    write(3_000);
+    const reader = new Reader().join(live, "log");
+    const shown = (reader.sent[0]?.data as { records: { message: string }[] }).records;
+    expect(shown.map(({ message }) => message)).toEqual(lines(2_901, 3_000).toReversed());
   });
 });

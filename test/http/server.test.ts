@@ -4,11 +4,12 @@ import net from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Listener } from "../../src/http/access.js";
 import { serveHttp } from "../../src/http/server.js";
-import { PageService } from "../../src/http/service.js";
-import { systemClock } from "../../src/runtime/clock.js";
-import type { Logger } from "../../src/runtime/log.js";
+import type { PageSources } from "../../src/http/service.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { freePort } from "../support/mosquitto.js";
+import { VirtualClock } from "../support/virtual-clock.js";
+import { emptyService, type everythingFine } from "./stubs.js";
+import { viewer } from "./support.js";
 
 interface Answer {
   readonly status: number;
@@ -46,48 +47,25 @@ async function listening(port: number): Promise<void> {
   }
 }
 
-const everythingFine = {
-  isHealthy: () => true,
-  isReady: () => true,
-  refusedLogin: (): void => undefined,
-};
 const metrics = { page: () => Promise.resolve("up 1\n") };
-
-type Checked = Parameters<typeof serveHttp>[0]["checked"];
 
 const ingress = { enabled: false, role: "viewer", address: "172.30.32.2" } as const;
 
-/** A page that nobody looks at here. */
-function emptyService(log: Logger): PageService {
-  const store = {
-    controllers: () => [],
-    get: () => undefined,
-    byId: () => undefined,
-    onChange: () => () => undefined,
-  };
-  const facts = {
-    version: "test",
-    started_at: "",
-    platform: null,
-    broker: "online",
-    read_only: false,
-    dry_run: false,
-  };
-  return new PageService({
-    ...{ clock: systemClock, log, store, status: { facts: () => facts, health: () => ({}) } },
-    ...{ journal: { onWritten: () => undefined }, past: () => Promise.resolve([]) },
-    ...{ submit: () => ({ id: "", isTaken: false }), ask: () => Promise.resolve(null), alarms: () => [] },
-  });
-}
-
 /** A running server, ended with the test. */
-async function serve(view: Partial<Checked> = {}, inForce?: () => Partial<Listener>) {
+async function serve(
+  view: Partial<typeof everythingFine> = {},
+  inForce?: () => Partial<Listener>,
+  sources: Partial<PageSources> = {},
+) {
   const port = await freePort();
   const stop = new AbortController();
   const { log, lines } = capturedLog();
   const http: Listener = { host: "127.0.0.1", port, allowed_hosts: ["greenhouse.local"], users: [], ingress };
-  const checked = { ...everythingFine, ...view };
-  const parts = { http, checked, metrics, service: emptyService(log) };
+  const parts = {
+    http: { ...http, ...inForce?.() },
+    metrics,
+    service: emptyService({ log, ...sources }, view),
+  };
   const served = serveHttp({ ...parts, inForce: () => ({ ...http, ...inForce?.() }) }, stop.signal);
   const end = async () => {
     stop.abort();
@@ -181,10 +159,76 @@ describe("the HTTP side", () => {
     const { port } = await serve();
     const { log, lines } = capturedLog();
     const http: Listener = { host: "127.0.0.1", port, allowed_hosts: [], users: [], ingress };
-    const parts = { http, checked: everythingFine, metrics, service: emptyService(log) };
+    const parts = { http, metrics, service: emptyService({ log }) };
     const { signal } = new AbortController();
     await expect(serveHttp({ ...parts, inForce: () => http }, signal)).resolves.toBeUndefined();
     expect(lines.filter((line) => line.startsWith("warn") && line.includes("http.port"))).toHaveLength(1);
+  });
+});
+
+describe("the API", () => {
+  it.each([
+    ["journal?limit=0", "limit: expected a whole number from 1 to 1000, such as limit=100."],
+    ["journal?limit=many", "limit: expected a whole number from 1 to 1000, such as limit=100."],
+    ["journal?before=-1", "before: expected a whole number, the `next` of the page before."],
+    [
+      "journal?outcome=confirmd",
+      'outcome: expected one of confirmed, already, dry_run, refused, superseded, rejected, unconfirmed, failed, unknown, did you mean "confirmed"?',
+    ],
+    [
+      "journal?since=yesterday&limit=1001",
+      "since: expected an ISO time or a duration, such as since=2h; limit: expected a whole number from 1 to 1000, such as limit=100.",
+    ],
+    ["journal?from=1h", "from: unknown, expected controller, outcome, since, limit, before."],
+    ["overview?x=1", "x: unknown, expected nothing."],
+    ["journal?limit=2&limit=3", "limit: given twice, and nobody can tell which one counts."],
+    ["alarms?__proto__=2", "__proto__: unknown, expected nothing."],
+  ])("says in words of its own what is wrong with %s", async (path, message) => {
+    const { port } = await serve();
+    const { status, text } = await ask(port, `/api/${path}`);
+    expect([status, JSON.parse(text)]).toEqual([400, { error: "bad_request", message }]);
+  });
+
+  it("says what is wrong with the JSON of a POST", async () => {
+    const { port } = await serve();
+    const post = async (path: string, body: unknown) => {
+      const headers = { "content-type": "application/json" };
+      const init = { method: "POST", headers, body: JSON.stringify(body) };
+      const answer = await fetch(`http://127.0.0.1:${port}/api/${path}`, init);
+      return ((await answer.json()) as { message: string }).message;
+    };
+    expect(await post("login", { username: 7 })).toBe(
+      "username: expected a text; password: missing, expected a text.",
+    );
+    expect(await post("logout", { now: true })).toBe("now: unknown, expected nothing.");
+  });
+
+  it("closes the live connections of a session with its logout, and those of nobody else", async () => {
+    const users = ["anna", "ben"].map(
+      (username) => ({ username, password: `password-of-${username}`, role: "viewer" }) as const,
+    );
+    // Time stands still, so that nothing is closed because somebody looks from time to time.
+    const { port } = await serve({}, () => ({ users }), { clock: new VirtualClock() });
+    const url = `http://127.0.0.1:${port}`;
+    const post = (path: string, body: unknown, cookie = "") =>
+      fetch(`${url}/api/${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", cookie },
+        body: JSON.stringify(body),
+      });
+    const cookies = await Promise.all(
+      users.map(async ({ username, password }) => {
+        const { headers } = await post("login", { username, password });
+        return headers.get("set-cookie")?.split(";")[0] ?? "";
+      }),
+    );
+    const open = async () =>
+      Promise.all(cookies.map(async (cookie) => (await viewer(url, { headers: { cookie } })).socket));
+    const [[anna, ben], [again]] = [await open(), await open()];
+    const closed = [anna, again].flatMap((socket) => (socket ? [once(socket, "close")] : []));
+    await post("logout", {}, cookies[0]);
+    expect((await Promise.all(closed)).map(([code]) => code as unknown)).toEqual([4401, 4401]);
+    expect(ben?.readyState).toBe(ben?.OPEN);
   });
 });
 
