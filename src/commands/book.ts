@@ -303,7 +303,7 @@ export type Effect =
   /** No further step follows: what is read shows again. */
   | { readonly type: "steps_ended"; readonly command: Command }
   /** A value was pushed after the last read of a command that has ended. */
-  | { readonly type: "unread"; readonly command: Command; readonly address: string; readonly raw: RawValue }
+  | { readonly type: "pushed"; readonly command: Command; readonly address: string; readonly raw: RawValue }
   | ({ readonly type: "phase" } & PhaseNews)
   | { readonly type: "taken"; readonly command: Command }
   | { readonly type: "ended"; readonly result: CommandResult }

@@ -30,7 +30,7 @@ export class Commander implements PushBell {
   readonly #problems = new Map<string, readonly CommandProblem[]>();
   #book: Book = emptyBook;
   #timer: { readonly at: number; readonly stop: AbortController } | null = null;
-  #onUnread: Parameters<PushBell["onUnread"]>[0] = () => undefined;
+  #onPushed: Parameters<PushBell["onPushed"]>[0] = () => undefined;
 
   constructor(ports: CommanderPorts) {
     this.#ports = ports;
@@ -113,8 +113,8 @@ export class Commander implements PushBell {
     return isWanted;
   }
 
-  onUnread(listener: Parameters<PushBell["onUnread"]>[0]): void {
-    this.#onUnread = listener;
+  onPushed(listener: Parameters<PushBell["onPushed"]>[0]): void {
+    this.#onPushed = listener;
   }
 
   /** Folds one input into the book and does what follows; what an earlier run left comes in here too. */
@@ -192,7 +192,7 @@ export class Commander implements PushBell {
       case "result":
       case "event":
       case "show_again":
-      case "unread":
+      case "pushed":
       case "warn":
       case "taken":
       case "ended":
@@ -220,8 +220,8 @@ export class Commander implements PushBell {
       case "show_again":
         audience.showAgain(effect.about);
         return;
-      case "unread":
-        this.#onUnread(effect.command.code, effect.address, effect.raw);
+      case "pushed":
+        this.#onPushed(effect.command.code, effect.address, effect.raw);
         return;
       case "warn":
         log.error({ reason: effect.reason }, effect.message);

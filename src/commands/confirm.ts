@@ -28,13 +28,13 @@ export interface ReadBack {
   /** When a pushed value makes it worth reading before `dueAt`. */
   readonly pushedAt: number | null;
   /** What was pushed after the last read began. */
-  readonly unread: RawValue | null;
+  readonly pushed: RawValue | null;
   /** The read under way, and whether it is the one that was due. */
   readonly reading: { readonly token: number; readonly due: boolean } | null;
   readonly lastRead: RawValue | null;
 }
 
-const idle = { readAt: -Infinity, pushedAt: null, unread: null, reading: null, lastRead: null };
+const idle = { readAt: -Infinity, pushedAt: null, pushed: null, reading: null, lastRead: null };
 
 /** Null when its time is over already. */
 export function readBackFrom(
@@ -82,14 +82,14 @@ export const wakeOf = ({ reading, dueAt, pushedAt }: ReadBack): number | null =>
 export function readNow(one: ReadBack, now: number, token: number): ReadBack | null {
   const wake = wakeOf(one);
   if (wake === null || now < wake) return null;
-  return { ...one, readAt: now, pushedAt: null, unread: null, reading: { token, due: now >= one.dueAt } };
+  return { ...one, readAt: now, pushedAt: null, pushed: null, reading: { token, due: now >= one.dueAt } };
 }
 
 /** A pushed value of the address is a reason to look, never evidence. */
 export function pushed(one: ReadBack, raw: RawValue, isWanted: boolean): ReadBack {
   const at = one.readAt + (isWanted ? wantedGapMs : otherGapMs);
   const sooner = one.pushedAt !== null && one.pushedAt <= at ? one.pushedAt : at;
-  return { ...one, unread: raw, pushedAt: sooner };
+  return { ...one, pushed: raw, pushedAt: sooner };
 }
 
 interface ReadSeen {

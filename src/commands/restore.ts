@@ -258,7 +258,7 @@ export async function restoreCommands(desk: CommandDesk, past: Past): Promise<vo
     commander.feed({ type: "problem", about: targetIn(one), why });
   }
   const records = await readPast(past);
-  if (records === null || journal.unread !== null) desk.leaveDeliveryMarks();
+  if (records === null || journal.readProblem !== null) desk.leaveDeliveryMarks();
   if (records !== null) {
     rememberIds(commander, records.recent, past.clock.now());
     for (const one of undeliveredResults(records.told, mostUndelivered)) desk.restoreResult(one);
@@ -310,7 +310,7 @@ async function readPast({
     };
   } catch (error) {
     if (!(error instanceof JournalUnreadable)) throw error;
-    if (journal.unread === null) onUnreadable(error);
+    if (journal.readProblem === null) onUnreadable(error);
     return null;
   }
 }

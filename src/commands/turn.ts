@@ -162,8 +162,8 @@ export function dropWaiting(turn: Turn, ending: () => Ending): void {
 
 function leaveUnread(turn: Turn, { command, stage }: Run): void {
   if (stage.at !== "confirming") return;
-  const { unread: raw, step } = stage.readBack;
-  if (raw !== null) turn.effects.push({ type: "unread", command, address: step.address, raw });
+  const { pushed: raw, step } = stage.readBack;
+  if (raw !== null) turn.effects.push({ type: "pushed", command, address: step.address, raw });
 }
 
 /** Ends a command that was on its way; what the end of the program cut off behind a POST stays open for the next start. */

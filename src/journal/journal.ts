@@ -150,8 +150,8 @@ export class Journal {
   }
 
   /** Why this run does not know all that others wrote, for as long as it runs; null when it does. */
-  get unread(): Error | null {
-    return this.#writer.unread;
+  get readProblem(): Error | null {
+    return this.#writer.readProblem;
   }
 
   /** Told each record once it is written; it must not throw. There is one listener at most. */

@@ -135,7 +135,7 @@ export class JournalWriter {
   /** Broken lines in the files read at the last recovery. */
   unreadable = 0;
   /** Why records are there that this run does not know: it could not read them at first, or another process wrote them since. */
-  unread: Error | null = null;
+  readProblem: Error | null = null;
   #current: AppendFile | null = null;
   #closing: Promise<void> = Promise.resolve();
   #hasRead = false;
@@ -186,7 +186,7 @@ export class JournalWriter {
       return null;
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      if (error instanceof DirectoryInUse) this.unread ??= error;
+      if (error instanceof DirectoryInUse) this.readProblem ??= error;
       return error;
     }
   }
@@ -199,7 +199,7 @@ export class JournalWriter {
     } catch (error) {
       // Where no directory ever was there is nothing to know.
       if (!this.#hasRead && errorCode(error) !== "ENOTDIR")
-        this.unread ??=
+        this.readProblem ??=
           error instanceof JournalUnreadable ? error : new JournalUnreadable(this.#directory, error);
       throw error;
     }

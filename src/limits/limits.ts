@@ -15,7 +15,7 @@ interface LimitPorts extends Pick<
   readonly journal: KeeperPorts["journal"] & {
     state(): { readonly reason: string | null; readonly unreadable: number };
     history(): HistoryParts;
-    readonly unread: Error | null;
+    readonly readProblem: Error | null;
     readonly newestAt: number;
   };
   readonly outputs: { send(topic: string, payload: string): void };
@@ -100,7 +100,7 @@ export class LimitDesk {
     this.alarms.set("lease_overrun", bridgeItself, gone);
     const { unreadable } = journal.state();
     const unread = unreadable > 0 ? `${unreadable} lines of the journal cannot be read.` : null;
-    this.alarms.set("state_lost", bridgeItself, journal.unread?.message ?? unread);
+    this.alarms.set("state_lost", bridgeItself, journal.readProblem?.message ?? unread);
   }
 
   /** A link stands: says what is on, and looks once at what earlier runs left on the broker. */

@@ -55,13 +55,16 @@ const journalUnread = "journal_unread";
  * says, also of what another process wrote meanwhile.
  */
 export function refuseUnread(
-  journal: Pick<Journal, "state" | "unread">,
+  journal: Pick<Journal, "state" | "readProblem">,
   log: Logger,
   live: LiveSettings,
   problem?: Error,
 ): void {
-  live.forceReadOnly(journalUnread, () => (problem ?? journal.unread) !== null && journal.state().available);
-  const { message } = problem ?? journal.unread ?? {};
+  live.forceReadOnly(
+    journalUnread,
+    () => (problem ?? journal.readProblem) !== null && journal.state().available,
+  );
+  const { message } = problem ?? journal.readProblem ?? {};
   if (message !== undefined)
     log.error(
       { reason: message },

@@ -39,7 +39,7 @@ export class PushChannels {
     const share = new RequestBudget(Math.ceil(requestsPerMinute / 4));
     this.#reads = new PushReads({ clock, budgets: [mirror.budget, share], log });
     this.#mirror = new PushMirror({ ...parts, store: mirror.store, reads: this.#reads });
-    bell.onUnread((code, address, raw) => this.#mirror.unread(code, address, raw));
+    bell.onPushed((code, address, raw) => this.#mirror.pushed(code, address, raw));
   }
 
   /** Resolves once every connection is released after the signal's abort. */

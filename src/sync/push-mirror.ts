@@ -15,7 +15,7 @@ export interface PushBell {
   /** Whether a command waited for just this value and reads it back now. */
   ring(code: string, address: string, raw: RawValue): boolean;
   /** Who looks after a value that was pushed after the last read of a command that has ended. */
-  onUnread(listener: (code: string, address: string, raw: RawValue) => void): void;
+  onPushed(listener: (code: string, address: string, raw: RawValue) => void): void;
 }
 
 interface PushMirrorParts {
@@ -66,7 +66,7 @@ export class PushMirror {
   }
 
   /** What was pushed while a command read the address back that has ended without reading once more. */
-  unread(code: string, address: string, raw: RawValue): void {
+  pushed(code: string, address: string, raw: RawValue): void {
     const controller = this.#parts.store.get(code);
     const register = controller && registerAt(controller, address);
     if (register !== undefined) this.#register(code, address, raw, register);

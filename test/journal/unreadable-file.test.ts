@@ -29,7 +29,7 @@ describe("a file of the journal that cannot be read", () => {
     expect(journal.state().reason).toBe(
       `The journal in ${directory} cannot be read (${nameOf(1)}): a directory is where a file of the journal should be; move it away.`,
     );
-    expect(journal.unread).toBeInstanceOf(JournalUnreadable);
+    expect(journal.readProblem).toBeInstanceOf(JournalUnreadable);
     expect(lines.filter((line) => line.startsWith("error"))).toHaveLength(1);
     expect(await readdir(directory)).toEqual([nameOf(1)]);
   });
@@ -42,7 +42,7 @@ describe("a file of the journal that cannot be read", () => {
     clock.advance(1_000);
     await journal.append(taken("a"), { durable: true });
     expect(journal.state().available).toBe(true);
-    expect(journal.unread).not.toBeNull();
+    expect(journal.readProblem).not.toBeNull();
   });
 
   it("older than all that a start needs leaves the journal available; who reads it is told which it is", async () => {
@@ -52,7 +52,7 @@ describe("a file of the journal that cannot be read", () => {
     await writeFile(join(directory, nameOf(7)), Buffer.concat(records.map(encodeLine)));
     const journal = await openJournal(directory);
     expect(journal.state().available).toBe(true);
-    expect(journal.unread).toBeNull();
+    expect(journal.readProblem).toBeNull();
     const told = { name: "JournalUnreadable", code: "EISDIR" };
     await expect(newestRecords(directory, { limit: 100 })).rejects.toMatchObject(told);
     await expect(readRecentCommands(directory, 0)).rejects.toThrow(nameOf(1));

@@ -142,7 +142,7 @@ function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], .
           ? Promise.resolve(records.push(record))
           : Promise.reject(new Error(disk.problem)),
       state: () => ({ reason: disk.problem, unreadable }),
-      ...{ unread: null, newestAt: 0 },
+      ...{ readProblem: null, newestAt: 0 },
       history: () => ({
         ...{ ...history, limits: left.limits ?? [], alarms: [...alarms.alarms.values()] },
         starts: Array.from({ length: starts }, () => began),

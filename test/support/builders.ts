@@ -86,5 +86,5 @@ export const roofProblem: CommandProblem = {
 export const nobodyWaits = {
   readsBack: () => false,
   ring: () => false,
-  onUnread: () => undefined,
+  onPushed: () => undefined,
 };

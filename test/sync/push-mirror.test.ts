@@ -148,7 +148,7 @@ describe("a pushed register", () => {
     const { polled, roof, clock, registers, mirror } = bench({ actuators: [{ kind: "circulation_fan" }] });
     polled({ "101": "1010" }, true);
     registers.set("101", "1001");
-    mirror.unread(code, "101", "1001");
+    mirror.pushed(code, "101", "1001");
     await clock.advance(3_000);
     expect(roof()?.state).toBe("off");
   });
