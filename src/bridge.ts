@@ -378,8 +378,8 @@ class Bridge {
     const [http, metrics, service] = [configuration.http, this.#metrics, this.#page];
     if (http === false || metrics === null || service === null) return;
     const { serveHttp } = await import("./http/server.js");
-    const inForce = () => live.current.http;
-    await serveHttp({ http, inForce, metrics, service }, signal);
+    const listener = () => ({ ...(live.current.http || http), host: http.host });
+    await serveHttp({ listener, metrics, service }, signal);
   }
 
   #reloaded(changes: readonly string[]): void {

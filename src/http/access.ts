@@ -127,7 +127,7 @@ export class Sessions {
   readonly #cookieName: string;
 
   /** `port` is the one listened at: cookies of one host do not tell ports apart. */
-  constructor(users: Listener["users"], port: number, clock: Clock) {
+  constructor({ users, port }: Pick<Listener, "users" | "port">, clock: Clock) {
     this.#users = users;
     this.#clock = clock;
     this.#logins = new ThrottledLogins(pace, clock);

@@ -4,16 +4,7 @@ import { z } from "zod";
 import { isoOrNull } from "../greenhouse/documents.js";
 import type { Clock } from "../runtime/clock.js";
 import { every } from "../runtime/schedule.js";
-import type { JournalPage, LiveMessage } from "../page/protocol.js";
-
-/** A line of a list that only grows: its snapshot is the newest ones, and what is added is told. */
-interface Item {
-  readonly at: string;
-  readonly seq?: number;
-}
-
-/** A document, or a list, newest first; null for no such view. */
-type Shown = object | readonly Item[] | null;
+import type { LiveMessage } from "../page/protocol.js";
 
 interface Viewer {
   readonly socket: WebSocket;
@@ -22,16 +13,17 @@ interface Viewer {
   readonly isWelcome: () => boolean;
   /** The views looked at; false where a snapshot is owed. */
   readonly views: Map<string, boolean>;
-  stalledAt: number | null;
-  /** When a subscription was answered at once. */
-  answeredAt: number;
+  /** For how many ticks it has taken nothing. */
+  stalledTicks: number;
+  /** A subscription was answered at once since the last tick. */
+  isAnswered: boolean;
 }
 
 const tickMs = 250;
-const lifeSignMs = 4_000;
+const lifeSignTicks = 16;
 /** What a reader has not taken by then is not added to: it gets a snapshot once it reads again. */
 const mostBufferedBytes = 64 * 1024;
-const longestStalledMs = 60_000;
+const mostStalledTicks = 240;
 const mostViewers = 50;
 /** Of one session, user or address: one that opens more keeps nobody else out. */
 const mostOfOne = 20;
@@ -47,15 +39,15 @@ const wrong = { error: "bad_request", message: 'Send {"subscribe": [...]} with a
  */
 export class LiveViews {
   readonly #clock: Clock;
-  readonly #view: (name: string) => Shown;
+  readonly #view: (name: string) => object | null;
   readonly #viewers = new Set<Viewer>();
   /** What all who look at a view and are owed nothing were told last, so that one patch fits all. */
-  readonly #shown = new Map<string, Shown>();
+  readonly #shown = new Map<string, object | null>();
   #end: AbortController | null = null;
-  #saidAt = 0;
+  #ticks = 0;
 
-  /** `view` gives what a view shows, as the GET answers. */
-  constructor(clock: Clock, view: (name: string) => Shown) {
+  /** `view` gives what a view shows: a document, or a list that only grows, newest first; null for no such view. */
+  constructor(clock: Clock, view: (name: string) => object | null) {
     this.#clock = clock;
     this.#view = view;
   }
@@ -67,8 +59,7 @@ export class LiveViews {
 
   /** Takes a socket that was let in; `isWelcome` is asked every few seconds, and ends it where it no longer holds. */
   add(socket: WebSocket, who: string, isWelcome: () => boolean): void {
-    const times = { stalledAt: null, answeredAt: -Infinity };
-    const viewer: Viewer = { socket, who, isWelcome, views: new Map(), ...times };
+    const viewer = { socket, who, isWelcome, views: new Map(), stalledTicks: 0, isAnswered: false };
     this.#viewers.add(viewer);
     socket.on("message", (data, isBinary) =>
       this.#received(viewer, isBinary ? "" : (data as Buffer).toString()),
@@ -92,18 +83,18 @@ export class LiveViews {
   }
 
   #tick(end: AbortController): void {
-    const now = this.#clock.monotonic();
     const looked = new Set([...this.#viewers].flatMap(({ views }) => [...views.keys()]));
     for (const name of this.#shown.keys()) if (!looked.has(name)) this.#shown.delete(name);
     for (const name of looked) this.#tellNews(name);
     for (const viewer of this.#viewers) {
       this.#pay(viewer);
+      viewer.isAnswered = false;
+      viewer.stalledTicks = isBehind(viewer.socket) ? viewer.stalledTicks + 1 : 0;
       // Who never catches up is let go.
-      if (!isBehind(viewer.socket)) viewer.stalledAt = null;
-      else if (now - (viewer.stalledAt ??= now) > longestStalledMs) viewer.socket.terminate();
+      if (viewer.stalledTicks > mostStalledTicks) viewer.socket.terminate();
     }
-    if (now - this.#saidAt >= lifeSignMs) {
-      this.#saidAt = now;
+    this.#ticks += 1;
+    if (this.#ticks % lifeSignTicks === 0) {
       this.review();
       const data = { at: isoOrNull(this.#clock.now()) };
       for (const { socket } of this.#viewers) say(socket, { view: null, kind: "alive", data });
@@ -130,9 +121,8 @@ export class LiveViews {
     views.clear();
     for (const name of wanted.data.subscribe) views.set(name, false);
     // Who asks again and again is answered with the next tick, and no more often than others are told what is new.
-    if (this.#clock.monotonic() - viewer.answeredAt < tickMs) return;
-    viewer.answeredAt = this.#clock.monotonic();
-    this.#pay(viewer);
+    if (!viewer.isAnswered) this.#pay(viewer);
+    viewer.isAnswered = true;
   }
 
   /** Tells everybody who looks at it what is new in a view; who cannot take that is owed all of it. */
@@ -142,10 +132,11 @@ export class LiveViews {
     const news = before === undefined ? null : newsOf(name, before, after);
     if (news === null) return;
     const text = JSON.stringify(news);
-    for (const { socket, views } of this.#viewers)
+    for (const { socket, views } of this.#viewers) {
       if (views.get(name) !== true) continue;
-      else if (isBehind(socket)) views.set(name, false);
+      if (isBehind(socket)) views.set(name, false);
       else socket.send(text);
+    }
   }
 
   /** The snapshots that are owed, as far as they are taken. */
@@ -166,20 +157,17 @@ function say(socket: WebSocket, message: LiveMessage): void {
   if (!isBehind(socket)) socket.send(JSON.stringify(message));
 }
 
-function allOf(name: string, shown: Shown): LiveMessage {
+function allOf(name: string, shown: object | null): LiveMessage {
   const view = name.slice(0, 100);
   const message = `There is no view "${view}".`;
   if (shown === null) return { view, kind: "error", data: { error: "not_found", message } };
-  return { view, kind: "snapshot", data: isList(shown) ? pageOf(shown) : shown };
-}
-
-function pageOf(list: readonly Item[]): JournalPage<Item> {
-  const records = list.slice(0, mostItems);
-  return { records, next: records.at(-1)?.seq ?? null };
+  if (!isList(shown)) return { view, kind: "snapshot", data: shown };
+  const records = shown.slice(0, mostItems);
+  return { view, kind: "snapshot", data: { records, next: records.at(-1)?.seq ?? null } };
 }
 
 /** Lists are added to, documents patched; null where nothing is new. */
-function newsOf(view: string, before: Shown, after: Shown): LiveMessage | null {
+function newsOf(view: string, before: object | null, after: object | null): LiveMessage | null {
   if (before === after) return null;
   if (before === null || after === null) return allOf(view, after);
   if (isList(before) && isList(after)) {
@@ -193,7 +181,8 @@ function newsOf(view: string, before: Shown, after: Shown): LiveMessage | null {
   return isNews ? { view, kind: "patch", data } : null;
 }
 
-const isList = (shown: object): shown is readonly Item[] => Array.isArray(shown);
+const isList = (shown: object): shown is readonly { readonly at: string; readonly seq?: number }[] =>
+  Array.isArray(shown);
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);

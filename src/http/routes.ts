@@ -1,7 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import { readPayload } from "../commands/payload.js";
-import type { Configuration } from "../config/schema.js";
 import { expecting, expectingOneOf } from "../config/values.js";
 import { outcomes } from "../greenhouse/command/outcomes.js";
 import { commandOutcomes, type JournalRecord } from "../journal/records.js";
@@ -13,15 +12,14 @@ import type { PageService, PageSources } from "./service.js";
 
 /** What requests are answered from. */
 export interface ServerParts {
-  readonly http: Listener;
   /** Asked for every request, so that a new token or name counts at once. */
-  readonly inForce: () => Configuration["http"];
+  readonly listener: () => Listener;
   readonly metrics: { page(): Promise<string> };
   readonly service: PageService;
 }
 
-/** A request that was let in; `http` is as it is in force. */
-interface Asked extends Omit<ServerParts, "inForce"> {
+/** A request that was let in. */
+interface Asked extends ServerParts {
   readonly request: IncomingMessage;
   readonly visitor: Visitor;
   /** What follows the route's path. */
@@ -93,8 +91,8 @@ const health = (isFine: (status: PageSources["status"]) => boolean, otherwise: s
 /** A token is there for the programs that read these. */
 const metrics: Route = {
   ...{ method: "GET", role: "viewer" },
-  answer: async ({ visitor, http, metrics: source }) =>
-    visitor.via === null && http.token !== undefined
+  answer: async ({ visitor, listener, metrics: source }) =>
+    visitor.via === null && listener().token !== undefined
       ? loginRequired
       : said((await source.page()).trimEnd(), "version=0.0.4; "),
 };

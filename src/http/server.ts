@@ -18,13 +18,14 @@ const maxSockets = 50;
 
 /** Serves health, metrics, and the page with its API until the signal aborts. A busy port is a warning, not a reason to stop. */
 export async function serveHttp(parts: ServerParts, signal: AbortSignal): Promise<void> {
-  const { http, service } = parts;
+  const http = parts.listener();
   const sockets = new SilentSockets(maxSockets, () => undefined);
   const timeouts = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 };
   const server = createServer(timeouts);
   server.on("connection", (socket) => sockets.add(socket));
-  if (!(await isListening(server, http, service.sources.log))) return;
-  const site = new Site(parts, server.address() as AddressInfo);
+  if (!(await isListening(server, http, parts.service.sources.log))) return;
+  const { port } = server.address() as AddressInfo;
+  const site = new Site(parts, { ...http, port });
   server.on("request", (request, response) => {
     const { socket } = request;
     // Whoever waits for an answer is not silent.
@@ -38,7 +39,7 @@ export async function serveHttp(parts: ServerParts, signal: AbortSignal): Promis
     if (site.isLive(request)) site.upgrade(request, head, () => sockets.spoke(request.socket));
     else readAgain(server, request, head);
   });
-  const page = servesPage(http) ? service.run(signal) : Promise.resolve();
+  const page = servesPage(http) ? parts.service.run(signal) : Promise.resolve();
   if (!signal.aborted) await once(signal, "abort");
   site.close();
   server.closeAllConnections();
@@ -79,10 +80,10 @@ class Site {
     ...{ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload: 4096 },
   });
 
-  constructor(parts: ServerParts, { port }: AddressInfo) {
+  constructor(parts: ServerParts, http: Listener) {
     this.#parts = parts;
-    this.#sessions = new Sessions(parts.http.users, port, parts.service.sources.clock);
-    const page = servesPage(parts.http) ? { ...apiRoutes, ...pageFiles() } : {};
+    this.#sessions = new Sessions(http, parts.service.sources.clock);
+    const page = servesPage(http) ? { ...apiRoutes, ...pageFiles() } : {};
     this.#routes = new Map(Object.entries({ ...plainRoutes, ...page }));
   }
 
@@ -116,34 +117,30 @@ class Site {
     const { socket } = request;
     const { live } = this.#parts.service;
     socket.on("error", () => socket.destroy());
-    const visitor = this.#judged(request);
-    const refusal = "status" in visitor ? visitor : roleRefusal(visitor, "viewer");
-    if ("status" in visitor || refusal !== null || live.isFullFor(visitor.who)) {
+    const viewer = this.#viewer(request);
+    if ("status" in viewer || live.isFullFor(viewer.who)) {
       const response = new ServerResponse(request);
       response.assignSocket(socket);
       // The other side may never close its half.
       response.once("finish", () => socket.destroySoon());
-      const { headers, ...answer } = refusal ?? busy("Too many look at once; try again later.");
-      void send(response, { ...answer, headers: { ...headers, connection: "close" } });
+      const answer = "status" in viewer ? viewer : busy("Too many look at once; try again later.");
+      void send(response, { ...answer, headers: { ...answer.headers, connection: "close" } });
       return;
     }
-    const isWelcome = () => {
-      const judged = this.#judged(request);
-      return "role" in judged && judged.role !== null;
-    };
     this.#upgrades.handleUpgrade(request, socket, head, (opened) => {
       taken();
-      live.add(opened, visitor.who, isWelcome);
+      live.add(opened, viewer.who, () => "who" in this.#viewer(request));
     });
   }
 
-  #listener(): Listener {
-    const { http, inForce } = this.#parts;
-    return { ...(inForce() || http), host: http.host };
+  /** Who looks, or why he may not. */
+  #viewer(request: IncomingMessage): Visitor | Answer {
+    const visitor = this.#judged(request);
+    return "status" in visitor ? visitor : (roleRefusal(visitor, "viewer") ?? visitor);
   }
 
   #judged(request: IncomingMessage): Visitor | Answer {
-    const judged = judge(request, this.#listener(), this.#sessions);
+    const judged = judge(request, this.#parts.listener(), this.#sessions);
     if ("isWrongToken" in judged)
       this.#parts.service.sources.status.refusedLogin("http.token", request.socket.remoteAddress ?? null);
     return judged;
@@ -161,10 +158,8 @@ class Site {
     }
     const refusal = roleRefusal(visitor, route.role);
     if (refusal !== null) return refusal;
-    return route.answer({
-      ...{ ...this.#parts, http: this.#listener(), sessions: this.#sessions },
-      ...{ request, visitor, id: unescape(name), query, gone },
-    });
+    const asked = { request, visitor, id: unescape(name), query, gone, sessions: this.#sessions };
+    return route.answer({ ...this.#parts, ...asked });
   }
 }
 

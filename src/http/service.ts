@@ -56,6 +56,13 @@ export class PageService {
   #records: readonly JournalRecord[] = [];
   #lines: readonly LogLine[] = [];
   #linesRead = 0;
+  readonly #views = new Map<string, () => object>([
+    ["bridge", () => this.#bridge()],
+    ["overview", () => this.#overview()],
+    ["alarms", () => this.#alarms()],
+    ["journal", () => this.#records],
+    ["log", () => this.#log()],
+  ]);
 
   constructor(sources: PageSources) {
     this.sources = sources;
@@ -90,20 +97,8 @@ export class PageService {
 
   /** What a view shows: a document, or a list, newest first; null where there is no such view. */
   view(name: string): object | null {
-    switch (name) {
-      case "bridge":
-        return this.#bridge();
-      case "overview":
-        return this.#overview();
-      case "alarms":
-        return this.#alarms();
-      case "journal":
-        return this.#records;
-      case "log":
-        return this.#log();
-    }
     const controller = name.startsWith(controllers) && this.controllerOf(name.slice(controllers.length));
-    return controller ? controllerView(controller, this.board) : null;
+    return controller ? controllerView(controller, this.board) : (this.#views.get(name)?.() ?? null);
   }
 
   #bridge(): BridgeFacts {

@@ -162,7 +162,7 @@ describe("a login", async () => {
 
   function scene() {
     const clock = new VirtualClock();
-    const sessions = new Sessions([hashed], 8099, clock);
+    const sessions = new Sessions({ users: [hashed], port: 8099 }, clock);
     const login = async (password: string, username = "anna", from = "10.0.0.1") => {
       const { status, headers } = await sessions.login(username, password, from);
       return headers?.["set-cookie"] ?? status;

@@ -62,11 +62,10 @@ async function serve(
   const { log, lines } = capturedLog();
   const http: Listener = { host: "127.0.0.1", port, allowed_hosts: ["greenhouse.local"], users: [], ingress };
   const parts = {
-    http: { ...http, ...inForce?.() },
     metrics,
     service: emptyService({ log, ...sources }, view),
   };
-  const served = serveHttp({ ...parts, inForce: () => ({ ...http, ...inForce?.() }) }, stop.signal);
+  const served = serveHttp({ ...parts, listener: () => ({ ...http, ...inForce?.() }) }, stop.signal);
   const end = async () => {
     stop.abort();
     await served;
@@ -159,9 +158,9 @@ describe("the HTTP side", () => {
     const { port } = await serve();
     const { log, lines } = capturedLog();
     const http: Listener = { host: "127.0.0.1", port, allowed_hosts: [], users: [], ingress };
-    const parts = { http, metrics, service: emptyService({ log }) };
+    const parts = { listener: () => http, metrics, service: emptyService({ log }) };
     const { signal } = new AbortController();
-    await expect(serveHttp({ ...parts, inForce: () => http }, signal)).resolves.toBeUndefined();
+    await expect(serveHttp(parts, signal)).resolves.toBeUndefined();
     expect(lines.filter((line) => line.startsWith("warn") && line.includes("http.port"))).toHaveLength(1);
   });
 });
