@@ -154,7 +154,7 @@ class Bridge {
     this.#status = this.#createStatus();
     this.#metrics = serving && new serving.Metrics(this.#status.metricSources());
     this.#requests = this.#createRequests();
-    this.#page = serving && this.#createPage(serving.PageService);
+    this.#page = this.#createPage(serving);
     live.onReload(({ applied }) => this.#reloaded(applied));
   }
 
@@ -287,10 +287,14 @@ class Bridge {
     return new RequestDesk({ handlers, responseTopic, publisher: this.#connection, concurrency, clock, log });
   }
 
-  #createPage(makePage: typeof PageService): PageService {
-    const { clock, log, recentLog, page } = this.#given;
-    return new makePage({
-      ...{ ...page, clock, log, recentLog, store: this.#mirror.store, status: this.#status },
+  /** Null where nothing is served. */
+  #createPage(serving: Serving | null): PageService | null {
+    const { configuration, live, clock, log, recentLog, page } = this.#given;
+    const [{ http }, metrics] = [configuration, this.#metrics];
+    if (serving === null || http === false || metrics === null) return null;
+    return new serving.PageService({
+      ...{ ...page, clock, log, recentLog, store: this.#mirror.store, status: this.#status, metrics },
+      listener: () => ({ ...(live.current.http || http), host: http.host }),
       submit: (request) => this.#desk.commander.submit(request),
       ask: (name, payload, via) => this.#requests.ask(name, payload, this.#stopping, via),
       alarms: () => this.#desk.limits.alarms.list,
@@ -374,12 +378,9 @@ class Bridge {
   }
 
   async #serveHttp(signal: AbortSignal): Promise<void> {
-    const { configuration, live } = this.#given;
-    const [http, metrics, service] = [configuration.http, this.#metrics, this.#page];
-    if (http === false || metrics === null || service === null) return;
+    if (this.#page === null) return;
     const { serveHttp } = await import("./http/server.js");
-    const listener = () => ({ ...(live.current.http || http), host: http.host });
-    await serveHttp({ listener, metrics, service }, signal);
+    await serveHttp(this.#page, signal);
   }
 
   #reloaded(changes: readonly string[]): void {

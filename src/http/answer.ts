@@ -77,14 +77,9 @@ export async function inputOf(
       return failure(413, "too_large", `At most ${mostBodyBytes} bytes are read.`, { connection: "close" });
     chunks.push(chunk);
   }
-  return objectIn(Buffer.concat(chunks));
-}
-
-/** Nothing is an object without fields. */
-function objectIn(bytes: Buffer): { readonly given: object } | Answer {
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    const given: unknown = bytes.length === 0 ? {} : JSON.parse(text);
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
+    const given: unknown = bytes === 0 ? {} : JSON.parse(text);
     // What nests too deeply for that is handed on to nobody.
     JSON.stringify(given);
     if (typeof given === "object" && given !== null && !Array.isArray(given)) return { given };

@@ -6,20 +6,13 @@ import { outcomes } from "../greenhouse/command/outcomes.js";
 import { commandOutcomes, type JournalRecord } from "../journal/records.js";
 import { parseSince } from "../runtime/duration.js";
 import type { Role, Session } from "../page/protocol.js";
-import type { Listener, Sessions, Visitor } from "./access.js";
+import type { Sessions, Visitor } from "./access.js";
 import { type Answer, badRequest, busy, inputOf, json, loginRequired, notFound } from "./answer.js";
 import type { PageService, PageSources } from "./service.js";
 
-/** What requests are answered from. */
-export interface ServerParts {
-  /** Asked for every request, so that a new token or name counts at once. */
-  readonly listener: () => Listener;
-  readonly metrics: { page(): Promise<string> };
-  readonly service: PageService;
-}
-
 /** A request that was let in. */
-interface Asked extends ServerParts {
+interface Asked {
+  readonly service: PageService;
   readonly request: IncomingMessage;
   readonly visitor: Visitor;
   /** What follows the route's path. */
@@ -69,6 +62,7 @@ function fields<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
 
 const nothing = fields({});
 const text = z.string({ error: expecting("a text") });
+const bytesOf = (value: object) => new TextEncoder().encode(JSON.stringify(value));
 const said = (body: string, version = ""): Answer => ({
   ...{ status: 200, body: `${body}\n`, headers: { "content-type": `text/plain; ${version}charset=utf-8` } },
 });
@@ -86,48 +80,6 @@ const health = (isFine: (status: PageSources["status"]) => boolean, otherwise: s
   ...{ method: "GET", role: null },
   answer: ({ service }) =>
     isFine(service.sources.status) ? said("ok") : { ...said(otherwise), status: 503 },
-});
-
-/** A token is there for the programs that read these. */
-const metrics: Route = {
-  ...{ method: "GET", role: "viewer" },
-  answer: async ({ visitor, listener, metrics: source }) =>
-    visitor.via === null && listener().token !== undefined
-      ? loginRequired
-      : said((await source.page()).trimEnd(), "version=0.0.4; "),
-};
-
-const session = route("GET", null, nothing, (_, { visitor: { user, role, via } }) =>
-  json({ user, role, via, login: role === null } satisfies Session),
-);
-
-const credentials = fields({ username: text, password: text });
-const login = route("POST", null, credentials, async ({ username, password }, asked) => {
-  const { status, log } = asked.service.sources;
-  const address = asked.request.socket.remoteAddress ?? "";
-  const answer = await asked.sessions.login(username, password, address);
-  // People type passwords into the wrong field, so the name is left out.
-  if (answer.status === 401) status.refusedLogin("password", address);
-  if (answer.status === 204) log.info({ user: username, address }, "logged in to the page");
-  return answer;
-});
-
-const logout = route("POST", null, nothing, (_, { sessions, visitor, service }) => {
-  const answer = sessions.logout(visitor);
-  service.live.review();
-  return answer;
-});
-
-/** Of all sensors enough for a line as wide as a phone, of one every point. */
-const [sparkPoints, allPoints] = [96, 1_440];
-const sensor = fields({ sensor: text.optional() });
-const trends = route("GET", "viewer", sensor, ({ sensor: one }, { id, service }) => {
-  const found = service.controllerOf(id);
-  if (found === undefined) return notFound("controller", id);
-  const { info, sensors } = found;
-  if (one === undefined) return json(service.trends.of(info.id, sensors.keys(), sparkPoints));
-  if (!sensors.has(one)) return notFound("sensor", one);
-  return json(service.trends.of(info.id, [one], allPoints));
 });
 
 const whole = (least: number, most: number, error: z.core.$ZodErrorMap) =>
@@ -183,23 +135,10 @@ function csvCell(value: unknown): string {
   return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
-const followed = look(async ({ id, service: { board, sources } }) => {
-  const known = board.find(id);
-  if (known !== null) {
-    const { controller, actuator, phase } = known.command;
-    return json({ id, controller, actuator, phase, result: known.result });
-  }
-  const [record] = await sources.past({ types: commandOutcomes, id, limit: 1 });
-  if (record === undefined || !("result" in record)) return notFound("command", id);
-  const { controller, actuator } = record.result;
-  return json({ id, controller, actuator, phase: "done", result: record.result });
-});
-
 const either = 'Send either "actuator" or "parameter"';
 const command = z
   .looseObject({ controller: text, actuator: text.optional(), parameter: text.optional() })
   .refine(({ actuator, parameter }) => (actuator === undefined) !== (parameter === undefined), either);
-const bytesOf = (value: object) => new TextEncoder().encode(JSON.stringify(value));
 
 /** The way of a command over MQTT, from its payload on; what could not be read there is the caller's mistake here. */
 const submit = route("POST", "operator", command, async (given, { visitor: { user, via }, service }) => {
@@ -216,57 +155,94 @@ const submit = route("POST", "operator", command, async (given, { visitor: { use
   return isTaken ? json({ id }, 202) : json(await service.board.refusalOf(id), 409);
 });
 
-/** Requests that say who asks. */
-const acts: ReadonlySet<string> = new Set(["lock", "unlock", "release", "acknowledge"]);
-const response = z.looseObject({ status: z.string() });
-const ask = route("POST", "operator", z.looseObject({}), async (given, { id: name, visitor, service }) => {
-  const { user, via } = visitor;
-  const sender = acts.has(name) && user !== null ? { by: user } : {};
-  const answered = await service.sources.ask(name, bytesOf({ ...sender, ...given }), via);
-  if (answered === null) return busy("Too many requests wait for an answer already; ask again later.");
-  const read = response.parse(JSON.parse(answered));
-  return json(read, read.status === "error" ? 400 : 200);
-});
-
-const doctor = route("POST", "operator", nothing, (_, { gone, service }) => {
-  const findings = service.sources.doctor?.(gone);
-  if (findings === undefined) return notFound("doctor here");
-  return { status: 200, body: lines(findings), headers: { "content-type": "application/x-ndjson" } };
-});
-
 async function* lines(items: AsyncIterable<unknown>): AsyncGenerator<string> {
   for await (const item of items) yield `${JSON.stringify(item)}\n`;
 }
-
-const often = { error: expecting("a number from 1 to 10000") };
-const pace = fields({ speed: z.number(often).min(1, often).max(10_000, often) });
-const demo = route("POST", "operator", pace, ({ speed }, { service: { sources } }) => {
-  sources.demo?.setSpeed(speed);
-  return sources.demo ? { status: 204 } : notFound("demo here");
-});
 
 /** What every bridge answers that has a port for it. */
 export const plainRoutes: Routes = {
   "/healthz": health((status) => status.isHealthy(), "no link to the broker"),
   "/readyz": health((status) => status.isHealthy() && status.isReady(), "broker or platform is away"),
-  "/metrics": metrics,
+  "/metrics": {
+    ...{ method: "GET", role: "viewer" },
+    // A token is there for the programs that read these.
+    answer: async ({ visitor, service: { sources } }) =>
+      visitor.via === null && sources.listener().token !== undefined
+        ? loginRequired
+        : said((await sources.metrics.page()).trimEnd(), "version=0.0.4; "),
+  },
 };
+
+/** Of all sensors enough for a line as wide as a phone, of one every point. */
+const [sparkPoints, allPoints] = [96, 1_440];
+/** Requests that say who asks. */
+const acts: ReadonlySet<string> = new Set(["lock", "unlock", "release", "acknowledge"]);
+const response = z.looseObject({ status: z.string() });
+const often = { error: expecting("a number from 1 to 10000") };
+const pace = fields({ speed: z.number(often).min(1, often).max(10_000, often) });
 
 /** What the page asks, and programs as well. */
 export const apiRoutes: Routes = {
-  "/api/session": session,
-  "/api/login": login,
-  "/api/logout": logout,
+  "/api/session": route("GET", null, nothing, (_, { visitor: { user, role, via } }) =>
+    json({ user, role, via, login: role === null } satisfies Session),
+  ),
+  "/api/login": route("POST", null, fields({ username: text, password: text }), async (given, asked) => {
+    const { status, log } = asked.service.sources;
+    const { username: user, password } = given;
+    const address = asked.request.socket.remoteAddress ?? "";
+    const answer = await asked.sessions.login(user, password, address);
+    // People type passwords into the wrong field, so the name is left out.
+    if (answer.status === 401) status.refusedLogin("password", address);
+    if (answer.status === 204) log.info({ user, address }, "logged in to the page");
+    return answer;
+  }),
+  "/api/logout": route("POST", null, nothing, (_, { sessions, visitor, service }) => {
+    const answer = sessions.logout(visitor);
+    service.live.review();
+    return answer;
+  }),
   "/api/overview": shows("overview"),
   "/api/controllers": look(({ service }) => json(service.controllers())),
   "/api/controllers/": shows("controller/"),
-  "/api/trends/": trends,
+  "/api/trends/": route("GET", "viewer", fields({ sensor: text.optional() }), ({ sensor }, asked) => {
+    const { id, service } = asked;
+    const found = service.controllerOf(id);
+    if (found === undefined) return notFound("controller", id);
+    const { info, sensors } = found;
+    if (sensor === undefined) return json(service.trends.of(info.id, sensors.keys(), sparkPoints));
+    if (!sensors.has(sensor)) return notFound("sensor", sensor);
+    return json(service.trends.of(info.id, [sensor], allPoints));
+  }),
   "/api/journal": journal,
   "/api/alarms": shows("alarms"),
   "/api/health": look(({ service }) => json(service.sources.status.health())),
   "/api/commands": submit,
-  "/api/commands/": followed,
-  "/api/requests/": ask,
-  "/api/doctor": doctor,
-  "/api/demo": demo,
+  "/api/commands/": look(async ({ id, service: { board, sources } }) => {
+    const known = board.find(id);
+    if (known !== null) {
+      const { controller, actuator, phase } = known.command;
+      return json({ id, controller, actuator, phase, result: known.result });
+    }
+    const [record] = await sources.past({ types: commandOutcomes, id, limit: 1 });
+    if (record === undefined || !("result" in record)) return notFound("command", id);
+    const { controller, actuator } = record.result;
+    return json({ id, controller, actuator, phase: "done", result: record.result });
+  }),
+  "/api/requests/": route("POST", "operator", z.looseObject({}), async (given, asked) => {
+    const { id: name, visitor, service } = asked;
+    const sender = acts.has(name) && visitor.user !== null ? { by: visitor.user } : {};
+    const answered = await service.sources.ask(name, bytesOf({ ...sender, ...given }), visitor.via);
+    if (answered === null) return busy("Too many requests wait for an answer already; ask again later.");
+    const read = response.parse(JSON.parse(answered));
+    return json(read, read.status === "error" ? 400 : 200);
+  }),
+  "/api/doctor": route("POST", "operator", nothing, (_, { gone, service }) => {
+    const findings = service.sources.doctor?.(gone);
+    if (findings === undefined) return notFound("doctor here");
+    return { status: 200, body: lines(findings), headers: { "content-type": "application/x-ndjson" } };
+  }),
+  "/api/demo": route("POST", "operator", pace, ({ speed }, { service }) => {
+    service.sources.demo?.setSpeed(speed);
+    return service.sources.demo ? { status: 204 } : notFound("demo here");
+  }),
 };

@@ -7,25 +7,31 @@ import { unescape } from "node:querystring";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { WebSocketServer } from "ws";
-import type { Logger } from "../runtime/log.js";
 import { SilentSockets } from "../runtime/sockets.js";
 import { judge, type Listener, servesPage, Sessions, type Visitor } from "./access.js";
 import { type Answer, busy, failure, loginRequired, send } from "./answer.js";
-import { apiRoutes, plainRoutes, type Route, type Routes, type ServerParts } from "./routes.js";
+import { apiRoutes, plainRoutes, type Route, type Routes } from "./routes.js";
+import type { PageService } from "./service.js";
 
 // A limit of Node's own would turn away newcomers instead, for as long as somebody holds sockets open.
 const maxSockets = 50;
 
 /** Serves health, metrics, and the page with its API until the signal aborts. A busy port is a warning, not a reason to stop. */
-export async function serveHttp(parts: ServerParts, signal: AbortSignal): Promise<void> {
-  const http = parts.listener();
+export async function serveHttp(service: PageService, signal: AbortSignal): Promise<void> {
+  const http = service.sources.listener();
   const sockets = new SilentSockets(maxSockets, () => undefined);
   const timeouts = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 };
   const server = createServer(timeouts);
   server.on("connection", (socket) => sockets.add(socket));
-  if (!(await isListening(server, http, parts.service.sources.log))) return;
+  try {
+    await once(server.listen(http.port, http.host), "listening");
+  } catch (error) {
+    const said = "no page, no health checks and no metrics: set http.port to a free port, or http: false";
+    service.sources.log.warn({ host: http.host, port: http.port, reason: String(error) }, said);
+    return;
+  }
   const { port } = server.address() as AddressInfo;
-  const site = new Site(parts, { ...http, port });
+  const site = new Site(service, { ...http, port });
   server.on("request", (request, response) => {
     const { socket } = request;
     // Whoever waits for an answer is not silent.
@@ -39,7 +45,7 @@ export async function serveHttp(parts: ServerParts, signal: AbortSignal): Promis
     if (site.isLive(request)) site.upgrade(request, head, () => sockets.spoke(request.socket));
     else readAgain(server, request, head);
   });
-  const page = servesPage(http) ? parts.service.run(signal) : Promise.resolve();
+  const page = servesPage(http) ? service.run(signal) : Promise.resolve();
   if (!signal.aborted) await once(signal, "abort");
   site.close();
   server.closeAllConnections();
@@ -59,20 +65,9 @@ function readAgain(server: Server, request: IncomingMessage, head: Buffer): void
   server.emit("connection", socket);
 }
 
-async function isListening(server: Server, { host, port }: Listener, log: Logger): Promise<boolean> {
-  try {
-    await once(server.listen(port, host), "listening");
-    return true;
-  } catch (error) {
-    const said = "no page, no health checks and no metrics: set http.port to a free port, or http: false";
-    log.warn({ host, port, reason: String(error) }, said);
-    return false;
-  }
-}
-
 /** Everything behind one port. */
 class Site {
-  readonly #parts: ServerParts;
+  readonly #service: PageService;
   readonly #sessions: Sessions;
   /** By path; an id behind it is not part of it. */
   readonly #routes: ReadonlyMap<string, Route>;
@@ -80,16 +75,16 @@ class Site {
     ...{ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload: 4096 },
   });
 
-  constructor(parts: ServerParts, http: Listener) {
-    this.#parts = parts;
-    this.#sessions = new Sessions(http, parts.service.sources.clock);
+  constructor(service: PageService, http: Listener) {
+    this.#service = service;
+    this.#sessions = new Sessions(http, service.sources.clock);
     const page = servesPage(http) ? { ...apiRoutes, ...pageFiles() } : {};
     this.#routes = new Map(Object.entries({ ...plainRoutes, ...page }));
   }
 
   close(): void {
     this.#sessions.close();
-    this.#parts.service.live.close();
+    this.#service.live.close();
   }
 
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -102,7 +97,7 @@ class Site {
     } catch (error) {
       // Who hangs up in the middle of a request has not found a defect.
       if (!request.destroyed || request.complete)
-        this.#parts.service.sources.log.error({ err: error }, "a request to the page could not be served");
+        this.#service.sources.log.error({ err: error }, "a request to the page could not be served");
       response.destroy();
     }
   }
@@ -115,7 +110,7 @@ class Site {
   /** `taken` is called for a socket that is let in. */
   upgrade(request: IncomingMessage, head: Buffer, taken: () => void): void {
     const { socket } = request;
-    const { live } = this.#parts.service;
+    const { live } = this.#service;
     socket.on("error", () => socket.destroy());
     const viewer = this.#viewer(request);
     if ("status" in viewer || live.isFullFor(viewer.who)) {
@@ -140,9 +135,9 @@ class Site {
   }
 
   #judged(request: IncomingMessage): Visitor | Answer {
-    const judged = judge(request, this.#parts.listener(), this.#sessions);
-    if ("isWrongToken" in judged)
-      this.#parts.service.sources.status.refusedLogin("http.token", request.socket.remoteAddress ?? null);
+    const { listener, status } = this.#service.sources;
+    const judged = judge(request, listener(), this.#sessions);
+    if ("isWrongToken" in judged) status.refusedLogin("http.token", request.socket.remoteAddress ?? null);
     return judged;
   }
 
@@ -158,8 +153,8 @@ class Site {
     }
     const refusal = roleRefusal(visitor, route.role);
     if (refusal !== null) return refusal;
-    const asked = { request, visitor, id: unescape(name), query, gone, sessions: this.#sessions };
-    return route.answer({ ...this.#parts, ...asked });
+    const [service, sessions] = [this.#service, this.#sessions];
+    return route.answer({ service, sessions, request, visitor, id: unescape(name), query, gone });
   }
 }
 
@@ -173,10 +168,10 @@ function roleRefusal({ role }: Visitor, needed: Route["role"]): Answer | null {
 }
 
 const types: Readonly<Record<string, string>> = {
-  html: "text/html; charset=utf-8",
-  js: "text/javascript; charset=utf-8",
-  css: "text/css; charset=utf-8",
-  svg: "image/svg+xml",
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
 };
 
 /** The built page, which lies beside this folder; none where it was not built. */
@@ -184,15 +179,14 @@ function pageFiles(): Routes {
   const root = fileURLToPath(new URL("../page/", import.meta.url));
   const names = existsSync(join(root, "index.html")) ? readdirSync(root, { recursive: true }) : [];
   const files = names.map(String).flatMap((name) => {
-    const type = types[extname(name).slice(1)];
+    const type = types[extname(name)];
     const path = name === "index.html" ? "/" : `/${name.split(sep).join("/")}`;
-    return type === undefined ? [] : [[path, fileRoute(join(root, name), path, type)] as const];
+    return type === undefined ? [] : [[path, fileRoute(readFileSync(join(root, name)), path, type)] as const];
   });
   return Object.fromEntries(files);
 }
 
-function fileRoute(file: string, path: string, type: string): Route {
-  const plain = readFileSync(file);
+function fileRoute(plain: Buffer, path: string, type: string): Route {
   let gzipped: Buffer | undefined;
   // A name there has a hash of what is in it.
   const kept = path.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-store";

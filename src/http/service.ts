@@ -8,6 +8,7 @@ import type { Clock } from "../runtime/clock.js";
 import type { Logger, LogLine, RecentLog } from "../runtime/log.js";
 import type { Alarms, BridgeFacts, Overview } from "../page/protocol.js";
 import type { GreenhouseStore } from "../sync/store.js";
+import type { Listener } from "./access.js";
 import { CommandBoard } from "./board.js";
 import { LiveViews } from "./live.js";
 import { TrendRing } from "./trends.js";
@@ -17,6 +18,9 @@ import { controllerView, nameOf, overviewRow } from "./views.js";
 export interface PageSources {
   readonly clock: Clock;
   readonly log: Logger;
+  /** Asked for every request, so that a new token or name counts at once. */
+  readonly listener: () => Listener;
+  readonly metrics: { page(): Promise<string> };
   readonly store: Pick<GreenhouseStore, "controllers" | "get" | "byId">;
   readonly status: {
     facts(): Omit<BridgeFacts, "demo">;

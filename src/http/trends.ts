@@ -72,14 +72,15 @@ export class TrendRing {
   /** Of these sensors of a controller, of `points` at most, each the last value known in its part of the day. */
   of(controllerId: string, sensorIds: Iterable<string>, points: number): Trends {
     const stride = this.#stepMinutes * Math.ceil(dayMinutes / this.#stepMinutes / points);
-    const known = [...sensorIds].map((id) => [id, this.#places.get(keyOf(controllerId, id))] as const);
+    const lists = [...sensorIds].flatMap((id) => {
+      const place = this.#places.get(keyOf(controllerId, id));
+      return place === undefined ? [] : [[id, this.#read(place, stride)] as const];
+    });
     return {
       step_s: stride * 60,
       until: new Date(this.#newest * minuteMs).toISOString(),
       since: new Date(this.#since).toISOString(),
-      sensors: Object.fromEntries(
-        known.flatMap(([id, place]) => (place === undefined ? [] : [[id, this.#read(place, stride)]])),
-      ),
+      sensors: Object.fromEntries(lists),
     };
   }
 

@@ -2,16 +2,13 @@ import { describe, expect, it } from "vitest";
 import { judge, type Listener, reachableAt, servesPage, Sessions } from "../../src/http/access.js";
 import { hashPassword } from "../../src/runtime/passwords.js";
 import { VirtualClock } from "../support/virtual-clock.js";
+import { loopback } from "./stubs.js";
 
-const ingress = { enabled: false, role: "viewer", address: "172.30.32.2" } as const;
-const loopback: Listener = {
-  ...{ host: "127.0.0.1", port: 8099, allowed_hosts: ["greenhouse.local"], users: [], ingress },
-};
 const exposed: Listener = { ...loopback, host: "0.0.0.0" };
 const anna = { username: "anna", password: "a-password-of-hers", role: "operator" } as const;
 const withUsers: Listener = { ...loopback, users: [anna] };
 const guarded: Listener = { ...withUsers, token: "right-token" };
-const behind: Listener = { ...exposed, ingress: { ...ingress, enabled: true, role: "operator" } };
+const behind: Listener = { ...exposed, ingress: { ...loopback.ingress, enabled: true, role: "operator" } };
 
 interface Facts {
   readonly remote?: string;

@@ -8,7 +8,7 @@ import type { PageSources } from "../../src/http/service.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { freePort } from "../support/mosquitto.js";
 import { VirtualClock } from "../support/virtual-clock.js";
-import { emptyService, type everythingFine } from "./stubs.js";
+import { emptyService, type everythingFine, loopback } from "./stubs.js";
 import { viewer } from "./support.js";
 
 interface Answer {
@@ -47,10 +47,6 @@ async function listening(port: number): Promise<void> {
   }
 }
 
-const metrics = { page: () => Promise.resolve("up 1\n") };
-
-const ingress = { enabled: false, role: "viewer", address: "172.30.32.2" } as const;
-
 /** A running server, ended with the test. */
 async function serve(
   view: Partial<typeof everythingFine> = {},
@@ -60,12 +56,8 @@ async function serve(
   const port = await freePort();
   const stop = new AbortController();
   const { log, lines } = capturedLog();
-  const http: Listener = { host: "127.0.0.1", port, allowed_hosts: ["greenhouse.local"], users: [], ingress };
-  const parts = {
-    metrics,
-    service: emptyService({ log, ...sources }, view),
-  };
-  const served = serveHttp({ ...parts, listener: () => ({ ...http, ...inForce?.() }) }, stop.signal);
+  const listener = () => ({ ...loopback, port, ...inForce?.() });
+  const served = serveHttp(emptyService({ log, listener, ...sources }, view), stop.signal);
   const end = async () => {
     stop.abort();
     await served;
@@ -157,10 +149,9 @@ describe("the HTTP side", () => {
   it("a busy port is a warning, not a failure", async () => {
     const { port } = await serve();
     const { log, lines } = capturedLog();
-    const http: Listener = { host: "127.0.0.1", port, allowed_hosts: [], users: [], ingress };
-    const parts = { listener: () => http, metrics, service: emptyService({ log }) };
+    const service = emptyService({ log, listener: () => ({ ...loopback, port }) });
     const { signal } = new AbortController();
-    await expect(serveHttp(parts, signal)).resolves.toBeUndefined();
+    await expect(serveHttp(service, signal)).resolves.toBeUndefined();
     expect(lines.filter((line) => line.startsWith("warn") && line.includes("http.port"))).toHaveLength(1);
   });
 });

@@ -1,5 +1,6 @@
 import { EventEmitter } from "node:events";
 import type { WebSocket } from "ws";
+import type { Listener } from "../../src/http/access.js";
 import { PageService, type PageSources } from "../../src/http/service.js";
 import type { LiveViews } from "../../src/http/live.js";
 import type { LiveMessage } from "../../src/page/protocol.js";
@@ -12,6 +13,13 @@ export const everythingFine: Pick<Status, "isHealthy" | "isReady" | "refusedLogi
   isHealthy: () => true,
   isReady: () => true,
   refusedLogin: (): void => undefined,
+};
+
+const ingress = { enabled: false, role: "viewer", address: "172.30.32.2" } as const;
+
+/** Where a page is served on this computer. */
+export const loopback: Listener = {
+  ...{ host: "127.0.0.1", port: 8099, allowed_hosts: ["greenhouse.local"], users: [], ingress },
 };
 
 /** A page of a bridge without controllers, that nobody commanded yet. */
@@ -35,6 +43,7 @@ export function emptyService(
       store,
       status: { ...everythingFine, ...checked, facts: () => facts, health: () => ({}) },
     },
+    ...{ listener: () => loopback, metrics: { page: () => Promise.resolve("up 1\n") } },
     ...{ journal: { onWritten: () => undefined }, past: () => Promise.resolve([]) },
     ...{ submit: () => ({ id: "", isTaken: false }), ask: () => Promise.resolve(null), alarms: () => [] },
     ...over,
