@@ -43,13 +43,18 @@ export class LiveViews {
   readonly #viewers = new Set<Viewer>();
   /** What all who look at a view and are owed nothing were told last, so that one patch fits all. */
   readonly #shown = new Map<string, object | null>();
-  #end: AbortController | null = null;
   #ticks = 0;
 
   /** `view` gives what a view shows: a document, or a list that only grows, newest first; null for no such view. */
   constructor(clock: Clock, view: (name: string) => object | null) {
     this.#clock = clock;
     this.#view = view;
+  }
+
+  /** Until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await every(tickMs, this.#clock, signal, () => this.#tick());
+    for (const { socket } of this.#viewers) socket.close(1001);
   }
 
   isFullFor(who: string): boolean {
@@ -59,17 +64,14 @@ export class LiveViews {
 
   /** Takes a socket that was let in; `isWelcome` is asked every few seconds, and ends it where it no longer holds. */
   add(socket: WebSocket, who: string, isWelcome: () => boolean): void {
-    const viewer = { socket, who, isWelcome, views: new Map(), stalledTicks: 0, isAnswered: false };
+    const views = new Map<string, boolean>();
+    const viewer = { socket, who, isWelcome, views, stalledTicks: 0, isAnswered: false };
     this.#viewers.add(viewer);
     socket.on("message", (data, isBinary) =>
       this.#received(viewer, isBinary ? "" : (data as Buffer).toString()),
     );
     socket.on("error", () => socket.terminate());
     socket.on("close", () => this.#viewers.delete(viewer));
-    if (this.#end !== null) return;
-    // Only while somebody is there: an idle bridge does nothing for a page that nobody has open.
-    const end = (this.#end = new AbortController());
-    void every(tickMs, this.#clock, end.signal, () => this.#tick(end));
   }
 
   /** Lets go whoever is no longer let in. */
@@ -77,12 +79,7 @@ export class LiveViews {
     for (const { socket, isWelcome } of this.#viewers) if (!isWelcome()) socket.close(4401, "log in again");
   }
 
-  close(): void {
-    this.#end?.abort();
-    for (const { socket } of this.#viewers) socket.close(1001);
-  }
-
-  #tick(end: AbortController): void {
+  #tick(): void {
     const looked = new Set([...this.#viewers].flatMap(({ views }) => [...views.keys()]));
     for (const name of this.#shown.keys()) if (!looked.has(name)) this.#shown.delete(name);
     for (const name of looked) this.#tellNews(name);
@@ -99,9 +96,6 @@ export class LiveViews {
       const data = { at: isoOrNull(this.#clock.now()) };
       for (const { socket } of this.#viewers) say(socket, { view: null, kind: "alive", data });
     }
-    if (this.#viewers.size > 0) return;
-    end.abort();
-    this.#end = null;
   }
 
   #received(viewer: Viewer, text: string): void {

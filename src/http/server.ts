@@ -84,7 +84,6 @@ class Site {
 
   close(): void {
     this.#sessions.close();
-    this.#service.live.close();
   }
 
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -187,7 +186,7 @@ function pageFiles(): Routes {
 }
 
 function fileRoute(plain: Buffer, path: string, type: string): Route {
-  let gzipped: Buffer | undefined;
+  const gzipped = gzipSync(plain);
   // A name there has a hash of what is in it.
   const kept = path.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-store";
   const headers = { "content-type": type, "cache-control": kept, vary: "accept-encoding" };
@@ -195,7 +194,6 @@ function fileRoute(plain: Buffer, path: string, type: string): Route {
     // Home Assistant's ingress has lost encoded answers, so there it goes plain.
     const isGzipped = !visitor.isIngress && /\bgzip\b/.test(String(request.headers["accept-encoding"]));
     if (!isGzipped) return { status: 200, body: plain, headers };
-    gzipped ??= gzipSync(plain);
     return { status: 200, body: gzipped, headers: { ...headers, "content-encoding": "gzip" } };
   };
   return { method: "GET", role: null, answer };

@@ -46,9 +46,11 @@ export interface PageSources {
 }
 
 /** What a view of one begins with. */
-const controllers = "controller/";
-/** Of a list that is added to, what is told at once, and what is kept of it. */
-const [mostAdded, mostKept] = [500, 1_000];
+const ofController = "controller/";
+/** More of the log than this is not told at once. */
+const mostLines = 500;
+/** Of the journal: more than come between two looks, and enough to know the last result of each target. */
+const [mostRecords, mostRestored] = [200, 1_000];
 
 /** The documents of the API, and who is told when they change. */
 export class PageService {
@@ -74,17 +76,18 @@ export class PageService {
     this.trends = new TrendRing(clock, () => store.controllers());
     this.live = new LiveViews(clock, (name) => this.view(name));
     journal.onWritten((record) => {
-      if (commandOutcomes.has(record.type)) this.#records = [record, ...this.#records].slice(0, mostKept);
+      if (commandOutcomes.has(record.type)) this.#records = [record, ...this.#records].slice(0, mostRecords);
     });
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const wanted = { types: commandOutcomes, limit: mostKept };
+    const parts = [this.trends.run(signal), this.live.run(signal)];
+    const wanted = { types: commandOutcomes, limit: mostRestored };
     const records = (await this.sources.past(wanted).catch(() => [])).toReversed();
     for (const record of records)
       if ("result" in record) this.board.restore(record.result, record.target ?? "actuator");
-    this.#records = [...this.#records, ...records].slice(0, mostKept);
-    await this.trends.run(signal);
+    this.#records = [...this.#records, ...records].slice(0, mostRecords);
+    await Promise.all(parts);
   }
 
   controllerOf(idOrCode: string): Controller | undefined {
@@ -101,7 +104,7 @@ export class PageService {
 
   /** What a view shows: a document, or a list, newest first; null where there is no such view. */
   view(name: string): object | null {
-    const controller = name.startsWith(controllers) && this.controllerOf(name.slice(controllers.length));
+    const controller = name.startsWith(ofController) && this.controllerOf(name.slice(ofController.length));
     return controller ? controllerView(controller, this.board) : (this.#views.get(name)?.() ?? null);
   }
 
@@ -139,9 +142,9 @@ export class PageService {
     const written = recentLog?.written ?? 0;
     const added = written - this.#linesRead;
     if (recentLog === undefined || added === 0) return this.#lines;
-    const lines = recentLog.newest(Math.min(added, mostAdded));
-    const gap = added > mostAdded ? [leftOut(added - mostAdded, lines[0]?.at ?? "")] : [];
-    this.#lines = [...lines.toReversed(), ...gap, ...this.#lines].slice(0, mostKept);
+    const lines = recentLog.newest(Math.min(added, mostLines));
+    const gap = added > mostLines ? [leftOut(added - mostLines, lines[0]?.at ?? "")] : [];
+    this.#lines = [...lines.toReversed(), ...gap, ...this.#lines].slice(0, 2 * mostLines);
     this.#linesRead = written;
     return this.#lines;
   }

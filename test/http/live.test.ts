@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { LiveViews, mergePatch } from "../../src/http/live.js";
 import { RecentLog } from "../../src/runtime/log.js";
 import { VirtualClock } from "../support/virtual-clock.js";
@@ -30,6 +30,14 @@ describe("a merge patch", () => {
     expect(mergePatch({ a: { b: [1], c: null } }, { a: { b: [1] } })).toBeUndefined());
 });
 
+/** Ended with the test. */
+function running(live: LiveViews): LiveViews {
+  const end = new AbortController();
+  void live.run(end.signal);
+  onTestFinished(() => end.abort());
+  return live;
+}
+
 function scene() {
   const clock = new VirtualClock();
   const shown = { count: 0, padding: "" };
@@ -38,7 +46,7 @@ function scene() {
     looks.count += 1;
     return name === "counter" ? { ...shown } : null;
   };
-  const live = new LiveViews(clock, view);
+  const live = running(new LiveViews(clock, view));
   const join = (isWelcome?: () => boolean, who?: string) =>
     new Reader().join(live, "counter", isWelcome, who);
   const change = (change: Partial<typeof shown> = {}) => {
@@ -158,7 +166,7 @@ describe("the live log", () => {
   function scene() {
     const clock = new VirtualClock();
     const recentLog = new RecentLog();
-    const { live } = emptyService({ clock, recentLog });
+    const live = running(emptyService({ clock, recentLog }).live);
     let written = 0;
     const write = (lines: number) => {
       for (let n = 0; n < lines; n += 1) recentLog.add(`${JSON.stringify({ msg: `line ${++written}` })}\n`);
