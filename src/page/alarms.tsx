@@ -1,24 +1,22 @@
 import { alarms } from "./live.js";
 import { Asking } from "./inputs.js";
-import { Age, Badge, Head, Icon, Loading, Says } from "./parts.js";
+import { Age, Badge, By, Head, Icon, Loading, Says } from "./parts.js";
 import type { Alarm } from "./protocol.js";
 import { alarmText } from "./sentences.js";
 import { t, told } from "./words.js";
 
-const weight = { error: 0, warning: 1, info: 2 } as const;
-const states = { active: 0, acknowledged: 1, cleared: 2 } as const;
+const weight = { active: 0, acknowledged: 3, cleared: 6, error: 0, warning: 1, info: 2 } as const;
+const weightOf = ({ state, severity }: Alarm): number => weight[state] + weight[severity];
 
 /** What is wrong, the worst first; what to do stands with it. */
 export function AlarmsView() {
   if (alarms.value === null) return <Loading />;
-  const sorted = Object.values(alarms.value).sort(
-    (one, other) => states[one.state] - states[other.state] || weight[one.severity] - weight[other.severity],
-  );
+  const sorted = Object.values(alarms.value).sort((one, other) => weightOf(one) - weightOf(other));
   return (
     <>
       <Head name={t("alarms")} />
       {sorted.length === 0 ? (
-        <p class="well">
+        <p class="well good">
           <Icon name="good" /> {t("all_well")}
         </p>
       ) : null}
@@ -34,10 +32,11 @@ export function AlarmsView() {
 function AlarmItem({ alarm }: { readonly alarm: Alarm }) {
   const { state, severity, since, controller, actuator, name, by } = alarm;
   const { title, sentences } = alarmText(alarm);
+  const look = severity === "error" ? "bad" : "warn";
   return (
-    <li class={`card ${severity} ${state}`}>
+    <li class={`card ${look}`}>
       <div class="head">
-        <Badge kind={severity === "error" ? "bad" : "warn"}>
+        <Badge kind={look}>
           <Icon name={severity === "info" ? "uncertain" : "bad"} />
           {title}
         </Badge>
@@ -52,7 +51,7 @@ function AlarmItem({ alarm }: { readonly alarm: Alarm }) {
       <p>
         <Says of={sentences} />
       </p>
-      {by ? <small>{t("by", { by })}</small> : null}
+      <By of={by} />
       {state === "active" ? (
         <Asking label={t("acknowledge")} name="acknowledge" fields={{ alarm: alarm.id }} />
       ) : null}

@@ -2,30 +2,23 @@ import { type Signal, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { wordLabel } from "../greenhouse/labels.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import { bridge, given, isOperator, newId, now, post, session, silentSince } from "./live.js";
-import { Asking, Button, Field, type Lasting, LastingChoice, roleReason } from "./inputs.js";
-import { Age, Badge, Code, Icon, Quality, Says, Value } from "./parts.js";
+import { bridge, given, newId, now, post, session } from "./live.js";
+import { actReason, Asking, Button, Field, type Lasting, LastingChoice } from "./inputs.js";
+import { Age, Badge, By, Code, Icon, Quality, Says, Value } from "./parts.js";
 import type { ActuatorView, ControllerView, LimitsDocument, ParameterView } from "./protocol.js";
-import {
-  errorSentence,
-  limitReasons,
-  phaseText,
-  resultSentences,
-  type Sentence,
-  whoText,
-} from "./sentences.js";
+import { errorSentence, limitReasons, phaseText, resultSentences, type Sentence } from "./sentences.js";
 import { commandText, language, t, timeText } from "./words.js";
 
 type Command = string | number;
-export type Commandable = ActuatorView | ParameterView;
+/** Nothing limits a parameter. */
+export type Commandable = (ActuatorView | ParameterView) & Partial<LimitsDocument>;
 
 const isActuator = (one: Commandable): one is ActuatorView => "words" in one;
-const limitsOf = (one: Commandable): Partial<LimitsDocument> => (isActuator(one) ? one : {});
 
 /** Why nothing at all can be sent now; null where something can. */
 function standingReason(availability: string, of: Commandable): string | null {
-  if (silentSince.value !== null) return t("why_silent");
-  if (!isOperator.value) return roleReason();
+  const reason = actReason();
+  if (reason !== null) return reason;
   if (bridge.value?.read_only) return t("rule_read_only");
   if (isActuator(of) && of.read_only) return t("why_actuator");
   if (availability === "offline") return t("why_offline");
@@ -44,14 +37,12 @@ function isAllowed({ allowed, lock }: Partial<LimitsDocument>, command: Command)
 /** What was sent, and how the bridge refused it, if it did. */
 type Sent = Readonly<{ id: string; refusal?: CommandResult; error?: Sentence }>;
 
-/** Sends a command; what becomes of it is told by the live view, a refusal by the answer. */
+/** Sends a command; what becomes of it is told by the live view, a refusal by the answer: a result like any other. */
 async function send(command: Readonly<Record<string, Command>>): Promise<Sent> {
   const id = newId();
-  const { status, body } = await post<Partial<CommandResult>>("api/commands", { ...command, id });
+  const { status, body } = await post<CommandResult>("api/commands", { ...command, id });
   if (status === 202) return { id };
-  // The refusal is a result like any other.
-  if (status === 409 && body?.outcome) return { id, refusal: body as CommandResult };
-  return { id, error: errorSentence(body) };
+  return status === 409 && body ? { id, refusal: body } : { id, error: errorSentence(body) };
 }
 
 type CardProps = Readonly<{ controller: ControllerView; id: string; of: Commandable }>;
@@ -68,13 +59,13 @@ export function Card({ controller, id, of }: CardProps) {
     sent.value = null;
     sent.value = await send({ ...target, command, ...given(terms) });
   };
-  const sending: Sending = { choice, submit, why, isHeld: standing !== null };
-  const reasons = standing === null ? limitReasons(limitsOf(of)) : [standing];
+  const sending: Sending = { choice, submit, isHeld: standing !== null };
+  const reasons = standing === null ? limitReasons(of) : [standing];
   return (
     <article class="card" aria-label={of.name}>
       <State of={of} />
       {isActuator(of) || of.writable ? (
-        <div class="controls">
+        <div class="controls" role="group" aria-label={of.name} aria-describedby={why}>
           {isActuator(of) ? <Words of={of} {...sending} /> : <Amount of={of} {...sending} />}
           {isActuator(of) && of.degrees ? <Degree of={of} {...sending} /> : null}
           {choice.value === null ? null : <Confirm of={of} {...sending} />}
@@ -100,39 +91,36 @@ function stateText({ state, position, value }: ActuatorView): string {
 }
 
 /** Name, state, how good and old that is, and when it ends by itself. */
-function State({ of }: { readonly of: Commandable }) {
-  const { lease } = limitsOf(of);
-  return (
-    <>
-      <div class="head">
-        <h3>{of.name}</h3>
-        <strong class="state">
-          {isActuator(of) ? stateText(of) : <Value value={of.value} unit={of.unit} />}
-        </strong>
-        <span class="meta">
-          <Quality of={of.quality} /> <Age at={of.read_at} />
-        </span>
-      </div>
-      {lease ? (
-        <p>{t("lease", { word: commandText(lease.ends_with), time: timeText(lease.until, now.value) })}</p>
-      ) : null}
-    </>
-  );
-}
+const State = ({ of }: { readonly of: Commandable }) => (
+  <>
+    <div class="head">
+      <h3>{of.name}</h3>
+      <strong class="state">
+        {isActuator(of) ? stateText(of) : <Value value={of.value} unit={of.unit} />}
+      </strong>
+      <span class="meta">
+        <Quality of={of.quality} /> <Age at={of.read_at} />
+      </span>
+    </div>
+    {of.lease ? (
+      <p>
+        {t("lease", { word: commandText(of.lease.ends_with), time: timeText(of.lease.until, now.value) })}
+      </p>
+    ) : null}
+  </>
+);
 
 interface Sending {
   readonly choice: Signal<Command | null>;
   readonly submit: (command: Command, terms?: Readonly<Record<string, string>>) => unknown;
   /** Nothing at all can be sent. */
   readonly isHeld: boolean;
-  /** The element that says why. */
-  readonly why: string;
 }
 type SendingProps<Of> = Sending & { readonly of: Of };
 
 /** Buttons for what an actuator takes. Two steps for all but a stop: choose, then send. */
-const Words = ({ of, choice, submit, isHeld, why }: SendingProps<ActuatorView>) => (
-  <div class="buttons" role="group" aria-label={of.name} aria-describedby={why}>
+const Words = ({ of, choice, submit, isHeld }: SendingProps<ActuatorView>) => (
+  <div class="buttons">
     {of.words.map((word) => (
       <Button
         key={word}
@@ -146,7 +134,7 @@ const Words = ({ of, choice, submit, isHeld, why }: SendingProps<ActuatorView>) 
     {of.stop ? (
       <Button class="stop" disabled={isHeld} act={() => submit("stop")}>
         <Icon name="stop" />
-        {t("stop")}
+        {commandText("stop")}
       </Button>
     ) : null}
   </div>
@@ -188,7 +176,7 @@ function Confirm({ of, choice, submit, isHeld }: SendingProps<Commandable>) {
   const [lasts, holds] = [useSignal<Lasting>(""), useSignal<Lasting>("")];
   const chosen = choice.value ?? "";
   const isEnd = endings.has(chosen);
-  const isOff = isHeld || !isAllowed(limitsOf(of), chosen);
+  const isOff = isHeld || !isAllowed(of, chosen);
   const what = isActuator(of) ? commandText(chosen) : `${chosen} ${of.unit ?? ""}`.trim();
   const terms = () => ({ for: isEnd ? "" : lasts.value, hold: holds.value });
   return (
@@ -215,34 +203,24 @@ type KeepersProps = Readonly<{ target: object; of: ActuatorView }>;
 /** Lock and hold keep others from commanding but for a stop; here they are set and taken away. */
 function Keepers({ target, of: { lock, allowed } }: KeepersProps) {
   const [reason, until] = [useSignal(""), useSignal<Lasting>("")];
-  if (!isOperator.value || silentSince.value !== null) return null;
+  if (actReason() !== null) return null;
+  const name = lock ? "unlock" : "lock";
   const isOthers = Boolean(lock) && lock?.by !== session.value?.user;
+  const label = isOthers ? t("unlock_others", { by: lock?.by ?? "" }) : t(name);
+  const terms = lock ? { force: isOthers } : given({ reason: reason.value, until: until.value });
   const isHeld = allowed?.because.some(({ rule }) => rule === "hold") === true;
   return (
     <div class="keepers">
       {isHeld ? <Asking label={t("release")} name="release" fields={target} /> : null}
       <details>
         <summary>
-          <Icon name="lock" /> {t(lock ? "unlock" : "lock")}
+          <Icon name="lock" /> {t(name)}
         </summary>
-        {lock ? (
-          <Asking
-            label={isOthers ? t("unlock_others", { by: lock.by }) : t("unlock")}
-            {...{ name: "unlock", fields: { ...target, force: isOthers } }}
-          />
-        ) : (
-          <div class="bar">
-            <Field label={t("lock_reason")} bound={reason} />
-            <LastingChoice word="lock_until" value={until} />
-            <Asking
-              label={t("lock")}
-              {...{
-                name: "lock",
-                fields: { ...target, ...given({ reason: reason.value, until: until.value }) },
-              }}
-            />
-          </div>
-        )}
+        <div class="bar">
+          {lock ? null : <Field label={t("lock_reason")} bound={reason} />}
+          {lock ? null : <LastingChoice word="lock_until" value={until} />}
+          <Asking label={label} name={name} fields={{ ...target, ...terms }} />
+        </div>
       </details>
     </div>
   );
@@ -271,9 +249,6 @@ function Said({ sent, of: { command, result } }: Readonly<{ sent: Sent | null; o
     </div>
   );
 }
-
-const By = ({ of }: { readonly of: string | null }) =>
-  of ? <small>{t("by", { by: whoText(of) })} </small> : null;
 
 /** A result as a sentence with what to do. */
 const ResultText = ({ result }: { readonly result: CommandResult }) => (

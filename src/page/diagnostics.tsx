@@ -1,53 +1,54 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { address, bridge, post } from "./live.js";
+import { address, bridge, post, useAnswer } from "./live.js";
 import { Acting } from "./inputs.js";
-import { Age, Code, Head, Listed, Loading, save, Says, Section, useAnswer } from "./parts.js";
+import { Age, Code, Head, Listed, Loading, save, Says, Section } from "./parts.js";
 import { type Finding, findingText, topicText } from "./sentences.js";
 import { lengthText, numberText, t, told, type Word } from "./words.js";
 
-type Facts = Readonly<Record<string, unknown>>;
+type Fact = string | number | null | undefined;
+type Facts<Key extends string> = Readonly<Record<Key, Fact>>;
+type Times = "last_contact_business" | "last_contact_realtime" | "oldest_reading_at";
+type Late = Facts<"controller" | "what" | "since">;
+type Unreadable = Facts<"operation" | "problem" | "count">;
 
-const isFacts = (value: unknown): value is Facts =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-const factsIn = (facts: Facts, key: string): Facts => {
-  const value = facts[key];
-  return isFacts(value) ? value : {};
-};
-
-const listIn = (facts: Facts, key: string): readonly Facts[] => {
-  const value = facts[key];
-  return Array.isArray(value) ? value.filter(isFacts) : [];
-};
-
-function shown(value: unknown): ComponentChildren {
-  if (value === null || value === undefined || value === "") return "–";
-  if (typeof value === "number") return numberText(value);
-  if (typeof value === "string") return /^\d{4}-\d\d-\d\dT/.test(value) ? <Age at={value} /> : told(value);
-  return Object.entries(value as Facts)
-    .map(([key, one]) => `${told(key.replace(/_s$/, ""))} ${lengthText(Number(one))}`)
-    .join(", ");
+/** What `api/health` answers, as far as it is shown. */
+interface HealthFacts extends Facts<Times | "oldest_reading" | "requests_left"> {
+  readonly uptime_s: number;
+  readonly rss_mb: number;
+  readonly broker: Facts<"state">;
+  readonly platform: Facts<"state">;
+  readonly calls_per_hour: Facts<"total" | "budget">;
+  readonly effective_intervals: Readonly<Record<string, number>>;
+  readonly journal: Readonly<{ available: boolean; reason?: Fact }>;
+  readonly overdue: readonly Late[];
+  readonly unreadable: readonly Unreadable[];
 }
 
-function Health({ health }: { readonly health: Facts }) {
-  const [broker, platform, journal] = ["broker", "platform", "journal"].map((key) => factsIn(health, key));
-  const calls = factsIn(health, "calls_per_hour");
+function shown(value: Fact): ComponentChildren {
+  if (typeof value === "number") return numberText(value);
+  if (!value) return "–";
+  return /^\d{4}-\d\d-\d\dT/.test(value) ? <Age at={value} /> : told(value);
+}
+
+const intervalText = ([key, seconds]: readonly [string, number]): string =>
+  `${told(key.replace(/_s$/, ""))} ${lengthText(seconds)}`;
+
+function Health({ health }: { readonly health: HealthFacts }) {
+  const { calls_per_hour: calls, journal } = health;
   const facts = [
     ["version", bridge.value?.version],
-    ["uptime", lengthText(Number(health["uptime_s"]))],
-    ["memory", `${numberText(Number(health["rss_mb"]))} MB`],
-    ["broker", shown(broker?.["state"])],
-    ["platform", shown(platform?.["state"])],
-    ["last_business", shown(health["last_contact_business"])],
-    ["last_realtime", shown(health["last_contact_realtime"])],
-    ["requests_left", shown(health["requests_left"])],
-    ["calls", [shown(calls["total"]), " / ", shown(calls["budget"])]],
-    ["intervals", shown(health["effective_intervals"])],
-    ["oldest", [shown(health["oldest_reading_at"]), " ", shown(health["oldest_reading"])]],
-    [
-      "journal",
-      journal?.["available"] === true ? t("available") : <span lang="en">{shown(journal?.["reason"])}</span>,
-    ],
+    ["uptime", lengthText(health.uptime_s)],
+    ["memory", `${numberText(health.rss_mb)} MB`],
+    ["broker", shown(health.broker.state)],
+    ["platform", shown(health.platform.state)],
+    ["last_business", shown(health.last_contact_business)],
+    ["last_realtime", shown(health.last_contact_realtime)],
+    ["requests_left", shown(health.requests_left)],
+    ["calls", [shown(calls.total), " / ", shown(calls.budget)]],
+    ["intervals", Object.entries(health.effective_intervals).map(intervalText).join(", ")],
+    ["oldest", [shown(health.oldest_reading_at), " ", shown(health.oldest_reading)]],
+    ["journal", journal.available ? t("available") : <span lang="en">{shown(journal.reason)}</span>],
   ] as const;
   return (
     <dl class="facts">
@@ -66,7 +67,7 @@ type ListProps = Readonly<{ name: Word; rows: readonly ComponentChildren[] }>;
 const List = ({ name, rows }: ListProps) => (
   <Section name={t(name)}>
     <Listed of={rows} none="none">
-      <ul class="plain">
+      <ul>
         {rows.map((row, at) => (
           <li key={at}>{row}</li>
         ))}
@@ -75,15 +76,15 @@ const List = ({ name, rows }: ListProps) => (
   </Section>
 );
 
-const late = ({ controller, what, since }: Facts) => (
+const late = ({ controller, what, since }: Late) => (
   <>
     {[controller, topicText(String(what))].filter(Boolean).join(" / ")} {shown(since)}
   </>
 );
 
-const unreadable = ({ operation, problem, count }: Facts) => (
+const unreadable = ({ operation, problem, count }: Unreadable) => (
   <>
-    {String(operation)} · {t("times", { count: Number(count) })} <small lang="en">{String(problem)}</small>
+    {operation} × {count} <small lang="en">{problem}</small>
   </>
 );
 
@@ -133,11 +134,9 @@ function Doctor() {
 
 function Bundle() {
   const load = async () => {
-    const { status, body } = await post<{ readonly data?: unknown }>("api/requests/bundle", {
-      redact: true,
-    });
-    if (status === 200)
-      save("greenhouse2mqtt-bundle.json", "application/json", JSON.stringify(body?.data, null, 2));
+    const { status, body } = await post<{ data?: unknown }>("api/requests/bundle", { redact: true });
+    const text = JSON.stringify(body?.data, null, 2);
+    if (status === 200) save("greenhouse2mqtt-bundle.json", "application/json", text);
   };
   return (
     <Section name={t("bundle")}>
@@ -149,7 +148,7 @@ function Bundle() {
 
 /** One page that answers "what is wrong with the bridge". */
 export function DiagnosticsView() {
-  const health = useAnswer<Facts>("api/health", 10_000).value;
+  const health = useAnswer<HealthFacts>("api/health", 10_000).value;
   return (
     <>
       <Head name={t("diagnostics")} />
@@ -158,8 +157,8 @@ export function DiagnosticsView() {
       ) : (
         <>
           <Health health={health} />
-          <List name="overdue" rows={listIn(health, "overdue").map(late)} />
-          <List name="unreadable" rows={listIn(health, "unreadable").map(unreadable)} />
+          <List name="overdue" rows={health.overdue.map(late)} />
+          <List name="unreadable" rows={health.unreadable.map(unreadable)} />
         </>
       )}
       <Doctor />

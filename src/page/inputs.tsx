@@ -1,5 +1,5 @@
 import { type Signal, useSignal } from "@preact/signals";
-import type { ButtonHTMLAttributes, InputHTMLAttributes } from "preact";
+import type { ButtonHTMLAttributes, InputHTMLAttributes, SelectHTMLAttributes } from "preact";
 import { isOperator, post, session, silentSince } from "./live.js";
 import { errorSentence, type Sentence } from "./sentences.js";
 import { durationText, t, type Word } from "./words.js";
@@ -33,16 +33,18 @@ export const Field = ({ label, bound, ...input }: FieldProps) => (
   </label>
 );
 
-/** Why somebody cannot act here at all. */
-export const roleReason = (): string | null =>
-  isOperator.value ? null : t(session.value?.user ? "why_role" : "anonymous");
+/** Why somebody cannot act here at all; null where he can. */
+export function actReason(): string | null {
+  if (silentSince.value !== null) return t("why_silent");
+  return isOperator.value ? null : t(session.value?.user ? "why_role" : "anonymous");
+}
 
 type ActingProps = Readonly<{ label: string; busyLabel?: string; act: () => Promise<unknown> }>;
 
 /** A button for operators that says why others cannot press it, and waits for what it began. */
 export function Acting({ label, busyLabel = label, act }: ActingProps) {
   const isBusy = useSignal(false);
-  const why = silentSince.value === null ? roleReason() : t("why_silent");
+  const why = actReason();
   const press = () => {
     isBusy.value = true;
     return act().finally(() => (isBusy.value = false));
@@ -57,19 +59,14 @@ export function Acting({ label, busyLabel = label, act }: ActingProps) {
   );
 }
 
-/** A request in the name of who is logged in; the answer is why it did not work. */
-async function request(name: string, fields: object): Promise<Sentence | null> {
-  const { status, body } = await post(`api/requests/${name}`, { ...fields, by: session.value?.user });
-  return status === 200 ? null : errorSentence(body);
-}
-
 type AskingProps = Readonly<{ label: string; name: string; fields: object }>;
 
 /** A button that makes a request, and says why that did not work. */
 export function Asking({ label, name, fields }: AskingProps) {
   const said = useSignal<Sentence | null>(null);
   const ask = async () => {
-    said.value = await request(name, fields);
+    const { status, body } = await post(`api/requests/${name}`, fields);
+    said.value = status === 200 ? null : errorSentence(body);
   };
   return (
     <>
@@ -90,28 +87,26 @@ export const LastingChoice = ({ word, value }: Readonly<{ word: Word; value: Sig
   />
 );
 
-interface ChoiceProps<Item> {
-  readonly label: string;
-  readonly bound: Signal<Item>;
-  readonly options: readonly (readonly [Item, string])[];
-}
+type Options<Item> = readonly (readonly [Item, string])[];
+type ChoiceProps<Item> = SelectHTMLAttributes &
+  Readonly<{ label: string; bound?: Signal<Item>; options: Options<Item> }>;
 
 /** A named place to choose something, which `bound` holds. */
-export function Choice<Item extends string>({ label, bound, options }: ChoiceProps<Item>) {
-  const choose = (text: string) => {
-    const found = options.find(([item]) => item === text);
-    if (found) bound.value = found[0];
-  };
-  return (
-    <label class="field">
-      <span>{label}</span>
-      <select value={bound.value} onChange={({ currentTarget }) => choose(currentTarget.value)}>
-        {options.map(([item, text]) => (
-          <option key={item} value={item} selected={item === bound.value}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
+export const Choice = <Item extends string>({ label, bound, options, ...select }: ChoiceProps<Item>) => (
+  <label class="field">
+    <span>{label}</span>
+    <select
+      value={bound?.value}
+      onChange={({ currentTarget: { selectedIndex: at } }) => {
+        if (bound) bound.value = options[at]?.[0] ?? bound.value;
+      }}
+      {...select}
+    >
+      {options.map(([item, text]) => (
+        <option key={item} value={item}>
+          {text}
+        </option>
+      ))}
+    </select>
+  </label>
+);

@@ -3,10 +3,10 @@ import { useEffect } from "preact/hooks";
 import { type CommandResult, outcomes } from "../greenhouse/command/outcomes.js";
 import { address, get, given, now, view } from "./live.js";
 import { Button, Choice } from "./inputs.js";
-import { Age, Columns, Head, Listed, Code, save, Says, Steady } from "./parts.js";
+import { Age, Columns, Head, known, Listed, Code, save, Says } from "./parts.js";
 import type { JournalPage, Overview } from "./protocol.js";
 import { resultSentences, whoText } from "./sentences.js";
-import { commandText, t, timeText, told } from "./words.js";
+import { commandText, durationText, t, timeText, told } from "./words.js";
 
 interface JournalRecord {
   readonly seq: number;
@@ -14,6 +14,7 @@ interface JournalRecord {
   readonly type: string;
   readonly controller: string | null;
   readonly actuator: string | null;
+  readonly target?: "actuator" | "parameter" | "address";
   readonly result?: CommandResult;
   readonly count?: number;
   readonly value?: string;
@@ -34,11 +35,11 @@ function path(more: Readonly<Record<string, string>> = {}): string {
 }
 
 /** The newest that fit the filter; with `before` those that come next, below what is there. */
-async function load(before?: number): Promise<void> {
-  const earlier = before === undefined ? [] : (found.value?.records ?? []);
-  if (before === undefined) found.value = null;
+async function load(before = ""): Promise<void> {
+  const earlier = before === "" ? [] : (found.value?.records ?? []);
+  if (before === "") found.value = null;
   const asked = path();
-  const { body } = await get<Page>(path(before === undefined ? {} : { before: String(before) }));
+  const { body } = await get<Page>(path({ before }));
   if (body && asked === path())
     found.value = { records: [...earlier, ...body.records], next: body.next ?? null };
 }
@@ -73,40 +74,33 @@ function shownRecords({ records }: Page): readonly JournalRecord[] {
   return [...added, ...records];
 }
 
-type RowProps = Readonly<{ record: JournalRecord; name: string | undefined }>;
-
-class Row extends Steady<RowProps> {
-  override render({ record, name }: RowProps) {
-    const { result, at, type } = record;
-    const controller = result?.controller ?? record.controller;
-    return (
-      <tr>
-        <td class="when">
-          <span>{timeText(at, now.peek())}</span> <Age at={at} />
-        </td>
-        <td class="where">
-          {name ?? controller ?? "–"} / {result?.actuator ?? record.actuator ?? "–"}
-        </td>
-        <td class="what">{result ? commandText(result.command) : told(type)}</td>
-        <td class="end">
-          {result ? <Code of={result.outcome} /> : (record.value ?? record.count ?? "")}{" "}
-          {result?.message ? <Says of={resultSentences(result)} /> : null}
-        </td>
-        <td class="by">{result?.by ? whoText(result.by) : "–"}</td>
-      </tr>
-    );
-  }
+function Row({ record }: Readonly<{ record: JournalRecord }>) {
+  const { result, at, type, target, value, count } = record;
+  const { controller, actuator } = result ?? record;
+  const named = controller ? known(controller) : null;
+  const moved = actuator ? named?.[target === "parameter" ? "parameters" : "actuators"][actuator] : null;
+  return (
+    <tr>
+      <td class="when">
+        <span>{timeText(at, now.peek())}</span> <Age at={at} />
+      </td>
+      <td>{result?.by ? whoText(result.by) : "–"}</td>
+      <td class="where" title={`${controller ?? "–"} / ${actuator ?? "–"}`}>
+        {named?.name ?? controller ?? "–"} / {moved?.name ?? actuator ?? "–"}
+      </td>
+      <td class="what">{result ? commandText(result.command) : told(type)}</td>
+      <td class="end">
+        {result ? <Code of={result.outcome} /> : (value ?? count ?? "")}{" "}
+        {result?.message ? <Says of={resultSentences(result)} /> : null}
+      </td>
+    </tr>
+  );
 }
 
 function Filters() {
   const names = Object.entries(overview.value?.controllers ?? {});
   const all = ["", t("any")] as const;
-  const spans = [
-    ["", "all_time"],
-    ["1h", "last_hour"],
-    ["24h", "last_day"],
-    ["7d", "last_week"],
-  ] as const;
+  const last = (span: string) => [span, t("last", { time: durationText(span) })] as const;
   return (
     <Head name={t("journal")}>
       <Choice
@@ -119,24 +113,17 @@ function Filters() {
         bound={filter.outcome}
         options={[all, ...outcomes.map((one) => [one, told(one)] as const)]}
       />
-      <Choice
-        label={t("when")}
-        bound={filter.since}
-        options={spans.map(([span, word]) => [span, t(word)] as const)}
-      />
+      <Choice label={t("when")} bound={filter.since} options={[all, ...["1h", "24h", "7d"].map(last)]} />
       <span class="buttons">
         {(["csv", "json"] as const).map((kind) => (
           <Button key={kind} act={() => exported(kind)}>
-            {t(`export_${kind}`)}
+            {t("export", { kind: kind.toUpperCase() })}
           </Button>
         ))}
       </span>
     </Head>
   );
 }
-
-const nameOf = ({ result, controller }: JournalRecord): string | undefined =>
-  overview.value?.controllers[result?.controller ?? controller ?? ""]?.name;
 
 /** Who commanded what, the newest first, and how it ended. */
 export function JournalView() {
@@ -147,19 +134,17 @@ export function JournalView() {
   return (
     <>
       <Filters />
-      <Listed of={records} none="no_records">
+      <Listed of={records} none={asked.endsWith("?") ? "no_records" : "none_found"}>
         <table class="list">
-          <thead>
-            <Columns of={["when", "controller", "what", "outcome", "who"]} />
-          </thead>
+          <Columns of={["when", "who", "controller", "what", "outcome"]} />
           <tbody>
             {records?.map((record) => (
-              <Row key={record.seq} record={record} name={nameOf(record)} />
+              <Row key={record.seq} record={record} />
             ))}
           </tbody>
         </table>
       </Listed>
-      {page?.next ? <Button act={() => load(page.next ?? undefined)}>{t("more")}</Button> : null}
+      {page?.next ? <Button act={() => load(String(page.next))}>{t("more")}</Button> : null}
     </>
   );
 }

@@ -1,4 +1,5 @@
-import { computed, effect, type ReadonlySignal, signal, type Signal } from "@preact/signals";
+import { computed, effect, type ReadonlySignal, signal, type Signal, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import type { Alarms, ApiError, BridgeFacts, JournalPage, LiveMessage, Session } from "./protocol.js";
 
 /*
@@ -23,7 +24,7 @@ export interface Answer<T = unknown> {
 
 async function ask<T>(path: string, init: RequestInit): Promise<Answer<T>> {
   try {
-    const answer = await fetch(address(path), { credentials: "same-origin", ...init });
+    const answer = await fetch(address(path), init);
     const text = await answer.text();
     const body = text === "" ? null : (JSON.parse(text) as T & Partial<ApiError>);
     if (answer.status === 401 && body?.error === "login_required")
@@ -46,6 +47,21 @@ export const post = <T>(path: string, body: object): Promise<Answer<T>> =>
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),
   });
+
+/** What the API answers, asked anew every so often; null before the first answer. */
+export function useAnswer<T>(path: string, everyMs: number): ReadonlySignal<T | null> {
+  const answer = useSignal<T | null>(null);
+  useEffect(() => {
+    const load = async () => {
+      const { status, body } = await get<T>(path);
+      if (status === 200) answer.value = body;
+    };
+    void load();
+    const timer = setInterval(() => void load(), everyMs);
+    return () => clearInterval(timer);
+  }, [path, everyMs]);
+  return answer;
+}
 
 /** Null while nobody is known to be let in. */
 export const session: Signal<Session | null> = signal(null);
@@ -119,8 +135,6 @@ export function patched(target: unknown, patch: unknown): unknown {
   return Object.fromEntries(result);
 }
 
-const retryMs = [500, 1_000, 2_000, 4_000];
-
 /** Keeps a connection for as long as the page is open, once somebody is let in. */
 export function connect(): void {
   let socket: WebSocket | null = null;
@@ -139,17 +153,14 @@ export function connect(): void {
       subscribe();
     };
     socket.onmessage = ({ data }) => received(JSON.parse(String(data)) as LiveMessage);
-    socket.onclose = () => {
-      socket = null;
-      setTimeout(() => void enter(), retryMs[Math.min(tries, retryMs.length - 1)]);
-      tries += 1;
-    };
+    socket.onclose = retry;
   };
+  const retry = () => setTimeout(() => void enter(), Math.min(4_000, 500 * 2 ** tries++));
   const enter = async () => {
     const { body } = await get<Session>("api/session");
-    if (body !== null) session.value = body;
-    if (body === null) setTimeout(() => void enter(), retryMs[Math.min(tries++, retryMs.length - 1)]);
-    else if (body.role !== null) open();
+    if (body === null) return void retry();
+    session.value = body;
+    if (body.role !== null) open();
   };
   entered = () => void enter();
   effect(subscribe);
@@ -166,5 +177,4 @@ export function connect(): void {
 export let entered = (): void => undefined;
 
 /** Random, also where the page came over plain HTTP and `randomUUID` is not there. */
-export const newId = (): string =>
-  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+export const newId = (): string => crypto.getRandomValues(new Uint32Array(4)).join("-");

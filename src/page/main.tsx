@@ -7,11 +7,11 @@ import { JournalView } from "./journal.js";
 import { alarms, bridge, connect, entered, look, now, post, session, silentSince } from "./live.js";
 import { LogView } from "./log.js";
 import { OverviewView } from "./overview.js";
-import { Alert, Button, Field } from "./inputs.js";
+import { Alert, Button, Choice, Field } from "./inputs.js";
 import { Icon, Loading } from "./parts.js";
 import "./style.css";
 import { errorSentence, type Sentence } from "./sentences.js";
-import { isWord, type Language, language, speak, t, timeText } from "./words.js";
+import { isWord, language, speak, t, timeText } from "./words.js";
 
 const route = signal(location.hash);
 addEventListener("hashchange", () => {
@@ -20,14 +20,13 @@ addEventListener("hashchange", () => {
 });
 
 /** What can be looked at besides a controller, and which views of the bridge that takes. */
-const places = {
-  overview: { views: ["overview"], Show: OverviewView },
-  journal: { views: ["journal", "overview"], Show: JournalView },
-  alarms: { views: [], Show: AlarmsView },
-  diagnostics: { views: [], Show: DiagnosticsView },
-  log: { views: ["log"], Show: LogView },
-} as const;
-const placeNames = ["overview", "journal", "alarms", "diagnostics", "log"] as const;
+const places = [
+  { at: "overview", views: ["overview"], Show: OverviewView },
+  { at: "journal", views: ["journal", "overview"], Show: JournalView },
+  { at: "alarms", views: [], Show: AlarmsView },
+  { at: "diagnostics", views: [], Show: DiagnosticsView },
+  { at: "log", views: ["log"], Show: LogView },
+] as const;
 
 /** Where a fragment leads. */
 function placeOf(hash: string) {
@@ -35,8 +34,7 @@ function placeOf(hash: string) {
   const id = decodeURIComponent(rest.join("/"));
   if (kind === "controller" && id !== "")
     return { at: kind, views: [`controller/${id}`], show: <ControllerPage key={id} id={id} /> };
-  const at = placeNames.find((one) => one === kind) ?? "overview";
-  const { views, Show } = places[at];
+  const { at, views, Show } = places.find((one) => one.at === kind) ?? places[0];
   return { at, views, show: <Show /> };
 }
 
@@ -44,14 +42,10 @@ function Navigation({ at }: { readonly at: string }) {
   const active = Object.values(alarms.value ?? {}).filter(({ state }) => state === "active").length;
   return (
     <nav aria-label={t("title")}>
-      {placeNames.map((place) => (
-        <a
-          key={place}
-          href={place === "overview" ? "#/" : `#/${place}`}
-          aria-current={at === place ? "page" : undefined}
-        >
+      {places.map(({ at: place }) => (
+        <a key={place} href={`#/${place}`} aria-current={at === place ? "page" : undefined}>
           <Icon name={place} />
-          <span>{t(place)}</span>
+          {t(place)}
           {place === "alarms" && active > 0 ? <b class="count">{active}</b> : null}
         </a>
       ))}
@@ -78,37 +72,26 @@ function Notices() {
   );
 }
 
-const speeds = [1, 10, 60, 300, 1_000];
-
 function Demo() {
   const demo = bridge.value?.demo;
   if (!demo) return null;
-  const set = (speed: number) => void post("api/demo", { speed });
+  const options = [...new Set([1, 10, 60, 300, 1_000, demo.speed])].map(
+    (speed) => [String(speed), `${speed} ×`] as const,
+  );
   return (
     <div class="demo">
       <span>{t("demo", { time: demo.time })}</span>
-      <label>
-        {t("speed")}{" "}
-        <select value={String(demo.speed)} onChange={({ currentTarget }) => set(Number(currentTarget.value))}>
-          {[...new Set([...speeds, demo.speed])].map((speed) => (
-            <option key={speed} value={String(speed)} selected={speed === demo.speed}>
-              {speed} ×
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice
+        {...{ label: t("speed"), options, value: String(demo.speed) }}
+        onChange={({ currentTarget }) => void post("api/demo", { speed: Number(currentTarget.value) })}
+      />
     </div>
   );
 }
 
-async function leave(): Promise<void> {
-  await post("api/logout", {});
-  location.reload();
-}
-
 function Header({ at }: { readonly at: string }) {
   const who = session.value;
-  const other: Language = language.value === "en" ? "zh" : "en";
+  const other = language.value === "en" ? "zh" : "en";
   return (
     <header>
       <a class="brand" href="#/">
@@ -122,7 +105,7 @@ function Header({ at }: { readonly at: string }) {
         </Button>
         {who?.user ? <span class="user">{who.user}</span> : null}
         {who?.via?.startsWith("page:") ? (
-          <Button class="link" act={leave}>
+          <Button class="link" act={() => post("api/logout", {}).then(() => location.reload())}>
             {t("log_out")}
           </Button>
         ) : null}
@@ -171,16 +154,9 @@ function Page() {
   const { at, show } = placeOf(route.value);
   return (
     <>
-      <a
-        class="skip"
-        href="#content"
-        onClick={(event) => {
-          event.preventDefault();
-          document.getElementById("content")?.focus();
-        }}
-      >
+      <Button class="skip" act={() => document.getElementById("content")?.focus()}>
         {t("skip")}
-      </a>
+      </Button>
       <Header at={at} />
       <div class={silentSince.value === null ? "heard" : "heard silent"}>
         <Notices />

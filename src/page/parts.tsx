@@ -1,8 +1,9 @@
-import { type ReadonlySignal, useComputed, useSignal } from "@preact/signals";
-import { Component, type ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { signal, type Signal, useComputed } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import type { Quality as QualityWord } from "../greenhouse/model.js";
 import { get, now } from "./live.js";
-import type { Sentence } from "./sentences.js";
+import type { ControllerView } from "./protocol.js";
+import { type Sentence, whoText } from "./sentences.js";
 import { ageText, numberText, t, told, type Word } from "./words.js";
 
 /* What every view shows things with. */
@@ -33,28 +34,21 @@ export const Icon = ({ name }: { readonly name: keyof typeof icons }) => (
 /** How long ago something was; the text alone changes when time goes on. */
 export function Age({ at }: { readonly at: string | null | undefined }) {
   const text = useComputed(() => ageText(at ?? null, now.value));
-  return at === null || at === undefined ? (
-    <span class="age">{text}</span>
-  ) : (
+  if (!at) return <span class="age">{text}</span>;
+  return (
     <time class="age" dateTime={at} title={new Date(at).toLocaleString()}>
       {text}
     </time>
   );
 }
 
-const marks = ["good", "uncertain", "stale", "bad"] as const;
-
 /** A word and a mark, so that it needs no colour. */
-export function Quality({ of }: { readonly of: string | null | undefined }) {
-  const mark = marks.find((one) => one === of);
-  if (mark === undefined) return <span class="quality">–</span>;
-  return (
-    <span class={`quality ${mark}`}>
-      <Icon name={mark} />
-      {told(mark)}
-    </span>
-  );
-}
+export const Quality = ({ of }: { readonly of: QualityWord | null | undefined }) => (
+  <span class={`quality ${of ?? ""}`}>
+    {of ? <Icon name={of} /> : null}
+    {of ? told(of) : "–"}
+  </span>
+);
 
 type Around = Readonly<{ children?: ComponentChildren }>;
 
@@ -70,22 +64,28 @@ export const Head = ({ name, children }: Readonly<{ name: ComponentChildren }> &
   </div>
 );
 
-export const Section = ({ name, children }: Readonly<{ name: string }> & Around) => (
-  <section aria-label={name}>
-    <h2>{name}</h2>
-    {children}
-  </section>
-);
+type SectionProps = Readonly<{ name: string; of?: object }> & Around;
 
-/** A part of a table's head. */
+/** What is shown `of` something; where that is empty, not even a heading. */
+export const Section = ({ name, of, children }: SectionProps) =>
+  of && Object.keys(of).length === 0 ? null : (
+    <section aria-label={name}>
+      <h2>{name}</h2>
+      {children}
+    </section>
+  );
+
+/** A table's head, which is not seen where there is no room for columns. */
 export const Columns = ({ of }: Readonly<{ of: readonly Word[] }>) => (
-  <tr>
-    {of.map((word) => (
-      <th key={word} scope="col">
-        {t(word)}
-      </th>
-    ))}
-  </tr>
+  <thead class="unseen">
+    <tr>
+      {of.map((word) => (
+        <th key={word} scope="col">
+          {t(word)}
+        </th>
+      ))}
+    </tr>
+  </thead>
 );
 
 const looks: Readonly<Record<string, readonly string[]>> = {
@@ -107,26 +107,23 @@ export const Availability = ({ of }: { readonly of: string }) =>
 /** What the bridge tells; its own English stands below what was said in the language of the page. */
 export const Says = ({ of }: { readonly of: readonly Sentence[] }) => (
   <>
-    {of.map(({ text, isForeign }) =>
-      isForeign ? (
-        <small key={text} class="message" lang="en">
-          {text}
-        </small>
-      ) : (
-        <span key={text} class="sentence">
-          {text}{" "}
-        </span>
-      ),
-    )}
+    {of.map(({ text, isForeign }) => (
+      <span key={text} class={isForeign ? "message" : "sentence"} lang={isForeign ? "en" : undefined}>
+        {text}{" "}
+      </span>
+    ))}
   </>
 );
+
+export const By = ({ of }: { readonly of: string | null | undefined }) =>
+  of ? <small>{t("by", { by: whoText(of) })} </small> : null;
 
 type Shown = string | number | null | undefined;
 
 export const Value = ({ value, unit }: Readonly<{ value: Shown; unit?: Shown }>) => (
   <span class="value">
     {value === null || value === undefined ? "–" : numberText(value)}
-    {unit ? <span class="unit"> {unit}</span> : null}
+    {unit ? <small> {unit}</small> : null}
   </span>
 );
 
@@ -144,47 +141,18 @@ export function Listed({ of, none, children }: ListedProps) {
   return of.length === 0 ? <p class="quiet">{t(none)}</p> : <>{children}</>;
 }
 
-/** What the API answers, asked anew every so often; null before the first answer. */
-export function useAnswer<T>(path: string, everyMs: number): ReadonlySignal<T | null> {
-  const answer = useSignal<T | null>(null);
-  useEffect(() => {
-    const load = async () => {
-      const { status, body } = await get<T>(path);
-      if (status === 200) answer.value = body;
-    };
-    void load();
-    const timer = setInterval(() => void load(), everyMs);
-    return () => clearInterval(timer);
-  }, [path, everyMs]);
-  return answer;
-}
+const asked = new Map<string, Signal<ControllerView | null>>();
 
-/** Drawn again only where one of its properties is another: a list of hundreds costs what changed in it. */
-export abstract class Steady<Props extends object> extends Component<Props> {
-  override shouldComponentUpdate(next: Props): boolean {
-    const held = new Map(Object.entries(this.props));
-    return Object.entries(next).some(([key, value]) => held.get(key) !== value);
-  }
-}
-
-/** A day in the size of a word: lines between neighbours, gaps where nothing good was known. */
-export function Spark({ points }: { readonly points: readonly (number | null)[] }) {
-  const known = points.filter((point) => point !== null);
-  const [least, most] = [Math.min(...known), Math.max(...known)];
-  const span = most - least || 1;
-  let path = "";
-  for (const [at, point] of points.entries()) {
-    if (point === null) continue;
-    const joins = at > 0 && points[at - 1] !== null && points[at - 1] !== undefined;
-    const x = ((at / Math.max(1, points.length - 1)) * 96).toFixed(1);
-    const y = (22 - ((point - least) / span) * 20).toFixed(1);
-    path += joins ? `L${x} ${y}` : `M${x} ${y}h.1`;
-  }
-  return (
-    <svg {...{ class: "sparkline", viewBox: "0 0 96 24", preserveAspectRatio: "none" }} aria-hidden="true">
-      <path d={path} />
-    </svg>
-  );
+/** What a controller and its parts are called, by its id or code, asked for once; null until that is known. */
+export function known(controller: string): Pick<ControllerView, "name" | "actuators" | "parameters"> | null {
+  const held = asked.get(controller) ?? signal<ControllerView | null>(null);
+  if (!asked.has(controller))
+    void get<ControllerView>(`api/controllers/${encodeURIComponent(controller)}`).then(({ status, body }) => {
+      if (status === 200) held.value = body;
+      else asked.delete(controller);
+    });
+  asked.set(controller, held);
+  return held.value;
 }
 
 /** Hands a file to the browser. */

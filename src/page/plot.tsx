@@ -1,8 +1,8 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { Button } from "./inputs.js";
-import { now } from "./live.js";
-import { Icon, useAnswer } from "./parts.js";
+import { now, useAnswer } from "./live.js";
+import { Icon } from "./parts.js";
 import type { Trends } from "./protocol.js";
 import { t, timeText } from "./words.js";
 
@@ -32,11 +32,10 @@ export function Plot({ controller, sensor, name, unit, onClose }: PlotProps) {
         </Button>
       </div>
       <div ref={place} class="drawing" />
-      {trends === null ? null : (
-        <p class="quiet">
-          {isKnown ? t("trend_since", { time: timeText(trends.since, now.value) }) : t("trend_none")}
-        </p>
-      )}
+      <p class="quiet">
+        {trends &&
+          (isKnown ? t("trend_since", { time: timeText(trends.since, now.value) }) : t("trend_none"))}
+      </p>
     </dialog>
   );
 }

@@ -1,10 +1,5 @@
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
-import type {
-  actuatorDocument,
-  parameterDocument,
-  sensorDocument,
-  statusDocument,
-} from "../greenhouse/documents.js";
+import type * as documents from "../greenhouse/documents.js";
 import type { Alarm as AlarmKept, Allowed, Restrictions } from "../greenhouse/limits.js";
 import type { Availability, PlatformState, Quality } from "../greenhouse/model.js";
 
@@ -81,7 +76,8 @@ interface Commanded {
   readonly result: CommandResult | null;
 }
 
-export interface ActuatorView extends ReturnType<typeof actuatorDocument>, Commanded, LimitsDocument {
+export interface ActuatorView
+  extends ReturnType<typeof documents.actuatorDocument>, Commanded, LimitsDocument {
   readonly kind: string;
   /** What it takes, beside degrees. */
   readonly words: readonly string[];
@@ -90,15 +86,15 @@ export interface ActuatorView extends ReturnType<typeof actuatorDocument>, Comma
   readonly read_only: boolean;
 }
 
-export interface ParameterView extends ReturnType<typeof parameterDocument>, Commanded {
+export interface ParameterView extends ReturnType<typeof documents.parameterDocument>, Commanded {
   readonly writable: { readonly min: number; readonly max: number; readonly step: number } | null;
 }
 
 /** What people read for a name of the platform. */
 export type Label = Readonly<{ en: string; zh: string }>;
 
-export type SensorView = ReturnType<typeof sensorDocument> & { readonly label: Label };
-type StatusView = ReturnType<typeof statusDocument> & { readonly label: Label };
+export type SensorView = ReturnType<typeof documents.sensorDocument> & { readonly label: Label };
+type StatusView = ReturnType<typeof documents.statusDocument> & { readonly label: Label };
 
 export interface ControllerView {
   readonly id: string;

@@ -17,7 +17,6 @@ export interface Sentence {
   readonly isForeign?: boolean;
 }
 
-const moment = (at: string): string => timeText(at, now.value);
 const isEnglish = (): boolean => language.value === "en";
 const ofBridge = (text: string): Sentence => ({ text, isForeign: !isEnglish() });
 
@@ -25,27 +24,22 @@ const ofBridge = (text: string): Sentence => ({ text, isForeign: !isEnglish() })
 const inputText = (input: string): string =>
   input.startsWith("weather/") ? t("weather_input", { name: told(input.slice(8)) }) : input;
 
-const shownValue = (value: Interlock["value"] | undefined): string =>
-  typeof value === "string" ? wordLabel(language.value, value) : String(value ?? "–");
-
 /** Which rule keeps something back, with its numbers, and how long. */
 function ruleText(law: Pick<Interlock, "rule"> & Partial<Patched<Interlock>>): string {
   const { rule, input, value, limit, quality, until } = law;
   const own = `rule_${rule}`;
-  const values = {
-    rule,
-    input: inputText(input ?? ""),
-    value: String(value ?? "–"),
-    limit: String(limit ?? "–"),
-  };
+  const values = { rule, input: inputText(input ?? ""), value, limit };
   const why = isWord(own)
     ? t(own, values)
     : quality && quality !== "good"
       ? t("why_blind", { ...values, quality: told(quality) })
       : typeof limit === "number"
         ? t("why_rule", values)
-        : t("why_is", { ...values, value: shownValue(value) });
-  return !until ? why : `${why} ${t("why_until", { time: moment(until) })}`;
+        : t("why_is", {
+            ...values,
+            value: typeof value === "string" ? wordLabel(language.value, value) : value,
+          });
+  return !until ? why : `${why} ${t("why_until", { time: timeText(until, now.value) })}`;
 }
 
 /** What rules, a lock and a hold make of an actuator. */
@@ -66,8 +60,7 @@ const englishEndings: Readonly<Record<string, string>> = {
 export function resultSentences(result: Patched<CommandResult>): readonly Sentence[] {
   const { outcome, reason, message, interlock, command, read_back: readBack, steps } = result;
   if (isEnglish()) return [ofBridge(message ?? englishEndings[outcome] ?? "")];
-  const code = steps.at(-1)?.code ?? "–";
-  const values = { code, command: commandText(command ?? null), read_back: readBack ?? "–" };
+  const values = { code: steps.at(-1)?.code, command: commandText(command ?? null), read_back: readBack };
   const text = interlock ? ruleText(interlock) : filled(chinese[reason ?? ""] ?? chinese[outcome], values);
   const hasMore = message && [outcome, reason ?? ""].some((one) => isDetailed.has(one));
   return [{ text }, ...(hasMore ? [ofBridge(message)] : [])];
@@ -133,7 +126,7 @@ export function errorSentence(body: Partial<ApiError> | null): Sentence {
 
 /** A command that is under way, and where it stands. */
 export const phaseText = ({ command, phase }: CommandDocument): string =>
-  t("phase", { command: commandText(command), phase: told(phase) });
+  `${commandText(command)} ${told(phase)}`;
 
 /** Who gave a command: a person, a guard, or the end of a lease. */
 export function whoText(by: string): string {

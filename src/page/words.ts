@@ -1,15 +1,12 @@
 import { signal } from "@preact/signals";
-import { wordLabel } from "../greenhouse/labels.js";
+import { type Language, wordLabel } from "../greenhouse/labels.js";
 import { codes } from "./codes.js";
 
-export type Language = "en" | "zh";
-
 const kept = "greenhouse2mqtt-language";
-const guessed = (): Language => (navigator.language.startsWith("zh") ? "zh" : "en");
+const wanted =
+  typeof localStorage === "undefined" ? "en" : (localStorage.getItem(kept) ?? navigator.language);
 
-const saved = typeof localStorage === "undefined" ? "en" : localStorage.getItem(kept);
-
-export const language = signal<Language>((saved ?? guessed()) === "zh" ? "zh" : "en");
+export const language = signal<Language>(wanted.startsWith("zh") ? "zh" : "en");
 
 export function speak(chosen: Language): void {
   language.value = chosen;
@@ -55,10 +52,7 @@ export const words = {
   oldest: ["Oldest reading", "最旧读数"],
   problem: ["Problem", "异常"],
   never: ["never", "从未"],
-  readings: ["Readings", "读数"],
-  actuators: ["Actuators", "执行器"],
-  parameters: ["Parameters", "参数"],
-  status: ["Running status", "运行状态"],
+  nothing_known: ["Nothing is known of this controller yet.", "还没有这个控制器的任何数据。"],
   trend: ["24 hours", "24 小时"],
   trend_of: ["The last 24 hours of {name}", "{name}：最近 24 小时"],
   trend_since: ["Kept since {time}. Gaps: nothing good was known.", "自 {time} 起保存；空缺处没有可靠数值。"],
@@ -66,10 +60,8 @@ export const words = {
   close: ["Close", "关闭窗口"],
   value: ["Value", "数值"],
   raw: ["value {value}", "原始值 {value}"],
-  age: ["Age", "时间"],
   send: ["Send {what} to {name}", "将“{what}”发送到 {name}"],
   cancel: ["Cancel", "取消"],
-  stop: ["Stop", "停止"],
   degree: ["Degree", "开度"],
   not_sent: ["No answer. Look at the state before you send it again.", "没有回应。再次发送前请先查看状态。"],
   why_silent: ["Not now: nothing is heard from the bridge.", "暂不可用：没有收到网桥的消息。"],
@@ -103,7 +95,6 @@ export const words = {
   term_for: ["Ends by itself after", "多久后自动结束"],
   term_hold: ["Keeps other commands off for", "保持多久（拒绝其他命令）"],
   lease: ["Ends with “{word}” at {time}.", "{time} 以“{word}”结束。"],
-  phase: ["{command} {phase}", "{command} {phase}"],
   by: ["by {by}", "来自 {by}"],
   by_rule: ["guard “{name}”", "限制“{name}”"],
   by_lease: ["end of its time", "限时结束"],
@@ -112,13 +103,9 @@ export const words = {
   when: ["When", "时间"],
   what: ["What", "内容"],
   who: ["Who", "操作者"],
-  last_hour: ["last hour", "最近一小时"],
-  last_day: ["last 24 hours", "最近 24 小时"],
-  last_week: ["last 7 days", "最近 7 天"],
-  all_time: ["all kept", "全部记录"],
+  last: ["last {time}", "最近 {time}"],
   more: ["Show older ones", "显示更早的记录"],
-  export_csv: ["Export CSV", "导出 CSV"],
-  export_json: ["Export JSON", "导出 JSON"],
+  export: ["Export {kind}", "导出 {kind}"],
   no_records: ["No command yet.", "还没有命令。"],
   all_well: ["Nothing is wrong.", "一切正常。"],
   acknowledge: ["Acknowledge", "确认"],
@@ -146,7 +133,6 @@ export const words = {
     "配置、状况、记录和日志，不含密码、地址、编号和名称。",
   ],
   download: ["Download", "下载"],
-  times: ["{count} times", "{count} 次"],
   level: ["Level", "级别"],
   level_set: ["Log from level", "日志级别"],
   filter: ["Filter", "筛选"],
@@ -160,27 +146,29 @@ export type Word = keyof typeof words;
 
 export const isWord = (text: string): text is Word => Object.hasOwn(words, text);
 
-export const filled = (text: string, values: Readonly<Record<string, string | number>>): string =>
+type Value = string | number | boolean | null | undefined;
+type Values = Readonly<Record<string, Value | readonly Value[]>>;
+
+/** A dash stands for what is not known. */
+export const filled = (text: string, values: Values): string =>
   text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? "–"));
 
 const column = () => (language.value === "zh" ? 1 : 0);
 
 /** A text in the language that is chosen. */
-export const t = (word: Word, values: Readonly<Record<string, string | number>> = {}): string =>
-  filled(words[word][column()], values);
+export const t = (word: Word, values: Values = {}): string => filled(words[word][column()], values);
 
 /** A code of the bridge as a word; as it stands where there is no text for it. */
 export const told = (code: string): string => codes[code]?.[column()] ?? code.replaceAll("_", " ");
 
 /** A command word, a degree, or whatever else was sent. */
 export const commandText = (command: string | number | null): string =>
-  command === null
-    ? "–"
-    : /^\d+$/.test(String(command))
-      ? `${command} %`
-      : wordLabel(language.value, String(command));
+  /^\d+$/.test(String(command)) ? `${command} %` : wordLabel(language.value, String(command ?? "–"));
 
 const locale = () => (language.value === "zh" ? "zh-CN" : "en-GB");
+
+/** As people count: 2 before 10. */
+export const collator = new Intl.Collator(undefined, { numeric: true });
 
 export const numberText = (value: number | string): string =>
   typeof value === "number"
@@ -196,37 +184,33 @@ export function timeText(at: string | number, now: number): string {
   return new Intl.DateTimeFormat(locale(), { ...day, ...clock }).format(date);
 }
 
+/** By name with their seconds, and after how many of these they begin anew. */
 const units = [
-  ["day", 86_400],
-  ["hour", 3_600],
-  ["minute", 60],
-  ["second", 1],
+  ["day", 86_400, Infinity],
+  ["hour", 3_600, 86_400],
+  ["minute", 60, 3_600],
+  ["second", 1, 60],
 ] as const;
 
-const unitText = (count: number, unit: (typeof units)[number][0]): string =>
-  new Intl.NumberFormat(locale(), { style: "unit", unit, unitDisplay: "short" }).format(count);
+/** Days, hours and minutes; seconds below a minute. */
+export const lengthText = (seconds: number): string =>
+  units
+    .map(([unit, size, most]) => [Math.floor((Math.round(seconds) % most) / size), unit] as const)
+    .filter(([count, unit]) => count > 0 && (unit !== "second" || seconds < 60))
+    .map(([count, unit]) =>
+      Intl.NumberFormat(locale(), { style: "unit", unit, unitDisplay: "short" }).format(count),
+    )
+    .join(" ");
 
 /** A duration such as `15m`, in words. */
 export const durationText = (duration: string): string =>
-  unitText(parseInt(duration, 10), duration.endsWith("h") ? "hour" : "minute");
-
-/** Days, hours and minutes; seconds below a minute. */
-export function lengthText(seconds: number): string {
-  let rest = Math.round(seconds);
-  const parts: string[] = [];
-  for (const [unit, size] of units) {
-    const count = Math.floor(rest / size);
-    rest -= count * size;
-    if (count > 0 && (unit !== "second" || parts.length === 0)) parts.push(unitText(count, unit));
-  }
-  return parts.join(" ");
-}
+  lengthText(parseInt(duration, 10) * (units.find(([unit]) => duration.endsWith(unit.charAt(0)))?.[1] ?? 1));
 
 /** How long ago, in the largest unit that is over. */
 export function ageText(at: string | null, now: number): string {
   if (at === null) return t("never");
   const seconds = Math.max(0, Math.round((now - Date.parse(at)) / 1000));
-  const [unit, size] = units.find(([, of]) => seconds >= of) ?? (["second", 1] as const);
+  const [unit, size] = units.find(([, of]) => seconds >= of) ?? units[3];
   const format = new Intl.RelativeTimeFormat(locale(), { style: "narrow", numeric: "always" });
   return format.format(-Math.floor(seconds / size), unit);
 }

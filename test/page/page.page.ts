@@ -5,6 +5,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { SimulatorControl } from "../../src/simulator/control.js";
 import { startMosquitto } from "../support/mosquitto.js";
+import type { Page } from "playwright-core";
 import { axe, card, command, logIn, operator, scene, visit, withBrowser } from "./scene.js";
 
 type Control = SimulatorControl;
@@ -12,6 +13,26 @@ type Control = SimulatorControl;
 withBrowser();
 
 const overEvery = ["#/", "#/controller/gh-0001", "#/journal", "#/alarms", "#/diagnostics", "#/log"];
+/** What shows a part of a line of its text and cuts the rest, and words of the head that are broken in two. */
+const cutTexts = (page: Page) =>
+  page.evaluate(() => {
+    const linesOf = (one: HTMLElement) => {
+      const range = document.createRange();
+      range.selectNodeContents(one);
+      return [...range.getClientRects()];
+    };
+    const isCut = (one: HTMLElement) => {
+      const box = one.getBoundingClientRect();
+      const isOpen = getComputedStyle(one).overflowX === "visible";
+      return !isOpen && linesOf(one).some(({ top, right }) => top < box.bottom && right > box.right + 1);
+    };
+    const isBroken = (one: HTMLElement) =>
+      one.closest("header") !== null && one.children.length === 0 && linesOf(one).length > 1;
+    return [...document.querySelectorAll<HTMLElement>("main *, header *")]
+      .filter((one) => one.clientWidth > 1 && (isCut(one) || isBroken(one)))
+      .map(({ textContent }) => textContent);
+  });
+
 const seconds = (count: number) => ({ timeout: count * 1000 });
 
 describe("the bundle", () => {
@@ -53,10 +74,24 @@ describe("every view", () => {
         expect(await page.evaluate(() => document.documentElement.scrollWidth), hash).toBeLessThanOrEqual(
           320,
         );
+        expect(await cutTexts(page), hash).toEqual([]);
       }
       expect(complaints).toEqual([]);
     },
   );
+
+  it("of a controller has no heading without anything below it, and of one that has nothing says so", async () => {
+    const { url } = await scene({ http: "  page: true", simulator: { mix: "all" } });
+    const { page } = await visit(url, "#/controller/ws-0001");
+    await page.getByRole("heading", { name: "Readings" }).waitFor(seconds(20));
+    expect(await page.locator("main h2").allTextContents()).toEqual(["Readings"]);
+    expect(await page.getByRole("button", { name: "Actuators" }).count()).toBe(0);
+    await page.evaluate(() => (location.hash = "#/controller/cam-0001"));
+    await page.getByText("Nothing is known of this controller yet.").waitFor(seconds(20));
+    expect(await page.locator("main h2").count()).toBe(0);
+    await page.getByRole("button", { name: "中文" }).click();
+    await page.getByText("还没有这个控制器的任何数据。").waitFor(seconds(5));
+  });
 
   it("shows 200 hostile names as text", async () => {
     const hostile = '<img src=x onerror="document.title=1">\u202e${7*7}{{7*7}}" onmouseover="';
@@ -450,8 +485,11 @@ describe("the rest of the page", () => {
       .getByRole("cell", { name: /confirmed/ })
       .first()
       .waitFor(seconds(10));
+    // People know the name; the ids of the topics are its title.
+    await page.getByRole("cell", { name: "East house / Fan", exact: true }).first().waitFor(seconds(10));
+    expect(await page.getByTitle("gh-0001 / fan").count()).toBeGreaterThan(0);
     await page.getByLabel("Outcome").selectOption("rejected");
-    await page.getByText("No command yet.").waitFor(seconds(10));
+    await page.getByText("Nothing fits.").waitFor(seconds(10));
     const [file] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Export CSV" }).click(),
