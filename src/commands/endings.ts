@@ -59,9 +59,6 @@ export const superseded = (when: "before_sending" | "after_sending"): Ending => 
       : "A newer command took its place after its value had been sent.",
 });
 
-/** Neither takes the place of those that waited with it. */
-export const leavesPlace = ({ outcome }: Ending): boolean => outcome === "refused" || outcome === "dry_run";
-
 export const wantedValue = (wanted: Wanted): string =>
   wanted.type === "position" ? String(wanted.degree) : wanted.value;
 

@@ -18,7 +18,7 @@ import {
   type Turn,
 } from "./book.js";
 import { aboutOf, type Command } from "./command.js";
-import { type Ending, interlocked, leavesPlace, stepReport, superseded, wantedValue } from "./endings.js";
+import { type Ending, interlocked, stepReport, superseded, wantedValue } from "./endings.js";
 import { end } from "./results.js";
 
 /** What the journal has to know of a command, so that the next start can find out what became of it. */
@@ -181,7 +181,8 @@ export function finish(turn: Turn, run: Run, ending: Ending): void {
     turn.effects.push({ type: "steps_ended", command: run.command });
   if (run.cut && run.posted && turn.book.closed && ending.outcome === "superseded") return;
   hold(turn, run, ending);
-  if (wasRunning && !leavesPlace(ending)) dropPassedOver(turn);
+  // Neither a dry run nor what is refused takes the place of those that waited with it.
+  if (wasRunning && !run.command.dryRun && ending.outcome !== "refused") dropPassedOver(turn);
   end(turn, run.heir ?? run.command, ending);
 }
 

@@ -7,6 +7,7 @@ import { topicIdPattern } from "../greenhouse/topic-ids.js";
  * may have invented, are spelt where they are sent (outbox.ts, commands/phases.ts), and checked as a whole there.
  */
 
+/** The names of all requests, `<base>/bridge/request/<name>`; src/status/requests.ts says what each does. */
 export const bridgeRequests = [
   "refresh",
   "republish",

@@ -16,6 +16,7 @@ import {
   type RequestHandler,
   textField,
 } from "../mqtt/requests.js";
+import type { bridgeRequests } from "../mqtt/topics.js";
 import type { LimitDesk } from "../limits/limits.js";
 import type { PlatformClient } from "../platform/client.js";
 import type { Clock } from "../runtime/clock.js";
@@ -50,7 +51,8 @@ export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, Reques
   const controller = (fields: Fields) => controllerOf(mirror, textField(fields, "controller"));
   const query = (fields: Fields) => queryField(fields["query"]);
   // The fields each request knows; `transaction` is always allowed.
-  const rows: readonly (readonly [name: string, known: string, handler: RequestHandler])[] = [
+  type Row = readonly [name: (typeof bridgeRequests)[number], known: string, handler: RequestHandler];
+  const rows: readonly Row[] = [
     ["refresh", "controller", (fields) => refresh(mirror, optionalTextField(fields, "controller"))],
     ["republish", "", () => republish(ports)],
     ["read", "controller address", (fields, signal) => read(ports, controller(fields), fields, signal)],

@@ -116,6 +116,17 @@ describe("those that wait together", () => {
     expect(bench.values()).toEqual(["140=1010", "140=1100"]);
   });
 
+  it("a dry run of what is there already takes nobody's place", async () => {
+    const bench = new CommandBench({ actuators: [{ ...fan, minIntervalMs: 60_000 }] });
+    bench.platform.registers.set("140", "1001");
+    bench.send("on");
+    await bench.clock.advance(30_000);
+    bench.send("auto");
+    bench.send('{"command":"on","dry_run":true}');
+    await bench.clock.advance(400_000);
+    expect(outcomesOf(bench)).toEqual({ c1: "confirmed", c2: "confirmed", c3: "already" });
+  });
+
   it("the newest supersedes the others at once", async () => {
     const bench = slowFan();
     bench.send("on");
