@@ -72,7 +72,7 @@ function readJson(text: string): CommandPayload | Refusal {
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
     return bad('A JSON payload must be an object such as {"command": "open"}.');
   }
-  const twice = repeated(outerKeys(text));
+  const twice = repeatedKey(text);
   if (twice !== undefined)
     return bad(`The key "${twice.slice(0, 40)}" stands there twice; nobody can tell which one counts.`);
   for (const key of Object.keys(parsed)) {
@@ -83,22 +83,21 @@ function readJson(text: string): CommandPayload | Refusal {
   return readFields(parsed);
 }
 
-/** The keys of the outermost object of valid JSON, as often as they stand there. */
-function outerKeys(text: string): readonly string[] {
-  const found: string[] = [];
+/** A key that stands twice in the outermost object of valid JSON. */
+export function repeatedKey(text: string): string | undefined {
+  const found = new Set<string>();
   let [depth, before] = [0, ""];
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\]:]/g)) {
     if (token === "{" || token === "[") depth += 1;
     else if (token === "}" || token === "]") depth -= 1;
-    else if (token === ":" && depth === 1) found.push(String(JSON.parse(before)));
+    else if (token === ":" && depth === 1) {
+      const key = String(JSON.parse(before));
+      if (found.has(key)) return key;
+      found.add(key);
+    }
     before = token;
   }
-  return found;
-}
-
-function repeated(found: readonly string[]): string | undefined {
-  const seen = new Set<string>();
-  return found.find((key) => seen.size === seen.add(key).size);
+  return undefined;
 }
 
 const missing = 'The key "command" is missing.';

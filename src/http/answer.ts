@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { repeatedKey } from "../commands/payload.js";
 
 /* What is answered to a request, and what is read of it; the one place where either meets the socket. */
 
@@ -22,6 +23,8 @@ export const failure = (
 ): Answer => json({ error, message }, status, headers);
 
 export const badRequest = (message: string) => failure(400, "bad_request", message);
+const givenTwice = (name: string) =>
+  badRequest(`${name.slice(0, 100)}: given twice, and nobody can tell which one counts.`);
 export const notFound = (what: string, id?: string) =>
   failure(404, "not_found", `There is no ${what}${id === undefined ? "" : ` "${id.slice(0, 100)}"`}.`);
 export const busy = (message: string) => failure(503, "busy", message, { "retry-after": "5" });
@@ -57,14 +60,11 @@ export async function send(response: ServerResponse, { status, body = "", header
 const mostBodyBytes = 64 * 1024;
 
 /** What a request says, in the query of a GET or the JSON object of a POST, or why that cannot be read. */
-export async function inputOf(
-  request: IncomingMessage,
-  query: string,
-): Promise<{ readonly given: object } | Answer> {
+export async function inputOf(request: IncomingMessage): Promise<{ readonly given: object } | Answer> {
+  const [, query = ""] = request.url?.split(/\?(.*)/s) ?? [];
   const parameters = new URLSearchParams(query);
   const twice = [...parameters.keys()].find((name) => parameters.getAll(name).length > 1);
-  if (twice !== undefined)
-    return badRequest(`${twice.slice(0, 100)}: given twice, and nobody can tell which one counts.`);
+  if (twice !== undefined) return givenTwice(twice);
   if (request.method !== "POST") return { given: Object.fromEntries(parameters) };
   if (query !== "") return badRequest("A POST takes no query.");
   if (!/^application\/json\s*(?:;|$)/i.test(request.headers["content-type"] ?? ""))
@@ -82,8 +82,10 @@ export async function inputOf(
     const given: unknown = bytes === 0 ? {} : JSON.parse(text);
     // What nests too deeply for that is handed on to nobody.
     JSON.stringify(given);
-    if (typeof given === "object" && given !== null && !Array.isArray(given)) return { given };
-    return badRequest("Send a JSON object.");
+    if (typeof given !== "object" || given === null || Array.isArray(given))
+      return badRequest("Send a JSON object.");
+    const again = repeatedKey(text);
+    return again === undefined ? { given } : givenTwice(again);
   } catch {
     return badRequest("This is no JSON in UTF-8; check quotes, commas and brackets.");
   }

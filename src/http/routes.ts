@@ -17,7 +17,6 @@ interface Asked {
   readonly visitor: Visitor;
   /** What follows the route's path. */
   readonly id: string;
-  readonly query: string;
   /** Aborts when nobody waits for the answer any more. */
   readonly gone: AbortSignal;
   readonly sessions: Sessions;
@@ -41,7 +40,7 @@ function route<Given>(
   run: (given: Given, asked: Asked) => Answer | Promise<Answer>,
 ): Route {
   const answer = async (asked: Asked) => {
-    const input = await inputOf(asked.request, asked.query);
+    const input = await inputOf(asked.request);
     if (!("given" in input)) return input;
     const read = schema.safeParse(input.given);
     if (read.success) return run(read.data, asked);

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { WebSocketServer } from "ws";
 import { SilentSockets } from "../runtime/sockets.js";
-import { judge, type Listener, servesPage, Sessions, type Visitor } from "./access.js";
+import { judge, servesPage, Sessions, type Visitor } from "./access.js";
 import { type Answer, busy, failure, loginRequired, send } from "./answer.js";
 import { apiRoutes, plainRoutes, type Route, type Routes } from "./routes.js";
 import type { PageService } from "./service.js";
@@ -31,7 +31,8 @@ export async function serveHttp(service: PageService, signal: AbortSignal): Prom
     return;
   }
   const { port } = server.address() as AddressInfo;
-  const site = new Site(service, { ...http, port });
+  const sessions = new Sessions({ ...http, port }, service.sources.clock);
+  const site = new Site(service, sessions);
   server.on("request", (request, response) => {
     const { socket } = request;
     // Whoever waits for an answer is not silent.
@@ -47,7 +48,7 @@ export async function serveHttp(service: PageService, signal: AbortSignal): Prom
   });
   const page = servesPage(http) ? service.run(signal) : Promise.resolve();
   if (!signal.aborted) await once(signal, "abort");
-  site.close();
+  sessions.close();
   server.closeAllConnections();
   await once(server.close(), "close");
   await page;
@@ -75,15 +76,11 @@ class Site {
     ...{ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload: 4096 },
   });
 
-  constructor(service: PageService, http: Listener) {
+  constructor(service: PageService, sessions: Sessions) {
     this.#service = service;
-    this.#sessions = new Sessions(http, service.sources.clock);
-    const page = servesPage(http) ? { ...apiRoutes, ...pageFiles() } : {};
+    this.#sessions = sessions;
+    const page = servesPage(service.sources.listener()) ? { ...apiRoutes, ...pageFiles() } : {};
     this.#routes = new Map(Object.entries({ ...plainRoutes, ...page }));
-  }
-
-  close(): void {
-    this.#sessions.close();
   }
 
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -142,7 +139,7 @@ class Site {
 
   async #answer(request: IncomingMessage, visitor: Visitor, gone: AbortSignal): Promise<Answer> {
     const { url = "/", method = "" } = request;
-    const [path = "/", query = ""] = url.split(/\?(.*)/s);
+    const [path = "/"] = url.split("?", 1);
     const [, place = path, name = ""] = /^(\/api\/\w+\/)(.+)$/.exec(path) ?? [];
     const route = this.#routes.get(place);
     if (route === undefined) return failure(404, "not_found", served);
@@ -153,7 +150,7 @@ class Site {
     const refusal = roleRefusal(visitor, route.role);
     if (refusal !== null) return refusal;
     const [service, sessions] = [this.#service, this.#sessions];
-    return route.answer({ service, sessions, request, visitor, id: unescape(name), query, gone });
+    return route.answer({ service, sessions, request, visitor, id: unescape(name), gone });
   }
 }
 

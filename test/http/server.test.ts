@@ -183,7 +183,8 @@ describe("the API", () => {
     const { port } = await serve();
     const post = async (path: string, body: unknown) => {
       const headers = { "content-type": "application/json" };
-      const init = { method: "POST", headers, body: JSON.stringify(body) };
+      const text = typeof body === "string" ? body : JSON.stringify(body);
+      const init = { method: "POST", headers, body: text };
       const answer = await fetch(`http://127.0.0.1:${port}/api/${path}`, init);
       return ((await answer.json()) as { message: string }).message;
     };
@@ -191,6 +192,9 @@ describe("the API", () => {
       "username: expected a text; password: missing, expected a text.",
     );
     expect(await post("logout", { now: true })).toBe("now: unknown, expected nothing.");
+    expect(await post("login", '{"username": "a", "password": "b", "username": "c"}')).toBe(
+      "username: given twice, and nobody can tell which one counts.",
+    );
   });
 
   it("closes the live connections of a session with its logout, and those of nobody else", async () => {
