@@ -54,8 +54,9 @@ describe("a command of the journal without a result", () => {
   it("is not read back where a rule had asked for it and the journal says of nothing sent: it ends so, in these words", () => {
     const rule = open({ by: "lease a", max_age_ms: 0 }, { phase: null });
     expect(interruptedFrom(rule, store, clock)).toBeNull();
-    const message = expect.stringContaining("its journal says of nothing that was sent");
-    expect(abandonedFrom(rule, store).ending).toMatchObject({ outcome: "refused", message });
+    const { ending } = abandonedFrom(rule, store);
+    expect(ending.outcome).toBe("refused");
+    expect(ending.message).toContain("its journal says of nothing that was sent");
   });
 
   it("that was a dry run is not: it ends refused, and nothing was sent", () => {
