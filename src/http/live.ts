@@ -3,7 +3,7 @@ import type { WebSocket } from "ws";
 import { z } from "zod";
 import { isoOrNull } from "../greenhouse/documents.js";
 import type { Clock } from "../runtime/clock.js";
-import { every } from "../runtime/schedule.js";
+import { Rest } from "../runtime/schedule.js";
 import type { LiveMessage } from "../page/protocol.js";
 
 interface Viewer {
@@ -40,6 +40,8 @@ const wrong = { error: "bad_request", message: 'Send {"subscribe": [...]} with a
 export class LiveViews {
   readonly #clock: Clock;
   readonly #view: (name: string) => object | null;
+  /** Nobody is there until it is woken. */
+  readonly #someone: Rest;
   readonly #viewers = new Set<Viewer>();
   /** What all who look at a view and are owed nothing were told last, so that one patch fits all. */
   readonly #shown = new Map<string, object | null>();
@@ -48,12 +50,17 @@ export class LiveViews {
   /** `view` gives what a view shows: a document, or a list that only grows, newest first; null for no such view. */
   constructor(clock: Clock, view: (name: string) => object | null) {
     this.#clock = clock;
+    this.#someone = new Rest(clock);
     this.#view = view;
   }
 
   /** Until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    await every(tickMs, this.#clock, signal, () => this.#tick());
+    while (!signal.aborted) {
+      if (this.#viewers.size === 0) await this.#someone.for(Infinity, signal);
+      await this.#clock.wait(tickMs, signal).catch(() => undefined);
+      this.#tick();
+    }
     for (const { socket } of this.#viewers) socket.close(1001);
   }
 
@@ -67,6 +74,7 @@ export class LiveViews {
     const views = new Map<string, boolean>();
     const viewer = { socket, who, isWelcome, views, stalledTicks: 0, isAnswered: false };
     this.#viewers.add(viewer);
+    this.#someone.wake();
     socket.on("message", (data, isBinary) =>
       this.#received(viewer, isBinary ? "" : (data as Buffer).toString()),
     );

@@ -157,8 +157,12 @@ describe("live views", () => {
     const asked = looks.count;
     change();
     await clock.advance(60_000);
-    expect(looks.count).toBe(asked);
-    expect(kindsOf(join())).toEqual(["snapshot"]);
+    expect([looks.count, clock.pendingTimers]).toEqual([asked, 0]);
+    const late = join();
+    expect(kindsOf(late)).toEqual(["snapshot"]);
+    change();
+    await clock.advance(1_000);
+    expect(kindsOf(late)).toEqual(["snapshot", "patch"]);
   });
 });
 
