@@ -22,7 +22,7 @@ import { Outputs } from "./mqtt/outputs.js";
 import { RequestDesk } from "./mqtt/requests.js";
 import { topicsUnder } from "./mqtt/topics.js";
 import { createPlatform, type PlatformClient } from "./platform/client.js";
-import { nodeFiles } from "./runtime/durable-file.js";
+import { nodeFiles } from "./runtime/file-system.js";
 import { weatherTopics } from "./limits/limits.js";
 import { afterRequests, type Clock, clockAgrees } from "./runtime/clock.js";
 import type { Logger, RecentLog } from "./runtime/log.js";

@@ -1,6 +1,6 @@
 import { runBridge } from "../bridge.js";
 import { LiveSettings } from "../config/live-settings.js";
-import { guardProcess } from "../status/process-guard.js";
+import { guardProcess } from "../status/crash-loop.js";
 import { secretValues } from "../config/load.js";
 import type { Configuration } from "../config/schema.js";
 import { systemClock } from "../runtime/clock.js";

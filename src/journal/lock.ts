@@ -4,8 +4,7 @@ import { connect, createServer } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "../runtime/log.js";
-import { createFile } from "../runtime/durable-file.js";
-import { errorCode } from "../runtime/file-system.js";
+import { createFile, errorCode } from "../runtime/file-system.js";
 
 /** Enough to tell a process from another one that was given the same number later. Texts are null where unknown. */
 interface ProcessIdentity {

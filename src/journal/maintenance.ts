@@ -1,5 +1,4 @@
-import { replaceFile } from "../runtime/durable-file.js";
-import { errorCode, type FileSystem, writeFully } from "../runtime/file-system.js";
+import { errorCode, type FileSystem, replaceFile, writeFully } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
 import { dirname } from "node:path";
 import { History } from "./history.js";

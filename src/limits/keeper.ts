@@ -15,13 +15,13 @@ import { type Entry, keyOf, type LimitedCommand, newEntry, type Shut } from "./r
 import {
   type Activity,
   type Around,
+  type Instant,
   nothingUnderWay,
   type WeatherReading,
   weatherValue,
-} from "./rules/inputs.js";
+} from "./rules/guards.js";
 import { go, judge, type KeptBack, type Verdict } from "./rules/judge.js";
 import { type KeeperPorts, Ledger, unlockedEvent, Watchers } from "./ledger.js";
-import type { Instant } from "./rules/guards.js";
 import { isMoving } from "./rules/pauses.js";
 import { type Ended, type GivenTerm, type Term, termOf } from "./rules/terms.js";
 import { dueAt, dueSends, expire, isKeptBack, isThere, readGuards, sentAs } from "./rules/upkeep.js";

@@ -16,8 +16,7 @@ import {
   restrictionsOf,
   type Shut,
 } from "./rules/entry.js";
-import type { Instant } from "./rules/guards.js";
-import type { Around } from "./rules/inputs.js";
+import type { Around, Instant } from "./rules/guards.js";
 import type { Lease } from "./rules/terms.js";
 import { type DueSend, problemsOf } from "./rules/upkeep.js";
 

@@ -13,7 +13,7 @@ import {
   type Tally,
 } from "./counters.js";
 import { readSignIn, type SignInAnswer } from "./decode/sign-in.js";
-import { type Files, nodeFiles } from "../runtime/durable-file.js";
+import { type Files, nodeFiles } from "../runtime/file-system.js";
 import { HostConnections } from "./http/connections.js";
 import { type HostLink, HostLinks, type OnLink } from "./link.js";
 import { operations } from "./operations.js";

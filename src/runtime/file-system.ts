@@ -1,5 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { fstatSync } from "node:fs";
-import { mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
+import { link, mkdir, open, readdir, readFile, rename, stat, unlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 
 export interface FileFacts {
   readonly bytes: number;
@@ -88,4 +90,132 @@ export function errorCode(error: unknown): string {
 export async function writeFully(file: OpenFile, bytes: Uint8Array): Promise<void> {
   for (let done = 0; done < bytes.length;)
     done += await file.write(done === 0 ? bytes : bytes.subarray(done));
+}
+
+/** File systems without hard links (FAT, some network mounts) answer with one of these. */
+const noLinks = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EINVAL"]);
+
+const privateMode = 0o600;
+
+/**
+ * Replaces `path` as a whole: after a power cut at any moment it holds the old content or the new. Rejects with the file
+ * system's error, the old file untouched.
+ */
+export async function replaceFile(
+  path: string,
+  content: string | Uint8Array,
+  {
+    mode = privateMode,
+    files = nodeFileSystem,
+  }: { readonly mode?: number; readonly files?: FileSystem } = {},
+): Promise<void> {
+  await withDraft(files, path, content, mode, (draft) => files.rename(draft, path));
+  await files.syncDirectory(dirname(path));
+}
+
+/**
+ * Makes a file appear with all its content at once; false where something stands there already, which is never touched.
+ * Rejects with the file system's error.
+ */
+export async function createFile(path: string, text: string, mode = privateMode): Promise<boolean> {
+  try {
+    await withDraft(nodeFileSystem, path, text, mode, async (draft) => {
+      try {
+        await link(draft, path);
+      } catch (error) {
+        if (!noLinks.has(errorCode(error))) throw error;
+        await writeNew(nodeFileSystem, path, text, mode);
+      }
+      await unlink(draft).catch(() => undefined);
+    });
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return false;
+    throw error;
+  }
+  // The file stands there whole, so it would be wrong to report that it could not be made.
+  await nodeFileSystem.syncDirectory(dirname(path)).catch(() => undefined);
+  return true;
+}
+
+/** Writes the content aside and has it put in its place; what is left of it afterwards is removed. */
+async function withDraft(
+  files: FileSystem,
+  path: string,
+  content: string | Uint8Array,
+  mode: number,
+  place: (draft: string) => Promise<void>,
+): Promise<void> {
+  const draft = `${path}.${randomBytes(6).toString("hex")}.tmp`;
+  try {
+    const writtenAt = await writeNew(files, draft, content, mode);
+    await place(draft);
+    await removeLeftovers(files, path, writtenAt);
+  } catch (error) {
+    await files.remove(draft).catch(() => undefined);
+    // Whoever reads the message knows the file and not its draft.
+    if (error instanceof Error) error.message = error.message.replaceAll(draft, path);
+    throw error;
+  }
+}
+
+/** Resolves with when the file system says that it was written. */
+async function writeNew(
+  files: FileSystem,
+  path: string,
+  content: string | Uint8Array,
+  mode: number,
+): Promise<number> {
+  const file = await files.open(path, "wx", mode);
+  try {
+    await file.chmod(mode);
+    await writeFully(file, Buffer.from(content));
+    await file.sync();
+    return (await file.facts()).modifiedAt;
+  } catch (error) {
+    await files.remove(path).catch(() => undefined);
+    throw error;
+  } finally {
+    await file.close();
+  }
+}
+
+const leftoverAgeMs = 60_000;
+
+/**
+ * Removes the drafts of writes that a power cut ended: those a minute older than ours by the file system's own clock.
+ * They are only clutter, so nothing depends on it.
+ */
+async function removeLeftovers(files: FileSystem, path: string, writtenAt: number): Promise<void> {
+  const [name, directory] = [basename(path), dirname(path)];
+  for (const entry of await files.list(directory).catch(() => [])) {
+    if (!entry.startsWith(`${name}.`) || !/^\.[0-9a-f]{12}\.tmp$/.test(entry.slice(name.length))) continue;
+    const leftover = join(directory, entry);
+    const facts = await files.facts(leftover).catch(() => null);
+    if (facts !== null && writtenAt - facts.modifiedAt > leftoverAgeMs)
+      await files.remove(leftover).catch(() => undefined);
+  }
+}
+
+/** The few things this folder asks of a disk. */
+export interface Files {
+  /** The text of a file; null when there is none. */
+  read(path: string): Promise<string | null>;
+  /** Changes whenever the file does; null when there is none. */
+  version(path: string): Promise<string | null>;
+  /** Replaces a file as a whole, readable by its owner only; durable when it resolves. */
+  writePrivate(path: string, text: string): Promise<void>;
+}
+
+export const nodeFiles: Files = {
+  read: (path) => readFile(path, "utf8").catch(absent),
+  version: (path) => stat(path).then(({ mtimeMs, size, ino }) => `${mtimeMs}:${size}:${ino}`, absent),
+  writePrivate: async (path, text) => {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await replaceFile(path, text);
+  },
+};
+
+function absent(error: unknown): null {
+  if (errorCode(error) === "ENOENT") return null;
+  throw error;
 }

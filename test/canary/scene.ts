@@ -9,7 +9,7 @@ import { runProgram } from "../../src/cli/program.js";
 import { loggerFor, readConfiguration } from "../../src/cli/errands.js";
 import type { Surroundings } from "../../src/cli/surroundings.js";
 import { runBridge } from "../../src/bridge.js";
-import { guardProcess, takeLastError } from "../../src/status/process-guard.js";
+import { guardProcess, takeLastError } from "../../src/status/crash-loop.js";
 import { secretValues } from "../../src/config/load.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { systemRandom } from "../../src/runtime/random.js";

@@ -1,8 +1,9 @@
-import type { FileContent, ReadFile } from "../../src/config/files.js";
 import {
-  loadConfiguration,
   type ConfigurationResult,
+  type FileContent,
+  loadConfiguration,
   type LoadedConfiguration,
+  type ReadFile,
 } from "../../src/config/load.js";
 import { formatProblem } from "../../src/config/problem.js";
 

@@ -10,7 +10,7 @@ const keptWithout = (part: string) =>
 /** Mistakes in what limits commands. */
 export const limitBugs: Readonly<Record<string, PlantedBug>> = {
   stale_weather_counts: {
-    seam: "limits/rules/inputs#readWeather",
+    seam: "limits/rules/guards#readWeather",
     plant: `(original) => (name, around) =>
       original(name, { ...around, now: { ...around.now, mono: around.weather(name)?.at ?? around.now.mono } })`,
     breaks: ["S17", "S20", "S23"],

@@ -1,7 +1,7 @@
 import { chmod, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createFile, replaceFile } from "../../src/runtime/durable-file.js";
+import { createFile, replaceFile } from "../../src/runtime/file-system.js";
 import { faultyDisk } from "../journal/support/faulty-disk.js";
 import { tempDirectory } from "../journal/support/temp-directory.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { jumpMs } from "../../src/runtime/clock.js";
-import { tellClockSet } from "../../src/status/watchdog.js";
+import { tellClockSet } from "../../src/status/status.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import { mirrorSettings } from "../support/polled-mirror.js";
 import type { RecordBody } from "../../src/journal/records.js";

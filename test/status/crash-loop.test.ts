@@ -4,8 +4,13 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { LiveSettings } from "../../src/config/live-settings.js";
 import { journalDirectory } from "../../src/journal/open.js";
-import { beginLife, crashesBefore, endLife, type EndedRun } from "../../src/status/crash-loop.js";
-import { guardProcess } from "../../src/status/process-guard.js";
+import {
+  beginLife,
+  crashesBefore,
+  type EndedRun,
+  endLife,
+  guardProcess,
+} from "../../src/status/crash-loop.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { Journal } from "../../src/journal/journal.js";
 import { systemClock } from "../../src/runtime/clock.js";

@@ -8,13 +8,13 @@ import {
   isSuspected,
   nobody,
   type Presence,
+  readSelfTest,
+  selfTestPayload,
   withExchange,
   withHeard,
   withLeft,
   withLink,
-  readSelfTest,
-  selfTestPayload,
-} from "../../src/status/presence.js";
+} from "../../src/status/other-bridge.js";
 
 /** A bridge that was heard for the second time at `at`. */
 const there = (instance: string, client: string, at: number, before: Presence = nobody): Presence =>

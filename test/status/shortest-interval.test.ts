@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { shortestIntervalMs } from "../../src/status/overdue.js";
-import { readPauseMs, stuckPart } from "../../src/status/watchdog.js";
+import { readPauseMs, stuckPart } from "../../src/status/status.js";
 import { newController } from "../../src/greenhouse/reduce.js";
 import { actuator, controllerSettings } from "../support/builders.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readPauseMs, stuckPart, Watchdog } from "../../src/status/watchdog.js";
+import { readPauseMs, stuckPart, Watchdog } from "../../src/status/status.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 

@@ -9,25 +9,23 @@ import { isLoopback } from "../../runtime/sockets.js";
 import { atKey, atValue, type Finding, type Path, repeats, when } from "../problem.js";
 import { urlOf } from "../values.js";
 import {
+  asDraft,
   distinctAddresses,
   distinctControllerIds,
   distinctSensors,
-  fittingOptions,
-  orderedLimits,
-  sendableLimits,
-} from "./controllers.js";
-import { foreignWeather, soundLimits } from "./limits.js";
-import {
-  asDraft,
   type Draft,
+  fittingOptions,
   given,
   isDraft,
   itemsOf,
   numberOf,
+  orderedLimits,
   sectionOf,
   sectionsAt,
+  sendableLimits,
   textOf,
-} from "./draft.js";
+} from "./controllers.js";
+import { foreignWeather, soundLimits } from "./limits.js";
 
 const isOpen = (broker: Draft): boolean => !isLoopback(textOf(broker, "host") ?? "127.0.0.1");
 

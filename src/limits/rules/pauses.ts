@@ -1,6 +1,6 @@
 import type { Wanted } from "../../greenhouse/command/words.js";
 import type { Limits } from "../../greenhouse/limits.js";
-import { degreeOf } from "./inputs.js";
+import { degreeOf } from "./guards.js";
 
 /*
  * Rest, reversal and starts per hour. A movement lasts from a first POST until the travel time after the last one, of kinds

@@ -3,8 +3,17 @@ import { readWanted, type Wanted } from "../../greenhouse/command/words.js";
 import type { AlarmFacts, AlarmType, Guard } from "../../greenhouse/limits.js";
 import type { Actuator } from "../../greenhouse/model.js";
 import type { Entry } from "./entry.js";
-import { clearsAt, foldReading, type GuardState, holds, isBlind, sent } from "./guards.js";
-import { type Around, readInput, weatherStaleAt } from "./inputs.js";
+import {
+  type Around,
+  clearsAt,
+  foldReading,
+  type GuardState,
+  holds,
+  isBlind,
+  readInput,
+  sent,
+  weatherStaleAt,
+} from "./guards.js";
 import { guardSentence, judge, limitsOf, stateOf } from "./judge.js";
 import { pausesFor } from "./pauses.js";
 import { attemptAfter, type Attempts, type Ended, firstAttempt, isGivenUp, type Lease } from "./terms.js";

@@ -1,6 +1,6 @@
 import { PlatformError, type PlatformHost } from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
-import type { Files } from "../../runtime/durable-file.js";
+import type { Files } from "../../runtime/file-system.js";
 import type { Logger } from "../../runtime/log.js";
 import type { HostLinks } from "../link.js";
 

@@ -7,8 +7,7 @@ import type { SignInAnswer } from "../decode/sign-in.js";
 import type { HostLinks } from "../link.js";
 import { operations } from "../operations.js";
 import { credential, type Credential, type CredentialSource } from "./credential.js";
-import type { SavedToken, SessionStore } from "./session-store.js";
-import { type SignInHistory, SignInPace } from "./sign-in-pace.js";
+import { type SavedToken, type SessionStore, type SignInHistory, SignInPace } from "./session-store.js";
 
 /** Whether a failed sign-in was a "no" of the platform, as opposed to a line that did not hold. */
 function isRefusal(error: unknown): error is PlatformError {

@@ -1,6 +1,5 @@
 import { dirname } from "node:path";
-import { withTexts } from "../../config/files.js";
-import { loadConfiguration, mostConfigurationBytes } from "../../config/load.js";
+import { loadConfiguration, mostConfigurationBytes, withTexts } from "../../config/load.js";
 import { formatProblem } from "../../config/problem.js";
 import type { Configuration } from "../../config/schema.js";
 import { isCamera } from "../../greenhouse/device-types.js";

@@ -1,7 +1,6 @@
 import { isAbsolute, relative, resolve } from "node:path";
 import { isMap, isScalar, type Node, type YAMLMap, YAMLMap as MapNode } from "yaml";
-import { readFile, type ReadFile } from "../../config/files.js";
-import { readYaml } from "../../config/load.js";
+import { readFile, type ReadFile, readYaml } from "../../config/load.js";
 import type { Path } from "../../config/problem.js";
 import { type Configuration, configurationSchema, controllerTopicId } from "../../config/schema.js";
 import { readDocument } from "../../config/yaml/read-document.js";

@@ -1,8 +1,7 @@
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../runtime/clock.js";
-import { replaceFile } from "../../runtime/durable-file.js";
-import { errorCode } from "../../runtime/file-system.js";
+import { errorCode, replaceFile } from "../../runtime/file-system.js";
 import { type Screen, StatusLine } from "../status-line.js";
 import type { AccountLists, Answer, Ask } from "./survey.js";
 import { commentText } from "./text.js";

@@ -1,10 +1,9 @@
 import { lstat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { withTexts } from "../../config/files.js";
-import { loadConfiguration } from "../../config/load.js";
+import { loadConfiguration, withTexts } from "../../config/load.js";
 import { formatProblem } from "../../config/problem.js";
 import type { Configuration } from "../../config/schema.js";
-import { nodeFiles } from "../../runtime/durable-file.js";
+import { nodeFiles } from "../../runtime/file-system.js";
 import type { Clock } from "../../runtime/clock.js";
 import { silentLog } from "../../runtime/log.js";
 import type { Random } from "../../runtime/random.js";

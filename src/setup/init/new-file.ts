@@ -1,8 +1,7 @@
 import { access, constants, readdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isMap, isScalar, parseDocument } from "yaml";
-import { createFile, replaceFile } from "../../runtime/durable-file.js";
-import { errorCode } from "../../runtime/file-system.js";
+import { createFile, errorCode, replaceFile } from "../../runtime/file-system.js";
 
 /** Somebody else's file stands there. */
 export class FileExists extends Error {

@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { withTexts } from "../../../src/config/files.js";
-import { loadConfiguration } from "../../../src/config/load.js";
+import { loadConfiguration, withTexts } from "../../../src/config/load.js";
 import { type Answers, type Credential, firstFiles, secretLines } from "../../../src/setup/init/answers.js";
 import {
   addLines,
