@@ -173,7 +173,7 @@ interface GuardOptions {
 }
 
 /** The word for it in the journal. */
-export const uncaughtError = "uncaught_error";
+const uncaughtError = "uncaught_error";
 
 const fileName = "last-error.json";
 const mostCharacters = 4_000;

@@ -53,7 +53,7 @@ const text = (value: unknown): string | null =>
   typeof value === "string" && value.length > 0 && value.length <= 200 ? value : null;
 
 /** Who wrote a message, or a `bridge/info`; null where it does not say. */
-export const instanceIn = (payload: Uint8Array): string | null => text(parsed(payload)["instance"]);
+const instanceIn = (payload: Uint8Array): string | null => text(parsed(payload)["instance"]);
 
 /*
  * Who else works for the same account at this broker. Pure; instants are monotonic ms. Two kinds of evidence: messages of

@@ -23,7 +23,7 @@ export interface Reading {
   readonly quality: Quality;
 }
 
-export const nothingRead: Reading = { value: null, values: [], quality: "stale" };
+const nothingRead: Reading = { value: null, values: [], quality: "stale" };
 
 /**
  * `held`: the condition began, and `clear_after` has not passed since it ended. `unsure`: it was clear when its input was
