@@ -6,8 +6,14 @@ import type { Tally } from "../counters.js";
 import type { SignInAnswer } from "../decode/sign-in.js";
 import type { HostLinks } from "../link.js";
 import { operations } from "../operations.js";
-import { credential, type Credential, type CredentialSource } from "./credential.js";
-import { type SavedToken, type SessionStore, type SignInHistory, SignInPace } from "./session-store.js";
+import {
+  credential,
+  type Credential,
+  type CredentialSource,
+  type SignInHistory,
+  SignInPace,
+} from "./credential.js";
+import type { SavedToken, SessionStore } from "./session-store.js";
 
 /** Whether a failed sign-in was a "no" of the platform, as opposed to a line that did not hold. */
 function isRefusal(error: unknown): error is PlatformError {
