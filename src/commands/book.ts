@@ -9,6 +9,7 @@ import type {
   Addressed,
   Arrived,
   BookLimits,
+  CommandRules,
   Command,
   Interrupted,
   PhaseNews,
@@ -325,6 +326,8 @@ export interface Now {
   /** Epoch ms. */
   readonly at: number;
   readonly mono: number;
+  /** What is in force by now, whatever was when a command was taken. */
+  readonly rules?: Pick<CommandRules, "read_only" | "dry_run">;
 }
 
 /** The book as it becomes; its tables are replaced, never changed. */

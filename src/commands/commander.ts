@@ -120,7 +120,7 @@ export class Commander implements PushBell {
   /** Folds one input into the book and does what follows; what an earlier run left comes in here too. */
   feed(input: Input): readonly Effect[] {
     const { clock } = this.#ports;
-    const now = { at: clock.now(), mono: clock.monotonic() };
+    const now = { at: clock.now(), mono: clock.monotonic(), rules: this.#ports.rules() };
     const { book, effects } = step(this.#book, input, now, this.#ports.limits);
     const isOtherwiseBusy = book.busy !== this.#book.busy;
     this.#book = book;

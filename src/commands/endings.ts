@@ -41,6 +41,19 @@ export const interlocked = (rule: { readonly message: string; readonly interlock
   interlock: rule.interlock,
 });
 
+export const bridgeReadOnly = {
+  reason: "read_only",
+  message:
+    "The bridge is read-only: commands.read_only is set, or it crashed again and again; bridge/info tells which. Nothing was sent.",
+} as const;
+
+/** The configuration was made to send nothing while it waited. */
+export const dryByNow: Ending = {
+  outcome: "dry_run",
+  reason: null,
+  message: "commands.dry_run was switched on before its turn came. Nothing was sent.",
+};
+
 export const shuttingDown = (): Ending =>
   refused("shutting_down", "The bridge is shutting down; send the command again when it is back.");
 
@@ -65,6 +78,9 @@ export const wantedValue = (wanted: Wanted): string =>
 /** The table's spelling where the kind decodes it. */
 export const spelled = (settings: ActuatorSettings, raw: RawValue | null): string | null =>
   raw === null ? null : decodeValue(settings, raw).value || textOf(raw);
+
+const supersededUnknown = (value: string) =>
+  `A newer command took its place after a restart; whether ${value} had been sent is not known.`;
 
 /** What was asked, in the words of the result. */
 export type Asked = Pick<
@@ -263,6 +279,11 @@ export function endingAfter(step: Step, end: StepEnd, isLast: boolean): Ending |
         ...rest,
       };
     case "interrupted":
-      return { ...superseded("after_sending"), ...rest };
+      return {
+        ...superseded("after_sending"),
+        // Of an earlier run, which may have ended before or after this step was sent.
+        ...(end.attempts === 0 && { message: supersededUnknown(step.value) }),
+        ...rest,
+      };
   }
 }

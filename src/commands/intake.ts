@@ -7,7 +7,7 @@ import type { Now } from "./book.js";
 import type { Arrived, BookLimits, Command, CommandRequest } from "./command.js";
 import type { Duplicate } from "./admission.js";
 import { claimedId, type CommandPayload, readPayload } from "./payload.js";
-import { type Asked, refused, resultOf } from "./endings.js";
+import { type Asked, bridgeReadOnly, refused, resultOf } from "./endings.js";
 
 interface Understood {
   readonly payload: CommandPayload;
@@ -113,12 +113,7 @@ function standingRefusal(
   target: ActuatorSettings,
   isStop: boolean,
 ): Refusal | null {
-  if (rules.read_only)
-    return {
-      reason: "read_only",
-      message:
-        "The bridge is read-only: commands.read_only is set, or it crashed again and again; bridge/info tells which. Nothing was sent.",
-    };
+  if (rules.read_only) return bridgeReadOnly;
   if (target.readOnly)
     return { reason: "read_only", message: "This actuator is read-only in the configuration." };
   if (otherBridge && !isStop) {

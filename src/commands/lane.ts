@@ -43,6 +43,7 @@ import {
   letGo,
   lookWhetherHeld,
   put,
+  ruledOut,
   starting,
   takenRecord,
   urgentWaitsMs,
@@ -245,11 +246,11 @@ function next(turn: Turn): void {
     const command = nextUp(turn.lane) ?? newest;
     const verdict = command === newest ? judged : turn.limits.mayStart(command);
     const isPaused = mayGoFrom(turn.lane, command) > turn.now.mono;
-    const isRefused = verdict.type === "refuse";
-    if (!isRefused && isPaused && turn.now.mono <= command.deadlineMono) return;
+    const against = ruledOut(turn, command) ?? (verdict.type === "refuse" ? interlocked(verdict) : null);
+    if (against === null && isPaused && turn.now.mono <= command.deadlineMono) return;
     if (command === stop) turn.lane = { ...turn.lane, stop: null };
     else takeOut(turn, command);
-    if (isRefused) endWaiting(turn, command, interlocked(verdict));
+    if (against !== null) endWaiting(turn, command, against);
     else if (isPaused) endWaiting(turn, command, refusedExpired());
     else if (!takesOver(turn, command)) run(turn, command);
   }

@@ -125,7 +125,7 @@ const command = z
     if (typeof given !== "number")
       return wrong(given === undefined ? missing : '"command" must be a word or a number.');
     // Read from JSON, such a number may already be another one than was written; passed on it would be an invented value.
-    if (Math.abs(given) > Number.MAX_SAFE_INTEGER)
+    if (!isExact(given))
       return wrong(
         'The number in "command" is larger than any setting takes; a raw value of so many digits goes in quotes.',
         "out_of_range",
@@ -134,13 +134,19 @@ const command = z
     return Object.is(given, -0) ? "0" : String(given);
   });
 
+/** A text that may stand in a line of a log or a table. */
+const line = (key: string) =>
+  text(key).regex(/^[^\p{Cc}\p{Cs}]*$/u, {
+    error: `"${key}" has control characters, or half of a character, in it.`,
+  });
+
+/** Read from JSON, a larger number may already be another one than was written, and two ids one. */
+const isExact = (given: number) => Math.abs(given) <= Number.MAX_SAFE_INTEGER;
+
 const id = z
   .preprocess(
-    (given) => (typeof given === "number" ? String(given) : given),
-    text("id")
-      .regex(/^[^\p{Cc}\p{Cs}]*$/u, { error: '"id" has control characters, or half of a character, in it.' })
-      .min(1, { error: '"id" is empty; leave it out or give it a value.' })
-      .nullish(),
+    (given) => (typeof given === "number" && isExact(given) ? String(given) : given),
+    line("id").min(1, { error: '"id" is empty; leave it out or give it a value.' }).nullish(),
   )
   .transform((given) => given ?? null);
 
@@ -178,7 +184,7 @@ const term = (key: string) => duration(key, 'from 1s to 24h, such as "20m"', [1_
 const fields = z.object({
   command,
   id,
-  by: text("by").nullish(),
+  by: line("by").nullish(),
   at,
   max_age: duration("max_age", 'such as "30s"'),
   force: flag("force"),

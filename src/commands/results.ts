@@ -46,7 +46,8 @@ function endUncounted(turn: Turn, command: Command, result: CommandResult): void
 
 /** Ends a command of an earlier run that nobody can read back. */
 export function abandon(turn: Turn, { about, asked, ownId, ending }: Abandoned): void {
-  const result = resultOf(asked, ending, null, { at: turn.now.at, tookMs: 0 });
+  const { at } = turn.now;
+  const result = resultOf(asked, ending, null, { at, tookMs: at - Date.parse(asked.received_at) });
   problemEnded(turn, about, result);
   if (ownId) endedBefore(turn, about, result, 0);
   conclude(turn, { ...about, controllerId: asked.controller, response: null }, result, false);

@@ -30,7 +30,7 @@ import {
   stepReport,
   superseded,
 } from "./endings.js";
-import { dropPassedOver, finish, keptBack, letGo, put } from "./turn.js";
+import { dropPassedOver, finish, keptBack, letGo, put, ruledOut } from "./turn.js";
 
 /*
  * From the first POST of a command to its end. There is at most one second POST of a step, of a command that is young
@@ -52,6 +52,11 @@ function post(turn: Turn, run: Run, attempt: Attempt): void {
     return;
   }
   const { command } = run;
+  const against = run.posted ? null : ruledOut(turn, command);
+  if (against !== null) {
+    finish(turn, run, against);
+    return;
+  }
   const verdict = turn.limits.mayPost(command, step.purpose === "lead_in");
   if (verdict.type !== "go") {
     keptBack(turn, run, attempt, verdict);

@@ -12,6 +12,7 @@ import {
   openCommands,
   type Turn,
 } from "./book.js";
+import { deadlineWith } from "../limits/rules/terms.js";
 import { type Arrived, type BookLimits, type Command, laneKey } from "./command.js";
 import { duplicateOf, payloadKey, type Taken, takePlace, withId } from "./admission.js";
 import { commandFrom, duplicateRefusal, journalRefusal, refusalOf, understand } from "./intake.js";
@@ -152,7 +153,8 @@ function asked(turn: Turn, arrived: Arrived): void {
     refuse(turn, arrived, { ...refusalOf(taking), payload, canonical: word });
     return;
   }
-  const command = taking.term === null ? asked : { ...asked, term: taking.term };
+  const { term } = taking;
+  const command = term === null ? asked : { ...asked, term, deadlineMono: deadlineWith(term, asked) };
   if (!command.isOfFlood) turn.effects.push({ type: "taken", command });
   const newest = taken(turn, command);
   inLane(turn, key, () => {

@@ -18,7 +18,16 @@ import {
   type Turn,
 } from "./book.js";
 import { aboutOf, type Command } from "./command.js";
-import { type Ending, interlocked, stepReport, superseded, wantedValue } from "./endings.js";
+import {
+  bridgeReadOnly,
+  dryByNow,
+  type Ending,
+  interlocked,
+  refused,
+  stepReport,
+  superseded,
+  wantedValue,
+} from "./endings.js";
 import { end } from "./results.js";
 
 /** What the journal has to know of a command, so that the next start can find out what became of it. */
@@ -184,6 +193,12 @@ export function finish(turn: Turn, run: Run, ending: Ending): void {
   // Neither a dry run nor what is refused takes the place of those that waited with it.
   if (wasRunning && !run.command.dryRun && ending.outcome !== "refused") dropPassedOver(turn);
   end(turn, run.heir ?? run.command, ending);
+}
+
+/** What the configuration says by now against a command of which nothing was sent; null for nothing. */
+export function ruledOut({ now: { rules } }: Turn, { dryRun }: Command): Ending | null {
+  if (rules?.read_only === true) return refused(bridgeReadOnly.reason, bridgeReadOnly.message);
+  return rules?.dry_run === true && !dryRun ? dryByNow : null;
 }
 
 /** The limits forbid this POST: nothing was sent, or what was sent stays told. */

@@ -130,7 +130,7 @@ function table(records: readonly JournalRecord[], headers: Answer["headers"]): A
 
 function csvCell(value: unknown): string {
   if (value === null || value === undefined) return "";
-  const cell = typeof value === "string" ? value.replace(/^(?=[=+\-@])/, "'") : JSON.stringify(value);
+  const cell = typeof value === "string" ? value.replace(/^(?=[=+\-@\t\r])/, "'") : JSON.stringify(value);
   return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 

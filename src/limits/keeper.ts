@@ -23,7 +23,7 @@ import {
 import { go, judge, type KeptBack, type Verdict } from "./rules/judge.js";
 import { type KeeperPorts, Ledger, unlockedEvent, Watchers } from "./ledger.js";
 import { isMoving } from "./rules/pauses.js";
-import { type Ended, type GivenTerm, type Term, termOf } from "./rules/terms.js";
+import { deadlineWith, type Ended, type GivenTerm, type Term, termOf } from "./rules/terms.js";
 import { dueAt, dueSends, expire, isKeptBack, isThere, readGuards, sentAs } from "./rules/upkeep.js";
 
 type Taking = { readonly term: Term | null } | { readonly refusal: Refusal } | KeptBack;
@@ -77,7 +77,8 @@ export class LimitKeeper {
   take(command: LimitedCommand, given: GivenTerm): Taking {
     const term = termOf(command.wanted, command.target, command.settings, given);
     if (term !== null && "reason" in term) return { refusal: term };
-    const verdict = this.mayStart(term === null ? command : { ...command, term });
+    const deadlineMono = deadlineWith(term, command);
+    const verdict = this.mayStart(term === null ? command : { ...command, term, deadlineMono });
     return verdict.type === "refuse" ? verdict : { term };
   }
 

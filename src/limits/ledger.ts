@@ -267,7 +267,7 @@ function overrunEvent(
   const until = kept?.lease?.until ?? null;
   const minutes = until === null ? null : Math.max(0, Math.round((at - until) / 60_000));
   const when = minutes === null ? "by now, as the clock was set back" : `${minutes} minutes ago`;
-  const message = `${about.controller}/${about.actuator} should have ended ${when}; ${endsWith} is sent now.`;
+  const message = `${about.controller}/${about.actuator} should have ended ${when}; ${endsWith} is sent as soon as it may be.`;
   return { type: "lease_overrun", severity: "error", message, at, facts: { ...about, minutes } };
 }
 

@@ -81,6 +81,9 @@ describe("after a restart", () => {
     expect(bench.values()).toEqual(["101=10100", "101=60"]);
     expect(outcomesOf(bench)).toMatchObject({ c1: "confirmed" });
 
+    const message = expect.stringMatching("whether 60 had been sent is not known") as string;
+    expect(bench.results.find(({ id }) => id === "old")).toMatchObject({ outcome: "superseded", message });
+
     const other = new CommandBench();
     other.platform.registers.set("101", "20");
     other.recover(interruptedDegree(other, { attempts: 0, code: null, sentAt: null }));

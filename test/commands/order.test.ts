@@ -419,3 +419,46 @@ describe("commands that arrive in one turn of the event loop", () => {
     expect(bench.results.slice(2).map(({ reason }) => reason)).toEqual(["duplicate", "duplicate"]);
   });
 });
+
+describe("what the configuration says by now", () => {
+  it("ends a command that waits: read_only refuses it, dry_run sends nothing", async () => {
+    for (const [rule, outcome] of [
+      ["readOnly", "refused read_only"],
+      ["dryRun", "dry_run"],
+    ] as const) {
+      const options = { actuators: [{ ...fan, minIntervalMs: 60_000 }], readOnly: false, dryRun: false };
+      const bench = new CommandBench(options);
+      bench.platform.registers.set("140", "1001");
+      bench.send("on");
+      await bench.clock.advance(30_000);
+      bench.send("auto");
+      options[rule] = true;
+      await bench.clock.advance(400_000);
+      expect(outcomesOf(bench)).toEqual({ c1: "confirmed", c2: outcome });
+      expect(bench.values()).toEqual(["140=1010"]);
+    }
+  });
+
+  it("ends a command that is being checked before its first POST, and lets one go on of which something was sent", async () => {
+    const checked = { actuators: [fan], readOnly: false };
+    const bench = new CommandBench(checked);
+    bench.platform.registers.set("140", "1001");
+    bench.diskMs = 1_000;
+    bench.send("on");
+    await bench.clock.advance(500);
+    checked.readOnly = true;
+    await bench.clock.advance(400_000);
+    expect(outcomesOf(bench)).toEqual({ c1: "refused read_only" });
+    expect(bench.values()).toEqual([]);
+
+    const sent = { readOnly: false };
+    const roof = new CommandBench(sent);
+    roof.platform.registers.set("101", "10001");
+    roof.send("45");
+    while (roof.values().length === 0) await roof.clock.advance(100);
+    sent.readOnly = true;
+    await roof.clock.advance(400_000);
+    expect(outcomesOf(roof)).toEqual({ c1: "confirmed" });
+    expect(roof.values()).toEqual(["101=10100", "101=45"]);
+  });
+});

@@ -488,6 +488,24 @@ describe("pauses", () => {
     expect(one.results.at(-1)).toMatchObject({ outcome: "confirmed" });
   });
 
+  it("refuse a lease that would be over before they end, and none begins after its own end", async () => {
+    const one = await bench({
+      actuators: [skylight({ travelMs: 10_000, limits: limits({ reversalMs: 40_000 }) })],
+    });
+    await one.run("open");
+    await one.clock.advance(60_000);
+    one.send("close");
+    await one.clock.advance(15_000);
+    const lease = '{"command":"open","for":"20s"}';
+    one.send(lease);
+    await one.clock.advance(0);
+    expect(one.results.at(-1)).toMatchObject({ reason: "interlock", interlock: { rule: "reversal" } });
+    await one.clock.advance(60_000);
+    one.diskMs = 30_000;
+    expect(await one.run(lease)).toMatchObject({ outcome: "refused", reason: "expired" });
+    expect(one.platform.posts.map(({ value }) => value)).toEqual(["10010", "10001"]);
+  });
+
   it("count starts over a rolling hour, and never delay off", async () => {
     const one = await bench({ actuators: [valve({ limits: limits({ startsPerHour: 2 }) })] });
     for (const word of ["on", "off", "on", "off"]) await one.run(word, { targetId: "valve" });

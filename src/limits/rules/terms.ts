@@ -18,6 +18,12 @@ export interface Term {
   readonly holdMs: number | null;
 }
 
+/** Until when a command with this term may be sent, monotonic ms: a lease counts from the arrival, so none begins after its end. */
+export const deadlineWith = (
+  term: Term | null,
+  { receivedMono, deadlineMono }: { readonly receivedMono: number; readonly deadlineMono: number },
+): number => Math.min(deadlineMono, receivedMono + (term?.lease?.ms ?? Infinity));
+
 /** What a payload says of them. */
 export interface GivenTerm {
   readonly forMs: number | null;
