@@ -79,8 +79,12 @@ export const wantedValue = (wanted: Wanted): string =>
 export const spelled = (settings: ActuatorSettings, raw: RawValue | null): string | null =>
   raw === null ? null : decodeValue(settings, raw).value || textOf(raw);
 
-const supersededUnknown = (value: string) =>
-  `A newer command took its place after a restart; whether ${value} had been sent is not known.`;
+/** Without a known POST it is one of an earlier run, which may have ended before or after this step was sent. */
+function supersededAt({ value }: Step, { attempts }: StepEnd): Ending {
+  const ending = superseded("after_sending");
+  const message = `A newer command took its place after a restart; whether ${value} had been sent is not known.`;
+  return attempts === 0 ? { ...ending, message } : ending;
+}
 
 /** What was asked, in the words of the result. */
 export type Asked = Pick<
@@ -279,11 +283,6 @@ export function endingAfter(step: Step, end: StepEnd, isLast: boolean): Ending |
         ...rest,
       };
     case "interrupted":
-      return {
-        ...superseded("after_sending"),
-        // Of an earlier run, which may have ended before or after this step was sent.
-        ...(end.attempts === 0 && { message: supersededUnknown(step.value) }),
-        ...rest,
-      };
+      return { ...supersededAt(step, end), ...rest };
   }
 }

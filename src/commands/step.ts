@@ -153,8 +153,7 @@ function asked(turn: Turn, arrived: Arrived): void {
     refuse(turn, arrived, { ...refusalOf(taking), payload, canonical: word });
     return;
   }
-  const { term } = taking;
-  const command = term === null ? asked : { ...asked, term, deadlineMono: deadlineWith(term, asked) };
+  const command = withTerm(asked, taking.term);
   if (!command.isOfFlood) turn.effects.push({ type: "taken", command });
   const newest = taken(turn, command);
   inLane(turn, key, () => {
@@ -162,6 +161,9 @@ function asked(turn: Turn, arrived: Arrived): void {
     enter(turn, command);
   });
 }
+
+const withTerm = (command: Command, term: Command["term"]): Command =>
+  term === null ? command : { ...command, term, deadlineMono: deadlineWith(term, command) };
 
 /** From now on a repeated one is recognised. */
 function taken(turn: Turn, command: Command): Taken {
