@@ -12,7 +12,6 @@ import {
   openCommands,
   type Turn,
 } from "./book.js";
-import { deadlineWith } from "../limits/rules/terms.js";
 import { type Arrived, type BookLimits, type Command, laneKey } from "./command.js";
 import { duplicateOf, payloadKey, type Taken, takePlace, withId } from "./admission.js";
 import { commandFrom, duplicateRefusal, journalRefusal, refusalOf, understand } from "./intake.js";
@@ -47,7 +46,7 @@ const draftOf = (book: Book): Turn["book"] => ({
 });
 
 const unlimited: BookLimits = {
-  take: () => ({ term: null }),
+  take: ({ deadlineMono }) => ({ term: null, deadlineMono }),
   mayStart: () => ({ type: "go" }),
   mayPost: () => ({ type: "go" }),
 };
@@ -153,7 +152,7 @@ function asked(turn: Turn, arrived: Arrived): void {
     refuse(turn, arrived, { ...refusalOf(taking), payload, canonical: word });
     return;
   }
-  const command = withTerm(asked, taking.term);
+  const command = { ...asked, ...taking };
   if (!command.isOfFlood) turn.effects.push({ type: "taken", command });
   const newest = taken(turn, command);
   inLane(turn, key, () => {
@@ -161,9 +160,6 @@ function asked(turn: Turn, arrived: Arrived): void {
     enter(turn, command);
   });
 }
-
-const withTerm = (command: Command, term: Command["term"]): Command =>
-  term === null ? command : { ...command, term, deadlineMono: deadlineWith(term, command) };
 
 /** From now on a repeated one is recognised. */
 function taken(turn: Turn, command: Command): Taken {

@@ -23,10 +23,10 @@ import {
 import { go, judge, type KeptBack, type Verdict } from "./rules/judge.js";
 import { type KeeperPorts, Ledger, unlockedEvent, Watchers } from "./ledger.js";
 import { isMoving } from "./rules/pauses.js";
-import { deadlineWith, type Ended, type GivenTerm, type Term, termOf } from "./rules/terms.js";
+import { deadlineWith, type Ended, type GivenTerm, termOf } from "./rules/terms.js";
 import { dueAt, dueSends, expire, isKeptBack, isThere, readGuards, sentAs } from "./rules/upkeep.js";
 
-type Taking = { readonly term: Term | null } | { readonly refusal: Refusal } | KeptBack;
+type Taking = Pick<LimitedCommand, "term" | "deadlineMono"> | { readonly refusal: Refusal } | KeptBack;
 
 type About = Pick<LimitedCommand, "code" | "targetId" | "settings" | "term">;
 
@@ -79,7 +79,7 @@ export class LimitKeeper {
     if (term !== null && "reason" in term) return { refusal: term };
     const deadlineMono = deadlineWith(term, command);
     const verdict = this.mayStart(term === null ? command : { ...command, term, deadlineMono });
-    return verdict.type === "refuse" ? verdict : { term };
+    return verdict.type === "refuse" ? verdict : { term, deadlineMono };
   }
 
   /** What waits longer than the command may is refused. */
