@@ -15,7 +15,7 @@ import {
 import { readSignIn, type SignInAnswer } from "./decode/sign-in.js";
 import { type Files, nodeFiles } from "../runtime/file-system.js";
 import { HostConnections } from "./http/connections.js";
-import { type HostLink, HostLinks, type OnLink } from "./link.js";
+import { type HostLink, HostLinks, type OnLink } from "./circuit.js";
 import { operations } from "./operations.js";
 import type { PushParts } from "./push/platform-push.js";
 import { platformReader, platformWriter } from "./reads.js";

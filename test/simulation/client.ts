@@ -1,6 +1,6 @@
 import { createPlatform, type PlatformClient } from "../../src/platform/client.js";
 import type { Files } from "../../src/runtime/file-system.js";
-import type { OnLink } from "../../src/platform/link.js";
+import type { OnLink } from "../../src/platform/circuit.js";
 import type { PlatformSettings } from "../../src/platform/settings.js";
 import { silentLog } from "../support/builders.js";
 import type { Chance } from "./chance.js";

@@ -4,60 +4,7 @@ import { reservedControllerIds } from "../../greenhouse/topic-ids.js";
 import { atKey, atValue, type Finding, type Path, repeats } from "../problem.js";
 import { controllerTopicId } from "../schema.js";
 import { takesDegrees } from "../values.js";
-
-/*
- * Rules between keys look at the file as it was read, not at the parsed configuration: they must find their error also
- * while something else in the file is wrong. So everything may be missing or of a wrong type here.
- */
-export type Draft = Readonly<Record<string, unknown>>;
-
-const nothing: Draft = {};
-
-export const isDraft = (value: unknown): value is Draft =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-export const asDraft = (value: unknown): Draft => (isDraft(value) ? value : nothing);
-
-export const sectionOf = (draft: Draft, key: string): Draft => asDraft(draft[key]);
-
-/** A section and where it stands. */
-export interface Placed {
-  readonly path: Path;
-  readonly section: Draft;
-}
-
-/** Every section at a path in which `*` stands for any name or position, in the file's order. */
-export function sectionsAt(root: Draft, pattern: string): readonly Placed[] {
-  let found: readonly { readonly path: Path; readonly value: unknown }[] = [{ path: [], value: root }];
-  for (const key of pattern.split("."))
-    found = found.flatMap(({ path, value }) =>
-      key === "*"
-        ? entriesOf(value).map(([name, inner]) => ({ path: [...path, name], value: inner }))
-        : [{ path: [...path, key], value: asDraft(value)[key] }],
-    );
-  return found.map(({ path, value }) => ({ path, section: asDraft(value) }));
-}
-
-const entriesOf = (value: unknown): readonly (readonly [string | number, unknown])[] =>
-  Array.isArray(value) ? value.map((item, at) => [at, item]) : Object.entries(asDraft(value));
-
-export const itemsOf = (draft: Draft, key: string): readonly unknown[] => {
-  const value = draft[key];
-  return Array.isArray(value) ? value : [];
-};
-
-export const given = (draft: Draft, key: string): boolean =>
-  Object.hasOwn(draft, key) && draft[key] !== undefined;
-
-export function textOf(draft: Draft, key: string): string | null {
-  const value = draft[key];
-  return typeof value === "string" ? value : null;
-}
-
-export function numberOf(draft: Draft, key: string): number | null {
-  const value = draft[key];
-  return typeof value === "number" && Number.isFinite(value) ? value : null;
-}
+import { type Draft, given, numberOf, type Placed, sectionOf, sectionsAt, textOf } from "./draft.js";
 
 type Check = (actuator: Draft, kind: ActuatorKind, path: Path) => Finding[];
 

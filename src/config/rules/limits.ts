@@ -4,7 +4,7 @@ import { controllerTopicId, type Configuration } from "../schema.js";
 import { atKey, atValue, type Finding, type Path, when } from "../problem.js";
 import { takesDegrees } from "../values.js";
 import { parseDuration, formatDuration } from "../../runtime/duration.js";
-import { type Draft, given, itemsOf, numberOf, sectionOf, sectionsAt, textOf } from "./controllers.js";
+import { type Draft, given, itemsOf, numberOf, sectionOf, sectionsAt, textOf } from "./draft.js";
 
 /* Rules of `limits` and `weather`. A limit that could not do what it says is an error: somebody relies on it. */
 

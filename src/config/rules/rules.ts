@@ -9,23 +9,25 @@ import { isLoopback } from "../../runtime/sockets.js";
 import { atKey, atValue, type Finding, type Path, repeats, when } from "../problem.js";
 import { urlOf } from "../values.js";
 import {
-  asDraft,
   distinctAddresses,
   distinctControllerIds,
   distinctSensors,
-  type Draft,
   fittingOptions,
+  orderedLimits,
+  sendableLimits,
+} from "./controllers.js";
+import { foreignWeather, soundLimits } from "./limits.js";
+import {
+  asDraft,
+  type Draft,
   given,
   isDraft,
   itemsOf,
   numberOf,
-  orderedLimits,
   sectionOf,
   sectionsAt,
-  sendableLimits,
   textOf,
-} from "./controllers.js";
-import { foreignWeather, soundLimits } from "./limits.js";
+} from "./draft.js";
 
 const isOpen = (broker: Draft): boolean => !isLoopback(textOf(broker, "host") ?? "127.0.0.1");
 

@@ -137,5 +137,5 @@ export function ageAllowance(facts: AgeFacts): number | Refusal {
 export const expired = (): Refusal => ({
   reason: "expired",
   message:
-    "The command was older than its max_age before it could be sent; send it again if it is still wanted.",
+    "The command was older than its max_age, or than the time it was to last, before it could be sent; send it again if it is still wanted.",
 });

@@ -2,7 +2,7 @@ import { PlatformError, type PlatformHost } from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Files } from "../../runtime/file-system.js";
 import type { Logger } from "../../runtime/log.js";
-import type { HostLinks } from "../link.js";
+import type { HostLinks } from "../circuit.js";
 
 /** A token in use. A later one has a higher generation. */
 export interface Credential {

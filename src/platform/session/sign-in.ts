@@ -4,7 +4,7 @@ import type { Logger } from "../../runtime/log.js";
 import { textsIn } from "../../runtime/redaction.js";
 import type { Tally } from "../counters.js";
 import type { SignInAnswer } from "../decode/sign-in.js";
-import type { HostLinks } from "../link.js";
+import type { HostLinks } from "../circuit.js";
 import { operations } from "../operations.js";
 import {
   credential,

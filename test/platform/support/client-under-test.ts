@@ -5,7 +5,7 @@ import { inspect } from "node:util";
 import { pino } from "pino";
 import { PlatformError, type PlatformErrorFacts } from "../../../src/greenhouse/ports.js";
 import { createPlatform, type PlatformClient, type PlatformPorts } from "../../../src/platform/client.js";
-import type { HostLink } from "../../../src/platform/link.js";
+import type { HostLink } from "../../../src/platform/circuit.js";
 import type { PlatformSettings } from "../../../src/platform/settings.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { type Answerer, type FakeHost, startFakeHost } from "./fake-host.js";
