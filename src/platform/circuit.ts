@@ -3,8 +3,8 @@ import type { Clock } from "../runtime/clock.js";
 
 /*
  * Decides which requests may go out while a host is lost or refuses us; `HostLinks` at the end holds what is decided about.
- * Pure but for that; instants are monotonic ms. While something is
- * open, one probe per 30 s is let through for both hosts together, so that an hour without platform costs few requests.
+ * All else is pure; instants are monotonic ms. While something is open, one probe per 30 s is let through for both hosts
+ * together, so that an hour without platform costs few requests.
  */
 
 interface HostCircuit {
