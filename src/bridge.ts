@@ -370,7 +370,7 @@ class Bridge {
     const { topic, payload, retain } = message;
     const incoming = this.#topics.parse(topic);
     if (incoming === null) return;
-    // Another broker stamps nobody, so there the property would be the sender's own word.
+    // Another broker stamps no sender, so there the property would be the sender's own word.
     const stamped = this.#stampsSenders ? readVia(message.properties.userProperties) : null;
     const via = stamped && { client: stamped.client, user: stamped.user };
     if (incoming.type === "command") this.#desk.received(message, incoming, via);

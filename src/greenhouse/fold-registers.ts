@@ -99,7 +99,7 @@ type Addresses = Controller["addresses"];
 
 /**
  * Folds one read address in that no actuator or parameter owns. Only what a command has read back is kept, and from
- * then on followed; all other addresses of a group are nobody's business.
+ * then on followed; all other addresses of a group are left out.
  */
 export function foldRawAddress(
   addresses: Addresses,

@@ -24,7 +24,7 @@ interface Surroundings {
 
 const gone = (around: Surroundings) => !around.platformReachable || around.availability === "offline";
 
-/** Received in the future: our own clock was set back since, so nobody knows how old it is. */
+/** Received in the future: our own clock was set back since, so its age cannot be known. */
 const isAhead = (receivedAt: number, now: number) => receivedAt > now + futureToleranceMs;
 
 /** The instant a sensor's age counts from: its own time when usable, else when it came. */

@@ -69,7 +69,7 @@ export interface Register {
 }
 
 /**
- * Between the steps of a command the registers show its mode or lead-in, which nobody asked for: state and position stay
+ * Between the steps of a command the registers show its mode or lead-in, which is not what was asked for: state and position stay
  * as they were until every step was sent and the address of the last one has been read since.
  */
 export interface BetweenSteps {

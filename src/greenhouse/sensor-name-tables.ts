@@ -273,7 +273,7 @@ function readPlaces(): { places: ReadonlyMap<string, Place>; longestPlace: numbe
 /*
  * Codes too short or too local to be names, `kinds: codes`. They give a kind and no word, because a code is its own id.
  * `?`: only where a unit settles it (`wd` is wenDu, a temperature, on one platform and wind direction on the next).
- * A number may follow. Codes nobody has explained (`lp`) are left out: their sensors stay `other`.
+ * A number may follow. Codes without a known meaning (`lp`) are left out: their sensors stay `other`.
  */
 const factorCodes = `
 temperature: t, tmp, airt, kqwd, snwd, swwd

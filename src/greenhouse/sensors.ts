@@ -105,7 +105,7 @@ export const quantities: Readonly<Record<SensorKind, Quantity>> = {
 
 /**
  * What a working sensor of this kind can show in this unit. Without a unit (null) anything plausible in one of the
- * kind's units passes, since nobody said which it is. Null where nothing can be said: `other`, or a foreign unit.
+ * kind's units passes, since the unit is not known. Null where nothing can be said: `other`, or a foreign unit.
  */
 export function plausibleRange(kind: SensorKind, unit: string | null): Range | null {
   const given = Object.entries(quantities[kind].limits).filter(([one]) => unit === null || one === unit);

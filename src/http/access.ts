@@ -28,7 +28,7 @@ export interface Visitor {
   readonly isWrongToken?: true;
 }
 
-/** Whether the page and its API are served: never where nobody could be let in. */
+/** Whether the page and its API are served: never where no visitor could be let in. */
 export const servesPage = ({ page, host, users, ingress }: Listener): boolean =>
   page ?? (isLoopback(host) || users.length > 0 || ingress.enabled);
 

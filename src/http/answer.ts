@@ -80,7 +80,7 @@ export async function inputOf(request: IncomingMessage): Promise<{ readonly give
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
     const given: unknown = bytes === 0 ? {} : JSON.parse(text);
-    // What nests too deeply for that is handed on to nobody.
+    // What nests too deeply for that is not handed on.
     JSON.stringify(given);
     if (typeof given !== "object" || given === null || Array.isArray(given))
       return badRequest("Send a JSON object.");

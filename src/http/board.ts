@@ -4,7 +4,7 @@ import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { forgetOldest } from "../runtime/logins.js";
 import type { CommandDocument } from "../page/protocol.js";
 
-/** Commands as they are told; more than anybody asks for later. */
+/** Commands kept for `api/commands/<id>`; older ones are found in the journal. */
 const mostKept = 1_000;
 
 interface Told {
@@ -41,7 +41,7 @@ export class CommandBoard {
   }
 
   result(result: CommandResult, { controllerId, target, targetId }: ResultAddressee): void {
-    // Whoever submitted it learns its id only now, and waits from then on.
+    // The sender learns its id only now, and waits from then on.
     if (result.outcome === "refused") queueMicrotask(() => this.#listeners.forEach((tell) => tell(result)));
     // The answer to a repeated message is news for its sender alone, and names are invented without end.
     if (result.reason === "duplicate" || result.reason === "unknown_actuator") return;

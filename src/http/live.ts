@@ -25,7 +25,7 @@ const lifeSignTicks = 16;
 const mostBufferedBytes = 64 * 1024;
 const mostStalledTicks = 240;
 const mostViewers = 50;
-/** Of one session, user or address: one that opens more keeps nobody else out. */
+/** Of one session, user or address: one that opens more does not keep others out. */
 const mostOfOne = 20;
 /** Items in the snapshot of a list. */
 const mostItems = 100;
@@ -34,16 +34,16 @@ const subscription = z.strictObject({ subscribe: z.array(z.string()).max(20) });
 const wrong = { error: "bad_request", message: 'Send {"subscribe": [...]} with at most 20 views.' };
 
 /**
- * Shows views to browsers: a snapshot first, then what changed, at most four times a second. Who reads too slowly is sent
- * nothing until he has caught up, and then all of it anew.
+ * Shows views to browsers: a snapshot first, then what changed, at most four times a second. A reader that is too slow is
+ * sent nothing until it has caught up, and then all of it anew.
  */
 export class LiveViews {
   readonly #clock: Clock;
   readonly #view: (name: string) => object | null;
-  /** Nobody is there until it is woken. */
+  /** Lasts while there is no viewer. */
   readonly #someone: Rest;
   readonly #viewers = new Set<Viewer>();
-  /** What all who look at a view and are owed nothing were told last, so that one patch fits all. */
+  /** What all viewers of a view that are owed nothing were told last, so that one patch fits all. */
   readonly #shown = new Map<string, object | null>();
   #ticks = 0;
 
@@ -82,7 +82,7 @@ export class LiveViews {
     socket.on("close", () => this.#viewers.delete(viewer));
   }
 
-  /** Lets go whoever is no longer let in. */
+  /** Closes the sockets of viewers that are no longer let in. */
   review(): void {
     for (const { socket, isWelcome } of this.#viewers) if (!isWelcome()) socket.close(4401, "log in again");
   }
@@ -95,7 +95,7 @@ export class LiveViews {
       this.#pay(viewer);
       viewer.isAnswered = false;
       viewer.stalledTicks = isBehind(viewer.socket) ? viewer.stalledTicks + 1 : 0;
-      // Who never catches up is let go.
+      // A viewer that never catches up is let go.
       if (viewer.stalledTicks > mostStalledTicks) viewer.socket.terminate();
     }
     this.#ticks += 1;
@@ -122,12 +122,12 @@ export class LiveViews {
     }
     views.clear();
     for (const name of wanted.data.subscribe) views.set(name, false);
-    // Who asks again and again is answered with the next tick, and no more often than others are told what is new.
+    // A viewer that asks again and again is answered with the next tick, and no more often than others are told what is new.
     if (!viewer.isAnswered) this.#pay(viewer);
     viewer.isAnswered = true;
   }
 
-  /** Tells everybody who looks at it what is new in a view; who cannot take that is owed all of it. */
+  /** Tells all viewers of a view what is new in it; one that cannot take that is owed all of it. */
   #tellNews(name: string): void {
     const [before, after] = [this.#shown.get(name), this.#view(name)];
     this.#shown.set(name, after);

@@ -17,12 +17,12 @@ interface Asked {
   readonly visitor: Visitor;
   /** What follows the route's path. */
   readonly id: string;
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the client no longer waits for the answer. */
   readonly gone: AbortSignal;
   readonly sessions: Sessions;
 }
 
-/** Who may ask, and how; a GET may be a HEAD too. */
+/** Which role may ask, and how; a GET may be a HEAD too. */
 export interface Route {
   readonly method: "GET" | "POST";
   readonly role: Role | null;
@@ -174,7 +174,7 @@ export const plainRoutes: Routes = {
 
 /** Of all sensors enough for a line as wide as a phone, of one every point. */
 const [sparkPoints, allPoints] = [96, 1_440];
-/** Requests that say who asks. */
+/** Requests that carry the name of the sender. */
 const acts: ReadonlySet<string> = new Set(["lock", "unlock", "release", "acknowledge"]);
 const response = z.looseObject({ status: z.string() });
 const often = { error: expecting("a number from 1 to 10000") };

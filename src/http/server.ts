@@ -13,7 +13,7 @@ import { type Answer, busy, failure, loginRequired, send } from "./answer.js";
 import { apiRoutes, plainRoutes, type Route, type Routes } from "./routes.js";
 import type { PageService } from "./service.js";
 
-// A limit of Node's own would turn away newcomers instead, for as long as somebody holds sockets open.
+// A limit of Node's own would turn away newcomers instead, for as long as one client holds sockets open.
 const maxSockets = 50;
 
 /** Serves health, metrics, and the page with its API until the signal aborts. A busy port is a warning, not a reason to stop. */
@@ -35,7 +35,7 @@ export async function serveHttp(service: PageService, signal: AbortSignal): Prom
   const site = new Site(service, sessions);
   server.on("request", (request, response) => {
     const { socket } = request;
-    // Whoever waits for an answer is not silent.
+    // A client that waits for an answer is not silent.
     sockets.spoke(socket);
     response.once("close", () => {
       if (!socket.destroyed) sockets.add(socket);
@@ -91,7 +91,7 @@ class Site {
       const isRefused = "status" in visitor;
       await send(response, isRefused ? visitor : await this.#answer(request, visitor, gone.signal));
     } catch (error) {
-      // Who hangs up in the middle of a request has not found a defect.
+      // A client that hangs up in the middle of a request has not found a defect.
       if (!request.destroyed || request.complete)
         this.#service.sources.log.error({ err: error }, "a request to the page could not be served");
       response.destroy();
@@ -124,7 +124,7 @@ class Site {
     });
   }
 
-  /** Who looks, or why he may not. */
+  /** The visitor that looks, or why it may not. */
   #viewer(request: IncomingMessage): Visitor | Answer {
     const visitor = this.#judged(request);
     return "status" in visitor ? visitor : (roleRefusal(visitor, "viewer") ?? visitor);

@@ -27,7 +27,7 @@ export interface PageSources {
     health(): Readonly<Record<string, unknown>>;
     isHealthy(): boolean;
     isReady(): boolean;
-    /** Somebody showed a wrong token or password; from which address. */
+    /** A wrong token or password was shown; from which address. */
     refusedLogin(shown: "http.token" | "password", address: string | null): void;
   };
   readonly submit: (request: CommandRequest) => { readonly id: string; readonly isTaken: boolean };
@@ -136,7 +136,7 @@ export class PageService {
     return Object.fromEntries(named);
   }
 
-  /** What was written since somebody looked comes before what is known already. */
+  /** Lines written since the last look come before those known already. */
   #log(): readonly LogLine[] {
     const { recentLog } = this.sources;
     const written = recentLog?.written ?? 0;

@@ -67,7 +67,7 @@ const labelOf = (inWords: (language: Language) => string): Label => ({
   zh: inWords("zh"),
 });
 
-/** Looked up in the catalogue once for each sensor that somebody looks at, as that takes longer than all else about it. */
+/** Looked up in the catalogue once for each sensor that a view shows, as that takes longer than all else about it. */
 const labels = new WeakMap<SensorDefinition, Label>();
 
 /** Its own name where it was given one, else the platform's in the words of the catalogue. */

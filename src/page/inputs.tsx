@@ -33,7 +33,7 @@ export const Field = ({ label, bound, ...input }: FieldProps) => (
   </label>
 );
 
-/** Why somebody cannot act here at all; null where he can. */
+/** Why the visitor cannot act here at all; null where it can. */
 export function actReason(): string | null {
   if (silentSince.value !== null) return t("why_silent");
   return isOperator.value ? null : t(session.value?.user ? "why_role" : "anonymous");

@@ -63,7 +63,7 @@ export function useAnswer<T>(path: string, everyMs: number): ReadonlySignal<T | 
   return answer;
 }
 
-/** Null while nobody is known to be let in. */
+/** Null while it is not known whether this browser is let in. */
 export const session: Signal<Session | null> = signal(null);
 export const isOperator = computed(() => session.value?.role === "operator");
 
@@ -135,7 +135,7 @@ export function patched(target: unknown, patch: unknown): unknown {
   return Object.fromEntries(result);
 }
 
-/** Keeps a connection for as long as the page is open, once somebody is let in. */
+/** Keeps a connection for as long as the page is open, once this browser is let in. */
 export function connect(): void {
   let socket: WebSocket | null = null;
   let tries = 0;

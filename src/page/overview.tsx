@@ -10,7 +10,7 @@ const overview = view<Overview>("overview");
 const search = signal("");
 type Order = "attention" | "name" | "oldest";
 const order = signal<Order>("attention");
-/** Only rows that somebody may see are made; more as he scrolls. */
+/** Only rows near the visible part are made; more with scrolling. */
 const pageRows = 40;
 
 type RowProps = Readonly<{ id: string; row: OverviewRow }>;

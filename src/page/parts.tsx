@@ -24,7 +24,7 @@ const icons = {
   chevron: "m9 6 6 6-6 6",
 } as const;
 
-/** A picture beside a word; whoever hears the page is not told of it. */
+/** A picture beside a word; a screen reader passes over it. */
 export const Icon = ({ name }: { readonly name: keyof typeof icons }) => (
   <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
     <path d={icons[name]} />
@@ -100,7 +100,7 @@ export function Code({ of }: { readonly of: string }) {
   return <Badge kind={look?.[0] ?? "plain"}>{told(of)}</Badge>;
 }
 
-/** A controller of which nobody knows whether it is there is no problem yet. */
+/** A controller whose availability is not known is no problem yet. */
 export const Availability = ({ of }: { readonly of: string }) =>
   of === "unknown" ? <Badge kind="plain">{told(of)}</Badge> : <Code of={of} />;
 

@@ -6,7 +6,7 @@ import { Icon } from "./parts.js";
 import type { Trends } from "./protocol.js";
 import { t, timeText } from "./words.js";
 
-/* Loaded with the first plot that somebody asks for. */
+/* Loaded with the first plot. */
 
 type Drawn = Readonly<{ sensor: string; name: string; unit: string | null }>;
 type PlotProps = Drawn & Readonly<{ controller: string; onClose: () => void }>;

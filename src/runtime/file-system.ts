@@ -152,7 +152,7 @@ async function withDraft(
     await removeLeftovers(files, path, writtenAt);
   } catch (error) {
     await files.remove(draft).catch(() => undefined);
-    // Whoever reads the message knows the file and not its draft.
+    // The reader of the message knows the file and not its draft.
     if (error instanceof Error) error.message = error.message.replaceAll(draft, path);
     throw error;
   }

@@ -6,7 +6,7 @@ import { isLoopback } from "./sockets.js";
 /* What the embedded broker and the page have in common where people log in: guesses are slowed down, checks are bounded. */
 
 /**
- * Where a login comes from, as far as nobody can change it at will: this computer has 16 million addresses of its own, and
+ * Where a login comes from, as far as the client cannot change it at will: this computer has 16 million addresses of its own, and
  * a machine with IPv6 a whole network of them.
  */
 export function sourceOf(address: string): string {
@@ -30,7 +30,7 @@ function networkOf(address: string): string {
 }
 
 const windowMs = 60_000;
-/** Longer than this nobody waits for a turn; programs give up before. */
+/** No login waits longer than this for a turn; programs give up before. */
 const maxWaitMs = 10_000;
 // Bounds the memory an attacker with many addresses can claim; the oldest are forgotten first.
 const maxRecords = 4_096;
@@ -52,7 +52,7 @@ interface LoginLimits {
   readonly loginTurnMs: number;
 }
 
-/** Who wants in, with an allowance of its own. */
+/** A source or a name that tries to log in, with an allowance of its own. */
 interface Guesser {
   readonly key: string;
   /** How many times the allowance of one name. */
@@ -60,7 +60,7 @@ interface Guesser {
 }
 
 /**
- * Counts wrong logins. Who has had so many within a minute is not locked out, which would let a guesser lock out the owner
+ * Counts wrong logins. A guesser that has had so many within a minute is not locked out, which would let a guesser lock out the owner
  * of the name: each further login, right or wrong, waits for its turn, and there is one turn every `loginTurnMs`.
  */
 export class LoginThrottle {
@@ -153,7 +153,7 @@ export class PasswordChecks {
     try {
       return isOff() ? "off" : await verifyPassword(password, stored);
     } finally {
-      // The place goes straight to the next in line, so nobody can slip in between.
+      // The place goes straight to the next in line, so that no newcomer can slip in between.
       const next = this.#waiting.shift();
       if (next) next();
       else this.#running -= 1;
@@ -173,7 +173,7 @@ export class ThrottledLogins {
     this.#clock = clock;
   }
 
-  /** Nobody waits for a turn any longer. */
+  /** Ends every wait for a turn. */
   close(): void {
     this.#life.abort();
   }

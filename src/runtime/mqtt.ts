@@ -41,7 +41,7 @@ export const isFingerprint = (text: string): boolean => /^sha256:[0-9a-f]{64}$/.
 /*
  * Who sent a command. The broker knows the client and the user behind every message, the bridge does not; so the embedded
  * broker writes them into a user property of each command and request it lets through, in place of any property of that name
- * the sender wrote. Only the bridge gets to see it. On a foreign broker nobody stamps, so there the property proves nothing
+ * the sender wrote. Only the bridge gets to see it. A foreign broker does not stamp, so there the property proves nothing
  * and must not be read.
  */
 

@@ -1,8 +1,8 @@
 import { createHash, randomBytes, scrypt, type ScryptOptions, timingSafeEqual } from "node:crypto";
 
 /*
- * Password hashes of the embedded broker: `scrypt:<log2 N>:<r>:<p>:<salt>:<key>`, salt and key in base64url. Whoever reads a
- * configuration and whoever checks a login must mean the same by one.
+ * Password hashes of the embedded broker: `scrypt:<log2 N>:<r>:<p>:<salt>:<key>`, salt and key in base64url. The
+ * reader of a configuration and the check of a login must mean the same by one.
  */
 
 interface ScryptHash {

@@ -104,7 +104,7 @@ function anyOf(texts: readonly string[]): RegExp {
   return new RegExp(patterns.length === 0 ? "(?!)" : patterns.join("|"), "gu");
 }
 
-/** What looks like an address of a machine or a person, whoever wrote it. */
+/** What looks like an address of a machine or a person, in any text. */
 const telling: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["url", /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>,;)]+/gi],
   ["mail", /[\w.+-]+@[\w-]+\.[\w.-]+/g],

@@ -44,10 +44,10 @@ export class Schedule<Key> {
   }
 }
 
-/** A longer timer would fire at once, again and again; ending a rest early harms nobody. */
+/** A longer timer would fire at once, again and again; ending a sleep early does no harm. */
 const longestTimerMs = 2_147_483_647;
 
-/** A pause that others may end early; a wake that comes while nobody rests ends the next one. */
+/** A pause that others may end early; a wake that comes while there is none ends the next one. */
 export class Rest {
   readonly #clock: Clock;
   #isWoken = false;

@@ -10,8 +10,8 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Sockets of a listener that say nothing. When there are too many, the one that has been silent for longest goes: whoever
- * only holds sockets open then holds none for long, while a newcomer that speaks at once always gets in.
+ * Sockets of a listener that say nothing. When there are too many, the one that has been silent for longest goes: a client
+ * that only holds sockets open then holds none for long, while a newcomer that speaks at once always gets in.
  */
 export class SilentSockets {
   readonly #max: number;
@@ -51,11 +51,11 @@ function keyOf({ remoteAddress, remotePort, localPort }: Socket): string {
 
 /**
  * Options of every TLS connection of ours. Where nothing is said Node lets the environment variable
- * NODE_TLS_REJECT_UNAUTHORIZED=0 switch verification off, and a token would go to whoever answers.
+ * NODE_TLS_REJECT_UNAUTHORIZED=0 switch verification off, and a token would go to any server that answers.
  */
 export const verifiedTls = { rejectUnauthorized: true } as const;
 
-/** What to tell somebody whose environment says that certificates need not be verified; null where it does not. */
+/** What to tell where the environment says that certificates need not be verified; null where it does not. */
 export const ignoredTlsEnvironment = (
   environment: Readonly<Record<string, string | undefined>>,
 ): string | null =>

@@ -205,7 +205,7 @@ function rawTarget(
   return { ...plain(address, address, rules), accepts: { type: "raw" } };
 }
 
-/** The actuator or parameter an address belongs to; null for an address of nobody. */
+/** The actuator or parameter an address belongs to; null for any other address. */
 export function ownerOf(controller: Controller, address: string): string | null {
   for (const { settings } of controller.actuators.values()) {
     const { modeAddress, positionAddress, stop } = settings;

@@ -114,7 +114,7 @@ export function commandsAreRefused(rig: () => CommandRig, broker: BrokerUnderTes
         .watch.seen.slice(mark)
         .filter(({ topic }) => topic === `${house.topic("locked")}/state`);
     await rig().watch.untilTrue(() => again().length > 0, "the state once more");
-    expect(again().map(({ payload }) => payload)).toEqual(["closed"]);
+    expect([...new Set(again().map(({ payload }) => payload))]).toEqual(["closed"]);
     await expectNothingSent(house);
   });
 
