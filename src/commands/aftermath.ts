@@ -8,7 +8,7 @@ import type { RawValue } from "../greenhouse/ports.js";
 import { at, having } from "../runtime/table.js";
 import {
   type Awaited,
-  type HeldCommand,
+  type SentCommand,
   isOpen,
   type Lane,
   type LaneProblem,
@@ -69,21 +69,27 @@ const isSettled = ({ state }: Rest) => state !== "auto" && state !== "unknown";
 const isModeOnly = (rest: Rest, state: string) =>
   rest.state === "position" && rest.position === null && state === "position";
 
-const eventTypes = {
-  confirmed: null,
-  already: null,
-  dry_run: null,
-  refused: null,
-  superseded: null,
-  rejected: "command_rejected",
-  unconfirmed: "command_unconfirmed",
-  failed: "command_failed",
-  unknown: "command_unconfirmed",
-} as const satisfies Record<Outcome, BridgeEvent["type"] | null>;
+interface Consequence {
+  /** What people are told with. */
+  readonly event: BridgeEvent["type"] | null;
+  /** Whether it turns the problem of its target on or off; null leaves that as it is. */
+  readonly problem: boolean | null;
+}
+
+const nothing: Consequence = { event: null, problem: null };
+const solved: Consequence = { event: null, problem: false };
+
+const consequences: Readonly<Record<Outcome, Consequence>> = {
+  ...{ confirmed: solved, already: solved, dry_run: nothing, refused: nothing, superseded: nothing },
+  rejected: { event: "command_rejected", problem: true },
+  unconfirmed: { event: "command_unconfirmed", problem: true },
+  failed: { event: "command_failed", problem: true },
+  unknown: { event: "command_unconfirmed", problem: true },
+};
 
 /** What a person should be told of a command's end, with what to check; null when it went as it should. */
 export function alertFor(result: CommandResult, at: number): BridgeEvent | null {
-  const type = eventTypes[result.outcome];
+  const { event: type } = consequences[result.outcome];
   if (type === null) return null;
   const { controller, actuator, command, id, reason, request_id, read_back } = result;
   const message = `${controller}/${actuator} ${command ?? ""}: ${result.message ?? result.outcome}`;
@@ -96,32 +102,14 @@ export function alertFor(result: CommandResult, at: number): BridgeEvent | null 
   };
 }
 
-/** Whether the end turns the controller's problem flag on or off for this actuator; null leaves it as it is. */
-function problemAfter({ outcome, steps }: Pick<CommandResult, "outcome" | "steps">): boolean | null {
-  switch (outcome) {
-    case "rejected":
-    case "unconfirmed":
-    case "unknown":
-      return true;
-    case "failed":
-      // The problem is that of the newest command sent; of this one nothing was.
-      return steps.length > 0 ? true : null;
-    case "confirmed":
-    case "already":
-      return false;
-    case "dry_run":
-    case "refused":
-    case "superseded":
-      return null;
-  }
-}
-
 const targets = ["actuator", "parameter", "address"] as const;
 
 /* Which targets' newest sent command ended badly; a controller's flag is on while any of its targets is among them. */
 
 export function problemEnded(turn: Turn, about: Target, result: CommandResult): void {
-  const problem = problemAfter(result);
+  const { problem } = consequences[result.outcome];
+  // The problem is that of the newest command sent; of one that failed before that nothing was.
+  if (problem === true && result.outcome === "failed" && result.steps.length === 0) return;
   if (problem === true) raiseProblem(turn, about, { ...toldOf(result), at: turn.now.at });
   else if (problem === false) clearProblem(turn, about);
 }
@@ -177,15 +165,14 @@ export const mayStillCome = ({ outcome, reason }: CommandResult): boolean =>
 /** What to look for after this end; the newest command sent counts. */
 export function awaitedAfter({ awaited }: Lane, command: Command, result: CommandResult): Awaited | null {
   const step = stepsOf(command.settings, command.wanted, null).at(-1);
-  if (mayStillCome(result) && step)
-    return { command, settings: command.settings, word: canonical(command.wanted), step };
+  if (mayStillCome(result) && step) return { command, word: canonical(command.wanted), step };
   return result.sent_at === null ? awaited : null;
 }
 
 /** A read has shown the target. A parameter or raw address has no state of rest: only our own value matters. */
 export function shown(turn: Turn, about: Addressed, target: Actuator | Register): void {
   if ("settings" in target) shownActuator(turn, about, target);
-  else if (turn.lane.awaited && shows(turn.lane.awaited.settings, turn.lane.awaited.step, target.raw))
+  else if (turn.lane.awaited && shows(turn.lane.awaited.command.settings, turn.lane.awaited.step, target.raw))
     late(turn, turn.lane.awaited);
 }
 
@@ -205,7 +192,9 @@ function shownActuator(turn: Turn, about: Addressed, actuator: Actuator): void {
 
 /** Whether a command is open, or one of ours may still be moving the actuator. */
 const isMoving = (lane: Lane, travelMs: number, now: number): boolean =>
-  isOpen(lane) || lane.held !== null || (lane.posts.endedAt !== null && now - lane.posts.endedAt < travelMs);
+  isOpen(lane) ||
+  lane.secondLook !== null ||
+  (lane.posts.endedAt !== null && now - lane.posts.endedAt < travelMs);
 
 function tell(turn: Turn, event: Omit<BridgeEvent, "at">): void {
   turn.effects.push({ type: "event", event: { ...event, at: turn.now.at } });
@@ -225,7 +214,7 @@ function late(turn: Turn, { command, word, step }: Awaited): void {
 }
 
 /** Confirmed, and set back before its travel time was over. */
-export function reverted(turn: Turn, command: HeldCommand, step: Step, raw: RawValue): void {
+export function reverted(turn: Turn, command: SentCommand, step: Step, raw: RawValue): void {
   const { id, controllerId, targetId, settings } = command;
   const value = spelled(settings, raw);
   note(turn, { type: "reverted", ...aboutOf(command), id, value: value ?? "" }, { quiet: true });

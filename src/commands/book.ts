@@ -3,7 +3,6 @@ import type { Step } from "../greenhouse/command/plan.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Actuator, BetweenSteps, CommandProblem, Register } from "../greenhouse/model.js";
 import type { PlatformErrorFacts, RawValue } from "../greenhouse/ports.js";
-import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { CommandTaken, RecordBody } from "../journal/records.js";
 import type {
   Addressed,
@@ -17,7 +16,7 @@ import type {
   ResultAddressee,
   Target,
 } from "./command.js";
-import type { ReadBack } from "./confirm.js";
+import type { Confirming, Read, ReadBack } from "./confirm.js";
 import type { Allowances, Counted, Ids, Refusals, Taken } from "./admission.js";
 import type { Abandoned, Answer, Ending, Evidence, SentSoFar, StepEnd } from "./endings.js";
 import { emptyTable, type Table } from "../runtime/table.js";
@@ -67,7 +66,7 @@ export interface Lane {
   readonly pausedUntil: number | null;
   readonly posts: Posts;
   /** Confirmed and still travelling. */
-  readonly held: Held | null;
+  readonly secondLook: SecondLook | null;
   /** The newest command taken. */
   readonly newest: Taken | null;
   /** Sent, ended unconfirmed, and may still come. */
@@ -76,12 +75,11 @@ export interface Lane {
   readonly rest: Rest | null;
 }
 
-export type HeldCommand = Addressed & Pick<Command, "id" | "settings">;
+export type SentCommand = Addressed & Pick<Command, "id" | "settings">;
 
 /** A value of ours that ended unconfirmed and may still come. */
 export interface Awaited {
-  readonly command: Addressed & Pick<Command, "id">;
-  readonly settings: ActuatorSettings;
+  readonly command: SentCommand;
   /** The command's word or degree. */
   readonly word: string;
   readonly step: Step;
@@ -101,8 +99,8 @@ export interface PendingResult {
 }
 
 /** A confirmed command whose address is read once more when its travel time is over. */
-export interface Held {
-  readonly command: HeldCommand;
+export interface SecondLook {
+  readonly command: SentCommand;
   readonly step: Step;
   readonly at: number;
   /** Until when an answer is waited for. */
@@ -143,35 +141,34 @@ export interface Run {
   readonly soFar: SentSoFar;
 }
 
-/** Where a command is. */
-export type Stage =
-  | { readonly at: "connection"; readonly token: number }
-  | {
-      readonly at: "checking";
-      readonly token: number;
-      readonly address: string;
-      readonly left: readonly string[];
-      readonly fresh: Readonly<Record<string, RawValue>>;
-    }
+/** Where a command can be, and what is known there. */
+interface Stages {
+  connection: { readonly token: number };
+  checking: {
+    readonly token: number;
+    readonly address: string;
+    readonly left: readonly string[];
+    readonly fresh: Readonly<Record<string, RawValue>>;
+  };
   /** Checked; the journal has not said yet that it has on disk that the command is sent. A stop, and what a rule sends, wait until then at most. */
-  | { readonly at: "journal"; readonly token: number; readonly until: number | null }
-  | { readonly at: "posting"; readonly token: number; readonly attempt: Attempt }
-  | { readonly at: "confirming"; readonly readBack: ReadBack; readonly after: Confirming }
+  journal: { readonly token: number; readonly until: number | null };
+  posting: { readonly token: number; readonly attempt: Attempt };
+  confirming: { readonly readBack: ReadBack; readonly after: Confirming };
   /** A rejection is told together with one read of what the register holds now. */
-  | { readonly at: "last_look"; readonly token: number; readonly end: StepEnd }
-  | { readonly at: "unclear"; readonly until: number; readonly token: number | null; readonly first: First }
-  | { readonly at: "renewing"; readonly token: number; readonly first: Refused }
-  | { readonly at: "renewed"; readonly until: number; readonly token: number | null; readonly first: Refused }
+  last_look: { readonly token: number; readonly end: StepEnd };
+  unclear: { readonly until: number; readonly token: number | null; readonly first: First };
+  renewing: { readonly token: number; readonly first: Refused };
+  renewed: { readonly until: number; readonly token: number | null; readonly first: Refused };
   /** A stop with an address of its own was confirmed; what the state is now has to be read. */
-  | {
-      readonly at: "stopped";
-      readonly token: number;
-      readonly left: readonly string[];
-      readonly ending: Ending;
-    };
+  stopped: { readonly token: number; readonly left: readonly string[]; readonly ending: Ending };
+}
+
+export type Stage<Name extends keyof Stages = keyof Stages> = {
+  [At in Name]: { readonly at: At } & Stages[At];
+}[Name];
 
 /** A command that is there. */
-export type At<Name extends Stage["at"]> = Run & { readonly stage: Extract<Stage, { readonly at: Name }> };
+export type At<Name extends keyof Stages> = Run & { readonly stage: Stage<Name> };
 
 export interface Attempt {
   readonly nth: 1 | 2;
@@ -197,38 +194,30 @@ export interface Refused extends First {
   readonly end: StepEnd;
 }
 
-export interface Confirming {
-  readonly facts: Evidence;
-  readonly otherwise: "unconfirmed" | "failed";
-  /** A read later than the POST, from before the reading back; it tells what happened when nothing can be read any more. */
-  readonly earlierRead: RawValue | null;
-}
-
-export type Read =
-  | { readonly type: "value"; readonly raw: RawValue; readonly startedMono: number }
-  /** Answered, but without this address. */
-  | { readonly type: "absent" }
-  | { readonly type: "unanswered"; readonly reason: string; readonly facts: PlatformErrorFacts | null };
-
 export type Connection =
   | { readonly type: "online" | "offline" | "unknown" }
   | { readonly type: "unanswered"; readonly reason: string; readonly facts: PlatformErrorFacts | null };
 
-/** A question to the world outside; its answer brings the number back. */
-export type Question =
-  | { readonly type: "connection"; readonly command: Command }
-  | { readonly type: "read"; readonly command: Pick<Command, "code">; readonly address: string }
-  | { readonly type: "post"; readonly command: Command; readonly step: Step }
-  | { readonly type: "renew" }
-  | {
-      readonly type: "journal";
-      readonly record: RecordBody;
-      /** Goes before it where the journal does not know the command, as it could not write when the command came. */
-      readonly unlessOpen?: CommandTaken;
-      /** It is about to be sent: what the limits have to know goes to the disk with it. */
-      readonly sending?: Command;
-      readonly durable: boolean;
-    };
+/** Questions to the world outside; the answer brings the number back. */
+interface Questions {
+  connection: { readonly command: Command };
+  read: { readonly command: Pick<Command, "code">; readonly address: string };
+  post: { readonly command: Command; readonly step: Step };
+  renew: object;
+  journal: {
+    readonly record: RecordBody;
+    /** Goes before it where the journal does not know the command, as it could not write when the command came. */
+    readonly unlessOpen?: CommandTaken;
+    /** It is about to be sent: what the limits have to know goes to the disk with it. */
+    readonly sending?: Command;
+    readonly durable: boolean;
+  };
+}
+
+/** One of a family, by its `type`. */
+type OneOf<All, Name extends keyof All = keyof All> = {
+  [Type in Name]: { readonly type: Type } & All[Type];
+}[Name];
 
 interface Asking {
   /** The lane that asks; of an outcome none. */
@@ -236,32 +225,16 @@ interface Asking {
   readonly token: number;
 }
 
-export type LaneInput =
-  /** What an earlier run left open. */
-  | { readonly type: "interrupted"; readonly one: Interrupted }
-  /** Confirmed by an earlier run, which had not looked again. */
-  | { readonly type: "holding"; readonly command: HeldCommand; readonly step: Step }
-  /** Sent by an earlier run, and not seen when its command ended. */
-  | { readonly type: "awaiting"; readonly awaited: Awaited }
-  /** Its last POST of an earlier run nobody has read back. */
-  | { readonly type: "unread" }
-  /** The limits have changed: what waits is judged anew. */
-  | { readonly type: "limits_changed" }
-  /** What a read has shown of the target. */
-  | { readonly type: "shown"; readonly about: Addressed; readonly target: Actuator | Register }
-  | ({ readonly type: "connection"; readonly connection: Connection } & Asking)
-  | ({ readonly type: "read"; readonly address: string; readonly read: Read } & Asking)
-  | ({
-      readonly type: "answered";
-      readonly answer: Answer;
-      /** What the mirror held of the address when the POST began. */
-      readonly before: RawValue | null;
-    } & Asking)
-  | ({ readonly type: "renewed"; readonly isNew: boolean } & Asking)
+/** Answers to the commands on their way. */
+interface Answers {
+  connection: { readonly connection: Connection };
+  read: { readonly address: string; readonly read: Read };
+  /** `before` is what the mirror held of the address when the POST began. */
+  answered: { readonly answer: Answer; readonly before: RawValue | null };
+  renewed: { readonly isNew: boolean };
   /** A question could not be asked for a reason of ours. */
-  | ({ readonly type: "defect" } & Asking)
-  | ({ readonly type: "journaled" } & Asking & Journaled)
-  | { readonly type: "pushed"; readonly address: string; readonly raw: RawValue };
+  defect: object;
+}
 
 type Journaled =
   | { readonly sequence: number }
@@ -272,55 +245,78 @@ type Journaled =
       readonly isOpen: boolean;
     };
 
-export type Input =
-  | ({ readonly key: string } & LaneInput)
-  | { readonly type: "asked"; readonly arrived: Arrived }
-  | { readonly type: "acknowledged"; readonly code: string; readonly actuator: string | null }
-  /** A controller's flag has to be shown, also when it was only just admitted. */
-  | { readonly type: "admitted"; readonly code: string }
-  /** Ended badly in an earlier run. */
-  | { readonly type: "problem"; readonly about: Target; readonly why: ProblemReason }
-  /** Of an earlier run, by which a repeated id is still recognised. */
-  | {
-      readonly type: "ended_before";
-      readonly about: Target;
-      readonly result: CommandResult;
-      readonly agoMs: number;
-    }
-  | { readonly type: "abandoned"; readonly one: Abandoned }
-  /** Now and then: counts of minutes that are over, and what the journal could not take. */
-  | { readonly type: "tick"; readonly journalAvailable: boolean }
-  | { readonly type: "woke" }
-  | { readonly type: "closing" };
+/** What concerns one lane. */
+interface LaneInputs extends Asked<Answers> {
+  /** What an earlier run left open. */
+  interrupted: { readonly one: Interrupted };
+  /** Confirmed by an earlier run, which had not looked again. */
+  second_look: { readonly command: SentCommand; readonly step: Step };
+  /** Sent by an earlier run, and not seen when its command ended. */
+  awaiting: { readonly awaited: Awaited };
+  /** Its last POST of an earlier run nobody has read back. */
+  unread: object;
+  /** The limits have changed: what waits is judged anew. */
+  limits_changed: object;
+  /** What a read has shown of the target. */
+  shown: { readonly about: Addressed; readonly target: Actuator | Register };
+  journaled: Asking & Journaled;
+  pushed: { readonly address: string; readonly raw: RawValue };
+}
 
-export type Effect =
-  | (Question & Asking)
+type Asked<All> = { [Type in keyof All]: Asking & All[Type] };
+
+export type LaneInput<Name extends keyof LaneInputs = keyof LaneInputs> = OneOf<LaneInputs, Name>;
+export type AnswerInput = LaneInput<keyof Answers>;
+
+interface BookInputs {
+  asked: { readonly arrived: Arrived };
+  acknowledged: { readonly code: string; readonly actuator: string | null };
+  /** A controller's flag has to be shown, also when it was only just admitted. */
+  admitted: { readonly code: string };
+  /** Ended badly in an earlier run. */
+  problem: { readonly about: Target; readonly why: ProblemReason };
+  /** Of an earlier run, by which a repeated id is still recognised. */
+  ended_before: { readonly about: Target; readonly result: CommandResult; readonly agoMs: number };
+  abandoned: { readonly one: Abandoned };
+  /** Now and then: counts of minutes that are over, and what the journal could not take. */
+  tick: { readonly journalAvailable: boolean };
+  woke: object;
+  closing: object;
+}
+
+export type BookInput<Name extends keyof BookInputs = keyof BookInputs> = OneOf<BookInputs, Name>;
+export type Input = ({ readonly key: string } & LaneInput) | BookInput;
+
+interface Effects extends Asked<Questions> {
   /** Not waited for. `quiet`: a journal that cannot write says enough by itself. */
-  | { readonly type: "note"; readonly record: RecordBody; readonly durable: boolean; readonly quiet: boolean }
+  note: { readonly record: RecordBody; readonly durable: boolean; readonly quiet: boolean };
   /** Nobody waits for that answer any more. */
-  | { readonly type: "forget"; readonly token: number }
+  forget: { readonly token: number };
   /** A POST begins, or has ended: a read begun before this changes nothing. */
-  | { readonly type: "posted"; readonly command: Command; readonly between: BetweenSteps | null }
+  posted: { readonly command: Command; readonly between: BetweenSteps | null };
   /** No further step follows: what is read shows again. */
-  | { readonly type: "steps_ended"; readonly command: Command }
+  steps_ended: { readonly command: Command };
   /** A value was pushed after the last read of a command that has ended. */
-  | { readonly type: "pushed"; readonly command: Command; readonly address: string; readonly raw: RawValue }
-  | ({ readonly type: "phase" } & PhaseNews)
-  | { readonly type: "taken"; readonly command: Command }
-  | { readonly type: "ended"; readonly result: CommandResult }
-  | { readonly type: "counted"; readonly count: Omit<Counted, "minute"> }
+  pushed: { readonly command: Command; readonly address: string; readonly raw: RawValue };
+  phase: PhaseNews;
+  taken: { readonly command: Command };
+  ended: { readonly result: CommandResult };
+  counted: { readonly count: Omit<Counted, "minute"> };
   /** `sequence` is the journal's number of the result; null when it could not be journaled or was only counted. */
-  | {
-      readonly type: "result";
-      readonly result: CommandResult;
-      readonly about: ResultAddressee;
-      readonly sequence: number | null;
-    }
+  result: {
+    readonly result: CommandResult;
+    readonly about: ResultAddressee;
+    readonly sequence: number | null;
+  };
   /** After a refused or failed command whoever showed the asked state has to see the true one again. */
-  | { readonly type: "show_again"; readonly about: Target }
-  | { readonly type: "problem"; readonly code: string; readonly open: readonly CommandProblem[] }
-  | { readonly type: "event"; readonly event: BridgeEvent }
-  | { readonly type: "warn"; readonly reason: string; readonly message: string };
+  show_again: { readonly about: Target };
+  problem: { readonly code: string; readonly open: readonly CommandProblem[] };
+  event: { readonly event: BridgeEvent };
+  warn: { readonly reason: string; readonly message: string };
+}
+
+export type EffectType = keyof Effects;
+export type Effect<Name extends EffectType = EffectType> = OneOf<Effects, Name>;
 
 export interface Now {
   /** Epoch ms. */
@@ -351,7 +347,7 @@ export const emptyLane: Lane = {
   stop: null,
   pausedUntil: null,
   posts: { firstAt: null, stopAt: null, endedAt: null, unread: false },
-  held: null,
+  secondLook: null,
   newest: null,
   awaited: null,
   rest: null,
@@ -370,7 +366,7 @@ export const emptyBook: Book = {
 };
 
 /** Asks the world outside; the number by which its answer is known. A question is made for this call, so it becomes the effect itself. */
-export function ask(turn: Turn, question: Question, key = turn.key): number {
+export function ask(turn: Turn, question: OneOf<Questions>, key = turn.key): number {
   const token = turn.book.asked + 1;
   turn.book.asked = token;
   turn.effects.push(Object.assign(question, { key, token }));
@@ -386,12 +382,10 @@ export function note(
   turn.effects.push({ type: "note", record, durable, quiet });
 }
 
-/** Whether a command is taken and not ended. */
-export const isOpen = ({ running, confirming, waiting, stop }: Lane): boolean =>
-  running !== null || confirming !== null || waiting.length > 0 || stop !== null;
-
 /** Commands taken and not ended. */
 export const openCommands = ({ running, confirming, waiting, stop }: Lane): readonly Command[] =>
   [running?.heir ?? running?.command, confirming?.heir ?? confirming?.command, ...waiting, stop].flatMap(
     (one) => one ?? [],
   );
+
+export const isOpen = (lane: Lane): boolean => openCommands(lane).length > 0;

@@ -3,18 +3,23 @@ import type { CommandProblem, Controller } from "../greenhouse/model.js";
 import { PlatformError, type RawValue } from "../greenhouse/ports.js";
 import type { PushBell } from "../sync/push-mirror.js";
 import { woken } from "../runtime/schedule.js";
-import { type Book, type Connection, type Effect, emptyBook, type Input, type Read } from "./book.js";
+import {
+  type Book,
+  type Connection,
+  type Effect,
+  type EffectType,
+  emptyBook,
+  type Input,
+  type LaneInput,
+} from "./book.js";
+import type { Read } from "./confirm.js";
 import { type Command, type CommanderPorts, type CommandRequest, laneKey } from "./command.js";
 import { type Answer, endedLine, takenLine } from "./endings.js";
 import { claimedId } from "./payload.js";
 import { awaiting, heldBackIn, nextWakeAt, openIn, printed, step, tellingIn } from "./step.js";
 
-type Asking = Extract<Effect, { readonly token: number; readonly key: string }>;
-type PlatformQuestion = Exclude<Asking, { readonly type: "journal" }>;
-type News = Exclude<
-  Effect,
-  Asking | { readonly type: "note" | "forget" | "posted" | "steps_ended" | "problem" }
->;
+type PlatformQuestion = Effect<"connection" | "read" | "post" | "renew">;
+type Performers = { readonly [Type in EffectType]: (effect: Effect<Type>) => void };
 
 // A POST is never aborted: what it did would be unknown. Its own deadline ends it.
 const untilItEnds = new AbortController().signal;
@@ -32,8 +37,35 @@ export class Commander implements PushBell {
   #timer: { readonly at: number; readonly stop: AbortController } | null = null;
   #onPushed: Parameters<PushBell["onPushed"]>[0] = () => undefined;
 
+  readonly #performers: Performers;
+
   constructor(ports: CommanderPorts) {
     this.#ports = ports;
+    const { audience, limits, log, commandLog } = ports;
+    const ask = (question: PlatformQuestion) => void this.#asking(question);
+    this.#performers = {
+      ...{ connection: ask, read: ask, post: ask, renew: ask },
+      journal: (effect) => void this.#journal(effect),
+      note: (effect) => this.#note(effect),
+      forget: ({ token }) => this.#questions.get(token)?.abort(),
+      posted: (effect) => this.#posted(effect),
+      steps_ended: ({ command: { code, target, targetId: id } }) =>
+        ports.store.dispatch(code, { type: "steps_ended", target, id }),
+      problem: (effect) => this.#showProblems(effect),
+      phase: ({ command, phase, result }) => {
+        audience.phase(command, phase);
+        if (result === undefined) limits?.phase(command, phase, command.isRecovered === true);
+        else limits?.ended(command, result);
+      },
+      result: ({ result, about, sequence }) => audience.result(result, about, sequence),
+      event: ({ event }) => audience.event(event),
+      show_again: ({ about }) => audience.showAgain(about),
+      pushed: ({ command, address, raw }) => this.#onPushed(command.code, address, raw),
+      warn: ({ reason, message }) => log.error({ reason }, message),
+      taken: ({ command }) => commandLog?.info(takenLine(command), "command taken"),
+      ended: ({ result }) => commandLog?.info(endedLine(result), "command ended"),
+      counted: ({ count }) => commandLog?.info({ ...count }, "commands ended that were only counted"),
+    };
     ports.store.onChange((before, after) => {
       if (after) this.#changed(before, after);
     });
@@ -131,11 +163,7 @@ export class Commander implements PushBell {
 
   #changed(before: Controller | undefined, after: Controller): void {
     const { code, id: controllerId } = after.info;
-    const show = (
-      target: Command["target"],
-      targetId: string,
-      shown: Extract<Input, { type: "shown" }>["target"],
-    ) => {
+    const show = (target: Command["target"], targetId: string, shown: LaneInput<"shown">["target"]) => {
       const about = { code, controllerId, target, targetId };
       this.feed({ type: "shown", key: laneKey(about), about, target: shown });
     };
@@ -154,7 +182,7 @@ export class Commander implements PushBell {
    * Not within the change that told us: a listener of the store must not dispatch. What comes together is shown together,
    * so that of two problems that a start takes up one by one none looks as if it was over.
    */
-  #showProblems({ code, open }: Extract<Effect, { type: "problem" }>): void {
+  #showProblems({ code, open }: Effect<"problem">): void {
     if (!this.#problems.has(code))
       queueMicrotask(() => {
         const newest = this.#problems.get(code) ?? [];
@@ -164,92 +192,18 @@ export class Commander implements PushBell {
     this.#problems.set(code, open);
   }
 
-  #perform(effect: Effect): void {
-    switch (effect.type) {
-      case "connection":
-      case "read":
-      case "post":
-      case "renew":
-        void this.#asking(effect);
-        return;
-      case "journal":
-        void this.#journal(effect);
-        return;
-      case "note":
-        this.#note(effect);
-        return;
-      case "forget":
-        this.#questions.get(effect.token)?.abort();
-        return;
-      case "posted":
-      case "steps_ended":
-        this.#stepped(effect);
-        return;
-      case "problem":
-        this.#showProblems(effect);
-        return;
-      case "phase":
-      case "result":
-      case "event":
-      case "show_again":
-      case "pushed":
-      case "warn":
-      case "taken":
-      case "ended":
-      case "counted":
-        this.#tell(effect);
-    }
+  #perform<Type extends EffectType>(effect: Effect<Type>): void {
+    this.#performers[effect.type](effect);
   }
 
-  #tell(effect: News): void {
-    const { audience, limits, log, commandLog } = this.#ports;
-    switch (effect.type) {
-      case "phase": {
-        const { command, phase, result } = effect;
-        audience.phase(command, phase);
-        if (result === undefined) limits?.phase(command, phase, command.isRecovered === true);
-        else limits?.ended(command, result);
-        return;
-      }
-      case "result":
-        audience.result(effect.result, effect.about, effect.sequence);
-        return;
-      case "event":
-        audience.event(effect.event);
-        return;
-      case "show_again":
-        audience.showAgain(effect.about);
-        return;
-      case "pushed":
-        this.#onPushed(effect.command.code, effect.address, effect.raw);
-        return;
-      case "warn":
-        log.error({ reason: effect.reason }, effect.message);
-        return;
-      case "taken":
-        commandLog?.info(takenLine(effect.command), "command taken");
-        return;
-      case "ended":
-        commandLog?.info(endedLine(effect.result), "command ended");
-        return;
-      case "counted":
-        commandLog?.info({ ...effect.count }, "commands ended that were only counted");
-    }
-  }
-
-  /** What the mirror may show: where a command's steps stand. */
-  #stepped(effect: Extract<Effect, { type: "posted" | "steps_ended" }>): void {
+  #posted({ command, between }: Effect<"posted">): void {
     const { store, clock, limits } = this.#ports;
-    const { code, target, targetId: id } = effect.command;
-    if (effect.type === "steps_ended") {
-      store.dispatch(code, { type: "steps_ended", target, id });
-      return;
-    }
-    limits?.posted(effect.command);
-    store.dispatch(code, { type: "posted", target, id, at: clock.monotonic(), between: effect.between });
+    const { code, target, targetId: id } = command;
+    limits?.posted(command);
+    store.dispatch(code, { type: "posted", target, id, at: clock.monotonic(), between });
   }
 
-  #note({ record, durable, quiet }: Extract<Effect, { type: "note" }>): void {
+  #note({ record, durable, quiet }: Effect<"note">): void {
     this.#ports.journal.append(record, { durable }).catch((error: unknown) => {
       if (quiet) return;
       const said = "the journal could not take a record of a command under way";
@@ -257,14 +211,7 @@ export class Commander implements PushBell {
     });
   }
 
-  async #journal({
-    key,
-    token,
-    record,
-    unlessOpen,
-    sending,
-    durable,
-  }: Extract<Effect, { type: "journal" }>): Promise<void> {
+  async #journal({ key, token, record, unlessOpen, sending, durable }: Effect<"journal">): Promise<void> {
     const { journal } = this.#ports;
     const isMissing = unlessOpen !== undefined && !journal.isOpen(unlessOpen, unlessOpen.id);
     const limits = sending === undefined ? null : (this.#ports.limits?.beforeSending(sending) ?? null);
@@ -378,7 +325,7 @@ async function freshRead(
 }
 
 async function sent(
-  { command, step: { address, value, purpose } }: Extract<Effect, { type: "post" }>,
+  { command, step: { address, value, purpose } }: Effect<"post">,
   { platform }: CommanderPorts,
 ): Promise<Answer> {
   try {

@@ -1,6 +1,7 @@
 import { readBackDelaysMs, shows, type Step } from "../greenhouse/command/plan.js";
-import type { RawValue } from "../greenhouse/ports.js";
+import type { PlatformErrorFacts, RawValue } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
+import type { Evidence } from "./endings.js";
 
 /*
  * Reading one step back, as data: after settling, at growing intervals from the POST's end, at once when the platform
@@ -33,6 +34,19 @@ export interface ReadBack {
   readonly reading: { readonly token: number; readonly due: boolean } | null;
   readonly lastRead: RawValue | null;
 }
+
+export interface Confirming {
+  readonly facts: Evidence;
+  readonly otherwise: "unconfirmed" | "failed";
+  /** A read later than the POST, from before the reading back; it tells what happened when nothing can be read any more. */
+  readonly earlierRead: RawValue | null;
+}
+
+export type Read =
+  | { readonly type: "value"; readonly raw: RawValue; readonly startedMono: number }
+  /** Answered, but without this address. */
+  | { readonly type: "absent" }
+  | { readonly type: "unanswered"; readonly reason: string; readonly facts: PlatformErrorFacts | null };
 
 const idle = { readAt: -Infinity, pushedAt: null, pushed: null, reading: null, lastRead: null };
 

@@ -230,59 +230,49 @@ function showsModeOnly(step: Step, { readBack }: StepEnd): boolean {
   return isDegree && positionMode !== null && readBack !== null && sameValue(positionMode, textOf(readBack));
 }
 
-const notShown = (step: Step, end: StepEnd, shown: string): string =>
+const notShown = (step: Step, end: StepEnd): string =>
   showsModeOnly(step, end)
     ? `The platform accepted ${step.value} for address ${step.address}, which goes on showing the position mode and no degree: that the mode was read back is all the proof there is. Nothing is sent again: check the actuator.`
-    : `The platform accepted ${step.value} for address ${step.address} but shows ${shown}. Nothing is sent again: check the actuator, its local switch and the address.`;
+    : `The platform accepted ${step.value} for address ${step.address} but shows ${shownBy(end)}. Nothing is sent again: check the actuator, its local switch and the address.`;
 
-const notSentYet = ({ value, address }: Step, shown: string): string =>
-  `The bridge was stopped before ${value} was sent to address ${address}, and the platform shows ${shown}: it did not happen. Send it again if it is still wanted.`;
+const shownBy = ({ readBack }: StepEnd): string => (readBack === null ? "nothing" : `"${String(readBack)}"`);
 
-const notTaken = (step: Step, end: StepEnd, shown: string): string =>
-  end.attempts === 0
-    ? notSentYet(step, shown)
-    : showsModeOnly(step, end)
-      ? `Sending ${step.value} to address ${step.address} ended without an answer, and the address goes on showing the position mode and no degree. Check the actuator before sending again.`
-      : `Sending ${step.value} to address ${step.address} ended without an answer, and the platform shows ${shown}: it did not happen. Send it again if it is still wanted.`;
+function notTaken(step: Step, end: StepEnd): string {
+  const { value, address } = step;
+  if (end.attempts === 0)
+    return `The bridge was stopped before ${value} was sent to address ${address}, and the platform shows ${shownBy(end)}: it did not happen. Send it again if it is still wanted.`;
+  return showsModeOnly(step, end)
+    ? `Sending ${value} to address ${address} ended without an answer, and the address goes on showing the position mode and no degree. Check the actuator before sending again.`
+    : `Sending ${value} to address ${address} ended without an answer, and the platform shows ${shownBy(end)}: it did not happen. Send it again if it is still wanted.`;
+}
 
 /** The command's end once a step did not lead on to the next, or the last one ended; null when the next step may go. */
 export function endingAfter(step: Step, end: StepEnd, isLast: boolean): Ending | null {
-  const rest = { requestId: end.requestId, readBack: end.readBack };
-  const shown = end.readBack === null ? "nothing" : `"${String(end.readBack)}"`;
+  if (end.type === "confirmed" && !isLast) return null;
+  return { ...endingAt(step, end), requestId: end.requestId, readBack: end.readBack };
+}
+
+function endingAt(step: Step, end: StepEnd): Ending {
+  const reason = halfWay[step.purpose];
+  const unseen = `${step.value} was sent to address ${step.address} but no value could be read since. Check the actuator before sending again.`;
   switch (end.type) {
     case "confirmed":
-      return isLast ? { outcome: "confirmed", reason: null, message: null, ...rest } : null;
+      return { outcome: "confirmed", reason: null, message: null };
     case "unconfirmed":
-      return {
-        outcome: "unconfirmed",
-        reason: halfWay[step.purpose],
-        message: notShown(step, end, shown),
-        ...rest,
-      };
+      return { outcome: "unconfirmed", reason, message: notShown(step, end) };
     case "unknown":
-      return {
-        outcome: "unknown",
-        reason: halfWay[step.purpose],
-        message: `${step.value} was sent to address ${step.address} but no value could be read since. Check the actuator before sending again.`,
-        ...rest,
-      };
+      return { outcome: "unknown", reason, message: unseen };
     case "rejected":
       return {
         outcome: "rejected",
         reason: end.unauthorized ? "unauthorized" : null,
         message: end.message,
-        ...rest,
       };
     case "not_sent":
-      return { outcome: "failed", reason: "not_sent", message: end.message, ...rest };
+      return { outcome: "failed", reason: "not_sent", message: end.message };
     case "failed":
-      return {
-        outcome: "failed",
-        reason: halfWay[step.purpose],
-        message: notTaken(step, end, shown),
-        ...rest,
-      };
+      return { outcome: "failed", reason, message: notTaken(step, end) };
     case "interrupted":
-      return { ...supersededAt(step, end), ...rest };
+      return supersededAt(step, end);
   }
 }

@@ -3,18 +3,18 @@ import { canonical } from "../greenhouse/command/words.js";
 import type { RawValue } from "../greenhouse/ports.js";
 import { shown } from "./aftermath.js";
 import {
+  type AnswerInput,
   type Lane,
   type LaneInput,
   note,
   isOpen,
-  type Read,
   type Run,
   type Stage,
   type Turn,
 } from "./book.js";
 import { begin, checkRead, connected, goOn } from "./checks.js";
 import { aboutOf, type Command } from "./command.js";
-import { pushed, wakeOf } from "./confirm.js";
+import { pushed, wakeOf, type Read } from "./confirm.js";
 import { adopt, cut, waitsFor } from "./recovery.js";
 import { samePayloadMs } from "./admission.js";
 import { dryStop, type Ending, interlocked, refused, shuttingDown, superseded } from "./endings.js";
@@ -37,11 +37,11 @@ import {
   dropWaiting,
   endWaiting,
   finish,
-  heldRead,
-  holdAgain,
+  secondLookRead,
+  takeUpSecondLook,
   journalSending,
-  letGo,
-  lookWhetherHeld,
+  dropSecondLook,
+  beginSecondLook,
   put,
   ruledOut,
   starting,
@@ -59,48 +59,33 @@ export function goOnWith(turn: Turn): void {
   giveWay(turn);
 }
 
-export function take(turn: Turn, input: LaneInput): void {
-  switch (input.type) {
-    case "interrupted":
-      adopt(turn, input.one);
-      return;
-    case "holding":
-      holdAgain(turn, input.command, input.step);
-      return;
-    case "awaiting":
-      turn.lane = { ...turn.lane, awaited: input.awaited };
-      return;
-    case "limits_changed":
-      return;
-    case "unread":
-      turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, unread: true, endedAt: turn.now.mono } };
-      return;
-    case "shown":
-      shown(turn, input.about, input.target);
-      return;
-    case "pushed":
-      rung(turn, input.address, input.raw);
-      return;
-    case "journaled":
-      journaled(turn, input.token, input.sequence === null ? input.problem : null);
-      return;
-    case "connection":
-    case "read":
-    case "answered":
-    case "renewed":
-    case "defect":
-      answer(turn, input);
-  }
+type Takes = { readonly [Type in LaneInput["type"]]: (turn: Turn, input: LaneInput<Type>) => void };
+
+const takes: Takes = {
+  interrupted: (turn, { one }) => adopt(turn, one),
+  second_look: (turn, { command, step }) => takeUpSecondLook(turn, command, step),
+  awaiting: (turn, { awaited }) => {
+    turn.lane = { ...turn.lane, awaited };
+  },
+  limits_changed: () => undefined,
+  unread: (turn) => {
+    turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, unread: true, endedAt: turn.now.mono } };
+  },
+  shown: (turn, { about, target }) => shown(turn, about, target),
+  pushed: (turn, { address, raw }) => rung(turn, address, raw),
+  journaled: (turn, input) => journaled(turn, input.token, input.sequence === null ? input.problem : null),
+  ...{ connection: answer, read: answer, answered: answer, renewed: answer, defect: answer },
+};
+
+export function take<Type extends LaneInput["type"]>(turn: Turn, input: LaneInput<Type>): void {
+  takes[input.type](turn, input);
 }
 
 /** The answer to a question of one of the two commands on their way; any other comes too late. */
-function answer(
-  turn: Turn,
-  input: Extract<LaneInput, { readonly type: "connection" | "read" | "answered" | "renewed" | "defect" }>,
-): void {
-  const { held } = turn.lane;
-  if (held !== null && held.token === input.token) {
-    heldRead(turn, held, input.type === "read" ? input.read : null);
+function answer(turn: Turn, input: AnswerInput): void {
+  const { secondLook } = turn.lane;
+  if (secondLook !== null && secondLook.token === input.token) {
+    secondLookRead(turn, secondLook, input.type === "read" ? input.read : null);
     return;
   }
   const run = [turn.lane.running, turn.lane.confirming].find((one) => one && waitsFor(one) === input.token);
@@ -114,37 +99,15 @@ function answer(
   else if (input.type === "renewed" && stage.at === "renewing") renewed(turn, { ...run, stage }, input.isNew);
 }
 
-function reading(
-  turn: Turn,
-  run: Run,
-  { address, read }: Extract<LaneInput, { readonly type: "read" }>,
-): void {
+function reading(turn: Turn, run: Run, { address, read }: LaneInput<"read">): void {
   const { stage } = run;
   if (read.type === "value") account(turn, run, address, read);
-  switch (stage.at) {
-    case "checking":
-      checkRead(turn, { ...run, stage }, read);
-      return;
-    case "confirming":
-      confirmingRead(turn, { ...run, stage }, read);
-      return;
-    case "last_look":
-      lastLookRead(turn, { ...run, stage }, read);
-      return;
-    case "unclear":
-      unclearRead(turn, { ...run, stage }, read);
-      return;
-    case "renewed":
-      renewedRead(turn, { ...run, stage }, read);
-      return;
-    case "stopped":
-      stoppedRead(turn, { ...run, stage });
-      return;
-    case "connection":
-    case "journal":
-    case "posting":
-    case "renewing":
-  }
+  if (stage.at === "checking") checkRead(turn, { ...run, stage }, read);
+  else if (stage.at === "confirming") confirmingRead(turn, { ...run, stage }, read);
+  else if (stage.at === "last_look") lastLookRead(turn, { ...run, stage }, read);
+  else if (stage.at === "unclear") unclearRead(turn, { ...run, stage }, read);
+  else if (stage.at === "renewed") renewedRead(turn, { ...run, stage }, read);
+  else if (stage.at === "stopped") stoppedRead(turn, { ...run, stage });
 }
 
 /** A read begun after every POST of ours so far accounts for all of them. */
@@ -199,7 +162,7 @@ const readBackOf = ({ stage }: Run) => (stage.at === "confirming" ? stage.readBa
 
 /** Takes nothing new; what waits or is only being checked ends refused, what was sent stays open for the next start. */
 export function close(turn: Turn): void {
-  letGo(turn);
+  dropSecondLook(turn);
   dropWaiting(turn, shuttingDown);
   const { stop, running, confirming } = turn.lane;
   if (stop) endWaiting(turn, stop, shuttingDown());
@@ -223,7 +186,7 @@ function journaled(turn: Turn, token: number, problem: string | null): void {
 
 /** What the time has come for. */
 function due(turn: Turn): void {
-  lookWhetherHeld(turn);
+  beginSecondLook(turn);
   for (const one of [turn.lane.running, turn.lane.confirming]) {
     if (!one) continue;
     const { stage } = one;
@@ -344,7 +307,7 @@ export function wakeOfLane(lane: Lane): number | null {
   const wakes = [lane.running, lane.confirming].map((one) => (one ? wakeOfStage(one.stage) : null));
   const command = lane.running === null ? nextUp(lane) : undefined;
   if (command) wakes.push(Math.min(mayGoFrom(lane, command), command.deadlineMono + 1));
-  if (lane.held?.token === null) wakes.push(lane.held.at);
+  if (lane.secondLook?.token === null) wakes.push(lane.secondLook.at);
   const times = wakes.filter((at) => at !== null);
   return times.length === 0 ? null : Math.min(...times);
 }
@@ -366,8 +329,8 @@ export function awaits(lane: Lane, address: string, raw?: RawValue): boolean {
 
 /** When nothing of the lane counts any more and it can be forgotten; null while something is open or to be looked at. */
 export function forgottenAt(lane: Lane): number | null {
-  const { posts, newest, held, awaited, rest } = lane;
-  if (isOpen(lane) || held || awaited || rest || posts.unread) return null;
+  const { posts, newest, secondLook, awaited, rest } = lane;
+  if (isOpen(lane) || secondLook || awaited || rest || posts.unread) return null;
   if (newest?.result === null) return null;
   const since = Math.max(newest?.endedMono ?? 0, posts.firstAt ?? 0, posts.stopAt ?? 0, posts.endedAt ?? 0);
   return since + Math.max(samePayloadMs, stopIntervalMs, newest?.quietMs ?? 0);

@@ -1,8 +1,8 @@
-import type { Run, Turn } from "./book.js";
+import type { Run, Stage, Turn } from "./book.js";
 import type { Interrupted } from "./command.js";
 import { recoveredReadBack } from "./confirm.js";
-import { shuttingDown, stepReport, superseded } from "./endings.js";
-import { stepEnded } from "./sending.js";
+import { shuttingDown, type StepEnd, stepReport, superseded } from "./endings.js";
+import { evidenced, stepEnded } from "./sending.js";
 import { finish, put, starting } from "./turn.js";
 
 /** Takes up what an earlier run left open: it is read back while newer commands may come, and nothing is sent. */
@@ -58,37 +58,18 @@ export function cut(turn: Turn, run: Run): void {
 
 function givenUp(turn: Turn, run: Run): void {
   const { stage } = run;
-  switch (stage.at) {
-    case "connection":
-    case "checking":
-    case "journal":
-      finish(turn, run, turn.book.closed ? shuttingDown() : superseded("before_sending"));
-      return;
-    case "confirming": {
-      const { readBack, after } = stage;
-      const last = readBack.lastRead ?? after.earlierRead;
-      stepEnded(turn, run, { type: "interrupted", ...after.facts, readBack: last });
-      return;
-    }
-    case "last_look":
-      stepEnded(turn, run, { ...stage.end, readBack: null });
-      return;
-    case "unclear":
-      stepEnded(turn, run, { type: "interrupted", ...stage.first.facts });
-      return;
-    case "renewing":
-      stepEnded(turn, run, stage.first.end);
-      return;
-    case "renewed":
-      stepEnded(
-        turn,
-        run,
-        stage.first.sent ? { type: "interrupted", ...stage.first.facts } : stage.first.end,
-      );
-      return;
-    case "stopped":
-      finish(turn, run, stage.ending);
-      return;
-    case "posting":
-  }
+  const end = stepCutAt(stage);
+  if (end !== null) stepEnded(turn, run, end);
+  else if (stage.at === "stopped") finish(turn, run, stage.ending);
+  else finish(turn, run, turn.book.closed ? shuttingDown() : superseded("before_sending"));
+}
+
+/** How the step that was sent ends there; null where none waits for its end. */
+function stepCutAt(stage: Stage): StepEnd | null {
+  if (stage.at === "confirming") return evidenced("cut", stage.after, stage.readBack.lastRead);
+  if (stage.at === "last_look") return { ...stage.end, readBack: null };
+  if (stage.at === "unclear") return { type: "interrupted", ...stage.first.facts };
+  if (stage.at !== "renewing" && stage.at !== "renewed") return null;
+  const { sent, facts, end } = stage.first;
+  return sent && stage.at === "renewed" ? { type: "interrupted", ...facts } : end;
 }

@@ -12,14 +12,7 @@ import { type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import type { Journal } from "../journal/journal.js";
 import { newestRecords, readRecentCommands } from "../journal/reader.js";
 import { type RecentCommand, undeliveredResults } from "../journal/history.js";
-import type {
-  About,
-  CommandTarget,
-  HistoryParts,
-  JournalRecord,
-  OpenCommand,
-  RecordType,
-} from "../journal/records.js";
+import type { About, HistoryParts, JournalRecord, OpenCommand, RecordType } from "../journal/records.js";
 import { JournalUnreadable } from "../journal/segments.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
@@ -30,9 +23,8 @@ const dayMs = 24 * 3_600_000;
 /** A clock that was set back a little must not hide the record of a problem. */
 const slackMs = 60_000;
 
-interface LateResult {
-  readonly code: string;
-  readonly target: CommandTarget;
+/** The newest result of a target that something may still come of. */
+interface OpenResult extends Omit<Target, "targetId"> {
   readonly result: CommandResult;
 }
 
@@ -44,56 +36,66 @@ export function awaitedSince(problems: HistoryParts["problems"], now: number): n
   return Math.min(now - dayMs, ...open.filter((at) => !Number.isNaN(at)));
 }
 
-/** The newest sent command of each target where it ended unconfirmed and its value has not come since; as while running. */
-export function lateResults(records: Iterable<JournalRecord>): readonly LateResult[] {
-  const late = new Map<string, LateResult>();
+/** What says which values may still come, and which confirmed values were not looked at again. */
+const hopefulTypes = ["result", "confirmed_late"] as const satisfies readonly RecordType[];
+const secondLookTypes = [
+  "result",
+  "step_sent",
+  "read_back",
+  "reverted",
+] as const satisfies readonly RecordType[];
+const openingTypes: ReadonlySet<RecordType> = new Set([...hopefulTypes, ...secondLookTypes]);
+type Opening = Extract<JournalRecord, { type: (typeof hopefulTypes | typeof secondLookTypes)[number] }>;
+const isOpening = (record: JournalRecord): record is Opening => openingTypes.has(record.type);
+
+/** The newest result of each target that is `begun`, and not `ended` by a later record; as while running. */
+function openResults(
+  records: Iterable<JournalRecord>,
+  begun: (result: CommandResult) => boolean,
+  ended: (record: Opening, id: string | undefined) => boolean,
+): readonly OpenResult[] {
+  const open = new Map<string, OpenResult>();
   for (const record of records) {
-    if (record.type !== "result" && record.type !== "confirmed_late") continue;
-    const { controller: code, target = "actuator", actuator } = record;
-    const key = laneKey({ code, target, targetId: actuator });
-    if (record.type === "confirmed_late" || record.result.sent_at !== null) late.delete(key);
-    if (record.type === "result" && mayStillCome(record.result))
-      late.set(key, { code, target, result: record.result });
+    if (!isOpening(record)) continue;
+    const about = targetIn(record);
+    const key = laneKey(about);
+    if (ended(record, open.get(key)?.result.id)) open.delete(key);
+    if (record.type === "result" && begun(record.result)) open.set(key, { ...about, result: record.result });
   }
-  return [...late.values()];
+  return [...open.values()];
 }
 
+/** Where the newest sent command ended unconfirmed and its value has not come since. */
+export const lateResults = (records: Iterable<JournalRecord>): readonly OpenResult[] =>
+  openResults(
+    records,
+    mayStillCome,
+    (one) => one.type === "confirmed_late" || (one.type === "result" && one.result.sent_at !== null),
+  );
+
+/** Where the newest sent command was confirmed and nobody has looked again since. */
+export const unseenResults = (records: Iterable<JournalRecord>): readonly OpenResult[] =>
+  openResults(
+    records,
+    ({ outcome }) => outcome === "confirmed",
+    (one, id) =>
+      one.type === "step_sent" || ((one.type === "read_back" || one.type === "reverted") && one.id === id),
+  );
+
 /** What to look for in later reads; null when the configuration no longer knows the target. */
-export function awaitedFrom({ code, target, result }: LateResult, store: GreenhouseStore): Awaited | null {
+export function awaitedFrom({ code, target, result }: OpenResult, store: GreenhouseStore): Awaited | null {
   const controller = store.get(code);
   const sent = result.steps.at(-1);
   if (!controller || !sent) return null;
   const addressee = { controllerId: controller.info.id, target, targetId: result.actuator };
-  const settings = targetOf(controller, addressee, { raw_addresses: true, min_interval: 0 });
+  const settings = targetOf(controller, addressee, readBackRules);
   if ("reason" in settings) return null;
   const { purpose, address, value } = sent;
   return {
-    command: { id: result.id, code, ...addressee },
-    settings,
+    command: { id: result.id, code, ...addressee, settings },
     word: result.command ?? value,
     step: { purpose, address, value, confirmWithinMs: settings.confirmWithinMs },
   };
-}
-
-/** What says whether a confirmed value was looked at again. */
-const heldTypes = ["result", "step_sent", "read_back", "reverted"] as const satisfies readonly RecordType[];
-
-/** The newest sent command of each target where it was confirmed and nobody has looked again since; as while running. */
-export function heldResults(records: Iterable<JournalRecord>): readonly LateResult[] {
-  const held = new Map<string, LateResult>();
-  for (const record of records) {
-    const { type } = record;
-    if (type !== "result" && type !== "step_sent" && type !== "read_back" && type !== "reverted") continue;
-    const { controller: code, target = "actuator", actuator } = record;
-    const key = laneKey({ code, target, targetId: actuator });
-    const id = held.get(key)?.result.id;
-    if (record.type === "step_sent") held.delete(key);
-    else if ((record.type === "read_back" || record.type === "reverted") && record.id === id)
-      held.delete(key);
-    else if (record.type === "result" && record.result.outcome === "confirmed")
-      held.set(key, { code, target, result: record.result });
-  }
-  return [...held.values()];
 }
 
 // What was sent stays sent, whatever the configuration allows by now.
@@ -238,8 +240,8 @@ const ownIdsMs = 12 * 3_600_000;
 const undeliveredMs = 24 * 3_600_000;
 const mostUndelivered = 1_000;
 const mostAwaited = 2_000;
-const heldMs = 24 * 3_600_000;
-const mostHeld = 10_000;
+const secondLookMs = 24 * 3_600_000;
+const mostConfirmed = 10_000;
 
 /**
  * Takes up what earlier runs left in the journal: open commands, unread POSTs, problems, ids seen, results not delivered,
@@ -262,8 +264,11 @@ export async function restoreCommands(desk: CommandDesk, past: Past): Promise<vo
   if (records !== null) {
     rememberIds(commander, records.recent, past.clock.now());
     for (const one of undeliveredResults(records.told, mostUndelivered)) desk.restoreResult(one);
-    restoreAwaited(commander, records.results, past.store);
-    restoreHeld(commander, records.held, past.store);
+    const from = (open: readonly OpenResult[]) => open.flatMap((one) => awaitedFrom(one, past.store) ?? []);
+    for (const awaited of from(lateResults(records.results)))
+      commander.feed({ type: "awaiting", key: laneKey(awaited.command), awaited });
+    for (const { command, step } of from(unseenResults(records.confirmed)))
+      commander.feed({ type: "second_look", key: laneKey(command), command, step });
   }
   takeUpOpen(desk, past, records?.recent ?? []);
 }
@@ -285,7 +290,7 @@ interface Records {
   /** What says which values may still come. */
   readonly results: readonly JournalRecord[];
   /** What says which confirmed values were not looked at again. */
-  readonly held: readonly JournalRecord[];
+  readonly confirmed: readonly JournalRecord[];
 }
 
 /** Null where a file cannot be read: this run then mirrors only. */
@@ -300,13 +305,16 @@ async function readPast({
   const newest = (types: ReadonlySet<RecordType>, sinceMs: number, limit: number) =>
     newestRecords(directory, { types, sinceMs, limit }, files);
   const tellable = new Set(["result", "refusal", "delivered"] as const);
-  const hopeful = new Set(["result", "confirmed_late"] as const);
   try {
     return {
       recent: await readRecentCommands(directory, now - ownIdsMs, files),
       told: await newest(tellable, now - undeliveredMs, 2 * mostUndelivered),
-      results: await newest(hopeful, awaitedSince(journal.history().problems, now), mostAwaited),
-      held: await newest(new Set(heldTypes), now - heldMs, mostHeld),
+      results: await newest(
+        new Set(hopefulTypes),
+        awaitedSince(journal.history().problems, now),
+        mostAwaited,
+      ),
+      confirmed: await newest(new Set(secondLookTypes), now - secondLookMs, mostConfirmed),
     };
   } catch (error) {
     if (!(error instanceof JournalUnreadable)) throw error;
@@ -366,23 +374,3 @@ const targetIn = ({ controller, target, actuator }: About): Target => ({
   target: target ?? "actuator",
   targetId: actuator,
 });
-
-function restoreAwaited(
-  commander: Commander,
-  records: readonly JournalRecord[],
-  store: GreenhouseStore,
-): void {
-  for (const late of lateResults(records)) {
-    const awaited = awaitedFrom(late, store);
-    if (awaited) commander.feed({ type: "awaiting", key: laneKey(awaited.command), awaited });
-  }
-}
-
-function restoreHeld(commander: Commander, records: readonly JournalRecord[], store: GreenhouseStore): void {
-  for (const one of heldResults(records)) {
-    const held = awaitedFrom(one, store);
-    if (!held) continue;
-    const command = { ...held.command, settings: held.settings };
-    commander.feed({ type: "holding", key: laneKey(command), command, step: held.step });
-  }
-}

@@ -1,7 +1,7 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { About, RecordBody } from "../journal/records.js";
 import { alertFor, awaitedAfter, problemEnded } from "./aftermath.js";
-import { ask, type Input, note, type PendingResult, type Turn } from "./book.js";
+import { ask, type LaneInput, note, type PendingResult, type Turn } from "./book.js";
 import {
   aboutOf,
   type Arrived,
@@ -96,11 +96,7 @@ function write(turn: Turn, outcome: PendingResult): void {
 const mostUnwritten = 1_000;
 
 /** The journal has taken an outcome, or could not. `turn.lane` is its command's. */
-export function written(
-  turn: Turn,
-  input: Extract<Input, { type: "journaled" }>,
-  outcome: PendingResult,
-): void {
+export function written(turn: Turn, input: LaneInput<"journaled">, outcome: PendingResult): void {
   const key = String(input.token);
   turn.book.outcomes = without(turn.book.outcomes, key);
   const { result, isRefusal, isUrgent, isTold } = outcome;

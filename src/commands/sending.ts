@@ -5,18 +5,16 @@ import {
   ask,
   type At,
   type Attempt,
-  type Confirming,
   type First,
-  type Input,
+  type LaneInput,
   note,
-  type Read,
   type Refused,
   type Run,
   type Stage,
   type Turn,
 } from "./book.js";
 import { aboutOf } from "./command.js";
-import { readBackFrom, readNow, seen } from "./confirm.js";
+import { readBackFrom, readNow, seen, type Read, type Confirming } from "./confirm.js";
 import {
   type Answer,
   type Ending,
@@ -30,7 +28,7 @@ import {
   stepReport,
   superseded,
 } from "./endings.js";
-import { dropPassedOver, finish, keptBack, letGo, put, ruledOut } from "./turn.js";
+import { dropPassedOver, finish, keptBack, dropSecondLook, put, ruledOut } from "./turn.js";
 
 /*
  * From the first POST of a command to its end. There is at most one second POST of a step, of a command that is young
@@ -41,16 +39,15 @@ import { dropPassedOver, finish, keptBack, letGo, put, ruledOut } from "./turn.j
 /** No second POST sooner than this after the first. */
 const secondPostMs = 5_000;
 
-const stepOf = ({ steps, place }: Run): Step | undefined => steps[place];
+function stepOf({ steps, place }: Run): Step {
+  const step = steps[place];
+  if (step === undefined) throw new Error("a command that is sent has no step to be at");
+  return step;
+}
 
 /** Sends the step the command stands at. */
 function post(turn: Turn, run: Run, attempt: Attempt): void {
   const step = stepOf(run);
-  if (step === undefined) {
-    const message = "The command had no steps.";
-    finish(turn, run, { outcome: "unknown", reason: null, message, steps: run.reports, sentAt: run.sentAt });
-    return;
-  }
   const { command } = run;
   const against = run.posted ? null : ruledOut(turn, command);
   if (against !== null) {
@@ -81,7 +78,7 @@ function post(turn: Turn, run: Run, attempt: Attempt): void {
 function beginStep(turn: Turn, { command, place }: Run): void {
   if (place === 0) {
     dropPassedOver(turn);
-    letGo(turn);
+    dropSecondLook(turn);
     turn.lane = { ...turn.lane, posts: { ...turn.lane.posts, firstAt: turn.now.mono } };
   }
   turn.effects.push({ type: "phase", command, phase: "sending" });
@@ -110,10 +107,9 @@ function noteStep(turn: Turn, { command }: Run, record: StepNote): void {
   note(turn, { ...record, ...aboutOf(command), id: command.id });
 }
 
-export function answered(turn: Turn, run: At<"posting">, input: Extract<Input, { type: "answered" }>): void {
+export function answered(turn: Turn, run: At<"posting">, input: LaneInput<"answered">): void {
   const { attempt } = run.stage;
   const step = stepOf(run);
-  if (step === undefined) return;
   const { answer } = input;
   posted(turn, run, "ended");
   // What never left need not be read back, as after a restart.
@@ -129,19 +125,11 @@ export function answered(turn: Turn, run: At<"posting">, input: Extract<Input, {
     error: answer.type === "accepted" ? null : answer.message,
     sent: answer.type === "accepted" || answer.facts.sent,
   });
-  if (attempt.nth === 1) first(turn, run, { facts, answer, before: input.before });
-  else second(turn, run, { facts: { ...facts, readBack: attempt.readBack }, answer });
+  if (attempt.nth === 1) first(turn, run, facts, input);
+  else second(turn, run, { ...facts, readBack: attempt.readBack }, answer);
 }
 
-function first(
-  turn: Turn,
-  run: At<"posting">,
-  {
-    facts,
-    answer,
-    before,
-  }: { readonly facts: Evidence; readonly answer: Answer; readonly before: RawValue | null },
-): void {
+function first(turn: Turn, run: At<"posting">, facts: Evidence, { answer, before }: LaneInput<"answered">) {
   const endedAt = turn.now.mono;
   if (answer.type === "accepted") {
     settle(turn, run, { facts, otherwise: "unconfirmed", earlierRead: null }, endedAt);
@@ -162,11 +150,7 @@ function first(
   else put(turn, { ...run, stage });
 }
 
-function second(
-  turn: Turn,
-  run: At<"posting">,
-  { facts, answer }: { readonly facts: Evidence; readonly answer: Answer },
-): void {
+function second(turn: Turn, run: At<"posting">, facts: Evidence, answer: Answer): void {
   const { ifUnsent } = run.stage.attempt;
   if (answer.type === "error") {
     if (ifUnsent !== null && !answer.facts.sent) {
@@ -187,7 +171,7 @@ function second(
 /** A rejection is told together with one read of what the register holds now. */
 function lastLook(turn: Turn, run: Run, end: StepEnd): void {
   const step = stepOf(run);
-  if (end.type !== "rejected" || run.cut || step === undefined) {
+  if (end.type !== "rejected" || run.cut) {
     stepEnded(turn, run, end.type === "rejected" ? { ...end, readBack: null } : end);
     return;
   }
@@ -201,7 +185,6 @@ const read = (turn: Turn, { command }: Run, address: string): number =>
 /** The step has been sent and is read back; behind the last one the actuator is free for a newer command. */
 function settle(turn: Turn, run: Run, after: Confirming, from: number): void {
   const step = stepOf(run);
-  if (step === undefined) return;
   const moved = isLast(run) ? allSent(turn, run, step, after.facts) : run;
   const readBack = readBackFrom(step, run.command.settings, from, turn.now.mono);
   if (run.cut || readBack === null) stepEnded(turn, moved, evidenced(run.cut ? "cut" : "over", after, null));
@@ -219,7 +202,11 @@ function allSent(turn: Turn, run: Run, step: Step, facts: Evidence): Run {
   return moved;
 }
 
-function evidenced(how: "shown" | "cut" | "over", after: Confirming, lastRead: RawValue | null): StepEnd {
+export function evidenced(
+  how: "shown" | "cut" | "over",
+  after: Confirming,
+  lastRead: RawValue | null,
+): StepEnd {
   const readBack = lastRead ?? after.earlierRead;
   const evidence = { ...after.facts, readBack };
   if (how === "shown") return { type: "confirmed", ...evidence };
@@ -254,7 +241,7 @@ const rawOf = (answer: Read): RawValue | null => (answer.type === "value" ? answ
 export function lookBeforeRetry(turn: Turn, run: At<"unclear"> | At<"renewed">): void {
   const { stage } = run;
   const step = stepOf(run);
-  if (stage.token !== null || turn.now.mono < stage.until || step === undefined) return;
+  if (stage.token !== null || turn.now.mono < stage.until) return;
   if (stage.at === "renewed" && step.purpose === "stop") {
     renewedRead(turn, { ...run, stage }, null);
     return;
@@ -269,7 +256,6 @@ export function unclearRead(turn: Turn, run: At<"unclear">, answer: Read): void 
   const { facts, endedAt, before } = run.stage.first;
   const step = stepOf(run);
   const readBack = rawOf(answer);
-  if (step === undefined) return;
   if (readBack !== null && shows(command.settings, step, readBack)) {
     stepEnded(turn, run, { type: "confirmed", ...facts, readBack });
     return;
@@ -317,7 +303,6 @@ export function renewedRead(turn: Turn, run: At<"renewed">, answer: Read | null)
   const { command } = run;
   const { end, facts, before }: Refused = run.stage.first;
   const step = stepOf(run);
-  if (step === undefined) return;
   const readBack = answer === null ? null : rawOf(answer);
   // An old mode, stop value or equal value in the register says nothing about these.
   const hasToBeSent = command.force || step.purpose !== "value";
@@ -331,7 +316,6 @@ export function renewedRead(turn: Turn, run: At<"renewed">, answer: Read | null)
 /** One step has ended: the next one goes, or the command ends. */
 export function stepEnded(turn: Turn, run: Run, end: StepEnd): void {
   const step = stepOf(run);
-  if (step === undefined) return;
   // Of a command of an earlier run no POST may be known.
   const isKnown = end.attempts > 0;
   const reports = isKnown ? [...run.reports, stepReport(run.command.settings, step, end)] : run.reports;

@@ -2,6 +2,7 @@ import { canonical } from "../greenhouse/command/words.js";
 import type { RawValue } from "../greenhouse/ports.js";
 import {
   type Book,
+  type BookInput,
   type Effect,
   emptyLane,
   type Input,
@@ -27,23 +28,11 @@ export function step(
   now: Now,
   limits: BookLimits = unlimited,
 ): { readonly book: Book; readonly effects: readonly Effect[] } {
-  const turn: Turn = { book: draftOf(book), key: "", lane: emptyLane, effects: [], now, limits };
-  fold(turn, input);
+  const turn: Turn = { book: { ...book }, key: "", lane: emptyLane, effects: [], now, limits };
+  if ("key" in input) toLane(turn, input);
+  else fold(turn, input);
   return { book: turn.book, effects: turn.effects };
 }
-
-/** A copy, as the book is shared with whoever holds it. Written out, since each message costs one. */
-const draftOf = (book: Book): Turn["book"] => ({
-  lanes: book.lanes,
-  busy: book.busy,
-  ids: book.ids,
-  allowances: book.allowances,
-  refusals: book.refusals,
-  outcomes: book.outcomes,
-  problems: book.problems,
-  asked: book.asked,
-  closed: book.closed,
-});
 
 const unlimited: BookLimits = {
   take: ({ deadlineMono }) => ({ term: null, deadlineMono }),
@@ -51,42 +40,29 @@ const unlimited: BookLimits = {
   mayPost: () => ({ type: "go" }),
 };
 
-function fold(turn: Turn, input: Input): void {
-  if ("key" in input) {
-    toLane(turn, input);
-    return;
-  }
-  switch (input.type) {
-    case "asked":
-      asked(turn, input.arrived);
-      return;
-    case "acknowledged":
-      acknowledge(turn, input.code, input.actuator);
-      return;
-    case "admitted":
-      showProblem(turn, input.code);
-      return;
-    case "problem":
-      raiseProblem(turn, input.about, input.why);
-      return;
-    case "ended_before":
-      endedBefore(turn, input.about, input.result, input.agoMs);
-      return;
-    case "abandoned":
-      abandon(turn, input.one);
-      return;
-    case "tick":
-      tick(turn, input.journalAvailable);
-      return;
-    case "woke":
-      for (const [key, wake] of entries(turn.book.busy))
-        if (wake <= turn.now.mono) inLane(turn, key, () => undefined);
-      return;
-    case "closing":
-      turn.book.closed = true;
-      for (const [key] of entries(turn.book.lanes)) inLane(turn, key, close);
-      flush(turn, Infinity);
-  }
+type Folds = { readonly [Type in BookInput["type"]]: (turn: Turn, input: BookInput<Type>) => void };
+
+const folds: Folds = {
+  asked: (turn, { arrived }) => asked(turn, arrived),
+  acknowledged: (turn, { code, actuator }) => acknowledge(turn, code, actuator),
+  admitted: (turn, { code }) => showProblem(turn, code),
+  problem: (turn, { about, why }) => raiseProblem(turn, about, why),
+  ended_before: (turn, { about, result, agoMs }) => endedBefore(turn, about, result, agoMs),
+  abandoned: (turn, { one }) => abandon(turn, one),
+  tick: (turn, { journalAvailable }) => tick(turn, journalAvailable),
+  woke: (turn) => {
+    for (const [key, wake] of entries(turn.book.busy))
+      if (wake <= turn.now.mono) inLane(turn, key, () => undefined);
+  },
+  closing: (turn) => {
+    turn.book.closed = true;
+    for (const [key] of entries(turn.book.lanes)) inLane(turn, key, close);
+    flush(turn, Infinity);
+  },
+};
+
+function fold<Type extends BookInput["type"]>(turn: Turn, input: BookInput<Type>): void {
+  folds[input.type](turn, input);
 }
 
 /** What concerns one lane: of an outcome that of its command. */
@@ -179,11 +155,7 @@ function taken(turn: Turn, command: Command): Taken {
 /** When the book wants to be woken; null when only an answer or a new command can change it. */
 export function nextWakeAt({ busy }: Book): number | null {
   let next = Infinity;
-  // Asked after most inputs, so it costs no more than there are lanes with something open.
-  if (busy.size > 0)
-    for (const row of busy.parts)
-      for (const part of row)
-        if (part.size > 0) for (const wake of part.values()) next = Math.min(next, wake);
+  for (const [, wake] of entries(busy)) next = Math.min(next, wake);
   return next === Infinity ? null : next;
 }
 
@@ -219,7 +191,7 @@ const unprinted: ReadonlySet<string> = new Set(["settings", "response", "payload
 export function printed(book: Book, { at: now, mono }: Now, code: string | null): unknown {
   const isMeant = (key: string) => code === null || key.startsWith(`${code} `);
   const open = [...entries(book.lanes)].filter(
-    ([key, lane]) => isMeant(key) && (isOpen(lane) || lane.held || lane.awaited),
+    ([key, lane]) => isMeant(key) && (isOpen(lane) || lane.secondLook || lane.awaited),
   );
   const state = {
     at: new Date(now).toISOString(),

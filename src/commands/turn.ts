@@ -9,14 +9,14 @@ import { reverted } from "./aftermath.js";
 import {
   ask,
   type Attempt,
-  type Held,
-  type HeldCommand,
+  type SecondLook,
+  type SentCommand,
   note,
   type Posts,
-  type Read,
   type Run,
   type Turn,
 } from "./book.js";
+import type { Read } from "./confirm.js";
 import { aboutOf, type Command } from "./command.js";
 import {
   bridgeReadOnly,
@@ -79,57 +79,57 @@ const againMs = 30_000;
 const giveUpMs = 600_000;
 
 /** A stop with an address of its own says nothing of the state. */
-function isHeld(settings: ActuatorSettings, { address }: Pick<Step, "address">): boolean {
+function isLookedAtTwice(settings: ActuatorSettings, { address }: Pick<Step, "address">): boolean {
   const row: KindRow = kindRows[settings.kind];
   const travels = row.positionMode !== null || settings.kind === "motor";
   return travels && stateAddresses(settings).includes(address);
 }
 
 /** A command has ended: where it was confirmed before its travel time is over, its address is read once more then. */
-function hold(turn: Turn, run: Run, { outcome }: Ending): void {
+function planSecondLook(turn: Turn, run: Run, { outcome }: Ending): void {
   const { posts } = turn.lane;
   const step = run.steps.at(-1);
   const command = run.heir ?? run.command;
   if (outcome !== "confirmed" || turn.book.closed || step === undefined || posts.endedAt === null) return;
   const at = posts.endedAt + command.settings.travelMs;
-  if (turn.now.mono < at) holdUntil(turn, command, step, at);
+  if (turn.now.mono < at) lookAgainAt(turn, command, step, at);
 }
 
 /** Confirmed by an earlier run, which may have ended before it looked again. */
-export function holdAgain(turn: Turn, command: HeldCommand, step: Step): void {
-  holdUntil(turn, command, step, turn.now.mono);
+export function takeUpSecondLook(turn: Turn, command: SentCommand, step: Step): void {
+  lookAgainAt(turn, command, step, turn.now.mono);
 }
 
-function holdUntil(turn: Turn, command: HeldCommand, step: Step, at: number): void {
-  if (!isHeld(command.settings, step)) return;
-  turn.lane = { ...turn.lane, held: { command, step, at, until: at + giveUpMs, token: null } };
+function lookAgainAt(turn: Turn, command: SentCommand, step: Step, at: number): void {
+  if (!isLookedAtTwice(command.settings, step)) return;
+  turn.lane = { ...turn.lane, secondLook: { command, step, at, until: at + giveUpMs, token: null } };
 }
 
 /** A newer command POSTs: what is read from now on is its doing. */
-export function letGo(turn: Turn): void {
-  const token = turn.lane.held?.token ?? null;
+export function dropSecondLook(turn: Turn): void {
+  const token = turn.lane.secondLook?.token ?? null;
   if (token !== null) turn.effects.push({ type: "forget", token });
-  turn.lane = { ...turn.lane, held: null };
+  turn.lane = { ...turn.lane, secondLook: null };
 }
 
 /** Begins the read, when the travel time is over. */
-export function lookWhetherHeld(turn: Turn): void {
-  const { held } = turn.lane;
-  if (held === null || held.token !== null || turn.now.mono < held.at) return;
-  const { command, step } = held;
+export function beginSecondLook(turn: Turn): void {
+  const { secondLook } = turn.lane;
+  if (secondLook === null || secondLook.token !== null || turn.now.mono < secondLook.at) return;
+  const { command, step } = secondLook;
   const token = ask(turn, { type: "read", command, address: step.address });
-  turn.lane = { ...turn.lane, held: { ...held, token } };
+  turn.lane = { ...turn.lane, secondLook: { ...secondLook, token } };
 }
 
 /** `read` is null where a defect of the bridge ended it. */
-export function heldRead(turn: Turn, held: Held, read: Read | null): void {
-  const { command, step, until } = held;
+export function secondLookRead(turn: Turn, secondLook: SecondLook, read: Read | null): void {
+  const { command, step, until } = secondLook;
   if (read?.type !== "value") {
     const at = turn.now.mono + againMs;
-    turn.lane = { ...turn.lane, held: at > until ? null : { ...held, token: null, at } };
+    turn.lane = { ...turn.lane, secondLook: at > until ? null : { ...secondLook, token: null, at } };
     return;
   }
-  turn.lane = { ...turn.lane, held: null };
+  turn.lane = { ...turn.lane, secondLook: null };
   const { raw } = read;
   if (!shows(command.settings, step, raw)) reverted(turn, command, step, raw);
   // So that a restart does not look again.
@@ -189,7 +189,7 @@ export function finish(turn: Turn, run: Run, ending: Ending): void {
   if (run.posted && turn.lane.running?.posted !== true)
     turn.effects.push({ type: "steps_ended", command: run.command });
   if (run.cut && run.posted && turn.book.closed && ending.outcome === "superseded") return;
-  hold(turn, run, ending);
+  planSecondLook(turn, run, ending);
   // Neither a dry run nor what is refused takes the place of those that waited with it.
   if (wasRunning && !run.command.dryRun && ending.outcome !== "refused") dropPassedOver(turn);
   end(turn, run.heir ?? run.command, ending);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { laneKey } from "../../src/commands/command.js";
-import { awaitedFrom, awaitedSince, heldResults, lateResults } from "../../src/commands/restore.js";
+import { awaitedFrom, awaitedSince, unseenResults, lateResults } from "../../src/commands/restore.js";
 import type { RecordBody } from "../../src/journal/records.js";
 import { ended, sent, stamped } from "../journal/support/samples.js";
 import { CommandBench } from "../support/command-bench.js";
@@ -111,6 +111,6 @@ describe("a value that an earlier run confirmed", () => {
       ["a"],
     ],
   ])("%s", (_, records, ids) =>
-    expect(heldResults(stamped(records)).map(({ result }) => result.id)).toEqual(ids),
+    expect(unseenResults(stamped(records)).map(({ result }) => result.id)).toEqual(ids),
   );
 });

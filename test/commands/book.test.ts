@@ -383,9 +383,9 @@ describe("the lane of what travels", () => {
 
   it("what an earlier run confirmed is read at once", () => {
     const lane = new Driver({ address: "101", travelMs: 120_000 });
-    const { command, step: sent } = opened(new Driver({ address: "101" })).lane.held ?? {};
+    const { command, step: sent } = opened(new Driver({ address: "101" })).lane.secondLook ?? {};
     if (!command || !sent) throw new Error("nothing is held");
-    lane.feed({ type: "holding", key: lane.key, command, step: sent }).shows("10001");
+    lane.feed({ type: "second_look", key: lane.key, command, step: sent }).shows("10001");
     expect(lane.said).toEqual(["c1 reverted to 10001"]);
   });
 
