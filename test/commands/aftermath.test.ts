@@ -69,8 +69,7 @@ describe("moved by somebody else", () => {
 
 describe("our own value after the command had ended unconfirmed", () =>
   it("is confirmed_late, is no change by somebody else, and clears the problem", async () => {
-    const bench = new CommandBench({ actuators: [fan] });
-    bench.platform.registers.set("140", "1001");
+    const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
     bench.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
     expect(await bench.run("on")).toMatchObject({ outcome: "unconfirmed" });
     bench.store.dispatch("GH-0001", {
@@ -90,10 +89,8 @@ describe("a confirmed value that is set back before its travel time is over", ()
   const roof = { travelMs: 90_000 };
 
   it("raises the event, and the problem until the next command is confirmed", async () => {
-    const bench = new CommandBench({ actuators: [roof] });
-    bench.platform.registers.set("101", "10001");
-    bench.send("open");
-    await bench.clock.advance(6_000);
+    const bench = new CommandBench({ actuators: [roof], registers: { "101": "10001" } });
+    await bench.play("open", 6_000);
     expect(bench.results).toMatchObject([{ outcome: "confirmed" }]);
     bench.platform.registers.set("101", "10001");
     bench.polled("101", "10001");
@@ -109,11 +106,9 @@ describe("a confirmed value that is set back before its travel time is over", ()
   });
 
   it("is told once: it is not changed elsewhere as well", async () => {
-    const bench = new CommandBench({ actuators: [roof] });
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({ actuators: [roof], registers: { "101": "10001" } });
     await bench.run("close");
-    bench.send("open");
-    await bench.clock.advance(6_000);
+    await bench.play("open", 6_000);
     bench.platform.registers.set("101", "10001");
     await bench.clock.advance(200_000);
     bench.polled("101", "10001");

@@ -4,15 +4,9 @@ import { CommandBench } from "../support/command-bench.js";
 
 const fan = { id: "roof", kind: "circulation_fan", address: "140", confirmWithinMs: 60_000 } as const;
 
-const outcomesOf = (bench: CommandBench) =>
-  Object.fromEntries(
-    bench.results.map(({ id, outcome, reason }) => [id, reason === null ? outcome : `${outcome} ${reason}`]),
-  );
-
 /** A fan whose register shows a POST only after 9 s. */
 function lateFan(): CommandBench {
-  const bench = new CommandBench({ actuators: [fan] });
-  bench.platform.registers.set("140", "1001");
+  const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
   bench.platform.onWrite = ({ address, value }) => {
     void bench.clock.wait(9_000).then(() => bench.platform.registers.set(address, value));
     return Promise.resolve({ code: "200", requestId: null });
@@ -23,22 +17,16 @@ function lateFan(): CommandBench {
 describe("already", () => {
   it("is never said while the opposite is on its way: the newer command is sent and has the last word", async () => {
     const bench = lateFan();
-    bench.send("on");
-    await bench.clock.advance(4_500);
-    bench.send("off");
-    await bench.clock.advance(400_000);
+    await bench.play("on", 4_500, "off", 400_000);
     expect(bench.values()).toEqual(["140=1010", "140=1001"]);
-    expect(outcomesOf(bench)).toEqual({ c1: "superseded after_sending", c2: "confirmed" });
+    expect(bench.outcomes).toEqual({ c1: "superseded after_sending", c2: "confirmed" });
     expect(bench.platform.registers.get("140")).toBe("1001");
   });
 
   it("is said again once the older command has ended and a later read shows the value", async () => {
     const bench = lateFan();
-    bench.send("on");
-    await bench.clock.advance(100_000);
-    bench.send("on");
-    await bench.clock.advance(100_000);
-    expect(outcomesOf(bench)).toEqual({ c1: "confirmed", c2: "already" });
+    await bench.play("on", 100_000, "on", 100_000);
+    expect(bench.outcomes).toEqual({ c1: "confirmed", c2: "already" });
   });
 });
 
@@ -62,24 +50,18 @@ function interruptedDegree(bench: CommandBench, over: Partial<Interrupted> = {})
 
 describe("after a restart", () => {
   it("a degree passed on the way is not already there: the travel time counts from the start", async () => {
-    const bench = new CommandBench();
-    bench.platform.registers.set("101", "45");
+    const bench = new CommandBench({ registers: { "101": "45" } });
     bench.recover(interruptedDegree(bench));
-    await bench.clock.advance(10);
-    bench.send("45");
-    await bench.clock.advance(5_000);
+    await bench.play(10, "45", 5_000);
     expect(bench.values()).toEqual(["101=10100", "101=45"]);
   });
 
   it("a command that was never sent is no reason not to send an equal one, and raises no problem", async () => {
-    const bench = new CommandBench();
-    bench.platform.registers.set("101", "20");
+    const bench = new CommandBench({ registers: { "101": "20" } });
     bench.recover(interruptedDegree(bench, { attempts: 0, code: null, sentAt: null }));
-    await bench.clock.advance(1_000);
-    bench.send("60");
-    await bench.clock.advance(400_000);
+    await bench.play(1_000, "60", 400_000);
     expect(bench.values()).toEqual(["101=10100", "101=60"]);
-    expect(outcomesOf(bench)).toMatchObject({ c1: "confirmed" });
+    expect(bench.outcomes).toMatchObject({ c1: "confirmed" });
 
     const message = expect.stringMatching("whether 60 had been sent is not known") as string;
     expect(bench.results.find(({ id }) => id === "old")).toMatchObject({ outcome: "superseded", message });
@@ -88,7 +70,7 @@ describe("after a restart", () => {
     other.platform.registers.set("101", "20");
     other.recover(interruptedDegree(other, { attempts: 0, code: null, sentAt: null }));
     await other.clock.advance(700_000);
-    expect(outcomesOf(other)).toEqual({ old: "failed" });
+    expect(other.outcomes).toEqual({ old: "failed" });
     expect(other.store.get("GH-0001")?.problem).toBe(false);
   });
 });
@@ -96,8 +78,7 @@ describe("after a restart", () => {
 describe("those that wait together", () => {
   /** The first command's POST takes 6 s. */
   function slowFan(): CommandBench {
-    const bench = new CommandBench({ actuators: [fan] });
-    bench.platform.registers.set("140", "1001");
+    const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
     bench.platform.onWrite = async (post) => {
       await bench.clock.wait(6_000);
       return bench.platform.accept(post);
@@ -110,34 +91,24 @@ describe("those that wait together", () => {
     ["a command that is refused when its turn comes", '{"command":"off","max_age":"1s"}', "refused expired"],
   ])("%s takes nobody's place", async (_, payload, outcome) => {
     const bench = slowFan();
-    bench.send("on");
-    await bench.clock.advance(1_000);
-    bench.send("auto");
-    bench.send(payload);
-    await bench.clock.advance(400_000);
-    expect(outcomesOf(bench)).toEqual({ c1: "superseded after_sending", c2: "confirmed", c3: outcome });
+    await bench.play("on", 1_000, "auto", payload, 400_000);
+    expect(bench.outcomes).toEqual({ c1: "superseded after_sending", c2: "confirmed", c3: outcome });
     expect(bench.values()).toEqual(["140=1010", "140=1100"]);
   });
 
   it("a dry run of what is there already takes nobody's place", async () => {
-    const bench = new CommandBench({ actuators: [{ ...fan, minIntervalMs: 60_000 }] });
-    bench.platform.registers.set("140", "1001");
-    bench.send("on");
-    await bench.clock.advance(30_000);
-    bench.send("auto");
-    bench.send('{"command":"on","dry_run":true}');
-    await bench.clock.advance(400_000);
-    expect(outcomesOf(bench)).toEqual({ c1: "confirmed", c2: "confirmed", c3: "already" });
+    const bench = new CommandBench({
+      actuators: [{ ...fan, minIntervalMs: 60_000 }],
+      registers: { "140": "1001" },
+    });
+    await bench.play("on", 30_000, "auto", '{"command":"on","dry_run":true}', 400_000);
+    expect(bench.outcomes).toEqual({ c1: "confirmed", c2: "confirmed", c3: "already" });
   });
 
   it("the newest supersedes the others at once", async () => {
     const bench = slowFan();
-    bench.send("on");
-    await bench.clock.advance(1_000);
-    bench.send("auto");
-    bench.send("off");
-    await bench.clock.advance(10);
-    expect(outcomesOf(bench)).toEqual({ c2: "superseded before_sending" });
+    await bench.play("on", 1_000, "auto", "off", 10);
+    expect(bench.outcomes).toEqual({ c2: "superseded before_sending" });
     await bench.clock.advance(400_000);
     expect(bench.results.map(({ id, outcome }) => `${id} ${outcome}`)).toEqual([
       "c2 superseded",
@@ -148,13 +119,10 @@ describe("those that wait together", () => {
 
   it("one that may be too old before the others are supersedes them when it is sent", async () => {
     const bench = slowFan();
-    bench.send("on");
-    await bench.clock.advance(1_000);
-    bench.send("auto");
-    bench.send('{"command":"off","max_age":"30s"}');
-    expect(outcomesOf(bench)).toEqual({});
+    await bench.play("on", 1_000, "auto", '{"command":"off","max_age":"30s"}');
+    expect(bench.outcomes).toEqual({});
     await bench.clock.advance(400_000);
-    expect(outcomesOf(bench)).toEqual({
+    expect(bench.outcomes).toEqual({
       ...{ c1: "superseded after_sending", c2: "superseded before_sending", c3: "confirmed" },
     });
     expect(bench.values()).toEqual(["140=1010", "140=1001"]);
@@ -164,10 +132,7 @@ describe("those that wait together", () => {
 describe("a command that takes over the read-backs of an equal one", () =>
   it("is in the journal with what was sent for both, before the older one's result", async () => {
     const bench = lateFan();
-    bench.send("on");
-    await bench.clock.advance(4_500);
-    bench.send('{"command":"on","id":"heir"}');
-    await bench.clock.advance(100);
+    await bench.play("on", 4_500, '{"command":"on","id":"heir"}', 100);
     const records = bench.records.map((record) =>
       record.type === "result"
         ? `result ${record.result.id}`
@@ -182,5 +147,5 @@ describe("a command that takes over the read-backs of an equal one", () =>
       took_over: "c1",
     });
     await bench.clock.advance(100_000);
-    expect(outcomesOf(bench)).toEqual({ c1: "superseded after_sending", heir: "confirmed" });
+    expect(bench.outcomes).toEqual({ c1: "superseded after_sending", heir: "confirmed" });
   }));

@@ -4,8 +4,7 @@ import { CommandBench } from "../support/command-bench.js";
 const fan = { id: "roof", kind: "circulation_fan", address: "140" } as const;
 
 function fanBench(): CommandBench {
-  const bench = new CommandBench({ actuators: [fan] });
-  bench.platform.registers.set("140", "1001");
+  const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
   return bench;
 }
 

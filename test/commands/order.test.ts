@@ -4,23 +4,15 @@ import { CommandBench } from "../support/command-bench.js";
 const fan = { id: "roof", kind: "circulation_fan", address: "140", confirmWithinMs: 60_000 } as const;
 
 function fanBench(): CommandBench {
-  const bench = new CommandBench({ actuators: [fan] });
-  bench.platform.registers.set("140", "1001");
+  const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
   return bench;
 }
 
-const outcomesOf = (bench: CommandBench) =>
-  Object.fromEntries(
-    bench.results.map(({ id, outcome, reason }) => [id, reason === null ? outcome : `${outcome} ${reason}`]),
-  );
-
 describe("superseding", () => {
   it("50 values within a second give at most two write sequences, and every command one result", async () => {
-    const bench = new CommandBench();
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({ registers: { "101": "10001" } });
     for (let degree = 1; degree <= 50; degree++) {
-      bench.send(String(degree));
-      await bench.clock.advance(20);
+      await bench.play(String(degree), 20);
     }
     await bench.clock.advance(400_000);
     expect(bench.results).toHaveLength(50);
@@ -31,12 +23,10 @@ describe("superseding", () => {
 
   it("a refused command supersedes nothing", async () => {
     const bench = fanBench();
-    bench.send("on");
-    await bench.clock.advance(100);
+    await bench.play("on", 100);
     bench.platform.connectionNow = "offline";
-    bench.send("auto");
-    await bench.clock.advance(400_000);
-    expect(outcomesOf(bench)).toEqual({ c1: "confirmed", c2: "refused controller_offline" });
+    await bench.play("auto", 400_000);
+    expect(bench.outcomes).toEqual({ c1: "confirmed", c2: "refused controller_offline" });
   });
 
   it("a dry run takes over nothing: the command being confirmed ends as itself", async () => {
@@ -45,31 +35,24 @@ describe("superseding", () => {
       void bench.clock.wait(30_000).then(() => bench.platform.registers.set("140", "1010"));
       return Promise.resolve({ code: "200", requestId: null });
     };
-    bench.send("on");
-    await bench.clock.advance(10_000);
-    bench.send('{"command":"on","dry_run":true}');
-    await bench.clock.advance(400_000);
-    expect(outcomesOf(bench)).toEqual({ c1: "confirmed", c2: "dry_run" });
+    await bench.play("on", 10_000, '{"command":"on","dry_run":true}', 400_000);
+    expect(bench.outcomes).toEqual({ c1: "confirmed", c2: "dry_run" });
   });
 
   it("two commands' first POSTs are min_interval apart", async () => {
     const bench = fanBench();
-    bench.send("on");
-    await bench.clock.advance(100);
-    bench.send("auto");
-    await bench.clock.advance(400_000);
+    await bench.play("on", 100, "auto", 400_000);
     const [first, second] = bench.platform.posts;
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(2_000);
   });
 
   it("a command that waited longer than its age is expired and never sent", async () => {
-    const bench = new CommandBench({ actuators: [{ ...fan, minIntervalMs: 120_000 }] });
-    bench.platform.registers.set("140", "1001");
-    bench.send("on");
-    await bench.clock.advance(5_000);
-    bench.send("auto");
-    await bench.clock.advance(400_000);
-    expect(outcomesOf(bench)).toEqual({ c1: "confirmed", c2: "refused expired" });
+    const bench = new CommandBench({
+      actuators: [{ ...fan, minIntervalMs: 120_000 }],
+      registers: { "140": "1001" },
+    });
+    await bench.play("on", 5_000, "auto", 400_000);
+    expect(bench.outcomes).toEqual({ c1: "confirmed", c2: "refused expired" });
     expect(bench.values()).toEqual(["140=1010"]);
   });
 });
@@ -78,87 +61,67 @@ describe("stop", () => {
   const stoppable = { stop: { address: "109", value: "00000100" } };
 
   it("with an address of its own is followed by a read of the state, before its result", async () => {
-    const bench = new CommandBench({ actuators: [stoppable] });
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({ actuators: [stoppable], registers: { "101": "10001" } });
     bench.send("stop");
     bench.platform.registers.set("101", "10100");
     await bench.clock.advance(3_000);
-    expect(outcomesOf(bench)).toEqual({ c1: "confirmed" });
+    expect(bench.outcomes).toEqual({ c1: "confirmed" });
     expect(bench.store.get("GH-0001")?.actuators.get("roof")).toMatchObject({ state: "position" });
   });
 
   it("waits for the POST in flight, and no further step follows it", async () => {
-    const bench = new CommandBench({ actuators: [stoppable] });
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({ actuators: [stoppable], registers: { "101": "10001" } });
     bench.platform.onWrite = async (post) => {
       await bench.clock.wait(3_000);
       return bench.platform.accept(post);
     };
-    bench.send("45");
-    await bench.clock.advance(1_000);
-    bench.send("stop");
-    await bench.clock.advance(400_000);
+    await bench.play("45", 1_000, "stop", 400_000);
     expect(bench.values()).toEqual(["101=10100", "109=00000100"]);
-    expect(outcomesOf(bench)).toEqual({ c1: "superseded after_sending", c2: "confirmed" });
+    expect(bench.outcomes).toEqual({ c1: "superseded after_sending", c2: "confirmed" });
   });
 
   it("that is a dry run interrupts nothing", async () => {
-    const bench = new CommandBench({ actuators: [stoppable] });
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({ actuators: [stoppable], registers: { "101": "10001" } });
     bench.platform.onWrite = async (post) => {
       await bench.clock.wait(3_000);
       return bench.platform.accept(post);
     };
-    bench.send("45");
-    await bench.clock.advance(1_000);
-    bench.send('{"command":"stop","dry_run":true}');
-    await bench.clock.advance(400_000);
+    await bench.play("45", 1_000, '{"command":"stop","dry_run":true}', 400_000);
     expect(bench.values()).toEqual(["101=10100", "101=45"]);
-    expect(outcomesOf(bench)).toEqual({ c1: "confirmed", c2: "dry_run" });
+    expect(bench.outcomes).toEqual({ c1: "confirmed", c2: "dry_run" });
   });
 
   it("that grows too old behind a POST leaves nothing for an equal command to take over", async () => {
-    const bench = new CommandBench({ actuators: [stoppable] });
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({ actuators: [stoppable], registers: { "101": "10001" } });
     bench.platform.onWrite = async (_, nth) => {
       if (nth === 1) await bench.clock.wait(20_000);
       bench.platform.registers.set("101", nth === 1 ? "10001" : "10010");
       return { code: "200", requestId: null };
     };
-    bench.send("open");
-    await bench.clock.advance(1_000);
-    bench.send('{"command":"stop","max_age":"5s"}');
-    await bench.clock.advance(1_000);
-    bench.send("open");
-    await bench.clock.advance(400_000);
-    expect(outcomesOf(bench)).toMatchObject({ c2: "refused expired", c3: "confirmed" });
+    await bench.play("open", 1_000, '{"command":"stop","max_age":"5s"}', 1_000, "open", 400_000);
+    expect(bench.outcomes).toMatchObject({ c2: "refused expired", c3: "confirmed" });
     expect(bench.values()).toEqual(["101=10010", "101=10010"]);
   });
 
   it("skips the online check, the fresh read and min_interval", async () => {
-    const bench = new CommandBench({ actuators: [stoppable] });
-    bench.platform.registers.set("101", "10001");
-    bench.send("open");
-    await bench.clock.advance(100);
+    const bench = new CommandBench({ actuators: [stoppable], registers: { "101": "10001" } });
+    await bench.play("open", 100);
     bench.platform.connectionNow = "offline";
-    bench.send("STOP");
-    await bench.clock.advance(50);
+    await bench.play("STOP", 50);
     expect(bench.values()).toEqual(["101=10010", "109=00000100"]);
   });
 
   it("replaces what waits, and only a newer stop replaces a waiting stop", async () => {
-    const bench = new CommandBench({ actuators: [stoppable] });
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({ actuators: [stoppable], registers: { "101": "10001" } });
     bench.platform.onWrite = async (post) => {
       await bench.clock.wait(3_000);
       return bench.platform.accept(post);
     };
     for (const payload of ["open", "close", "stop", "auto"]) {
-      bench.send(payload);
-      await bench.clock.advance(10);
+      await bench.play(payload, 10);
     }
     await bench.clock.advance(400_000);
-    expect(outcomesOf(bench)).toMatchObject({
+    expect(bench.outcomes).toMatchObject({
       c2: "superseded before_sending",
       c3: "superseded after_sending",
       c4: "confirmed",
@@ -170,28 +133,21 @@ describe("stop", () => {
 describe("stop pressed again", () => {
   const stoppable = { stop: { address: "109", value: "00000100" } };
   function stopBench(): CommandBench {
-    const bench = new CommandBench({ actuators: [stoppable] });
-    bench.platform.registers.set("101", "10001").set("109", "0");
+    const bench = new CommandBench({ actuators: [stoppable], registers: { "101": "10001", "109": "0" } });
     return bench;
   }
 
   it("is another stop, also with the same bytes while the first is being confirmed", async () => {
     const bench = stopBench();
     bench.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
-    bench.send("stop");
-    await bench.clock.advance(10_000);
-    bench.send("stop");
-    await bench.clock.advance(400_000);
+    await bench.play("stop", 10_000, "stop", 400_000);
     expect(bench.values()).toEqual(["109=00000100", "109=00000100"]);
-    expect(outcomesOf(bench)).toEqual({ c1: "superseded after_sending", c2: "unconfirmed" });
+    expect(bench.outcomes).toEqual({ c1: "superseded after_sending", c2: "unconfirmed" });
   });
 
   it("under the same id is a duplicate: a message that comes twice is one", async () => {
     const bench = stopBench();
-    bench.send('{"command":"stop","id":"s"}');
-    await bench.clock.advance(3_000);
-    bench.send('{"command":"stop","id":"s"}');
-    await bench.clock.advance(400_000);
+    await bench.play('{"command":"stop","id":"s"}', 3_000, '{"command":"stop","id":"s"}', 400_000);
     expect(bench.values()).toEqual(["109=00000100"]);
     expect(bench.results.at(-1)).toMatchObject({ outcome: "refused", reason: "duplicate" });
   });
@@ -199,8 +155,7 @@ describe("stop pressed again", () => {
   it("again and again is sent every 2 s: the newest waits and the others end superseded", async () => {
     const bench = stopBench();
     for (let n = 0; n < 181; n++) {
-      bench.send(JSON.stringify({ command: "stop", id: `s${n}` }));
-      await bench.clock.advance(110);
+      await bench.play(JSON.stringify({ command: "stop", id: `s${n}` }), 110);
     }
     await bench.clock.advance(400_000);
     const starts = bench.platform.posts.map(({ at }) => at);
@@ -208,50 +163,35 @@ describe("stop pressed again", () => {
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(2_000);
     expect(starts).toHaveLength(11);
     expect(bench.results).toHaveLength(181);
-    expect(outcomesOf(bench)["s180"]).toBe("confirmed");
+    expect(bench.outcomes["s180"]).toBe("confirmed");
     expect(bench.results.filter(({ reason }) => reason === "before_sending")).toHaveLength(170);
   });
 
   it("that grows too old while it waits is refused, and the actuator takes the next command", async () => {
     const bench = stopBench();
-    bench.send("stop");
-    await bench.clock.advance(100);
-    bench.send('{"command":"stop","max_age":"1s"}');
-    await bench.clock.advance(10_000);
-    bench.send("open");
-    await bench.clock.advance(400_000);
-    expect(outcomesOf(bench)).toMatchObject({ c2: "refused expired", c3: "confirmed" });
+    await bench.play("stop", 100, '{"command":"stop","max_age":"1s"}', 10_000, "open", 400_000);
+    expect(bench.outcomes).toMatchObject({ c2: "refused expired", c3: "confirmed" });
     expect(bench.values()).toEqual(["109=00000100", "101=10010"]);
   });
 
   it("while it waits nothing else is sent before it", async () => {
     const bench = stopBench();
-    bench.send("stop");
-    await bench.clock.advance(500);
-    bench.send("stop");
-    await bench.clock.advance(100);
-    bench.send("open");
-    await bench.clock.advance(400_000);
+    await bench.play("stop", 500, "stop", 100, "open", 400_000);
     expect(bench.values()).toEqual(["109=00000100", "109=00000100", "101=10010"]);
   });
 
   it("is sent although another bridge works for the account", async () => {
     const bench = stopBench();
     bench.otherBridge = true;
-    bench.send("open");
-    bench.send("stop");
-    await bench.clock.advance(400_000);
-    expect(outcomesOf(bench)).toEqual({ c1: "refused other_bridge", c2: "confirmed" });
+    await bench.play("open", "stop", 400_000);
+    expect(bench.outcomes).toEqual({ c1: "refused other_bridge", c2: "confirmed" });
   });
 });
 
 describe("duplicates", () => {
   it("the same payload while the first is open is answered with the first's result so far, and sent once", async () => {
     const bench = fanBench();
-    bench.send("on");
-    await bench.clock.advance(100);
-    bench.send("on");
-    await bench.clock.advance(400_000);
+    await bench.play("on", 100, "on", 400_000);
     expect(bench.results[0]).toMatchObject({ outcome: "refused", reason: "duplicate", original: null });
     expect(bench.results[0]?.message).toContain('"c1"');
     expect(bench.values()).toHaveLength(1);
@@ -272,11 +212,9 @@ describe("duplicates", () => {
 
   it("the same id while the journal cannot be written is still a duplicate, as the first command is under way", async () => {
     const bench = fanBench();
-    bench.send('{"command":"on","id":"a1"}');
-    await bench.clock.advance(100);
+    await bench.play('{"command":"on","id":"a1"}', 100);
     bench.journalProblem = "disk full";
-    bench.send('{"command":"on","id":"a1"}');
-    await bench.clock.advance(100);
+    await bench.play('{"command":"on","id":"a1"}', 100);
     expect(bench.results).toMatchObject([{ id: "a1", outcome: "refused", reason: "duplicate" }]);
   });
 
@@ -294,9 +232,7 @@ describe("a flood", () => {
   it("above 60 refusals a minute per actuator each is answered, and the rest journaled as one count", async () => {
     const bench = fanBench();
     for (let n = 0; n < 100; n++) bench.send("dance");
-    await bench.clock.advance(61_000);
-    bench.send("dance");
-    await bench.clock.advance(1_000);
+    await bench.play(61_000, "dance", 1_000);
     expect(bench.results).toHaveLength(101);
     expect(bench.records.filter(({ type }) => type === "refusal")).toHaveLength(61);
     expect(bench.records.find(({ type }) => type === "refusals_counted")).toMatchObject({ count: 40 });
@@ -325,13 +261,13 @@ describe("a flood", () => {
   });
 
   it("of one target is refused above 60 commands in any minute, and hurts nobody else", async () => {
-    const bench = new CommandBench({ actuators: [fan, { ...fan, id: "other", address: "141" }] });
-    bench.platform.registers.set("140", "1001").set("141", "1001");
+    const bench = new CommandBench({
+      actuators: [fan, { ...fan, id: "other", address: "141" }],
+      registers: { "140": "1001", "141": "1001" },
+    });
     for (let n = 0; n < 3_000; n++) bench.send("dance");
     bench.send("on", { targetId: "other" });
-    await bench.clock.advance(50_000);
-    bench.send("dance");
-    await bench.clock.advance(11_000);
+    await bench.play(50_000, "dance", 11_000);
     for (let n = 0; n < 61; n++) bench.send("dance");
     await bench.clock.advance(400_000);
     const overloaded = bench.results.filter(({ reason }) => reason === "overloaded");
@@ -343,19 +279,19 @@ describe("a flood", () => {
   });
 
   it("refuses no stop, not even of the same target", async () => {
-    const bench = new CommandBench({ actuators: [{ stop: { address: "109", value: "00000100" } }] });
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({
+      actuators: [{ stop: { address: "109", value: "00000100" } }],
+      registers: { "101": "10001" },
+    });
     for (let n = 0; n < 1_000; n++) bench.send("dance");
-    bench.send("stop");
-    await bench.clock.advance(10_000);
+    await bench.play("stop", 10_000);
     expect(bench.results.at(-1)).toMatchObject({ command: "stop", outcome: "confirmed" });
   });
 
   it("of stops is answered each, and journaled as few records and one count a minute", async () => {
     const bench = new CommandBench({ actuators: [{ stop: { address: "109", value: "00000100" } }] });
     for (let n = 0; n < 1_000; n++) {
-      bench.send(n % 2 === 0 ? "stop" : '{"command":"stop","dry_run":true}');
-      await bench.clock.advance(10);
+      await bench.play(n % 2 === 0 ? "stop" : '{"command":"stop","dry_run":true}', 10);
     }
     await bench.clock.advance(400_000);
     await bench.journalAgain();
@@ -380,11 +316,12 @@ describe("a flood", () => {
   });
 
   it("of stops leaves the target's own commands their allowance", async () => {
-    const bench = new CommandBench({ actuators: [{ stop: { address: "109", value: "00000100" } }] });
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({
+      actuators: [{ stop: { address: "109", value: "00000100" } }],
+      registers: { "101": "10001" },
+    });
     for (let n = 0; n < 500; n++) bench.send("stop");
-    bench.send("open");
-    await bench.clock.advance(400_000);
+    await bench.play("open", 400_000);
     expect(bench.results.filter(({ reason }) => reason === "overloaded")).toEqual([]);
     expect(bench.values().at(-1)).toBe("101=10010");
   });
@@ -393,18 +330,17 @@ describe("a flood", () => {
 describe("commands that arrive in one turn of the event loop", () => {
   it("are still one at a time: the newest waiting one wins, each has one result, nothing superseded is sent", async () => {
     const bench = fanBench();
-    bench.send("on");
-    bench.send("off");
-    bench.send("auto");
-    await bench.clock.advance(400_000);
+    await bench.play("on", "off", "auto", 400_000);
     expect(bench.results).toHaveLength(3);
-    expect(outcomesOf(bench)).toMatchObject({ c2: "superseded before_sending", c3: "confirmed" });
+    expect(bench.outcomes).toMatchObject({ c2: "superseded before_sending", c3: "confirmed" });
     expect(bench.values()).toEqual(["140=1010", "140=1100"]);
   });
 
   it("one id for two actuators, as a scene sends it, is two commands", async () => {
-    const bench = new CommandBench({ actuators: [fan, { ...fan, id: "other", address: "141" }] });
-    bench.platform.registers.set("140", "1001").set("141", "1001");
+    const bench = new CommandBench({
+      actuators: [fan, { ...fan, id: "other", address: "141" }],
+      registers: { "140": "1001", "141": "1001" },
+    });
     const payload = '{"command":"on","id":"scene"}';
     bench.send(payload);
     bench.send(payload, { targetId: "other" });
@@ -421,44 +357,33 @@ describe("commands that arrive in one turn of the event loop", () => {
 });
 
 describe("what the configuration says by now", () => {
-  it("ends a command that waits: read_only refuses it, dry_run sends nothing", async () => {
-    for (const [rule, outcome] of [
-      ["readOnly", "refused read_only"],
-      ["dryRun", "dry_run"],
-    ] as const) {
-      const options = { actuators: [{ ...fan, minIntervalMs: 60_000 }], readOnly: false, dryRun: false };
-      const bench = new CommandBench(options);
-      bench.platform.registers.set("140", "1001");
-      bench.send("on");
-      await bench.clock.advance(30_000);
-      bench.send("auto");
-      options[rule] = true;
-      await bench.clock.advance(400_000);
-      expect(outcomesOf(bench)).toEqual({ c1: "confirmed", c2: outcome });
-      expect(bench.values()).toEqual(["140=1010"]);
-    }
+  it.each([
+    ["readOnly", "refused read_only"],
+    ["dryRun", "dry_run"],
+  ] as const)("ends a command that waits: %s makes it %s", async (rule, outcome) => {
+    const actuators = [{ ...fan, minIntervalMs: 60_000 }];
+    const options = { actuators, registers: { "140": "1001" }, readOnly: false, dryRun: false };
+    const bench = new CommandBench(options);
+    await bench.play("on", 30_000, "auto", () => (options[rule] = true), 400_000);
+    expect(bench.outcomes).toEqual({ c1: "confirmed", c2: outcome });
+    expect(bench.values()).toEqual(["140=1010"]);
   });
 
   it("ends a command that is being checked before its first POST, and lets one go on of which something was sent", async () => {
-    const checked = { actuators: [fan], readOnly: false };
+    const checked = { actuators: [fan], registers: { "140": "1001" }, readOnly: false };
     const bench = new CommandBench(checked);
-    bench.platform.registers.set("140", "1001");
     bench.diskMs = 1_000;
-    bench.send("on");
-    await bench.clock.advance(500);
-    checked.readOnly = true;
-    await bench.clock.advance(400_000);
-    expect(outcomesOf(bench)).toEqual({ c1: "refused read_only" });
+    await bench.play("on", 500, () => (checked.readOnly = true), 400_000);
+    expect(bench.outcomes).toEqual({ c1: "refused read_only" });
     expect(bench.values()).toEqual([]);
 
-    const sent = { readOnly: false };
+    const sent = { registers: { "101": "10001" }, readOnly: false };
     const roof = new CommandBench(sent);
-    roof.platform.registers.set("101", "10001");
     roof.send("45");
     while (roof.values().length === 0) await roof.clock.advance(100);
     sent.readOnly = true;
     await roof.clock.advance(400_000);
-    expect(outcomesOf(roof)).toEqual({ c1: "confirmed" });
+    expect(roof.outcomes).toEqual({ c1: "confirmed" });
     expect(roof.values()).toEqual(["101=10100", "101=45"]);
   });
 });

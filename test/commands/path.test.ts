@@ -6,8 +6,7 @@ const fan = { id: "roof", kind: "circulation_fan", address: "140", confirmWithin
 
 describe("the path of a command", () => {
   it("a word is sent once, read back and confirmed", async () => {
-    const bench = new CommandBench();
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({ registers: { "101": "10001" } });
     const result = await bench.run("open");
     expect(result).toMatchObject({
       outcome: "confirmed",
@@ -25,8 +24,7 @@ describe("the path of a command", () => {
   });
 
   it("the command is journaled before its POST and its result after", async () => {
-    const bench = new CommandBench();
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({ registers: { "101": "10001" } });
     let before: readonly string[] = [];
     bench.platform.onWrite = (post) => {
       before = bench.records.map(({ type }) => type);
@@ -66,23 +64,20 @@ describe("the path of a command", () => {
   it.each(["open", '{"command":"close","dry_run":true}'])(
     "a command that sends nothing (%s) never says in the journal that it is sent",
     async (payload) => {
-      const bench = new CommandBench();
-      bench.platform.registers.set("101", "10010");
+      const bench = new CommandBench({ registers: { "101": "10010" } });
       await bench.run(payload);
       expect(bench.records.map(({ type }) => type)).toEqual(["command_taken", "result"]);
     },
   );
 
   it("a fresh read that shows the value ends it already, without a POST", async () => {
-    const bench = new CommandBench();
-    bench.platform.registers.set("101", 10010);
+    const bench = new CommandBench({ registers: { "101": 10010 } });
     expect(await bench.run("open")).toMatchObject({ outcome: "already", read_back: "10010", message: null });
     expect(bench.values()).toEqual([]);
   });
 
   it("a position sends mode 10100 first and the degree only after the mode was read back", async () => {
-    const bench = new CommandBench();
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({ registers: { "101": "10001" } });
     const result = await bench.run("45");
     expect(result).toMatchObject({ outcome: "confirmed", command: "45", value: "45", read_back: "45" });
     expect(bench.values()).toEqual(["101=10100", "101=45"]);
@@ -111,16 +106,14 @@ describe("the path of a command", () => {
   );
 
   it("with two addresses a degree that shows is not already there unless the mode address shows position mode", async () => {
-    const bench = new CommandBench({ actuators: [apart] });
-    bench.platform.registers.set("101", "0").set("102", "45");
+    const bench = new CommandBench({ actuators: [apart], registers: { "101": "0", "102": "45" } });
     expect(await bench.run("45")).toMatchObject({ outcome: "confirmed" });
     expect(bench.values()).toEqual(["101=10100", "102=45"]);
     expect(await bench.run("45")).toMatchObject({ outcome: "already" });
   });
 
   it("an address that goes on showing the mode after a degree proves the mode alone, and the result says so", async () => {
-    const bench = new CommandBench();
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({ registers: { "101": "10001" } });
     bench.platform.onWrite = (post) =>
       post.value === "45" ? Promise.resolve({ code: "200", requestId: null }) : bench.platform.accept(post);
     const result = await bench.run("45");
@@ -130,8 +123,10 @@ describe("the path of a command", () => {
   });
 
   it("separate mode and position addresses are each used for their own", async () => {
-    const bench = new CommandBench({ actuators: [{ modeAddress: "101", positionAddress: "102" }] });
-    bench.platform.registers.set("101", "10001").set("102", "0");
+    const bench = new CommandBench({
+      actuators: [{ modeAddress: "101", positionAddress: "102" }],
+      registers: { "101": "10001", "102": "0" },
+    });
     expect(await bench.run("45")).toMatchObject({ outcome: "confirmed" });
     expect(bench.values()).toEqual(["101=10100", "102=45"]);
   });
@@ -149,16 +144,14 @@ describe("the path of a command", () => {
   }
 
   it("between its own steps a command leaves state and position as they were; the value follows each read", async () => {
-    const bench = new CommandBench();
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({ registers: { "101": "10001" } });
     const shown = watchedShown(bench);
     expect(await bench.run("45")).toMatchObject({ outcome: "confirmed" });
     expect(shown).toEqual(["closed - (10001)", "closed - (10100)", "position 45 (45)"]);
   });
 
   it("between its own steps a command leaves the degree of the last one shown, also while polls read the mode", async () => {
-    const bench = new CommandBench();
-    bench.platform.registers.set("101", "30");
+    const bench = new CommandBench({ registers: { "101": "30" } });
     bench.platform.onWrite = async (post) => {
       if (post.value === "10100") return bench.platform.accept(post);
       bench.polled("101", "10100");
@@ -175,8 +168,7 @@ describe("the path of a command", () => {
     ["rejected", () => Promise.reject(platformError({ kind: "protocol", code: "500" }))],
     ["failed", () => Promise.reject(platformError({ sent: false }))],
   ])("a command that is %s half way shows the mode it left behind", async (outcome, refuse) => {
-    const bench = new CommandBench();
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({ registers: { "101": "10001" } });
     bench.platform.onWrite = (post) => (post.value === "45" ? refuse(post) : bench.platform.accept(post));
     const shown = watchedShown(bench);
     expect(await bench.run("45")).toMatchObject({ outcome });
@@ -184,8 +176,10 @@ describe("the path of a command", () => {
   });
 
   it("with addresses apart the degree read before the command is not shown as its doing", async () => {
-    const bench = new CommandBench({ actuators: [{ modeAddress: "101", positionAddress: "102" }] });
-    bench.platform.registers.set("101", "10010").set("102", "30");
+    const bench = new CommandBench({
+      actuators: [{ modeAddress: "101", positionAddress: "102" }],
+      registers: { "101": "10010", "102": "30" },
+    });
     const shown = watchedShown(bench);
     expect(await bench.run("60")).toMatchObject({ outcome: "confirmed" });
     expect(shown.filter((one) => /^position (30|-)/.test(one))).toEqual([]);
@@ -193,8 +187,7 @@ describe("the path of a command", () => {
   });
 
   it("an intermediate degree is no confirmation; arriving is", async () => {
-    const bench = new CommandBench();
-    bench.platform.registers.set("101", "10");
+    const bench = new CommandBench({ registers: { "101": "10" } });
     bench.platform.onWrite = (post) => {
       if (post.value === "10100") return bench.platform.accept(post);
       void bench.clock.wait(1_000).then(() => bench.platform.registers.set("101", "30"));
@@ -208,8 +201,7 @@ describe("the path of a command", () => {
   });
 
   it("accepted and never shown is unconfirmed, raises an alert, and is not sent again", async () => {
-    const bench = new CommandBench({ actuators: [fan] });
-    bench.platform.registers.set("140", "1001");
+    const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
     bench.platform.onWrite = () => Promise.resolve({ code: "200", requestId: "r-9" });
     expect(await bench.run("on")).toMatchObject({
       outcome: "unconfirmed",
@@ -222,15 +214,13 @@ describe("the path of a command", () => {
   });
 
   it("accepted and never readable again is unknown", async () => {
-    const bench = new CommandBench({ actuators: [fan] });
-    bench.platform.registers.set("140", "1001");
+    const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
     bench.platform.onRead = (_, nth) => (nth > 1 ? platformError({ operation: "get-value" }) : "1001");
     expect(await bench.run("on")).toMatchObject({ outcome: "unknown", read_back: null });
   });
 
   it("another body code is rejected with its request id and one read-back", async () => {
-    const bench = new CommandBench({ actuators: [fan] });
-    bench.platform.registers.set("140", "1001");
+    const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
     bench.platform.onWrite = () =>
       Promise.reject(platformError({ kind: "rejected", code: "500", requestId: "r-2" }));
     expect(await bench.run("on")).toMatchObject({
@@ -268,16 +258,14 @@ describe("the path of a command", () => {
   );
 
   it("never connected is no POST that has to be read back: the next command may find its value there", async () => {
-    const bench = new CommandBench({ actuators: [fan] });
-    bench.platform.registers.set("140", "1001");
+    const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
     bench.platform.onWrite = () => Promise.reject(platformError({ kind: "unreachable", sent: false }));
     expect(await bench.run("on")).toMatchObject({ outcome: "failed", reason: "not_sent" });
     expect(await bench.run("off")).toMatchObject({ outcome: "already" });
   });
 
   it("never connected is failed with not_sent", async () => {
-    const bench = new CommandBench({ actuators: [fan] });
-    bench.platform.registers.set("140", "1001");
+    const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
     bench.platform.onWrite = () => Promise.reject(platformError({ kind: "unreachable", sent: false }));
     expect(await bench.run("on")).toMatchObject({ outcome: "failed", reason: "not_sent", sent_at: null });
   });
@@ -285,8 +273,7 @@ describe("the path of a command", () => {
 
 describe("after an ambiguous POST", () => {
   it("there is never a third POST", async () => {
-    const bench = new CommandBench({ actuators: [fan] });
-    bench.platform.registers.set("140", "1001");
+    const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
     bench.platform.onWrite = () => Promise.reject(platformError({ kind: "timeout" }));
     expect(await bench.run("on")).toMatchObject({ outcome: "failed", read_back: "1001" });
     expect(bench.values()).toHaveLength(2);
@@ -302,8 +289,7 @@ describe("after an ambiguous POST", () => {
   });
 
   it("a refused credential is renewed once and uses up the retry; refused again is rejected", async () => {
-    const bench = new CommandBench({ actuators: [fan] });
-    bench.platform.registers.set("140", "1001");
+    const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
     bench.platform.onWrite = () => Promise.reject(platformError({ kind: "unauthorized", status: 401 }));
     expect(await bench.run("on")).toMatchObject({ outcome: "rejected", reason: "unauthorized" });
     expect(bench.platform.renewals).toBe(1);
@@ -321,15 +307,13 @@ describe("a supplemental light", () => {
   } as const;
 
   it("is switched on and confirmed before anything else", async () => {
-    const bench = new CommandBench({ actuators: [light] });
-    bench.platform.registers.set("220", "1001");
+    const bench = new CommandBench({ actuators: [light], registers: { "220": "1001" } });
     expect(await bench.run("auto")).toMatchObject({ outcome: "confirmed" });
     expect(bench.values()).toEqual(["220=1010", "220=1100"]);
   });
 
   it("that reads on needs no lead-in", async () => {
-    const bench = new CommandBench({ actuators: [light] });
-    bench.platform.registers.set("220", "1010");
+    const bench = new CommandBench({ actuators: [light], registers: { "220": "1010" } });
     await bench.run("off");
     expect(bench.values()).toEqual(["220=1001"]);
   });
@@ -349,8 +333,7 @@ describe("refusals before anything is sent", () => {
     ["expired", '{"command":"open","at":"2026-03-01T07:00:00Z"}', {}, {}],
     ["clock", '{"command":"open","at":"2026-03-01T09:00:00Z"}', {}, {}],
   ])("%s", async (reason, payload, over, options) => {
-    const bench = new CommandBench(options);
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({ ...options, registers: { "101": "10001" } });
     const result = await bench.run(payload, over);
     expect(result).toMatchObject({ outcome: "refused", reason });
     expect(result.message).not.toBeNull();
@@ -363,8 +346,7 @@ describe("refusals before anything is sent", () => {
     ["the embedded broker", "on", { via: { client: "c", user: "anna" } }],
     ["the command line", "on", { via: "command line, user anna" }],
   ])("no no_sender where %s says who asks", async (_, payload, over) => {
-    const bench = new CommandBench({ actuators: [fan], requireBy: true });
-    bench.platform.registers.set("140", "1001");
+    const bench = new CommandBench({ actuators: [fan], requireBy: true, registers: { "140": "1001" } });
     expect(await bench.run(payload, over)).toMatchObject({ outcome: "confirmed" });
   });
 
@@ -389,8 +371,10 @@ describe("refusals before anything is sent", () => {
   });
 
   it("journal_unavailable, but a stop still goes out", async () => {
-    const bench = new CommandBench({ actuators: [{ stop: { address: "109", value: "00000100" } }] });
-    bench.platform.registers.set("101", "10010");
+    const bench = new CommandBench({
+      actuators: [{ stop: { address: "109", value: "00000100" } }],
+      registers: { "101": "10010" },
+    });
     bench.journalProblem = "disk full";
     expect(await bench.run("open")).toMatchObject({ outcome: "refused", reason: "journal_unavailable" });
     expect(await bench.run("stop")).toMatchObject({ outcome: "confirmed", command: "stop" });

@@ -7,13 +7,11 @@ async function restartedOnReadOnlyDisk(): Promise<CommandBench> {
   const earlier = new CommandBench();
   earlier.platform.registers.set("101", "10001");
   earlier.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
-  earlier.send("open");
-  await earlier.clock.advance(5_000);
+  await earlier.play("open", 5_000);
   const [command] = earlier.commander.open;
   const [step] = command ? stepsOf(command.settings, command.wanted, null) : [];
   if (!command || !step) throw new Error("the command is over");
-  const bench = new CommandBench();
-  bench.platform.registers.set("101", "10010");
+  const bench = new CommandBench({ registers: { "101": "10010" } });
   bench.journalProblem = "the disk cannot be written";
   const sent = { earlier: [], attempts: 1, code: "200", requestId: null, sentAt: bench.clock.now() };
   bench.openBefore.add(command.id);
@@ -47,8 +45,7 @@ describe("the outcome of a command of an earlier run while the journal cannot wr
 describe("the outcome of a command of this run while the journal cannot write", () => {
   /** The disk fills up while the POST is under way. */
   function filling(over: ConstructorParameters<typeof CommandBench>[0] = {}): CommandBench {
-    const bench = new CommandBench(over);
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({ ...over, registers: { "101": "10001" } });
     bench.platform.onWrite = (post) => {
       bench.journalProblem = "the disk is full";
       return bench.platform.accept(post);
@@ -58,12 +55,10 @@ describe("the outcome of a command of this run while the journal cannot write", 
 
   it("is held back too, as the next start would find out another one, and told once the journal has it", async () => {
     const bench = filling();
-    bench.send('{"command":"open","id":"a"}');
-    await bench.clock.advance(100_000);
+    await bench.play('{"command":"open","id":"a"}', 100_000);
     expect(bench.results).toEqual([]);
     expect(bench.commander.heldBack).toBe(1);
-    bench.send('{"command":"open","id":"a"}');
-    await bench.clock.advance(1_000);
+    await bench.play('{"command":"open","id":"a"}', 1_000);
     expect(bench.results).toMatchObject([{ outcome: "refused", reason: "duplicate", original: null }]);
     bench.journalProblem = null;
     await bench.journalAgain();
@@ -73,15 +68,13 @@ describe("the outcome of a command of this run while the journal cannot write", 
 
   it("is told at once of a stop, which works without the journal", async () => {
     const bench = filling({ actuators: [{ stop: { address: "109", value: "00000100" } }] });
-    bench.send("stop");
-    await bench.clock.advance(5_000);
+    await bench.play("stop", 5_000);
     expect(bench.results).toMatchObject([{ outcome: "confirmed", command: "stop" }]);
     expect(bench.commander.heldBack).toBe(0);
   });
 
   it("is told at once of a command that was refused and that the journal does not know", async () => {
-    const bench = new CommandBench();
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({ registers: { "101": "10001" } });
     bench.journalAvailable = true;
     bench.journalProblem = "the disk is full";
     expect(await bench.run("open")).toMatchObject({ outcome: "refused", reason: "journal_unavailable" });
@@ -101,8 +94,7 @@ describe("two commands of an earlier run that stood open for one actuator", () =
       if (!command || !step) throw new Error("the command is over");
       return { command, step };
     });
-    const bench = new CommandBench();
-    bench.platform.registers.set("101", "10010");
+    const bench = new CommandBench({ registers: { "101": "10010" } });
     const sent = { earlier: [], code: null, requestId: null, sentAt: bench.clock.now() };
     const [older, newer] = commands;
     if (older) bench.recover({ ...older, ...sent, code: "200", attempts: 1 });

@@ -13,32 +13,31 @@ const refusingOnce = (bench: CommandBench, how: () => Promise<never>) => {
 
 describe("after a refused credential nothing was taken", () => {
   it("a stop whose value stands in the register from before is sent all the same", async () => {
-    const bench = new CommandBench({ actuators: [stoppable] });
-    bench.platform.registers.set("101", "10010").set("109", "00000100");
+    const bench = new CommandBench({
+      actuators: [stoppable],
+      registers: { "101": "10010", "109": "00000100" },
+    });
     refusingOnce(bench, refused);
     expect(await bench.run("stop")).toMatchObject({ outcome: "confirmed", steps: [{ attempts: 2 }] });
     expect(bench.values()).toEqual(["109=00000100", "109=00000100"]);
   });
 
   it("the mode is sent all the same where the register shows a mode or degree of before", async () => {
-    const bench = new CommandBench();
-    bench.platform.registers.set("101", "30");
+    const bench = new CommandBench({ registers: { "101": "30" } });
     refusingOnce(bench, refused);
     expect(await bench.run("60")).toMatchObject({ outcome: "confirmed" });
     expect(bench.values()).toEqual(["101=10100", "101=10100", "101=60"]);
   });
 
   it("a forced value is sent all the same where the register shows it", async () => {
-    const bench = new CommandBench();
-    bench.platform.registers.set("101", "10010");
+    const bench = new CommandBench({ registers: { "101": "10010" } });
     refusingOnce(bench, refused);
     expect(await bench.run('{"command":"open","force":true}')).toMatchObject({ outcome: "confirmed" });
     expect(bench.values()).toEqual(["101=10010", "101=10010"]);
   });
 
   it("a value that shows by then is confirmed without a second POST", async () => {
-    const bench = new CommandBench();
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({ registers: { "101": "10001" } });
     bench.platform.onWrite = () => {
       bench.platform.registers.set("101", "10010");
       return refused();
@@ -50,8 +49,7 @@ describe("after a refused credential nothing was taken", () => {
     ["nothing can be read", "open"],
     ["it is too old by then", '{"command":"open","max_age":"3s"}'],
   ])("and %s, it is rejected, not unknown", async (why, payload) => {
-    const bench = new CommandBench();
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({ registers: { "101": "10001" } });
     if (why === "nothing can be read")
       bench.platform.onRead = (_, nth) => (nth > 1 ? platformError({ operation: "get-value" }) : "10001");
     refusingOnce(bench, refused);
@@ -74,8 +72,7 @@ describe("without a credential at hand nothing was sent", () => {
   });
 
   it("a stop goes out as soon as there is one", async () => {
-    const bench = new CommandBench({ actuators: [stoppable] });
-    bench.platform.registers.set("109", "00000100");
+    const bench = new CommandBench({ actuators: [stoppable], registers: { "109": "00000100" } });
     refusingOnce(bench, unsent);
     expect(await bench.run("stop")).toMatchObject({ outcome: "confirmed", steps: [{ attempts: 2 }] });
     const [first, second] = bench.platform.posts;
@@ -83,8 +80,7 @@ describe("without a credential at hand nothing was sent", () => {
   });
 
   it("and the renewed one cannot be sent either, the refusal is told", async () => {
-    const bench = new CommandBench();
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({ registers: { "101": "10001" } });
     bench.platform.onWrite = (_, nth) =>
       nth === 1 ? refused() : Promise.reject(platformError({ kind: "unreachable", sent: false }));
     expect(await bench.run("open")).toMatchObject({
@@ -94,8 +90,7 @@ describe("without a credential at hand nothing was sent", () => {
   });
 
   it("and that one is refused, it is rejected", async () => {
-    const bench = new CommandBench();
-    bench.platform.registers.set("101", "10001");
+    const bench = new CommandBench({ registers: { "101": "10001" } });
     bench.platform.onWrite = (_, nth) => (nth === 1 ? unsent() : refused());
     expect(await bench.run("open")).toMatchObject({ outcome: "rejected", reason: "unauthorized" });
     expect(bench.values()).toHaveLength(2);

@@ -35,8 +35,7 @@ describe("a position still travelling is never a reason to send again", () => {
   );
 
   it("that never arrives ends failed at confirm_within, with the degree it was last seen at", async () => {
-    const bench = new CommandBench(apart);
-    bench.platform.registers.set("101", "10001").set("102", "0");
+    const bench = new CommandBench({ ...apart, registers: { "101": "10001", "102": "0" } });
     bench.platform.onWrite = (post) => {
       if (post.value === "10100") return bench.platform.accept(post);
       bench.platform.registers.set("102", "20");
@@ -54,8 +53,7 @@ describe("a degree that a cut-off POST did not bring", () => {
     ["an address of its own", apart, ["101=10100", "102=60", "102=60"]],
     ["the mode's address", together, ["101=10100", "101=60", "101=60"]],
   ])("%s: nothing moved, so it is sent once more, not earlier than 5 s", async (_where, options, sent) => {
-    const bench = new CommandBench(options);
-    bench.platform.registers.set("101", "10001").set("102", "20");
+    const bench = new CommandBench({ ...options, registers: { "101": "10001", "102": "20" } });
     bench.platform.onWrite = (post, nth) =>
       nth === 2 ? Promise.reject(platformError({ kind: "interrupted" })) : bench.platform.accept(post);
     expect(await bench.run("60")).toMatchObject({ outcome: "confirmed", read_back: "60" });
@@ -65,8 +63,7 @@ describe("a degree that a cut-off POST did not bring", () => {
   });
 
   it("where the mode read back as a standing degree and that stands still: it is sent once more", async () => {
-    const bench = new CommandBench(together);
-    bench.platform.registers.set("101", "20");
+    const bench = new CommandBench({ ...together, registers: { "101": "20" } });
     bench.platform.onWrite = (post, nth) => {
       if (nth === 2) return Promise.reject(platformError({ kind: "interrupted" }));
       if (post.value !== "10100") return bench.platform.accept(post);
@@ -77,8 +74,7 @@ describe("a degree that a cut-off POST did not bring", () => {
   });
 
   it("a POST refused for its credential was not taken, so it is sent once more although the position moves", async () => {
-    const bench = new CommandBench(apart);
-    bench.platform.registers.set("101", "10100").set("102", "20");
+    const bench = new CommandBench({ ...apart, registers: { "101": "10100", "102": "20" } });
     bench.platform.onWrite = (post, nth) => {
       if (nth !== 2) return bench.platform.accept(post);
       bench.platform.registers.set("102", "25");

@@ -60,5 +60,5 @@ export const keptIn = (records: readonly RecordBody[]): readonly (KeptLimits | n
 
 export const online = { state: "online", version: null, description: null, lastOnlineAt: null } as const;
 
-export const blow = (one: CommandBench, speed: number) =>
+export const blow = (speed: number | string) => (one: CommandBench) =>
   one.keeper.measured("weather/wind", new TextEncoder().encode(JSON.stringify({ speed })));

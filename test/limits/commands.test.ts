@@ -12,7 +12,7 @@ const wind = guard({ clearAfterMs: 60_000, allow: { words: ["close"], degrees: {
 describe("a guard", () => {
   it("refuses what it does not allow, with the rule and its numbers, and nothing is sent", async () => {
     const one = await bench({ actuators: [skylight({ limits: limits({ guards: [wind] }) })] });
-    blow(one, 14);
+    await one.play(blow(14));
     const result = await one.run("open");
     expect(result).toMatchObject({ outcome: "refused", reason: "interlock", steps: [], sent_at: null });
     expect(result.interlock).toMatchObject({ rule: "wind", input: "weather/wind", value: 14, limit: 12 });
@@ -22,10 +22,7 @@ describe("a guard", () => {
   it("holds while its value was never read, and is let go by the first good one only after clear_after", async () => {
     const one = await bench({ actuators: [skylight({ limits: limits({ guards: [wind] }) })] });
     expect(allowed(one)).toMatchObject({ words: ["close"], degrees: { min: 0, max: 10 } });
-    blow(one, 3);
-    await one.clock.advance(59_000);
-    blow(one, 3);
-    await one.clock.advance(0);
+    await one.play(blow(3), 59_000, blow(3), 0);
     expect(allowed(one)?.words).toEqual(["close"]);
     await one.clock.advance(1_000);
     expect(allowed(one)?.words).toEqual(["open", "close", "auto"]);
@@ -34,50 +31,35 @@ describe("a guard", () => {
   it("whose value comes back to what was published before the change was shown has nothing to show late", async () => {
     const one = await bench({ actuators: [skylight({ limits: limits({ guards: [wind] }) })] });
     const shown = () => allowed(one)?.because.map(({ value }) => value);
-    blow(one, 14);
-    await one.clock.advance(1_000);
-    blow(one, 15);
-    await one.clock.advance(1_000);
+    await one.play(blow(14), 1_000, blow(15), 1_000);
     expect(shown()).toEqual([14]);
-    blow(one, 14);
-    await one.clock.advance(20_000);
+    await one.play(blow(14), 20_000);
     expect(shown()).toEqual([14]);
   });
 
   it("holds between its thresholds after a value that was too old, also where nobody looked meanwhile", async () => {
     const one = new CommandBench({ weather, actuators: [skylight({ limits: limits({ guards: [wind] }) })] });
-    blow(one, 3);
-    await one.clock.advance(60_000);
-    blow(one, 3);
-    await one.clock.advance(0);
+    await one.play(blow(3), 60_000, blow(3), 0);
     expect(allowed(one)?.words).toContain("open");
-    await one.clock.advance(61_000);
-    blow(one, 10);
-    await one.clock.advance(0);
+    await one.play(61_000, blow(10), 0);
     expect(allowed(one)?.words).toEqual(["close"]);
   });
 
   it("lets pass what it allows, and stop always", async () => {
     const stop = { address: "101", value: "00000" };
     const one = await bench({ actuators: [skylight({ stop, limits: limits({ guards: [wind] }) })] });
-    blow(one, 14);
+    await one.play(blow(14));
     one.platform.registers.set("101", "10010");
-    one.send("close");
-    await one.clock.advance(0);
+    await one.play("close", 0);
     expect(one.results).toEqual([]);
-    one.send("stop");
-    await one.clock.advance(10_000);
+    await one.play("stop", 10_000);
     expect(one.results.filter(({ reason }) => reason === "interlock")).toEqual([]);
   });
 
   it("is judged between the mode and the degree: what was sent is told, and no further step goes", async () => {
     const clear = { ...wind, clearAfterMs: 0 };
     const one = await bench({ actuators: [skylight({ limits: limits({ guards: [clear] }) })] });
-    blow(one, 3);
-    one.send("60");
-    await one.clock.advance(1_000);
-    blow(one, 14);
-    await one.clock.advance(60_000);
+    await one.play(blow(3), "60", 1_000, blow(14), 60_000);
     expect(one.results.at(-1)).toMatchObject({
       ...{ outcome: "failed", reason: "interlock", interlock: { rule: "wind", value: 14 } },
       steps: [{ purpose: "mode", value: "10100" }],
@@ -93,11 +75,7 @@ it("a degree that a guard keeps back is no step that was sent, also where the mo
     await one.platform.accept(post);
     throw platformError({});
   };
-  blow(one, 3);
-  one.send("60");
-  await one.clock.advance(1_000);
-  blow(one, 14);
-  await one.clock.advance(60_000);
+  await one.play(blow(3), "60", 1_000, blow(14), 60_000);
   expect(one.values()).toEqual(["101=10100"]);
   expect(one.results.at(-1)).toMatchObject({ outcome: "failed", reason: "interlock" });
   expect(one.results.at(-1)?.steps.map(({ value }) => value)).toEqual(["10100"]);
@@ -114,10 +92,7 @@ describe("a guard that sends", () => {
 
   it("sends once each time the condition begins to hold on a good input, as a journaled command of its own", async () => {
     const one = await storm();
-    blow(one, 14);
-    await one.clock.advance(30_000);
-    blow(one, 15);
-    await one.clock.advance(30_000);
+    await one.play(blow(14), 30_000, blow(15), 30_000);
     expect(one.platform.posts.map(({ value }) => value)).toEqual(["10001"]);
     expect(one.results).toMatchObject([{ outcome: "confirmed", by: "rule wind", command: "close" }]);
   });
@@ -149,8 +124,7 @@ const isOf = ({ records }: CommandBench, at: number, command: string) => {
 describe("a lease", () => {
   it("has its deadline on disk before the POST, ends by itself, and its topic is emptied", async () => {
     const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
-    one.send("on", { targetId: "valve" });
-    await one.clock.advance(0);
+    await one.play("on", 0);
     const sending = one.durable.filter((record) => record.type === "phase");
     expect(sending).toMatchObject([
       { phase: "sending", limits: { lease: { command: "on", ends_with: "off" } } },
@@ -167,10 +141,7 @@ describe("a lease", () => {
 
   it("that another command ends is over on disk before that command's result: a power cut brings back both or none", async () => {
     const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
-    one.send("on", { targetId: "valve" });
-    await one.clock.advance(10_000);
-    one.send("auto", { targetId: "valve" });
-    await one.clock.advance(10_000);
+    await one.play("on", 10_000, "auto", 10_000);
     const ended = one.records.findIndex((_, at) => isOf(one, at, "auto"));
     const before = keptIn(one.records.slice(0, ended)).at(-1);
     expect(one.results.at(-1)).toMatchObject({ outcome: "confirmed", command: "auto" });
@@ -180,10 +151,7 @@ describe("a lease", () => {
   it("is in force as soon as its command takes over the read-backs of an equal one, whatever they show", async () => {
     const one = await bench({ actuators: [valve()] });
     one.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
-    one.send("on", { targetId: "valve" });
-    await one.clock.advance(5_000);
-    one.send('{"command":"on","for":"5m"}', { targetId: "valve" });
-    await one.clock.advance(1);
+    await one.play("on", 5_000, '{"command":"on","for":"5m"}', 1);
     expect(keptIn(one.records).at(-1)).toMatchObject({ lease: { command: "on", ends_with: "off" } });
     await one.clock.advance(100_000);
     expect(one.results.map(({ outcome }) => outcome)).toEqual(["superseded", "unconfirmed"]);
@@ -200,8 +168,7 @@ describe("a lease", () => {
         : post.value === "10001"
           ? Promise.reject(platformError({ kind: "unreachable", sent: false }))
           : one.platform.accept(post);
-    one.send('{"command":"25","for":"40s"}');
-    await one.clock.advance(50_000);
+    await one.play('{"command":"25","for":"40s"}', 50_000);
     expect(one.results.at(-1)).toMatchObject({ command: "close", outcome: "failed", reason: "not_sent" });
     expect(one.alarms.has("lease_overrun")).toBe(true);
     one.platform.onWrite = (post) => one.platform.accept(post);
@@ -213,14 +180,11 @@ describe("a lease", () => {
   it("is renewed by the same command that names a time, and by no other", async () => {
     const one = await bench({ actuators: [valve({ limits: limits({ atMostMs: 3_600_000 }) })] });
     const until = () => one.store.get("GH-0001")?.actuators.get("valve")?.restrictions?.lease?.until;
-    one.send('{"command":"on","for":"20m"}', { targetId: "valve" });
-    await one.clock.advance(60_000);
+    await one.play('{"command":"on","for":"20m"}', 60_000);
     const first = until();
-    one.send('{"command":"on","id":"2"}', { targetId: "valve" });
-    await one.clock.advance(60_000);
+    await one.play('{"command":"on","id":"2"}', 60_000);
     expect(until()).toBe(first);
-    one.send('{"command":"on","for":"20m","id":"3"}', { targetId: "valve" });
-    await one.clock.advance(60_000);
+    await one.play('{"command":"on","for":"20m","id":"3"}', 60_000);
     expect(Date.parse(until() ?? "") - Date.parse(first ?? "")).toBe(120_000);
   });
 
@@ -231,13 +195,12 @@ describe("a lease", () => {
     ['{"command":"on","hold":"25h"}', "bad_payload"],
   ])("refuses %s as %s", async (payload, reason) => {
     const one = await bench({ actuators: [valve({ limits: limits({ atMostMs: 3_600_000 }) })] });
-    expect(await one.run(payload, { targetId: "valve" })).toMatchObject({ outcome: "refused", reason });
+    expect(await one.run(payload)).toMatchObject({ outcome: "refused", reason });
   });
 
   it("that is not confirmed is alarmed and ended again after 30 s, 2 min and 10 min", async () => {
     const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
-    one.send("on", { targetId: "valve" });
-    await one.clock.advance(500_000);
+    await one.play("on", 500_000);
     one.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
     await one.clock.advance(1_500_000);
     expect(one.alarms.has("lease_overrun")).toBe(true);
@@ -250,8 +213,7 @@ describe("a lease", () => {
 
   it("that the platform keeps back ends as soon as it answers again", async () => {
     const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
-    one.send("on", { targetId: "valve" });
-    await one.clock.advance(300_000);
+    await one.play("on", 300_000);
     one.store.setReachable(false);
     await one.clock.advance(400_000);
     expect(one.platform.posts.map(({ value }) => value)).toEqual(["1010"]);
@@ -264,8 +226,7 @@ describe("a lease", () => {
 
   it("is taken over by whoever else moves it", async () => {
     const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }) })] });
-    one.send("on", { targetId: "valve" });
-    await one.clock.advance(60_000);
+    await one.play("on", 60_000);
     one.keeper.changedElsewhere("gh-0001", "valve", "on", "auto");
     await one.clock.advance(700_000);
     expect(one.platform.posts.map(({ value }) => value)).toEqual(["1010"]);
@@ -275,7 +236,7 @@ describe("a lease", () => {
 describe("what a rule sends", () => {
   const running = async (over: Partial<ActuatorSettings> = {}) => {
     const one = await bench({ actuators: [valve({ limits: limits({ forMs: 600_000 }), ...over })] });
-    await one.run("on", { targetId: "valve" });
+    await one.run("on");
     return one;
   };
 
@@ -296,8 +257,7 @@ describe("what a rule sends", () => {
     one.platform.registers.set("101", "10010");
     one.polled("101", "10010");
     one.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
-    blow(one, 14);
-    await one.clock.advance(70_000);
+    await one.play(blow(14), 70_000);
     expect(one.results.map(({ outcome }) => outcome)).toEqual(["unconfirmed"]);
     expect(one.alarms.has("guard_unmet")).toBe(false);
     const lock = {
@@ -320,8 +280,7 @@ describe("what a rule sends", () => {
     one.platform.registers.set("101", "10010");
     one.polled("101", "10010");
     one.platform.onWrite = () => Promise.resolve({ code: "200", requestId: null });
-    blow(one, 14);
-    await one.clock.advance(25_000);
+    await one.play(blow(14), 25_000);
     expect(one.results.map(({ outcome }) => outcome)).toEqual(["unconfirmed"]);
     one.keeper.changedElsewhere("gh-0001", "roof", "open", "auto");
     await one.clock.advance(60_000);
@@ -367,8 +326,7 @@ describe("what a rule sends", () => {
     one.platform.registers.set("101", "10010");
     await one.clock.advance(1_000);
     expect([...one.alarms.keys()]).toEqual(["guard_blind", "lease_overrun"]);
-    blow(one, 3);
-    await one.clock.advance(30_000);
+    await one.play(blow(3), 30_000);
     expect(one.values()).toEqual(["101=10001"]);
     expect([...one.alarms.keys()]).toEqual([]);
   });
@@ -396,11 +354,11 @@ describe("what a rule sends", () => {
 
 it("a dry run begins no lease and no hold, also where it ends already", async () => {
   const one = await bench({ actuators: [valve()] });
-  await one.run("on", { targetId: "valve" });
+  await one.run("on");
   const dry = '{"command":"on","for":"20m","hold":"1h","dry_run":true}';
-  expect((await one.run(dry, { targetId: "valve" })).outcome).toBe("already");
+  expect((await one.run(dry)).outcome).toBe("already");
   expect(one.store.get("GH-0001")?.actuators.get("valve")?.restrictions ?? null).toBeNull();
-  expect((await one.run("off", { targetId: "valve" })).outcome).toBe("confirmed");
+  expect((await one.run("off")).outcome).toBe("confirmed");
 });
 
 describe("on disk", () => {
@@ -411,8 +369,7 @@ describe("on disk", () => {
     one.send('{"command":"open","for":"20m"}');
     for (let turns = 0; turns < 200 && kept(one) === undefined; turns++) await Promise.resolve();
     expect(kept(one)).toMatchObject({ lease: { command: "open" } });
-    one.send("stop");
-    await one.clock.advance(60_000);
+    await one.play("stop", 60_000);
     expect(one.values()).toEqual(["101=00000"]);
     expect(kept(one)).toBeNull();
   });
@@ -421,14 +378,11 @@ describe("on disk", () => {
     const one = await bench({
       actuators: [skylight({ limits: limits({ guards: [{ ...wind, clearAfterMs: 0 }] }) })],
     });
-    blow(one, 3);
-    await one.clock.advance(1_000);
+    await one.play(blow(3), 1_000);
     one.journalProblem = "the disk is full";
-    blow(one, 14);
-    await one.clock.advance(1_000);
+    await one.play(blow(14), 1_000);
     one.journalProblem = null;
-    blow(one, 15);
-    await one.clock.advance(1_000);
+    await one.play(blow(15), 1_000);
     // It begins as holding, which needs no word on disk; what was clear would be said there.
     expect(kept(one)).toMatchObject({ starts: [] });
     expect(Object.keys(kept(one)?.guards ?? {})).toEqual([]);
@@ -447,10 +401,7 @@ describe("locks and holds", () => {
   it("a lock refuses everything but stop, also what waits already", async () => {
     const one = await bench({ actuators: [skylight({ limits: limits({ restMs: 10_000 }) })] });
     await one.run("open");
-    one.send("close");
-    await one.clock.advance(3_000);
-    one.send("20");
-    await one.clock.advance(1);
+    await one.play("close", 3_000, "20", 1);
     await lock(one);
     await one.clock.advance(0);
     const locked = { outcome: "refused", reason: "interlock", interlock: { rule: "lock", value: "anna" } };
@@ -476,15 +427,11 @@ describe("pauses", () => {
     const one = await bench({
       actuators: [skylight({ travelMs: 20_000, limits: limits({ restMs: 10_000, reversalMs: 40_000 }) })],
     });
-    one.send("open");
-    await one.clock.advance(15_000);
-    one.send("close");
-    await one.clock.advance(10_000);
+    await one.play("open", 15_000, "close", 10_000);
     expect(one.platform.posts.map(({ value }) => value)).toEqual(["10010"]);
     await one.clock.advance(40_000);
     expect(one.platform.posts.map(({ value }) => value)).toEqual(["10010", "10001"]);
-    one.send("open");
-    await one.clock.advance(0);
+    await one.play("open", 0);
     expect(one.results.at(-1)).toMatchObject({ outcome: "confirmed" });
   });
 
@@ -493,12 +440,9 @@ describe("pauses", () => {
       actuators: [skylight({ travelMs: 10_000, limits: limits({ reversalMs: 40_000 }) })],
     });
     await one.run("open");
-    await one.clock.advance(60_000);
-    one.send("close");
-    await one.clock.advance(15_000);
+    await one.play(60_000, "close", 15_000);
     const lease = '{"command":"open","for":"20s"}';
-    one.send(lease);
-    await one.clock.advance(0);
+    await one.play(lease, 0);
     expect(one.results.at(-1)).toMatchObject({ reason: "interlock", interlock: { rule: "reversal" } });
     await one.clock.advance(60_000);
     one.diskMs = 30_000;
@@ -508,14 +452,14 @@ describe("pauses", () => {
 
   it("count starts over a rolling hour, and never delay off", async () => {
     const one = await bench({ actuators: [valve({ limits: limits({ startsPerHour: 2 }) })] });
-    for (const word of ["on", "off", "on", "off"]) await one.run(word, { targetId: "valve" });
-    expect(await one.run("on", { targetId: "valve" })).toMatchObject({
+    for (const word of ["on", "off", "on", "off"]) await one.run(word);
+    expect(await one.run("on")).toMatchObject({
       ...{ outcome: "refused", reason: "interlock" },
       interlock: { rule: "starts_per_hour", value: 2, limit: 2 },
     });
-    expect((await one.run("off", { targetId: "valve" })).outcome).toBe("already");
+    expect((await one.run("off")).outcome).toBe("already");
     await one.clock.advance(3_600_000);
-    expect((await one.run("on", { targetId: "valve" })).outcome).toBe("confirmed");
+    expect((await one.run("on")).outcome).toBe("confirmed");
   });
 });
 

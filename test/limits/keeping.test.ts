@@ -40,10 +40,7 @@ describe("what a guard sends", () => {
   it("and a stop cuts short is sent again after 30 s and 2 min, then alarmed", async () => {
     const one = await storm();
     one.platform.onWrite = refuse;
-    blow(one, 14);
-    await one.clock.advance(5_000);
-    one.send("stop");
-    await one.clock.advance(600_000);
+    await one.play(blow(14), 5_000, "stop", 600_000);
     expect(one.values().filter((value) => value !== "101=00000")).toEqual([
       "101=10001",
       "101=10001",
@@ -55,24 +52,14 @@ describe("what a guard sends", () => {
 
   it("gives way to another command that the guard allows, and is not sent against it", async () => {
     const one = await storm();
-    blow(one, 14);
-    await one.clock.advance(500);
-    one.send("20");
-    await one.clock.advance(400_000);
+    await one.play(blow(14), 500, "20", 400_000);
     expect(one.results.at(-1)).toMatchObject({ command: "20", outcome: "confirmed" });
     expect(one.values()).toEqual(["101=10001", "101=10100", "101=20"]);
   });
 
   it("goes before a newer command that rests", async () => {
     const one = await storm({ minIntervalMs: 10_000 }, { restMs: 10_000 });
-    blow(one, 3);
-    await one.clock.advance(60_000);
-    one.send("20");
-    await one.clock.advance(3_000);
-    blow(one, 14);
-    await one.clock.advance(0);
-    one.send('{"command":"5","max_age":"60s"}');
-    await one.clock.advance(10_000);
+    await one.play(blow(3), 60_000, "20", 3_000, blow(14), 0, '{"command":"5","max_age":"60s"}', 10_000);
     expect(one.values()).toEqual(["101=10100", "101=20", "101=10001"]);
   });
 
@@ -87,8 +74,7 @@ describe("what a guard sends", () => {
     one.store.dispatch("GH-0001", { type: "connection", status: online });
     one.platform.registers.set("101", "10010");
     one.polled("101", "10010");
-    blow(one, 14);
-    await one.clock.advance(60_000);
+    await one.play(blow(14), 60_000);
     expect(one.values()).toEqual(["101=10001"]);
   });
 
@@ -103,8 +89,7 @@ describe("what a guard sends", () => {
     one.store.dispatch("GH-0001", { type: "connection", status: online });
     one.platform.registers.set("101", "10010");
     one.polled("101", "10010");
-    blow(one, 14);
-    await one.clock.advance(60_000);
+    await one.play(blow(14), 60_000);
     expect(one.values()).toEqual([]);
     expect(one.alarms.has("guard_unmet")).toBe(true);
   });
@@ -115,11 +100,9 @@ describe("what the disk has", () => {
 
   it("is the newest state of a guard as soon as the disk takes it again, also where nothing changes any more", async () => {
     const one = await storm();
-    blow(one, 3);
-    await one.clock.advance(61_000);
+    await one.play(blow(3), 61_000);
     one.journalProblem = "the disk is full";
-    blow(one, 14);
-    await one.clock.advance(200_000);
+    await one.play(blow(14), 200_000);
     expect(newest(one)?.guards["wind"]?.phase).not.toBe("held");
     one.journalProblem = null;
     await one.journalAgain();
@@ -132,14 +115,11 @@ describe("what the disk has", () => {
   it("keeps the lease of a command that is about to be sent, whatever changes before it is", async () => {
     const guards = [{ ...wind, allow: on, clearAfterMs: 0 }];
     const one = await bench({ actuators: [valve({ limits: limits({ guards }) })] });
-    blow(one, 3);
-    await one.clock.advance(0);
+    await one.play(blow(3), 0);
     one.diskMs = 5_000;
-    one.send('{"command":"on","for":"20m"}', { targetId: "valve" });
-    await one.clock.advance(1_000);
+    await one.play('{"command":"on","for":"20m"}', 1_000);
     expect(newest(one)).toMatchObject({ guards: { wind: { phase: "clear" } }, lease: { command: "on" } });
-    blow(one, 14);
-    await one.clock.advance(1_000);
+    await one.play(blow(14), 1_000);
     // A guard that holds begins so without a word on disk.
     expect(newest(one)).toMatchObject({ guards: {}, lease: { command: "on" } });
     expect(one.values()).toEqual([]);
@@ -148,8 +128,7 @@ describe("what the disk has", () => {
   it("has the newest state also where a rule sent its command while the disk took nothing", async () => {
     const one = await storm({}, { restMs: 600_000 });
     one.journalProblem = "the disk is full";
-    blow(one, 14);
-    await one.clock.advance(200_000);
+    await one.play(blow(14), 200_000);
     expect(one.values()).toEqual(["101=10001"]);
     one.journalProblem = null;
     await one.journalAgain();
@@ -159,7 +138,7 @@ describe("what the disk has", () => {
   it("has no lease of a command that was never sent", async () => {
     const one = await bench({ actuators: [valve()] });
     one.refuses = (record) => record.type === "phase";
-    const refused = await one.run('{"command":"on","for":"20m"}', { targetId: "valve" });
+    const refused = await one.run('{"command":"on","for":"20m"}');
     expect(refused.reason).toBe("journal_unavailable");
     expect(newest(one)?.lease ?? null).toBeNull();
   });
@@ -172,10 +151,7 @@ describe("a lease", () => {
   it("of a command that takes over the read-backs of an equal one is in force from then on", async () => {
     const one = await bench({ actuators: [valve()] });
     one.platform.onWrite = refuse;
-    one.send("on", { targetId: "valve" });
-    await one.clock.advance(5_000);
-    one.send('{"command":"on","for":"20m"}', { targetId: "valve" });
-    await one.clock.advance(1_000);
+    await one.play("on", 5_000, '{"command":"on","for":"20m"}', 1_000);
     expect(lease(one)).toMatchObject({ command: "on", ends_with: "off" });
     await one.clock.advance(120_000);
     expect(one.results.map(({ outcome }) => outcome)).toEqual(["superseded", "unconfirmed"]);
@@ -255,8 +231,7 @@ it("rest is counted from the end of a command in the middle of which the bridge 
   one.platform.registers.set("210", "1010");
   while (one.results.length === 0) await one.clock.advance(1_000);
   const endedAt = one.clock.monotonic();
-  one.send("rotation", { targetId: "valve" });
-  await one.clock.advance(60_000);
+  await one.play("rotation", 60_000);
   const [post] = one.platform.posts;
   expect(post).toMatchObject({ value: "11111111" });
   expect((post?.at ?? 0) - endedAt).toBeGreaterThanOrEqual(29_000);
@@ -270,8 +245,8 @@ it("starts of the last hour count over a restart", async () => {
   const one = await bench({ actuators: [valve({ limits: counted })] });
   await one.clock.advance(1_600_000);
   one.keeper.restore(historyOf("valve", kept ?? {}), one.clock.now());
-  const refused = await one.run("on", { targetId: "valve" });
+  const refused = await one.run("on");
   expect(refused.interlock).toMatchObject({ rule: "starts_per_hour", value: 2, limit: 2 });
   await one.clock.advance(1_700_000);
-  expect((await one.run("on", { targetId: "valve" })).outcome).toBe("confirmed");
+  expect((await one.run("on")).outcome).toBe("confirmed");
 });

@@ -21,6 +21,8 @@ export interface CommandBenchOptions {
   readonly requireBy?: boolean;
   readonly parameters?: readonly ParameterSettings[];
   readonly rawAddresses?: boolean;
+  /** What the platform holds, by address. */
+  readonly registers?: Readonly<Record<string, string | number>>;
   /** Weather topics, by name. */
   readonly weather?: Configuration["weather"];
 }
@@ -54,9 +56,13 @@ export class CommandBench {
   journalAvailable: boolean | null = null;
   /** Ids of commands that the journal holds open since an earlier run. */
   readonly openBefore = new Set<string>();
+  readonly #target: string;
   #ids = 0;
 
   constructor(options: CommandBenchOptions = {}) {
+    this.#target = options.actuators?.[0]?.id ?? "roof";
+    for (const [address, raw] of Object.entries(options.registers ?? {}))
+      this.platform.registers.set(address, raw);
     const settings = controllerSettings({
       actuators: (options.actuators ?? [{}]).map((over) => actuatorOf(over)),
       parameters: options.parameters ?? [],
@@ -162,11 +168,12 @@ export class CommandBench {
     });
   }
 
+  /** To the first actuator, unless said. */
   send(payload: string, over: Partial<CommandRequest> = {}): void {
     this.commander.submit({
       controllerId: "gh-0001",
       target: "actuator",
-      targetId: "roof",
+      targetId: this.#target,
       payload: new TextEncoder().encode(payload),
       retained: false,
       expiryMs: null,
@@ -175,6 +182,21 @@ export class CommandBench {
       response: null,
       ...over,
     });
+  }
+
+  /** Texts are sent, so many ms pass, and whatever else happens, in this order. */
+  async play(...happenings: readonly (string | number | ((bench: CommandBench) => void))[]): Promise<void> {
+    for (const one of happenings)
+      if (typeof one === "string") this.send(one);
+      else if (typeof one === "number") await this.clock.advance(one);
+      else one(this);
+  }
+
+  /** How each command ended, by its id, with the reason. */
+  get outcomes(): Readonly<Record<string, string>> {
+    return Object.fromEntries(
+      this.results.map(({ id, outcome, reason }) => [id, reason === null ? outcome : `${outcome} ${reason}`]),
+    );
   }
 
   /** Sends and lets enough time pass for any command to end; the last result. */
