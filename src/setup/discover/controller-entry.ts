@@ -14,7 +14,14 @@ import {
   stateWord,
 } from "./findings.js";
 import { type KnownController, type KnownFile, nameOf, sectionIn } from "./given-file.js";
-import { type Answer, type DeviceSurvey, isUsableCode, type ListedDevice, type Survey } from "./survey.js";
+import {
+  type Answer,
+  type Ask,
+  type DeviceSurvey,
+  isUsableCode,
+  type ListedDevice,
+  type Survey,
+} from "./survey.js";
 import { commentText, flowText, keyText, nameOr, nodeLines, plainNumber } from "./text.js";
 
 const width = 100;
@@ -23,26 +30,26 @@ const mostItems = 200;
 
 /** Who a device is, for one comment line. */
 function deviceLine({ code, name, type, typeName: platforms, stationName, online }: ListedDevice): string {
-  const meaning = type === null ? null : (deviceTypes.get(type) ?? platforms);
-  const kind = nameOr(meaning, "device of unknown type");
-  const state = online === null ? null : online ? "online" : "offline";
+  const kind = nameOr(type === null ? null : (deviceTypes.get(type) ?? platforms), "device of unknown type");
   return [
     nameOr(name, commentText(code)),
     type === null ? kind : `${kind} (${commentText(type, 20)})`,
-    stationName === null ? null : `station ${commentText(stationName)}`,
-    state,
-  ]
-    .filter((part) => part !== null)
-    .join(", ");
+    ...(stationName === null ? [] : [`station ${commentText(stationName)}`]),
+    ...(online === null ? [] : [online ? "online" : "offline"]),
+  ].join(", ");
 }
 
 /** Readings and running statuses, which the bridge mirrors by itself and a brief text leaves out, and what is missing. */
-function deviceRemarks(survey: DeviceSurvey, isBrief: boolean): readonly string[] {
-  const { device, answers, unanswered, isOffline } = survey;
+function deviceRemarks(
+  { device, answers, unanswered, isOffline }: DeviceSurvey,
+  isBrief: boolean,
+): readonly string[] {
+  const asked = [...answers.keys(), ...unanswered.map(({ ask }) => ask)];
+  const isAskedForAddresses = isOffline || asked.some((ask) => typeof ask === "number");
   return [
     ...(isBrief ? [] : [...sensorLines(answers.get("sensors")), ...statusLines(answers.get("statuses"))]),
     ...(isOffline ? ["not connected, so its addresses could not be read: run discover again later"] : []),
-    ...(wasAskedForAddresses(survey)
+    ...(isAskedForAddresses
       ? []
       : [
           `not asked for addresses, \`discover --controller ${shellWord(commentText(device.code))}\` does that`,
@@ -54,18 +61,18 @@ function deviceRemarks(survey: DeviceSurvey, isBrief: boolean): readonly string[
   ];
 }
 
-const wasAskedForAddresses = ({ answers, unanswered, isOffline }: DeviceSurvey): boolean =>
-  isOffline ||
-  [...answers.keys(), ...unanswered.map(({ ask }) => ask)].some((ask) => typeof ask === "number");
-
-const askName = (ask: DeviceSurvey["unanswered"][number]["ask"]): string =>
+const askName = (ask: Ask): string =>
   ask === "sensors" ? "readings" : ask === "statuses" ? "running statuses" : typeName(ask);
 
 function sensorLines(answer: Answer | undefined): readonly string[] {
-  if (answer?.type !== "sensors" || answer.items.length === 0) return [];
-  const read = answer.items.slice(0, mostItems).map(sensorText);
-  const known = read.flatMap(({ text, isKnown }) => (isKnown ? [text] : []));
-  const unknown = read.flatMap(({ text, isKnown }) => (isKnown ? [] : [text]));
+  if (answer?.type !== "sensors") return [];
+  const read = answer.items
+    .slice(0, mostItems)
+    .map((item) => ({ item, ...defineSensor(item, { key: "", id: "" }, undefined) }));
+  const [known, unknown] = [
+    read.filter(({ kind }) => kind !== "other").map(({ item, kind, unit }) => sensorText(item, kind, unit)),
+    read.filter(({ kind }) => kind === "other").map(({ item, unit }) => sensorText(item, "", unit)),
+  ];
   return [
     ...wrapped("readings: ", known),
     ...wrapped("readings of unknown kind (say kind and unit under sensors): ", unknown),
@@ -73,27 +80,26 @@ function sensorLines(answer: Answer | undefined): readonly string[] {
   ];
 }
 
-/** `空气温度 temperature 17.3 °C`. */
-function sensorText(item: SensorItem): { readonly text: string; readonly isKnown: boolean } {
-  const { kind, unit } = defineSensor(item, { key: "", id: "" }, undefined);
-  const name = nameOr(item.name === "" ? item.factor : item.name, "without name");
-  const channel = item.channel === null ? "" : ` @${commentText(item.channel, 20)}`;
-  const isKnown = kind !== "other";
-  const value = item.value === null ? "--" : commentText(String(item.value), 30);
-  const parts = [name + channel, isKnown ? kind : "", value, commentText(unit ?? "", 20)];
-  return { text: parts.filter((part) => part !== "").join(" "), isKnown };
+/** `空气温度 @1 temperature 17.3 °C`. */
+function sensorText({ name, factor, channel, value }: SensorItem, kind: string, unit: string | null): string {
+  return spaced(
+    nameOr(name === "" ? factor : name, "without name"),
+    channel === null ? "" : `@${commentText(channel, 20)}`,
+    kind,
+    value === null ? "--" : commentText(String(value), 30),
+    commentText(unit ?? "", 20),
+  );
 }
 
+const spaced = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join(" ");
+
 function statusLines(answer: Answer | undefined): readonly string[] {
-  if (answer?.type !== "statuses" || answer.items.length === 0) return [];
-  const texts = answer.items.slice(0, mostItems).map(({ number, name, value }) => {
-    const parts = [
-      number === null ? "" : String(number),
-      commentText(name),
-      commentText(statusState(value), 30),
-    ];
-    return parts.filter((part) => part !== "").join(" ");
-  });
+  if (answer?.type !== "statuses") return [];
+  const texts = answer.items
+    .slice(0, mostItems)
+    .map(({ number, name, value }) =>
+      spaced(String(number ?? ""), commentText(name), commentText(statusState(value), 30)),
+    );
   return [...wrapped("running statuses: ", texts), ...moreThan(answer.items.length)];
 }
 
@@ -144,7 +150,6 @@ const nothingKnown: KnownController = {
   parameterIds: new Set(),
   addresses: new Set(),
 };
-
 const mostAddresses = 1_000;
 
 /** The part of a configuration about one controller; lines without indentation of their own section. */
@@ -192,10 +197,10 @@ function actuatorLine(
   const state = stateWord(row.kind, raw);
   const remarks = [
     `now ${commentText(String(raw), 40)}${state === null ? "" : ` (${state})`}`,
-    row.assumption,
-    alsoIn.length === 0 ? undefined : `also in ${alsoIn.map(typeName).join(", ")}`,
+    ...(row.assumption === undefined ? [] : [row.assumption]),
+    ...(alsoIn.length === 0 ? [] : [`also in ${alsoIn.map(typeName).join(", ")}`]),
   ];
-  return `${keyText(id)}: ${entry} # ${remarks.filter((one) => one !== undefined).join("; ")}`;
+  return `${keyText(id)}: ${entry} # ${remarks.join("; ")}`;
 }
 
 type Named = Pick<FoundActuator["row"] | FoundParameter["row"], "word" | Language>;
@@ -295,14 +300,10 @@ export function controllerParts(found: Found, controllers?: Node | null): readon
   const asked = new Set(parts.map(({ code }) => code));
   const others = [...found.known.controllers.keys()].filter((code) => !asked.has(code));
   const nothing = { id: null, remarks: [], actuators: [], doubtful: [], parameters: [] };
+  const title = "not asked this time";
   return [
     ...parts,
-    ...others.map((code) => ({
-      ...nothing,
-      code,
-      title: "not asked this time",
-      given: sectionIn(controllers, code),
-    })),
+    ...others.map((code) => ({ ...nothing, code, title, given: sectionIn(controllers, code) })),
   ];
 }
 
@@ -317,15 +318,15 @@ export function otherDevices(
   const others = survey.devices
     .map(({ device }) => device)
     .filter((one) => !isEntry(one) && isNews(one.code));
-  const texts = (some: readonly ListedDevice[]) =>
-    some.map(({ code, name }) => `${commentText(code)} ${nameOr(name, "")}`.trim());
+  const named = (title: string, areCameras: boolean) => {
+    const some = others.filter(({ type }) => isCamera(type) === areCameras);
+    return wrapped(
+      title,
+      some.map(({ code, name }) => spaced(commentText(code), nameOr(name, ""))),
+    );
+  };
   return [
-    ...wrapped("Cameras, which have neither readings nor addresses: ", texts(others.filter(isCameraDevice))),
-    ...wrapped(
-      "Devices whose code no configuration can hold, which are not asked: ",
-      texts(others.filter((one) => !isCameraDevice(one))),
-    ),
+    ...named("Cameras, which have neither readings nor addresses: ", true),
+    ...named("Devices whose code no configuration can hold, which are not asked: ", false),
   ].map((line) => `# ${line}`);
 }
-
-const isCameraDevice = ({ type }: ListedDevice): boolean => isCamera(type);

@@ -105,7 +105,7 @@ function sightingsIn(answers: DeviceSurvey["answers"]): readonly Sighting[] {
   );
   for (const [group, values] of groups.sort(([one], [other]) => rank(one) - rank(other) || one - other))
     for (const [address, raw] of [...values].sort(([one], [other]) => byAddress(one, other))) {
-      const place = { group, row: typeRows.get(group), isAlone: values.size === 1 };
+      const place = { group, row: typeRows.get(group), isAlone: values.length === 1 };
       const known = sightings.get(address);
       sightings.set(
         address,

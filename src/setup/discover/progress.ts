@@ -23,20 +23,12 @@ interface KeptScan {
   readonly answers: readonly KeptAnswer[];
 }
 
-const version = 3;
-
-/** In JSON a map is the list of its entries under `map`. */
-const scanText = (kept: KeptScan): string =>
-  `${JSON.stringify(kept, (_, value: unknown) => (value instanceof Map ? { map: [...value] } : value))}\n`;
+const version = 4;
 
 /** What a scan kept for these hosts; null for anything else, so that the scan begins anew. */
 function parseScan(written: string, hosts: readonly [string, string]): KeptScan | null {
   try {
-    const kept = JSON.parse(written, (key, value: unknown) =>
-      key === "values" && typeof value === "object" && value !== null && "map" in value
-        ? new Map(value.map as [])
-        : value,
-    ) as KeptScan;
+    const kept = JSON.parse(written) as KeptScan;
     const isOurs = kept.version === version && kept.hosts.every((host, at) => host === hosts[at]);
     return isOurs && Array.isArray(kept.answers) ? kept : null;
   } catch {
@@ -59,12 +51,12 @@ const keyOf = (code: string, ask: Ask): string => JSON.stringify([code, ask]);
  * resolves), so that an interrupted scan goes on where it was.
  */
 export class Progress {
+  lists: AccountLists | null = null;
   readonly #dataDir: string;
   readonly #path: string;
   readonly #hosts: readonly [string, string];
   readonly #clock: Clock;
   readonly #answers = new Map<string, KeptAnswer>();
-  #lists: AccountLists | null = null;
   #savedAt = -Infinity;
   #bytes = 0;
   #saving: Promise<void> = Promise.resolve();
@@ -85,17 +77,9 @@ export class Progress {
     const { lists = null, answers = [] } = parseScan(written, this.#hosts) ?? {};
     const now = this.#clock.now();
     const isFresh = (at: number, most: number) => at <= now && now - at < most;
-    if (lists !== null && isFresh(lists.takenAt, listsKeptMs)) this.#lists = lists;
+    if (lists !== null && isFresh(lists.takenAt, listsKeptMs)) this.lists = lists;
     for (const one of answers)
       if (isFresh(one.at, answersKeptMs)) this.#answers.set(keyOf(one.code, one.ask), one);
-  }
-
-  get lists(): AccountLists | null {
-    return this.#lists;
-  }
-
-  setLists(lists: AccountLists): void {
-    this.#lists = lists;
   }
 
   answer(code: string, ask: Ask): Answer | null {
@@ -129,17 +113,20 @@ export class Progress {
 
   async discard(): Promise<void> {
     this.#answers.clear();
-    this.#lists = null;
+    this.lists = null;
     await this.#saving;
     await rm(this.#path, { force: true });
   }
 
   async #write(): Promise<void> {
-    if (this.#lists === null && this.#answers.size === 0) return;
-    const text = scanText({
-      ...{ version, hosts: this.#hosts, lists: this.#lists },
+    if (this.lists === null && this.#answers.size === 0) return;
+    const kept: KeptScan = {
+      version,
+      hosts: this.#hosts,
+      lists: this.lists,
       answers: [...this.#answers.values()],
-    });
+    };
+    const text = `${JSON.stringify(kept)}\n`;
     this.#bytes = text.length;
     await mkdir(this.#dataDir, { recursive: true, mode: 0o700 });
     await replaceFile(this.#path, text);

@@ -8,14 +8,13 @@ import {
   Asker,
   type AskerParts,
   type DeviceSurvey,
+  isCalled,
   type ListedDevice,
   type PlannedDevice,
   planScan,
-  type Reply,
   ScanEnded,
   type Selection,
   type Survey,
-  unknownNames,
 } from "./survey.js";
 import type { Meter, Progress } from "./progress.js";
 import { commentText } from "./text.js";
@@ -101,14 +100,13 @@ async function scanDevice(
     return kept === null;
   });
   for (const [at, ask] of open.entries()) {
-    const reply = await replyTo(ask, device, platform, asker, isGone);
-    if (reply === "offline") {
+    const answer = await answerTo(ask, device, platform, asker, isGone);
+    if (answer === "offline") {
       meter.spared(open.length - at);
       return { device, answers, unanswered, isOffline: true };
     }
-    if (reply.type === "unanswered") unanswered.push({ ask, why: reply.why });
+    if (answer instanceof PlatformError) unanswered.push({ ask, why: answer.message });
     else {
-      const answer = reply.type === "answer" ? reply.answer : reply;
       answers.set(ask, answer);
       progress.add(device.code, ask, answer);
     }
@@ -123,39 +121,46 @@ async function scanDevice(
   return { device, answers, unanswered, isOffline: false };
 }
 
-async function replyTo(
+async function answerTo(
   ask: Ask,
   { code, online }: ListedDevice,
   platform: PlatformReader,
   asker: Asker,
   isGone: () => Promise<boolean>,
-): Promise<Reply<Answer> | "offline"> {
+): Promise<Answer | PlatformError | "offline"> {
   const isAddress = typeof ask === "number";
   if (isAddress && online === false && (await isGone())) return "offline";
-  const reply = await asker.ask((signal) => answerTo(ask, code, platform, signal));
-  // A refusal may be about this type or about the whole device; only the device's status can tell.
-  return isAddress && reply.type === "refused" && (await isGone()) ? "offline" : reply;
+  try {
+    return await asker.ask((signal) => read(ask, code, platform, signal));
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error;
+    const { kind, code: number = "?", platformMessage = "" } = error.facts;
+    if (kind !== "rejected") return error;
+    // A refusal may be about this type or about the whole device; only the device's status can tell.
+    if (isAddress && (await isGone())) return "offline";
+    return { type: "refused", why: `code ${number} ${platformMessage}`.trim() };
+  }
 }
 
 /** Asks for the single-device status at most once. */
 function onlineCheck(code: string, platform: PlatformReader, asker: Asker): () => Promise<boolean> {
   let gone: Promise<boolean> | null = null;
   const ask = async () => {
-    const reply = await asker.ask((signal) => platform.connection(code, signal));
-    return reply.type === "answer" && reply.answer.state === "offline";
+    const status = await asker
+      .ask((signal) => platform.connection(code, signal))
+      .catch((error: unknown) => {
+        if (!(error instanceof PlatformError)) throw error;
+        return null;
+      });
+    return status?.state === "offline";
   };
   return () => (gone ??= ask());
 }
 
-async function answerTo(
-  ask: Ask,
-  code: string,
-  platform: PlatformReader,
-  signal: AbortSignal,
-): Promise<Answer> {
+async function read(ask: Ask, code: string, platform: PlatformReader, signal: AbortSignal): Promise<Answer> {
   if (ask === "sensors") return { type: "sensors", items: await platform.sensors(code, signal) };
   if (ask === "statuses") return { type: "statuses", items: await platform.runningStatuses(code, signal) };
-  return { type: "values", values: await platform.values(code, ask, signal) };
+  return { type: "values", values: [...(await platform.values(code, ask, signal))] };
 }
 
 /** A name on the command line that no device of the account has. */
@@ -190,17 +195,22 @@ export async function scanAccount(
     );
   });
   const asker = new Asker({ ...parts, ...signals });
+  const { progress, meter } = parts;
   try {
-    const lists = await listsOf(parts, asker, signals.cut);
+    progress.lists ??= await readLists(parts, asker, signals.cut).catch((error: unknown) => {
+      throw cut.signal.aborted ? new ScanEnded("stopped") : error;
+    });
+    const { lists } = progress;
     const plan = planned(lists, selection, isLeftOut);
-    announce(plan, parts);
+    const asked = plan.flatMap(({ device, asks }) => asks.map((ask) => progress.answer(device.code, ask)));
+    meter.begin(asked.length, asked.filter((answer) => answer !== null).length);
     const scan = (one: PlannedDevice) => scanDevice(one, parts, asker);
     return { stations: lists.stations, devices: await inParallel(plan, parts.concurrency, halt, scan) };
   } finally {
     over.abort();
-    await parts.progress
+    await progress
       .save()
-      .catch((error: unknown) => parts.meter.note(`the progress could not be kept: ${String(error)}`));
+      .catch((error: unknown) => meter.note(`the progress could not be kept: ${String(error)}`));
   }
 }
 
@@ -208,32 +218,18 @@ async function endOfGrace(clock: Clock, over: AbortSignal): Promise<void> {
   for (let step = 0; step < graceSteps; step += 1) await clock.wait(graceMs / graceSteps, over);
 }
 
-async function listsOf(parts: ScanParts, asker: Asker, cut: AbortSignal): Promise<AccountLists> {
-  const { progress } = parts;
-  if (progress.lists !== null) return progress.lists;
-  const lists = await readLists(parts, asker, cut).catch((error: unknown) => {
-    throw cut.aborted ? new ScanEnded("stopped") : error;
-  });
-  progress.setLists(lists);
-  return lists;
-}
-
+/** Whom to ask for what; rejects with UnknownController. */
 function planned(
   { devices }: AccountLists,
   selection: Selection,
   isLeftOut: (code: string) => boolean,
 ): readonly PlannedDevice[] {
-  const unknown = unknownNames(devices, selection);
+  const unknown = selection.controllers.filter((name) => !devices.some((one) => isCalled(one, name)));
   if (unknown.length > 0)
     throw new UnknownController(
       `the account has no controller ${unknown.map((name) => commentText(name)).join(", ")}; \`greenhouse2mqtt get control/mqtt\` lists them`,
     );
   return planScan(devices, selection, isLeftOut);
-}
-
-function announce(plan: readonly PlannedDevice[], { progress, meter }: ScanParts): void {
-  const asked = plan.flatMap(({ device, asks }) => asks.map((ask) => progress.answer(device.code, ask)));
-  meter.begin(asked.length, asked.filter((answer) => answer !== null).length);
 }
 
 /** Keeps the plan's order in its result. The first failure halts the others, and is thrown once all have ended. */
@@ -244,27 +240,22 @@ async function inParallel(
   scan: (planned: PlannedDevice) => Promise<DeviceSurvey>,
 ): Promise<readonly DeviceSurvey[]> {
   const found = new Map<PlannedDevice, DeviceSurvey>();
+  const failures: unknown[] = [];
   const waiting = plan.values();
   const worker = async () => {
     for (const planned of waiting) {
       try {
         found.set(planned, await scan(planned));
       } catch (error) {
+        failures.push(error);
         halt.abort();
-        throw error;
+        return;
       }
     }
   };
-  const results = await Promise.allSettled(Array.from({ length: atOnce }, worker));
-  const failures = results.flatMap((result) =>
-    result.status === "rejected" ? [result.reason as unknown] : [],
-  );
-  if (failures.length > 0) throw decisive(failures);
+  await Promise.all(Array.from({ length: atOnce }, worker));
+  const isEnded = (error: unknown) => error instanceof ScanEnded && error.reason === "stopped";
+  // Of all that ended, the one that made the others end.
+  if (failures.length > 0) throw failures.find((error) => !isEnded(error)) ?? failures[0];
   return plan.flatMap((planned) => found.get(planned) ?? []);
 }
-
-/** Of all that ended, the one that made the others end. */
-const decisive = (failures: readonly unknown[]): unknown =>
-  failures.find((error) => !(error instanceof ScanEnded)) ??
-  failures.find((error) => error instanceof ScanEnded && error.reason === "gave_up") ??
-  failures[0];

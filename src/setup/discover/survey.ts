@@ -43,7 +43,7 @@ export type Ask = "sensors" | "statuses" | ParameterGroup;
 export type Answer =
   | { readonly type: "sensors"; readonly items: readonly SensorItem[] }
   | { readonly type: "statuses"; readonly items: readonly RunningStatusItem[] }
-  | { readonly type: "values"; readonly values: ReadonlyMap<string, RawValue> }
+  | { readonly type: "values"; readonly values: readonly (readonly [address: string, raw: RawValue])[] }
   /** The platform answered with another code than success; asking again would bring the same. */
   | { readonly type: "refused"; readonly why: string };
 
@@ -104,15 +104,7 @@ export function planScan(
 /** Whether a code may stand in a request and be a key of the configuration. */
 export const isUsableCode = (code: string): boolean => isDeviceCode(code) && code !== "__proto__";
 
-/** Chosen names that no device of the account has. */
-export function unknownNames(
-  devices: readonly ListedDevice[],
-  { controllers }: Selection,
-): readonly string[] {
-  return controllers.filter((name) => !devices.some((device) => isCalled(device, name)));
-}
-
-const isCalled = ({ code }: ListedDevice, name: string): boolean =>
+export const isCalled = ({ code }: ListedDevice, name: string): boolean =>
   code === name || controllerTopicId(code) === name;
 
 /** A scan ended before its end; what was learnt is kept. */
@@ -125,12 +117,6 @@ export class ScanEnded extends Error {
     this.reason = reason;
   }
 }
-
-export type Reply<T> =
-  | { readonly type: "answer"; readonly answer: T }
-  /** The platform's answer to this question; asking again would bring the same. */
-  | { readonly type: "refused"; readonly why: string }
-  | { readonly type: "unanswered"; readonly why: string };
 
 export interface AskerParts {
   readonly clock: Clock;
@@ -169,36 +155,32 @@ export class Asker {
     budget.spend(clock.monotonic());
   }
 
-  async ask<T>(question: (signal: AbortSignal) => Promise<T>): Promise<Reply<T>> {
-    const { cut } = this.#parts;
+  /** Rejects with the PlatformError of a question that is left out, or with ScanEnded. */
+  async ask<T>(question: (signal: AbortSignal) => Promise<T>): Promise<T> {
     for (let tries = 0; ; tries += 1) {
       await this.turn();
       try {
-        const answer = await question(cut);
+        const answer = await question(this.#parts.cut);
         this.#leftOutInARow = 0;
-        return { type: "answer", answer };
+        return answer;
       } catch (error) {
         if (!(error instanceof PlatformError)) throw error;
-        if (cut.aborted) throw new ScanEnded("stopped");
+        if (this.#parts.cut.aborted) throw new ScanEnded("stopped");
         const againMs = pauseBeforeRetryMs(error.facts, tries);
-        if (againMs === null) return this.#without(error);
+        if (againMs === null) throw this.#without(error);
         await this.#wait(againMs);
       }
     }
   }
 
   /** What is left to do where asking again does not help. */
-  #without(error: PlatformError): Reply<never> {
-    const { kind, code, platformMessage } = error.facts;
-    if (kind === "rejected") {
-      this.#leftOutInARow = 0;
-      return { type: "refused", why: [`code ${code ?? "?"}`, platformMessage ?? ""].join(" ").trim() };
-    }
-    if (kind !== "invalid_request") this.#leftOutInARow += 1;
+  #without(error: PlatformError): PlatformError | ScanEnded {
+    const { kind } = error.facts;
+    if (kind === "rejected") this.#leftOutInARow = 0;
+    else if (kind !== "invalid_request") this.#leftOutInARow += 1;
     // Nothing else would be answered either.
-    if (hopeless.has(kind) || this.#leftOutInARow >= mostLeftOut)
-      throw new ScanEnded("gave_up", error.message);
-    return { type: "unanswered", why: error.message };
+    const isHopeless = hopeless.has(kind) || this.#leftOutInARow >= mostLeftOut;
+    return isHopeless ? new ScanEnded("gave_up", error.message) : error;
   }
 
   async #wait(ms: number): Promise<void> {

@@ -5,14 +5,7 @@ import { brokerChecks } from "./broker-checks.js";
 import { failed, type Finding, notTried, type Verdict, within } from "./finding.js";
 import { clockCheck, networkChecks } from "./network-checks.js";
 import { dataChecks, platformChecks, platformVerdict, pushChecks } from "./platform-checks.js";
-import {
-  Answers,
-  type Check,
-  defaultLimits,
-  type DoctorLimits,
-  type DoctorPorts,
-  type Scene,
-} from "./scene.js";
+import { type Check, defaultLimits, type DoctorLimits, type DoctorPorts, type Scene } from "./scene.js";
 import { shapeChecks } from "./shape-checks.js";
 import { zoneCheck } from "./zone-check.js";
 
@@ -20,7 +13,7 @@ const stopped = notTried("stopped");
 
 /**
  * Runs the checks in their order and yields each finding as it is made; after a stop the rest is found not tried. Never
- * rejects for a check that breaks.
+ * rejects for a check that breaks. What none of the checks is about is not waited for.
  */
 export async function* examine(
   checks: readonly Check[],
@@ -28,34 +21,30 @@ export async function* examine(
   stop: AbortSignal,
   begun: (check: string) => void,
 ): AsyncGenerator<Finding> {
-  const { clock } = scene.ports;
-  const endAt = clock.monotonic() + scene.limits.totalMs;
-  const passed = new Set<string>();
+  const endAt = scene.ports.clock.monotonic() + scene.limits.totalMs;
+  const lacking = new Set(checks.map(({ id }) => id));
   for (const check of checks) {
-    if (stop.aborted) {
-      yield { check: check.id, ...stopped };
-      continue;
-    }
-    const missing = check.needs.find((need) => !passed.has(need));
-    const leftMs = Math.min(scene.limits.checkMs, endAt - clock.monotonic());
-    begun(check.id);
-    const verdict =
-      missing !== undefined
-        ? notTried(`it needs "${missing}", which did not pass`)
-        : leftMs <= 0
-          ? notTried("the time for all checks is over; something above is very slow")
-          : await inTime(check, scene, stop, leftMs);
-    if (verdict.status === "ok" || verdict.status === "warning") passed.add(check.id);
+    if (!stop.aborted) begun(check.id);
+    const missing = check.needs.find((need) => lacking.has(need));
+    const verdict = stop.aborted
+      ? stopped
+      : missing === undefined
+        ? await inTime(check, scene, stop, endAt)
+        : notTried(`it needs "${missing}", which did not pass`);
+    if (verdict.status === "ok" || verdict.status === "warning") lacking.delete(check.id);
     yield { check: check.id, ...verdict };
   }
 }
 
-async function inTime(check: Check, scene: Scene, stop: AbortSignal, ms: number): Promise<Verdict> {
+async function inTime(check: Check, scene: Scene, stop: AbortSignal, endAt: number): Promise<Verdict> {
+  const { clock } = scene.ports;
+  const ms = Math.min(scene.limits.checkMs, endAt - clock.monotonic());
+  if (ms <= 0) return notTried("the time for all checks is over; something above is very slow");
   const tooSlow = failed(
     `no result within ${Math.round(ms / 1000)} s`,
     "the line or the other side is very slow; try again",
   );
-  return within(scene.ports.clock, ms, stop, async (signal) => {
+  return within(clock, ms, stop, async (signal) => {
     const cutOff = new Promise<Verdict>((resolve) => {
       signal.addEventListener("abort", () => {
         if (!stop.aborted) resolve(tooSlow);
@@ -96,15 +85,10 @@ export function openScene(
 ): Scene {
   const { clock, random, log, files } = ports;
   const dataDir = configuration.data_dir;
-  const platform = createPlatform(configuration.platform, {
-    ...{ clock, random, log, dataDir, files },
-  });
+  const platform = createPlatform(configuration.platform, { clock, random, log, dataDir, files });
   return {
-    configuration,
-    ports,
-    limits,
-    platform,
-    answers: new Answers(platform, clock),
+    ...{ configuration, ports, limits, platform },
+    answers: new Map(),
     evidence: {
       controllers: [],
       devices: [],
@@ -132,14 +116,7 @@ export async function* diagnose(
   { isWanted = () => true, more = [], begun = () => undefined }: Examination = {},
 ): AsyncGenerator<Finding> {
   try {
-    const wanted = checks.filter(isWanted);
-    const isThere = new Set(wanted.map(({ id }) => id));
-    // A check that nobody wants is not waited for.
-    const asked = wanted.map((check) => ({
-      ...check,
-      needs: check.needs.filter((need) => isThere.has(need)),
-    }));
-    yield* examine([...asked, ...more], scene, stop, begun);
+    yield* examine([...checks.filter(isWanted), ...more], scene, stop, begun);
   } finally {
     for (const end of scene.evidence.endings.reverse()) await end().catch(() => undefined);
   }

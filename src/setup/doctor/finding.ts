@@ -26,15 +26,24 @@ export const notTried = (because: string): Verdict => ({
   summary: `not tried: ${because}`,
 });
 
-type Counts = Readonly<Record<Status, number>>;
-
-function countOf(findings: readonly Finding[]): Counts {
+function countOf(findings: readonly Finding[]): Readonly<Record<Status, number>> {
   const counts = { ok: 0, warning: 0, failed: 0, skipped: 0 };
   for (const { status } of findings) counts[status] += 1;
   return counts;
 }
 
-/** Runs an errand with a signal that aborts after `ms`, or with `stop`; leaves no timer behind. */
+/** Whether `event` came before `ms` were over; leaves no timer behind. */
+export async function cameWithin(clock: Clock, ms: number, event: Promise<unknown>): Promise<boolean> {
+  const done = new AbortController();
+  const over = clock.wait(ms, done.signal).catch(() => undefined);
+  try {
+    return await Promise.race([event.then(() => true), over.then(() => false)]);
+  } finally {
+    done.abort();
+  }
+}
+
+/** Runs an errand with a signal that aborts after `ms`, or with `stop`. */
 export async function within<T>(
   clock: Clock,
   ms: number,
@@ -42,31 +51,9 @@ export async function within<T>(
   errand: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const late = new AbortController();
-  const done = new AbortController();
-  const timer = clock.wait(ms, done.signal).then(
-    () => late.abort(new Error("out of time")),
-    () => undefined,
-  );
-  try {
-    return await errand(AbortSignal.any([stop, late.signal]));
-  } finally {
-    done.abort();
-    await timer;
-  }
-}
-
-/** Whether `event` came before `ms` were over. */
-export async function cameWithin(clock: Clock, ms: number, event: Promise<unknown>): Promise<boolean> {
-  const done = new AbortController();
-  const timer = clock.wait(ms, done.signal).then(
-    () => false,
-    () => false,
-  );
-  try {
-    return await Promise.race([event.then(() => true), timer]);
-  } finally {
-    done.abort();
-  }
+  const work = errand(AbortSignal.any([stop, late.signal]));
+  if (!(await cameWithin(clock, ms, work))) late.abort(new Error("out of time"));
+  return work;
 }
 
 const longestId = 25;
@@ -94,12 +81,10 @@ export interface ReportFacts {
 /** The whole report as one JSON document; `isStopped`: before everything was tried. */
 export function jsonReport(facts: ReportFacts, findings: readonly Finding[], isStopped: boolean): string {
   const counts = countOf(findings);
-  const checks = findings.map(({ check, status, summary, remedy }) => ({
-    check,
-    status,
-    summary: oneLine(summary),
-    remedy: remedy === undefined ? null : oneLine(remedy),
-  }));
+  const checks = findings.map(({ check, status, summary, remedy }) => {
+    const way = remedy === undefined ? null : oneLine(remedy);
+    return { check, status, summary: oneLine(summary), remedy: way };
+  });
   return JSON.stringify({ ...facts, ok: counts.failed === 0 && !isStopped, counts, checks }, null, 2);
 }
 

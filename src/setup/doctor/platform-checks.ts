@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { access, open, rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { PlatformError, type PushChannel } from "../../greenhouse/ports.js";
+import { PlatformError, type PushChannel, type Query } from "../../greenhouse/ports.js";
 import { holderOf } from "../../journal/lock.js";
 import { journalDirectory } from "../../journal/open.js";
 import { newestRecords, readHistory } from "../../journal/reader.js";
@@ -13,7 +13,7 @@ import { errorCode } from "../../runtime/file-system.js";
 import { silentLog } from "../../runtime/log.js";
 import { failed, notTried, ok, type Verdict, warning, within } from "./finding.js";
 import { spoken } from "./network-checks.js";
-import type { Check, Scene } from "./scene.js";
+import { ask, type Check, type Scene } from "./scene.js";
 import { devicesIn } from "./shape-suggestion.js";
 
 /** A PlatformError as a verdict: its message says what happened and, behind the first semicolon, what to do. */
@@ -22,15 +22,13 @@ export function platformVerdict(error: unknown): Verdict | null {
   const { platformMessage, requestId, code } = error.facts;
   const quoted = platformMessage === undefined ? "" : JSON.stringify(platformMessage);
   // The platform's own sentence may hold semicolons.
-  const from = quoted === "" ? 0 : error.message.indexOf(quoted) + quoted.length;
-  const at = error.message.indexOf("; ", Math.max(0, from));
-  const foreign = [quoted.slice(1, -1), requestId, code !== undefined && code.length > 6 ? code : undefined];
-  return {
-    status: "failed",
-    summary: at < 0 ? error.message : error.message.slice(0, at),
-    ...(at < 0 ? {} : { remedy: error.message.slice(at + 2) }),
-    foreign: foreign.filter((text): text is string => text !== undefined && text !== ""),
-  };
+  const at = error.message.indexOf("; ", Math.max(0, error.message.indexOf(quoted) + quoted.length));
+  const verdict =
+    at < 0
+      ? { summary: error.message }
+      : { summary: error.message.slice(0, at), remedy: error.message.slice(at + 2) };
+  const foreign = [quoted.slice(1, -1), requestId ?? "", code !== undefined && code.length > 6 ? code : ""];
+  return { status: "failed", ...verdict, foreign: foreign.filter((text) => text !== "") };
 }
 
 /** A code no device has; asking for it gives the answer of a device that is offline. */
@@ -42,20 +40,17 @@ export const platformChecks: readonly Check[] = [
 ];
 
 async function tokenVerdict(scene: Scene, signal: AbortSignal): Promise<Verdict> {
-  const { answers, configuration, evidence } = scene;
-  try {
-    const answer = await answers.ask("control/mqtt", {}, signal);
-    evidence.controllers = devicesIn(answer, configuration.platform.shapes);
-  } catch (error) {
-    return await wrongHostVerdict(error, scene, signal);
-  }
-  const { length } = evidence.controllers;
+  const answer = await askedOrVerdict(scene, "control/mqtt", {}, signal);
+  if ("status" in answer) return answer;
+  const controllers = devicesIn(answer, scene.configuration.platform.shapes);
+  scene.evidence.controllers = controllers;
+  const { length } = controllers;
   if (length === 0)
     return warning(
       "the business host accepts the token, but lists no controllers",
       'check that this account owns controllers; if it does, see "shapes.control/mqtt" below',
     );
-  const online = evidence.controllers.filter((controller) => controller.online === true).length;
+  const online = controllers.filter((controller) => controller.online === true).length;
   return ok(
     `the business host accepts the token and lists ${length} ${length === 1 ? "controller" : "controllers"}, ${online} online`,
   );
@@ -63,27 +58,20 @@ async function tokenVerdict(scene: Scene, signal: AbortSignal): Promise<Verdict>
 
 async function realtimeVerdict(scene: Scene, signal: AbortSignal): Promise<Verdict> {
   const deviceCode = sampleControllers(scene)[0]?.code ?? nobody;
-  try {
-    await scene.answers.ask("mqtt-client-status", { deviceCode }, signal);
-  } catch (error) {
-    return await wrongHostVerdict(error, scene, signal);
-  }
-  return ok("the realtime host answers");
+  const answer = await askedOrVerdict(scene, "mqtt-client-status", { deviceCode }, signal);
+  return "status" in answer ? answer : ok("the realtime host answers");
 }
+
+const askedOrVerdict = (scene: Scene, operation: string, query: Query, signal: AbortSignal) =>
+  ask(scene, operation, query, signal).catch((error: unknown) => wrongHostVerdict(error, scene, signal));
 
 /** Controllers worth reading: online ones first, each type once before a second of it. */
 export function sampleControllers({ evidence }: Scene, most = 3) {
-  const usable = evidence.controllers.filter(({ code }) => isDeviceCode(code));
-  const ordered = [...usable].sort(
-    (one, other) => Number(other.online === true) - Number(one.online === true),
-  );
-  const types = new Set<string>();
-  const firsts = ordered.filter(({ type }) => {
-    const isNew = !types.has(type ?? "");
-    types.add(type ?? "");
-    return isNew;
-  });
-  return [...new Set([...firsts, ...ordered])].slice(0, most);
+  const ordered = evidence.controllers
+    .filter(({ code }) => isDeviceCode(code))
+    .sort((one, other) => Number(other.online === true) - Number(one.online === true));
+  const firsts = new Map(ordered.toReversed().map((controller) => [controller.type, controller]));
+  return [...new Set([...ordered.filter((one) => firsts.get(one.type) === one), ...ordered])].slice(0, most);
 }
 
 /** Errors that the other host's question may explain. */
@@ -95,19 +83,16 @@ async function wrongHostVerdict(error: unknown, scene: Scene, signal: AbortSigna
   if (verdict === null || !(error instanceof PlatformError)) throw error;
   const { business_url, realtime_url } = scene.configuration.platform;
   const isSuspect = business_url !== realtime_url && answered.has(error.facts.kind);
-  if (!isSuspect || !(await areSwapped(scene, signal))) return verdict;
+  // Both hosts get the same credential anyway, so asking each the other's question gives nothing away.
+  if (!isSuspect || !(await (scene.evidence.swapped ??= areSwapped(scene, signal)))) return verdict;
   return failed(
     "the two hosts are swapped: each answers what the other one is asked for",
     "exchange platform.business_url and platform.realtime_url",
   );
 }
 
-/** Both hosts get the same credential anyway, so asking each the other's question gives nothing away. */
-const areSwapped = (scene: Scene, signal: AbortSignal): Promise<boolean> =>
-  (scene.evidence.swapped ??= triedSwapped(scene, signal));
-
 /** Neither host knows less of what the other is asked for, and one knows more. */
-async function triedSwapped(scene: Scene, signal: AbortSignal): Promise<boolean> {
+async function areSwapped(scene: Scene, signal: AbortSignal): Promise<boolean> {
   const { business_url, realtime_url } = scene.configuration.platform;
   const [own, other] = [
     await knowledgeOf(scene, { business_url, realtime_url }, signal),
@@ -255,25 +240,22 @@ async function lastRunVerdict({ ports, configuration }: Scene): Promise<Verdict>
 
 type ChannelOf = (scene: Scene) => PushChannel | null;
 
-const channels: readonly (readonly [id: string, channel: ChannelOf])[] = [
-  ["push.device-status", () => ({ type: "device-status" })],
-  ["push.set-value", () => ({ type: "set-value" })],
-  ["push.weather-station", weatherStation],
-];
+const channels: Readonly<Record<string, ChannelOf>> = {
+  "push.device-status": () => ({ type: "device-status" }),
+  "push.set-value": () => ({ type: "set-value" }),
+  "push.weather-station": weatherStation,
+};
 
 /** The three push channels. They are an extra beside polling, so none of them can fail a doctor. */
-export const pushChecks: readonly Check[] = channels.map(([id]) => ({
+export const pushChecks: readonly Check[] = Object.keys(channels).map((id, at) => ({
   id,
   needs: ["realtime"],
   run: async (scene, signal) => {
     // All of them wait at the same time, so that three silent ones cost no more than one.
-    scene.evidence.channels ??= new Map(
-      channels.map(([each, channelOf]) => [
-        each,
-        channelVerdict(channelOf, scene, signal).catch((error: unknown) => notTried(String(error))),
-      ]),
+    scene.evidence.channels ??= Object.values(channels).map((channelOf) =>
+      channelVerdict(channelOf, scene, signal).catch((error: unknown) => notTried(String(error))),
     );
-    return (await scene.evidence.channels.get(id)) ?? notTried("it was not opened");
+    return (await scene.evidence.channels[at]) ?? notTried("it was not opened");
   },
 }));
 

@@ -7,7 +7,7 @@ import { errorCode } from "../../runtime/file-system.js";
 import { pseudonyms, type StrangerSafe, strangerSafe } from "../../runtime/redaction.js";
 import { failed, ok, type Verdict, warning } from "./finding.js";
 import { sampleControllers } from "./platform-checks.js";
-import type { Check, RawAnswer, Scene } from "./scene.js";
+import { ask, type Check, type RawAnswer, type Scene } from "./scene.js";
 
 type Scalar = string | number | boolean | null;
 
@@ -112,7 +112,7 @@ export const recordCheck = (directory: string): Check => ({
 
 async function recordVerdict(directory: string, scene: Scene, signal: AbortSignal): Promise<Verdict> {
   const unanswered = await askTheRest(scene, signal);
-  const answers = scene.answers.list();
+  const answers = [...scene.answers.values()];
   if (answers.length === 0)
     return failed("there is no answer to save", "correct what failed above and try again");
   const files = fileNames(answers);
@@ -146,18 +146,16 @@ const occupied = (directory: string): Verdict =>
 
 /** Operations that no check has asked yet. Their parameters are not known, so a refusal is no fault. */
 async function askTheRest(scene: Scene, signal: AbortSignal): Promise<readonly string[]> {
-  const asked = new Set(scene.answers.list().map(({ operation }) => operation));
+  const asked = new Set([...scene.answers.values()].map(({ operation }) => operation));
   const [first] = sampleControllers(scene, 1);
   const query: Query = first === undefined ? {} : { deviceCode: first.code };
   const unanswered: string[] = [];
   for (const { name } of readOnlyOperations) {
     if (asked.has(name) || name === "get-value" || name === "set-value/flush") continue;
-    try {
-      await scene.answers.ask(name, query, signal);
-    } catch (error) {
+    await ask(scene, name, query, signal).catch((error: unknown) => {
       if (!(error instanceof PlatformError)) throw error;
       unanswered.push(name);
-    }
+    });
   }
   return unanswered;
 }

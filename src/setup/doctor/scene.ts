@@ -15,30 +15,23 @@ export interface DoctorPorts {
   readonly files?: PlatformPorts["files"];
 }
 
-export interface DoctorLimits {
-  readonly checkMs: number;
-  readonly totalMs: number;
-  /** How long a push channel is listened to. */
-  readonly frameMs: number;
-  /** How long a message of ours may take through the broker. */
-  readonly roundTripMs: number;
-  readonly connectMs: number;
-}
-
-export const defaultLimits: DoctorLimits = {
+export const defaultLimits = {
   checkMs: 25_000,
   totalMs: 180_000,
+  /** How long a push channel is listened to. */
   frameMs: 5_000,
+  /** How long a message of ours may take through the broker. */
   roundTripMs: 3_000,
   connectMs: 8_000,
 };
+export type DoctorLimits = Readonly<typeof defaultLimits>;
 
 /** What earlier checks leave for later ones. */
 interface Evidence {
   controllers: readonly DeviceRecord[];
   devices: readonly DeviceRecord[];
   swapped: Promise<boolean> | null;
-  channels: ReadonlyMap<string, Promise<Verdict>> | null;
+  channels: readonly Promise<Verdict>[] | null;
   broker: BrokerProbe | null;
   /** The link to the broker has only the rights of any client, not the bridge's. */
   isGuest: boolean;
@@ -52,7 +45,8 @@ export interface Scene {
   readonly ports: DoctorPorts;
   readonly limits: DoctorLimits;
   readonly platform: PlatformClient;
-  readonly answers: Answers;
+  /** Every answer of the platform, by its question. */
+  readonly answers: Map<string, RawAnswer>;
   readonly evidence: Evidence;
 }
 
@@ -75,29 +69,18 @@ export interface RawAnswer {
   readonly body: unknown;
 }
 
-/** Asks the platform each question once and keeps the answers. */
-export class Answers {
-  readonly #platform: PlatformClient;
-  readonly #clock: Clock;
-  readonly #kept = new Map<string, RawAnswer>();
-
-  constructor(platform: PlatformClient, clock: Clock) {
-    this.#platform = platform;
-    this.#clock = clock;
-  }
-
-  /** Rejects with a PlatformError. */
-  async ask(operation: string, query: Query, signal: AbortSignal): Promise<RawAnswer> {
-    const key = JSON.stringify([operation, query]);
-    const known = this.#kept.get(key);
-    if (known !== undefined) return known;
-    const body = await this.#platform.get(operation, query, signal);
-    const answer = { operation, query, receivedAt: this.#clock.now(), body };
-    this.#kept.set(key, answer);
-    return answer;
-  }
-
-  list(): readonly RawAnswer[] {
-    return [...this.#kept.values()];
-  }
+/** Asks the platform each question once. Rejects with a PlatformError. */
+export async function ask(
+  { platform, ports, answers }: Scene,
+  operation: string,
+  query: Query,
+  signal: AbortSignal,
+): Promise<RawAnswer> {
+  const key = JSON.stringify([operation, query]);
+  const known = answers.get(key);
+  if (known !== undefined) return known;
+  const body = await platform.get(operation, query, signal);
+  const answer = { operation, query, receivedAt: ports.clock.now(), body };
+  answers.set(key, answer);
+  return answer;
 }

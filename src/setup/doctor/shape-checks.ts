@@ -3,7 +3,7 @@ import { pageProblem } from "../../platform/decode/lists.js";
 import type { OperationShape } from "../../platform/settings.js";
 import { failed, notTried, ok, type Verdict, warning } from "./finding.js";
 import { platformVerdict, sampleControllers } from "./platform-checks.js";
-import type { Check, RawAnswer, Scene } from "./scene.js";
+import { ask, type Check, type RawAnswer, type Scene } from "./scene.js";
 import {
   decodedAnswer,
   type DecodedOperation,
@@ -99,7 +99,7 @@ async function shapeVerdict(
   let query: OperationShape["query"];
   for (const asked of queries) {
     try {
-      answers.push(await scene.answers.ask(operation, asked, signal));
+      answers.push(await ask(scene, operation, asked, signal));
     } catch (error) {
       const renamed = await withOtherName(operation, asked, error, scene, signal);
       if (renamed === null) return refusalVerdict(error, isVital);
@@ -156,14 +156,14 @@ async function withOtherName(
   operation: string,
   query: Query,
   error: unknown,
-  { answers }: Scene,
+  scene: Scene,
   signal: AbortSignal,
 ): Promise<{ readonly name: string; readonly answer: RawAnswer } | null> {
   if (!(error instanceof PlatformError) || query["deviceCode"] === undefined) return null;
   const name = missingName.exec(error.facts.platformMessage ?? "")?.[1];
   if (name === undefined || name === "deviceCode" || Object.hasOwn(query, name)) return null;
   try {
-    const answer = await answers.ask(operation, { ...query, [name]: query["deviceCode"] }, signal);
+    const answer = await ask(scene, operation, { ...query, [name]: query["deviceCode"] }, signal);
     return { name, answer };
   } catch {
     return null;

@@ -3,7 +3,7 @@ import { zoneOffset } from "../../platform/time.js";
 import { failed, notTried, ok, type Verdict, warning } from "./finding.js";
 import { spoken } from "./network-checks.js";
 import { sampleControllers } from "./platform-checks.js";
-import type { Check, Scene } from "./scene.js";
+import { ask, type Check, type Scene } from "./scene.js";
 import { readingsIn } from "./shape-suggestion.js";
 
 const minuteMs = 60_000;
@@ -21,21 +21,44 @@ interface ZoneFacts {
   readonly timeZone: string;
   /** The platform's present, epoch ms. */
   readonly now: number;
+  readonly staleAfterMs: number;
 }
 
-type ZoneJudgement =
-  | { readonly type: "plausible" | "future" | "old"; readonly ageMs: number }
-  /** Off by what two zones differ; in `zone` the readings are a few minutes old. */
-  | { readonly type: "shifted"; readonly ageMs: number; readonly zone: string };
-
 /** Judges the middle one of the newest readings, so that one controller that stands still does not decide. */
-export function judgeZone({ ages, dependsOnZone, timeZone, now }: ZoneFacts): ZoneJudgement {
+export function zoneVerdict({ ages, dependsOnZone, timeZone, now, staleAfterMs }: ZoneFacts): Verdict {
   const sorted = [...ages].sort((one, other) => one - other);
   const ageMs = sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
-  if (ageMs >= -slackMs && ageMs < hourMs - slackMs) return { type: "plausible", ageMs };
+  const age = spoken(Math.round(Math.abs(ageMs) / 1000));
+  if (ageMs >= -slackMs && ageMs < hourMs - slackMs) {
+    const where = dependsOnZone ? ` in ${timeZone}` : " (their times carry a zone)";
+    const fresh = `the newest readings are ${ageMs < 0 ? "0 s" : age} old`;
+    return ageMs <= staleAfterMs
+      ? ok(fresh + where)
+      : warning(
+          `${fresh}, more than polling.stale_after (${formatDuration(staleAfterMs)})`,
+          "if the sensors report that seldom, lengthen polling.stale_after",
+        );
+  }
   const zone = dependsOnZone ? likelyZone(ageMs, timeZone, now) : undefined;
-  if (zone !== undefined) return { type: "shifted", ageMs, zone };
-  return { type: ageMs < 0 ? "future" : "old", ageMs };
+  if (zone !== undefined) {
+    const [where, unless] =
+      ageMs < 0
+        ? [`${age} in the future`, ""]
+        : [`${age} old`, "; unless the controllers really have measured nothing for so long"];
+    return failed(
+      `the newest readings are ${where}, as if their times were not written in ${timeZone}`,
+      `set platform.time_zone to ${zone} (or another zone that is ${offsetText(zone, now)} now)${unless}`,
+    );
+  }
+  return ageMs < 0
+    ? failed(
+        `the newest readings are ${age} in the future, so all of them are \`uncertain\``,
+        "no time zone explains it: the controllers' clocks are wrong; ask the platform's operator",
+      )
+    : warning(
+        `the newest readings of online controllers are ${age} old, so all of them are \`stale\``,
+        "no time zone explains it: look in the platform's own app whether the sensors still report",
+      );
 }
 
 /** A zone in which the age would be a few minutes: whole hours away, else a half or a quarter; a near one first. */
@@ -58,9 +81,9 @@ const offsetText = (timeZone: string, now: number): string =>
     .flatMap(({ type, value }) => (type === "timeZoneName" ? [value.replace("GMT", "UTC")] : []))
     .join("");
 
-export const zoneCheck: Check = { id: "time_zone", needs: ["shapes.sensor-data"], run: zoneVerdict };
+export const zoneCheck: Check = { id: "time_zone", needs: ["shapes.sensor-data"], run: checkedZone };
 
-async function zoneVerdict(scene: Scene, signal: AbortSignal): Promise<Verdict> {
+async function checkedZone(scene: Scene, signal: AbortSignal): Promise<Verdict> {
   const { configuration, ports, platform } = scene;
   const online = sampleControllers(scene).filter((controller) => controller.online !== false);
   if (online.length === 0) return notTried("no controller is online, so no reading is fresh");
@@ -70,7 +93,7 @@ async function zoneVerdict(scene: Scene, signal: AbortSignal): Promise<Verdict> 
   let readings = 0;
   let dependsOnZone = false;
   for (const { code } of online) {
-    const answer = await scene.answers.ask("sensor-data", { deviceCode: code }, signal);
+    const answer = await ask(scene, "sensor-data", { deviceCode: code }, signal);
     const times = (zone: string) => readingsIn(answer, shapes, zone).map((item) => item.measuredAt);
     const here = times(timeZone);
     readings += here.length;
@@ -85,45 +108,5 @@ async function zoneVerdict(scene: Scene, signal: AbortSignal): Promise<Verdict> 
       "readings carry no time that can be read, so all of them are published as `uncertain`",
       "say where it stands: platform.shapes.sensor-data.time",
     );
-  return verdictOf(judgeZone({ ages, dependsOnZone, timeZone, now }), scene, now, dependsOnZone);
-}
-
-function verdictOf(judgement: ZoneJudgement, scene: Scene, now: number, dependsOnZone: boolean): Verdict {
-  const { time_zone: timeZone } = scene.configuration.platform;
-  const { ageMs } = judgement;
-  const age = spoken(Math.round(Math.abs(ageMs) / 1000));
-  switch (judgement.type) {
-    case "plausible":
-      return freshVerdict(scene, ageMs, dependsOnZone ? ` in ${timeZone}` : " (their times carry a zone)");
-    case "shifted": {
-      const { zone } = judgement;
-      const where = ageMs < 0 ? `${age} in the future` : `${age} old`;
-      const unless = ageMs < 0 ? "" : "; unless the controllers really have measured nothing for so long";
-      return failed(
-        `the newest readings are ${where}, as if their times were not written in ${timeZone}`,
-        `set platform.time_zone to ${zone} (or another zone that is ${offsetText(zone, now)} now)${unless}`,
-      );
-    }
-    case "future":
-      return failed(
-        `the newest readings are ${age} in the future, so all of them are \`uncertain\``,
-        "no time zone explains it: the controllers' clocks are wrong; ask the platform's operator",
-      );
-    case "old":
-      return warning(
-        `the newest readings of online controllers are ${age} old, so all of them are \`stale\``,
-        "no time zone explains it: look in the platform's own app whether the sensors still report",
-      );
-  }
-}
-
-function freshVerdict({ configuration }: Scene, ageMs: number, where: string): Verdict {
-  const { stale_after: staleAfterMs } = configuration.polling;
-  const age = spoken(Math.max(0, Math.round(ageMs / 1000)));
-  return ageMs <= staleAfterMs
-    ? ok(`the newest readings are ${age} old${where}`)
-    : warning(
-        `the newest readings are ${age} old, more than polling.stale_after (${formatDuration(staleAfterMs)})`,
-        "if the sensors report that seldom, lengthen polling.stale_after",
-      );
+  return zoneVerdict({ ages, dependsOnZone, timeZone, now, staleAfterMs: configuration.polling.stale_after });
 }

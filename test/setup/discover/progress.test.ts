@@ -9,20 +9,16 @@ import { folder } from "./support/account.js";
 import { device } from "./support/surveys.js";
 
 const hosts = ["https://business.example.com", "https://realtime.example.com"] as const;
-const values = (entries: readonly (readonly [string, string | number | boolean])[]): Answer => ({
-  type: "values",
-  values: new Map(entries),
-});
 
 describe("the progress on disk", () => {
   const ask = parameterGroup(2);
-  const answer = values([["101", "10001"]]);
+  const answer: Answer = { type: "values", values: [["101", "10001"]] };
 
   async function saved(clock: VirtualClock) {
     const dataDir = await folder();
     const progress = new Progress(dataDir, hosts, clock);
     progress.add("GH-0001", ask, answer);
-    progress.setLists({ takenAt: clock.now(), stations: [], devices: [device()] });
+    progress.lists = { takenAt: clock.now(), stations: [], devices: [device()] };
     await progress.save();
     return dataDir;
   }
@@ -38,7 +34,7 @@ describe("the progress on disk", () => {
     expect(await opened(await saved(clock), clock)).toEqual({ answer, devices: 1 });
   });
 
-  it.each(["", "null", "[]", "{}", '{"version":3', '{"version":2,"hosts":["a","b"],"answers":[]}'])(
+  it.each(["", "null", "[]", "{}", '{"version":4', '{"version":3,"hosts":["a","b"],"answers":[]}'])(
     "what is none starts over: %s",
     async (text) => {
       const clock = new VirtualClock();

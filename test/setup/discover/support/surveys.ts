@@ -20,7 +20,7 @@ export function answers(groups: Groups): ReadonlyMap<Ask, Answer> {
   return new Map(
     Object.entries(groups).map(([id, values]) => [
       parameterGroup(Number(id)),
-      { type: "values", values: new Map(Object.entries(values)) },
+      { type: "values", values: Object.entries(values) },
     ]),
   );
 }
