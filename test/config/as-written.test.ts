@@ -4,23 +4,14 @@ import { loaded, platform } from "./loading.js";
 const spellings = ["0012", "101", "1e3", "0x1F", "0o17", "12345678901234567890", "1.0", "true", "1_000"];
 
 describe("text is taken as written", () => {
-  it.each(spellings)("address %s", async (written) => {
-    const { configuration } = await loaded(
-      `${platform}controllers: { G: { parameters: { p: { address: ${written} } } } }\n`,
-    );
-    expect(configuration.controllers.G?.parameters.p?.address).toBe(written);
-  });
-
-  it.each(spellings)("value %s", async (written) => {
-    const { configuration } = await loaded(
-      `${platform}controllers: { G: { actuators: { a: { kind: custom, address: 1, values: { on: ${written} } } } } }\n`,
-    );
-    expect(configuration.controllers.G?.actuators.a?.values).toEqual({ on: written });
-  });
-
-  it.each(spellings)("device code %s", async (written) => {
-    const { configuration } = await loaded(`${platform}controllers:\n  ${written}: { name: x }\n`);
-    expect(Object.keys(configuration.controllers)).toEqual([written]);
+  it.each(spellings)("%s as address, value and device code", async (written) => {
+    const { configuration } = await loaded(`${platform}controllers:
+  ${written}:
+    actuators: { a: { kind: custom, address: 1, values: { on: ${written} } } }
+    parameters: { p: { address: ${written} } }
+`);
+    const { actuators, parameters } = configuration.controllers[written] ?? {};
+    expect([actuators?.a?.values.on, parameters?.p?.address]).toEqual([written, written]);
   });
 
   it.each(['"0012"', "'0012'", "!!str 0012"])("quoted or tagged: %s", async (written) => {

@@ -28,29 +28,19 @@ describe("several files", () => {
   });
 
   it.each([
-    [
-      "client_id: west",
-      "client_id: east",
-      "west.yaml:5:44 mqtt.client_id: the same client_id at the same broker as east.yaml:5:44 mqtt.client_id",
-    ],
+    ["client_id: west", "client_id: east", "5:44 mqtt.client_id", "the same client_id at the same broker"],
     [
       "base_topic: west",
       "base_topic: east",
-      "west.yaml:5:62 mqtt.base_topic: the same base_topic at the same broker as east.yaml:5:62 mqtt.base_topic",
+      "5:62 mqtt.base_topic",
+      "the same base_topic at the same broker",
     ],
-    ["8102", "8101", "west.yaml:6:15 http.port: the same port as east.yaml:6:15 http.port"],
-    [
-      "/var/lib/west",
-      "/var/lib/x/../east",
-      "west.yaml:7:11 data_dir: the same data_dir as east.yaml:7:11 data_dir",
-    ],
-    [
-      "GH-2",
-      "GH-1",
-      "west.yaml:8:16 controllers.GH-1: the same controller as east.yaml:8:16 controllers.GH-1",
-    ],
-  ])("%s → %s is a clash", async (own, other, line) => {
-    expect(await clashLines(east, west.replace(own, other))).toEqual([line]);
+    ["8102", "8101", "6:15 http.port", "the same port"],
+    ["/var/lib/west", "/var/lib/x/../east", "7:11 data_dir", "the same data_dir"],
+    ["GH-2", "GH-1", "8:16 controllers.GH-1", "the same controller"],
+  ])("%s → %s is a clash", async (own, other, place, what) => {
+    const lines = await clashLines(east, west.replace(own, other));
+    expect(lines).toEqual([`west.yaml:${place}: ${what} as east.yaml:${place}`]);
   });
 
   it("another broker may have the same client id and base topic", async () => {
@@ -85,12 +75,12 @@ describe("several files", () => {
 
   it("defaults clash like written values, and an ignored controller is none", async () => {
     const bare = `${platform}controllers: { GH-1: { ignore: true } }\n`;
+    const at = (key: string, what: string) =>
+      `west.yaml:1:1 ${key}: the same ${what} as east.yaml:1:1 ${key}`;
     expect(await clashLines(bare, bare)).toEqual([
-      "west.yaml:1:1 mqtt.client_id: the same client_id at the same broker as east.yaml:1:1 mqtt.client_id",
-      "west.yaml:1:1 mqtt.base_topic: the same base_topic at the same broker as east.yaml:1:1 mqtt.base_topic",
-      "west.yaml:1:1 data_dir: the same data_dir as east.yaml:1:1 data_dir",
-      "west.yaml:1:1 broker.port: the same port as east.yaml:1:1 broker.port",
-      "west.yaml:1:1 http.port: the same port as east.yaml:1:1 http.port",
+      at("mqtt.client_id", "client_id at the same broker"),
+      at("mqtt.base_topic", "base_topic at the same broker"),
+      ...[at("data_dir", "data_dir"), at("broker.port", "port"), at("http.port", "port")],
     ]);
   });
 

@@ -29,10 +29,8 @@ const hint = "`greenhouse2mqtt init` writes one, and config.example.yaml shows e
 
 describe("real files", () => {
   it("a missing file says how to get one", async () => {
-    expect(await lines("config.yaml")).toEqual([`DIR/config.yaml: there is no such file; ${hint}`]);
-    expect(await lines("no/such/config.yaml")).toEqual([
-      `DIR/no/such/config.yaml: there is no such file; ${hint}`,
-    ]);
+    for (const name of ["config.yaml", "no/such/config.yaml"])
+      expect(await lines(name)).toEqual([`DIR/${name}: there is no such file; ${hint}`]);
   });
 
   it("a folder is not a file", async () => {
@@ -42,9 +40,8 @@ describe("real files", () => {
 
   it("text in another encoding is refused", async () => {
     await write("config.yaml", Buffer.from([0x61, 0x3a, 0x20, 0xb0, 0x43, 0x0a]));
-    expect(await lines("config.yaml")).toEqual([
-      "DIR/config.yaml: not UTF-8 text; save the file with that encoding",
-    ]);
+    const line = "DIR/config.yaml: not UTF-8 text; save the file with that encoding";
+    expect(await lines("config.yaml")).toEqual([line]);
   });
 
   it("4 MiB is read, one byte more is refused", async () => {
@@ -64,21 +61,13 @@ describe("real files", () => {
     ]);
   });
 
+  const open =
+    "DIR/config.yaml:4:10 platform.token: other users of this computer can read the file and this secret in it: chmod 600 DIR/config.yaml";
   it.each([
     [0o600, []],
     [0o400, []],
-    [
-      0o640,
-      [
-        "DIR/config.yaml:4:10 platform.token: other users of this computer can read the file and this secret in it: chmod 600 DIR/config.yaml",
-      ],
-    ],
-    [
-      0o604,
-      [
-        "DIR/config.yaml:4:10 platform.token: other users of this computer can read the file and this secret in it: chmod 600 DIR/config.yaml",
-      ],
-    ],
+    [0o640, [open]],
+    [0o604, [open]],
   ])("mode %o of a file that holds a secret", async (mode, expected) => {
     await write("config.yaml", platform.replace("!env TOKEN", "a-literal-token"), mode);
     expect(await lines("config.yaml")).toEqual(expected);

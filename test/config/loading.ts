@@ -5,6 +5,7 @@ import {
   type LoadedConfiguration,
   type ReadFile,
 } from "../../src/config/load.js";
+import { expect, it } from "vitest";
 import { formatProblem } from "../../src/config/problem.js";
 
 interface Surroundings {
@@ -55,4 +56,39 @@ export async function loaded(text: string, around: Surroundings = {}): Promise<L
   const result = await load(text, around);
   if (!result.ok) throw new Error(result.problems.map(formatProblem).join("\n"));
   return result;
+}
+
+interface Row {
+  readonly title: string;
+  readonly text: string;
+  readonly lines: string[];
+}
+
+/**
+ * The rows of a table: a text, with ⏎ for its line ends, and below it the lines about it, without the name of the file, from the colon
+ * on. What stands behind a `#` is the title of the next row.
+ */
+export function rowsOf(strings: TemplateStringsArray, ...values: readonly string[]): readonly Row[] {
+  const rows: Row[] = [];
+  let title = "";
+  for (const line of String.raw(strings, ...values).split("\n")) {
+    const text = line.trim();
+    if (text.startsWith("# ")) title = text.slice(2);
+    else if (text.startsWith(":")) rows.at(-1)?.lines.push(`config.yaml${text}`);
+    else if (text !== "") {
+      rows.push({ title: title || text, text: `${text.replaceAll("⏎", "\n")}\n`, lines: [] });
+      title = "";
+    }
+  }
+  return rows;
+}
+
+/** The problems of what stands below `platform`. */
+export const below = (text: string): Promise<string[]> => problemLines(platform + text);
+
+/** Each row's lines, and no others, are what is said about its text. */
+export function itFinds(rows: readonly Row[], linesOf: (text: string) => Promise<string[]> = below): void {
+  it.each(rows)("$title", async ({ text, lines }) => {
+    expect(await linesOf(text)).toEqual(lines);
+  });
 }

@@ -1,24 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { loaded, platform, problemLines, tokenEnv } from "./loading.js";
+import { itFinds, loaded, platform, problemLines, rowsOf, tokenEnv } from "./loading.js";
 
 describe("!env and !secret", () => {
   it.each([
-    ["5", 5],
-    [" 5 ", 5],
-    ["0x10", 16],
-  ])("the text %j of a variable is parsed as a YAML scalar: a number", async (text, expected) => {
-    const env = { ...tokenEnv, N: text };
-    const { configuration } = await loaded(`${platform}  concurrency: !env N\n`, { env });
-    expect(configuration.platform.concurrency).toBe(expected);
-  });
-
-  it.each([
-    ["true", true],
-    ["False", false],
-  ])("the text %j of a variable is parsed as a YAML scalar: true or false", async (text, expected) => {
-    const env = { ...tokenEnv, DRY: text };
-    const { configuration } = await loaded(`${platform}commands: { dry_run: !env DRY }\n`, { env });
-    expect(configuration.commands.dry_run).toBe(expected);
+    ["concurrency: !env X", "5", 5],
+    ["concurrency: !env X", " 5 ", 5],
+    ["concurrency: !env X", "0x10", 16],
+    ["allow_insecure: !env X", "true", true],
+    ["allow_insecure: !env X", "False", false],
+  ])("%s: the text %j of a variable is parsed as a YAML scalar", async (line, text, expected) => {
+    const { configuration } = await loaded(`${platform}  ${line}\n`, { env: { ...tokenEnv, X: text } });
+    const { concurrency, allow_insecure } = configuration.platform;
+    expect(typeof expected === "number" ? concurrency : allow_insecure).toBe(expected);
   });
 
   it.each([
@@ -53,54 +46,62 @@ describe("!env and !secret", () => {
     expect(configuration.http).toBe(false);
   });
 
-  const use = (value: string) => `${platform}mqtt:\n  username: a\n  password: ${value}\n`;
-  const at = "config.yaml:7:13 mqtt.password:";
-  it.each([
-    ["!env NO_SUCH", undefined, `${at} the environment variable NO_SUCH is not set`],
-    ["!env toString", undefined, `${at} the environment variable toString is not set`],
-    ["!env EMPTY", undefined, `${at} the environment variable EMPTY is empty`],
-    ["!env", undefined, `${at} expected a name after !env`],
-    ["!env a b", undefined, `${at} expected a name after !env`],
-    ["!env [A]", undefined, `${at} expected a name after !env`],
-    ["!secret x", undefined, `${at} secrets.yaml is missing; it holds the secrets, one "name: value" a line`],
-    [
-      "!secret brocker",
-      "broker: x",
-      `${at} there is no secret "brocker" in secrets.yaml, did you mean "broker"?`,
-    ],
-    ["!secret x", "x:", `${at} the secret "x" in secrets.yaml is empty`],
-    ["!secret x", "", `${at} there is no secret "x" in secrets.yaml`],
-    ["!secret x", "- x", `${at} secrets.yaml is not a list of "name: value" lines`],
-    ["!secret x", "x: !secret x", `${at} !env and !secret are not allowed here (in the file of secrets)`],
-    [
-      "!secret x",
-      "x: &a 1\ny: *a",
-      `${at} anchors (&name) are not allowed; write the value where it is needed (in the file of secrets)`,
-    ],
-    [
-      "!secret y",
-      "x: 1\ny: *x",
-      `${at} aliases (*name) are not allowed; write the value out (in the file of secrets)`,
-    ],
-    [
-      "!secret x",
-      'x: "open',
-      "secrets.yaml:1:9: something is missing here: a closing quote, bracket or comma, or the blank after a colon",
-    ],
-    [
-      '"pass\\ud83dword"',
-      undefined,
-      `${at} holds half a character (a \\u escape without its other half), which nothing can send; write the whole character`,
-    ],
-    [
-      "!secret x",
-      'x: "pass\\ud83dword"',
-      `${at} holds half a character (a \\u escape without its other half), which nothing can send; write the whole character (in the file of secrets)`,
-    ],
-    ["!secert x", "x: 1", `${at} unknown tag; !env NAME and !secret name are known`],
-  ])("%s with secrets %j is one clear error", async (value, secrets, line) => {
+  /** `value`, and behind a bar what secrets.yaml holds. */
+  async function linesOf(row: string): Promise<string[]> {
+    const [value = "", secrets] = row.trim().split(" | ");
     const around = { env: { ...tokenEnv, EMPTY: " " }, ...(secrets === undefined ? {} : { secrets }) };
-    expect(await problemLines(use(value), around)).toEqual([line]);
+    const lines = await problemLines(`${platform}mqtt:\n  username: a\n  password: ${value}\n`, around);
+    return lines.map((line) => line.replace(":7:13 mqtt.password", ""));
+  }
+
+  itFinds(
+    rowsOf`
+    !env NO_SUCH
+      : the environment variable NO_SUCH is not set
+    !env toString
+      : the environment variable toString is not set
+    !env EMPTY
+      : the environment variable EMPTY is empty
+    !env
+      : expected a name after !env
+    !env a b
+      : expected a name after !env
+    !env [A]
+      : expected a name after !env
+    !secret x
+      : secrets.yaml is missing; it holds the secrets, one "name: value" a line
+    !secret brocker | broker: x
+      : there is no secret "brocker" in secrets.yaml, did you mean "broker"?
+    !secret x | x:
+      : the secret "x" in secrets.yaml is empty
+    !secret x | y:
+      : there is no secret "x" in secrets.yaml, did you mean "y"?
+    !secret x | - x
+      : secrets.yaml is not a list of "name: value" lines
+    !secret x | x: !secret x
+      : !env and !secret are not allowed here (in the file of secrets)
+    !secret x | x: &a 1⏎y: *a
+      : anchors (&name) are not allowed; write the value where it is needed (in the file of secrets)
+    !secret y | x: 1⏎y: *x
+      : aliases (*name) are not allowed; write the value out (in the file of secrets)
+    "pass\ud83dword"
+      : holds half a character (a \u escape without its other half), which nothing can send; write the whole character
+    !secret x | x: "pass\ud83dword"
+      : holds half a character (a \u escape without its other half), which nothing can send; write the whole character (in the file of secrets)
+    !secert x | x: 1
+      : unknown tag; !env NAME and !secret name are known
+  `,
+    linesOf,
+  );
+
+  it("a file of secrets that is no YAML, or holds nothing, is one clear error", async () => {
+    const use = `${platform}mqtt: { username: a, password: !secret x }\n`;
+    expect(await problemLines(use, { secrets: 'x: "open' })).toEqual([
+      "secrets.yaml:1:9: something is missing here: a closing quote, bracket or comma, or the blank after a colon",
+    ]);
+    expect(await problemLines(use, { secrets: "" })).toEqual([
+      'config.yaml:5:32 mqtt.password: there is no secret "x" in secrets.yaml',
+    ]);
   });
 
   it("half a character in a key is an error, and a whole one written as two halves is none", async () => {

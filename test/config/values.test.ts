@@ -5,29 +5,12 @@ import { topicFilter } from "../../src/config/values.js";
 import { isPasswordHash } from "../../src/runtime/passwords.js";
 import { isLoopback } from "../../src/runtime/sockets.js";
 
-describe("loopback", () => {
-  it.each([
-    "localhost",
-    "LOCALHOST",
-    "127.0.0.1",
-    "127.255.0.3",
-    "::1",
-    "[::1]",
-    "0:0:0:0:0:0:0:1",
-    "::ffff:127.0.0.1",
-    "x.localhost",
-  ])("%s is this computer", (host) => expect(isLoopback(host)).toBe(true));
-  it.each([
-    "",
-    "0.0.0.0",
-    "::",
-    "128.0.0.1",
-    "127.0.0.1.example.com",
-    "localhost.example.com",
-    "1127.0.0.1",
-    "127.0.0",
-    "pi",
-  ])("%j may be another", (host) => expect(isLoopback(host)).toBe(false));
+describe("a host", () => {
+  const own =
+    "localhost LOCALHOST 127.0.0.1 127.255.0.3 ::1 [::1] 0:0:0:0:0:0:0:1 ::ffff:127.0.0.1 x.localhost";
+  const others = " 0.0.0.0 :: 128.0.0.1 127.0.0.1.example.com localhost.example.com 1127.0.0.1 127.0.0 pi";
+  it.each(own.split(" "))("%s is this computer", (host) => expect(isLoopback(host)).toBe(true));
+  it.each(others.split(" "))("%j may be another", (host) => expect(isLoopback(host)).toBe(false));
 });
 
 describe("the nearest word", () => {
@@ -83,17 +66,10 @@ describe("a problem is one line", () => {
     ));
 });
 
-describe("a topic filter of a broker's user", () =>
-  it.each([
-    ["#", true],
-    ["a/+/b/#", true],
-    ["+", true],
-    ["/a//b", true],
-    ["", false],
-    ["a#", false],
-    ["a/#/b", false],
-    ["a+/b", false],
-    ["a\0", false],
-  ])("%j is well-formed: %s", (filter, valid) =>
-    expect(topicFilter().safeParse(filter).success).toBe(valid),
-  ));
+describe("a topic filter of a broker's user", () => {
+  const isRight = (filter: string) => topicFilter().safeParse(filter).success;
+  it.each(["#", "a/+/b/#", "+", "/a//b"])("%j is well-formed", (filter) =>
+    expect(isRight(filter)).toBe(true),
+  );
+  it.each(["", "a#", "a/#/b", "a+/b", "a\0"])("%j is not", (filter) => expect(isRight(filter)).toBe(false));
+});

@@ -1,105 +1,61 @@
 import { describe, expect, it } from "vitest";
 import { formatProblem } from "../../src/config/problem.js";
-import { loaded, platform, warningLines } from "./loading.js";
+import { itFinds, loaded, platform, rowsOf, warningLines } from "./loading.js";
 
 const plain = "plain password; `greenhouse2mqtt passwd` makes a hash that can stand here instead";
 
 describe("what works but is probably not wanted", () => {
-  it.each([
-    [
-      "polling: { controllers: 299s }",
-      ["5:25 polling.controllers: the platform asks for 5m or more between controller lists"],
-    ],
-    ["polling: { controllers: 5m }", []],
-    [
-      "  timeouts: { control: 20s }",
-      [
-        "5:24 platform.timeouts.control: the platform advises to wait at least 30s for a control value; giving up earlier leaves open whether it was done",
-      ],
-    ],
-    ["  timeouts: { control: 30s }", []],
-    [
-      "controllers: { A: { actuators: { a: { kind: light, address: 1, type_id: 2 } } } }",
-      [
-        "5:73 controllers.A.actuators.a.type_id: type_id says type 2 (left skylight), which is the kind skylight, not light; correct kind or type_id, or say accept_type: true where it is meant; until then its commands are refused",
-      ],
-    ],
-    [
-      "controllers: { A: { actuators: { a: { kind: light, address: 1, type_id: 2, accept_type: true } } } }",
-      [],
-    ],
-    [
-      "polling: { sensors: 20m }",
-      ["5:1 polling.stale_after: readings would be stale before the next poll (polling.sensors is 20m)"],
-    ],
-    [
-      "mqtt: { url: mqtt://a }\nbroker: { port: 1884 }",
-      ["6:1 broker: without effect, because mqtt.url names another broker; the embedded one is not started"],
-    ],
-    [
-      "mqtt: { url: mqtt://a }\nbroker:",
-      ["6:1 broker: without effect, because mqtt.url names another broker; the embedded one is not started"],
-    ],
-    ["broker: { users: [{ username: a, password: b }] }", [`5:44 broker.users[0].password: ${plain}`]],
-    [
-      'broker: { users: [{ username: a, password: "scrypt:15:8:1:AAAAAAAAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAA" }] }',
-      [],
-    ],
-    [
-      "mqtt: { url: mqtts://a, tls: { reject_unauthorized: false } }",
-      ["5:53 mqtt.tls.reject_unauthorized: the broker's certificate is not verified"],
-    ],
-    [
-      "http: { host: 0.0.0.0 }",
-      ["5:15 http.host: other machines can reach this address and neither http.token nor http.users is set"],
-    ],
-    ["http: { host: 0.0.0.0, token: abcdefgh }", []],
-    ["mirror: listed", ["5:9 mirror: nothing is mirrored, because no controller is listed below"]],
-    [
-      "mirror: listed\ncontrollers: { A: { ignore: true } }",
-      ["5:9 mirror: nothing is mirrored, because no controller is listed below"],
-    ],
-    ["mirror: listed\ncontrollers: { A: }", []],
-  ])("%s", async (text, lines) => {
-    expect(await warningLines(`${platform}${text}\n`)).toEqual(lines.map((line) => `config.yaml:${line}`));
-  });
+  itFinds(
+    rowsOf`
+    polling: { controllers: 299s }
+      :5:25 polling.controllers: the platform asks for 5m or more between controller lists
+    polling: { controllers: 5m }
+    ⏎  timeouts: { control: 20s }
+      :6:24 platform.timeouts.control: the platform advises to wait at least 30s for a control value; giving up earlier leaves open whether it was done
+    ⏎  timeouts: { control: 30s }
+    controllers: { A: { actuators: { a: { kind: light, address: 1, type_id: 2 } } } }
+      :5:73 controllers.A.actuators.a.type_id: type_id says type 2 (left skylight), which is the kind skylight, not light; correct kind or type_id, or say accept_type: true where it is meant; until then its commands are refused
+    controllers: { A: { actuators: { a: { kind: light, address: 1, type_id: 2, accept_type: true } } } }
+    polling: { sensors: 20m }
+      :5:1 polling.stale_after: readings would be stale before the next poll (polling.sensors is 20m)
+    mqtt: { url: mqtt://a }⏎broker: { port: 1884 }
+      :6:1 broker: without effect, because mqtt.url names another broker; the embedded one is not started
+    mqtt: { url: mqtt://a }⏎broker:
+      :6:1 broker: without effect, because mqtt.url names another broker; the embedded one is not started
+    broker: { users: [{ username: a, password: b }] }
+      :5:44 broker.users[0].password: ${plain}
+    broker: { users: [{ username: a, password: "scrypt:15:8:1:AAAAAAAAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAA" }] }
+    mqtt: { url: mqtts://a, tls: { reject_unauthorized: false } }
+      :5:53 mqtt.tls.reject_unauthorized: the broker's certificate is not verified
+    http: { host: 0.0.0.0 }
+      :5:15 http.host: other machines can reach this address and neither http.token nor http.users is set
+    http: { host: 0.0.0.0, token: abcdefgh }
+    mirror: listed
+      :5:9 mirror: nothing is mirrored, because no controller is listed below
+    mirror: listed⏎controllers: { A: { ignore: true } }
+      :5:9 mirror: nothing is mirrored, because no controller is listed below
+    mirror: listed⏎controllers: { A: }
+    controllers:⏎  G:⏎    parameters:⏎      p: { address: 1, scale: 100, writable: { min: 0, max: 1000, step: 50 } }
+      :8:73 controllers.G.parameters.p.writable.step: 50 would be sent as 1 and read back as 100; expected a multiple of scale (100)
+    controllers:⏎  G:⏎    parameters:⏎      p: { address: 1, scale: 100, writable: { min: 0, max: 1000, step: 10 } }
+      :8:73 controllers.G.parameters.p.writable.step: 10 would be sent as 0 and read back as 0; expected a multiple of scale (100)
+    controllers:⏎  G:⏎    parameters:⏎      p: { address: 1, writable: { min: 0.5, max: 9.5, step: 1 } }
+      :8:41 controllers.G.parameters.p.writable.min: 0.5 would be sent as 1 and read back as 1; expected a multiple of scale (1)
+    controllers:⏎  G:⏎    parameters:⏎      p: { address: 1, scale: -0.5, writable: { min: -9, max: 0, step: 0.75 } }
+      :8:72 controllers.G.parameters.p.writable.step: -8.25 would be sent as 17 and read back as -8.5; expected a multiple of scale (-0.5)
+    controllers:⏎  G:⏎    parameters:⏎      p: { address: 1, scale: 100, writable: { min: 100, max: 1000, step: 200 } }
+    controllers:⏎  G:⏎    parameters:⏎      p: { address: 1, scale: 0.1, writable: { min: 0.3, max: 5.7, step: 0.3 } }
+    controllers:⏎  G:⏎    parameters:⏎      p: { address: 1, scale: 0.01, writable: { min: 0, max: 5, step: 0.1 } }
+    controllers:⏎  G:⏎    parameters:⏎      p: { address: 1, writable: { min: 0, max: 5, step: 1 } }
+  `,
+    (text) => warningLines(platform + text),
+  );
 
   it("an unencrypted platform, also where it is allowed", async () => {
     const text = platform.replace("https://business", "http://business");
     expect(await warningLines(`${text}  allow_insecure: true\n`)).toEqual([
       "config.yaml:5:19 platform.allow_insecure: the token travels unencrypted and can be read on the way",
     ]);
-  });
-
-  const limits = (scale: string, range: string) =>
-    `${platform}controllers:\n  G:\n    parameters:\n      p: { address: 1, ${scale}writable: { ${range} } }\n`;
-  it.each([
-    [
-      "scale: 100, ",
-      "min: 0, max: 1000, step: 50",
-      "8:73 controllers.G.parameters.p.writable.step: 50 would be sent as 1 and read back as 100; expected a multiple of scale (100)",
-    ],
-    [
-      "scale: 100, ",
-      "min: 0, max: 1000, step: 10",
-      "8:73 controllers.G.parameters.p.writable.step: 10 would be sent as 0 and read back as 0; expected a multiple of scale (100)",
-    ],
-    [
-      "",
-      "min: 0.5, max: 9.5, step: 1",
-      "8:41 controllers.G.parameters.p.writable.min: 0.5 would be sent as 1 and read back as 1; expected a multiple of scale (1)",
-    ],
-    [
-      "scale: -0.5, ",
-      "min: -9, max: 0, step: 0.75",
-      "8:72 controllers.G.parameters.p.writable.step: -8.25 would be sent as 17 and read back as -8.5; expected a multiple of scale (-0.5)",
-    ],
-    ["scale: 100, ", "min: 100, max: 1000, step: 200", null],
-    ["scale: 0.1, ", "min: 0.3, max: 5.7, step: 0.3", null],
-    ["scale: 0.01, ", "min: 0, max: 5, step: 0.1", null],
-    ["", "min: 0, max: 5, step: 1", null],
-  ])("a scale coarser than the values that may be set: %swritable: { %s }", async (scale, range, line) => {
-    expect(await warningLines(limits(scale, range))).toEqual(line === null ? [] : [`config.yaml:${line}`]);
   });
 
   it("a budget below what the configured controllers need", async () => {
