@@ -152,7 +152,7 @@ class Bridge {
     this.#outputs = this.#createOutputs();
     this.#desk = this.#createDesk();
     this.#status = this.#createStatus();
-    this.#metrics = serving && new serving.Metrics(this.#status.metricSources());
+    this.#metrics = serving && new serving.Metrics(() => this.#status.figures());
     this.#requests = this.#createRequests();
     this.#page = this.#createPage(serving);
     live.onReload(({ applied }) => this.#reloaded(applied));

@@ -2,8 +2,14 @@ import { arch, cpus, freemem, platform, release, totalmem } from "node:os";
 import { secretValues } from "../config/load.js";
 import { privateTexts } from "../config/private-texts.js";
 import type { Configuration } from "../config/schema.js";
-import { isoOrNull } from "../greenhouse/documents.js";
-import type { Actuator, Controller, Register, Sensor } from "../greenhouse/model.js";
+import {
+  actuatorDocument,
+  isoOrNull,
+  parameterDocument,
+  sensorDocument,
+  statusDocument,
+} from "../greenhouse/documents.js";
+import type { Controller, Register } from "../greenhouse/model.js";
 import { newestRecords } from "../journal/reader.js";
 import { type PrivateText, strangerSafe, withoutSecrets } from "../runtime/redaction.js";
 import type { StatusParts } from "./health.js";
@@ -118,36 +124,23 @@ function controllerPart(controller: Controller) {
     ...{ availability, availability_by: availabilityBy, absent_since: isoOrNull(absentSince), problem },
     version: record?.version ?? null,
     interface_version: client?.version ?? null,
-    sensors: each(controller.sensors, sensorPart),
+    sensors: each(controller.sensors, (sensor) => ({ ...sensorDocument(sensor), fault: sensor.fault })),
     // What the answers hold and the configuration leaves out, or cannot tell from another.
     unused: layout.flatMap((slot) => (slot.definition === null ? [slot] : [])),
-    status: each(controller.statuses, ({ name, number, value, state, quality }) => ({
-      ...{ name, number, value, state, quality },
+    status: each(controller.statuses, statusDocument),
+    actuators: each(controller.actuators, (actuator) => ({
+      ...{ kind: actuator.settings.kind, ...actuatorDocument(actuator) },
+      registers: each(new Map(Object.entries(actuator.registers)), registerPart),
     })),
-    actuators: each(controller.actuators, actuatorPart),
-    parameters: each(controller.parameters, ({ value, quality, register }) => ({
-      ...{ value, quality, register: register && registerPart(register) },
+    parameters: each(controller.parameters, (parameter) => ({
+      ...parameterDocument(parameter),
+      register: parameter.register && registerPart(parameter.register),
     })),
   };
 }
 
 const each = <T, Part>(all: ReadonlyMap<string, T>, part: (one: T) => Part) =>
   Object.fromEntries([...all].map(([id, one]) => [id, part(one)]));
-
-function sensorPart({ definition, value, raw, quality, fault, source, measuredAt, receivedAt }: Sensor) {
-  const { platformName: name, factor, channel, kind, unit } = definition;
-  const times = { measured_at: isoOrNull(measuredAt), received_at: isoOrNull(receivedAt) };
-  return { ...{ name, factor, channel, kind, unit, value, raw, quality, fault, source }, ...times };
-}
-
-function actuatorPart({ settings, registers, state, position, value, quality, source }: Actuator) {
-  return {
-    ...{ kind: settings.kind, state, position, value, quality, source },
-    registers: Object.fromEntries(
-      Object.entries(registers).map(([address, register]) => [address, registerPart(register)]),
-    ),
-  };
-}
 
 const registerPart = ({ raw, readAt, fresh, source }: Register) => ({
   raw,

@@ -16,6 +16,7 @@ import type { Mirror } from "../sync/mirror.js";
 import type { PollIntervals } from "../sync/poll-plan.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import type { Overdue } from "./overdue.js";
+import type { SelfTest } from "./self-test.js";
 
 /** What a bridge looks at to know how it is. */
 export interface StatusParts {
@@ -38,23 +39,25 @@ export interface StatusParts {
   readonly onEvent: (event: BridgeEvent) => void;
 }
 
-/** What the bridge has learnt about itself. */
-interface OwnHealth {
+/** What the bridge has learnt about itself in this run. */
+export interface OwnFacts {
   /** Monotonic ms. */
   readonly startedAt: number;
+  /** 99th percentile of the event loop's delay, ms. */
   readonly lagMs: number;
-  /** Instants are epoch ms. */
-  readonly broker: {
-    readonly state: string;
-    readonly deafSince: number | null;
-    readonly heardAt: number | null;
-  };
+  readonly brokerState: string;
+  /** Whether the broker's messages arrive. */
+  readonly hearing: Pick<SelfTest, "deafSince" | "heardAt" | "counters">;
+  /** `since`: epoch ms. */
   readonly otherBridge: { readonly client: string | null; readonly since: number } | null;
   readonly overdue: readonly Overdue[];
+  readonly clockJumps: number;
+  readonly wrongTokens: number;
+  readonly platformReconnects: number;
 }
 
 /** What `bridge/health` tells. */
-export function healthDocument(sources: StatusParts, own: OwnHealth): Readonly<Record<string, unknown>> {
+export function healthDocument(sources: StatusParts, own: OwnFacts): Readonly<Record<string, unknown>> {
   const { clock, live, mirror, connection, platform, configuration } = sources;
   const { store, poller, budget, intervals } = mirror;
   const now = clock.monotonic();
@@ -66,9 +69,9 @@ export function healthDocument(sources: StatusParts, own: OwnHealth): Readonly<R
     rss_mb: Math.round(process.memoryUsage.rss() / 1024 / 102.4) / 10,
     event_loop_lag_ms: Math.round(own.lagMs * 10) / 10,
     broker: {
-      state: own.broker.state,
-      deaf_since: isoOrNull(own.broker.deafSince),
-      heard_ourselves_at: isoOrNull(own.broker.heardAt),
+      state: own.brokerState,
+      deaf_since: isoOrNull(own.hearing.deafSince),
+      heard_ourselves_at: isoOrNull(own.hearing.heardAt),
       ...connection.counters(),
     },
     platform: platformHealth(sources),

@@ -1,32 +1,16 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { type CommandResult, outcomes, refusalReasons } from "../greenhouse/command/outcomes.js";
+import { platformStates } from "../greenhouse/model.js";
 import { pollOperations } from "../sync/poll-plan.js";
 import { pollResults } from "../sync/poll-reads.js";
-import type { StatusParts } from "./health.js";
-
-/** What the figures are taken from, when somebody asks for them. */
-export interface MetricSources extends StatusParts {
-  /** What the bridge has learnt about itself. */
-  readonly own: () => {
-    readonly startedAt: number;
-    /** 99th percentile of the event loop's delay, ms. */
-    readonly lagMs: number;
-    readonly clockJumps: number;
-    readonly wrongTokens: number;
-    readonly platformReconnects: number;
-    readonly overdue: number;
-    readonly hasOtherBridge: boolean;
-    readonly isDeaf: boolean;
-    readonly selfTests: { readonly heard: number; readonly failed: number };
-  };
-}
+import type { OwnFacts, StatusParts } from "./health.js";
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
 /** Further words are labels. */
 type Row = readonly [
   name: string,
   help: string,
-  read: () => number | boolean | readonly Sample[],
+  value: number | boolean | readonly Sample[],
   ...labels: string[],
 ];
 
@@ -34,156 +18,135 @@ type Row = readonly [
 const counted = (label: string, counts: Readonly<Record<string, number>>): readonly Sample[] =>
   Object.entries(counts).map(([word, count]) => [{ [label]: word }, count]);
 
-function qualities(all: Iterable<{ readonly quality: "good" | "uncertain" | "stale" | "bad" }>) {
-  const counts = { good: 0, uncertain: 0, stale: 0, bad: 0 };
-  for (const { quality } of all) counts[quality] += 1;
-  return counted("quality", counts);
+/** How many of `all` have each of the `words`. */
+function tallied<Word extends string>(label: string, words: readonly Word[], all: readonly Word[]) {
+  return counted(
+    label,
+    Object.fromEntries(words.map((word) => [word, all.filter((one) => one === word).length])),
+  );
 }
 
 /*
  * Names are a promise, like topics. docs/metrics.md lists them; a test keeps both equal. What ends with `_total` counts.
  */
 
-function bridgeRows({ version, clock, desk, live, journal, own }: MetricSources): readonly Row[] {
+function bridgeRows({ version, clock, desk, live, journal }: StatusParts, own: OwnFacts): readonly Row[] {
   const { memoryUsage, version: node } = process;
-  const uptime = () => (clock.monotonic() - own().startedAt) / 1_000;
-  const lag = () => own().lagMs / 1_000;
-  const readOnly = () => live.current.commands.read_only;
+  const { available, bytes, sequence } = journal.state();
+  const uptime = (clock.monotonic() - own.startedAt) / 1_000;
+  const readOnly = live.current.commands.read_only;
   const rival = "1 while another bridge of the same account is seen, and commands are refused";
+  const lag = "99th percentile of the event loop's delay, of at most the last minute";
+  const usable = "1 while the journal can be written; 0: commands are refused";
   return [
-    ["build_info", "1, with the versions as labels", () => [[{ version, node }, 1]], "version", "node"],
+    ["build_info", "1, with the versions as labels", [[{ version, node }, 1]], "version", "node"],
     ["uptime_seconds", "Since the start of this run, on the monotonic clock", uptime],
-    ["resident_memory_bytes", "Memory of the process", () => memoryUsage.rss()],
-    ["heap_used_bytes", "Used part of the JavaScript heap", () => memoryUsage().heapUsed],
-    ["event_loop_lag_seconds", "99th percentile of the event loop's delay, of at most the last minute", lag],
-    ["clock_jumps_total", "How often the wall clock was set since the start", () => own().clockJumps],
-    ["http_wrong_tokens_total", "Requests with a wrong http.token", () => own().wrongTokens],
-    ["commands_open", "Commands taken and not ended", () => desk.commander.open.length],
-    ["results_waiting", "Results the broker has not taken yet", () => desk.outbox.waiting],
+    ["resident_memory_bytes", "Memory of the process", memoryUsage.rss()],
+    ["heap_used_bytes", "Used part of the JavaScript heap", memoryUsage().heapUsed],
+    ["event_loop_lag_seconds", lag, own.lagMs / 1_000],
+    ["clock_jumps_total", "How often the wall clock was set since the start", own.clockJumps],
+    ["http_wrong_tokens_total", "Requests with a wrong http.token", own.wrongTokens],
+    ["commands_open", "Commands taken and not ended", desk.commander.open.length],
+    ["results_waiting", "Results the broker has not taken yet", desk.outbox.waiting],
     ["read_only", "1 while commands are refused by commands.read_only or after a crash loop", readOnly],
-    ["other_bridge", rival, () => own().hasOtherBridge],
-    ["overdue", "Promised reads and topics that are late", () => own().overdue],
-    [
-      "journal_available",
-      "1 while the journal can be written; 0: commands are refused",
-      () => journal.state().available,
-    ],
-    ["journal_bytes", "Size of the journal on disk", () => journal.state().bytes],
-    ["journal_records", "Number of the newest record", () => journal.state().sequence],
+    ["other_bridge", rival, own.otherBridge !== null],
+    ["overdue", "Promised reads and topics that are late", own.overdue.length],
+    ["journal_available", usable, available],
+    ["journal_bytes", "Size of the journal on disk", bytes],
+    ["journal_records", "Number of the newest record", sequence],
   ];
 }
 
-const platformStates = ["online", "degraded", "unauthorized", "unreachable"] as const;
-
-function platformRows({ platform, mirror, clock, own }: MetricSources): readonly Row[] {
-  const sent = () => platform.counters();
-  const push = () => platform.pushCounters();
-  const states = () =>
-    platformStates.map((state): Sample => [{ state }, state === mirror.watch.state ? 1 : 0]);
-  const sinceContact = () =>
-    (["business", "realtime"] as const).map((host): Sample => {
-      const at = platform.link(host).contactAt;
-      return [{ host }, at === null ? NaN : (clock.monotonic() - at) / 1_000];
-    });
-  const reconnects = () => own().platformReconnects;
+function platformRows({ platform, mirror, clock }: StatusParts, own: OwnFacts): readonly Row[] {
+  const { requests, writes, signins, retries, failures, paused } = platform.counters();
+  const push = platform.pushCounters();
+  const { state } = mirror.watch;
+  const states = tallied("state", platformStates, state === null ? [] : [state]);
+  const sinceContact = (["business", "realtime"] as const).map((host): Sample => {
+    const at = platform.link(host).contactAt;
+    return [{ host }, at === null ? NaN : (clock.monotonic() - at) / 1_000];
+  });
+  const reconnects = "How often the platform came back after it was unreachable";
   const held = "Calls held back without a request, while a host is away or asks for a pause";
+  const contact = "Since the host last answered; NaN while it has not";
   return [
     ["platform_state", "1 for the state that bridge/platform shows", states, "state"],
-    [
-      "platform_last_contact_seconds",
-      "Since the host last answered; NaN while it has not",
-      sinceContact,
-      "host",
-    ],
-    ["platform_reconnects_total", "How often the platform came back after it was unreachable", reconnects],
-    ["requests_total", "HTTP requests sent, reads, sign-ins and control values", () => sent().requests],
-    ["control_posts_total", "Control values POSTed", () => sent().writes],
-    ["sign_ins_total", "Sign-ins sent", () => sent().signins],
-    ["request_retries_total", "Requests sent again", () => sent().retries],
-    ["request_failures_total", "Requests without a usable answer", () => sent().failures],
-    ["requests_held_total", held, () => sent().paused],
-    ["push_channels", "Push channels that stand; 0 where the platform is only polled", () => push().open],
-    ["push_connects_total", "Push channels opened", () => push().connects],
-    ["push_lost_total", "Open push channels that ended", () => push().lost],
-    ["push_failures_total", "Tries that opened no push channel", () => push().failures],
-    ["push_frames_total", "Messages pushed by the platform, readable or not", () => push().frames],
-    ["unreadable_shapes", "Kinds of answers that could not be read", () => platform.shapeReports().length],
+    ["platform_last_contact_seconds", contact, sinceContact, "host"],
+    ["platform_reconnects_total", reconnects, own.platformReconnects],
+    ["requests_total", "HTTP requests sent, reads, sign-ins and control values", requests],
+    ["control_posts_total", "Control values POSTed", writes],
+    ["sign_ins_total", "Sign-ins sent", signins],
+    ["request_retries_total", "Requests sent again", retries],
+    ["request_failures_total", "Requests without a usable answer", failures],
+    ["requests_held_total", held, paused],
+    ["push_channels", "Push channels that stand; 0 where the platform is only polled", push.open],
+    ["push_connects_total", "Push channels opened", push.connects],
+    ["push_lost_total", "Open push channels that ended", push.lost],
+    ["push_failures_total", "Tries that opened no push channel", push.failures],
+    ["push_frames_total", "Messages pushed by the platform, readable or not", push.frames],
+    ["unreadable_shapes", "Kinds of answers that could not be read", platform.shapeReports().length],
   ];
 }
 
-function mirrorRows({ mirror: { store, poller, budget }, clock }: MetricSources): readonly Row[] {
-  const polls = () =>
-    pollOperations.flatMap((operation) =>
-      pollResults.map((result): Sample => [{ operation, result }, poller.tally.count(operation, result)]),
+function mirrorRows({ mirror: { store, poller, budget }, clock }: StatusParts): readonly Row[] {
+  const polls = pollOperations.flatMap((operation) =>
+    pollResults.map((result): Sample => [{ operation, result }, poller.tally.count(operation, result)]),
+  );
+  const cost = counted("operation", poller.callsPerHour());
+  const left = budget.left(clock.monotonic()) ?? Infinity;
+  const all = [...store.controllers()];
+  const controllers = tallied(
+    "availability",
+    ["online", "offline", "unknown"],
+    all.map(({ availability }) => availability),
+  );
+  const qualitiesOf = (things: "sensors" | "actuators") =>
+    tallied(
+      "quality",
+      ["good", "uncertain", "stale", "bad"],
+      all.flatMap((controller) => [...controller[things].values()].map(({ quality }) => quality)),
     );
-  const cost = () => counted("operation", poller.callsPerHour());
-  const left = () => budget.left(clock.monotonic()) ?? Infinity;
-  const controllers = () => {
-    const counts = { online: 0, offline: 0, unknown: 0 };
-    for (const { availability } of store.controllers()) counts[availability] += 1;
-    return counted("availability", counts);
-  };
-  const qualitiesOf = (things: "sensors" | "actuators") => () =>
-    qualities([...store.controllers()].flatMap((controller) => [...controller[things].values()]));
   const stretch = "By how much the budget stretches all intervals; 1 when it does not";
   const actuators = "Actuators of all controllers, by quality of their state";
   return [
     ["polls_total", "Reads that polling made, by operation and result", polls, "operation", "result"],
     ["polling_calls_per_hour", "What polling costs as it is planned now, by operation", cost, "operation"],
     ["request_budget_left", "Requests that polling may start now; +Inf without a limit", left],
-    ["polling_stretch_ratio", stretch, () => poller.stretch],
+    ["polling_stretch_ratio", stretch, poller.stretch],
     ["controllers", "Controllers, by availability", controllers, "availability"],
     ["readings", "Sensors of all controllers, by quality", qualitiesOf("sensors"), "quality"],
     ["actuators", actuators, qualitiesOf("actuators"), "quality"],
   ];
 }
 
-function brokerRows({ connection, own }: MetricSources): readonly Row[] {
-  const link = () => connection.counters();
-  const isOnline = () => connection.state === "online";
-  const lost = () => link().dropped + link().unacknowledged + link().publishRefused;
-  const tests = () => counted("result", own().selfTests);
+function brokerRows({ connection }: StatusParts, { hearing }: OwnFacts): readonly Row[] {
+  const link = connection.counters();
+  const lost = link.dropped + link.unacknowledged + link.publishRefused;
+  const tests = counted("result", hearing.counters);
+  const isDeaf = hearing.deafSince !== null;
   const lostHelp = "Messages not sent, not acknowledged or refused; states follow in the next snapshot";
-  const taken = "Links lost to another client with our client id";
+  const connected = "1 while the link stands and every subscription is granted";
   return [
-    ["broker_connected", "1 while the link stands and every subscription is granted", isOnline],
-    ["broker_deaf", "1 while the broker takes messages but delivers none to us", () => own().isDeaf],
-    ["broker_connects_total", "Links made", () => link().connects],
-    ["broker_disconnects_total", "Links lost", () => link().disconnects],
-    ["broker_refusals_total", "Links refused by the broker", () => link().refused],
-    ["broker_takeovers_total", taken, () => link().takenOver],
+    ["broker_connected", connected, connection.state === "online"],
+    ["broker_deaf", "1 while the broker takes messages but delivers none to us", isDeaf],
+    ["broker_connects_total", "Links made", link.connects],
+    ["broker_disconnects_total", "Links lost", link.disconnects],
+    ["broker_refusals_total", "Links refused by the broker", link.refused],
+    ["broker_takeovers_total", "Links lost to another client with our client id", link.takenOver],
     ["broker_self_tests_total", "Messages to ourselves, by result", tests, "result"],
-    ["messages_published_total", "Messages acknowledged by the broker", () => link().published],
+    ["messages_published_total", "Messages acknowledged by the broker", link.published],
     ["messages_lost_total", lostHelp, lost],
-    ["messages_received_total", "Messages received", () => link().received],
+    ["messages_received_total", "Messages received", link.received],
   ];
 }
 
 const prefix = "greenhouse2mqtt_";
 
-/** Has prom-client ask for the figure whenever a page is made. */
-function register([name, help, read, ...labelNames]: Row, registry: Registry) {
-  const samples = (): readonly Sample[] => {
-    const reading = read();
-    return typeof reading === "object" ? reading : [[{}, Number(reading)]];
-  };
-  const common = { name: `${prefix}${name}`, help, labelNames, registers: [registry] };
-  if (!name.endsWith("_total")) {
-    const gauge: Gauge = new Gauge({
-      ...common,
-      collect: () => {
-        for (const [at, value] of samples()) gauge.set(at, value);
-      },
-    });
-    return;
-  }
-  const counter: Counter = new Counter({
-    ...common,
-    collect: () => {
-      counter.reset();
-      for (const [at, value] of samples()) counter.inc(at, value);
-    },
-  });
+function register([name, help, value, ...labelNames]: Row, registry: Registry): void {
+  const samples: readonly Sample[] = typeof value === "object" ? value : [[{}, Number(value)]];
+  const Metric = name.endsWith("_total") ? Counter : Gauge;
+  const metric = new Metric({ name: `${prefix}${name}`, help, labelNames, registers: [registry] });
+  for (const [labels, count] of samples) metric.inc(labels, count);
 }
 
 /** Upper bounds in seconds: from an answer of a fan to a curtain that travels for minutes. */
@@ -191,13 +154,16 @@ const buckets = [0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600];
 
 /** The page of `/metrics`, of one run. */
 export class Metrics {
-  readonly #registry = new Registry();
+  readonly #facts: () => readonly [parts: StatusParts, own: OwnFacts];
+  /** What is counted as it happens; all else is read when somebody asks. */
+  readonly #counted = new Registry();
   readonly #outcomes: Counter<"outcome">;
   readonly #refusals: Counter<"reason">;
   readonly #durations: Histogram;
 
-  constructor(sources: MetricSources) {
-    const registers = [this.#registry];
+  constructor(facts: () => readonly [parts: StatusParts, own: OwnFacts]) {
+    this.#facts = facts;
+    const registers = [this.#counted];
     this.#outcomes = new Counter({
       ...{ name: `${prefix}commands_total`, help: "Commands answered, by outcome", registers },
       labelNames: ["outcome"],
@@ -214,8 +180,6 @@ export class Metrics {
     // Every word is there from the start, so that a rate can be taken.
     for (const outcome of outcomes) this.#outcomes.inc({ outcome }, 0);
     for (const reason of refusalReasons) this.#refusals.inc({ reason }, 0);
-    for (const rows of [bridgeRows, platformRows, mirrorRows, brokerRows])
-      for (const row of rows(sources)) register(row, this.#registry);
   }
 
   /** Counts how a command ended. */
@@ -226,7 +190,11 @@ export class Metrics {
   }
 
   async page(): Promise<string> {
-    const text = await this.#registry.metrics();
+    const [parts, own] = this.#facts();
+    const now = new Registry();
+    for (const rows of [bridgeRows, platformRows, mirrorRows, brokerRows])
+      for (const row of rows(parts, own)) register(row, now);
+    const text = `${await this.#counted.metrics()}\n${await now.metrics()}`;
     // prom-client writes `Nan`, the format says `NaN`.
     return text.replaceAll(/ Nan$/gm, " NaN");
   }

@@ -8,8 +8,7 @@ import { every, Rest } from "../runtime/schedule.js";
 import type { ServiceManager } from "../runtime/systemd.js";
 import type { Bundle } from "./bundle.js";
 import { awaitProven } from "./crash-loop.js";
-import { bridgeInfo, healthDocument, type StatusParts } from "./health.js";
-import type { MetricSources } from "./metrics.js";
+import { bridgeInfo, healthDocument, type OwnFacts, type StatusParts } from "./health.js";
 import { notice, type Noticed, noticedNothing } from "./notices.js";
 import { BrokerTests } from "./other-bridge.js";
 import { overdueOf, shortestIntervalMs } from "./overdue.js";
@@ -55,42 +54,24 @@ const statusEveryMs = 30_000;
 const looksPerWatchdog = 4;
 
 /** Tells systemd that we are ready, that we live as long as work gets done, and that we stop. */
-export class Watchdog {
-  readonly #ports: WatchdogPorts;
-  #stuck: string | null = null;
-
-  constructor(ports: WatchdogPorts) {
-    this.#ports = ports;
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { manager, clock, status } = this.#ports;
-    const { watchdogMs } = manager;
-    const everyMs = watchdogMs === null ? statusEveryMs : watchdogMs / looksPerWatchdog;
-    manager.tell("READY=1", `STATUS=${status()}`);
-    let due = clock.monotonic() + everyMs;
-    while (!signal.aborted) {
-      await clock.wait(Math.max(0, due - clock.monotonic()), signal).catch(() => undefined);
-      if (isAborted(signal)) break;
-      this.#look(clock.monotonic() - due, watchdogMs !== null);
-      due = clock.monotonic() + everyMs;
-    }
-    manager.tell("STOPPING=1", "STATUS=stopping");
-  }
-
-  #look(lateMs: number, isWatched: boolean): void {
-    const { manager, clock, log, progress, status } = this.#ports;
-    const stuck = stuckPart({ ...progress(), lateMs }, clock.monotonic());
-    if (stuck !== null && stuck !== this.#stuck)
+export async function tellManager(ports: WatchdogPorts, signal: AbortSignal): Promise<void> {
+  const { manager, clock, log, progress, status } = ports;
+  const { watchdogMs } = manager;
+  const everyMs = watchdogMs === null ? statusEveryMs : watchdogMs / looksPerWatchdog;
+  manager.tell("READY=1", `STATUS=${status()}`);
+  let told: string | null = null;
+  for (let due = clock.monotonic() + everyMs; ; due = clock.monotonic() + everyMs) {
+    await clock.wait(Math.max(0, due - clock.monotonic()), signal).catch(() => undefined);
+    if (signal.aborted) break;
+    const stuck = stuckPart({ ...progress(), lateMs: clock.monotonic() - due }, clock.monotonic());
+    if (stuck !== null && stuck !== told)
       log.error({ part: stuck }, "a part makes no progress; systemd restarts the bridge if it stays so");
-    this.#stuck = stuck;
-    const alive = isWatched && stuck === null ? ["WATCHDOG=1"] : [];
+    told = stuck;
+    const alive = watchdogMs !== null && stuck === null ? ["WATCHDOG=1"] : [];
     manager.tell(...alive, `STATUS=${stuck === null ? status() : `${stuck} makes no progress`}`);
   }
+  manager.tell("STOPPING=1", "STATUS=stopping");
 }
-
-// The signal changes during the awaits, which the compiler's narrowing of `aborted` does not know.
-const isAborted = (signal: AbortSignal): boolean => signal.aborted;
 
 /** Says in log and journal that the wall clock was set, so that times in both can be understood later. */
 export function tellClockSet(
@@ -121,10 +102,8 @@ export class Status {
   readonly #look: Rest;
   readonly #knownSince = new Map<string, number>();
   #noticed: Noticed = noticedNothing;
-  #platformReconnects = 0;
   #platformState: PlatformState | null = null;
-  #clockJumps = 0;
-  #wrongTokens = 0;
+  readonly #counts = { clockJumps: 0, wrongTokens: 0, platformReconnects: 0 };
   #wrongTokenAt: number | null = null;
 
   constructor(parts: StatusParts) {
@@ -136,7 +115,7 @@ export class Status {
     this.#tests = new BrokerTests(parts, note, () => this.publish());
     this.#look = new Rest(clock);
     parts.mirror.store.onClockSet((byMs) => {
-      this.#clockJumps += 1;
+      this.#counts.clockJumps += 1;
       tellClockSet(byMs, parts, note);
     });
     parts.mirror.store.onChange((before, after) => {
@@ -184,7 +163,7 @@ export class Status {
   }
 
   platformState(state: PlatformState): void {
-    if (this.#platformState === "unreachable") this.#platformReconnects += 1;
+    if (this.#platformState === "unreachable") this.#counts.platformReconnects += 1;
     this.#platformState = state;
   }
 
@@ -193,7 +172,7 @@ export class Status {
     const { clock, log } = this.#parts;
     const now = clock.monotonic();
     if (shown === "http.token") {
-      this.#wrongTokens += 1;
+      this.#counts.wrongTokens += 1;
       if (this.#wrongTokenAt !== null && now - this.#wrongTokenAt < journaledTokensMs) return;
       this.#wrongTokenAt = now;
     }
@@ -205,7 +184,7 @@ export class Status {
     const { clock } = this.#parts;
     this.#lag.enable();
     await Promise.all([
-      this.#watchdog()?.run(signal),
+      this.#tellManager(signal),
       awaitProven(
         {
           ...{ ...this.#parts, startedAt: this.#startedAt, note: this.#note.bind(this) },
@@ -262,14 +241,24 @@ export class Status {
   }
 
   health(): Readonly<Record<string, unknown>> {
-    const { self } = this.#tests;
-    return healthDocument(this.#parts, {
+    return healthDocument(this.#parts, this.#own());
+  }
+
+  /** What `/metrics` shows is made from these. */
+  figures(): readonly [StatusParts, OwnFacts] {
+    return [this.#parts, this.#own()];
+  }
+
+  #own(): OwnFacts {
+    return {
       startedAt: this.#startedAt,
-      lagMs: this.#lagMs(),
-      broker: { state: this.brokerState, deafSince: self.deafSince, heardAt: self.heardAt },
+      lagMs: Math.max(0, this.#lag.percentile(99) / 1e6 - lagResolutionMs),
+      brokerState: this.brokerState,
+      hearing: this.#tests.self,
       otherBridge: this.#tests.other(),
       overdue: this.overdue().late,
-    });
+      ...this.#counts,
+    };
   }
 
   /**
@@ -282,30 +271,6 @@ export class Status {
       const bundle = await bridgeBundle(this.#parts, this.health(), share);
       return redact ? fitForStrangers(bundle, this.#parts.live.current, []) : bundle;
     });
-  }
-
-  /** What `/metrics` shows. */
-  metricSources(): MetricSources {
-    const { self } = this.#tests;
-    return {
-      ...this.#parts,
-      own: () => ({
-        startedAt: this.#startedAt,
-        lagMs: this.#lagMs(),
-        clockJumps: this.#clockJumps,
-        wrongTokens: this.#wrongTokens,
-        platformReconnects: this.#platformReconnects,
-        overdue: this.overdue().late.length,
-        hasOtherBridge: this.otherBridge === true,
-        isDeaf: self.deafSince !== null,
-        selfTests: self.counters,
-      }),
-    };
-  }
-
-  /** 99th percentile of the event loop's delay since the last minute began. */
-  #lagMs(): number {
-    return Math.max(0, this.#lag.percentile(99) / 1e6 - lagResolutionMs);
   }
 
   overdue(): ReturnType<typeof overdueOf> {
@@ -324,22 +289,21 @@ export class Status {
     });
   }
 
-  #watchdog(): Watchdog | null {
+  async #tellManager(signal: AbortSignal): Promise<void> {
     const { manager, clock, log, mirror, outputs } = this.#parts;
-    if (!manager) return null;
+    if (!manager) return;
     const { poller, store, inventory, intervals, watch } = mirror;
     const shortestMs = () =>
-      poller.stretch *
       shortestIntervalMs(intervals, store.controllers(), (code) => inventory.hasReadings(code));
     const progress = () => ({
       startedAt: this.#startedAt,
       outputsAt: outputs.workedAt,
       readEndedAt: poller.tally.endedAt,
-      readPauseMs: readPauseMs(shortestMs()),
+      readPauseMs: readPauseMs(poller.stretch * shortestMs()),
     });
     const status = () =>
       `broker ${this.brokerState}; platform ${watch.state ?? "not asked yet"}; ${store.size} controllers`;
-    return new Watchdog({ manager, clock, log, progress, status });
+    await tellManager({ manager, clock, log, progress, status }, signal);
   }
 
   #notice(): void {

@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { LiveSettings } from "../../src/config/live-settings.js";
 import { journalDirectory } from "../../src/journal/open.js";
 import {
+  awaitProven,
   beginLife,
   crashesBefore,
   type EndedRun,
@@ -13,10 +14,12 @@ import {
 } from "../../src/status/crash-loop.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { Journal } from "../../src/journal/journal.js";
-import { systemClock } from "../../src/runtime/clock.js";
-import { capturedLog } from "../mqtt-connection/support.js";
+import type { RecordBody } from "../../src/journal/records.js";
+import { capturedLog } from "../journal/support/captured-log.js";
+import { VirtualClock } from "../support/virtual-clock.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
 
+const minute = 60_000;
 const now = Date.parse("2026-03-01T08:00:00Z");
 const run = (agoS: number, over: Partial<EndedRun> = {}): EndedRun => ({
   at: new Date(now - agoS * 1_000).toISOString(),
@@ -45,34 +48,47 @@ describe("how many runs just crashed", () =>
     ["an unreadable time", [run(10), { ...run(0), at: "" }], 0],
   ])("%s → %i", (_, runs, crashes) => expect(crashesBefore(runs, now)).toBe(crashes)));
 
-/** One run after the other on the same data directory, each in its own way, with the real journal. */
-async function lives(kinds: readonly ("killed" | "worked" | "failed" | "stopped")[]) {
+type Kind = "killed" | "worked" | "failed" | "stopped";
+
+/** Runs on one data directory, with the real journal and a clock that the test moves. */
+async function greenhouse() {
   const folder = await mkdtemp(join(tmpdir(), "lives-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const { log } = capturedLog();
-  const configuration = await configurationOf("http: false", await platform());
-  const around = {
-    ...{ clock: systemClock, log, version: "test" },
-    configuration: { ...configuration, data_dir: folder },
-  };
-  const begin = async (boot: string) => {
-    const journal = await Journal.open(journalDirectory(folder), { clock: systemClock, log, boot });
+  const loaded = await configurationOf("http: false", await platform());
+  const configuration = { ...loaded, data_dir: folder };
+  const clock = new VirtualClock(now);
+  const begin = async () => {
+    const { log, lines } = capturedLog();
+    const journal = await Journal.open(journalDirectory(folder), { clock, log });
     const live = new LiveSettings(configuration);
-    await beginLife(journal, around, live);
-    return { journal, live };
+    const startedAt = clock.monotonic();
+    await beginLife(journal, { configuration, clock, log, version: "test" }, live);
+    const end = new AbortController();
+    const notes: Promise<unknown>[] = [];
+    const news: (string | null)[] = [];
+    const note = (record: RecordBody) => notes.push(journal.append(record, { durable: true }));
+    const onNews = () => news.push(live.readOnlyBecause);
+    const proving = awaitProven({ startedAt, clock, log, live, note, onNews }, end.signal);
+    /** In its own way: killed as a power cut would end it. */
+    const over = async (kind: Kind = "killed") => {
+      if (kind === "worked" || kind === "failed")
+        await journal.append({ type: "result", ...about, result: done }, { durable: false });
+      if (kind === "failed") failWith(folder, new Error("boom"));
+      if (kind === "stopped") await endLife(journal);
+      end.abort();
+      await proving;
+      await Promise.all(notes);
+      await journal.close();
+    };
+    return { live, lines, news, over };
   };
-  for (const [place, kind] of kinds.entries()) {
-    const { journal } = await begin(`run-${place}`);
-    if (kind === "worked" || kind === "failed")
-      await journal.append({ type: "result", ...about, result: done }, { durable: false });
-    if (kind === "failed") failWith(folder, new Error("boom"));
-    if (kind === "stopped") await endLife(journal);
-    await journal.close();
-  }
-  const { journal, live } = await begin("last");
-  await journal.close();
-  return live.readOnlyBecause;
+  const lives = async (kinds: readonly Kind[]) => {
+    for (const kind of kinds) await (await begin()).over(kind);
+  };
+  return { clock, begin, lives };
 }
+
+const times = (count: number, kind: Kind) => Array<Kind>(count).fill(kind);
 
 const about = { controller: "GH-0001", actuator: "fan" };
 const done: CommandResult = {
@@ -87,31 +103,95 @@ function failWith(dataDir: string, error: unknown): void {
   const listeners: ((error: unknown) => void)[] = [];
   guardProcess({
     process: { on: (_, listener) => listeners.push(listener), off: () => undefined, exit: () => undefined },
-    ...{ dataDir, now: () => systemClock.now(), secrets: () => [], fatal: () => undefined },
+    ...{ dataDir, now: () => now, secrets: () => [], fatal: () => undefined },
   });
   listeners[0]?.(error);
 }
 
 describe("which lives make a crash loop", () =>
-  it.each([
-    ["five that ended without a word", ["killed", "killed", "killed", "killed", "killed"], true],
-    ["four are not enough", ["killed", "killed", "killed", "killed"], false],
-    [
-      "not while each did its work until the power went",
-      ["worked", "worked", "worked", "worked", "worked", "worked"],
-      false,
-    ],
-    [
-      "but when an error that nobody caught ended each, whatever it had done",
-      ["failed", "failed", "failed", "failed", "failed"],
-      true,
-    ],
+  it.each<[string, Kind[], boolean]>([
+    ["five that ended without a word", times(5, "killed"), true],
+    ["four are not enough", times(4, "killed"), false],
+    ["not while each did its work until the power went", times(6, "worked"), false],
+    ["but when an error that nobody caught ended each, whatever it had done", times(5, "failed"), true],
     [
       "a clean stop among them starts anew",
       ["killed", "failed", "killed", "stopped", "killed", "failed"],
       false,
     ],
     ["mixed ones count together", ["killed", "failed", "killed", "failed", "killed"], true],
-  ] as const)("%s: %j → %s", async (_, kinds, isLoop) => {
-    expect(await lives(kinds)).toBe(isLoop ? "crash_loop" : null);
+  ])("%s: %j → %s", async (_, kinds, isLoop) => {
+    const { begin, lives } = await greenhouse();
+    await lives(kinds);
+    const last = await begin();
+    expect(last.live.readOnlyBecause).toBe(isLoop ? "crash_loop" : null);
+    await last.over();
+  }));
+
+describe("a run that is read-only after a crash loop", () => {
+  it("takes commands again after 15 minutes, and says so", async () => {
+    const { clock, begin, lives } = await greenhouse();
+    await lives(times(5, "killed"));
+    const careful = await begin();
+    expect(careful.lines.at(-1)).toContain("takes commands again when it has run for 15 minutes");
+    await clock.advance(15 * minute - 1);
+    expect(careful.live.readOnlyBecause).toBe("crash_loop");
+    expect(careful.live.current.commands.read_only).toBe(true);
+    expect(careful.news).toEqual([]);
+    await clock.advance(1);
+    expect(careful.live.readOnlyBecause).toBeNull();
+    expect(careful.live.current.commands.read_only).toBe(false);
+    expect(careful.news).toEqual([null]);
+    expect(careful.lines.at(-1)).toContain("no longer read-only");
+    await careful.over();
+  });
+
+  it("goes by the time it ran and not by the wall clock", async () => {
+    const { clock, begin, lives } = await greenhouse();
+    await lives(times(5, "killed"));
+    const careful = await begin();
+    clock.setWall(clock.now() + 365 * 24 * 60 * minute);
+    await clock.advance(minute);
+    expect(careful.live.readOnlyBecause).toBe("crash_loop");
+    await careful.over();
+  });
+
+  it("begins anew when it ends before", async () => {
+    const { clock, begin, lives } = await greenhouse();
+    await lives(times(5, "killed"));
+    const careful = await begin();
+    await clock.advance(minute);
+    await careful.over();
+    const next = await begin();
+    expect(next.live.readOnlyBecause).toBe("crash_loop");
+    await next.over();
+  });
+});
+
+describe("a run of 15 minutes that a power cut ended", () =>
+  it("counts as good for the next start, also where the clock was set back meanwhile", async () => {
+    const { clock, begin, lives } = await greenhouse();
+    await lives(times(4, "killed"));
+    const good = await begin();
+    const before = clock.now();
+    await clock.advance(16 * minute);
+    await good.over();
+    clock.setWall(before + minute);
+    const next = await begin();
+    expect(next.live.readOnlyBecause).toBeNull();
+    expect(good.lines.filter((line) => line.includes("read-only"))).toEqual([]);
+    await next.over();
+  }));
+
+describe("several reasons to be read-only", () =>
+  it("hold each for itself: the end of one is not the end of the others", async () => {
+    const live = new LiveSettings(await configurationOf("http: false", await platform()));
+    const holding = new Set(["one", "two"]);
+    for (const because of ["one", "two"]) live.forceReadOnly(because, () => holding.has(because));
+    expect(live.readOnlyBecause).toBe("one");
+    holding.delete("one");
+    expect(live.readOnlyBecause).toBe("two");
+    expect(live.current.commands.read_only).toBe(true);
+    holding.delete("two");
+    expect(live.readOnlyBecause).toBeNull();
   }));

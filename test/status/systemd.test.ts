@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readPauseMs, stuckPart, Watchdog } from "../../src/status/status.js";
+import { readPauseMs, stuckPart, tellManager } from "../../src/status/status.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
@@ -17,10 +17,8 @@ describe("which part makes no progress", () => {
     ["intervals of an hour leave pauses", { readEndedAt: 0, readPauseMs: 3 * 3_600_000 }, null],
   ])("%s: %j → %s", (_, over, part) => expect(stuckPart({ ...fine, ...over }, 1_000_000)).toBe(part));
 
-  it("a pause between reads may be three of the shortest intervals, and five minutes at least", () => {
-    expect(readPauseMs(60_000)).toBe(300_000);
-    expect(readPauseMs(600_000)).toBe(1_800_000);
-  });
+  it("a pause between reads may be three of the shortest intervals, and five minutes at least", () =>
+    expect([60_000, 600_000].map(readPauseMs)).toEqual([300_000, 1_800_000]));
 });
 
 function watchdog(watchdogMs: number | null) {
@@ -28,18 +26,16 @@ function watchdog(watchdogMs: number | null) {
   const { log, lines } = capturedLog();
   const told: string[] = [];
   const state = { outputsAt: 0, readEndedAt: 0, works: true };
-  const dog = new Watchdog({
-    manager: { watchdogMs, tell: (...assignments) => told.push(...assignments) },
-    clock,
-    log,
+  const life = new AbortController();
+  const ports = {
+    manager: { watchdogMs, tell: (...assignments: string[]) => told.push(...assignments) },
+    ...{ clock, log, status: () => "all is well" },
     progress: () => {
       if (state.works) state.outputsAt = clock.monotonic();
       return { ...state, startedAt: 0, readPauseMs: 1e9 };
     },
-    status: () => "all is well",
-  });
-  const life = new AbortController();
-  const running = dog.run(life.signal);
+  };
+  const running = tellManager(ports, life.signal);
   const end = async () => {
     life.abort();
     await running;
