@@ -160,12 +160,11 @@ export class Outputs {
   async #sayAllowed(): Promise<void> {
     if (this.#isAllowedSaid) return;
     const { connection, topics, store } = this.#parts;
-    for (const { info, actuators } of store.controllers())
-      for (const actuator of actuators.values()) {
-        await connection.ready();
-        for (const { topic, payload } of restrictionMessages(topics, info.id, undefined, actuator))
-          this.send(topic, payload);
-      }
+    for (const controller of store.controllers()) {
+      await connection.ready();
+      for (const { topic, payload } of restrictionMessages(topics, undefined, controller))
+        this.send(topic, payload);
+    }
     this.#isAllowedSaid = connection.state === "online";
   }
 

@@ -14,7 +14,6 @@ import type {
   Controller,
   ControllerInfo,
   Parameter,
-  Quality,
   RawAddress,
   RunningStatus,
   Sensor,
@@ -37,103 +36,125 @@ export function valueText(value: number | string): string {
   return Math.abs(value) < 1 ? value.toFixed(12).replace(/\.?0+$/, "") : String(BigInt(Math.trunc(value)));
 }
 
-/** What changes on the broker between two views of a sensor; `before` undefined means nothing is there yet. */
-export function sensorMessages(
-  topics: Topics,
-  controllerId: string,
-  before: Sensor | undefined,
-  after: Sensor,
+/** What one retained topic of a thing shows. */
+interface Leaf {
+  readonly topic: string;
+  /** A document is made when it is published. Null: nothing, and of what an earlier run left there nothing is known. */
+  readonly shows: string | (() => unknown) | null;
+  /** It is published again when one of these differs. */
+  readonly key: readonly unknown[];
+}
+
+const text = (topic: string, shows: string | null): Leaf => ({ topic, shows, key: [shows] });
+const json = (topic: string, shows: () => unknown, ...key: readonly unknown[]): Leaf => ({
+  topic,
+  shows,
+  key,
+});
+
+/** What changes on the broker between two views of a thing; `before` is empty where nothing is there yet. */
+function changes(before: readonly Leaf[], after: readonly Leaf[]): Message[] {
+  return after.flatMap(({ topic, shows, key }) => {
+    const old = before.find((leaf) => leaf.topic === topic)?.key;
+    const isSame = old === undefined ? shows === null : old.every((part, place) => part === key[place]);
+    if (isSame) return [];
+    return [{ topic, payload: typeof shows === "function" ? JSON.stringify(shows()) : (shows ?? "") }];
+  });
+}
+
+/** The same for all things of a sort. */
+function changesOfAll<Item>(
+  before: ReadonlyMap<string, Item> | undefined,
+  after: ReadonlyMap<string, Item>,
+  leaves: (item: Item, id: string) => readonly Leaf[],
 ): Message[] {
   if (before === after) return [];
-  const topic = topics.sensor(controllerId, after.definition.id);
-  const value = textChange(topic.value, before?.value ?? null, after.value);
-  const quality = before?.quality === after.quality ? [] : [{ topic: topic.quality, payload: after.quality }];
-  const json =
-    before && sameSensorJson(before, after)
-      ? []
-      : [{ topic: topic.json, payload: JSON.stringify(sensorDocument(after)) }];
-  return isUsable(after.quality) ? [...value, ...quality, ...json] : [...quality, ...value, ...json];
+  return [...after].flatMap(([id, item]) => {
+    const old = before?.get(id);
+    return old === item ? [] : changes(old === undefined ? [] : leaves(old, id), leaves(item, id));
+  });
 }
 
-// A reader must never hold a new bad value under the old good quality, nor a good quality over the old bad value.
-const isUsable = (quality: Quality) => quality === "good" || quality === "uncertain";
+/** Nothing known in the sensor's present unit empties its topic: what stands there would be read in the wrong one. */
+const sensorLeaves = (topics: Topics, controllerId: string) => (sensor: Sensor) => {
+  const { definition, value, raw, quality, measuredAt } = sensor;
+  const topic = topics.sensor(controllerId, definition.id);
+  const scalars = [
+    text(topic.value, value === null || value === "" ? null : valueText(value)),
+    text(topic.quality, quality),
+  ];
+  const document = json(
+    topic.json,
+    () => sensorDocument(sensor),
+    value,
+    raw,
+    quality,
+    measuredAt,
+    definition,
+  );
+  // A reader must never hold a new bad value under the old good quality, nor a good quality over the old bad value.
+  const isUsable = quality === "good" || quality === "uncertain";
+  return [...(isUsable ? scalars : scalars.reverse()), document];
+};
 
-function textChange(topic: string, before: number | string | null, after: number | string | null): Message[] {
-  if (before === after) return [];
-  // Nothing known in the sensor's present unit: what stands there would be read in the wrong one.
-  if (after === null || after === "") return before === null ? [] : [clear(topic)];
-  return [{ topic, payload: valueText(after) }];
-}
+const statusLeaves = (topics: Topics, controllerId: string) => (status: RunningStatus) => {
+  const { id, missed, state, value, changedAt, quality } = status;
+  const topic = topics.status(controllerId, id);
+  const scalar = text(topic.value, (missed > 0 ? "stale" : state) || null);
+  const document = json(topic.json, () => statusDocument(status), value, changedAt, quality);
+  return quality === "good" ? [scalar, document] : [document, scalar];
+};
 
-const sameSensorJson = (before: Sensor, after: Sensor) =>
-  before.value === after.value &&
-  before.raw === after.raw &&
-  before.quality === after.quality &&
-  before.measuredAt === after.measuredAt &&
-  before.definition === after.definition;
-
-export function actuatorMessages(
-  topics: Topics,
-  controllerId: string,
-  held: Actuator | undefined,
-  after: Actuator,
-): Message[] {
-  if (held === after || after.readAt === null || after.state === null) return [];
-  // What has no state yet was never published.
-  const before = held?.state === null ? undefined : held;
-  const topic = topics.actuator(controllerId, after.settings.id);
-  const messages: Message[] = [];
-  const { position, value, state } = after;
-  if (before?.position !== position)
-    messages.push({ topic: topic.position, payload: position === null ? "" : String(position) });
-  if (value !== null && before?.value !== value) messages.push({ topic: topic.value, payload: value });
-  if (before?.state !== state) messages.push({ topic: topic.state, payload: state });
-  if (!before || !sameActuatorJson(before, after))
-    messages.push({ topic: topic.json, payload: JSON.stringify(actuatorDocument(after)) });
-  return messages;
-}
+/** None while it was never read. */
+const actuatorLeaves = (topics: Topics, controllerId: string) => (actuator: Actuator) => {
+  const { settings, position, value, state, quality, readAt } = actuator;
+  if (readAt === null || state === null) return [];
+  const topic = topics.actuator(controllerId, settings.id);
+  return [
+    text(topic.position, position === null ? "" : String(position)),
+    text(topic.value, value),
+    text(topic.state, state),
+    json(topic.json, () => actuatorDocument(actuator), state, position, value, quality),
+  ];
+};
 
 /** What limits an actuator; there also while it was never read. */
-export function restrictionMessages(
-  topics: Topics,
-  controllerId: string,
-  held: Actuator | undefined,
-  after: Actuator,
-): Message[] {
-  if (held !== undefined && held.restrictions === after.restrictions) return [];
-  const topic = topics.actuator(controllerId, after.settings.id);
-  const document = (payload: unknown) => (payload ? JSON.stringify(payload) : "");
-  const before = held?.restrictions;
-  const now = after.restrictions;
-  const [allowed, lock, lease] = [allowedOf(after), document(now?.lock), document(now?.lease)];
+const restrictionLeaves = (topics: Topics, controllerId: string) => (actuator: Actuator) => {
+  const { restrictions, settings } = actuator;
+  const topic = topics.actuator(controllerId, settings.id);
+  const document = (of: unknown) => (of ? JSON.stringify(of) : "");
   return [
-    { topic: topic.allowed, payload: JSON.stringify(allowed) },
-    ...(document(before?.lock) === lock ? [] : [{ topic: topic.lock, payload: lock }]),
-    ...(document(before?.lease) === lease ? [] : [{ topic: topic.lease, payload: lease }]),
+    json(topic.allowed, () => allowedOf(actuator), restrictions),
+    text(topic.lock, document(restrictions?.lock) || null),
+    text(topic.lease, document(restrictions?.lease) || null),
   ];
-}
+};
 
-const sameActuatorJson = (before: Actuator, after: Actuator) =>
-  before.state === after.state &&
-  before.position === after.position &&
-  before.value === after.value &&
-  before.quality === after.quality &&
-  before.readAt !== null;
-
-export function parameterMessages(
-  topics: Topics,
-  controllerId: string,
-  before: Parameter | undefined,
-  after: Parameter,
-): Message[] {
-  if (before === after || after.register === null || after.value === null) return [];
-  const topic = topics.parameter(controllerId, after.settings.id);
-  const changed = before?.value !== after.value;
+const parameterLeaves = (topics: Topics, controllerId: string) => (parameter: Parameter) => {
+  const { settings, register, value, quality } = parameter;
+  if (register === null || value === null) return [];
+  const topic = topics.parameter(controllerId, settings.id);
   return [
-    ...(changed ? [{ topic: topic.value, payload: valueText(after.value) }] : []),
-    ...(changed || before.quality !== after.quality
-      ? [{ topic: topic.json, payload: JSON.stringify(parameterDocument(after)) }]
-      : []),
+    text(topic.value, valueText(value)),
+    json(topic.json, () => parameterDocument(parameter), value, quality),
+  ];
+};
+
+const addressLeaves =
+  (topics: Topics, controllerId: string) =>
+  ({ register }: RawAddress, address: string) =>
+    register === null
+      ? []
+      : [text(topics.address(controllerId, address).value, textOf(register.raw) || null)];
+
+function ownLeaves(topics: Topics, { info, availability, problem, problems }: Controller): readonly Leaf[] {
+  const topic = topics.controller(info.id);
+  return [
+    json(topic.info, () => infoDocument(info), info),
+    text(topic.availability, availability),
+    // What it is before that there is one, so that whoever is told of it finds it.
+    json(topic.problems, () => problemsDocument(problems), problems),
+    text(topic.problem, problem ? "on" : "off"),
   ];
 }
 
@@ -149,101 +170,49 @@ export function controllerMessages(
   if (before === after) return [];
   if (after === undefined) return before === undefined ? [] : clearedController(topics, before);
   const { id } = after.info;
-  const topic = topics.controller(id);
-  const messages: Message[] = [];
-  if (before?.info !== after.info) messages.push({ topic: topic.info, payload: infoJson(after.info) });
-  if (before?.availability !== after.availability)
-    messages.push({ topic: topic.availability, payload: after.availability });
-  // What it is before that there is one, so that whoever is told of it finds it.
-  if (before?.problems !== after.problems)
-    messages.push({ topic: topic.problems, payload: problemsJson(after.problems) });
-  if (before?.problem !== after.problem)
-    messages.push({ topic: topic.problem, payload: after.problem ? "on" : "off" });
-  pushAll(messages, before?.sensors, after.sensors, (old, sensor) => sensorMessages(topics, id, old, sensor));
-  pushAll(messages, before?.statuses, after.statuses, (old, status) =>
-    statusMessages(topics, id, old, status),
-  );
-  for (const status of before?.statuses.keys() ?? [])
-    if (!after.statuses.has(status)) messages.push(...Object.values(topics.status(id, status)).map(clear));
-  pushAll(messages, before?.actuators, after.actuators, (old, actuator) =>
-    actuatorMessages(topics, id, old, actuator),
-  );
-  pushAll(messages, before?.actuators, after.actuators, (old, actuator) =>
-    restrictionMessages(topics, id, old, actuator),
-  );
-  pushAll(messages, before?.parameters, after.parameters, (old, item) =>
-    parameterMessages(topics, id, old, item),
-  );
-  if (before?.addresses !== after.addresses) {
-    for (const [address, raw] of after.addresses)
-      messages.push(...rawMessages(topics, id, address, before?.addresses.get(address), raw));
-  }
-  return messages;
+  const goneStatuses = [...(before?.statuses.keys() ?? [])].filter((status) => !after.statuses.has(status));
+  return [
+    ...changes(before ? ownLeaves(topics, before) : [], ownLeaves(topics, after)),
+    ...changesOfAll(before?.sensors, after.sensors, sensorLeaves(topics, id)),
+    ...changesOfAll(before?.statuses, after.statuses, statusLeaves(topics, id)),
+    ...goneStatuses.flatMap((status) => Object.values(topics.status(id, status)).map(clear)),
+    ...changesOfAll(before?.actuators, after.actuators, actuatorLeaves(topics, id)),
+    ...restrictionMessages(topics, before, after),
+    ...changesOfAll(before?.parameters, after.parameters, parameterLeaves(topics, id)),
+    ...changesOfAll(before?.addresses, after.addresses, addressLeaves(topics, id)),
+  ];
 }
+
+export const restrictionMessages = (
+  topics: Topics,
+  before: Controller | undefined,
+  after: Controller,
+): Message[] => changesOfAll(before?.actuators, after.actuators, restrictionLeaves(topics, after.info.id));
 
 /** All retained messages of the state of one thing that takes commands; none while it was never read. */
 export function targetMessages(
   topics: Topics,
-  { info, actuators, parameters, addresses }: Controller,
+  { info: { id }, actuators, parameters, addresses }: Controller,
   target: TargetKind,
   targetId: string,
 ): readonly Message[] {
-  switch (target) {
-    case "actuator": {
-      const actuator = actuators.get(targetId);
-      return actuator ? actuatorMessages(topics, info.id, undefined, actuator) : [];
-    }
-    case "parameter": {
-      const parameter = parameters.get(targetId);
-      return parameter ? parameterMessages(topics, info.id, undefined, parameter) : [];
-    }
-    case "address": {
-      const raw = addresses.get(targetId);
-      return raw ? rawMessages(topics, info.id, targetId, undefined, raw) : [];
-    }
-  }
-}
-
-function rawMessages(
-  topics: Topics,
-  id: string,
-  address: string,
-  before: RawAddress | undefined,
-  { register }: RawAddress,
-): Message[] {
-  if (register === null) return [];
-  const payload = textOf(register.raw);
-  const isNew = !before?.register || textOf(before.register.raw) !== payload;
-  return isNew && payload !== "" ? [{ topic: topics.address(id, address).value, payload }] : [];
-}
-
-function pushAll<Item>(
-  messages: Message[],
-  before: ReadonlyMap<string, Item> | undefined,
-  after: ReadonlyMap<string, Item>,
-  project: (before: Item | undefined, after: Item) => readonly Message[],
-): void {
-  if (before === after) return;
-  for (const [id, item] of after) {
-    const old = before?.get(id);
-    if (old !== item) messages.push(...project(old, item));
-  }
+  const only = <Item>(kind: TargetKind, all: ReadonlyMap<string, Item>) =>
+    new Map([...all].filter(([one]) => kind === target && one === targetId));
+  return [
+    ...changesOfAll(undefined, only("actuator", actuators), actuatorLeaves(topics, id)),
+    ...changesOfAll(undefined, only("parameter", parameters), parameterLeaves(topics, id)),
+    ...changesOfAll(undefined, only("address", addresses), addressLeaves(topics, id)),
+  ];
 }
 
 /** The platform's `id` and extension `type` have names of their own here, so that no field hides another. */
-function infoJson(info: ControllerInfo): string {
+function infoDocument(info: ControllerInfo) {
   const { record, client, stream } = info;
   const { id: platformId, type: extensionType, ...extra } = record?.extra ?? {};
-  return JSON.stringify({
+  return {
     ...extra,
-    code: info.code,
-    id: info.id,
-    name: info.name,
+    ...controllerItem(info),
     area: info.area,
-    type: info.type,
-    type_name: record?.typeName ?? null,
-    station: record?.stationName ?? null,
-    station_id: record?.stationId ?? null,
     brand: record?.brand ?? null,
     platform_id: platformId ?? null,
     extension_type: extensionType ?? null,
@@ -252,40 +221,18 @@ function infoJson(info: ControllerInfo): string {
     description: client?.description ?? null,
     last_online_at: isoOrNull(client?.lastOnlineAt ?? null),
     ...(stream === null ? {} : { stream }),
-  });
+  };
 }
-
-function statusMessages(
-  topics: Topics,
-  id: string,
-  before: RunningStatus | undefined,
-  after: RunningStatus,
-): Message[] {
-  const topic = topics.status(id, after.id);
-  const shown = shownState(after);
-  const isNew = before === undefined || shownState(before) !== shown;
-  const state = isNew && shown !== "" ? [{ topic: topic.value, payload: shown }] : [];
-  const json =
-    before && sameStatusJson(before, after)
-      ? []
-      : [{ topic: topic.json, payload: JSON.stringify(statusDocument(after)) }];
-  return after.quality === "good" ? [...state, ...json] : [...json, ...state];
-}
-
-const shownState = ({ missed, state }: RunningStatus) => (missed > 0 ? "stale" : state);
-
-const sameStatusJson = (before: RunningStatus, after: RunningStatus) =>
-  before.value === after.value && before.changedAt === after.changedAt && before.quality === after.quality;
 
 /** Which commands are a problem, and the newest of them as a sentence. */
-function problemsJson(problems: Controller["problems"]): string {
+function problemsDocument(problems: Controller["problems"]) {
   const newest = problems.at(-1);
   const { actuator, command, outcome, message } = newest ?? {};
   const said = newest && `${actuator} ${command ?? ""}: ${message ?? outcome}`.replace(" :", ":");
-  return JSON.stringify({
+  return {
     message: said ?? null,
     problems: problems.map((one) => ({ ...one, at: new Date(one.at).toISOString() })),
-  });
+  };
 }
 
 /** Empties every retained topic of a controller; never a `.../set`. */

@@ -16,7 +16,7 @@ const ranWell = "ran_well";
 const crashLoop = "crash_loop";
 
 /** Whether a run that began at `startedAt` has shown that it works (monotonic ms). */
-export const isProven = (startedAt: number, now: number): boolean => now - startedAt >= provenMs;
+const isProven = (startedAt: number, now: number): boolean => now - startedAt >= provenMs;
 
 interface ProvenRunPorts {
   readonly startedAt: number;

@@ -287,14 +287,16 @@ describe("whatever happened to a controller", () => {
       { numRuns: 1_000 },
     ));
 
-  it("clearing covers the command topics, which others publish", () => {
-    const cleared = controllerMessages(topics, full, undefined).map(({ topic }) => topic);
-    for (const topic of [
-      topics.actuator("gh-0001", "roof").command,
-      topics.actuator("gh-0001", "side").command,
-      topics.parameter("gh-0001", "ec").command,
-    ])
-      expect(cleared).toContain(topic);
+  it("clearing empties every topic of an actuator and a parameter, those that others publish too, and never `set`", () => {
+    const cleared = controllerMessages(topics, controller(settings), undefined);
+    const things = cleared.map(({ topic }) => topic).filter((topic) => topic.split("/").length > 3);
+    const root = "greenhouse/gh-0001";
+    const leaves = ["state", "position", "value", "json", "allowed", "lock", "lease", "command"];
+    expect(things).toEqual([
+      ...["roof", "side"].flatMap((id) => leaves.map((leaf) => `${root}/actuator/${id}/${leaf}`)),
+      ...["", "/json", "/command"].map((leaf) => `${root}/parameter/ec${leaf}`),
+    ]);
+    expect(new Set(cleared.map(({ payload }) => payload))).toEqual(new Set([""]));
     expect(controllerMessages(topics, undefined, undefined)).toEqual([]);
   });
 });

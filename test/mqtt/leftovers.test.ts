@@ -142,6 +142,14 @@ describe("what is no longer wanted is cleared", () => {
     ]);
   });
 
+  it("a raw address with the first list: nobody knows how old it is", async () => {
+    const { find, cleared, known } = kept();
+    find("gh-0001/address/900");
+    expect(await cleared(false)).toEqual([]);
+    known();
+    expect(await cleared(false)).toEqual(["gh-0001/address/900"]);
+  });
+
   it("when the platform had the time to show it again and did not, once", async () => {
     const { find, cleared, known } = kept();
     find("gone/info", "gone/sensor/air/json", "gh-0001/sensor/old", "gh-0001/status/old/json");

@@ -1,7 +1,13 @@
 import type { Duplex } from "node:stream";
-import type { IClientOptions, IConnackPacket, IPublishPacket, ISubscriptionMap, MqttClient } from "mqtt";
+import type {
+  IClientOptions,
+  IConnackPacket,
+  IPublishPacket,
+  ISubscriptionMap,
+  MqttClient,
+  PacketCallback,
+} from "mqtt";
 import library from "mqtt/lib/client";
-import { nextTurn } from "../../runtime/clock.js";
 import { understood } from "../../runtime/mqtt.js";
 import type { Publish } from "./publish.js";
 import { describeEnd, type LinkFacts } from "./reasons.js";
@@ -91,48 +97,6 @@ function brokerFacts(version: ProtocolVersion, properties: IConnackPacket["prope
   };
 }
 
-const publishType = 0x30;
-const retainFlag = 0x01;
-
-/**
- * A PUBLISH of QoS 0 without properties, as it stands on the wire. It needs no packet id and no answer, so nothing of it has to
- * pass through the MQTT library, which writes each packet in six pieces.
- */
-function publishPacket(
-  { topic, payload, retain }: { topic: string; payload: string | Buffer; retain: boolean },
-  version: ProtocolVersion,
-): Buffer {
-  const topicBytes = Buffer.byteLength(topic);
-  const payloadBytes = Buffer.byteLength(payload);
-  // MQTT 5 has one byte more: no properties.
-  const properties = version === 5 ? 1 : 0;
-  const length = 2 + topicBytes + properties + payloadBytes;
-  const packet = Buffer.allocUnsafe(1 + lengthBytes(length) + length);
-  packet[0] = publishType | (retain ? retainFlag : 0);
-  let at = writeLength(packet, length);
-  at = packet.writeUInt16BE(topicBytes, at);
-  at += packet.write(topic, at);
-  if (properties > 0) packet[at++] = 0;
-  if (typeof payload === "string") packet.write(payload, at);
-  else payload.copy(packet, at);
-  return packet;
-}
-
-const lengthBytes = (length: number): number =>
-  length < 0x80 ? 1 : length < 0x4000 ? 2 : length < 0x200000 ? 3 : 4;
-
-/** Seven bits a byte, the lowest first. Returns where it ended. */
-function writeLength(packet: Buffer, length: number): number {
-  let at = 1;
-  let rest = length;
-  while (rest >= 0x80) {
-    packet[at++] = (rest & 0x7f) | 0x80;
-    rest >>>= 7;
-  }
-  packet[at++] = rest;
-  return at;
-}
-
 const noRetained = 2;
 
 // A CommonJS module with a default of its own: some loaders unwrap it, Node does not.
@@ -158,50 +122,58 @@ export class BrokerLink {
   readonly #client: MqttClient;
   readonly #stream: Duplex;
   readonly #facts: Facts;
-  /** Packets of QoS 0 that leave together: one write for all that a poll brings. */
-  #unwritten: Buffer[] = [];
 
-  constructor(
-    client: MqttClient,
-    stream: Duplex,
-    facts: Facts,
-    life: Pick<BrokerLink, "accepted" | "closed">,
-  ) {
+  constructor(options: LinkOptions, stream: Duplex, facts: Facts) {
+    const client = new Client(() => stream, clientOptions(options));
     this.#client = client;
     this.#stream = stream;
     this.#facts = facts;
-    this.accepted = life.accepted;
-    this.closed = life.closed;
+    client.on("error", (error) => {
+      // A refused CONNACK is the only error with a number before the link is up.
+      if (!facts.connected && "code" in error && typeof error.code === "number") facts.refusal ??= error.code;
+      else facts.error ??= error;
+    });
+    client.on("disconnect", (packet) => {
+      facts.serverDisconnect = packet.reasonCode ?? 0;
+    });
+    client.on("message", (topic, payload, packet) =>
+      options.message(incomingMessage(topic, payload, packet)),
+    );
+    this.closed = new Promise((resolve) => {
+      client.once("close", () => resolve(describeEnd(facts)));
+    });
+    const up = new Promise<BrokerFacts>((resolve) => {
+      client.once("connect", (packet) => {
+        facts.connected = true;
+        resolve(brokerFacts(options.version, packet.properties));
+      });
+    });
+    this.accepted = Promise.race([up, this.closed.then(() => null)]);
   }
 
   /** QoS 1: calls back once the broker acknowledged or refused it. Returns the packet id. */
-  send({ topic, payload, options }: Omit<Publish, "bytes">, done: (error: Error | null) => void): number {
-    const { retain = false, responseProperties: properties } = options;
-    this.#flush();
-    try {
-      this.#client.publish(topic, payload, { qos: 1, retain, ...(properties && { properties }) }, (error) => {
-        if (!error) done(null);
-        // Any other error means that the link is going down, which rejects everything at once.
-        else if ("code" in error) done(error);
-      });
-      return this.#client.getLastMessageId();
-    } catch (error) {
-      // Half a packet may be on the wire, so this link cannot be used any more.
-      this.destroy(`a publish could not be written: ${String(error)}`);
-      return 0;
-    }
+  send(publish: Omit<Publish, "bytes">, done: (error: Error | null) => void): number {
+    this.#publish(publish, 1, (error) => {
+      if (!error) done(null);
+      // Any other error means that the link is going down, which rejects everything at once.
+      else if ("code" in error) done(error);
+    });
+    return this.#client.getLastMessageId();
   }
 
   /** QoS 0: nothing ever answers it. */
-  write({ topic, payload, options }: Publish): void {
+  write(publish: Omit<Publish, "bytes">): void {
+    this.#publish(publish, 0);
+  }
+
+  #publish({ topic, payload, options }: Omit<Publish, "bytes">, qos: 0 | 1, done?: PacketCallback): void {
     const { retain = false, responseProperties: properties } = options;
-    if (properties !== undefined) {
-      this.#flush();
-      this.#client.publish(topic, payload, { qos: 0, retain, properties });
-      return;
+    try {
+      this.#client.publish(topic, payload, { qos, retain, ...(properties && { properties }) }, done);
+    } catch (error) {
+      // Half a packet may be on the wire, so this link cannot be used any more.
+      this.destroy(`a publish could not be written: ${String(error)}`);
     }
-    if (this.#unwritten.length === 0) void nextTurn().then(() => this.#flush());
-    this.#unwritten.push(publishPacket({ topic, payload, retain }, this.#facts.version));
   }
 
   /** Frees what the MQTT library keeps for a publish that is given up. */
@@ -211,24 +183,8 @@ export class BrokerLink {
 
   /** Resolves with the filters that were not granted; rejects when the link closes first. */
   subscribe(filters: readonly string[], own: string | undefined): Promise<readonly string[]> {
-    const wanted: ISubscriptionMap = {};
     // On 3.1.1 these options do not exist; retained messages then come and are told by their flag.
-    for (const filter of filters) wanted[filter] = { qos: 1, rap: true, rh: noRetained, nl: filter === own };
-    return this.#subscribe(wanted);
-  }
-
-  #subscribe(wanted: ISubscriptionMap): Promise<readonly string[]> {
-    return new Promise((resolve, reject) => {
-      this.#client.subscribe(wanted, (error, grants = [], packet) => {
-        if (error && !packet) {
-          reject(error);
-          return;
-        }
-        const codes = packet?.granted ?? [];
-        const refused = grants.filter((_, n) => Number(codes[n] ?? 0x80) >= 0x80);
-        resolve(refused.map((grant) => grant.topic));
-      });
-    });
+    return this.#subscribe(filters, (filter) => ({ qos: 1, rap: true, rh: noRetained, nl: filter === own }));
   }
 
   /**
@@ -236,9 +192,21 @@ export class BrokerLink {
    * some brokers keep only so many back for a client (Mosquitto 1,000) and drop the rest. Resolves with what was not granted.
    */
   subscribeWithRetained(filters: readonly string[]): Promise<readonly string[]> {
-    const wanted: ISubscriptionMap = {};
-    for (const filter of filters) wanted[filter] = { qos: 0, rap: false, rh: 0 };
-    return this.#subscribe(wanted);
+    return this.#subscribe(filters, () => ({ qos: 0, rap: false, rh: 0 }));
+  }
+
+  #subscribe(filters: readonly string[], how: (filter: string) => ISubscriptionMap[string]) {
+    const wanted = Object.fromEntries(filters.map((filter) => [filter, how(filter)]));
+    return new Promise<readonly string[]>((resolve, reject) => {
+      this.#client.subscribe(wanted, (error, grants = [], packet) => {
+        if (error && !packet) {
+          reject(error);
+          return;
+        }
+        const codes = packet?.granted ?? [];
+        resolve(grants.flatMap(({ topic }, n) => (Number(codes[n] ?? 0x80) >= 0x80 ? [topic] : [])));
+      });
+    });
   }
 
   unsubscribe(filters: readonly string[]): Promise<void> {
@@ -250,7 +218,6 @@ export class BrokerLink {
   /** Sends DISCONNECT, so that no will is published, and closes. */
   end(): void {
     this.#facts.ended = true;
-    this.#flush();
     // The library would wait for every answer that is still due, also from a broker that never gives it.
     for (const id of Object.keys(this.#client.outgoing)) this.#client.removeOutgoingMessage(Number(id));
     this.#client.end(false);
@@ -259,13 +226,6 @@ export class BrokerLink {
   destroy(because: string | null): void {
     this.#facts.closedBecause ??= because;
     this.#stream.destroy();
-  }
-
-  #flush(): void {
-    if (this.#unwritten.length === 0) return;
-    const packets = this.#unwritten;
-    this.#unwritten = [];
-    if (!this.#stream.destroyed) this.#stream.write(Buffer.concat(packets));
   }
 }
 
@@ -291,37 +251,11 @@ export async function openLink(options: LinkOptions) {
     stream.on("error", (error) => {
       facts.error ??= error;
     });
-    return connect(options, stream, facts);
+    return new BrokerLink(options, stream, facts);
   } catch (error) {
     facts.error = error instanceof Error ? error : new Error(String(error));
     return describeEnd(facts);
   }
-}
-
-function connect(options: LinkOptions, stream: Duplex, facts: Facts): BrokerLink {
-  const client = new Client(() => stream, clientOptions(options));
-  client.on("error", (error) => {
-    // A refused CONNACK is the only error with a number before the link is up.
-    if (!facts.connected && "code" in error && typeof error.code === "number") facts.refusal ??= error.code;
-    else facts.error ??= error;
-  });
-  client.on("disconnect", (packet) => {
-    facts.serverDisconnect = packet.reasonCode ?? 0;
-  });
-  client.on("message", (topic, payload, packet) => options.message(incomingMessage(topic, payload, packet)));
-  const closed = new Promise<LinkEnd>((resolve) => {
-    client.once("close", () => resolve(describeEnd(facts)));
-  });
-  const up = new Promise<BrokerFacts>((resolve) => {
-    client.once("connect", (packet) => {
-      facts.connected = true;
-      resolve(brokerFacts(options.version, packet.properties));
-    });
-  });
-  return new BrokerLink(client, stream, facts, {
-    closed,
-    accepted: Promise.race([up, closed.then(() => null)]),
-  });
 }
 
 /** The protocol's own refusals: CONNACK of 3.1.1 with code 1, of MQTT 5 with 0x84. */
